@@ -38,8 +38,7 @@ from generators.pipeline.params import read_params
 from generators.pipeline.workers import map_with
 from generators.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, ImageStorage, get_image_storage
 from generators.schemas.scene_graph import Compound
-from generators.seen_analysis.row_splits import Seen, assign_splits
-from generators.seen_analysis.splits import Split
+from generators.seen_analysis.splits import Seen, Split, assign_splits
 from generators.seen_analysis.targets import Targets
 from generators.storage import dataset, parquet
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 
 from generators.graphs.assignments import Constraint, SearchLimitError, find_assignments
-from generators.graphs.presence import Presence
+from generators.graphs.presence import Presence, cached_method
 from generators.language.inflection import lemmatise_noun
 from generators.language.lexicon import attributes, nouns, relations
 from generators.language.wordnet import is_color
@@ -77,21 +77,6 @@ class ImageFacts:
         return {entity.id: entity for entity in self.entities}
 
     @cached_property
-    def _matches(self) -> dict[tuple[str, tuple[str, ...]], tuple[str, ...]]:
-        """The results of :meth:`_find_matches`: the statements about an image are alike."""
-        return {}
-
-    @cached_property
-    def _named(self) -> dict[str, tuple[Entity, ...]]:
-        """The results of :meth:`_find_named`."""
-        return {}
-
-    @cached_property
-    def _relatable(self) -> dict[tuple[str, str, str], bool]:
-        """The results of :meth:`_may_relate`."""
-        return {}
-
-    @cached_property
     def _annotated(self) -> Presence:
         return _make_presence(tuple(name for entity in self.entities for name in entity.names))
 
@@ -149,31 +134,22 @@ class ImageFacts:
         """
         return next(find_assignments(*self.constrain(statement)), None) is None
 
+    @cached_method  # the statements about an image are alike
     def _find_matches(self, name: str, attributes: tuple[str, ...]) -> tuple[str, ...]:
         """Return the ids of the entities that an object of a statement may be."""
-        key = name, attributes
-        if key not in self._matches:
-            item = SceneObject("", name, attributes)
-            self._matches[key] = tuple(
-                entity.id
-                for entity in self._find_named(name)
-                if entity.matches(item, self.mentioned_attributes.get(entity.id, ()))
-            )
-        return self._matches[key]
+        item, mentioned = SceneObject("", name, attributes), self.mentioned_attributes
+        named = self._find_named(name)
+        return tuple(entity.id for entity in named if entity.matches(item, mentioned.get(entity.id, ())))
 
+    @cached_method
     def _find_named(self, name: str) -> tuple[Entity, ...]:
         """Return the entities that may have a name."""
-        if name not in self._named:
-            self._named[name] = tuple(entity for entity in self.entities if entity.may_have_name(name))
-        return self._named[name]
+        return tuple(entity for entity in self.entities if entity.may_have_name(name))
 
+    @cached_method
     def _may_relate(self, predicate: str, subject: str, object: str) -> bool:
         """Return True if the facts do not exclude a relation between two entities, given by their ids."""
-        key = subject, predicate, object
-        if key not in self._relatable:
-            ends = self.by_id[subject], self.by_id[object]
-            self._relatable[key] = not self.excludes_relation(ends[0], predicate, ends[1])
-        return self._relatable[key]
+        return not self.excludes_relation(self.by_id[subject], predicate, self.by_id[object])
 
     def with_caption(self, caption: SceneGraph) -> ImageFacts:
         """Return the facts extended by a true caption.
@@ -220,26 +196,19 @@ class ImageFacts:
         colour that is annotated in the image is not a noun: parsers read "orange pear" as a pear and an orange.
         """
         colors = {text for entity in self.entities for text in entity.attributes if is_color(text)}
-        objects = [
-            replace(item, name=lemmatise_noun(item.name))
-            for text in texts
-            for item in text.objects
-            if item.name not in colors
-        ]
+        objects = [item for text in texts for item in text.objects if item.name not in colors]
+        objects = [replace(item, name=lemmatise_noun(item.name)) for item in objects]
         mentioned: dict[str, tuple[str, ...]] = {}
         for noun, attribute in dict.fromkeys((item.name, text) for item in objects for text in item.attributes):
             entities = [entity for entity in self.entities if entity.may_have_name(noun)]
-            if not any(
-                attributes.may_hold_together(known, attribute) for entity in entities for known in entity.attributes
-            ):
+            known_attributes = {known for entity in entities for known in entity.attributes}
+            if not any(attributes.may_hold_together(known, attribute) for known in known_attributes):
                 mentioned |= {entity.id: (*mentioned.get(entity.id, ()), attribute) for entity in entities}
         return replace(self, mentioned=frozenset(item.name for item in objects), mentioned_attributes=mentioned)
 
 
-@lru_cache(maxsize=64)
-def _make_presence(names: tuple[str, ...]) -> Presence:
-    """Return the presence of these names. The captions of an image share it, with its answers."""
-    return Presence(names)
+_make_presence = lru_cache(maxsize=64)(Presence)
+"""The captions of an image share the presence of its names, with its answers."""
 
 
 def _join_unique(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
@@ -287,10 +256,8 @@ def collect_facts(graph: SceneGraph) -> ImageFacts:
     for item in (replace(item, name=lemmatise_noun(item.name)) for item in graph.objects):
         index = next((index for index, entity in enumerate(merged) if _is_same_entity(entity, item)), len(merged))
         entity_so_far = merged[index] if index < len(merged) else Entity(item.id, (), (), item.box)
-        names, texts = (
-            _join_unique(entity_so_far.names, (item.name,)),
-            _join_unique(entity_so_far.attributes, item.attributes),
-        )
+        names = _join_unique(entity_so_far.names, (item.name,))
+        texts = _join_unique(entity_so_far.attributes, item.attributes)
         merged[index : index + 1] = [replace(entity_so_far, names=names, attributes=texts)]
         entity_ids[item.id] = entity_so_far.id
     predicates: dict[tuple[str, str], tuple[str, ...]] = {}

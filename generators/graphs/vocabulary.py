@@ -49,11 +49,7 @@ class Vocabulary:
 
     @classmethod
     def from_counts(
-        cls,
-        names: Mapping[str, int],
-        attributes: Mapping[str, int],
-        predicates: Mapping[str, int],
-        min_count: int = 1,
+        cls, names: Mapping[str, int], attributes: Mapping[str, int], predicates: Mapping[str, int], min_count: int = 1
     ) -> Vocabulary:
         """Return the vocabulary of a source with these numbers of object names, attributes and predicates."""
         nouns, relations = Counter[str](), Counter[str]()

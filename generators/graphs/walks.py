@@ -31,17 +31,16 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import cache, lru_cache, reduce
 from itertools import combinations
-from pathlib import Path
 from random import Random
 from typing import NamedTuple
-
-import yaml
 
 from generators.graphs.entailment import entails
 from generators.language.grammar import is_descriptive, is_visible_object
 from generators.language.inflection import lemmatise_noun
+from generators.language.lexicon import load_lexicon
 from generators.language.lexicon.attributes import may_hold_together
 from generators.language.lexicon.nouns import may_name_same_object
 from generators.language.lexicon.relations import verb_lemma
@@ -61,8 +60,7 @@ _WORDS = re.compile(r"[a-z]+(?:[ -][a-z]+)*")
 @cache
 def load_abstract_modifiers() -> frozenset[str]:
     """Return the attributes without visible content; abstract_modifiers.yaml gives the reason for each."""
-    text = Path(__file__).with_name("abstract_modifiers.yaml").read_text("utf-8")
-    return frozenset(word for words in yaml.safe_load(text).values() for word in words)
+    return frozenset(word for words in load_lexicon("abstract_modifiers").values() for word in words)
 
 
 class Walk(NamedTuple):
@@ -80,7 +78,7 @@ def select_describable(graph: SceneGraph, is_supported: Callable[[str], bool]) -
     not supported.
     """
     objects = tuple(
-        SceneObject(item.id, item.name, tuple(dict.fromkeys(filter(_is_concrete, item.attributes))), item.box)
+        replace(item, attributes=tuple(dict.fromkeys(filter(_is_concrete, item.attributes))))
         for item in graph.objects
         if item.box is not None and _is_nameable(item.name)
     )
@@ -97,10 +95,8 @@ def _is_nameable(name: str) -> bool:
 
 @cache
 def _is_concrete(attribute: str) -> bool:
-    words = attribute.split()
-    return (
-        bool(_WORDS.fullmatch(attribute)) and load_abstract_modifiers().isdisjoint(words) and is_descriptive(attribute)
-    )
+    is_abstract = not load_abstract_modifiers().isdisjoint(attribute.split())
+    return bool(_WORDS.fullmatch(attribute)) and not is_abstract and is_descriptive(attribute)
 
 
 def is_redundant(graph: SceneGraph) -> bool:
@@ -165,9 +161,9 @@ class _Walker:
             here = self.step(here) or self.jump()
         if here is None:
             return None
-        items = ((self.graph.by_id[key], tuple(texts)) for key, texts in self.attributes.items())
-        objects = tuple(SceneObject(item.id, item.name, texts, item.box) for item, texts in items)
-        return SceneGraph(objects, tuple(self.relations))
+        by_id = self.graph.by_id
+        objects = (replace(by_id[key], attributes=tuple(texts)) for key, texts in self.attributes.items())
+        return SceneGraph(tuple(objects), tuple(self.relations))
 
     def jump(self) -> str | None:
         """Add a random object of an unvisited component and return it, or return None if there is no such component."""
@@ -280,16 +276,11 @@ def sample_walks(
         if len(boxes) == limit:
             return
         subgraph = random_walk(_drop_at_random(graph, rng.uniform(visible, 1.0), rng), size, rng)
-        if subgraph is None:
-            dropped["walk ended short"] += 1
-            continue
-        if is_redundant(subgraph):
-            dropped["redundant objects"] += 1
+        if subgraph is None or is_redundant(subgraph):
+            dropped["redundant objects" if subgraph else "walk ended short"] += 1
             continue
         walk = Walk(subgraph, reduce(Box.union, [item.box for item in subgraph.objects if item.box]))
-        if is_same_crop(walk.box, boxes):
-            dropped[SAME_CROP] += 1
-        elif reason := fault(walk):
+        if reason := SAME_CROP if is_same_crop(walk.box, boxes) else fault(walk):
             dropped[reason] += 1
         else:
             boxes.append(walk.box)
@@ -304,7 +295,7 @@ def is_same_crop(box: Box, others: Iterable[Box]) -> bool:
 def _drop_at_random(graph: SceneGraph, share: float, rng: Random) -> SceneGraph:
     """Return the graph with a random share of its attributes and of its related pairs."""
     objects = tuple(
-        SceneObject(item.id, item.name, tuple(text for text in item.attributes if rng.random() < share), item.box)
+        replace(item, attributes=tuple(text for text in item.attributes if rng.random() < share))
         for item in graph.objects
     )
     pairs = dict.fromkeys(frozenset((edge.subject, edge.object)) for edge in graph.relations)

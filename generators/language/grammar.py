@@ -1,27 +1,22 @@
 """Grammar of the words in scene graphs: visible nouns, predicates in clauses, and the order of adjectives.
 
-``grammar.yaml`` lists the words that WordNet and the inflection library do not cover.
+``lexicon/grammar.yaml`` lists the words that WordNet and the inflection library do not cover.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cache
-from pathlib import Path
-from typing import Any, Literal, NamedTuple
-
-import yaml
+from functools import cache, partial
+from typing import Literal, NamedTuple
 
 from generators.language.inflection import lemmatise_noun
+from generators.language.lexicon import load_lexicon
 from generators.language.lexicon.nouns import is_plural_only
 from generators.language.wordnet import is_in_wordnet, is_visible, lemmatise
 
 PredicateKind = Literal["preposition", "participle", "verb"]
 
-
-@cache
-def load_grammar() -> Mapping[str, Any]:
-    return yaml.safe_load(Path(__file__).with_name("grammar.yaml").read_text("utf-8"))
+load_grammar = partial(load_lexicon, "grammar")
 
 
 @cache

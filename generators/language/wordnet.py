@@ -37,10 +37,6 @@ def _wordnet_name(word: str) -> str:
     return word.strip().lower().replace(" ", "_")
 
 
-def _plain_text(lemma: str) -> str:
-    return lemma.replace("_", " ")
-
-
 def _last_word(name: str) -> str:
     return name.strip().rsplit(" ", 1)[-1]
 
@@ -133,11 +129,9 @@ def are_related(first: str, second: str, pos: PartOfSpeech = "n") -> bool:
     A name that ends with another name is its hyponym ("dining table" of "table"). Adjectives have no hypernyms; they
     are related to their synonyms and to the words that WordNet lists as similar.
     """
-    if (
-        _wordnet_name(first) == _wordnet_name(second)
-        or f" {first}".endswith(f" {second}")
-        or f" {second}".endswith(f" {first}")
-    ):
+    if f" {first}".endswith(f" {second}") or f" {second}".endswith(f" {first}"):
+        return True
+    if _wordnet_name(first) == _wordnet_name(second):
         return True
     above_first, above_second = (
         _similar_senses(word) if pos == "a" else ancestors(word, pos).keys() for word in (first, second)
@@ -223,7 +217,7 @@ def grand_hypernym_siblings(noun: str) -> tuple[str, ...]:
     counts = Counter[str]()
     for lemma in (lemma for cousin in cousins for lemma in cousin.lemmas()):
         if lemma.name().islower():
-            counts[_plain_text(lemma.name())] += _tag_count(lemma)
+            counts[lemma.name().replace("_", " ")] += _tag_count(lemma)
     candidates = (word for word in counts if is_visible(word) and not are_related(noun, word))
     close_words = (word for word in candidates if (hypernym_distance(noun, word) or 9) <= 2)
     return tuple(sorted(close_words, key=lambda word: (-counts[word], word)))
@@ -262,7 +256,8 @@ def antonyms(word: str, pos: PartOfSpeech) -> tuple[str, ...]:
         (lemma for sense in opposites for lemma in sense.lemmas()),
         (lemma for sense in similar_opposites for lemma in sense.lemmas() if _tag_count(lemma)),
     )
-    return tuple(dict.fromkeys(_plain_text(name) for group in lemma_groups for name in sort_by_frequency(group)))
+    names = (name.replace("_", " ") for group in lemma_groups for name in sort_by_frequency(group))
+    return tuple(dict.fromkeys(names))
 
 
 @lru_cache(CACHED_WORDS)

@@ -1,8 +1,8 @@
 """The WordNet 3.0 database of this machine.
 
 NLTK's reader reads three installations: NLTK's own corpus, Debian's package ``wordnet-base``, and the corpus that NLTK
-downloads. Debian's package has no table of lexicographer files; lexicographer_files.yaml replaces it. Nothing is
-written to system folders.
+downloads. Debian's package has no table of lexicographer files; lexicon/lexicographer_files.yaml replaces it. Nothing
+is written to system folders.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from __future__ import annotations
 import io
 import sys
 import warnings
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from generators.language.lexicon import load_lexicon
 from generators.language.optional_imports import without
 
 with without("scipy", "sklearn", "pandas", "matplotlib"):
@@ -23,7 +23,7 @@ with without("scipy", "sklearn", "pandas", "matplotlib"):
     from nltk.corpus.reader.wordnet import WordNetCorpusReader
 
 VERSION = "3.0"
-LEXICOGRAPHER_FILES: list[str] = yaml.safe_load(Path(__file__).with_name("lexicographer_files.yaml").read_text())
+LEXICOGRAPHER_FILES: list[str] = load_lexicon("lexicographer_files")
 NOT_FOUND_MESSAGE = (
     f"WordNet {VERSION} was not found. Install it with one of these commands:\n"
     "  python -m nltk.downloader wordnet\n"
@@ -47,10 +47,8 @@ class _Reader(WordNetCorpusReader):
 
 def _find_nltk_corpus() -> Any | None:
     for name in ("corpora/wordnet", "corpora/wordnet.zip/wordnet/"):
-        try:
+        with suppress(LookupError):
             return nltk.data.find(name)
-        except LookupError:
-            continue
     return None
 
 

@@ -33,8 +33,6 @@ REFUSED = ""
 ANSWERED = "answered"
 """The outcome of a successful request."""
 MAX_COMPLETION_TOKENS = "max_completion_tokens"
-NO_TEXT = "answer without text"
-"""The outcome of a request with an empty or incomplete answer, which is not cached."""
 
 
 class Message(TypedDict):
@@ -201,11 +199,16 @@ class Client:
         The message of an error is not part of the result, because it can contain the API key. Raises ValueError if the
         environment has no API key.
         """
-        missing = self.find_missing(prompts)
+        missing, endpoint = self.find_missing(prompts), self.endpoint
         if not missing:
             return
-        client = _connect(self.endpoint)
-        with ThreadPoolExecutor(self.endpoint.concurrency) as pool:
+        if not os.environ.get(KEY_VARIABLE):
+            raise ValueError(f"{KEY_VARIABLE} is not set. Export it, or use the cached answers.")
+        from openai import OpenAI
+
+        # The client reads the key from the environment.
+        client = OpenAI(base_url=endpoint.base_url, max_retries=endpoint.retries, timeout=endpoint.timeout)
+        with ThreadPoolExecutor(endpoint.concurrency) as pool:
             futures = [pool.submit(self._ask_one, client, key, messages) for key, messages in missing.items()]
             try:
                 yield from (future.result() for future in as_completed(futures))
@@ -226,7 +229,7 @@ class Client:
             return "answer is not JSON"
         answer = _read_answer(completion)
         if answer is None:
-            return NO_TEXT
+            return "answer without text"  # empty or incomplete, not cached
         date = datetime.now(UTC).isoformat(timespec="seconds")
         self.cache.add(key, {**request, **answer, "usage": completion.get("usage") or {}, "date": date})
         return ANSWERED
@@ -261,15 +264,6 @@ def _read_answer(completion: Any) -> dict[str, str] | None:
         case {"choices": [{"message": {"content": str(content)}}, *_]} if content.strip():
             return {"answer": content}
     return None
-
-
-def _connect(endpoint: Endpoint) -> OpenAI:
-    from openai import OpenAI
-
-    key = os.environ.get(KEY_VARIABLE)
-    if not key:
-        raise ValueError(f"{KEY_VARIABLE} is not set. Export it, or use the cached answers.")
-    return OpenAI(api_key=key, base_url=endpoint.base_url, max_retries=endpoint.retries, timeout=endpoint.timeout)
 
 
 def make_client(endpoint: Endpoint, folder: Path) -> Client:

@@ -49,17 +49,11 @@ def parse_each(parser: CaptionParser, captions: Sequence[str]) -> list[Parse | E
     try:
         for parse in parser.parse(captions):
             results.append(parse)  # noqa: PERF402  (keeps the parses before an error)
-    except Exception:
-        results += [_parse_one(parser, caption) for caption in captions[len(results) :]]
-    return results
-
-
-def _parse_one(parser: CaptionParser, caption: str) -> Parse | Exception:
-    try:
-        (parse,) = parser.parse([caption])
     except Exception as error:
-        return error
-    return parse
+        if len(captions) == 1:
+            return results or [error]
+        results += [result for caption in captions[len(results) :] for result in parse_each(parser, [caption])]
+    return results
 
 
 def make_parser(name: str = RULES) -> CaptionParser:

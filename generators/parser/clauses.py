@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from generators.parser.lexicon import CONTAINERS, GOVERNING_ADJECTIVES, RELATIVE_PRONOUNS, SPATIAL_PREPOSITIONS
+from generators.parser.lexicon import WORDS
 from generators.parser.nouns import ADJECTIVE_TAGS, Nouns
 from generators.parser.sentence import Sentence
 
@@ -66,9 +66,8 @@ class Clauses:
     def find_gap_objects(self, verb: int) -> list[int]:
         """Return the objects that fill the gap in a relative clause with its own subject ("a ball the dog chases")."""
         s = self.sentence
-        has_subject = any(
-            s.words[child] not in RELATIVE_PRONOUNS for child in s.children_by(verb, "nsubj", "nsubjpass")
-        )
+        subjects = s.children_by(verb, "nsubj", "nsubjpass")
+        has_subject = not all(s.is_in(child, "relative_pronouns") for child in subjects)
         return self.find_antecedents(verb) if has_subject and s.deps[verb] in {"relcl", "acl"} else []
 
     def find_objects(self, tokens: Iterable[int]) -> list[int]:
@@ -77,17 +76,16 @@ class Clauses:
 
     def _resolve(self, token: int, verb: int) -> list[int]:
         """Return the objects to which a token refers; a relative pronoun refers to the antecedents of its clause."""
-        is_pronoun = self.sentence.words[token] in RELATIVE_PRONOUNS
+        is_pronoun = self.sentence.is_in(token, "relative_pronouns")
         return self.find_antecedents(verb) if is_pronoun else self.nouns.resolve(token)
 
     def is_preposition(self, index: int) -> bool:
         s = self.sentence
         if s.deps[index] in {"prep", "agent", "dative"} and index not in self.nouns and not s.is_verb(index):
             return True
-        coordinated = s.words[index] in SPATIAL_PREPOSITIONS and s.children_by(
-            index, "conj"
-        )  # "behind and above a box"
-        return bool(coordinated) or (s.tags[index] in {"IN", "RP", "TO"} and bool(s.children_by(index, "pobj")))
+        if s.is_in(index, "spatial_prepositions") and s.children_by(index, "conj"):  # "behind and above a box"
+            return True
+        return s.tags[index] in {"IN", "RP", "TO"} and bool(s.children_by(index, "pobj"))
 
     def find_attachment(self, preposition: int, depth: int = 0) -> Attachment:
         """Return the words to which a preposition is attached."""
@@ -105,7 +103,7 @@ class Clauses:
             is_phrase = head == preposition - 1 and not s.children_by(head, "pobj") and s.tags[head] != "RBR"
             return outer._replace(prefix=(*outer.prefix, head)) if is_phrase else outer
         if s.tags[head] in ADJECTIVE_TAGS:
-            governs = s.words[head] in GOVERNING_ADJECTIVES and head == preposition - 1
+            governs = s.is_in(head, "governing_adjectives") and head == preposition - 1
             return Attachment(self._find_described(head), prefix=(head,) if governs else ())
         return Attachment([])
 
@@ -133,11 +131,11 @@ class Clauses:
         s = self.sentence
         link = s.heads[head]
         governor = s.heads[link]
-        is_position = s.words[preposition] in SPATIAL_PREPOSITIONS | {"at", "by", "next to", "in front of", "against"}
+        is_position = s.is_in(preposition, "spatial_prepositions") or s.is_in(preposition, "other_positions")
         complements = s.children_by(preposition, "pobj")
         if not is_position or not complements or s.deps[head] != "pobj" or governor not in self.nouns:
             return head
         if any(s.tags[child] == "PRP" or self.nouns.is_body_part(child) for child in complements):
             return head
-        is_content = s.words[link] == "of" and self.nouns.by_head[governor].lemma in CONTAINERS
+        is_content = s.words[link] == "of" and self.nouns.by_head[governor].lemma in WORDS["containers"]
         return governor if is_content or s.words[link] == "with" else head

@@ -12,11 +12,10 @@ from functools import cache, lru_cache
 from typing import Any
 
 from generators.language.optional_imports import without
-from generators.parser.lexicon import LEXICON, read_words
+from generators.parser.lexicon import LEXICON, WORDS
 
 NUMBERS: dict[str, str] = LEXICON["numbers"]
 SPELLINGS: dict[str, str] = LEXICON["spellings"]
-_NO_SINGULAR, _LAY_FORMS = read_words("no_singular"), read_words("lay_forms")
 _CACHE_SIZE = 1 << 16
 
 
@@ -30,7 +29,7 @@ def _lemminflect() -> Any:
 
 
 @lru_cache(_CACHE_SIZE)
-def _look_up(word: str) -> dict[str, tuple[str, ...]]:
+def look_up(word: str) -> dict[str, tuple[str, ...]]:
     """Return part of speech -> lemmas of a word in lemminflect's dictionary."""
     return _lemminflect().getAllLemmas(word)
 
@@ -41,7 +40,7 @@ def _find_lemma(word: str, part_of_speech: str, guess: bool) -> str:
     With ``guess``, rules derive the lemma of an unknown word from its letters, or from those of its last part if it has
     hyphens. Codes and addresses have no lemma. The rules shorten some words to nothing ("cbg", "xt").
     """
-    if lemmas := _look_up(word).get(part_of_speech):
+    if lemmas := look_up(word).get(part_of_speech):
         return lemmas[0]
     start, hyphen, last = word.rpartition("-") if guess else ("", "", word)
     if hyphen:
@@ -53,7 +52,7 @@ def _find_lemma(word: str, part_of_speech: str, guess: bool) -> str:
 @lru_cache(_CACHE_SIZE)
 def singular(word: str, plural: bool = True) -> str:
     """Return the singular of a lower-case noun. The -s of an unknown word is removed only if ``plural`` is true."""
-    if word in _NO_SINGULAR:
+    if word in WORDS["no_singular"]:
         return word
     plural = plural and word.endswith("s") and not word.endswith(("ss", "us", "is"))
     return LEXICON["noun_lemmas"].get(word) or _find_lemma(word, "NOUN", plural)
@@ -62,7 +61,7 @@ def singular(word: str, plural: bool = True) -> str:
 @lru_cache(_CACHE_SIZE)
 def infinitive(word: str) -> str:
     """Return the infinitive of a lower-case verb form."""
-    if word in _LAY_FORMS:
+    if word in WORDS["lay_forms"]:
         return "lay"
     return LEXICON["verb_lemmas"].get(word) or _find_lemma(word, "VERB", guess=True)
 
@@ -84,33 +83,18 @@ def normalise_attribute(word: str) -> str:
 
 def is_verb(word: str) -> bool:
     """Return True if the dictionary lists the word as a verb form."""
-    return "VERB" in _look_up(word)
+    return "VERB" in look_up(word)
 
 
 def is_noun(word: str) -> bool:
     """Return True if the dictionary lists the word as a noun, and as nothing else except a verb."""
-    parts_of_speech = set(_look_up(word))
+    parts_of_speech = set(look_up(word))
     return "NOUN" in parts_of_speech and parts_of_speech <= {"NOUN", "PROPN", "VERB"}
-
-
-def is_only_noun(word: str) -> bool:
-    """Return True if the dictionary lists the word as a noun, and as nothing else."""
-    return set(_look_up(word)) == {"NOUN"}
-
-
-def is_unknown(word: str) -> bool:
-    """Return True if the dictionary does not list the word."""
-    return word.isalpha() and not _look_up(word)
-
-
-def is_no_adverb(word: str) -> bool:
-    """Return True if the dictionary lists the word as an adjective, and not as an adverb."""
-    return "ADJ" in _look_up(word) and "ADV" not in _look_up(word)
 
 
 def is_adjective(word: str) -> bool:
     """Return True if the word can only be an adjective."""
-    return set(_look_up(word)) == {"ADJ"} or word.endswith(("less", "ish"))
+    return set(look_up(word)) == {"ADJ"} or word.endswith(("less", "ish"))
 
 
 def load_tables() -> None:

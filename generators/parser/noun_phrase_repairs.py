@@ -6,7 +6,7 @@ Each rule edits a sentence in place. The rules run before those of tag_repairs.p
 from __future__ import annotations
 
 from generators.parser import lemmas
-from generators.parser.lexicon import ATTRIBUTE_NOUNS, BODY_PARTS, COLORS, COVERING_VERBS, HOMOGRAPHS, SHADES
+from generators.parser.lexicon import ATTRIBUTE_NOUNS, WORDS
 from generators.parser.sentence import MERGED, Sentence
 
 _FINITE_TAGS = frozenset({"VB", "VBP", "VBZ", "VBD"})
@@ -27,13 +27,13 @@ def colors_to_attributes(s: Sentence) -> None:
         has_participle = noun > color + 1
         while has_participle and noun < len(s) and s.tags[noun] in {"JJ", "VBN"}:
             noun += 1
-        if word not in COLORS or noun == len(s) or not _may_be_noun(s, noun, has_participle):
+        if word not in WORDS["colors"] or noun == len(s) or not _may_be_noun(s, noun, has_participle):
             continue
         while noun + 1 < len(s) and s.heads[noun] == noun + 1 and s.deps[noun] == "compound":
             noun += 1
         children = s.near_children(color)
         is_bare = s.deps[color] == "pobj" and not any(child < color for child in children)
-        is_argument = s.deps[color] in _ARGUMENT_DEPS and all(s.deps[child] not in {"cc", "conj"} for child in children)
+        is_argument = s.deps[color] in _ARGUMENT_DEPS and not s.near_deps(color) & {"cc", "conj"}
         is_split = has_participle and any(s.heads[index] != noun for index in range(color, noun))
         if not is_bare and (is_argument or is_split):
             _join_noun_phrase(s, color, noun)
@@ -41,7 +41,7 @@ def colors_to_attributes(s: Sentence) -> None:
 
 def _is_adjectival_participle(s: Sentence, index: int) -> bool:
     is_participle = s.tags[index] in {"VBN", "VBD", "JJ"} and s.words[index].endswith("ed")
-    return is_participle and lemmas.infinitive(s.words[index]) not in COVERING_VERBS
+    return is_participle and lemmas.infinitive(s.words[index]) not in WORDS["covering_verbs"]
 
 
 def _may_be_noun(s: Sentence, index: int, follows_participle: bool) -> bool:
@@ -50,7 +50,7 @@ def _may_be_noun(s: Sentence, index: int, follows_participle: bool) -> bool:
         return s.is_noun(index)
     if follows_participle:
         return lemmas.is_noun(s.words[index])
-    return s.words[index] in HOMOGRAPHS and all(s.deps[child] != "dobj" for child in s.near_children(index))
+    return s.is_in(index, "homographs") and "dobj" not in s.near_deps(index)
 
 
 def misread_words_to_nouns(s: Sentence) -> None:
@@ -61,10 +61,10 @@ def misread_words_to_nouns(s: Sentence) -> None:
     for index in range(1, len(s)):
         word, tag, first = s.words[index], s.tags[index], index
         is_last = index + 1 == len(s) or s.tags[index + 1] not in _NAME_TAGS
-        is_unknown = tag == "RB" and is_last and lemmas.is_unknown(word)
-        if not (is_unknown or (tag in _FINITE_TAGS and lemmas.is_only_noun(word))):
+        is_unknown = tag == "RB" and is_last and word.isalpha() and not lemmas.look_up(word)
+        if not is_unknown and not (tag in _FINITE_TAGS and lemmas.look_up(word).keys() == {"NOUN"}):
             continue
-        while first and (s.words[first - 1] in COLORS or s.tags[first - 1] in {"JJ", "VBN"}):
+        while first and (s.is_in(first - 1, "colors") or s.tags[first - 1] in {"JJ", "VBN"}):
             first -= 1
         if first < index or s.tags[index - 1] == "DT":
             _join_noun_phrase(s, first, index)
@@ -103,9 +103,7 @@ def _attach_noun_phrase(s: Sentence, noun: int, head: int, dep: str) -> None:
         s.attach(noun, head, "dobj")
     elif s.tags[head] in {"VBN", "VBG"} and not any(s.deps[child][:3] == "aux" for child in s.near_children(head)):
         s.replace(head, noun)  # "a brolly held by a man"
-        for child in s.near_children(head):
-            if child < noun:
-                s.move(child, noun)
+        s.move(noun, (child for child in s.near_children(head) if child < noun))
         s.attach(head, noun, "acl")
     else:
         s.attach(noun, head, "nsubj")
@@ -160,12 +158,11 @@ def names_to_predicates(s: Sentence) -> None:
             continue
         left = [child for child in s.near_children(index) if child < index]
         has_article = any(s.words[child] in {"a", "an"} for child in left)
-        is_rest = s.words[index] == "rests" and s.words[before] not in BODY_PARTS
+        is_rest = s.words[index] == "rests" and not s.is_in(before, "body_parts")
         if before not in left or not (has_article or is_rest or not lemmas.is_noun(s.words[index])):
             continue
         s.tags[index] = "VBZ"
-        for child in left:
-            s.move(child, before)
+        s.move(before, left)
         s.attach(before, index, "nsubj")
 
 
@@ -175,8 +172,9 @@ def adverbs_to_attributes(s: Sentence) -> None:
         adjective = s.heads[index]
         noun = s.heads[adjective]
         is_modifier = s.deps[index] == "advmod" and s.deps[adjective] == "amod" and index < adjective < noun
-        may_be_adjective = s.words[index] in ATTRIBUTE_NOUNS or lemmas.is_no_adverb(s.words[index])
-        if tag == "RB" and is_modifier and may_be_adjective and s.words[index] not in SHADES:
+        parts_of_speech = lemmas.look_up(s.words[index]).keys()
+        may_be_adjective = s.words[index] in ATTRIBUTE_NOUNS or parts_of_speech & {"ADJ", "ADV"} == {"ADJ"}
+        if tag == "RB" and is_modifier and may_be_adjective and not s.is_in(index, "shades"):
             s.tags[index] = "JJ"
             s.attach(index, noun, "amod")
 

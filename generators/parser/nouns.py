@@ -4,29 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
-from generators.parser import lemmas, lexicon
-from generators.parser.lexicon import COLORS, IMAGE_NOUNS, MEASURES, NAMES
-from generators.parser.sentence import COVERING, MERGED, Sentence
+from generators.parser import lemmas
+from generators.parser.lexicon import ATTRIBUTE_NOUNS, CONTENT_NOUNS, WORDS
+from generators.parser.sentence import COVERING, MERGED, Sentence, Span
 
 ADJECTIVE_TAGS = frozenset({"JJ", "JJR", "JJS", "VBN", "VBG", "VBD", "AFX"})
-_MODIFIER_DEPS = lexicon.read_words("modifier_deps")
 _ARGUMENT_DEPS = frozenset({"pobj", "dobj", "nsubj", "nsubjpass", "attr"})
 _NOMINALISED_TAGS = frozenset({"JJ", "VBG", "VBN", "VB", "VBP", "VBD", "FW", "UH"})
 _MAX_DEPTH = 8
 """Maximum number of nested "of" phrases."""
 _MAX_DIGITS = 3
 """Longer numbers are years or model names, not counts."""
-
-
-class Attribute(NamedTuple):
-    """An attribute: its text, its first and last token (inclusive), and the tag of its head word."""
-
-    text: str
-    start: int
-    last: int
-    tag: str
 
 
 @dataclass(slots=True)
@@ -41,7 +30,7 @@ class Noun:
     first_modifier: int
     name: str
     lemma: str
-    attributes: list[Attribute] = field(default_factory=list)
+    attributes: list[Span] = field(default_factory=list)
 
 
 class Nouns:
@@ -58,9 +47,8 @@ class Nouns:
         for index in range(len(sentence)):
             if self._is_object_head(index):
                 self._add_object(index)
-        for head in self.by_head:
-            if self._is_negated(head):
-                self.negated.add(head)
+        for head in filter(self._is_negated, self.by_head):
+            self.negated.add(head)
 
     def __contains__(self, index: int) -> bool:
         return index in self.by_head
@@ -91,13 +79,13 @@ class Nouns:
     def is_animate(self, head: int) -> bool:
         """Return True if the object is a person or an animal, which can wear, hold and act."""
         lemma = self.by_head[head].lemma if head in self.by_head else ""
-        return lemma in lexicon.ANIMATE_NOUNS or lemma.endswith(("man", "boy", "girl"))
+        return lemma in WORDS["animate_nouns"] or lemma.endswith(("man", "boy", "girl"))
 
     def is_body_part(self, head: int) -> bool:
-        return head in self.by_head and self.by_head[head].lemma in lexicon.BODY_PARTS
+        return head in self.by_head and self.by_head[head].lemma in WORDS["body_parts"]
 
     def are_clothes(self, heads: Iterable[int]) -> bool:
-        return all({self.by_head[head].lemma, self.sentence.words[head]} & lexicon.CLOTHES for head in heads)
+        return all({self.by_head[head].lemma, self.sentence.words[head]} & WORDS["clothes"] for head in heads)
 
     def of_complements(self, index: int) -> list[int]:
         """Return the complements of the "of" phrases after a token."""
@@ -107,7 +95,7 @@ class Nouns:
 
     def _find_content(self, index: int, depth: int) -> list[int]:
         """Return the objects in the "of" phrase of a picture ("photo of a cat") or of a measure ("group of cats")."""
-        if self.sentence.words[index] not in IMAGE_NOUNS | MEASURES or depth > _MAX_DEPTH:
+        if self.sentence.words[index] not in CONTENT_NOUNS or depth > _MAX_DEPTH:
             return []
         return [head for child in self.of_complements(index) for head in self.resolve(child, depth + 1)]
 
@@ -116,19 +104,16 @@ class Nouns:
         word, tag, dep = s.words[index], s.tags[index], s.deps[index]
         if dep == MERGED or not word.replace("-", "").isalpha():
             return False
-        if word in lexicon.LOCATION_ATTRIBUTES and dep == "advmod":
+        if word in WORDS["location_attributes"] and dep == "advmod":
             return False
-        if word in lexicon.NON_OBJECTS and not s.children_by(index, "compound"):
+        if word in WORDS["non_objects"] and not s.children_by(index, "compound"):
             return False
-        if word in lexicon.PART_NOUNS and dep == "pobj" and not s.children_by(index, "amod", "compound", "prep"):
+        if word in WORDS["part_nouns"] and dep == "pobj" and not s.children_by(index, "amod", "compound", "prep"):
             return False
-        if word in IMAGE_NOUNS | MEASURES and self.of_complements(index):
+        if word in CONTENT_NOUNS and self.of_complements(index):
             return False
-        if (
-            index
-            and s.words[index - 1] in lexicon.BOILERPLATE
-            and (lemmas.singular(word) in IMAGE_NOUNS or word == "space")
-        ):
+        is_image_noun = lemmas.singular(word) in WORDS["image_nouns"] or word == "space"
+        if is_image_noun and index and s.is_in(index - 1, "boilerplate"):
             return False
         if s.is_noun(index):
             return not self._is_modifier(index)
@@ -145,7 +130,7 @@ class Nouns:
             return True
         if s.deps[index] == "npadvmod":
             return head > index or not s.children[index]
-        return s.words[index] in COLORS and self._is_color_in_list(index)
+        return s.is_in(index, "colors") and self._is_color_in_list(index)
 
     def _is_color_in_list(self, index: int) -> bool:
         """Return True if a colour starts a list like "orange and white cat", which spaCy parses as two nouns.
@@ -154,16 +139,12 @@ class Nouns:
         """
         s = self.sentence
         position = index + 1
-        while position < len(s) and (s.words[position] in {"and", ","} or s.words[position] in COLORS):
+        while position < len(s) and s.words[position] in {"and", ","} | WORDS["colors"]:
             position += 1
         while position < len(s) and s.tags[position] in {"JJ", "VBN"}:
             position += 1
-        if (
-            position == index + 1
-            or position >= len(s)
-            or not s.is_noun(position)
-            or s.words[position - 1] in {"and", ","}
-        ):
+        is_list = position > index + 1 and s.words[position - 1] not in {"and", ","}
+        if not is_list or position >= len(s) or not s.is_noun(position):
             return False
         head = position
         while head + 1 < len(s) and s.is_noun(head + 1) and s.deps[head] == "compound":
@@ -193,9 +174,9 @@ class Nouns:
         if self.alias.get(index) == head or (s.words[index] in {"and", ","} and self.alias.get(index - 1) == head):
             return True
         for _ in range(4):
-            if s.deps[index] not in _MODIFIER_DEPS or (s.heads[index] in self.by_head and s.heads[index] < index):
+            child, index = index, s.heads[index]
+            if s.deps[child] not in WORDS["modifier_deps"] or (index in self.by_head and index < child):
                 return False
-            index = s.heads[index]
             if index >= head:
                 return index == head
         return False
@@ -203,38 +184,35 @@ class Nouns:
     def _in_name(self, index: int, head: int) -> bool:
         s = self.sentence
         word = s.words[index]
-        if (
-            not self._is_left_part(index, head)
-            or s.deps[index] in {"poss", "appos", "nsubj"}
-            or not word[-1:].isalnum()
-        ):
+        is_part = self._is_left_part(index, head) and s.deps[index] not in {"poss", "appos", "nsubj"}
+        if not is_part or not word[-1:].isalnum():
             return False
-        if self._is_name(index) or (index and self._is_name(index - 1)) or word in lexicon.POSITIONS:
+        if self._is_name(index) or (index and self._is_name(index - 1)) or word in WORDS["positions"]:
             return True
-        if s.tags[index] == "VBG" or word in lexicon.GERUND_NAMES:
-            return word in lexicon.GERUND_NAMES
-        if word in lexicon.ATTRIBUTE_NOUNS or lemmas.is_adjective(word) or word in {"color", "colour"}:
+        if s.tags[index] == "VBG" or word in WORDS["gerund_names"]:
+            return word in WORDS["gerund_names"]
+        if word in ATTRIBUTE_NOUNS or lemmas.is_adjective(word) or word in {"color", "colour"}:
             return False
         if word.endswith("ed") and lemmas.is_verb(word) and not lemmas.is_noun(word):  # "closed box"
             return False
         return s.is_noun(index) and s.deps[index] in {"compound", "nmod", "amod"}
 
     def _is_name(self, index: int) -> bool:
-        """Return True if a token and the next token are a name in ``NAMES``."""
-        return f"{self.sentence.words[index]} {lemmas.singular(self.sentence.words[index + 1])}" in NAMES
+        """Return True if a token and the next token are a name in lexicon.yaml."""
+        return f"{self.sentence.words[index]} {lemmas.singular(self.sentence.words[index + 1])}" in WORDS["names"]
 
-    def _read_attribute(self, index: int) -> Attribute | None:
+    def _read_attribute(self, index: int) -> Span | None:
         """Return the attribute that ends at a token, or None if the word describes nothing visible."""
         s = self.sentence
         word, tag = s.words[index], s.tags[index]
         is_numeral = tag == "CD" or word in lemmas.NUMBERS
-        if index in self.by_head or word in lexicon.QUANTIFIERS or s.deps[index] == COVERING:
+        if index in self.by_head or word in WORDS["quantifiers"] or s.deps[index] == COVERING:
             return None
         if is_numeral and not word.isalpha() and not (word.isdigit() and len(word) <= _MAX_DIGITS):
             return None
         if word in {"colored", "coloured", "color", "colour"}:
             return None
-        if not (is_numeral or tag in ADJECTIVE_TAGS or s.is_noun(index) or word in COLORS):
+        if not (is_numeral or tag in ADJECTIVE_TAGS or s.is_noun(index) or word in WORDS["colors"]):
             return None
         return read_adjective(s, index, joined=not is_numeral)
 
@@ -247,27 +225,25 @@ class Nouns:
             return True
         while first_modifier > 0 and s.tags[first_modifier - 1] in {"DT", "PRP$"}:
             first_modifier -= 1
-        preceding_words = s.words[max(first_modifier - 1, 0) : head]
-        return bool(lexicon.NEGATIONS & set(preceding_words)) or (
-            first_modifier > 0 and s.words[first_modifier - 1] == "without"
-        )
+        preceding = range(max(first_modifier - 1, 0), head)
+        return s.any_in(preceding, "negations") or s.words[preceding.start : first_modifier] == ["without"]
 
 
-def read_adjective(s: Sentence, index: int, joined: bool = True) -> Attribute:
+def read_adjective(s: Sentence, index: int, joined: bool = True) -> Span:
     """Return the attribute of an adjective.
 
     With ``joined``, a shade or an adverb in front is included ("dark green", "partly cloudy").
     """
     word, before, tag = s.words[index], index - 1, s.tags[index]
     if joined and before >= 0 and _is_joined(s, before):
-        return Attribute(f"{s.words[before]} {word}", before, index, tag)
-    return Attribute(lemmas.normalise_attribute(word), index, index, tag)
+        return Span(f"{s.words[before]} {word}", before, index, tag)
+    return Span(lemmas.normalise_attribute(word), index, index, tag)
 
 
 def _is_joined(s: Sentence, before: int) -> bool:
     """Return True if a shade or an adverb forms one attribute with the word after it."""
     word, index = s.words[before], before + 1
-    if word in lexicon.SHADES:
-        return s.words[index] in COLORS
+    if word in WORDS["shades"]:
+        return s.is_in(index, "colors")
     is_adverb = s.tags[before] == "RB" and s.heads[before] == index and word.endswith("ly")
     return is_adverb or word in {"well", "hard"}

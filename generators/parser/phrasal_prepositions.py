@@ -9,15 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from generators.parser.lexicon import LEXICON, POSSESSIVES, read_words
+from generators.parser.lexicon import LEXICON, WORDS
 
 NOUN_PHRASES: dict[str, str] = LEXICON["phrasal_nouns"]
 PAIRS: dict[str, str] = LEXICON["phrasal_pairs"]
 _ALL_PAIRS = PAIRS | LEXICON["stranded_pairs"]
 SPELLINGS: dict[str, str] = LEXICON["preposition_spellings"]
-_QUALIFIERS = read_words("phrasal_qualifiers")
-_PREPOSITIONS = frozenset({"in", "on", "at", "to"})
-_ARTICLES = frozenset({"the", "a", "an"})
 _AFTER_SIDE = frozenset({"", "and", "while", "but", "is", "are"})
 """The words after "to its left". Other words can be part of a name ("to its left wing")."""
 
@@ -44,12 +41,12 @@ def find_phrasal_prepositions(tokens: Sequence[str]) -> list[Phrase]:
 
 def _match_noun_phrase(tokens: Sequence[str], start: int) -> Phrase | None:
     """Return the phrase of the form "on the (left) side of" that starts at ``start``, or None."""
-    if tokens[start] not in _PREPOSITIONS:
+    if tokens[start] not in WORDS["phrasal_prepositions"]:
         return None
     window = [*tokens[start + 1 : start + 5], "", "", "", ""]
-    position = 1 if window[0] in _ARTICLES else 0
+    position = 1 if window[0] in WORDS["articles"] else 0
     qualifier = ""
-    if window[position] in _QUALIFIERS and window[position + 1] in NOUN_PHRASES:
+    if window[position] in WORDS["phrasal_qualifiers"] and window[position + 1] in NOUN_PHRASES:
         qualifier = window[position]
         position += 1
     noun, preposition = window[position : position + 2]
@@ -65,8 +62,9 @@ def _match_noun_phrase(tokens: Sequence[str], start: int) -> Phrase | None:
 def _match_side(tokens: Sequence[str], start: int) -> Phrase | None:
     """Return the phrase of the form "to its left" that starts at ``start``, or None. It has no complement."""
     preposition, possessive, side, following = [*tokens[start : start + 4], "", "", ""][:4]
-    is_phrase = preposition in _PREPOSITIONS and possessive in POSSESSIVES and side in {"left", "right"}
-    if not is_phrase or (following not in _AFTER_SIDE and following.isalnum()):
+    if preposition not in WORDS["phrasal_prepositions"] or possessive not in WORDS["possessives"]:
+        return None
+    if side not in {"left", "right"} or (following not in _AFTER_SIDE and following.isalnum()):
         return None
     return Phrase(start, start + 3, NOUN_PHRASES[side])
 
@@ -77,6 +75,6 @@ def _match_pair(tokens: Sequence[str], start: int) -> Phrase | None:
     "the left of" is a noun phrase, not a preposition.
     """
     text = _ALL_PAIRS.get(" ".join(tokens[start : start + 2]))
-    if text is None or (tokens[start] in {"left", "right"} and start and tokens[start - 1] in _ARTICLES):
+    if text is None or (tokens[start] in {"left", "right"} and start and tokens[start - 1] in WORDS["articles"]):
         return None
     return Phrase(start, start + 2, text)

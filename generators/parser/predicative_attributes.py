@@ -6,9 +6,9 @@ from collections.abc import Iterable, Set
 
 from generators.parser import lemmas
 from generators.parser.clauses import Clauses
-from generators.parser.lexicon import GOVERNING_ADJECTIVES, LIGHT_VERBS, LOCATION_ATTRIBUTES, QUANTIFIERS
-from generators.parser.nouns import ADJECTIVE_TAGS, Attribute, read_adjective
-from generators.parser.sentence import COVERING, MERGED
+from generators.parser.lexicon import WORDS
+from generators.parser.nouns import ADJECTIVE_TAGS, read_adjective
+from generators.parser.sentence import COVERING, MERGED, Span
 
 _COMPLEMENTS = ("xcomp", "ccomp", "dobj", "acomp", "attr", "oprd")
 _NO_PREDICATE = frozenset({"amod", "compound", "aux", "auxpass", "prep", COVERING})
@@ -32,12 +32,12 @@ def add_predicative_attributes(clauses: Clauses, related: Set[int]) -> None:
             _add_adjectives(clauses, clauses.find_subjects(s.heads[index]), index)
         elif dep == "amod" and s.heads[index] < index and s.heads[index] in clauses.nouns:
             _add_adjectives(clauses, [s.heads[index]], index)
-        elif dep == "advmod" and s.words[index] in LOCATION_ATTRIBUTES and not s.children[index]:
+        elif dep == "advmod" and s.is_in(index, "location_attributes") and not s.children[index]:
             if index in related:
                 continue
             head = s.heads[index]  # "people standing outside": the head is "standing"
             subjects = [head] if head in clauses.nouns else clauses.find_subjects(head) if s.is_verb(head) else []
-            _add(clauses, subjects, Attribute(s.words[index], index, index, s.tags[index]))
+            _add(clauses, subjects, s.make_span(s.words[index], index))
         elif s.is_verb(index) and index not in related:
             _add_participle(clauses, index)
 
@@ -49,9 +49,9 @@ def _add_adjectives(clauses: Clauses, subjects: list[int], first: int) -> None:
     for index in chain:
         chain.extend(s.children_by(index, "conj"))
         word = s.words[index]
-        governs = word in GOVERNING_ADJECTIVES and s.children_by(index, "prep")
+        governs = word in WORDS["governing_adjectives"] and s.children_by(index, "prep")
         describes = s.tags[index] in ADJECTIVE_TAGS | {"NN", "CD"} and index not in clauses.nouns
-        if describes and not governs and word not in QUANTIFIERS:
+        if describes and not governs and word not in WORDS["quantifiers"]:
             _add(clauses, subjects, read_adjective(s, index))
 
 
@@ -60,7 +60,7 @@ def _add_participle(clauses: Clauses, verb: int) -> None:
     s = clauses.sentence
     word, tag, dep = s.words[verb], s.tags[verb], s.deps[verb]
     is_infinitive = tag == "VB" and dep not in {"ROOT", "conj"}
-    if is_infinitive or dep in _NO_PREDICATE or lemmas.infinitive(word) in LIGHT_VERBS:
+    if is_infinitive or dep in _NO_PREDICATE or lemmas.infinitive(word) in WORDS["light_verbs"]:
         return
     if s.children_by(verb, *_COMPLEMENTS) or s.is_negated(verb):
         return
@@ -69,14 +69,11 @@ def _add_participle(clauses: Clauses, verb: int) -> None:
     if not (is_passive or tag == "VBG" or lemmas.is_verb(word)):
         return  # a word of another language, or a name
     form = word if is_passive or tag == "VBG" else lemmas.participle(word)
-    _add(
-        clauses,
-        clauses.find_subjects(verb),
-        Attribute(" ".join([form, *s.words[verb + 1 : last + 1]]), verb, last, tag),
-    )
+    attribute = s.make_span(" ".join([form, *s.words[verb + 1 : last + 1]]), verb, last)
+    _add(clauses, clauses.find_subjects(verb), attribute)
 
 
-def _add(clauses: Clauses, subjects: Iterable[int], attribute: Attribute) -> None:
+def _add(clauses: Clauses, subjects: Iterable[int], attribute: Span) -> None:
     for noun in (clauses.nouns.by_head[head] for head in subjects):
         is_in_name = noun.start <= attribute.start <= noun.head  # spaCy may read a word of a name as the verb
         if not is_in_name and all(attribute.text != other.text for other in noun.attributes):

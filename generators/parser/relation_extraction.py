@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import NamedTuple
 
-from generators.parser import lemmas, lexicon
+from generators.parser import lemmas
 from generators.parser.clauses import Attachment, Clauses
-from generators.parser.sentence import COVERING, MERGED
+from generators.parser.lexicon import LEXICON, WORDS
+from generators.parser.sentence import COVERING, MERGED, Span
 from generators.parser.word_forms import RECIPROCAL_WORDS
-
-_NO_RELATION = frozenset({"than", "without", "as"})
-_POSSESSION = frozenset({"with", "have"})
-_STRANDED = frozenset({"on", "inside", "underneath"})
-"""Words that may follow a possession without a complement: "a box with a ball inside", "a man has a hat on"."""
-_HELD_PREPOSITIONS = frozenset({"in", "on", "over"})
-_DEFINITE = lexicon.POSSESSIVES | {"the", "this", "that"}
-
-
-class Predicate(NamedTuple):
-    """The text of a relation, its first and last token (inclusive), and the tag of the first token."""
-
-    text: str
-    start: int
-    last: int
-    tag: str
 
 
 class Edge(NamedTuple):
     """A relation between two objects, given by their head tokens."""
 
     subject: int
-    predicate: Predicate
+    predicate: Span
     object: int
 
 
@@ -54,7 +40,7 @@ class Relations:
             elif dep != MERGED and self.sentence.is_verb(index):
                 self._add_direct_object(index)
         for index, word in enumerate(self.sentence.words):
-            if word in _STRANDED:
+            if word in WORDS["stranded"]:
                 self._add_stranded(index)
         for head in self.nouns.by_head:
             self._add_owner(head)
@@ -67,26 +53,25 @@ class Relations:
             edge
             for edge in self._edges.values()
             if not {edge.subject, edge.object} & self.negated
-            and not (edge.predicate.text in _POSSESSION and (edge.subject, edge.object) in self._restated_pairs)
+            and not (edge.predicate.text in WORDS["possession"] and (edge.subject, edge.object) in self._restated_pairs)
         ]
         return sorted(edges, key=lambda edge: (edge.predicate.start, edge.subject, edge.object))
 
     # Assertion and negation
 
-    def _add(self, verb: int | None, subjects: list[int], predicate: Predicate, objects: list[int]) -> None:
+    def _add(self, verb: int | None, subjects: list[int], predicate: Span, objects: list[int]) -> None:
         """Add a relation between all subjects and all objects, or deny the objects if the relation is negated."""
         if verb is not None:
             self.related.add(verb)
         if self.sentence.is_negated(predicate.start) or (verb is not None and self.sentence.is_negated(verb)):
             self.negated.update(head for head in objects if not self._is_definite(head))
             return
-        for subject in subjects:
-            for target in objects:
-                if subject != target:
-                    self._edges.setdefault((subject, predicate.text, target), Edge(subject, predicate, target))
+        for subject, target in product(subjects, objects):
+            if subject != target:
+                self._edges.setdefault((subject, predicate.text, target), Edge(subject, predicate, target))
 
     def _is_definite(self, head: int) -> bool:
-        return any(self.sentence.words[child] in _DEFINITE for child in self.sentence.children_by(head, "det", "poss"))
+        return self.sentence.any_in(self.sentence.children_by(head, "det", "poss"), "definite")
 
     def _spread_negation(self) -> None:
         """Mark objects as negated if the caption mentions them only for a negated object ("no ball next to a box")."""
@@ -102,14 +87,11 @@ class Relations:
             if is_worn and noun.lemma == "glass":
                 noun.name, noun.lemma = noun.name.removesuffix("glass") + "glasses", "glasses"
 
-    def _make_predicate(self, text: str, start: int, last: int | None = None) -> Predicate:
-        return Predicate(text, start, start if last is None else last, self.sentence.tags[start])
-
     # Verbs
 
     def _add_covering(self, verb: int) -> None:
         """Add the relation of a phrase like "a snow covered sign"."""
-        predicate = self._make_predicate(lemmas.infinitive(self.sentence.words[verb]), verb)
+        predicate = self.sentence.make_span(lemmas.infinitive(self.sentence.words[verb]), verb)
         covered = self.nouns.resolve(self.sentence.heads[verb])[:1]
         self._add(verb, self.nouns.resolve(verb - 1)[:1], predicate, covered)
 
@@ -127,13 +109,13 @@ class Relations:
         particles = s.children_by(verb, "prt") if lemma != "have" else []
         last = particles[0] if particles[:1] == [verb + 1] else verb
         text = " ".join([lemma, *(s.words[index] for index in particles)])
-        self._add(verb, self.clauses.find_subjects(verb), self._make_predicate(text, verb, last), objects)
+        self._add(verb, self.clauses.find_subjects(verb), s.make_span(text, verb, last), objects)
 
     # Prepositions
 
     def _add_preposition(self, index: int) -> None:
         s = self.sentence
-        if s.words[index] in _NO_RELATION:
+        if s.is_in(index, "no_relation"):
             return
         attachment = self.clauses.find_attachment(index)
         complements = s.children_by(index, "pobj", "pcomp")
@@ -143,7 +125,7 @@ class Relations:
         if not objects and any(s.words[child] in RECIPROCAL_WORDS for child in complements):
             self._add_reciprocal(index, attachment)
             return
-        if s.words[index] == "in" and objects and all(s.words[head] in lexicon.ARRANGEMENTS for head in objects):
+        if s.words[index] == "in" and objects and all(s.is_in(head, "arrangements") for head in objects):
             self.negated.update(objects)
             return
         if not objects:
@@ -168,7 +150,7 @@ class Relations:
     def _attach_to_preceding_noun(self, index: int, attachment: Attachment, complements: list[int]) -> Attachment:
         """Attach "in it" to the noun directly before it, even if the tree differs ("a glass has liquid in it")."""
         s = self.sentence
-        has_pronoun = any(s.words[child] in lexicon.THIRD_PERSON for child in complements)
+        has_pronoun = s.any_in(complements, "third_person")
         is_possession = attachment.verb is None or lemmas.infinitive(s.words[attachment.verb]) == "have"
         if (has_pronoun or (not complements and s.lasts[index] > index)) and is_possession and index - 1 in self.nouns:
             return Attachment(self.nouns.resolve_before(index - 1, index))
@@ -179,7 +161,7 @@ class Relations:
         s = self.sentence
         if not complements and attachment.verb is not None and (gap := self.clauses.find_gap_objects(attachment.verb)):
             return gap
-        if complements and not any(s.words[child] in lexicon.THIRD_PERSON for child in complements):
+        if complements and not s.any_in(complements, "third_person"):
             return []
         if not complements and s.lasts[index] == index:
             return []
@@ -187,7 +169,9 @@ class Relations:
         owners = [
             edge.subject
             for edge in self._edges.values()
-            if edge.predicate.text in _POSSESSION and edge.object in attachment.subjects and edge.subject in earlier
+            if edge.predicate.text in WORDS["possession"]
+            and edge.object in attachment.subjects
+            and edge.subject in earlier
         ]
         antecedent = owners[:1] or (earlier if len(earlier) == 1 else [])
         self._restated_pairs.update((head, subject) for head in antecedent for subject in attachment.subjects)
@@ -202,11 +186,9 @@ class Relations:
             subjects, text, objects = self._resolve_of(subjects[-1], objects)
         elif text == "in" and self._is_worn(subjects, objects):
             text = "wear"
-        elif text == "with" and any(
-            s.words[child] in lexicon.POSSESSIVES for child in s.children_by(objects[0], "poss")
-        ):
+        elif text == "with" and s.any_in(s.children_by(objects[0], "poss"), "possessives"):
             text = "have"
-        predicate = Predicate(text, min((index, *attachment.prefix)), s.lasts[index], s.tags[index])
+        predicate = Span(text, min((index, *attachment.prefix)), s.lasts[index], s.tags[index])
         self._add(attachment.verb, subjects, predicate, objects)
 
     def _is_worn(self, subjects: list[int], objects: list[int]) -> bool:
@@ -218,53 +200,54 @@ class Relations:
         A content is in its container, an area has its content ("a field of flowers"), and a whole has its part.
         """
         name = self.nouns.by_head[subject].lemma
-        if name in lexicon.CONTAINERS:
-            return objects, "on" if name in lexicon.SURFACES else "in", [subject]
-        return ([subject], "have", objects) if name in lexicon.AREA_NOUNS else (objects, "have", [subject])
+        if name in WORDS["containers"]:
+            return objects, "on" if name in WORDS["surfaces"] else "in", [subject]
+        return ([subject], "have", objects) if name in WORDS["area_nouns"] else (objects, "have", [subject])
 
     def _add_to_verb(self, index: int, verb: int, subjects: list[int], objects: list[int]) -> None:
         """Add the relation of a preposition that is attached to a verb. A passive with an agent becomes active."""
         s = self.sentence
         lemma, word, direct = lemmas.infinitive(s.words[verb]), s.words[index], s.children_by(verb, "dobj")
         if s.tags[verb] in {"VBN", "VBD"} and not direct and self._is_agent(lemma, word, objects):
-            self._add(verb, objects, self._make_predicate(lemma, verb), subjects)
+            self._add(verb, objects, s.make_span(lemma, verb), subjects)
         elif lemma == "be" or (lemma == "have" and not direct):
             self._add_to_noun(index, Attachment(subjects, verb), objects)
         elif word == "in" and self._is_worn(subjects, objects):
-            self._add(None, subjects, self._make_predicate("wear", index), objects)
+            self._add(None, subjects, s.make_span("wear", index), objects)
         elif direct:
-            held = word in _HELD_PREPOSITIONS and all(map(self.nouns.is_body_part, objects))
+            held = word in WORDS["held_prepositions"] and all(map(self.nouns.is_body_part, objects))
             owners = self.clauses.find_objects(direct) if held else subjects
-            self._add(None, owners, self._make_predicate(word, index, s.lasts[index]), objects)
+            self._add(None, owners, s.make_span(word, index, s.lasts[index]), objects)
         else:
             self._add(verb, subjects, self._join_verb(index, verb), objects)
 
     def _is_agent(self, lemma: str, word: str, objects: list[int]) -> bool:
         """Return True if the preposition after a passive verb names the agent, not the position."""
-        if word in lexicon.REVERSED_VERBS.get(lemma, ()):
+        if word in LEXICON["reversed_verbs"].get(lemma, "").split():
             return True
-        return word == "by" and lemma not in lexicon.LOCATIVE_VERBS and not all(map(self.nouns.is_body_part, objects))
+        return word == "by" and lemma not in WORDS["locative_verbs"] and not all(map(self.nouns.is_body_part, objects))
 
-    def _join_verb(self, index: int, verb: int | None) -> Predicate:
+    def _join_verb(self, index: int, verb: int | None) -> Span:
         """Return the preposition with the verb directly before it ("sit on"), or else the preposition alone."""
         s = self.sentence
-        if verb is None or lemmas.infinitive(s.words[verb]) in lexicon.MEANINGLESS_VERBS or self._is_apart(verb, index):
-            return self._make_predicate(s.words[index], index, s.lasts[index])
+        lemma = lemmas.infinitive(s.words[verb]) if verb is not None else ""
+        if verb is None or lemma in WORDS["meaningless_verbs"] or self._is_apart(verb, index):
+            return s.make_span(s.words[index], index, s.lasts[index])
         particles = [s.words[child] for child in s.children_by(verb, "prt") if child != index]
-        text = " ".join([lemmas.infinitive(s.words[verb]), *particles, s.words[index]])
-        return self._make_predicate(text, verb, s.lasts[index] if verb < index else verb)
+        text = " ".join([lemma, *particles, s.words[index]])
+        return s.make_span(text, verb, s.lasts[index] if verb < index else verb)
 
     def _is_apart(self, verb: int, index: int) -> bool:
         s = self.sentence
         between = range(verb + 1, index)
-        return any(s.tags[other] not in {"RB", "RP"} or s.words[other] in lexicon.SPATIAL_ADVERBS for other in between)
+        return any(s.tags[other] not in {"RB", "RP"} or s.is_in(other, "spatial_adverbs") for other in between)
 
     def _add_stranded(self, index: int) -> None:
         """Add the relation of "inside" in "a box with a ball inside" and of "on" in "a man with a hat on"."""
         s, content = self.sentence, index - 1
         if content not in self.nouns or s.deps[index] == MERGED or s.lasts[index] > index or s.children[index]:
             return
-        for edge in [edge for edge in self._edges.values() if edge.predicate.text in _POSSESSION]:
+        for edge in [edge for edge in self._edges.values() if edge.predicate.text in WORDS["possession"]]:
             if edge.object != content:
                 continue
             if s.words[index] != "on":
@@ -275,7 +258,7 @@ class Relations:
                 continue
             self.related.add(index)
             self._restated_pairs.update({(edge.subject, edge.object), (edge.object, edge.subject)})
-            self._add(None, [edge.subject], Predicate(text, index, index, "RB"), [edge.object])
+            self._add(None, [edge.subject], Span(text, index, index, "RB"), [edge.object])
 
     # Owners
 
@@ -288,9 +271,9 @@ class Relations:
         for child in s.children_by(head, "poss"):
             if child in self.nouns:
                 marks = [mark for mark in s.children[child] if s.tags[mark] == "POS"]
-                self._add(None, [child], self._make_predicate("have", (*marks, child)[0]), [head])
-            elif s.words[child] in lexicon.POSSESSIVES and self.nouns.is_body_part(head):
+                self._add(None, [child], s.make_span("have", (*marks, child)[0]), [head])
+            elif s.is_in(child, "possessives") and self.nouns.is_body_part(head):
                 earlier = [other for other in self.nouns.by_head if other < head]
                 owner = [other for other in earlier if self.nouns.is_animate(other)][-1:] or earlier[:1]
                 if not any((edge.subject, edge.object) == (*owner, head) for edge in self._edges.values()):
-                    self._add(None, owner, self._make_predicate("have", child), [head])
+                    self._add(None, owner, s.make_span("have", child), [head])

@@ -22,8 +22,9 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from generators.language.optional_imports import without
-from generators.parser import lemmas, lexicon, word_forms
+from generators.parser import lemmas, word_forms
 from generators.parser.clauses import Clauses
+from generators.parser.lexicon import WORDS
 from generators.parser.nouns import Nouns
 from generators.parser.predicative_attributes import add_predicative_attributes
 from generators.parser.relation_extraction import Relations
@@ -39,7 +40,6 @@ UNUSED_COMPONENTS = ("ner", "senter", "lemmatizer", "attribute_ruler")
 BATCH_SIZE = 256
 MAX_STRINGS = 500_000
 """spaCy keeps every word that it reads, and web text has millions of them. With more, the model is loaded again."""
-_OPENERS = lexicon.read_words("openers")
 
 
 class RuleParser:
@@ -91,7 +91,7 @@ def _prepare_text(caption: str) -> str:
 
 def _starts_without_article(caption: str) -> bool:
     """Return True if the caption starts with a word that is not in the list of openers."""
-    return caption[:1].isalpha() and caption.split(maxsplit=1)[0].lower() not in _OPENERS
+    return caption[:1].isalpha() and caption.split(maxsplit=1)[0].lower() not in WORDS["openers"]
 
 
 def _load_model() -> Language:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
 
-from generators.parser.lexicon import NEGATIONS
+from generators.parser.lexicon import WORDS
 from generators.parser.phrasal_prepositions import SPELLINGS, Phrase, find_phrasal_prepositions
 
 if TYPE_CHECKING:
@@ -16,6 +17,15 @@ COVERING = "covering"
 """Dependency label of this package: the participle in "snow covered sign" (tree_repairs.py)."""
 _REACH = 40
 """Maximum distance in tokens at which repairs look for children, so that their cost per word is bounded."""
+
+
+class Span(NamedTuple):
+    """The text of an attribute or a relation, its first and last token (inclusive), and the tag of its head word."""
+
+    text: str
+    start: int
+    last: int
+    tag: str
 
 
 class Sentence:
@@ -72,6 +82,10 @@ class Sentence:
         near = range(max(0, index - _REACH), min(len(self), index + _REACH + 1))
         return [child for child in near if self.heads[child] == index and child != index]
 
+    def near_deps(self, index: int) -> set[str]:
+        """Return the dependency labels of the near children of a token."""
+        return {self.deps[child] for child in self.near_children(index)}
+
     def left_edge(self, noun: int) -> int:
         """Return the first of the consecutive children directly before a noun."""
         edge = noun
@@ -84,9 +98,10 @@ class Sentence:
         if index == head or not self._is_below(head, index):
             self.heads[index], self.deps[index] = head, dep
 
-    def move(self, index: int, head: int) -> None:
-        """Attach a token to a head and keep its label."""
-        self.attach(index, head, self.deps[index])
+    def move(self, head: int, indices: Iterable[int]) -> None:
+        """Attach tokens to a head and keep their labels."""
+        for index in indices:
+            self.attach(index, head, self.deps[index])
 
     def replace(self, old: int, new: int) -> None:
         """Attach ``new`` to the head of ``old``, with the label of ``old``."""
@@ -106,17 +121,27 @@ class Sentence:
         """Return the children of a token that have one of the labels, from left to right."""
         return [child for child in self.children[index] if self.deps[child] in deps]
 
+    def make_span(self, text: str, start: int, last: int | None = None) -> Span:
+        """Return the span of one token, or of the tokens up to ``last``, with the tag of its first token."""
+        return Span(text, start, start if last is None else last, self.tags[start])
+
     def is_noun(self, index: int) -> bool:
         return self.tags[index].startswith("NN")
 
     def is_verb(self, index: int) -> bool:
         return self.tags[index].startswith("VB")
 
+    def is_in(self, index: int, name: str) -> bool:
+        """Return True if the word of a token is in a list of lexicon.yaml."""
+        return self.words[index] in WORDS[name]
+
+    def any_in(self, indices: Iterable[int], name: str) -> bool:
+        """Return True if the word of one of the tokens is in a list of lexicon.yaml."""
+        return any(self.is_in(index, name) for index in indices)
+
     def is_negated(self, index: int) -> bool:
         """Return True if a negation word is a child of the token or directly precedes it."""
-        if any(self.words[child] in NEGATIONS for child in self.children[index]):
-            return True
         before = index - 1
-        while before >= 0 and self.tags[before] in {"DT", "RB", "PRP$"} and self.words[before] not in NEGATIONS:
+        while before >= 0 and self.tags[before] in {"DT", "RB", "PRP$"} and not self.is_in(before, "negations"):
             before -= 1
-        return before >= 0 and self.words[before] in NEGATIONS
+        return self.any_in(self.children[index], "negations") or (before >= 0 and self.is_in(before, "negations"))

@@ -60,17 +60,14 @@ class SngParser:
 
 
 def _build_graph(parsed: dict[str, Any]) -> SceneGraph:
-    objects = tuple(
-        SceneObject(
-            f"o{number}", entity["lemma_head"].lower(), tuple(_lemma(item) for item in _select_modifiers(entity))
-        )
+    objects = (
+        SceneObject(f"o{number}", entity["lemma_head"].lower(), tuple(map(_lemma, _select_modifiers(entity))))
         for number, entity in enumerate(parsed["entities"])
     )
-    relations = tuple(
-        Relation(f"o{edge['subject']}", edge["lemma_relation"].lower(), f"o{edge['object']}")
-        for edge in parsed["relations"]
+    edges = (
+        (f"o{edge['subject']}", edge["lemma_relation"].lower(), f"o{edge['object']}") for edge in parsed["relations"]
     )
-    return SceneGraph(objects, relations)
+    return SceneGraph(tuple(objects), tuple(Relation(*edge) for edge in edges))
 
 
 def _select_modifiers(entity: dict[str, Any]) -> list[dict[str, Any]]:

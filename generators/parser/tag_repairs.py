@@ -7,13 +7,12 @@ Each rule edits a sentence in place. Its docstring shows captions and how spaCy 
 from __future__ import annotations
 
 from generators.parser import lemmas
-from generators.parser.lexicon import ANIMATE_NOUNS, CLOTHES, GERUND_NAMES, ING_NOUNS, NAMES, SAME_IN_PLURAL
+from generators.parser.lexicon import ACTORS, WORDS
 from generators.parser.sentence import Sentence
 
 NOUN_MODIFIERS = frozenset({"compound", "nmod", "npadvmod", "amod"})
 _VERB_DEPS = frozenset({"nsubj", "nsubjpass", "dobj", "aux", "auxpass", "prt"})
 _DETERMINING_DEPS = frozenset({"det", "amod", "compound", "nummod", "poss"})
-_PLURAL_DETERMINERS = frozenset({"several", "many", "few", "some", "both", "these", "those"})
 
 
 def verbs_to_nouns(s: Sentence) -> None:
@@ -26,7 +25,7 @@ def verbs_to_nouns(s: Sentence) -> None:
         left = {s.deps[child] for child in children if child < index}
         if not deps & _VERB_DEPS and left & _DETERMINING_DEPS and s.deps[index] not in NOUN_MODIFIERS:
             s.tags[index] = "NNS" if tag == "VBZ" else "NN"
-        elif s.words[index] in ING_NOUNS and "dobj" not in deps and s.deps[index] not in NOUN_MODIFIERS:
+        elif s.is_in(index, "ing_nouns") and "dobj" not in deps and s.deps[index] not in NOUN_MODIFIERS:
             s.tags[index] = "NN"
             for child in children:
                 if s.deps[child] in {"nsubj", "npadvmod"} and child < index:
@@ -42,7 +41,7 @@ def gerunds_to_names(s: Sentence) -> None:
     """Repair "on cutting board", which is read as cutting a board."""
     for index in range(len(s) - 1):
         following = index + 1
-        if s.words[index] in GERUND_NAMES and s.deps[index] == "pcomp" and s.heads[following] == index:
+        if s.is_in(index, "gerund_names") and s.deps[index] == "pcomp" and s.heads[following] == index:
             s.attach(following, s.heads[index], "pobj")
             s.attach(index, following, "compound")
 
@@ -61,16 +60,14 @@ def names_to_clauses(s: Sentence) -> None:
     """Repair "tennis player holding racket" and "zebra grazing", which are read as one name."""
     for index in range(1, len(s)):
         before, head = index - 1, s.heads[index]
-        if s.words[index] in GERUND_NAMES or not s.is_noun(before) or head <= index or not _is_action(s, index):
+        if s.is_in(index, "gerund_names") or not s.is_noun(before) or head <= index or not _is_action(s, index):
             continue
         if s.deps[head] == "appos" and s.heads[head] == before:  # "fence surrounding pier"
             s.attach(index, before, "acl")
             s.attach(head, index, "dobj")
         elif s.heads[before] in {index, head} and s.deps[before] in NOUN_MODIFIERS:
             s.replace(head, before)
-            for child in s.near_children(head):
-                if child < before:
-                    s.move(child, before)
+            s.move(before, (child for child in s.near_children(head) if child < before))
             s.attach(index, before, "acl")
             s.attach(head, index, "dobj")
 
@@ -82,12 +79,9 @@ def _is_action(s: Sentence, index: int) -> bool:
     """
     if s.tags[index] == "VBG":
         return s.deps[index] == "amod"
-    is_verb_form = s.words[index].endswith("ing") and s.words[index] not in ING_NOUNS and lemmas.is_verb(s.words[index])
-    if (
-        s.deps[index] != "compound"
-        or not is_verb_form
-        or lemmas.singular(s.words[index - 1]) not in ANIMATE_NOUNS | CLOTHES
-    ):
+    word, actor = s.words[index], lemmas.singular(s.words[index - 1])
+    is_verb_form = word.endswith("ing") and not s.is_in(index, "ing_nouns") and lemmas.is_verb(word)
+    if s.deps[index] != "compound" or not is_verb_form or actor not in ACTORS:
         return False
     s.tags[index] = "VBG"
     return True
@@ -99,7 +93,7 @@ def adverbs_to_objects(s: Sentence) -> None:
         verb = s.heads[index]
         if tag != "RB" or s.deps[index] != "advmod" or verb >= index or not s.is_verb(verb):
             continue
-        if lemmas.is_noun(s.words[index]) and not any(s.deps[child] == "dobj" for child in s.near_children(verb)):
+        if lemmas.is_noun(s.words[index]) and "dobj" not in s.near_deps(verb):
             s.tags[index], s.deps[index] = "NN", "dobj"
 
 
@@ -109,13 +103,12 @@ def names_to_verbs(s: Sentence) -> None:
         before = index - 1
         if not (s.is_noun(index) and s.is_noun(before) and s.words[index].endswith("ing")):
             continue
-        if s.words[index] in ING_NOUNS or s.heads[before] != index or s.deps[before] != "compound":
+        if s.is_in(index, "ing_nouns") or s.heads[before] != index or s.deps[before] != "compound":
             continue
         if any(s.deps[child] in {"prep", "dobj"} and child > index for child in s.near_children(index)):
             left = [child for child in s.near_children(index) if child < before]
             s.replace(index, before)
-            for child in left:
-                s.move(child, before)
+            s.move(before, left)
             s.tags[index] = "VBG"
             s.attach(index, before, "acl")
 
@@ -129,25 +122,23 @@ def verbs_to_names(s: Sentence) -> None:
         before, noun = index - 1, lemmas.singular(s.words[index])
         if s.tags[index] != "VBZ" or s.heads[before] != index or not s.is_noun(before):
             continue
-        is_name = f"{s.words[before]} {noun}" in NAMES or (noun in ANIMATE_NOUNS | CLOTHES and s.tags[before] != "NNS")
-        deps = {s.deps[child] for child in s.near_children(index)}
-        if is_name and not deps & {"dobj", "aux", "auxpass", "acomp", "xcomp"}:
+        is_name = f"{s.words[before]} {noun}" in WORDS["names"] or (noun in ACTORS and s.tags[before] != "NNS")
+        if is_name and not s.near_deps(index) & {"dobj", "aux", "auxpass", "acomp", "xcomp"}:
             s.tags[index] = "NNS"
-            for child in s.near_children(before):
-                s.move(child, index)
+            s.move(index, s.near_children(before))
             s.attach(before, index, "compound")
 
 
 def repair_plurals(s: Sentence) -> None:
     """Repair "two fish" and "the sheep are grazing", where the noun is tagged as singular."""
     for index, word in enumerate(s.words):
-        if s.tags[index] != "NN" or word not in SAME_IN_PLURAL:
+        if s.tags[index] != "NN" or word not in WORDS["same_in_plural"]:
             continue
         verb = s.heads[index] if s.deps[index] in {"nsubj", "nsubjpass"} else index
         finite = {s.words[child] for child in (verb, *s.near_children(verb))} if verb != index else set()
         left = [child for child in s.near_children(index) if child < index]
         is_counted = any(s.tags[child] == "CD" and s.words[child] not in {"one", "1"} for child in left)
-        if is_counted or finite & {"are", "were"} or any(s.words[child] in _PLURAL_DETERMINERS for child in left):
+        if is_counted or finite & {"are", "were"} or s.any_in(left, "plural_determiners"):
             s.tags[index] = "NNS"
 
 

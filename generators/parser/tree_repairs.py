@@ -7,7 +7,7 @@ sentence in place.
 from __future__ import annotations
 
 from generators.parser import lemmas
-from generators.parser.lexicon import ANIMATE_NOUNS, COVERING_VERBS, RELATIVE_PRONOUNS
+from generators.parser.lexicon import WORDS
 from generators.parser.noun_phrase_repairs import NOUN_PHRASE_REPAIRS
 from generators.parser.sentence import COVERING, MERGED, Sentence
 from generators.parser.tag_repairs import NOUN_MODIFIERS, TAG_REPAIRS
@@ -31,9 +31,8 @@ def repair_possessions(s: Sentence) -> None:
         if auxiliary and s.tags[head][:2] in {"NN", "JJ"}:
             s.tags[head] = s.tags[head].replace("JJ", "NN")
             s.replace(head, index)
-            for child in s.near_children(head):
-                if s.deps[child] in {"nsubj", "neg"} or child < index:
-                    s.move(child, index)
+            children = s.near_children(head)
+            s.move(index, (child for child in children if s.deps[child] in {"nsubj", "neg"} or child < index))
             s.attach(head, index, "dobj")
 
 
@@ -41,17 +40,16 @@ def repair_auxiliary_subjects(s: Sentence) -> None:
     """Repair "the suitcase is closed", where "suitcase" is the subject of "is" and not of "closed"."""
     for index, dep in enumerate(s.deps):
         if dep in {"nsubj", "nsubjpass"} and s.deps[s.heads[index]] in {"aux", "auxpass"}:
-            s.move(index, s.heads[s.heads[index]])
+            s.move(s.heads[s.heads[index]], [index])
 
 
 def repair_bare_subjects(s: Sentence) -> None:
     """Repair "man holding a bag", where "man" is read as an adverbial."""
     for index, dep in enumerate(s.deps):
         head = s.heads[index]
-        if dep == "npadvmod" and head > index and s.is_noun(index) and s.tags[head] in {"VBG", "VBZ", "VBP"}:
-            has_subject = any(s.deps[child] in {"nsubj", "nsubjpass"} for child in s.near_children(head))
-            if not has_subject and s.deps[head] != "amod":
-                s.deps[index] = "nsubj"
+        is_adverbial = dep == "npadvmod" and head > index and s.is_noun(index) and s.deps[head] != "amod"
+        if is_adverbial and s.tags[head] in {"VBG", "VBZ", "VBP"} and not s.near_deps(head) & {"nsubj", "nsubjpass"}:
+            s.deps[index] = "nsubj"
 
 
 def repair_appositions(s: Sentence) -> None:
@@ -61,7 +59,7 @@ def repair_appositions(s: Sentence) -> None:
         if dep != "appos" or not s.is_noun(index) or not edge:
             continue
         separator, head = s.words[edge - 1], s.heads[edge - 1]
-        if separator == "," and any(s.deps[child] == "cc" for child in s.near_children(index)):
+        if separator == "," and "cc" in s.near_deps(index):
             s.deps[index] = "conj"
         elif separator == "and" and head < edge and s.is_noun(head):
             s.attach(index, head, "conj")
@@ -73,29 +71,26 @@ def repair_coordinations(s: Sentence) -> None:
         if dep != "conj" or not s.is_noun(index):
             continue
         nearest, first_conjunct = s.left_edge(index) - 2, s.heads[index]
+        is_animate = lemmas.singular(s.words[index]) in WORDS["animate_nouns"]
         if nearest > first_conjunct and s.words[nearest + 1] == "and":
-            is_object = s.deps[nearest] == "dobj" and lemmas.singular(s.words[index]) not in ANIMATE_NOUNS
-            if is_object or (s.deps[nearest] == "pobj" and _have_same_modifiers(s, nearest, index)):
+            is_like_complement = s.deps[nearest] == "pobj" and _have_same_modifiers(s, nearest, index)
+            if is_like_complement or (s.deps[nearest] == "dobj" and not is_animate):
                 s.attach(index, nearest, "conj")
             continue
         link = s.heads[first_conjunct]
         is_repeated = s.deps[first_conjunct] == "pobj" and _repeats_phrase(s, link, index)
-        is_clothed = lemmas.infinitive(s.words[link]) == "wear" and lemmas.singular(s.words[index]) in ANIMATE_NOUNS
-        if is_repeated or is_clothed:
+        if is_repeated or (is_animate and lemmas.infinitive(s.words[link]) == "wear"):
             s.attach(index, s.heads[link], "conj")
 
 
 def _have_same_modifiers(s: Sentence, first: int, second: int) -> bool:
     """Return True if two nouns have the same modifiers and none follow them ("a cat next to a dog and a bird")."""
-    first_deps, second_deps = (
-        [
-            s.deps[child]
-            for child in s.near_children(noun)
-            if s.tags[child] not in _FINAL and s.deps[child] not in {"cc", "conj"}
-        ]
-        for noun in (first, second)
-    )
-    return first_deps == second_deps and not {"prep", "acl", "relcl"} & set(second_deps)
+
+    def list_deps(noun: int) -> list[str]:
+        labels = [s.deps[child] for child in s.near_children(noun) if s.tags[child] not in _FINAL]
+        return [label for label in labels if label not in {"cc", "conj"}]
+
+    return list_deps(first) == list_deps(second) and not s.near_deps(second) & {"prep", "acl", "relcl"}
 
 
 def _repeats_phrase(s: Sentence, preposition: int, noun: int) -> bool:
@@ -107,7 +102,7 @@ def _repeats_phrase(s: Sentence, preposition: int, noun: int) -> bool:
     if not s.is_noun(governor) or after >= len(s) or s.words[after] != s.words[preposition]:
         return False
     if s.heads[after] == governor:
-        s.move(after, noun)
+        s.move(noun, [after])
     return s.heads[after] == noun
 
 
@@ -144,18 +139,15 @@ def _find_topic(s: Sentence, verb: int, stranded: bool) -> int | None:
     """
     children = s.near_children(verb)
     subjects = [child for child in children if s.deps[child] in {"nsubj", "npadvmod"} and s.is_noun(child)]
-    if not subjects or any(s.words[child] in RELATIVE_PRONOUNS for child in children):
+    if not subjects or s.any_in(children, "relative_pronouns"):
         return None
     if len(subjects) > 1 and subjects[1] < verb:
-        second_is_determined = any(s.deps[child] == "det" for child in s.near_children(subjects[1]))
-        return subjects[0] if stranded or second_is_determined else None
+        return subjects[0] if stranded or "det" in s.near_deps(subjects[1]) else None
     names = [child for child in s.near_children(subjects[-1]) if child < subjects[-1] and s.is_noun(child)]
     if not stranded or not names or s.deps[names[-1]] not in NOUN_MODIFIERS or s.deps[verb] not in {"ROOT", "relcl"}:
         return None
     topic = names[-1]
-    for child in s.near_children(subjects[-1]):
-        if child < topic and s.deps[child] != "relcl":
-            s.move(child, topic)
+    s.move(topic, (child for child in s.near_children(subjects[-1]) if child < topic and s.deps[child] != "relcl"))
     return topic
 
 
@@ -165,7 +157,7 @@ def repair_covering_participles(s: Sentence) -> None:
         before, head = index - 1, s.heads[index]
         participle = s.tags[index] in {"VBN", "VBD", "JJ"} and s.deps[index] == "amod" and head > index
         compound = s.is_noun(before) and s.heads[before] in {index, head}
-        if participle and compound and lemmas.infinitive(s.words[index]) in COVERING_VERBS:
+        if participle and compound and lemmas.infinitive(s.words[index]) in WORDS["covering_verbs"]:
             s.attach(before, index, "nsubj")
             s.tags[index], s.deps[index] = "VBN", COVERING
 
@@ -177,10 +169,9 @@ def repair_coordinated_participles(s: Sentence) -> None:
         if dep != "conj" or s.tags[index] not in {"VBD", "VBN"} or not s.is_verb(verb) or verb >= index:
             continue
         adjectives = [child for child in s.near_children(verb) if s.deps[child] == "acomp" and verb < child < index]
-        is_passive = s.tags[verb] == "VBN" and any(s.deps[child] == "auxpass" for child in s.near_children(verb))
-        if is_passive and not any(s.deps[child] in {"dobj", "nsubj"} for child in s.near_children(index)):
+        if s.tags[verb] == "VBN" and "auxpass" in s.near_deps(verb) and not s.near_deps(index) & {"dobj", "nsubj"}:
             s.tags[index] = "VBN"
-        if adjectives and not {s.deps[child] for child in s.near_children(index)} - {"punct", "advmod"}:
+        if adjectives and s.near_deps(index) <= {"punct", "advmod"}:
             s.tags[index] = "VBN"
             s.attach(index, adjectives[-1], "conj")
 

@@ -6,7 +6,7 @@ form, and a few words that the parser adds: "man in a shirt" becomes ``wear``, a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import cache
 
 from generators.parser import lemmas
@@ -22,30 +22,18 @@ ADDED_WORDS = frozenset({"have"})
 
 def find_word_forms(token: str, kind: AtomKind) -> frozenset[str]:
     """Return all words that a lower-case token, or a part of it, can become in the text of any atom of a kind."""
-    find_forms = _FIND_FORMS[kind]
-    return frozenset(form for part in (token, *split_words().get(token, ())) for form in find_forms(part))
+    return frozenset(form for part in (token, *split_words().get(token, ())) for form in _find_forms(part, kind))
 
 
-def _find_object_forms(word: str) -> Iterable[str]:
+def _find_forms(word: str, kind: AtomKind) -> Iterable[str]:
+    if kind == "relation":
+        return word, lemmas.infinitive(word), *_find_written_forms().get(word, ())
+    spellings = SPELLINGS.get(word, "").split()
+    if kind == "attribute":
+        participles = [lemmas.participle(word)] if lemmas.is_verb(word) else []
+        return word, *participles, lemmas.normalise_attribute(word), *spellings
     written = {word, lemmas.singular(word, plural=False), lemmas.singular(word)}
-    names = (name for form in written for name in _find_joined_names().get(form, ()))
-    return *written, *names, *SPELLINGS.get(word, "").split()
-
-
-def _find_attribute_forms(word: str) -> Iterable[str]:
-    participles = [lemmas.participle(word)] if lemmas.is_verb(word) else []
-    return word, *participles, lemmas.normalise_attribute(word), *SPELLINGS.get(word, "").split()
-
-
-def _find_relation_forms(word: str) -> Iterable[str]:
-    return word, lemmas.infinitive(word), *_find_written_forms().get(word, ())
-
-
-_FIND_FORMS: dict[AtomKind, Callable[[str], Iterable[str]]] = {
-    "object": _find_object_forms,
-    "attribute": _find_attribute_forms,
-    "relation": _find_relation_forms,
-}
+    return *written, *(name for form in written for name in _find_joined_names().get(form, ())), *spellings
 
 
 @cache

@@ -16,7 +16,7 @@ from enum import StrEnum
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -36,14 +36,6 @@ IMAGES_PER_GROUP = 16
 """Images per parquet row group, which is read as a whole to get one image."""
 IMAGES_PER_BATCH = 16
 """Images that are decoded at once."""
-
-
-class WordCounts(NamedTuple):
-    """The number of occurrences of each word in the scene graphs of a source."""
-
-    names: Counter[str]
-    attributes: Counter[str]
-    predicates: Counter[str]
 
 
 class Annotations:
@@ -72,9 +64,9 @@ class Annotations:
         """Return the ids of all images, in the order of the file."""
         return self._ids.to_pylist()
 
-    def count_words(self) -> WordCounts:
+    def count_words(self) -> tuple[Counter[str], Counter[str], Counter[str]]:
         """Count the first names, attributes and predicates of all images, without reading their regions."""
-        counts = WordCounts(Counter(), Counter(), Counter())
+        counts = Counter[str](), Counter[str](), Counter[str]()
         for batch in parquet.read_batches(self.path, IMAGES_PER_GROUP, ["objects", "relations"]):
             objects, relations = (batch[name].flatten() for name in ("objects", "relations"))
             attributes = objects.field("attributes").flatten()

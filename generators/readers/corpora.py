@@ -209,14 +209,9 @@ def _to_list(column: pa.Array) -> list[Any]:
     try:
         return column.to_pylist()
     except UnicodeDecodeError:
-        return [_to_python(value) for value in column]
-
-
-def _to_python(value: pa.Scalar) -> Any:
-    try:
-        return value.as_py()
-    except UnicodeDecodeError:
-        return None
+        if len(column) == 1:
+            return [None]
+        return [value for index in range(len(column)) for value in _to_list(column[index : index + 1])]
 
 
 def _tar(shard: Shard, column: Column) -> Iterator[Any]:

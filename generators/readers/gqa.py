@@ -45,15 +45,12 @@ def read(scene_graphs: Path, image_folder: Path, flaws: Flaws) -> Iterator[Annot
             if not isinstance(objects, dict):
                 flaws.add(MALFORMED, f"{path}, image {image_id}: objects {objects!r}, expected an object.")
                 continue
-            reader.add(path, "objects", [_convert_object(key, item) for key, item in objects.items()])
+            # Objects and relations in the format of scene_graphs.json; the reader counts malformed records.
+            nodes = [item | {"object_id": key} if isinstance(item, dict) else item for key, item in objects.items()]
+            reader.add(path, "objects", nodes)
             edges = [edge for key, item in objects.items() for edge in _convert_relations(key, item)]
             reader.add(path, "relationships", edges)
             yield reader.build(*(image_folder / folder / f"{image_id}.jpg" for folder in IMAGE_FOLDERS))
-
-
-def _convert_object(object_id: str, record: Any) -> Any:
-    """Return an object in the format of scene_graphs.json; ImageReader counts malformed records."""
-    return record | {"object_id": object_id} if isinstance(record, dict) else record
 
 
 def _convert_relations(object_id: str, record: Any) -> Iterator[Any]:

@@ -147,15 +147,9 @@ class ImageReader:
     def build(self, *files: Path) -> AnnotatedImage:
         """Return the image with all records added so far; ``files`` are the possible paths of the image file."""
         objects = (SceneObject(node.id, node.names[0], tuple(node.attributes), node.box) for node in self._nodes)
-        return AnnotatedImage(
-            self._image_id,
-            self._width,
-            self._height,
-            SceneGraph(tuple(objects), tuple(self._edges)),
-            tuple(self._regions),
-            {node.id: tuple(node.names[1:]) for node in self._nodes if node.names[1:]},
-            files,
-        )
+        graph, regions = SceneGraph(tuple(objects), tuple(self._edges)), tuple(self._regions)
+        other_names = {node.id: tuple(node.names[1:]) for node in self._nodes if node.names[1:]}
+        return AnnotatedImage(self._image_id, self._width, self._height, graph, regions, other_names, files)
 
     def add(self, path: Path, key: str, records: Any) -> None:
         """Add the list ``key`` of a file: ``objects``, ``attributes``, ``relationships`` or ``regions``."""
@@ -185,13 +179,13 @@ class ImageReader:
         if object_id in self._by_id:
             self._count_flaw("duplicate id", "duplicate id.")
         elif (node := self._add_node(record, object_id)) is not None:
-            self._add_attributes_to(node, record)
+            self._add_attributes(record, object_id)
             for merged_id in record.get("merged_object_ids", ()):
                 self._by_id.setdefault(str(merged_id), node)
 
     def _add_attributes(self, record: Record, object_id: str) -> None:
         if (node := self._find_or_add_node(record, object_id)) is not None:
-            self._add_attributes_to(node, record)
+            _add_new(node.attributes, _normalize_texts(record.get("attributes") or []))
 
     def _add_relationship(self, record: Record, edge_id: str) -> None:
         predicate = _normalize_text(get_first(record, "predicate"))
@@ -284,10 +278,6 @@ class ImageReader:
         if object_id not in self._by_id:
             self._count_flaw("unknown object", f"the {role} {object_id} is not an object of the image.")
         return self._by_id.get(object_id)
-
-    @staticmethod
-    def _add_attributes_to(node: _Node, record: Record) -> None:
-        _add_new(node.attributes, _normalize_texts(record.get("attributes") or []))
 
 
 def _add_new(texts: list[str], new_texts: Iterable[str]) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
@@ -32,14 +32,10 @@ class Region:
 
     def to_row(self) -> dict[str, Any]:
         """Return an item of the column ``regions`` of ANNOTATION_SCHEMA."""
-        return {
-            "region_id": self.region_id,
-            "phrase": self.phrase,
-            "caption": self.caption,
-            "box": self.box._asdict(),
-            "graph": self.parse and self.parse.graph.to_row(),
-            "mentions": self.parse and [mention.to_row() for mention in self.parse.mentions],
-        }
+        texts = {"region_id": self.region_id, "phrase": self.phrase, "caption": self.caption}
+        graph = self.parse and self.parse.graph.to_row()
+        mentions = self.parse and [mention.to_row() for mention in self.parse.mentions]
+        return texts | {"box": self.box._asdict(), "graph": graph, "mentions": mentions}
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> Region:
@@ -79,45 +75,30 @@ class AnnotatedImage:
 
     def facts(self) -> SceneGraph:
         """Return the graph with an additional node for each other name of an object."""
-        ids = {
-            item.id: (item.id, *(f"{item.id}~{n}" for n in range(len(self.other_names.get(item.id, ())))))
-            for item in self.graph.objects
-        }
-        objects = [
-            SceneObject(node, name, item.attributes, item.box)
-            for item in self.graph.objects
-            for node, name in zip(ids[item.id], (item.name, *self.other_names.get(item.id, ())), strict=True)
-        ]
+        nodes: dict[str, list[SceneObject]] = {}
+        for item in self.graph.objects:
+            names = enumerate(self.other_names.get(item.id, ()))
+            nodes[item.id] = [item, *(replace(item, id=f"{item.id}~{n}", name=name) for n, name in names)]
         relations = [
-            Relation(subject, edge.predicate, object_)
+            Relation(subject.id, edge.predicate, target.id)
             for edge in self.graph.relations
-            for subject, object_ in itertools.product(ids[edge.subject], ids[edge.object])
+            for subject, target in product(nodes[edge.subject], nodes[edge.object])
         ]
-        return SceneGraph(tuple(objects), tuple(relations))
+        return SceneGraph(tuple(chain.from_iterable(nodes.values())), tuple(relations))
 
     def to_row(self) -> dict[str, Any]:
         """Return a row of ANNOTATION_SCHEMA."""
         graph = self.graph.to_row()
         for item in graph["objects"]:
             item["other_names"] = self.other_names.get(item["id"], ())
-        return {
-            "image_id": self.image_id,
-            "width": self.width,
-            "height": self.height,
-            "files": [file.as_posix() for file in self.files],
-            **graph,
-            "regions": [region.to_row() for region in self.regions],
-        }
+        size = {"image_id": self.image_id, "width": self.width, "height": self.height}
+        files, regions = [file.as_posix() for file in self.files], [region.to_row() for region in self.regions]
+        return size | graph | {"files": files, "regions": regions}
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> AnnotatedImage:
         """Return the image of a row that :meth:`to_row` returned."""
-        return cls(
-            row["image_id"],
-            row["width"],
-            row["height"],
-            SceneGraph.from_row(row),
-            tuple(map(Region.from_row, row["regions"])),
-            {item["id"]: tuple(item["other_names"]) for item in row["objects"] if item["other_names"]},
-            tuple(map(Path, row["files"])),
-        )
+        graph, regions = SceneGraph.from_row(row), tuple(map(Region.from_row, row["regions"]))
+        other_names = {item["id"]: tuple(item["other_names"]) for item in row["objects"] if item["other_names"]}
+        files = tuple(map(Path, row["files"]))
+        return cls(row["image_id"], row["width"], row["height"], graph, regions, other_names, files)

@@ -24,6 +24,7 @@ def _records(*text_fields: str, **other_fields: pa.DataType) -> pa.ListType:
 
 _sides = [(side, pa.float64()) for side in Box._fields]
 _image = pa.struct([("bytes", pa.binary()), ("path", _text)])
+_picture = [("image", _image), ("crop_id", _text)]
 _crop = [("crop_id", _text), ("image_id", _text), *_sides]
 _box = pa.struct(_sides)
 _atoms = _records("kind", "text")
@@ -35,14 +36,9 @@ _categories = [("categories", _records("by", "name"))]
 
 RAW_SCHEMA = pa.schema(
     [
-        ("image", _image),
-        *_crop,
-        ("caption", _text),
-        ("atoms", _atoms),
+        *(("image", _image), *_crop, ("caption", _text), ("atoms", _atoms)),
         ("compounds", _records("kind", "subject", "relation", "object")),
-        ("complexity", _integer),
-        ("scene_graph", _scene_graph),
-        *_origin,
+        *(("complexity", _integer), ("scene_graph", _scene_graph), *_origin),
     ]
 )
 """An image-text pair: a crop, its caption, and the caption's scene graph."""
@@ -63,26 +59,17 @@ RETRIEVAL_SCHEMA = pa.schema([("image", _image), *_crop, ("captions", _texts), *
 
 GROUP_SCHEMA = pa.schema(
     [
-        *(
-            (f"{name}_{n}", kind)
-            for name, kind in (("image", _image), ("crop_id", _text), ("caption", _text))
-            for n in "01"
-        ),
-        ("image_id", _text),
-        *_categories,
-        *_origin,
+        *((f"{name}_{n}", kind) for name, kind in (*_picture, ("caption", _text)) for n in "01"),
+        *(("image_id", _text), *_categories, *_origin),
     ]
 )
 """Two images and their captions, with Winoground's column names. Confidence intervals resample ``image_id``."""
 
 COMPOUND_SCHEMA = pa.schema(
     [
-        *((f"{name}{n}", kind) for name, kind in (("image", _image), ("crop_id", _text)) for n in ("", "_n1", "_n2")),
+        *((f"{name}{n}", kind) for name, kind in _picture for n in ("", "_n1", "_n2")),
         *((noun, _text) for noun in ("compound", "n1", "n2")),
-        ("prompts", _texts),
-        ("image_id", _text),
-        *_categories,
-        *_origin,
+        *(("prompts", _texts), ("image_id", _text), *_categories, *_origin),
     ]
 )
 """Images of a compound noun and of its two constituents, and prompts. The image with the highest mean score over the
@@ -97,10 +84,7 @@ TEXT_SCHEMA = pa.schema([("prompt", _text), ("cell", _text), ("atoms", _atoms), 
 
 ANNOTATION_SCHEMA = pa.schema(
     [
-        ("image_id", _text),
-        ("width", _integer),
-        ("height", _integer),
-        ("files", _texts),
+        *(("image_id", _text), ("width", _integer), ("height", _integer), ("files", _texts)),
         ("objects", _records("id", "name", other_names=_texts, attributes=_texts, box=_box)),
         ("relations", _relations),
         ("regions", _records("region_id", "phrase", "caption", box=_box, graph=_scene_graph, mentions=_mentions)),
@@ -111,11 +95,7 @@ regions, their graphs and their mentions (generators/seen_analysis/regions.py)."
 
 WALK_SCHEMA = pa.schema(
     [
-        ("key", _text),
-        ("image_id", _text),
-        ("complexity", _integer),
-        *_sides,
-        ("scene_graph", _scene_graph),
+        *(("key", _text), ("image_id", _text), ("complexity", _integer), *_sides, ("scene_graph", _scene_graph)),
         ("captions", _records("name", "captioner", "text", mentions=_mentions)),
     ]
 )

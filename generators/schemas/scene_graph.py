@@ -94,22 +94,18 @@ class SceneGraph:
     @cached_property
     def atoms(self) -> tuple[Atom, ...]:
         """All atoms, including repeated ones: each object followed by its attributes, then the relations."""
-        nodes = [
-            atom
-            for item in self.objects
-            for atom in (Atom("object", item.name), *(Atom("attribute", text) for text in item.attributes))
-        ]
-        return (*nodes, *(Atom("relation", edge.predicate) for edge in self.relations))
+        atoms: list[Atom] = []
+        for item in self.objects:
+            atoms += [Atom("object", item.name), *(Atom("attribute", text) for text in item.attributes)]
+        return (*atoms, *(Atom("relation", edge.predicate) for edge in self.relations))
 
     @cached_property
     def compounds(self) -> tuple[Compound, ...]:
         """All compounds, including repeated ones: attributes with their objects, then objects joined by relations."""
         pairs = [Compound("ao", item.name, None, text) for item in self.objects for text in item.attributes]
-        triples = [
-            Compound("oro", self.by_id[edge.subject].name, edge.predicate, self.by_id[edge.object].name)
-            for edge in self.relations
-        ]
-        return (*pairs, *triples)
+        names = {item.id: item.name for item in self.objects}
+        edges = self.relations
+        return (*pairs, *(Compound("oro", names[e.subject], e.predicate, names[e.object]) for e in edges))
 
     @property
     def complexity(self) -> int:
@@ -123,33 +119,20 @@ class SceneGraph:
 
     def to_row(self) -> dict[str, Any]:
         """Return the value of the column ``scene_graph`` in a dataset row (schemas/rows.py)."""
-        return {
-            "objects": [
-                {
-                    "id": item.id,
-                    "name": item.name,
-                    "attributes": list(item.attributes),
-                    "box": item.box and item.box._asdict(),
-                }
-                for item in self.objects
-            ],
-            "relations": [
-                {"subject": edge.subject, "predicate": edge.predicate, "object": edge.object} for edge in self.relations
-            ],
-        }
+        objects = [
+            _read_slots(item) | {"attributes": list(item.attributes), "box": item.box and item.box._asdict()}
+            for item in self.objects
+        ]
+        return {"objects": objects, "relations": [_read_slots(edge) for edge in self.relations]}
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> SceneGraph:
         """Return the graph of a value that :meth:`to_row` returned."""
-        return cls(
-            tuple(
-                SceneObject(
-                    item["id"], item["name"], tuple(item["attributes"]), Box(**item["box"]) if item["box"] else None
-                )
-                for item in row["objects"]
-            ),
-            tuple(Relation(edge["subject"], edge["predicate"], edge["object"]) for edge in row["relations"]),
+        objects = (
+            SceneObject(item["id"], item["name"], tuple(item["attributes"]), item["box"] and Box(**item["box"]))
+            for item in row["objects"]
         )
+        return cls(tuple(objects), tuple(Relation(**edge) for edge in row["relations"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +159,7 @@ class Mention:
 
     def to_row(self) -> dict[str, Any]:
         """Return the value of the mention in a parquet row."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        return _read_slots(self)
 
 
 @dataclass(frozen=True)
@@ -186,3 +169,7 @@ class Parse:
     caption: str
     graph: SceneGraph
     mentions: tuple[Mention, ...] = ()
+
+
+def _read_slots(item: SceneObject | Relation | Mention) -> dict[str, Any]:
+    return {name: getattr(item, name) for name in item.__slots__}

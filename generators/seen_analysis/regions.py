@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -56,28 +56,17 @@ class RegionReader(NamedTuple):
 
         Each distinct caption of an image is parsed once. A caption that the parser cannot parse has no parse.
         """
-        images = [
-            replace(image, regions=tuple(replace(region, caption=self._caption(region)) for region in image.regions))
-            for image in images
-        ]
-        captions = [list(dict.fromkeys(region.caption for region in image.regions)) for image in images]
-        results = iter(parse_each(self.parser, [text for texts in captions for text in filter(None, texts)]))
-        return [
-            _add_parses(image, {text: next(results) for text in filter(None, texts)})
-            for image, texts in zip(images, captions, strict=True)
-        ]
-
-    def _caption(self, region: Region) -> str:
-        """Return the region's phrase, corrected and normalised; empty if it has no words."""
-        return normalize_caption(self.spell(region.phrase))
-
-
-def _add_parses(image: AnnotatedImage, parses: dict[str, Parse | Exception]) -> AnnotatedImage:
-    regions = (
-        replace(region, parse=parse) if isinstance(parse := parses.get(region.caption), Parse) else region
-        for region in image.regions
-    )
-    return replace(image, regions=tuple(regions))
+        images = list(images)
+        captions = [[normalize_caption(self.spell(region.phrase)) for region in image.regions] for image in images]
+        distinct = [dict.fromkeys(filter(None, texts)) for texts in captions]
+        results = iter(parse_each(self.parser, list(chain.from_iterable(distinct))))
+        read_images: list[AnnotatedImage] = []
+        for image, texts, distinct_texts in zip(images, captions, distinct, strict=True):
+            parses = {text: parse for text in distinct_texts if isinstance(parse := next(results), Parse)}
+            regions = zip(image.regions, texts, strict=True)
+            described = (replace(region, caption=text, parse=parses.get(text)) for region, text in regions)
+            read_images.append(replace(image, regions=tuple(described)))
+        return read_images
 
 
 def read_regions(

@@ -87,16 +87,9 @@ def make_summary(corpus: str, search: Search, result: ShardResult) -> dict[str, 
     items, counts, num_atoms = search.targets.items, result.counts, len(search.targets.atoms)
     indexes = range(len(items)) if search.counting else sorted(counts)
     rows = [(index, [*items[index], counts.get(index, 0)] if search.counting else [*items[index]]) for index in indexes]
-    return {
-        "corpus": corpus,
-        "captions": result.captions,
-        "skipped": result.skipped,
-        "parsed": result.parsed,
-        "failures": result.failures,
-        "examples": result.examples,
-        "atoms": [row for index, row in rows if index < num_atoms],
-        "compounds": [row for index, row in rows if index >= num_atoms],
-    }
+    fields = {name: getattr(result, name) for name in ("captions", "skipped", "parsed", "failures", "examples")}
+    atoms, compounds = ([row for index, row in rows if (index < num_atoms) == is_atom] for is_atom in (True, False))
+    return {"corpus": corpus, **fields, "atoms": atoms, "compounds": compounds}
 
 
 def describe(corpus: str, search: Search, result: ShardResult) -> str:

@@ -16,7 +16,6 @@ from generators.parser.caption_parser import CaptionParser, parse_each
 from generators.parser.spacy_model import MAX_CHARACTERS
 from generators.readers.corpora import Column, Shard, Skipped, read_captions
 from generators.schemas.scene_graph import Parse
-from generators.seen_analysis.sampled_digest import sampled_digest
 from generators.seen_analysis.targets import CaptionWords, Targets, UnseenTargets
 
 BATCH_SIZE = 256
@@ -25,6 +24,8 @@ EXAMPLE_LENGTH = 200
 """Characters of a caption without a result that are shown."""
 UNEXPECTED = "the words of the parse are not those that the word filter expects"
 """The reason to skip a caption with a target that the word filter excludes."""
+BLOCKS, BLOCK_BYTES = 16, 1 << 16
+"""The sample of a corpus file that identifies it."""
 MAX_CACHED_LENGTH = 500
 """Characters of the longest caption whose targets are cached."""
 MAX_CACHED_CAPTIONS = 200_000
@@ -88,6 +89,21 @@ class Search:
         files = [(str(shard), digests[shard.path]) for shard in self.shards]
         parts = [self.targets.fingerprint, files, self.column, self.counting, self.code]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+
+
+def sampled_digest(path: Path) -> str:
+    """Return the SHA-256 of the size of a file and of 16 evenly spaced blocks of 64 KiB, with its start and its end.
+
+    Files of up to 1 MiB are read completely. In a larger file, a change that keeps the size and lies between the blocks
+    is not detected. The name and the modification time do not matter, so a copy has the same digest.
+    """
+    size = path.stat().st_size
+    digest = hashlib.sha256(f"{size}:".encode())
+    with path.open("rb") as file:
+        for block in range(BLOCKS):
+            file.seek(max(size - BLOCK_BYTES, 0) * block // (BLOCKS - 1))
+            digest.update(file.read(BLOCK_BYTES))
+    return digest.hexdigest()
 
 
 class ShardWorker:

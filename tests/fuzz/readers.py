@@ -21,12 +21,14 @@ import tempfile
 import traceback
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import webdataset.tariterators  # noqa: F401  (loads PyTorch, which starts a program, before the audit begins)
+import yaml
 
 from evaluators.results import documents, external, hub
 from generators.files import csv_tables
@@ -62,9 +64,9 @@ def _read_entries_of(path: Path) -> Any:
 
 def _read_visual_genome(path: Path) -> None:
     """Read Visual Genome's files; those that are not fuzzed are valid."""
-    for name, content in VISUAL_GENOME.items():
+    for name in VISUAL_GENOME:
         if name not in ("scene_graphs.json", path.name):
-            (path.parent / name).write_bytes(content)
+            (path.parent / name).write_text(SEEDS[name])
     _exhaust(visual_genome.read(path.parent, Flaws()))
 
 
@@ -107,41 +109,12 @@ def _exhaust(items: Iterable[Any]) -> None:
         pass
 
 
-VISUAL_GENOME = {
-    "image_data.json": b'[{"image_id": 1, "width": 8, "height": 6, "url": "http://x/VG_100K/1.jpg"}]',
-    "objects.json": b'[{"image_id": 1, "objects": [{"object_id": 1, "names": ["cup"], "x": 1, "y": 1, "w": 4, '
-    b'"h": 4}]}]',
-    "attributes.json": b'[{"image_id": 1, "attributes": [{"object_id": 1, "names": ["cup"], "attributes": ["red"]}]}]',
-    "relationships.json": b'[{"image_id": 1, "relationships": [{"predicate": "ON", "subject": {"object_id": 1}, '
-    b'"object": {"object_id": 1}}]}]',
-    "region_descriptions.json": b'[{"id": 1, "regions": [{"region_id": 1, "phrase": "a red cup", "x": 1, "y": 1, '
-    b'"width": 4, "height": 4}]}]',
-    "scene_graphs.json": b'[{"image_id": 1, "objects": [{"object_id": 1, "names": ["cup"], "attributes": ["red"]}], '
-    b'"relationships": [{"predicate": "ON", "subject_id": 1, "object_id": 1}]}]',
-}
-WINOGROUND = (
-    b'{"id": 1, "image_0": "1", "image_1": "1", "caption_0": "a b", "caption_1": "b a", "collapsed_tag": "Object", '
-    b'"secondary_tag": ""}\n'
+SEEDS: dict[str, str] = yaml.safe_load(Path(__file__).with_name("seeds.yaml").read_text("utf-8"))
+"""A small valid input for each reader of text, so that the fuzzer starts behind the first checks."""
+VISUAL_GENOME = (
+    *("image_data.json", "objects.json", "attributes.json", "relationships.json"),
+    *("region_descriptions.json", "scene_graphs.json"),
 )
-RESULT = json.dumps(
-    {
-        **{
-            "schema": 1,
-            "task": "a/b",
-            "dataset": "a",
-            "config": "b",
-            "split": "test",
-            "protocol": "choice",
-            "source": "c",
-        },
-        **{
-            "model": {"name": "m", "spec": "m", "effective": "m"},
-            "data": {"fingerprint": "f", "rows": 1, "limit": None},
-        },
-        **{"code": {}, "metrics": {"r": 1.0}, "intervals": {"r": [0.5, 1.0]}, "chance": {"r": 0.5}, "std": {}},
-        **{"categories": {}, "main": ["r"], "warnings": [], "skipped": []},
-    }
-).encode()
 # The first byte of an input is the index of its reader, so new readers are appended.
 READERS: list[tuple[str, Callable[[Path], Any]]] = [
     ("image.jpg", lambda path: decode_image(path.read_bytes())),
@@ -227,108 +200,54 @@ def check(data: bytes) -> None:
             AUDITOR.folder = None
 
 
-def make_seeds() -> list[bytes]:
-    """Return a small valid input for each reader, so that the fuzzer starts behind the first checks."""
-    from PIL import Image
-
+def _save(write: Callable[[io.BytesIO], object]) -> bytes:
     buffer = io.BytesIO()
-    Image.new("RGB", (8, 6), "red").save(buffer, "PNG")
-    image, text = buffer.getvalue(), b"a red cup"
-    archives = []
-    for mode in ("w", "w:gz"):
-        buffer = io.BytesIO()
-        with tarfile.open(fileobj=buffer, mode=mode) as archive:
-            for name, content in (("1.png", image), ("1.txt", text)):
-                member = tarfile.TarInfo(name)
-                member.size = len(content)
-                archive.addfile(member, io.BytesIO(content))
-        archives.append(buffer.getvalue())
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as zipped:
-        zipped.writestr("1.txt", text)
-    objects = {"1": {"name": "cup", "x": 1, "y": 1, "w": 4, "h": 4, "attributes": ["red"], "relations": []}}
-    graph = {"1": {"width": 8, "height": 6, "objects": objects}}
-    negatives = "image_id,caption,hard_negs,x,y,width,height,n\n1,a cup,\"['a hat','b','c','d','e']\",1,1,4,4,4\n"
-    contents: dict[str, bytes] = {
-        "image.jpg": image,
-        **VISUAL_GENOME,
-        "examples.jsonl": WINOGROUND,
-        "images.zip": buffer.getvalue(),
-        "pairs_of_photographs.csv": b"type,image_0,image_1,caption_0,caption_1\nnoun,1,2,a cup,a hat\n",
-        "sceneGraphs.json": json.dumps(graph).encode(),
-        "karpathy.json": b'[{"image": "1.jpg", "caption": ["a cup", "a red cup"]}]',
-        "pairs.csv": b"image,caption,hard_negatives\n1.jpg,a cup,\"['a hat']\"\n",
-        "pairs.jsonl": b'{"image": "1.jpg", "caption": "a cup", "hard_negatives": ["a hat"]}\n',
-        "pairs.json": b'[{"image": "1.jpg", "captions": ["a cup"]}]',
-        "pairs.tar": archives[0],
-        "shard.tar.gz": archives[1],
-        "captions.tsv": b"caption\turl\na cup\thttp://x\n",
-        "prod_vg_hard_negs_atom_complexity_4.csv": negatives.encode(),
-        "swap_obj.json": b'{"0": {"filename": "1.jpg", "caption": "a b", "negative_caption": "b a"}}',
-        "swap_att.json": b'[{"filename": "1.jpg", "caption": "a b", "caption2": "b, a", "negative_caption": "b a"}]',
-        "COLA_multiobjects_matching_benchmark.json": b'[["http://x/1.jpg", "a b", "http://x/2.jpg", "b a"]]',
-        "valid_data.json": b'{"video-1": {"3": "a cup"}}',
-        "visual_genome_relation.json": b'[{"image_id": "1", "image_path": "1.jpg", "relation_name": "on", '
-        b'"true_caption": "a", "false_caption": "b", "bbox_x": 0, "bbox_y": 0, "bbox_w": 4, "bbox_h": 4}]',
-        "valid_neg_clip.tsv": b"title\tfilepath\tneg_caption\na cup\t1.jpg\t['a hat']\n",
-        "renamed.csv": negatives.encode(),
-        "renamed.tsv": b"title\tfilepath\tneg_caption\na cup\t1.jpg\t['a hat']\n",
-        "renamed.json": b'[{"image_id": "1", "image_path": "1.jpg", "attributes": ["red", "big"], "true_caption": "a", '
-        b'"false_caption": "b", "bbox_x": 0, "bbox_y": 0, "bbox_w": 4, "bbox_h": 4}]',
-        "SHA256SUMS": f"{hashlib.sha256(b'').hexdigest()}  missing.jpg\n".encode(),
-        "stats.json": b'{"version": "1", "rows": {"a": {"test": 1}}, '
-        b'"files": {"a/test-0.parquet": {"rows": 1, "bytes": 2}}}',
-        "answers.csv": b"id,answer\n1,true\n",
-        "archive.zip": buffer.getvalue(),
-        "archive.tar.gz": archives[1],
-        "answer.txt": b'Here is a list:\n1. "a red cup"\n2. "a blue cup"\n',
-        "name.txt": b"laion_uc_hnatom",
-        "literal.txt": b"['a', 'b']",
-        "result.json": RESULT,
-        "scores_of_rows.csv": b'row,scores\n0,"[0.5, 0.25]"\n',
-        "scores_of_rows.jsonl": b'{"row": 0, "scores": [0.5, 0.25]}\n',
-        "test_set.json": b'[["Q", "1", "Yes", "yes_no"], ["Q", "2", "No", "yes_no"], ["R", "1", "No", "yes_no"], '
-        b'["R", "2", "Yes", "yes_no"]]',
-        "private_info_global.json": b'[{"image0": "eqbensd/1", "image1": "eqbensd/2", "caption0": ["a"], '
-        b'"caption1": "b"}]',
-        "Questions.csv": b"Question ID,Type,Statement\n1,Texts,a cup\n2,Texts,a hat\n",
-        "test-00000-of-00001.json": b'[{"id": 1, "image_1": "1", "image_2": "2", "caption_1": "a", "caption_2": "b"}]',
-    }
-    header = ",".join(("image_path", "correct_answer", *negbench.OPTIONS, "correct_answer_template"))
-    choice = f"{header}\n1.jpg,0,a,b,c,d,positive\n".encode()
-    contents |= dict.fromkeys([f"{stem}.csv" for stem in negbench.CHOICES], choice)
-    retrieval = b"filepath,captions\n1.jpg,\"['a']\"\n"
-    contents |= dict.fromkeys([f"{stem}.csv" for stem in negbench.RETRIEVALS], retrieval)
-    for name in ("captions.parquet", "scores.parquet", "scores_of_rows.parquet"):
-        contents[name] = _parquet()
-    table, stream = _table()
-    contents |= {"test-00000-of-00001.parquet": table, "data-00000-of-00001.arrow": stream}
-    return [bytes([number]) + contents[name] for number, (name, _) in enumerate(READERS)]
-
-
-def _parquet() -> bytes:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    buffer = io.BytesIO()
-    pq.write_table(pa.table({"caption": ["a cup"], "row": [0], "scores": [[0.5, 0.25]]}), buffer)
+    write(buffer)
     return buffer.getvalue()
 
 
-def _table() -> tuple[bytes, bytes]:
-    """Return tables of ColorSwap (Parquet) and VisMin (Arrow) without images."""
+def _write_tar(members: Mapping[str, bytes], mode: Literal["w", "w:gz"], buffer: io.BytesIO) -> None:
+    with tarfile.open(fileobj=buffer, mode=mode) as archive:
+        for name, content in members.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+
+
+def make_seeds() -> list[bytes]:
+    """Return a small valid input for each reader, so that the fuzzer starts behind the first checks."""
     import pyarrow as pa
     import pyarrow.parquet as pq
+    from PIL import Image
 
-    image = {"bytes": b"", "path": None}
-    swap = {"id": 1, "image_1": image, "image_2": image, "caption_1": "a", "caption_2": "b"}
-    change = {"image_0": image, "text_0": "a", "image_1": image, "text_1": "b", "category": "object"}
-    parquet_file, arrow_file = io.BytesIO(), io.BytesIO()
-    pq.write_table(pa.Table.from_pylist([swap]), parquet_file)
-    table = pa.Table.from_pylist([change])
-    with pa.ipc.new_stream(arrow_file, table.schema) as writer:
-        writer.write_table(table)
-    return parquet_file.getvalue(), arrow_file.getvalue()
+    def write_zip(buffer: io.BytesIO) -> None:
+        with zipfile.ZipFile(buffer, "w") as archive:
+            archive.writestr("1.txt", "a red cup")
+
+    def write_stream(buffer: io.BytesIO) -> None:
+        with pa.ipc.new_stream(buffer, vismin.schema) as writer:
+            writer.write_table(vismin)
+
+    image = _save(lambda buffer: Image.new("RGB", (8, 6), "red").save(buffer, "PNG"))
+    picture = {"bytes": b"", "path": None}
+    color_swap = {"id": 1, "image_1": picture, "image_2": picture, "caption_1": "a", "caption_2": "b"}
+    change = {"image_0": picture, "text_0": "a", "image_1": picture, "text_1": "b", "category": "object"}
+    vismin, captions = pa.Table.from_pylist([change]), {"caption": ["a cup"], "row": [0], "scores": [[0.5, 0.25]]}
+    members = {"1.png": image, "1.txt": b"a red cup"}
+    tar, tar_gz = (_save(partial(_write_tar, members, mode)) for mode in ("w", "w:gz"))
+    binary = {
+        **{"image.jpg": image, "pairs.tar": tar, "shard.tar.gz": tar_gz, "archive.tar.gz": tar_gz},
+        **dict.fromkeys(["images.zip", "archive.zip"], _save(write_zip)),
+        **dict.fromkeys(
+            ["captions.parquet", "scores.parquet", "scores_of_rows.parquet"],
+            _save(partial(pq.write_table, pa.table(captions))),
+        ),
+        "test-00000-of-00001.parquet": _save(partial(pq.write_table, pa.Table.from_pylist([color_swap]))),
+        "data-00000-of-00001.arrow": _save(write_stream),
+        "SHA256SUMS": f"{hashlib.sha256(b'').hexdigest()}  missing.jpg\n".encode(),
+    }
+    contents = binary | {name: content.encode() for name, content in SEEDS.items()}
+    return [bytes([number]) + contents[name] for number, (name, _) in enumerate(READERS)]
 
 
 class Fuzzer:

@@ -16,7 +16,7 @@ from generators.hard_negatives.crepe.systematicity import NEGATIVES
 from generators.parser.caption_parser import make_parser
 from generators.readers.annotations import Annotations
 from generators.schemas.scene_graph import Atom, Compound
-from generators.seen_analysis.row_splits import Seen, assign_splits
+from generators.seen_analysis.splits import Seen, assign_splits
 from generators.seen_analysis.targets import Targets
 from tests.annotated import annotations_of
 

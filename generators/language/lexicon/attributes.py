@@ -70,9 +70,8 @@ def exclusive_attributes(attribute: str) -> tuple[tuple[str, ...], ...]:
     Other values of the same kinds come first, then antonyms.
     """
     kinds = {kind for kind, _ in _find_values(attribute)}
-    values = [
-        words for kind, items in load_lexicon("attributes")["exclusive"].items() if kind in kinds for words in items
-    ]
+    listed = load_lexicon("attributes")["exclusive"].items()
+    values = [words for kind, items in listed if kind in kinds for words in items]
     groups = [tuple(word for word in words if exclude(attribute, word)) for words in values]
     antonym_words = () if is_color(attribute) else antonyms(attribute, "a")
     listed_words = {word for words in groups for word in words}

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from generators.language import CACHED_PAIRS, CACHED_WORDS
 from generators.language.lexicon import load_lexicon
-from generators.language.wordnet import are_related, is_part
+from generators.language.wordnet import are_related
 
 
 @lru_cache(CACHED_WORDS)
@@ -57,15 +57,3 @@ def may_name_same_object(first: str, second: str) -> bool:
     if is_person(first) and is_person(second):
         return may_be_same_person(first, second)
     return not list_overlapping(first).isdisjoint(list_overlapping(second))
-
-
-@lru_cache(CACHED_PAIRS)
-def includes(present: str, noun: str) -> bool:
-    """Return True if an image of one object also shows the noun: as the same object or as a part of it."""
-    return may_name_same_object(present, noun) or is_part(noun, present)
-
-
-@lru_cache(CACHED_PAIRS)
-def implies_presence(present: str, noun: str) -> bool:
-    """Return True if an image of one object probably also shows the noun: as the object, its part or its whole."""
-    return includes(present, noun) or is_part(present, noun)

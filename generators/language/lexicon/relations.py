@@ -8,7 +8,7 @@ contrasts follow from these.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
@@ -70,7 +70,9 @@ def find_sense(predicate: str) -> Sense | None:
     """
     words = predicate.lower().split()
     for start in range(len(words)):
-        group = _find_group(_split_words(" ".join(words[start:])))
+        phrase = _split_words(" ".join(words[start:]))
+        by_verb = _groups_by_verbs().get((verb_lemma(phrase[0]), *phrase[1:])) if phrase else None
+        group = _groups_by_words().get(phrase) or by_verb
         verbs = [verb_lemma(word) for word in words[:start] if word not in COPULAS]
         if group and all(verb in _section("verbs of position") for verb in verbs):
             return Sense(group, " ".join(verbs), start)
@@ -92,12 +94,6 @@ def fits_any_order(predicate: str) -> bool:
 def _is_in_section(predicate: str, section: str) -> bool:
     sense = find_sense(predicate)
     return sense is not None and not sense.verb and sense.group in _section(section)
-
-
-def _find_group(words: tuple[str, ...]) -> str | None:
-    if not words:
-        return None
-    return _groups_by_words().get(words) or _groups_by_verbs().get((verb_lemma(words[0]), *words[1:]))
 
 
 @cache
@@ -180,21 +176,15 @@ def contrasting_verbs(verb: str) -> tuple[str, ...]:
 
 
 def is_asymmetric(relation: str) -> bool:
-    """Return True if "A relation B" rules out "B relation A", according to not_asymmetric.yaml."""
-    return not any(
-        part in reasons
-        for part in _strip_leading_verbs(relation)
-        for reasons in load_lexicon("not_asymmetric").values()
-    )
+    """Return True if "A relation B" rules out "B relation A", according to not_asymmetric.yaml.
 
-
-def _strip_leading_verbs(relation: str) -> Iterator[str]:
-    """Yield the relation, and what remains after each leading verb of position is removed."""
-    words = relation.split()
-    yield relation
+    The relation may be listed without its leading verbs of position.
+    """
+    words, parts = relation.split(), [relation]
     while len(words) > 1 and verb_lemma(words[0]) in _section("verbs of position"):
         words = words[1:]
-        yield " ".join(words)
+        parts.append(" ".join(words))
+    return not any(part in reasons for part in parts for reasons in load_lexicon("not_asymmetric").values())
 
 
 def kind_of_relation(relation: str) -> str:

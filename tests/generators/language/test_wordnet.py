@@ -66,42 +66,44 @@ def test_usual_sense_decides_visibility():
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "related"),
+    ("first", "second", "pos", "related"),
     [
-        ("couch", "sofa", True),  # sofa.n.01: sofa, couch, lounge
-        ("dog", "animal", True),  # dog.n.01 < canine < carnivore < ... < animal
-        ("poodle", "dog", True),
-        ("dining table", "table", True),
-        ("dog", "cat", False),
-        ("bus", "car", False),
-        ("table", "chair", False),
+        ("couch", "sofa", "n", True),  # sofa.n.01: sofa, couch, lounge
+        ("dog", "animal", "n", True),  # dog.n.01 < canine < carnivore < ... < animal
+        *(("poodle", "dog", "n", True), ("dining table", "table", "n", True)),
+        *(("dog", "cat", "n", False), ("bus", "car", "n", False), ("table", "chair", "n", False)),
+        *(("tiny", "small", "a", True), ("big", "large", "a", True), ("large", "small", "a", False)),
     ],
 )
-def test_nouns_are_related_to_synonyms_hypernyms_and_hyponyms(first: str, second: str, related: bool):
-    assert are_related(first, second) is related
-    assert are_related(second, first) is related
+def test_words_are_related_to_synonyms_hypernyms_hyponyms_and_similar_adjectives(first, second, pos, related):
+    assert are_related(first, second, pos) is related
+    assert are_related(second, first, pos) is related
 
 
-def test_adjectives_are_related_to_similar_adjectives():
-    assert are_related("tiny", "small", "a")
-    assert are_related("big", "large", "a")
-    assert not are_related("large", "small", "a")
+@pytest.mark.parametrize(
+    ("part", "whole", "expected"),
+    [
+        ("bumper", "car", True),
+        ("wheel", "car", True),  # a car has car wheels
+        ("hand", "man", True),  # a person has body parts
+        *(("car", "wheel", False), ("cup", "table", False)),
+    ],
+)
+def test_parts_of_hypernyms_are_parts(part: str, whole: str, expected: bool):
+    assert is_part(part, whole) is expected
 
 
-def test_parts_of_hypernyms_are_parts():
-    assert is_part("bumper", "car")
-    assert is_part("wheel", "car")  # a car has car wheels
-    assert is_part("hand", "man")  # a person has body parts
-    assert not is_part("car", "wheel")
-    assert not is_part("cup", "table")
-
-
-def test_hypernym_distance_is_the_number_of_steps_to_the_shared_hypernym():
-    assert hypernym_distance("pear", "apple") == 1  # both edible fruit
-    assert hypernym_distance("cat", "dog") == 2  # feline, canine < carnivore
-    assert hypernym_distance("bottle", "cup") == 2  # vessel, cup < container
-    assert hypernym_distance("cat", "cat") == 0
-    assert hypernym_distance("cat", "qwertyish") is None
+@pytest.mark.parametrize(
+    ("first", "second", "distance"),
+    [
+        ("pear", "apple", 1),  # both edible fruit
+        ("cat", "dog", 2),  # feline, canine < carnivore
+        ("bottle", "cup", 2),  # vessel, cup < container
+        *(("cat", "cat", 0), ("cat", "qwertyish", None)),
+    ],
+)
+def test_hypernym_distance_is_the_number_of_steps_to_the_shared_hypernym(first, second, distance):
+    assert hypernym_distance(first, second) == distance
 
 
 def test_grand_hypernym_siblings_are_unrelated():
@@ -119,12 +121,9 @@ def test_antonyms_are_direct_first_then_indirect():
     assert antonyms("push", "v")[0] == "pull"
 
 
-def test_colours_are_recognised_by_their_nouns():
+def test_colours_and_shades_are_recognised_by_their_nouns():
     assert all(is_color(word) for word in (*COLORS, "dark green", "off-white"))
     assert not any(is_color(word) for word in ("wooden", "large", "striped", "table"))
-
-
-def test_shades_name_the_same_colour():
     # crimson.n.01 < red.n.01 < chromatic_color.n.01 < color.n.01; white.n.02 < achromatic_color.n.01 < color.n.01
     assert name_same_color("crimson", "red")
     assert name_same_color("dark green", "green")

@@ -58,13 +58,10 @@ def test_never_fails_and_returns_clean_lines(answer: str):
         assert item[0] not in "\"',"
 
 
-@given(
-    st.lists(
-        st.from_regex(r"[A-Za-z][a-z ]{0,30}[a-z]\.", fullmatch=True),
-        min_size=1,
-        unique_by=lambda item: tuple(item.split()),
-    )
-)
+ITEMS = st.from_regex(r"[A-Za-z][a-z ]{0,30}[a-z]\.", fullmatch=True)
+
+
+@given(st.lists(ITEMS, min_size=1, unique_by=lambda item: tuple(item.split())))
 def test_a_list_in_json_or_python_is_read_back(items: list[str]):
     expected = list(dict.fromkeys(" ".join(item.split()) for item in items))
     assert read_list(json.dumps(items)) == expected
@@ -79,27 +76,13 @@ def test_deep_nesting_is_no_error(depth: int):
 def test_nothing_is_evaluated(tmp_path: Path):
     created_file = tmp_path / "created"
     attack = f"__import__('pathlib').Path({str(created_file)!r}).touch()"
-    for answer in (
-        f"[{attack}]",
-        f"['a', {attack}]",
-        f"```python\n[{attack}]\n```",
-        f"1. {attack}",
-        f"[f'{{{attack}}}']",
-    ):
-        read_list(answer)
+    for form in ("[{}]", "['a', {}]", "```python\n[{}]\n```", "1. {}", "[f'{{{}}}']"):
+        read_list(form.format(attack))
     assert not created_file.exists()
 
 
-CODE = (
-    "__import__('os').system('true')",
-    "open('/dev/null')",
-    "eval('1')",
-    "exec('import this')",
-    "[x for x in (1, 2)]",
-    "f'{1 + 1}'",
-    "(lambda: 1)()",
-    "print",
-)
+CODE = ["__import__('os').system('true')", "open('/dev/null')", "eval('1')", "exec('import this')"]
+CODE += ["[x for x in (1, 2)]", "f'{1 + 1}'", "(lambda: 1)()", "print"]
 watched_events: list[str] = []
 
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -39,6 +39,17 @@ def server() -> Iterator[HTTPServer]:
 def make_client(server: HTTPServer, folder: Path, **fields: object) -> Client:
     endpoint = Endpoint(**{"model": "m", "base_url": server.url_for("/v1"), "retries": 2, "timeout": 5.0, **fields})
     return Client(endpoint, Cache([folder], folder / "m.jsonl"))
+
+
+def answer_json(server: HTTPServer, answer: Callable[[dict], dict | Response]) -> None:
+    """Let the server answer a request, given as a dictionary, with a dictionary or a response."""
+
+    def respond(request: Request) -> Response:
+        result = answer(json.loads(request.data))
+        is_response = isinstance(result, Response)
+        return result if is_response else Response(json.dumps(result), content_type="application/json")
+
+    server.expect_request(PATH).respond_with_handler(respond)
 
 
 def test_an_answer_is_cached_at_once_and_not_requested_again(server: HTTPServer, tmp_path: Path) -> None:
@@ -95,23 +106,18 @@ def test_a_refusal_is_cached_and_not_requested_again(
 
 
 @pytest.mark.parametrize(
-    ("response", "reason"),
+    ("body", "status", "reason"),
     [
-        (Response("not json", content_type="application/json"), "answer is not JSON"),
-        (Response("<html>", content_type="text/html"), "answer is not JSON"),
-        (Response("[]", content_type="application/json"), "answer without text"),
-        (Response('{"choices": []}', content_type="application/json"), "answer without text"),
-        (Response('{"choices": [{"message": "x"}]}', content_type="application/json"), "answer without text"),
-        (Response(json.dumps(completion("")), content_type="application/json"), "answer without text"),
-        (Response(json.dumps(completion("cut", "length")), content_type="application/json"), "answer without text"),
-        (Response(f"wrong key {KEY}", 401), "HTTP status 401"),
-        (Response("oops", 500), "HTTP status 500"),
+        *((body, 200, "answer is not JSON") for body in ("not json", "<html>")),
+        *((body, 200, "answer without text") for body in ("[]", '{"choices": []}', '{"choices": [{"message": "x"}]}')),
+        *((json.dumps(completion(*text)), 200, "answer without text") for text in ([""], ["cut", "length"])),
+        *((f"wrong key {KEY}", status, f"HTTP status {status}") for status in (401, 500)),
     ],
 )
 def test_a_failure_is_named_and_leaves_no_answer(
-    server: HTTPServer, tmp_path: Path, response: Response, reason: str
+    server: HTTPServer, tmp_path: Path, body: str, status: int, reason: str
 ) -> None:
-    server.expect_request(PATH).respond_with_handler(lambda request: response)
+    server.expect_request(PATH).respond_with_data(body, status, content_type="application/json")
     assert list(make_client(server, tmp_path, retries=0).ask([asked("cup")])) == [reason]
     assert list(tmp_path.iterdir()) == []
 
@@ -153,13 +159,11 @@ def test_a_timeout_is_a_failure(server: HTTPServer, tmp_path: Path) -> None:
 def test_one_failure_loses_no_other_answer_and_is_retried(server: HTTPServer, tmp_path: Path) -> None:
     broken = {"cup 3"}
 
-    def answer(request: Request) -> Response:
-        text = json.loads(request.data)["messages"][0]["content"]
-        if text in broken:
-            return Response("no", 400)
-        return Response(json.dumps(completion(f"a {text}")), content_type="application/json")
+    def answer(request: dict) -> dict | Response:
+        text = request["messages"][0]["content"]
+        return Response("no", 400) if text in broken else completion(f"a {text}")
 
-    server.expect_request(PATH).respond_with_handler(answer)
+    answer_json(server, answer)
     prompts = [asked(f"cup {number}") for number in range(8)]
     first = Counter(make_client(server, tmp_path).ask(prompts))
     assert first == Counter({ANSWERED: 7, "HTTP status 400": 1})
@@ -183,15 +187,15 @@ def test_answers_before_a_kill_are_not_requested_again(server: HTTPServer, tmp_p
     seen: Counter[str] = Counter()
     hold = threading.Event()
 
-    def answer(request: Request) -> Response:
-        text = json.loads(request.data)["messages"][0]["content"]
+    def answer(request: dict) -> dict | Response:
+        text = request["messages"][0]["content"]
         if text == "cup 3" and not hold.is_set():
             hold.wait(20)
             return Response("gone", 500)
         seen[text] += 1
-        return Response(json.dumps(completion(f"a {text}")), content_type="application/json")
+        return completion(f"a {text}")
 
-    server.expect_request(PATH).respond_with_handler(answer)
+    answer_json(server, answer)
     command = [sys.executable, "-c", KILLED, server.url_for("/v1"), str(tmp_path)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": os.getcwd()})  # noqa: PTH109
     assert process.stdout is not None
@@ -240,31 +244,24 @@ def test_the_estimate_counts_only_missing_answers(server: HTTPServer, tmp_path: 
     assert (estimate.requests, estimate.tokens_in, estimate.tokens_out) == (1, 8, 10)
     assert estimate.cost == pytest.approx(0.028)
     assert str(estimate) == "1 requests, about 8 tokens in and 10 out, estimated cost 0.03"
-
-
-def test_no_estimate_without_prices(server: HTTPServer, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"no price_in and price_out\. .*0 for a free endpoint"):
         make_client(server, tmp_path).estimate([asked("a red cup")], tokens_out=10)
 
 
-def test_a_cache_line_without_request_or_answer_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "m.jsonl").write_text('{"request": "a"}\n')
-    with pytest.raises(ValueError, match=r"m\.jsonl, line 1: not a line of the cache\. Restore the file from Git"):
-        Cache([tmp_path])
-
-
-def test_a_broken_cache_line_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "m.jsonl").write_text('{"request": "a", "answer": "b"}\n{"request: "c"}\n')
-    with pytest.raises(ValueError, match=r"m\.jsonl, line 2: not JSON\. Restore the file from Git"):
+@pytest.mark.parametrize(
+    ("line", "problem"), [('{"request": "a"}', "not a line of the cache"), ('{"a: "c"}', "not JSON")]
+)
+def test_a_broken_cache_line_is_an_error(tmp_path: Path, line: str, problem: str) -> None:
+    (tmp_path / "m.jsonl").write_text(f'{{"request": "a", "answer": "b"}}\n{line}\n')
+    with pytest.raises(ValueError, match=rf"m\.jsonl, line 2: {problem}\. Restore the file from Git"):
         Cache([tmp_path])
 
 
 def test_the_hash_depends_on_model_and_prompt() -> None:
     endpoint = Endpoint("m", "http://here")
     assert request_hash(endpoint, asked("cup")) == request_hash(Endpoint("m", "http://there"), asked("cup"))
-    assert (
-        len({request_hash(item, asked(text)) for item in (endpoint, Endpoint("n")) for text in ("cup", "table")}) == 4
-    )
+    hashes = {request_hash(item, asked(text)) for item in (endpoint, Endpoint("n")) for text in ("cup", "table")}
+    assert len(hashes) == 4
 
 
 UNSUPPORTED = {
@@ -279,21 +276,19 @@ UNSUPPORTED = {
 def test_a_model_that_refuses_max_tokens_gets_max_completion_tokens(server: HTTPServer, tmp_path: Path) -> None:
     requests: list[dict] = []
 
-    def answer(request: Request) -> Response:
-        requests.append(json.loads(request.data))
-        if "max_tokens" in requests[-1]:
+    def answer(request: dict) -> dict | Response:
+        requests.append(request)
+        if "max_tokens" in request:
             return Response(json.dumps({"error": UNSUPPORTED}), 400, content_type="application/json")
-        return Response(json.dumps(completion("a red cup")), content_type="application/json")
+        return completion("a red cup")
 
-    server.expect_request(PATH).respond_with_handler(answer)
+    answer_json(server, answer)
     client = make_client(server, tmp_path, concurrency=1, max_tokens=77)
     assert list(client.ask([asked("cup"), asked("table")])) == [ANSWERED, ANSWERED]
     limits = [{name: value for name, value in request.items() if name.startswith("max")} for request in requests]
     assert limits == [{"max_tokens": 77}, {"max_completion_tokens": 77}, {"max_completion_tokens": 77}]
     # The cache has the answers under the same keys, whichever parameter the model accepts.
-    assert {request_hash(Endpoint("m", max_tokens=77), asked(text)) in client.cache for text in ("cup", "table")} == {
-        True
-    }
+    assert all(request_hash(Endpoint("m", max_tokens=77), asked(text)) in client.cache for text in ("cup", "table"))
 
 
 def test_the_outcome_names_a_parameter_that_the_model_refuses(server: HTTPServer, tmp_path: Path) -> None:

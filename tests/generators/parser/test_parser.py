@@ -7,8 +7,10 @@ import os
 import random
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,165 +19,9 @@ from generators.parser import lemmas, rule_parser, spacy_model
 from generators.parser.phrasal_prepositions import Phrase, find_phrasal_prepositions
 from generators.parser.rule_parser import RuleParser
 from generators.parser.spacy_model import MAX_CHARACTERS, clean_text, find_installed_model
-from generators.parser.word_forms import ADDED_WORDS, find_word_forms
 from generators.schemas.scene_graph import Parse
 
-# Caption -> objects with their attributes | relations.
-GRAPHS = {
-    # attributes
-    "the ball is red": "ball(red)",
-    "the ball is red and white": "ball(red white)",
-    "two red balls": "ball(2 red)",
-    "a red and white striped umbrella": "umbrella(red white striped)",
-    "orange and white cat laying on bed": "cat(orange white), bed | cat lay on bed",
-    "an orange on an orange plate": "orange, plate(orange) | orange on plate",
-    "tall and blue boy on green grass": "boy(tall blue), grass(green) | boy on grass",
-    "a dark green door": "door(dark-green)",
-    "a partly cloudy sky": "sky(partly-cloudy)",
-    "the sky is white in color": "sky(white)",
-    "red colored walls": "wall(red)",
-    "a wood table": "table(wooden)",
-    "brick wall behind motorcycle": "wall(brick), motorcycle | wall behind motorcycle",
-    "shirtless man swinging racket": "man(shirtless), racket | man swing racket",
-    "a drum, striped and small, is behind the cactus": "drum(striped small), cactus | drum behind cactus",
-    "a cup, which is red, on a table": "cup(red), table | cup on table",
-    "two women skiing": "woman(2 skiing)",
-    "the man sits": "man(sitting)",
-    "the lamp is switched off": "lamp(switched-off)",
-    "people standing outside": "people(standing outside)",
-    "a purple house, a yellow bus": "house(purple), bus(yellow)",
-    "white spotted umbrella": "umbrella(white spotted)",
-    "banana in a purple spotted basket": "banana, basket(purple spotted) | banana in basket",
-    "boy right of a blue spotted bucket": "boy, bucket(blue spotted) | boy to the right of bucket",
-    "a blue spotted saw that is behind a bottle": "saw(blue spotted), bottle | saw behind bottle",
-    "there is a pear partly hiding the purple spotted cup": "pear, cup(purple spotted) | pear hide cup",
-    "a basket that has an orange pear behind it": "basket, pear(orange) | pear behind basket",
-    "white pear behind a striped loaf": "pear(white), loaf(striped) | pear behind loaf",
-    "an orange saw beside a man": "saw(orange), man | saw beside man",
-    "gold plated classic ceiling": "ceiling(gold plated classic)",
-    "a man in red kicked a ball": "man, red, ball | man in red, man kick ball",
-    "open blue brolly on a bus": "brolly(open blue), bus | brolly on bus",
-    "a gorgeously scruffy meadow": "meadow(gorgeously-scruffy)",
-    "a brolly held by the man": "brolly, man | man hold brolly",
-    "a brolly rests on a bench": "brolly, bench | brolly rest on bench",
-    "an intact yellow vase": "vase(intact yellow)",
-    "a closed box": "box(closed)",
-    "the open box is next to a man": "box(open), man | box next to man",
-    "the cactus is black and spotted": "cactus(black spotted)",
-    "the lamp is lit and white": "lamp(lit white)",
-    "the lamp is lit and striped": "lamp(lit striped)",
-    "the key is purple": "key(purple)",
-    "the suitcase is closed": "suitcase(closed)",
-    "the white spotted bird": "bird(white spotted)",
-    "navy blue coat": "coat(navy-blue)",
-    "a house built in 1912 with 12 windows": "house, window(12) | house with window",
-    # names
-    "a stop sign near a parking lot": "stop sign, parking lot | stop sign near parking lot",
-    "a hot dog on a cutting board": "hot dog, cutting board | hot dog on cutting board",
-    "boxes and leaves": "box, leaf",
-    "a man wearing black glasses": "man, glasses(black) | man wear glasses",
-    "two glasses on a table": "glass(2), table | glass on table",
-    "teddy bears on a bed": "teddy bear, bed | teddy bear on bed",
-    "rocking chairs": "rocking chair",
-    "a towel warmer hanging on a wall": "towel warmer, wall | towel warmer hang on wall",
-    "woman holding a cell phone": "woman, cellphone | woman hold cellphone",
-    "a red car with copy space": "car(red)",
-    "stock photos of a red car": "car(red)",
-    "a watch on the left wrist": "watch, left wrist | watch on left wrist",
-    # verbs and their prepositions
-    "a cat wearing a small hat": "cat, hat(small) | cat wear hat",
-    "the cat wears a hat and a boot": "cat, hat, boot | cat wear hat, cat wear boot",
-    "a drum rests on the black wagon": "drum, wagon(black) | drum rest on wagon",
-    "a checkered pitcher pours into a cup": "pitcher(checkered), cup | pitcher pour into cup",
-    "a foot rests on a stool": "foot, stool | foot rest on stool",
-    "people sitting on a bench": "people, bench | people sit on bench",
-    "the bird has beak": "bird, beak | bird have beak",
-    "a table that supports a lamp": "table, lamp | table support lamp",
-    "a boy riding a horse and holding a flag": "boy, horse, flag | boy ride horse, boy hold flag",
-    "a dog sticking out its tongue": "dog, tongue | dog stick out tongue",
-    "a book lying on the table": "book, table | book lay on table",
-    "zebra walking in grassy field": "zebra, field(grassy) | zebra walk in field",
-    "tennis player in blue hat holding tennis racket": (
-        "tennis player, hat(blue), tennis racket | tennis player wear hat, tennis player hold tennis racket"
-    ),
-    "man in orange shirt brushing teeth": "man, shirt(orange), tooth | man wear shirt, man brush tooth",
-    "wooden fence surrounding pier": "fence(wooden), pier | fence surround pier",
-    "surfer riding skateboard on roadway": ("surfer, skateboard, roadway | surfer ride skateboard, surfer on roadway"),
-    "pole holding power lines": "pole, power line | pole hold power line",
-    # passives
-    "hat that is worn by a cat": "hat, cat | cat wear hat",
-    "bear surrounded by grass": "bear, grass | grass surround bear",
-    "a snow covered sign": "snow, sign | snow cover sign",
-    "a car parked by the curb": "car, curb | car park by curb",
-    # phrasal prepositions
-    "a ball to the left of a box": "ball, box | ball to the left of box",
-    "the bell is on the left side of the clock": "bell, clock | bell to the left of clock",
-    "a ball right of a box": "ball, box | ball to the right of box",
-    "a ball sitting on top of the box": "ball, box | ball sit on top of box",
-    "trees are at the top of the hill": "tree, hill | tree on top of hill",
-    "a key is in front of a bell": "key, bell | key in front of bell",
-    "a large spotted vase next to a lamp": "vase(large spotted), lamp | vase next to lamp",
-    "a cup beneath the shelf": "cup, shelf | cup under shelf",
-    "an apple inside of a bowl": "apple, bowl | apple inside bowl",
-    "gravel in between the tracks": "gravel, track | gravel between track",
-    "a ball is behind and above a box": "ball, box | ball behind box, ball above box",
-    "a cup full of coffee": "cup, coffee | cup full of coffee",
-    "a cat and a dog next to each other": "cat, dog | cat next to dog",
-    # with, of, owners
-    "a cat in a red hat": "cat, hat(red) | cat wear hat",
-    "a cat with a hat": "cat, hat | cat with hat",
-    "basket with an apple in it": "basket, apple | apple in basket",
-    "a chair has a black clock on top of it": "chair, clock(black) | clock on top of chair",
-    "a table with a lamp on top": "table, lamp | lamp on top of table",
-    "a truck with a black cactus to its left": "truck, cactus(black) | cactus to the left of truck",
-    "a bird that has a shovel to its right": "bird, shovel | shovel to the right of bird",
-    "a bird with a ring on its left leg": (
-        "bird, ring, left leg | bird with ring, ring on left leg, bird have left leg"
-    ),
-    "a box with a hammer inside": "box, hammer | hammer inside box",
-    "a basket has a lemon inside": "basket, lemon | lemon inside basket",
-    "a man with a blue hat on": "man, hat(blue) | man wear hat",
-    "a lamp with a switch on": "lamp, switch | lamp with switch",
-    "an orange apple is left of a woman": "apple(orange), woman | apple to the left of woman",
-    "a bench that is left of a woman": "bench, woman | bench to the left of woman",
-    "there is a sleigh right of a black house": "sleigh, house(black) | sleigh to the right of house",
-    "tower close to a red car": "tower, car(red) | tower close to car",
-    "a table with a red lamp on top": "table, lamp(red) | lamp on top of table",
-    "the tree has a bird on it": "tree, bird | bird on tree",
-    "a vase with flowers on the table": "vase, flower, table | vase with flower, vase on table",
-    "tail of the airplane": "tail, airplane | airplane have tail",
-    "the dog's tail": "dog, tail | dog have tail",
-    "3 glasses of red wine": "glass(3), wine(red) | wine in glass",
-    "a bunch of birds in the water": "bird, water | bird in water",
-    "a photo of a red car": "car(red)",
-    "picture of a cat on a chair": "cat, chair | cat on chair",
-    "there are two birds on a tower": "bird(2), tower | bird on tower",
-    # relative clauses
-    "a ball that a dog is chasing": "ball, dog | dog chase ball",
-    "sidewalk that the people are walking on": "sidewalk, people | people walk on sidewalk",
-    "the table the vases are on": "table, vase | vase on table",
-    "sandy beach young girl is standing on": "beach(sandy), girl(young) | girl stand on beach",
-    "a lamp that is next to a vase": "lamp, vase | lamp next to vase",
-    # coordination
-    "a red ball and a blue cup on a wooden table": (
-        "ball(red), cup(blue), table(wooden) | ball on table, cup on table"
-    ),
-    "a red ball on a table and a blue cup on a box": ("ball(red), table, cup(blue), box | ball on table, cup on box"),
-    "a cat next to a dog and a bird": "cat, dog, bird | cat next to dog, cat next to bird",
-    "a man with a bag and a woman with a dog": "man, bag, woman, dog | man with bag, woman with dog",
-    "a spotted cup is in front of the box and behind the ball": (
-        "cup(spotted), box, ball | cup in front of box, cup behind ball"
-    ),
-    # negation
-    "a ball that is not red": "ball",
-    "the bus is neither red nor blue": "bus",
-    "a cup that is not on a table": "cup",
-    "a cup that is not on the table": "cup, table",
-    "a cat without a red hat": "cat",
-    "a cat that is not wearing a hat": "cat",
-    "there is no ball next to the box": "box",
-    "no cat on a table": "",
-    "road has no cars": "road",
+GRAPHS: dict[str, str] = yaml.safe_load(Path(__file__).with_name("graphs.yaml").read_text("utf-8")) | {
     # unusual web captions
     "": "",
     "   ": "",
@@ -218,10 +64,6 @@ def test_graphs(caption: str, parses: dict[str, Parse]) -> None:
     assert format_graph(parses[caption]) == GRAPHS[caption]
 
 
-def mention_texts(caption: str, parse: Parse) -> list[str]:
-    return [caption[mention.start : mention.end] for mention in parse.mentions]
-
-
 @pytest.mark.parametrize(
     ("caption", "spans"),
     [
@@ -234,7 +76,7 @@ def mention_texts(caption: str, parse: Parse) -> list[str]:
 )
 def test_mentions_are_the_words_of_the_caption(parser: RuleParser, caption: str, spans: list[str]) -> None:
     (parse,) = parser.parse([caption])
-    assert mention_texts(caption, parse) == spans
+    assert [caption[mention.start : mention.end] for mention in parse.mentions] == spans
 
 
 def test_mention_fields(parser: RuleParser) -> None:
@@ -284,19 +126,14 @@ def test_long_text_parses(parser: RuleParser) -> None:
 
 
 def test_invariants_on_real_captions(parser: RuleParser, real_data, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check mentions, ``find_word_forms``, and independence of the batch size on web captions."""
+    """Check mentions and independence of the batch size on web captions."""
     with (real_data / "captions" / "cc3m_validation_8k.tsv").open(encoding="utf-8") as file:
         captions = [line.split("\t")[0] for line, _ in zip(file, range(400), strict=False)]
     parses = list(parser.parse(captions))
     monkeypatch.setattr(rule_parser, "BATCH_SIZE", 7)
     assert parses == list(parser.parse(captions))
-    tokenise = parser._nlp.tokenizer
     for parse in parses:
         check_mentions(parse)
-        tokens = [token.text for token in tokenise(parse.caption.lower())]
-        for kind, text in parse.graph.atoms:
-            known = {form for token in tokens for form in find_word_forms(token, kind)} | ADDED_WORDS
-            assert known.issuperset(text.split())
 
 
 def test_accuracy_on_human_graphs(parser: RuleParser, real_data) -> None:
@@ -341,14 +178,12 @@ def test_phrasal_prepositions() -> None:
 
 def test_lemmas() -> None:
     plurals = ["boxes", "leaves", "people", "glasses", "pants", "mice", "bus", "blorgs"]
-    assert [lemmas.singular(word) for word in plurals] == [
-        "box", "leaf", "people", "glass", "pants", "mouse", "bus", "blorg",
-    ]  # fmt: skip
+    singulars = ["box", "leaf", "people", "glass", "pants", "mouse", "bus", "blorg"]
+    assert [lemmas.singular(word) for word in plurals] == singulars
     assert lemmas.singular("blorgs", plural=False) == "blorgs"
     assert [lemmas.singular(word) for word in ["malhotra", "jess", "corpus"]] == ["malhotra", "jess", "corpus"]
-    assert [lemmas.infinitive(word) for word in ["worn", "lying", "lay", "sitting", "found"]] == [
-        "wear", "lay", "lay", "sit", "find",
-    ]  # fmt: skip
+    forms = ["worn", "lying", "lay", "sitting", "found"]
+    assert [lemmas.infinitive(word) for word in forms] == ["wear", "lay", "lay", "sit", "find"]
 
 
 def test_missing_model_raises_an_error_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -372,13 +207,10 @@ def test_the_words_that_spacy_keeps_are_limited(monkeypatch: pytest.MonkeyPatch)
     assert after == before
 
 
-def test_unbroken_runs_of_characters_are_replaced_by_spaces():
+def test_unbroken_runs_and_characters_that_spacy_cannot_encode_or_that_change_their_length_are_replaced():
     brackets = "(" * 20_000
     assert clean_text(f"a red cup {brackets} on a table") == f"a red cup {' ' * 20_000} on a table"[:MAX_CHARACTERS]
     assert clean_text("a" * 99) == "a" * 99
-
-
-def test_characters_that_spacy_cannot_encode_or_that_change_their_length_are_replaced():
     assert clean_text("a \udcf6 cup, \U0001f7722") == "a ? cup, \U0001f7722"
     assert clean_text("FİRS").lower() == "firs"
 

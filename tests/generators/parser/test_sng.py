@@ -1,7 +1,6 @@
 """The choice of a parser by name, and the parser of CREPE's authors."""
 
 import builtins
-import json
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -16,10 +15,8 @@ from generators.parser.rule_parser import RuleParser
 from generators.parser.sng import SngParser
 from generators.readers.corpora import list_shards, read_captions
 from generators.schemas.scene_graph import Relation, SceneGraph, SceneObject
-from generators.seen_analysis.engines import make_local_engine
-from generators.seen_analysis.seen import analyse, code_version
-from generators.seen_analysis.shards import Search
-from generators.seen_analysis.targets import CaptionWords, Targets, list_words
+from generators.seen_analysis.seen import code_version
+from tests.generators.parser.test_word_forms import check_forms
 
 
 @pytest.fixture(scope="module")
@@ -72,34 +69,11 @@ def test_parses_can_be_used_for_foils(sng: SngParser):
     assert "a blue cup" in captions
 
 
-def test_forms_are_complete_on_real_captions(sng: SngParser, real_data: Path, tmp_path: Path):
-    """The seen analysis finds the same atoms as parsing all captions, and each word of an atom is a listed form."""
+def test_forms_are_complete_on_real_captions(sng: SngParser, real_data: Path):
     (web,) = list_shards(str(real_data / "captions" / "web_alt_text_1k.tsv"))
     (conceptual,) = list_shards(str(real_data / "captions" / "cc3m_validation_8k.tsv"))
-    texts = [
-        "I cannot see the cats' dinner",
-        *islice(read_captions(conceptual, 0), 120),
-        *islice(read_captions(web, "TEXT"), 60),
-    ]
-    texts = [" ".join(text.split()) for text in texts]
-    parses = list(sng.parse(texts))
-    all_targets = Targets.of(parse.graph for parse in parses)
-    words = CaptionWords(frozenset().union(*all_targets.words), sng)
-    for parse in parses:
-        for item in (*parse.graph.atoms, *parse.graph.compounds):
-            assert list_words(item) <= words(parse.caption), (parse.caption, item)
-    targets = Targets.of(parse.graph for parse in parses[::2])
-    expected = {
-        targets.index[item]
-        for parse in parses[1::2]
-        for item in (*parse.graph.atoms, *parse.graph.compounds)
-        if item in targets.index
-    }
-    (tmp_path / "c.jsonl").write_text("".join(json.dumps({"caption": text}) + "\n" for text in texts[1::2]))
-    search = Search(targets, tuple(list_shards(str(tmp_path / "c.jsonl"))), "caption")
-    engine = make_local_engine(lambda: sng, 1)
-    assert analyse(search, tmp_path, engine, progress=False).counts.keys() == expected
-    assert len(expected) > 10
+    texts = (*islice(read_captions(conceptual, 0), 120), *islice(read_captions(web, "TEXT"), 60))
+    check_forms(sng, ["I cannot see the cats' dinner", *(" ".join(text.split()) for text in texts)])
 
 
 def test_graph_of_a_caption(sng: SngParser):

@@ -26,16 +26,13 @@ def make_image(number: int) -> AnnotatedImage:
 
 @pytest.fixture
 def images(tmp_path) -> Annotations:
-    """Images 1 to 250 in row groups of 100."""
+    """Images 1 to 250."""
     write(tmp_path / "images.parquet", map(make_image, range(1, 251)), Flaws())
     return Annotations(tmp_path / "images.parquet")
 
 
-def test_images_are_read_as_they_were_written(images) -> None:
+def test_images_are_read_as_they_were_written_and_looked_up_by_their_ids(images) -> None:
     assert list(images) == [make_image(number) for number in range(1, 251)]
-
-
-def test_one_image_is_looked_up_by_its_id(images) -> None:
     for number in (1, 100, 101, 250, 7):
         assert images[str(number)] == make_image(number)
     with pytest.raises(KeyError, match="251"):
@@ -115,10 +112,8 @@ def test_the_stage_prints_the_first_flaw_of_each_kind(tmp_path, monkeypatch, cap
     for name in Format:
         main(name, Path(), Path("out"))
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0].startswith(
-        "visual_genome: 4 flawed records (malformed record). The first: objects.json, image 3: objects None"
-    )
-    assert lines[1].startswith(
-        "gqa: 1 flawed records (zero-size box). The first: sceneGraphs.json, image 3, object 1: zero-size"
-    )
+    malformed = "4 flawed records (malformed record). The first: objects.json, image 3: objects None"
+    zero_size = "1 flawed records (zero-size box). The first: sceneGraphs.json, image 3, object 1: zero-size"
+    assert lines[0].startswith(f"visual_genome: {malformed}")
+    assert lines[1].startswith(f"gqa: {zero_size}")
     assert annotations.Annotations(Path("out/gqa.parquet"))["3"].graph.objects == (SceneObject("1", "cat"),)

@@ -1,9 +1,7 @@
 """Every kind of caption file yields its captions in order, and rows that cannot be read are counted."""
 
 import gzip
-import io
 import json
-import tarfile
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,6 +12,7 @@ from hypothesis import strategies as st
 
 from generators.readers import corpora
 from generators.readers.corpora import Shard, Skipped, list_shards, read_captions
+from tests.generators.readers.test_shards import write as write_tar
 
 TEXTS = ["a red cat", "zwei Bälle, \u201cquoted\u201d", "tab-free"]
 
@@ -34,13 +33,8 @@ class TestLineFiles:
         assert read(tmp_path / f"c.txt{ending}") == ([*TEXTS, "last"], 2)
 
     def test_jsonl_skips_broken_rows_and_rows_without_the_key(self, tmp_path, ending) -> None:
-        rows = [json.dumps({"caption": text}) for text in TEXTS] + [
-            '{"caption": ',
-            "[]",
-            '{"text": "x"}',
-            '{"caption": 3}',
-            "[" * 100_000,
-        ]
+        rows = [json.dumps({"caption": text}) for text in TEXTS]
+        rows += ['{"caption": ', "[]", '{"text": "x"}', '{"caption": 3}', "[" * 100_000]
         write_file(tmp_path / f"c.jsonl{ending}", "\n".join(rows).encode())
         assert read(tmp_path / f"c.jsonl{ending}") == (TEXTS, 5)
 
@@ -51,30 +45,19 @@ class TestLineFiles:
         assert read(tmp_path / f"c.tsv{ending}") == (TEXTS, 1)
         assert read(tmp_path / f"headerless.tsv{ending}", 1) == (TEXTS, 1)
 
-    def test_a_byte_order_mark_is_ignored(self, tmp_path, ending) -> None:
+    def test_csv_fields_can_contain_commas_quotes_and_line_ends_and_a_byte_order_mark_is_ignored(
+        self, tmp_path, ending
+    ) -> None:
         write_file(tmp_path / f"c.csv{ending}", b"\xef\xbb\xbfcaption,id\na red cat,1\n")
         assert read(tmp_path / f"c.csv{ending}") == (["a red cat"], 0)
-
-    def test_csv_fields_can_contain_commas_quotes_and_line_ends(self, tmp_path, ending) -> None:
         write_file(tmp_path / f"c.csv{ending}", b'id,caption\n1,"a ""red""\ncat, big"\n2,dog\n3\n')
         assert read(tmp_path / f"c.csv{ending}") == (['a "red"\ncat, big', "dog"], 1)
 
 
-def add(archive: tarfile.TarFile, name: str, data: bytes) -> None:
-    info = tarfile.TarInfo(name)
-    info.size = len(data)
-    archive.addfile(info, io.BytesIO(data))
-
-
 def test_a_tar_sample_uses_txt_before_json(tmp_path) -> None:
-    with tarfile.open(tmp_path / "c.tar", "w") as archive:
-        add(archive, "000.jpg", b"pixels")
-        add(archive, "000.json", b'{"caption": "not this"}')
-        add(archive, "000.txt", b"a red cat")
-        add(archive, "001.jpg", b"pixels")
-        add(archive, "001.json", b'{"caption": "a dog"}')
-        add(archive, "002.jpg", b"no caption")
-        add(archive, "003.json", b"broken")
+    members = [("000.jpg", b"pixels"), ("000.json", b'{"caption": "not this"}'), ("000.txt", b"a red cat")]
+    members += [("001.jpg", b"pixels"), ("001.json", b'{"caption": "a dog"}')]
+    write_tar(tmp_path / "c.tar", [*members, ("002.jpg", b"no caption"), ("003.json", b"broken")])
     assert read(tmp_path / "c.tar") == (["a red cat", "a dog"], 2)
 
 
@@ -83,11 +66,8 @@ def test_parquet_by_row_ranges(tmp_path, monkeypatch) -> None:
     texts = [f"caption {number}" for number in range(10)]
     table = pa.table({"url": texts, "TEXT": [*texts[:9], None]})
     pq.write_table(table, tmp_path / "c.parquet", row_group_size=3)
-    assert [(shard.start, shard.stop) for shard in list_shards(str(tmp_path / "c.parquet"))] == [
-        (0, 4),
-        (4, 8),
-        (8, 10),
-    ]
+    ranges = [(shard.start, shard.stop) for shard in list_shards(str(tmp_path / "c.parquet"))]
+    assert ranges == [(0, 4), (4, 8), (8, 10)]
     assert read(tmp_path / "c.parquet", "TEXT") == (texts[:9], 1)
 
 
@@ -118,6 +98,8 @@ def test_shards_of_a_line_file_contain_every_line_once(tmp_path_factory, lines, 
 
 
 def test_a_glob_reads_files_in_order(tmp_path) -> None:
+    with pytest.raises(FileNotFoundError, match="no caption file found"):
+        list_shards(str(tmp_path / "*.txt"))
     for name in ("b", "a", "c"):
         (tmp_path / f"{name}.txt").write_text(name)
     assert read(tmp_path / "*.txt") == (["a", "b", "c"], 0)
@@ -143,11 +125,6 @@ def test_messages_for_files_that_cannot_be_read(tmp_path, name, data, message) -
     with pytest.raises(ValueError, match=message) as error:
         read(tmp_path / name)
     assert str(tmp_path / name) in str(error.value)
-
-
-def test_no_file(tmp_path) -> None:
-    with pytest.raises(FileNotFoundError, match="no caption file found"):
-        list_shards(str(tmp_path / "*.tsv"))
 
 
 def test_real_files(real_data) -> None:

@@ -11,15 +11,8 @@ from generators.readers.records import Flaws
 from generators.schemas.annotated_image import AnnotatedImage
 from generators.schemas.scene_graph import Box, Relation, SceneObject
 
-CAT = {
-    "name": "Cat",
-    "x": 0,
-    "y": 1,
-    "w": 5,
-    "h": 6,
-    "attributes": ["red", "red"],
-    "relations": [{"name": "ON", "object": "12"}],
-}
+ON_MAT = {"name": "ON", "object": "12"}
+CAT = {"name": "Cat", "x": 0, "y": 1, "w": 5, "h": 6, "attributes": ["red", "red"], "relations": [ON_MAT]}
 MAT = {"name": "mat", "x": 0, "y": 5, "w": 10, "h": 5, "attributes": [], "relations": []}
 
 
@@ -52,39 +45,40 @@ def test_images_are_in_gqas_folder_or_in_visual_genomes_two_folders(tmp_path, fo
     assert image.path == tmp_path / folder / "3.jpg"
 
 
-FLAWS = {
-    "relation to an unknown object": (
-        {"11": CAT},
-        ("unknown object", "image 3, relationship 11-0: the object 12 is not an object of the image."),
+# The objects besides a cat that is on object 12, the kind of the flaw, and the message about it.
+FLAWS = [
+    ({}, "unknown object", "image 3, relationship 11-0: the object 12 is not an object of the image."),
+    (
+        {"12": MAT, "13": [1]},
+        "malformed record",
+        "image 3, object: got [1], expected an object with 'object_id' or 'id'.",
     ),
-    "object that is a list": (
-        {"11": CAT, "12": MAT, "13": [1]},
-        ("malformed record", "image 3, object: got [1], expected an object with 'object_id' or 'id'."),
+    (
+        {"12": MAT, "13": MAT | {"name": 7}},
+        "malformed record",
+        "image 3, object 13: got 7, expected a list of strings.",
     ),
-    "name that is a number": (
-        {"11": CAT, "12": MAT, "13": MAT | {"name": 7}},
-        ("malformed record", "image 3, object 13: got 7, expected a list of strings."),
+    (
+        {"12": MAT | {"relations": ["on"]}},
+        "malformed record",
+        "image 3, relationship: got 'on', expected an object with 'relationship_id' or 'id'.",
     ),
-    "relation that is a string": (
-        {"11": CAT, "12": MAT | {"relations": ["on"]}},
-        ("malformed record", "image 3, relationship: got 'on', expected an object with 'relationship_id' or 'id'."),
+    (
+        {"12": MAT | {"relations": [{"object": "11"}]}},
+        "malformed record",
+        "image 3, relationship 12-0: got None, expected a string.",
     ),
-    "relation without a name": (
-        {"11": CAT, "12": MAT | {"relations": [{"object": "11"}]}},
-        ("malformed record", "image 3, relationship 12-0: got None, expected a string."),
-    ),
-}
+]
 
 
-@pytest.mark.parametrize(("objects", "flaw"), FLAWS.values(), ids=FLAWS)
-def test_a_flawed_record_is_counted_and_the_other_records_are_read(tmp_path, objects, flaw) -> None:
-    path = write(tmp_path / "graphs.json", **objects)
+@pytest.mark.parametrize(("objects", "kind", "message"), FLAWS)
+def test_a_flawed_record_is_counted_and_the_other_records_are_read(tmp_path, objects, kind, message) -> None:
+    path = write(tmp_path / "graphs.json", **{"11": CAT}, **objects)
     (image,), flaws = read_with_flaws(path)
-    kind, message = flaw
     assert dict(flaws.counts) == {kind: 1}
     assert flaws.first == {kind: f"{path}, {message}"}
     assert image.graph.objects[0].name == "cat"
-    assert len(image.graph.relations) == (len(objects) > 1)
+    assert len(image.graph.relations) == bool(objects)
 
 
 def test_an_image_without_a_size_is_skipped(tmp_path) -> None:

@@ -55,19 +55,9 @@ def test_every_region_is_selected_or_counted() -> None:
     )
     # "RDE" has capitals, so it is a name and is not corrected; "rde" is corrected to "red". "The RDE cat" has no atom
     # "red" and too few atoms. "red cat" in image 3 has the same graph as "red cats".
-    assert selected == [
-        [("1", "red cats", False)],
-        [("3", "cat see dog", False), ("3", "dog see cat", False)],
-    ]
-    assert funnel == dict.fromkeys(funnel, 0) | {
-        "regions": 9,
-        SMALL: 1,
-        WORDLESS: 1,
-        FEW_ATOMS: 2,
-        NO_COMPOUND: 1,
-        REPEATED: 1,
-        "kept": 3,
-    }
+    assert selected == [[("1", "red cats", False)], [("3", "cat see dog", False), ("3", "dog see cat", False)]]
+    removed = {SMALL: 1, WORDLESS: 1, FEW_ATOMS: 2, NO_COMPOUND: 1, REPEATED: 1}
+    assert funnel == dict.fromkeys(funnel, 0) | {"regions": 9, **removed, "kept": 3}
 
 
 def test_repeated_graphs_of_other_images_are_yielded_on_request() -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from generators.readers.corpora import list_shards, read_captions
 from generators.schemas.scene_graph import Atom, Box, Compound, Relation, SceneGraph, SceneObject
 from generators.seen_analysis.spelling import Speller
 from generators.seen_analysis.splits import (
@@ -109,12 +110,7 @@ def test_speller(speller, phrase, corrected) -> None:
 
 def test_the_speller_changes_few_real_captions(speller, real_data) -> None:
     """At most 20 of 1,000 human captions are changed."""
-    from generators.readers.corpora import list_shards, read_captions
-
-    phrases = [
-        text
-        for shard in list_shards(str(real_data / "factual" / "dev.csv"))
-        for text in read_captions(shard, "caption")
-    ]
+    (shard,) = list_shards(str(real_data / "factual" / "dev.csv"))
+    phrases = list(read_captions(shard, "caption"))
     changed = [phrase for phrase in phrases if speller.correct(phrase) != phrase]
     assert 0 < len(changed) <= 20
