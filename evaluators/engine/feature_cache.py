@@ -2,8 +2,8 @@
 
 Each model has one SQLite file. The file name is a digest of three parts: the model's fingerprint (weights, transform,
 tokeniser, precision), the code that decodes and encodes, and the versions of Pillow, torchvision and similar packages.
-A key is a digest of an image file, a text, or a pair of these; the value is the feature as float32 bytes or the score of
-the pair as float64 bytes.
+A key is a digest of an image file, a text, or a pair of these. The value is the feature as float32 bytes or the score
+of the pair as float64 bytes.
 
 The folder is ``$COMPEVAL_CACHE`` if it is set, and ``~/.cache/compeval`` otherwise.
 """

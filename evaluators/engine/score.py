@@ -37,7 +37,8 @@ class Scored:
     index_N: np.ndarray
     """Positions of the N rows in the task plan's arrays."""
     score_NIT: np.ndarray
-    """Cosines in float32, other scores in float64; NaN if a row has fewer than T texts. Empty if the protocol is not a RowProtocol."""
+    """Cosines in float32, other scores in float64; NaN if a row has fewer than T texts. Empty if the protocol is not a
+    RowProtocol."""
     metrics: Directions
     skipped: list[dict[str, Any]]
     """Row number and error of each row with an unreadable image."""

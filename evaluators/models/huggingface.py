@@ -92,8 +92,7 @@ class _Adapter:
         return stacked | {"pixel_values": stacked["pixel_values"].to(self._model.dtype)}
 
     def _texts(self, texts: Sequence[str]) -> Any:
-        """Return token ids and masks. SigLIP was trained on texts of full length without a mask, so that it attends to the
-        padding, whatever the tokenizer returns by default."""
+        """Return token ids and masks. SigLIP was trained on texts of full length without a mask."""
         return self._tokenizer(
             self._clean(texts),
             padding="max_length" if self._is_siglip else "longest",
@@ -216,7 +215,7 @@ class FlavaMatcher(_PairAdapter):
 
 
 def _match_log_odds(logits_B2: Tensor) -> Tensor:
-    """Return the log-odds of a match. They rank as the probability does, which rounds to 1 or 0 for confident models."""
+    """Return the log-odds of a match, which rank as its probability does without rounding to 0 or 1."""
     return logits_B2[:, 1].double() - logits_B2[:, 0].double()
 
 
