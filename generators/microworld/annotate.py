@@ -27,9 +27,9 @@ from generators.microworld.captions.content import (
     list_said_relations,
 )
 from generators.microworld.captions.views import sample_region, shows_sizes
-from generators.microworld.captions.wording import PHRASINGS, write_image_captions, write_region_phrase
+from generators.microworld.captions.wording import write_image_captions, write_region_phrase
 from generators.microworld.scene import DrawnObject, Scene, Triple
-from generators.microworld.world import CONVERSE, NOUN_TABLE, SIZES
+from generators.microworld.world import CONVERSE, NOUN_TABLE, RELATIONS, SIZES
 from generators.schemas.scene_graph import Box
 
 FACTS_PER_IMAGE = 1000
@@ -38,31 +38,6 @@ REGIONS = 14
 """Regions sampled per image, before regions with facts that are not annotated are removed."""
 UPPER_CASE = 0.3
 """Fraction of predicates in upper case, as in Visual Genome."""
-PREDICATE_SENSES = {
-    "on": "along.r.01",
-    "above": "above.r.02",
-    "below": "under.r.07",
-    "in front of": "in_front.r.01",
-    "behind": "behind.r.01",
-    "in": "in.r.01",
-    "containing": "contain.v.02",
-    "supporting": "support.v.04",
-    "next to": "next.r.01",
-    "wearing": "wear.v.01",
-    "worn by": "wear.v.01",
-    "holding": "hold.v.02",
-    "held by": "hold.v.02",
-    "eating": "eat.v.01",
-    "eaten by": "eat.v.01",
-    "pulling": "pull.v.01",
-    "pulled by": "pull.v.01",
-    "pushing": "push.v.01",
-    "pushed by": "push.v.01",
-    "riding": "ride.v.01",
-    "ridden by": "ride.v.01",
-    "pouring into": "pour.v.02",
-    "filled by": "fill.v.01",
-}
 GQA_NAMES = {"left of": "to the left of", "right of": "to the right of"}
 """GQA's names of relations that differ from the micro-world's names."""
 
@@ -158,13 +133,12 @@ class Annotation:
         entries = {entry["object_id"]: entry for entry in self.object_entries()}
         for number, (subject, relation, target) in enumerate(self.facts.relations):
             rng = Random(f"{self.seed}:{self.scene.image_id}:{subject}:{relation}:{target}")
-            predicate = rng.choice(PHRASINGS[relation]) if rng.random() < 0.25 else relation
-            senses = PREDICATE_SENSES.get(relation)
+            predicate = rng.choice(RELATIONS[relation].phrases) if rng.random() < 0.25 else relation
             yield {
                 "predicate": predicate.upper() if rng.random() < UPPER_CASE else predicate,
                 "object": _with_name(entries[self.object_ids[target]]),
                 "relationship_id": self._id(number),
-                "synsets": [senses] if senses else [],
+                "synsets": [*filter(None, [RELATIONS[relation].sense])],
                 "subject": _with_name(entries[self.object_ids[subject]]),
             }
 
