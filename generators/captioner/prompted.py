@@ -31,7 +31,7 @@ from generators.captioner.captioner import (
     TemplateCaptioner,
 )
 from generators.captioner.faithfulness import align_mentions, describe_difference, is_elliptical
-from generators.captioner.parsed_caption import ParsedCaption
+from generators.captioner.parsed_caption import LANGUAGE_MODEL, ParsedCaption
 from generators.graphs.assignments import SearchLimitError
 from generators.llm.client import REFUSED, Cache, Client, Endpoint, Message, ask_all, make_client, request_hash
 from generators.parser.caption_parser import CaptionParser, make_parser
@@ -173,4 +173,4 @@ class PromptedCaptioner:
             return NoCaption("too many objects are alike")
         if mentions is None:
             return NoCaption(describe_difference(parse, graph))
-        return ParsedCaption(graph, parse.caption, mentions, self.endpoint.model)
+        return ParsedCaption(graph, parse.caption, mentions, LANGUAGE_MODEL + self.endpoint.model)
