@@ -39,7 +39,11 @@ HANGING = tuple(noun for noun in ALL_NOUNS if DRAWINGS[noun].hangs)
 """Nouns whose objects are always in the air. Birds are not listed, because only some birds are in the air."""
 CARRIERS = tuple(noun for noun in ALL_NOUNS if DRAWINGS[noun].top)
 """Nouns whose objects can carry other objects on top."""
-CONTAINERS = tuple(noun for noun in ALL_NOUNS if any(RENDERINGS[noun].find_all("inside")))
+CONTAINERS = tuple(
+    noun
+    for noun in ALL_NOUNS
+    if any(DRAWINGS[name].inside for rendering in RENDERINGS[noun].pictures for name in rendering.values())
+)
 """Nouns whose objects can contain another object in one of their states."""
 WEARERS = tuple(noun for noun in ALL_NOUNS if DRAWINGS[noun].head)
 """Nouns whose objects can wear a hat."""
