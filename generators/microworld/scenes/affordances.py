@@ -65,14 +65,6 @@ def list_actions(agent: str, target: str) -> tuple[str, ...]:
     return (*actions, *(("pouring into",) if agent in POURING and target in FILLED else ()))
 
 
-def can_act(agent: str, target: str) -> bool:
-    return bool(list_actions(agent, target))
-
-
-def list_themes_of(noun: str) -> tuple[str, ...]:
-    return NOUN_TABLE[noun].themes
-
-
 def share_theme(first: str, second: str) -> bool:
     """Return True if a theme contains both nouns."""
     return any(first in nouns and second in nouns for nouns in THEMES.values())
