@@ -8,7 +8,7 @@ are in drawings/. ``world.yaml`` has the colours, the synonyms, the relations an
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -56,17 +56,12 @@ def read_nouns(path: Path) -> dict[str, NounEntry]:
     return entries
 
 
-def _group_by_cluster(entries: Mapping[str, NounEntry]) -> dict[str, tuple[str, ...]]:
-    clusters: dict[str, tuple[str, ...]] = {}
-    for noun, entry in entries.items():
-        clusters[entry.cluster] = (*clusters.get(entry.cluster, ()), noun)
-    return clusters
-
-
 NOUN_TABLE = read_nouns(NOUNS_FILE)
 """Noun -> line of nouns.csv."""
-NOUNS = _group_by_cluster(NOUN_TABLE)
+NOUNS: dict[str, tuple[str, ...]] = {}
 """The nouns by cluster."""
+for _noun, _entry in NOUN_TABLE.items():
+    NOUNS[_entry.cluster] = (*NOUNS.get(_entry.cluster, ()), _noun)
 PEOPLE = NOUNS["person"]
 ALL_NOUNS = tuple(noun for cluster in NOUNS.values() for noun in cluster)
 

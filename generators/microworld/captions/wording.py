@@ -42,7 +42,8 @@ def write_content(
     if len(content.relations) == 2:
         return writer.write_two_relations(*content.relations)
     if content.relations:
-        return writer.write_pair(content.relations[0])
+        (triple,) = content.relations
+        return writer.choose((5, writer.write_fragment(triple)), (3, writer.write_clause(triple)))
     if len(content.objects) == 1:
         return writer.write_object(content.objects[0])
     if len({facts.nouns[name] for name in content.objects}) == 1:
@@ -104,9 +105,9 @@ class _Writer:
     def write_object(self, name: str) -> str:
         noun, attributes = self._write_noun(name), self._sample_attributes(self.facts.attributes[name])
         if not attributes:
-            return self._choose((5, noun), (5, add_article(noun)), (1, f"there is {add_article(noun)}"))
+            return self.choose((5, noun), (5, add_article(noun)), (1, f"there is {add_article(noun)}"))
         *rest, last = attributes
-        return self._choose(
+        return self.choose(
             (5, " ".join((*attributes, noun))),
             (5, add_article(" ".join((*attributes, noun)))),
             (2, f"the {' '.join((*attributes, noun))}"),
@@ -115,13 +116,10 @@ class _Writer:
             (1, f"there is {add_article(' '.join((*attributes, noun)))}"),
         )
 
-    def write_pair(self, triple: Triple) -> str:
-        return self._choose((5, self._write_fragment(triple)), (3, self._write_clause(triple)))
-
     def write_two_relations(self, first: Triple, second: Triple) -> str:
         """Write two relations; if they share an object, the second clause may omit it."""
         joint = self.rng.choice((" and ", ", and ", " while "))
-        options = [(3.0, f"{self._write_clause(first)}{joint}{self._write_clause(second, mentioned=first[::2])}")]
+        options = [(3.0, f"{self.write_clause(first)}{joint}{self.write_clause(second, mentioned=first[::2])}")]
         target = f"{self._choose_phrase(second[1])} {self._write_noun_phrase(second[2], 'a')}"
         if first[0] == second[0]:
             subject = self._write_noun_phrase(first[0], self._choose_article())
@@ -131,7 +129,7 @@ class _Writer:
             subject = self._write_noun_phrase(first[0], "a")
             fragment = f"{subject} {self._choose_phrase(first[1])} {self._write_noun_phrase(first[2], 'a')}"
             options.append((6, f"{fragment} that is {target}"))
-        return self._choose(*options)
+        return self.choose(*options)
 
     def write_list(self, names: Sequence[str]) -> str:
         *rest, last = (self._write_noun_phrase(name, "a") for name in self.rng.sample(names, len(names)))
@@ -142,9 +140,9 @@ class _Writer:
         shared = [text for text in self.facts.attributes[names[0]] if text in self.facts.attributes[names[1]]]
         noun = pluralise(self.facts.nouns[names[0]])
         phrase = " ".join((*self._sample_attributes(shared), noun))
-        return self._choose((5, f"two {phrase}"), (1, f"there are two {phrase}"))
+        return self.choose((5, f"two {phrase}"), (1, f"there are two {phrase}"))
 
-    def _write_fragment(self, triple: Triple) -> str:
+    def write_fragment(self, triple: Triple) -> str:
         subject, relation, target = triple
         start, end, phrasing = (
             self._write_noun_phrase(subject, "a"),
@@ -164,9 +162,9 @@ class _Writer:
                 (2, f"{self._write_noun_phrase(target, 'a')} with {tail}"),
                 (0.5, f"{self._write_noun_phrase(target, 'a')} that has {tail}"),
             ]
-        return self._choose(*options)
+        return self.choose(*options)
 
-    def _write_clause(self, triple: Triple, mentioned: Collection[str] = ()) -> str:
+    def write_clause(self, triple: Triple, mentioned: Collection[str] = ()) -> str:
         """Return a clause with a finite verb.
 
         Objects in ``mentioned`` have the article "the". If there are none, at most one noun phrase has "the".
@@ -186,7 +184,7 @@ class _Writer:
         if subject not in mentioned and (tails := self._list_tails(triple)):
             owner = self._write_noun_phrase(target, "a" if mentioned else self._choose_article(), mentioned)
             options.append((1, f"{owner} has {self._write_noun_phrase(subject, 'a')} {self.rng.choice(tails)}"))
-        return self._choose(*options)
+        return self.choose(*options)
 
     def _list_tails(self, triple: Triple) -> Sequence[str]:
         """Return the tails if the object may come first: "a table with a cup on it", "a man with a hat on".
@@ -225,7 +223,7 @@ class _Writer:
     def _choose_article(self) -> str:
         return self.rng.choice(("a", "a", "the"))
 
-    def _choose(self, *options: tuple[float, str]) -> str:
+    def choose(self, *options: tuple[float, str]) -> str:
         return self.rng.choices([text for _, text in options], [weight for weight, _ in options])[0]
 
 

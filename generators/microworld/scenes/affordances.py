@@ -14,16 +14,14 @@ from generators.microworld.rendering.pictures import RENDERINGS
 from generators.microworld.world import ALL_NOUNS, NOUN_TABLE
 
 
-def _group_by_theme() -> dict[str, tuple[str, ...]]:
-    names = dict.fromkeys(theme for noun in ALL_NOUNS for theme in NOUN_TABLE[noun].themes)
-    return {theme: tuple(noun for noun in ALL_NOUNS if theme in NOUN_TABLE[noun].themes) for theme in names}
-
-
 def _with_role(role: str) -> tuple[str, ...]:
     return tuple(noun for noun in ALL_NOUNS if role in NOUN_TABLE[noun].roles)
 
 
-THEMES: Mapping[str, tuple[str, ...]] = _group_by_theme()
+THEMES: Mapping[str, tuple[str, ...]] = {
+    theme: tuple(noun for noun in ALL_NOUNS if theme in NOUN_TABLE[noun].themes)
+    for theme in dict.fromkeys(theme for noun in ALL_NOUNS for theme in NOUN_TABLE[noun].themes)
+}
 """Theme -> nouns. Every noun is in one to three themes."""
 TYPICAL_SIDE = {noun: NOUN_TABLE[noun].side for noun in ALL_NOUNS}
 """Noun -> geometric mean of the width and height of a medium-sized object, in pixels of a scene of 640 x 480 pixels.
