@@ -111,14 +111,12 @@ def read_imagenet(folder: Path) -> LabelledSet:
             f"{folder}: found {len(classes):,} folders named by WordNet ids, {len(IMAGENET_CLASSNAMES):,} expected. "
             "Move the validation images of ILSVRC 2012 into one folder per class."
         )
-    files = (
-        (label, path) for label, class_folder in enumerate(classes) for path in sorted(class_folder.glob("*.JPEG"))
+    images = (
+        LabelledImage(path.stem, *read_size(path), label, path=path.resolve())
+        for label, class_folder in enumerate(classes)
+        for path in sorted(class_folder.glob("*.JPEG"))
     )
-    return LabelledSet(list(IMAGENET_CLASSNAMES), (_make_file_reference(label, path) for label, path in files))
-
-
-def _make_file_reference(label: int, path: Path) -> LabelledImage:
-    return LabelledImage(path.stem, *read_size(path), label, path=path.resolve())
+    return LabelledSet(list(IMAGENET_CLASSNAMES), images)
 
 
 def read_cifar(name: str, folder: Path) -> LabelledSet:

@@ -44,50 +44,9 @@ class Cell(NamedTuple):
 
 
 GRID = {
-    # Table 2, one unique object
-    "obj1": Cell("a NOUN", 300),
-    "obj1_adj": Cell("a ADJECTIVE NOUN", 500),
-    "obj1_spatial": Cell("a NOUN SIDE", 500),
-    "obj1_verb1": Cell("a NOUN INTRANSITIVE", 500),
-    "obj1_adj_adj": Cell("a ADJECTIVE and ADJECTIVE NOUN", 500),
-    "obj1_adj_spatial": Cell("a ADJECTIVE NOUN SIDE", 500),
-    "obj1_adj_verb1": Cell("a ADJECTIVE NOUN INTRANSITIVE", 500),
-    "obj1_spatial_verb1": Cell("a NOUN SIDE INTRANSITIVE", 500),
-    "obj1_temporal_verb1": Cell("a NOUN TIME INTRANSITIVE", 500),
-    # Table 2, two unique objects
-    "obj2": Cell("a NOUN and a NOUN", 500),
-    "obj2_adj_first": Cell("a ADJECTIVE NOUN and a NOUN", 375),
-    "obj2_adj_second": Cell("a NOUN and a ADJECTIVE NOUN", 375),
-    "obj2_spatial": Cell("a NOUN PLACE a NOUN", 500),
-    "obj2_verb1": Cell("a NOUN INTRANSITIVE and a NOUN", 500),
-    "obj2_verb2": Cell("a NOUN TRANSITIVE a NOUN", 500),
-    "obj2_adj_adj": Cell("a ADJECTIVE NOUN and a ADJECTIVE NOUN", 500),
-    "obj2_adj_spatial": Cell("a ADJECTIVE NOUN PLACE a NOUN", 500),
-    "obj2_adj_verb1": Cell("a NOUN INTRANSITIVE and a ADJECTIVE NOUN", 500),
-    "obj2_adj_verb2_first": Cell("a ADJECTIVE NOUN TRANSITIVE a NOUN", 375),
-    "obj2_adj_verb2_second": Cell("a NOUN TRANSITIVE a ADJECTIVE NOUN", 375),
-    "obj2_spatial_verb1": Cell("a NOUN INTRANSITIVE PLACE a NOUN", 500),
-    "obj2_spatial_verb2": Cell("a NOUN TRANSITIVE a NOUN SIDE", 500),
-    "obj2_spatial_spatial": Cell("a NOUN SIDE and a NOUN SIDE", 500),
-    "obj2_temporal_verb1": Cell("a NOUN TIME INTRANSITIVE and a NOUN", 500),
-    "obj2_temporal_verb2": Cell("a NOUN TIME TRANSITIVE a NOUN", 500),
-    "obj2_verb_verb": Cell("a NOUN INTRANSITIVE and a NOUN INTRANSITIVE", 500),
-    # Table 3, multiples
-    "multiples_obj1": Cell("NUMBER NOUNS", 300),
-    "multiples_obj1_adj": Cell("NUMBER ADJECTIVE NOUNS", 500),
-    "multiples_obj1_spatial": Cell("NUMBER NOUNS SIDE", 500),
-    "multiples_obj1_verb1": Cell("NUMBER NOUNS INTRANSITIVE", 500),
-    "multiples_obj2": Cell("NUMBER NOUNS and NUMBER NOUNS", 500),
-    "multiples_obj2_spatial": Cell("NUMBER NOUNS PLACE NUMBER NOUNS", 500),
-    "multiples_obj2_verb2": Cell("NUMBER NOUNS TRANSITIVE NUMBER NOUNS", 500),
-    # Table 3, negations
-    "negation_obj1_adj": Cell("a NOUN that is not ADJECTIVE", 500),
-    "negation_obj1_spatial": Cell("a NOUN that is not SIDE", 500),
-    "negation_obj1_verb1": Cell("a NOUN that is not INTRANSITIVE", 500),
-    "negation_obj2_spatial": Cell("a NOUN that is not PLACE a NOUN", 500),
-    "negation_obj2_verb2": Cell("a NOUN that is not TRANSITIVE a NOUN", 500),
+    name: Cell(**cell) for name, cell in yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text("utf-8")).items()
 }
-"""The configs of the benchmark. loaders/papers/prompt_types.csv has the same configs in the layout of the tables."""
+"""The configs of the benchmark."""
 
 
 class Filler(NamedTuple):

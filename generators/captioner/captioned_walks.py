@@ -11,12 +11,13 @@ from functools import cache, lru_cache
 from itertools import islice
 from typing import Any, NamedTuple
 
-from generators.captioner.captioner import EditableCaption, restore_caption
+from generators.captioner.captioner import GRAMMAR, TEMPLATE, EditableCaption, GrammarCaption, TemplateCaption
+from generators.captioner.parsed_caption import ParsedCaption
 from generators.captioner.realiser import can_express_predicate
 from generators.graphs.facts import ImageFacts
 from generators.graphs.walks import Walk, sample_walks, select_describable
 from generators.schemas.annotated_image import AnnotatedImage
-from generators.schemas.scene_graph import Box, SceneGraph
+from generators.schemas.scene_graph import Box, Mention, SceneGraph
 from generators.seen_analysis.splits import find_crop_fault
 
 
@@ -94,7 +95,15 @@ class CaptionedWalk(NamedTuple):
         if caption is None:
             return None
         graph, box = SceneGraph.from_row(row["scene_graph"]), Box(*(row[side] for side in Box._fields))
-        return cls(row["key"], row["image_id"], Walk(graph, box), restore_caption(graph, row["key"], caption))
+        return cls(row["key"], row["image_id"], Walk(graph, box), _restore_caption(graph, row["key"], caption))
+
+
+def _restore_caption(graph: SceneGraph, seed: str, row: Mapping[str, Any]) -> EditableCaption:
+    """Return the caption of an item of the column ``captions`` of WALK_SCHEMA; ``seed`` selected its wording."""
+    fields = graph, row["text"], tuple(Mention(**mention) for mention in row["mentions"]), row["captioner"]
+    if row["captioner"] == GRAMMAR:
+        return GrammarCaption(*fields, seed)
+    return (TemplateCaption if row["captioner"] == TEMPLATE else ParsedCaption)(*fields)
 
 
 def order_images(image_ids: Iterable[str], seed: int) -> list[str]:

@@ -9,14 +9,14 @@ column ``provenance`` names the captioner of each row.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import compress
 from operator import not_
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from generators.captioner import realiser, template
-from generators.captioner.parsed_caption import LANGUAGE_MODEL, ParsedCaption
 from generators.captioner.words import join_pieces, join_text
 from generators.graphs.entailment import Negated, find_counterpart
 from generators.schemas.scene_graph import Mention, SceneGraph
@@ -26,43 +26,38 @@ MAX_REWORDINGS = 12
 """Number of other captions of a graph that the grammar writes; some of them are equal."""
 
 
-class EditableCaption(Protocol):
+@dataclass(frozen=True)
+class EditableCaption(ABC):
     """A caption that can be written for an edited graph in the same style.
 
-    ``captioner`` is the name in the column ``provenance``. ``mentions`` are the positions of the graph's atoms in
-    ``text``.
+    An edited graph has the same ids, and other names, attributes or predicates.
     """
 
-    @property
-    def captioner(self) -> str: ...
-    @property
-    def graph(self) -> SceneGraph: ...
-    @property
-    def text(self) -> str: ...
-    @property
-    def mentions(self) -> tuple[Mention, ...]: ...
+    graph: SceneGraph
+    text: str
+    mentions: tuple[Mention, ...]
+    """The positions of the graph's atoms in ``text``."""
+    captioner: str
+    """The name in the column ``provenance``."""
 
     def edit(self, edited: SceneGraph) -> str | None:
-        """Return the caption of an edited graph, or None if the edit cannot be expressed.
+        """Return the caption of an edited graph, or None if the edit cannot be expressed."""
+        return self.negate(edited=edited)
 
-        The edited graph has the same ids, and other names, attributes or predicates.
-        """
-        ...
-
+    @abstractmethod
     def negate(self, *negated: Negated, edited: SceneGraph | None = None) -> str | None:
         """Return the caption with some atoms negated, or None if a negation cannot be expressed.
 
         With ``edited``, the caption of the edited graph is negated, at the positions of these atoms.
         """
-        ...
 
+    @abstractmethod
     def negate_all(self) -> list[str]:
         """Return the negations of the whole caption, which have the same meaning, or [] if they may be true."""
-        ...
 
     def reword(self) -> Iterator[EditableCaption]:
         """Yield other captions of the same graph, if the captioner has any."""
-        ...
+        return iter(())
 
 
 class NoCaption(NamedTuple):
@@ -85,20 +80,10 @@ class Captioner(Protocol):
 
 
 @dataclass(frozen=True)
-class GrammarCaption:
+class GrammarCaption(EditableCaption):
     """A caption by the grammar. An edited caption is written from the edited graph."""
 
-    graph: SceneGraph
     seed: str
-    text: str
-    mentions: tuple[Mention, ...]
-
-    @property
-    def captioner(self) -> str:
-        return GRAMMAR
-
-    def edit(self, edited: SceneGraph) -> str | None:
-        return realiser.write_text(edited, self.seed)
 
     def negate(self, *negated: Negated, edited: SceneGraph | None = None) -> str | None:
         graph = edited or self.graph
@@ -108,33 +93,21 @@ class GrammarCaption:
         return realiser.negate_all(self.graph, self.seed)
 
     def reword(self) -> Iterator[EditableCaption]:
-        for number in range(MAX_REWORDINGS):
-            seed = f"{self.seed}:{number}"
-            yield GrammarCaption(self.graph, seed, *realiser.write_caption(self.graph, seed))
+        return GrammarCaptioner().captions(
+            Request(self.graph, f"{self.seed}:{number}") for number in range(MAX_REWORDINGS)
+        )
 
 
 class GrammarCaptioner:
     """Writes captions with the grammar."""
 
-    def captions(self, requests: Iterable[Request]) -> Iterator[EditableCaption | NoCaption]:
+    def captions(self, requests: Iterable[Request]) -> Iterator[GrammarCaption]:
         for graph, seed in requests:
-            yield GrammarCaption(graph, seed, *realiser.write_caption(graph, seed))
+            yield GrammarCaption(graph, *realiser.write_caption(graph, seed), GRAMMAR, seed)
 
 
-@dataclass(frozen=True)
-class TemplateCaption:
+class TemplateCaption(EditableCaption):
     """A caption by the paper's template. An edited caption is written from the edited graph."""
-
-    graph: SceneGraph
-    text: str
-    mentions: tuple[Mention, ...]
-
-    @property
-    def captioner(self) -> str:
-        return TEMPLATE
-
-    def edit(self, edited: SceneGraph) -> str | None:
-        return join_text(template.write_caption(edited)) if template.can_express(edited) else None
 
     def negate(self, *negated: Negated, edited: SceneGraph | None = None) -> str | None:
         graph = edited or self.graph
@@ -145,9 +118,6 @@ class TemplateCaption:
     def negate_all(self) -> list[str]:
         return [join_text(template.negate_all(self.graph))]
 
-    def reword(self) -> Iterator[EditableCaption]:
-        return iter(())
-
 
 class TemplateCaptioner:
     """Writes captions of four atoms with the paper's template."""
@@ -155,7 +125,7 @@ class TemplateCaptioner:
     def captions(self, requests: Iterable[Request]) -> Iterator[EditableCaption | NoCaption]:
         for graph, _ in requests:
             if template.can_express(graph):
-                yield TemplateCaption(graph, *join_pieces(template.write_caption(graph)))
+                yield TemplateCaption(graph, *join_pieces(template.write_caption(graph)), TEMPLATE)
             else:
                 yield NoCaption("no place in the template")
 
@@ -174,13 +144,3 @@ class CaptionerByComplexity:
         longer = self.longer.captions(compress(requests, map(not_, has_four_atoms)))
         for four in has_four_atoms:
             yield next(four_atoms if four else longer)
-
-
-def restore_caption(graph: SceneGraph, seed: str, row: Mapping[str, Any]) -> EditableCaption:
-    """Return the caption of an item of the column ``captions`` of WALK_SCHEMA; ``seed`` selected its wording."""
-    text, mentions = row["text"], tuple(Mention(**mention) for mention in row["mentions"])
-    if row["captioner"] == GRAMMAR:
-        return GrammarCaption(graph, seed, text, mentions)
-    if row["captioner"] == TEMPLATE:
-        return TemplateCaption(graph, text, mentions)
-    return ParsedCaption(graph, text, mentions, row["captioner"].removeprefix(LANGUAGE_MODEL))

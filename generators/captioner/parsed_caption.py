@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
+from generators.captioner.captioner import EditableCaption
 from generators.captioner.substitution import PRONOUN, keeps_pronouns, replace_atom_text
 from generators.graphs.entailment import Negated
 from generators.language.grammar import sort_adjectives
@@ -33,35 +34,17 @@ FINITE = {"VBZ": "does", "VBP": "do"}
 """The auxiliary of a negated verb, by Penn tag."""
 
 
-@dataclass(frozen=True)
-class ParsedCaption:
+class ParsedCaption(EditableCaption):
     """A caption by a language model, and the positions of the graph's atoms in it."""
 
-    graph: SceneGraph
-    text: str
-    mentions: tuple[Mention, ...]
-    model: str
-
-    @property
-    def captioner(self) -> str:
-        return LANGUAGE_MODEL + self.model
-
-    def edit(self, edited: SceneGraph) -> str | None:
-        """Return the caption with words replaced, and with attributes moved to other objects.
-
-        Returns None if a word does not fit its position, if an attribute to be moved is not directly before its noun
-        ("the cup is red"), or if a pronoun may refer to a person that the edit replaces ("beside her").
-        """
-        return self._edit(edited, ())
-
     def negate(self, *negated: Negated, edited: SceneGraph | None = None) -> str | None:
-        """Return the caption with some atoms negated, or None if a negation cannot be expressed.
+        """Return the caption with words replaced, attributes moved to other objects, and some atoms negated.
 
-        A relation gets "not" or "does not". An object or attribute is removed and negated in a last sentence.
+        A negated relation gets "not" or "does not". A negated object or attribute is removed and negated in a last
+        sentence. Returns None if a word does not fit its position, if an attribute to be moved is not directly before
+        its noun ("the cup is red"), or if a pronoun may refer to a person that the edit replaces ("beside her").
         """
-        return self._edit(edited or self.graph, negated)
-
-    def _edit(self, edited: SceneGraph, negated: Sequence[Negated]) -> str | None:
+        edited = edited or self.graph
         denied = {atom.atom_key for atom in negated}
         counts = Counter(mention.atom_key for mention in self.mentions)
         if any(counts[key] != 1 for key in denied):
@@ -90,17 +73,19 @@ class ParsedCaption:
             if mention.kind == "attribute" and mention.object in rewritten:
                 continue
             word = words.get(mention.atom_key, mention.text)
-            if caption is not None and mention.atom_key in denied:
+            if mention.atom_key in denied:
                 caption = self._negate_mention(caption, mention, word, edited.by_id[mention.object].name)
-                continue
-            if caption is not None and mention in attributes:
-                start, texts = attributes[mention]
-                rest = len(caption) - mention.start
-                caption = self._rewrite_attributes(caption, start, mention.start, texts)
-                shift = len(caption) - rest - mention.start
-                mention = replace(mention, start=mention.start + shift, end=mention.end + shift)
-            if caption is not None and word != mention.text:
-                caption = replace_atom_text(caption, mention, word)
+            else:
+                if mention in attributes:
+                    start, texts = attributes[mention]
+                    rest = len(caption) - mention.start
+                    caption = self._rewrite_attributes(caption, start, mention.start, texts)
+                    shift = len(caption) - rest - mention.start
+                    mention = replace(mention, start=mention.start + shift, end=mention.end + shift)
+                if word != mention.text:
+                    caption = replace_atom_text(caption, mention, word)
+            if caption is None:
+                return None
         return caption
 
     def _list_mentions(self, kind: str, key: str) -> list[Mention]:
@@ -169,9 +154,6 @@ class ParsedCaption:
         if phrase and self.graph.relations and have_verbs == [False] and not COORDINATED.search(self.text):
             negations.append(f"there is no {phrase[1]}")
         return negations
-
-    def reword(self) -> Iterator[ParsedCaption]:
-        return iter(())
 
     def _has_verb(self, index: int, sentence: str) -> bool:
         """Return True if a sentence of this caption or of an edited caption, which has a number, is a clause."""

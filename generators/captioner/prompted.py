@@ -31,7 +31,7 @@ from generators.captioner.captioner import (
     TemplateCaptioner,
 )
 from generators.captioner.faithfulness import align_mentions, describe_difference, is_elliptical
-from generators.captioner.parsed_caption import ParsedCaption
+from generators.captioner.parsed_caption import LANGUAGE_MODEL, ParsedCaption
 from generators.graphs.assignments import SearchLimitError
 from generators.llm.client import REFUSED, Cache, Client, Endpoint, Message, ask_all, make_client, request_hash
 from generators.parser.caption_parser import CaptionParser, make_parser
@@ -97,14 +97,14 @@ def export_requests(graphs: Iterable[SceneGraph], endpoint: Mapping[str, Any], p
 
 def read_shots(path: Path) -> dict[int, list[Shot]]:
     """Return the hand-written examples by complexity."""
-    return {
-        size: [_read_shot(entry) for entry in entries] for size, entries in yaml.safe_load(path.read_text()).items()
-    }
-
-
-def _read_shot(entry: Mapping[str, Any]) -> Shot:
-    objects = (SceneObject(key, key.rstrip("0123456789"), tuple(texts)) for key, texts in entry["objects"].items())
-    return Shot(SceneGraph(tuple(objects), tuple(Relation(*edge) for edge in entry["relations"])), entry["caption"])
+    shots: dict[int, list[Shot]] = {}
+    for size, entries in yaml.safe_load(path.read_text()).items():
+        for entry in entries:
+            items = entry["objects"].items()
+            objects = tuple(SceneObject(key, key.rstrip("0123456789"), tuple(texts)) for key, texts in items)
+            graph = SceneGraph(objects, tuple(Relation(*edge) for edge in entry["relations"]))
+            shots.setdefault(size, []).append(Shot(graph, entry["caption"]))
+    return shots
 
 
 def make_messages(graph: SceneGraph, shots: Mapping[int, Sequence[Shot]]) -> list[Message]:
@@ -173,4 +173,4 @@ class PromptedCaptioner:
             return NoCaption("too many objects are alike")
         if mentions is None:
             return NoCaption(describe_difference(parse, graph))
-        return ParsedCaption(graph, parse.caption, mentions, self.endpoint.model)
+        return ParsedCaption(graph, parse.caption, mentions, LANGUAGE_MODEL + self.endpoint.model)

@@ -48,11 +48,8 @@ def write_caption(graph: SceneGraph, negated: Sequence[Negated] = ()) -> Words:
         item = graph.by_id[part[0]]
         pieces += (*((Piece("and"), *choose_determiner(item)) if pieces else ()), *_write_part(rest, part, negated))
     for atom in objects:
-        pieces += (
-            Piece("," if rest.relations else "and"),
-            Piece("no"),
-            *_write_noun_phrase(graph.by_id[atom.object], ()),
-        )
+        joint = to_pieces(", no" if rest.relations else "and no")
+        pieces += (*joint, *_write_noun_phrase(graph.by_id[atom.object], ()))
     return pieces
 
 

@@ -151,12 +151,8 @@ class Writer:
         owned = [edge for edge in edges if is_with_or_has(edge.predicate)]
         if len(owned) == 1 and len(edges) == 2 and subject not in self.introduced:
             edges = [edge for edge in edges if edge not in owned]
-            head = (
-                *self._name_object(subject),
-                write_predicate(owned, item, clause=False),
-                *self._name_object(owned[0].object),
-            )
-            return (*head, *self._write_predicates(item, edges))
+            head = (*self._name_object(subject), write_predicate(owned, item, clause=False))
+            return (*head, *self._name_object(owned[0].object), *self._write_predicates(item, edges))
         return (*self._name_object(subject), *self._write_predicates(item, edges), *self._write_relative_clause(edges))
 
     def _write_fragment(self, subject: str, edges: Sequence[Relation]) -> Words:
@@ -169,13 +165,8 @@ class Writer:
     def _write_inverted(self, edge: Relation) -> Words:
         """Return an inverted clause such as "behind the table is a lamp"."""
         item = self.graph.by_id[edge.subject]
-        preposition = write_predicate([edge], item, clause=False)
-        return (
-            preposition,
-            *self._name_object(edge.object),
-            Piece(choose_copula(item)),
-            *self._name_object(edge.subject),
-        )
+        place = (write_predicate([edge], item, clause=False), *self._name_object(edge.object))
+        return (*place, Piece(choose_copula(item)), *self._name_object(edge.subject))
 
     def _write_predicates(self, item: SceneObject, edges: Sequence[Relation]) -> Words:
         """Return predicates such as "is on a table and next to a lamp" or "is on a bench and has a beard"."""
@@ -262,19 +253,13 @@ class Writer:
         """Return the subject and the predicate of a negation: "the cup" and "is not red", "there is" and "no cat"."""
         item = self.full_graph.by_id[negated.object]
         if negated.kind == "attribute":
-            return self._name_object(item.id), (
-                *to_pieces(f"{choose_copula(item)} not"),
-                attribute_piece(item, negated.text),
-            )
+            predicate = (*to_pieces(f"{choose_copula(item)} not"), attribute_piece(item, negated.text))
+            return self._name_object(item.id), predicate
         if (edge := negated.relation) is not None:
             is_verb = is_finite(edge.predicate)  # "does not have", else "is not on"
             auxiliary = ("do" if is_plural(item.name) else "does") if is_verb else choose_copula(item)
-            predicate = write_predicate([edge], item, clause=True, after_does=is_verb)
-            return self._name_object(item.id), (
-                *to_pieces(f"{auxiliary} not"),
-                predicate,
-                *self._name_object(edge.object),
-            )
+            verb = (*to_pieces(f"{auxiliary} not"), write_predicate([edge], item, clause=True, after_does=is_verb))
+            return self._name_object(item.id), (*verb, *self._name_object(edge.object))
         denied = (Piece("no"), *write_adjectives(item, item.attributes), noun_piece(item))
         edges = [edge for edge in self.full_graph.relations if edge.subject == item.id]
         for edge in [edge for edge in edges if edge.object in self.graph.by_id][:1]:
@@ -291,14 +276,9 @@ class Writer:
             texts = [text for text in item.attributes if text not in self.deferred[key]]
             return (*choose_determiner(item), *write_adjectives(item, texts), noun_piece(item))
         namesakes = self._find_namesakes(item)
-        distinctive = [
-            text for text in item.attributes if not any(text in namesake.attributes for namesake in namesakes)
-        ]
-        return (
-            Piece("the"),
-            *write_adjectives(item, (distinctive[:1] or item.attributes) if namesakes else ()),
-            noun_piece(item),
-        )
+        shared = {text for namesake in namesakes for text in namesake.attributes}
+        distinctive = [text for text in item.attributes if text not in shared][:1] or item.attributes
+        return (Piece("the"), *write_adjectives(item, distinctive if namesakes else ()), noun_piece(item))
 
 
 def _group_by_verb(edges: Sequence[Relation]) -> list[Sequence[Relation]]:

@@ -18,19 +18,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from generators.microworld.captions.content import (
-    REGION_KINDS,
-    Content,
-    SceneFacts,
-    choose_content,
-    list_named_attributes,
-    list_said_relations,
-)
+from generators.microworld.captions.content import REGION_KINDS, Content, SceneFacts, choose_content
 from generators.microworld.captions.views import sample_region, shows_sizes
-from generators.microworld.captions.wording import PHRASINGS, write_image_captions, write_region_phrase
+from generators.microworld.captions.wording import write_image_captions, write_region_phrase
 from generators.microworld.scene import DrawnObject, Scene, Triple
-from generators.microworld.world import CONVERSE, NOUN_TABLE, SIZES
-from generators.schemas.scene_graph import Box
+from generators.microworld.world import CONVERSE, NOUN_TABLE, RELATIONS, SIZES
 
 FACTS_PER_IMAGE = 1000
 """The id of an object, relationship or region is the image id times this number, plus an index."""
@@ -38,31 +30,13 @@ REGIONS = 14
 """Regions sampled per image, before regions with facts that are not annotated are removed."""
 UPPER_CASE = 0.3
 """Fraction of predicates in upper case, as in Visual Genome."""
-PREDICATE_SENSES = {
-    "on": "along.r.01",
-    "above": "above.r.02",
-    "below": "under.r.07",
-    "in front of": "in_front.r.01",
-    "behind": "behind.r.01",
-    "in": "in.r.01",
-    "containing": "contain.v.02",
-    "supporting": "support.v.04",
-    "next to": "next.r.01",
-    "wearing": "wear.v.01",
-    "worn by": "wear.v.01",
-    "holding": "hold.v.02",
-    "held by": "hold.v.02",
-    "eating": "eat.v.01",
-    "eaten by": "eat.v.01",
-    "pulling": "pull.v.01",
-    "pulled by": "pull.v.01",
-    "pushing": "push.v.01",
-    "pushed by": "push.v.01",
-    "riding": "ride.v.01",
-    "ridden by": "ride.v.01",
-    "pouring into": "pour.v.02",
-    "filled by": "fill.v.01",
-}
+VISUAL_GENOME_FILES = (
+    *("image_data.json", "objects.json", "attributes.json", "relationships.json"),
+    *("region_descriptions.json", "scene_graphs.json"),
+)
+CAPTION_FILES = ("coco_karpathy_test.json", "flickr30k_test.json")
+FLICKR_EVERY = 4
+"""Every fourth image is Flickr30k's, the others are COCO's."""
 GQA_NAMES = {"left of": "to the left of", "right of": "to the right of"}
 """GQA's names of relations that differ from the micro-world's names."""
 
@@ -86,38 +60,30 @@ class Annotation:
 
     @cached_property
     def facts(self) -> SceneFacts:
-        ids = {item.id for item in self.objects}
-        return SceneFacts(
-            {item.id: item.noun for item in self.objects},
-            {
-                item.id: tuple(
-                    name
-                    for name in list_named_attributes(item, sizes=item.id in self.scene.comparable)
-                    if self.contains(item.id, name)
-                )
-                for item in self.objects
-            },
-            tuple(
-                triple
-                for triple in list_said_relations(self.scene)
-                if triple[0] in ids and triple[2] in ids and self.contains(*_fact_of(triple))
-            ),
-        )
+        facts = SceneFacts.of(self.scene, {item.id for item in self.objects}, sizes=True)
+        attributes = {
+            name: tuple(text for text in texts if self.contains(name, text)) for name, texts in facts.attributes.items()
+        }
+        relations = tuple(triple for triple in facts.relations if self.contains(*_fact_of(triple)))
+        return SceneFacts(facts.nouns, attributes, relations)
 
     @cached_property
-    def regions(self) -> tuple[Region, ...]:
-        """Descriptions of parts of the image, with distinct phrases."""
+    def regions(self) -> list[dict[str, Any]]:
+        """Descriptions of parts of the image, with distinct phrases, in the format of region_descriptions.json."""
+        image_id = self.scene.image_id
         all_facts = SceneFacts.of(self.scene, [item.id for item in self.scene.objects], sizes=False)
-        regions: dict[str, Region] = {}
+        regions: dict[str, dict[str, Any]] = {}
         for number in range(REGIONS):
-            rng = Random(f"{self.seed}:{self.scene.image_id}:region:{number}")
+            rng = Random(f"{self.seed}:{image_id}:region:{number}")
             content = choose_content(all_facts, REGION_KINDS, rng)
             assert content, "a scene has an object"
             box = sample_region(self.scene, content.objects, rng)
             if facts := self._select_facts(content, sizes=shows_sizes(self.scene, box)):
                 phrase = write_region_phrase(facts, content, rng)
-                regions.setdefault(phrase, Region(self._id(number), phrase, box))
-        return tuple(regions.values())
+                region = {"region_id": self._id(number), "width": box.width, "height": box.height}
+                region |= {"image_id": image_id, "phrase": phrase, "y": box.y, "x": box.x}
+                regions.setdefault(phrase, region)
+        return list(regions.values())
 
     def _select_facts(self, content: Content, *, sizes: bool) -> SceneFacts | None:
         """Return the annotated facts about the objects of ``content``; None if a stated fact is not annotated."""
@@ -132,64 +98,77 @@ class Annotation:
             return None
         return SceneFacts({name: facts.nouns[name] for name in content.objects}, attributes, content.relations)
 
-    def object_entries(self) -> Iterator[dict[str, Any]]:
-        for item in self.objects:
-            yield {
-                "synsets": [NOUN_TABLE[item.noun].sense],
-                "h": round(item.box.height),
-                "object_id": self.object_ids[item.id],
-                "names": [item.noun],
-                "w": round(item.box.width),
-                "y": round(item.box.y),
-                "x": round(item.box.x),
-            }
-
-    def attribute_entries(self) -> Iterator[dict[str, Any]]:
-        """Yield objects with their attributes; an object without attributes has no such key, as in Visual Genome."""
-        for item, entry in zip(self.objects, self.object_entries(), strict=True):
-            attributes = self._list_attributes(item)
-            yield entry | ({"attributes": attributes} if attributes else {})
+    def _make_object(self, item: DrawnObject, names: dict[str, Any]) -> dict[str, Any]:
+        """Return an object in Visual Genome's format; ``names`` has the key "names" or "name", depending on the
+        file."""
+        x, y, width, height = map(round, item.box)
+        synsets, object_id = [NOUN_TABLE[item.noun].sense], self.object_ids[item.id]
+        return {"synsets": synsets, "h": height, "object_id": object_id, **names, "w": width, "y": y, "x": x}
 
     def _list_attributes(self, item: DrawnObject) -> list[str]:
         """Return the annotated attributes without sizes, which a crop of the object does not show."""
         return [text for text in self.facts.attributes[item.id] if text not in SIZES]
 
-    def relationship_entries(self) -> Iterator[dict[str, Any]]:
-        entries = {entry["object_id"]: entry for entry in self.object_entries()}
+    def _list_relationships(self) -> Iterator[dict[str, Any]]:
+        objects = {item.id: self._make_object(item, {"name": item.noun}) for item in self.objects}
         for number, (subject, relation, target) in enumerate(self.facts.relations):
             rng = Random(f"{self.seed}:{self.scene.image_id}:{subject}:{relation}:{target}")
-            predicate = rng.choice(PHRASINGS[relation]) if rng.random() < 0.25 else relation
-            senses = PREDICATE_SENSES.get(relation)
+            entry = RELATIONS[relation]
+            predicate = rng.choice(entry.phrases) if rng.random() < 0.25 else relation
             yield {
                 "predicate": predicate.upper() if rng.random() < UPPER_CASE else predicate,
-                "object": _with_name(entries[self.object_ids[target]]),
+                "object": objects[target],
                 "relationship_id": self._id(number),
-                "synsets": [senses] if senses else [],
-                "subject": _with_name(entries[self.object_ids[subject]]),
+                "synsets": [entry.sense] if entry.sense else [],
+                "subject": objects[subject],
             }
+
+    def visual_genome(self) -> dict[str, dict[str, Any]]:
+        """Return file name -> entry of the image, for the six files of Visual Genome.
+
+        An object without attributes has no such key in attributes.json, as in Visual Genome.
+        """
+        scene, image_id = self.scene, self.scene.image_id
+        objects = [self._make_object(item, {"names": [item.noun]}) for item in self.objects]
+        described = [
+            entry | ({"attributes": attributes} if (attributes := self._list_attributes(item)) else {})
+            for item, entry in zip(self.objects, objects, strict=True)
+        ]
+        relationships = list(self._list_relationships())
+        ids = {"image_id": image_id, "coco_id": None, "flickr_id": None}
+        edges = [
+            {
+                "predicate": edge["predicate"],
+                "object_id": edge["object"]["object_id"],
+                "relationship_id": edge["relationship_id"],
+                "synsets": edge["synsets"],
+                "subject_id": edge["subject"]["object_id"],
+            }
+            for edge in relationships
+        ]
+        return {
+            "image_data.json": {"width": scene.width, "url": image_path(image_id), "height": scene.height, **ids},
+            "objects.json": {"image_id": image_id, "objects": objects},
+            "attributes.json": {"image_id": image_id, "attributes": described},
+            "relationships.json": {"relationships": relationships, "image_id": image_id},
+            "region_descriptions.json": {"regions": self.regions, "id": image_id},
+            "scene_graphs.json": {"image_id": image_id, "objects": described, "relationships": edges},
+        }
 
     def gqa(self) -> dict[str, Any]:
         """Return the value of one image in GQA's scene graph file."""
-        return {
-            "width": self.scene.width,
-            "height": self.scene.height,
-            "objects": {
-                str(entry["object_id"]): {
-                    "name": item.noun,
-                    "h": entry["h"],
-                    "relations": [
-                        {"object": str(self.object_ids[target]), "name": GQA_NAMES.get(relation, relation)}
-                        for subject, relation, target in self.facts.relations
-                        if subject == item.id
-                    ],
-                    "w": entry["w"],
-                    "attributes": self._list_attributes(item),
-                    "y": entry["y"],
-                    "x": entry["x"],
-                }
-                for item, entry in zip(self.objects, self.object_entries(), strict=True)
-            },
-        }
+        objects: dict[str, dict[str, Any]] = {}
+        for item in self.objects:
+            x, y, width, height = map(round, item.box)
+            relations = [
+                {"object": str(self.object_ids[target]), "name": GQA_NAMES.get(relation, relation)}
+                for subject, relation, target in self.facts.relations
+                if subject == item.id
+            ]
+            entry = {"name": item.noun, "h": height, "relations": relations, "w": width}
+            attributes = self._list_attributes(item)
+            objects[str(self.object_ids[item.id])] = entry | {"attributes": attributes, "y": y, "x": x}
+        return {"width": self.scene.width, "height": self.scene.height, "objects": objects}
 
     @cached_property
     def object_ids(self) -> dict[str, int]:
@@ -198,15 +177,6 @@ class Annotation:
 
     def _id(self, number: int) -> int:
         return self.scene.image_id * FACTS_PER_IMAGE + number
-
-
-@dataclass(frozen=True, slots=True)
-class Region:
-    """A described region of an image."""
-
-    region_id: int
-    phrase: str
-    box: Box
 
 
 def annotate(scenes: Iterable[Scene], seed: int, recall: float) -> dict[str, Any]:
@@ -219,71 +189,14 @@ def annotate(scenes: Iterable[Scene], seed: int, recall: float) -> dict[str, Any
     files: dict[str, Any] = {name: [] for name in (*VISUAL_GENOME_FILES, *CAPTION_FILES)} | {"sceneGraphs.json": {}}
     for scene in scenes:
         annotation = Annotation(scene, seed, recall)
-        for name, entry in _visual_genome(annotation).items():
+        for name, entry in annotation.visual_genome().items():
             files[name].append(entry)
         files["sceneGraphs.json"][str(scene.image_id)] = annotation.gqa()
-        files[caption_file(scene.image_id)].append(make_caption_row(scene, seed))
+        facts = SceneFacts.of(scene, [item.id for item in scene.objects], sizes=True)
+        captions = write_image_captions(facts, Random(f"{seed}:{scene.image_id}:captions"))
+        row = {"image": image_path(scene.image_id), "caption": captions}
+        files[CAPTION_FILES[scene.image_id % FLICKR_EVERY == 0]].append(row)
     return files
-
-
-VISUAL_GENOME_FILES = (
-    "image_data.json",
-    "objects.json",
-    "attributes.json",
-    "relationships.json",
-    "region_descriptions.json",
-    "scene_graphs.json",
-)
-CAPTION_FILES = ("coco_karpathy_test.json", "flickr30k_test.json")
-FLICKR_EVERY = 4
-"""Every fourth image is Flickr30k's, the others are COCO's."""
-
-
-def _visual_genome(annotation: Annotation) -> dict[str, dict[str, Any]]:
-    """Return the entry of one image in each of the six files."""
-    scene, image_id = annotation.scene, annotation.scene.image_id
-    described, relationships = list(annotation.attribute_entries()), list(annotation.relationship_entries())
-    entries = (
-        {
-            "width": scene.width,
-            "url": image_path(image_id),
-            "height": scene.height,
-            "image_id": image_id,
-            "coco_id": None,
-            "flickr_id": None,
-        },
-        {"image_id": image_id, "objects": list(annotation.object_entries())},
-        {"image_id": image_id, "attributes": described},
-        {"relationships": relationships, "image_id": image_id},
-        {"regions": [_region_entry(region, image_id) for region in annotation.regions], "id": image_id},
-        {
-            "image_id": image_id,
-            "objects": described,
-            "relationships": [
-                {
-                    "predicate": edge["predicate"],
-                    "object_id": edge["object"]["object_id"],
-                    "relationship_id": edge["relationship_id"],
-                    "synsets": edge["synsets"],
-                    "subject_id": edge["subject"]["object_id"],
-                }
-                for edge in relationships
-            ],
-        },
-    )
-    return dict(zip(VISUAL_GENOME_FILES, entries, strict=True))
-
-
-def make_caption_row(scene: Scene, seed: int) -> dict[str, Any]:
-    """Return a row of the caption file, with up to five captions."""
-    facts = SceneFacts.of(scene, [item.id for item in scene.objects], sizes=True)
-    captions = write_image_captions(facts, Random(f"{seed}:{scene.image_id}:captions"))
-    return {"image": image_path(scene.image_id), "caption": captions}
-
-
-def caption_file(image_id: int) -> str:
-    """Return the file of CAPTION_FILES that contains the captions of an image."""
-    return CAPTION_FILES[image_id % FLICKR_EVERY == 0]
 
 
 def image_path(image_id: int) -> str:
@@ -299,22 +212,3 @@ def _fact_of(triple: Triple) -> Triple:
     """Return the relation or its converse; the result is the same for both."""
     first, relation, second = triple
     return min(triple, (second, CONVERSE[relation], first))
-
-
-def _region_entry(region: Region, image_id: int) -> dict[str, Any]:
-    return {
-        "region_id": region.region_id,
-        "width": region.box.width,
-        "height": region.box.height,
-        "image_id": image_id,
-        "phrase": region.phrase,
-        "y": region.box.y,
-        "x": region.box.x,
-    }
-
-
-def _with_name(entry: dict[str, Any]) -> dict[str, Any]:
-    """Return an object in the format of relationships.json, which has one name instead of a list of names."""
-    return {
-        ("name" if key == "names" else key): (value[0] if key == "names" else value) for key, value in entry.items()
-    }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -54,7 +53,9 @@ class Scene:
     @property
     def comparable(self) -> frozenset[str]:
         """The ids of the objects whose size can be seen: there is one of the same noun with the opposite size."""
-        return find_comparable(self.objects)
+        present = {(item.noun, item.size) for item in self.objects}
+        opposite = {"small": "large", "large": "small"}
+        return frozenset(item.id for item in self.objects if (item.noun, opposite.get(item.size)) in present)
 
     def to_json(self) -> dict[str, Any]:
         """Return a line of ``truth.jsonl``, which the oracle reads."""
@@ -67,11 +68,3 @@ class Scene:
             "things": [asdict(item) | {"box": list(item.box)} for item in self.objects],
             "relations": self.relations,
         }
-
-
-def find_comparable(objects: Iterable[DrawnObject]) -> frozenset[str]:
-    """Return the ids of small objects next to a large one of the same noun, and the reverse."""
-    objects = list(objects)
-    present = {(item.noun, item.size) for item in objects}
-    opposite = {"small": "large", "large": "small"}
-    return frozenset(item.id for item in objects if (item.noun, opposite.get(item.size)) in present)

@@ -2,17 +2,21 @@
 
 ``nouns.csv`` has one line per noun. Every noun is in WordNet. A hard negative replaces a noun by a noun with the same
 grand-hypernym (the hypernym of its hypernym), so every noun belongs to a cluster of nouns that share one. The drawings
-are in drawings/, and synonyms are in captions/wording.py.
+are in drawings/. ``world.yaml`` has the colours, the synonyms, the relations and their words, and the backgrounds.
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import yaml
 
 NOUNS_FILE = Path(__file__).with_name("nouns.csv")
+WORLD: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("world.yaml").read_text("utf-8"))
+"""The tables of world.yaml."""
 
 
 class NounEntry(NamedTuple):
@@ -52,30 +56,17 @@ def read_nouns(path: Path) -> dict[str, NounEntry]:
     return entries
 
 
-def _group_by_cluster(entries: Mapping[str, NounEntry]) -> dict[str, tuple[str, ...]]:
-    clusters: dict[str, tuple[str, ...]] = {}
-    for noun, entry in entries.items():
-        clusters[entry.cluster] = (*clusters.get(entry.cluster, ()), noun)
-    return clusters
-
-
 NOUN_TABLE = read_nouns(NOUNS_FILE)
 """Noun -> line of nouns.csv."""
-NOUNS = _group_by_cluster(NOUN_TABLE)
+NOUNS: dict[str, tuple[str, ...]] = {}
 """The nouns by cluster."""
+for _noun, _entry in NOUN_TABLE.items():
+    NOUNS[_entry.cluster] = (*NOUNS.get(_entry.cluster, ()), _noun)
 PEOPLE = NOUNS["person"]
 ALL_NOUNS = tuple(noun for cluster in NOUNS.values() for noun in cluster)
 
-COLORS: dict[str, str] = {
-    "red": "#d7263d",
-    "orange": "#f58a1f",
-    "yellow": "#f7d038",
-    "green": "#2e9e4f",
-    "blue": "#2767c9",
-    "purple": "#7d3cb5",
-    "white": "#f6f4ee",
-    "black": "#26262b",
-}
+COLORS: dict[str, str] = {name: tones["base"] for name, tones in WORLD["colors"].items()}
+"""Colour -> #rrggbb."""
 
 PATTERNS = ("plain", "striped", "spotted", "checkered")
 """``plain`` is the default; captions do not name it."""
@@ -87,49 +78,20 @@ with the opposite size (``Scene.comparable``), because a crop with one object do
 STATES = (("open", "closed"), ("lit", "unlit"), ("broken", "intact"), ("full", "empty"))
 """Pairs of states that exclude each other. A noun has the states of its drawings."""
 
-RELATIONS: dict[str, str] = {
-    "on": "rests on the upper side of, touching; every `on` is also `above`",
-    "above": "wholly higher than, with horizontal overlap, whether touching or not",
-    "below": "converse of above ('under' and 'beneath' are its synonyms)",
-    "left of": "wholly to the left of; the horizontal ranges do not overlap",
-    "right of": "converse of left of",
-    "in front of": "nearer to the viewer and covering a part of",
-    "behind": "converse of in front of",
-    "in": "inside a container, whose front covers a part of it",
-    "containing": "converse of in",
-    "supporting": "converse of on",
-    "next to": "at about the same height, with a gap smaller than the smaller width; symmetric",
-    "wearing": "a person or an animal with a hat or a crown on its head",
-    "worn by": "converse of wearing",
-    "holding": "a person with an object in the hand",
-    "held by": "converse of holding",
-    "eating": "a person with food in the hand, at the mouth; every `eating` is also `holding`",
-    "eaten by": "converse of eating",
-    "pulling": "a person in front of an object, with a rope to it",
-    "pulled by": "converse of pulling",
-    "pushing": "a person with both hands against an object",
-    "pushed by": "converse of pushing",
-    "riding": "a person on the back of an animal or on a bicycle; every `riding` is also `on`",
-    "ridden by": "converse of riding",
-    "pouring into": "a tilted vessel whose water falls into the other",
-    "filled by": "converse of pouring into",
-}
-"""A short definition of every relation. scenes/spatial_relations.py has the full definitions."""
 
-CONVERSE = {
-    "on": "supporting",
-    "above": "below",
-    "left of": "right of",
-    "in front of": "behind",
-    "in": "containing",
-    "wearing": "worn by",
-    "holding": "held by",
-    "eating": "eaten by",
-    "pulling": "pulled by",
-    "pushing": "pushed by",
-    "riding": "ridden by",
-    "pouring into": "filled by",
-    "next to": "next to",
-}
-CONVERSE |= {converse: relation for relation, converse in CONVERSE.items()}
+class RelationEntry(NamedTuple):
+    """A relation of world.yaml, which explains the fields."""
+
+    converse: str
+    weight: float
+    phrases: Sequence[str]
+    verbs: Sequence[str] = ()
+    tails: Sequence[str] = ()
+    implied_by: Sequence[str] = ()
+    unsaid_after: Sequence[str] = ()
+    sense: str = ""
+
+
+RELATIONS = {name: RelationEntry(**entry) for name, entry in WORLD["relations"].items()}
+CONVERSE = {name: entry.converse for name, entry in RELATIONS.items()}
 """The converse of every relation; ``next to`` is its own."""

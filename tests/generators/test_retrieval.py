@@ -43,40 +43,42 @@ def write_params(source: str, inputs: str = "", pixels: str = "null") -> None:
     Path("params.yaml").write_text(f"source: {source}\npixels: {pixels}\nretrieval: {{coco: {coco}}}\n")
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with both datasets and their cards."""
-    root = tmp_path_factory.mktemp("root")
+def build(root: Path, source: str = "microworld", inputs: str = "", pixels: str = "null") -> Path:
+    """Write both datasets and their cards to a folder with the images and captions."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(root)
-        for number, name in enumerate(CAPTIONS):
-            image = Image.new("RGB", (60, 48), (250, 80 * number, 0))
-            image.paste((0, 0, 250), (0, 0, 20, 16))
-            image.save(name)
-        Path("captions.json").write_text(
-            json.dumps([{"image": name, "caption": captions} for name, captions in CAPTIONS.items()])
-        )
-        write_params("microworld")
-        Path("truth.jsonl").touch()
+        write_params(source, inputs, pixels)
         retrieval.main("coco")
         write_card("aro")
         write_card("retrieval")
     return root
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with both datasets and their cards."""
+    root = tmp_path_factory.mktemp("root")
+    for number, name in enumerate(CAPTIONS):
+        image = Image.new("RGB", (60, 48), (250, 80 * number, 0))
+        image.paste((0, 0, 250), (0, 0, 20, 16))
+        image.save(root / name)
+    rows = [{"image": name, "caption": captions} for name, captions in CAPTIONS.items()]
+    (root / "captions.json").write_text(json.dumps(rows))
+    (root / "truth.jsonl").touch()
+    return build(root)
+
+
+def copy_sources(built: Path, root: Path, *others: str) -> None:
+    for name in (*CAPTIONS, "captions.json", *others):
+        shutil.copy2(built / name, root)
 
 
 @pytest.fixture(scope="module")
 def referencing(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with the same datasets, which reference their images."""
     root = tmp_path_factory.mktemp("referencing")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(root)
-        for name in (*CAPTIONS, "captions.json", "truth.jsonl"):
-            shutil.copy2(built / name, root)
-        write_params("microworld", pixels="by_reference")
-        retrieval.main("coco")
-        write_card("aro")
-        write_card("retrieval")
-    return root
+    copy_sources(built, root, "truth.jsonl")
+    return build(root, pixels="by_reference")
 
 
 def read_rows(built: Path, config: str, split: str) -> list[dict]:
@@ -259,11 +261,8 @@ def test_rows_and_card_have_the_source_and_licence_of_their_images(
     built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for name in (*CAPTIONS, "captions.json"):
-        shutil.copy2(built / name, tmp_path)
-    write_params("visual_genome", "coco")
-    retrieval.main("coco")
-    write_card("retrieval")
+    copy_sources(built, tmp_path)
+    build(tmp_path, "visual_genome", "coco")
     assert {row["provenance"]["source"] for row in read_rows(tmp_path, "retrieval/coco", "test")} == {"coco"}
     card = Path("retrieval/README.md").read_text()
     assert "license: other" in card

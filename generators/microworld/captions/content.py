@@ -13,45 +13,8 @@ from random import Random
 from typing import Literal
 
 from generators.microworld.scene import DrawnObject, Scene, Triple
-from generators.microworld.world import PEOPLE
+from generators.microworld.world import PEOPLE, RELATIONS
 
-RELATION_WEIGHTS: dict[str, float] = {
-    "on": 6,
-    "supporting": 1.5,
-    "above": 3,
-    "below": 2.5,
-    "left of": 1.5,
-    "right of": 1.5,
-    "in front of": 4,
-    "behind": 4,
-    "in": 6,
-    "containing": 2.5,
-    "next to": 2,
-    "wearing": 12,
-    "worn by": 6,
-    "holding": 8,
-    "held by": 3,
-    "eating": 12,
-    "eaten by": 4,
-    "pulling": 12,
-    "pulled by": 5,
-    "pushing": 12,
-    "pushed by": 5,
-    "riding": 12,
-    "ridden by": 4,
-    "pouring into": 12,
-    "filled by": 4,
-}
-"""Relative frequencies of relations."""
-IMPLIED_BY = {
-    "above": ("on", "worn by", "riding", "pouring into"),
-    "below": ("supporting", "wearing", "ridden by", "filled by"),
-    "holding": ("eating",),
-    "held by": ("eaten by",),
-}
-"""Relation -> relations that imply it."""
-UNSAID = {"on": ("worn by", "riding"), "supporting": ("wearing", "ridden by")}
-"""Relation -> relations that imply it and are said instead of it: nobody writes that a boy supports his hat."""
 IMPLIED_WEIGHT = 0.15
 """Factor for the frequency of a relation that another true relation implies."""
 
@@ -81,12 +44,12 @@ class SceneFacts:
 
 
 def list_said_relations(scene: Scene) -> list[Triple]:
-    """Return the relations of a scene without those that no caption states (``UNSAID``)."""
+    """Return the relations of a scene without those that no caption states (``unsaid_after`` in world.yaml)."""
     relations = set(scene.relations)
     return [
         (first, relation, second)
         for first, relation, second in scene.relations
-        if not any((first, stronger, second) in relations for stronger in UNSAID.get(relation, ()))
+        if not any((first, stronger, second) in relations for stronger in RELATIONS[relation].unsaid_after)
     ]
 
 
@@ -163,5 +126,5 @@ def _sample_relation(facts: SceneFacts, rng: Random, other_than: Collection[str]
 
 def _weight(facts: SceneFacts, triple: Triple) -> float:
     first, relation, second = triple
-    implied = any((first, stronger, second) in facts.relations for stronger in IMPLIED_BY.get(relation, ()))
-    return RELATION_WEIGHTS[relation] * (IMPLIED_WEIGHT if implied else 1)
+    implied = any((first, stronger, second) in facts.relations for stronger in RELATIONS[relation].implied_by)
+    return RELATIONS[relation].weight * (IMPLIED_WEIGHT if implied else 1)

@@ -9,7 +9,8 @@ two attributes with "and" before a noun (CREPE). No prepositional phrase can ref
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
 
@@ -17,84 +18,10 @@ import inflect
 
 from generators.microworld.captions.content import IMAGE_KINDS, Content, SceneFacts, choose_content
 from generators.microworld.scene import Triple
-from generators.microworld.world import PEOPLE
+from generators.microworld.world import PEOPLE, RELATIONS, WORLD
 
-SYNONYMS: dict[str, tuple[str, ...]] = {
-    "car": ("automobile", "auto"),
-    "truck": ("lorry",),
-    "bucket": ("pail",),
-    "flower": ("blossom",),
-    "cat": ("kitty",),
-    "clock": ("timepiece",),
-    "umbrella": ("brolly",),
-    "bicycle": ("bike",),
-    "small": ("little", "tiny"),
-    "large": ("big",),
-    "spotted": ("dotted",),
-    "checkered": ("checked",),
-}
-"""Synonyms of nouns and attributes. A synonym of a noun is in the same WordNet synset, or is a direct hypernym or
-hyponym of the noun. It therefore cannot be used as a foil of the noun (in WordNet, a cap is not a hat)."""
-
-PHRASINGS: dict[str, tuple[str, ...]] = {
-    "on": ("on", "on top of", "sitting on", "resting on", "placed on", "sitting on top of"),
-    "supporting": ("supporting", "carrying"),
-    "above": ("above", "over"),
-    "below": ("below", "under", "beneath", "underneath"),
-    "left of": ("to the left of", "left of", "on the left side of"),
-    "right of": ("to the right of", "right of", "on the right side of"),
-    "in front of": ("in front of", "partly hiding", "partly covering"),
-    "behind": ("behind", "partly hidden by", "partly covered by"),
-    "in": ("in", "inside", "sitting in", "placed inside"),
-    "containing": ("containing",),
-    "next to": ("next to", "beside", "near", "close to"),
-    "wearing": ("wearing",),
-    "worn by": ("worn by",),
-    "holding": ("holding",),
-    "held by": ("held by",),
-    "eating": ("eating",),
-    "eaten by": ("eaten by",),
-    "pulling": ("pulling",),
-    "pulled by": ("pulled by",),
-    "pushing": ("pushing",),
-    "pushed by": ("pushed by",),
-    "riding": ("riding",),
-    "ridden by": ("ridden by",),
-    "pouring into": ("pouring into",),
-    "filled by": ("filled by",),
-}
-"""The words between two noun phrases or after "is". The first phrase is the most frequent."""
-
-VERBS: dict[str, tuple[str, ...]] = {
-    "on": ("sits on", "rests on"),
-    "supporting": ("supports", "carries"),
-    "in front of": ("partly hides",),
-    "in": ("sits in", "lies in"),
-    "containing": ("contains",),
-    "wearing": ("wears",),
-    "holding": ("holds",),
-    "eating": ("eats",),
-    "pulling": ("pulls",),
-    "pushing": ("pushes",),
-    "riding": ("rides",),
-    "pouring into": ("pours into",),
-}
-"""Finite verb forms. All other relations use "is"."""
-
-TAILS: dict[str, tuple[str, ...]] = {
-    "on": ("on it", "on top of it"),
-    "above": ("above it",),
-    "below": ("below it", "under it"),
-    "left of": ("to its left",),
-    "right of": ("to its right",),
-    "in front of": ("in front of it",),
-    "behind": ("behind it",),
-    "in": ("in it", "inside"),
-    "next to": ("next to it", "beside it"),
-    "worn by": ("on",),
-}
-"""The last words of "OBJECT with SUBJECT ...", such as "a table with a cup on it"."""
-
+SYNONYMS: dict[str, Sequence[str]] = WORLD["synonyms"]
+"""Noun or attribute -> synonyms."""
 FIRST_PHRASING = 0.6
 """Probability that the first phrase of a relation is used."""
 SYNONYM = 0.12
@@ -111,11 +38,12 @@ def write_content(
     ``richness`` is the probability that a noun phrase has attributes if they are optional. If ``object_first`` is True,
     some captions name the object of a relation before its subject.
     """
-    writer = _Writer(facts, rng, richness, TAILS if object_first else {})
+    writer = _Writer(facts, rng, richness, object_first)
     if len(content.relations) == 2:
         return writer.write_two_relations(*content.relations)
     if content.relations:
-        return writer.write_pair(content.relations[0])
+        (triple,) = content.relations
+        return writer.choose((5, writer.write_fragment(triple)), (3, writer.write_clause(triple)))
     if len(content.objects) == 1:
         return writer.write_object(content.objects[0])
     if len({facts.nouns[name] for name in content.objects}) == 1:
@@ -165,18 +93,21 @@ def make_sentence(text: str) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
+@dataclass(frozen=True)
 class _Writer:
     """Writes contents with random constructions and words; every method uses the random generator."""
 
-    def __init__(self, facts: SceneFacts, rng: Random, richness: float, tails: Mapping[str, tuple[str, ...]]) -> None:
-        self.facts, self.rng, self.richness, self.tails = facts, rng, richness, tails
+    facts: SceneFacts
+    rng: Random
+    richness: float
+    object_first: bool
 
     def write_object(self, name: str) -> str:
         noun, attributes = self._write_noun(name), self._sample_attributes(self.facts.attributes[name])
         if not attributes:
-            return self._choose((5, noun), (5, add_article(noun)), (1, f"there is {add_article(noun)}"))
+            return self.choose((5, noun), (5, add_article(noun)), (1, f"there is {add_article(noun)}"))
         *rest, last = attributes
-        return self._choose(
+        return self.choose(
             (5, " ".join((*attributes, noun))),
             (5, add_article(" ".join((*attributes, noun)))),
             (2, f"the {' '.join((*attributes, noun))}"),
@@ -185,13 +116,10 @@ class _Writer:
             (1, f"there is {add_article(' '.join((*attributes, noun)))}"),
         )
 
-    def write_pair(self, triple: Triple) -> str:
-        return self._choose((5, self._write_fragment(triple)), (3, self._write_clause(triple)))
-
     def write_two_relations(self, first: Triple, second: Triple) -> str:
         """Write two relations; if they share an object, the second clause may omit it."""
         joint = self.rng.choice((" and ", ", and ", " while "))
-        options = [(3.0, f"{self._write_clause(first)}{joint}{self._write_clause(second, mentioned=first[::2])}")]
+        options = [(3.0, f"{self.write_clause(first)}{joint}{self.write_clause(second, mentioned=first[::2])}")]
         target = f"{self._choose_phrase(second[1])} {self._write_noun_phrase(second[2], 'a')}"
         if first[0] == second[0]:
             subject = self._write_noun_phrase(first[0], self._choose_article())
@@ -201,7 +129,7 @@ class _Writer:
             subject = self._write_noun_phrase(first[0], "a")
             fragment = f"{subject} {self._choose_phrase(first[1])} {self._write_noun_phrase(first[2], 'a')}"
             options.append((6, f"{fragment} that is {target}"))
-        return self._choose(*options)
+        return self.choose(*options)
 
     def write_list(self, names: Sequence[str]) -> str:
         *rest, last = (self._write_noun_phrase(name, "a") for name in self.rng.sample(names, len(names)))
@@ -212,9 +140,9 @@ class _Writer:
         shared = [text for text in self.facts.attributes[names[0]] if text in self.facts.attributes[names[1]]]
         noun = pluralise(self.facts.nouns[names[0]])
         phrase = " ".join((*self._sample_attributes(shared), noun))
-        return self._choose((5, f"two {phrase}"), (1, f"there are two {phrase}"))
+        return self.choose((5, f"two {phrase}"), (1, f"there are two {phrase}"))
 
-    def _write_fragment(self, triple: Triple) -> str:
+    def write_fragment(self, triple: Triple) -> str:
         subject, relation, target = triple
         start, end, phrasing = (
             self._write_noun_phrase(subject, "a"),
@@ -226,17 +154,17 @@ class _Writer:
             (2, f"{self._write_noun_phrase(subject, '')} {phrasing} {end}"),
             (1, f"{start} that is {phrasing} {end}"),
         ]
-        if relation in VERBS:
-            options.append((1, f"{start} that {self.rng.choice(VERBS[relation])} {end}"))
-        if self._has_tail(triple):
-            tail = f"{self._write_noun_phrase(subject, 'a')} {self.rng.choice(self.tails[relation])}"
+        if verbs := RELATIONS[relation].verbs:
+            options.append((1, f"{start} that {self.rng.choice(verbs)} {end}"))
+        if tails := self._list_tails(triple):
+            tail = f"{self._write_noun_phrase(subject, 'a')} {self.rng.choice(tails)}"
             options += [
                 (2, f"{self._write_noun_phrase(target, 'a')} with {tail}"),
                 (0.5, f"{self._write_noun_phrase(target, 'a')} that has {tail}"),
             ]
-        return self._choose(*options)
+        return self.choose(*options)
 
-    def _write_clause(self, triple: Triple, mentioned: Collection[str] = ()) -> str:
+    def write_clause(self, triple: Triple, mentioned: Collection[str] = ()) -> str:
         """Return a clause with a finite verb.
 
         Objects in ``mentioned`` have the article "the". If there are none, at most one noun phrase has "the".
@@ -251,22 +179,21 @@ class _Writer:
         options = [(3.0, f"{start} is {phrasing} {end}")]
         if subject not in mentioned:
             options.append((1, f"there is {self._write_noun_phrase(subject, 'a')} {phrasing} {end}"))
-        if relation in VERBS:
-            options.append((3, f"{start} {self.rng.choice(VERBS[relation])} {end}"))
-        if self._has_tail(triple) and subject not in mentioned:
+        if verbs := RELATIONS[relation].verbs:
+            options.append((3, f"{start} {self.rng.choice(verbs)} {end}"))
+        if subject not in mentioned and (tails := self._list_tails(triple)):
             owner = self._write_noun_phrase(target, "a" if mentioned else self._choose_article(), mentioned)
-            options.append(
-                (1, f"{owner} has {self._write_noun_phrase(subject, 'a')} {self.rng.choice(self.tails[relation])}")
-            )
-        return self._choose(*options)
+            options.append((1, f"{owner} has {self._write_noun_phrase(subject, 'a')} {self.rng.choice(tails)}"))
+        return self.choose(*options)
 
-    def _has_tail(self, triple: Triple) -> bool:
-        """Return True if the object may come first: "a table with a cup on it", "a man with a hat on".
+    def _list_tails(self, triple: Triple) -> Sequence[str]:
+        """Return the tails if the object may come first: "a table with a cup on it", "a man with a hat on".
 
         A tail with "it" does not fit people.
         """
         _, relation, target = triple
-        return relation in self.tails and (relation == "worn by" or self.facts.nouns[target] not in PEOPLE)
+        fits = relation == "worn by" or self.facts.nouns[target] not in PEOPLE
+        return RELATIONS[relation].tails if fits and self.object_first else ()
 
     def _write_noun_phrase(self, name: str, article: str, mentioned: Collection[str] = ()) -> str:
         """Return a noun phrase: an article ("", "a" or "the"), optional attributes, and a noun."""
@@ -290,13 +217,13 @@ class _Writer:
         return self.rng.choice(SYNONYMS[text]) if text in SYNONYMS and self.rng.random() < SYNONYM else text
 
     def _choose_phrase(self, relation: str) -> str:
-        first, *others = PHRASINGS[relation]
+        first, *others = RELATIONS[relation].phrases
         return self.rng.choice(others) if others and self.rng.random() > FIRST_PHRASING else first
 
     def _choose_article(self) -> str:
         return self.rng.choice(("a", "a", "the"))
 
-    def _choose(self, *options: tuple[float, str]) -> str:
+    def choose(self, *options: tuple[float, str]) -> str:
         return self.rng.choices([text for _, text in options], [weight for weight, _ in options])[0]
 
 

@@ -19,8 +19,14 @@ _BEVEL = 1.5
 
 Light = Literal["flat", "upright", "lying", "ball", "unlit"]
 """The shape that the light suggests: a plane, an upright or lying cylinder, a sphere, or no shape."""
-
-_CLEAR_WHITE, _CLEAR_BLACK = 0x00FFFFFF, 0x00000000
+_CYLINDER = ((0.0, WHITE, 0.10), (0.22, WHITE, 0.30), (0.5, WHITE, 0), (0.55, BLACK, 0), (1.0, BLACK, 0.22))
+_GRADIENTS = {
+    "flat": ((0.0, WHITE, 0.20), (0.5, WHITE, 0), (0.55, BLACK, 0), (1.0, BLACK, 0.14)),
+    "upright": _CYLINDER,
+    "lying": _CYLINDER,
+    "ball": ((0.0, WHITE, 0.42), (0.36, WHITE, 0), (0.46, BLACK, 0), (1.0, BLACK, 0.28)),
+}
+"""Light -> (position, colour, opacity) of each stop of its gradient."""
 
 
 class Brush:
@@ -38,10 +44,8 @@ class Brush:
 
     def paint_trim(self, area: skia.Path, light: Light = "flat", dim: float = 0.0, color: str | None = None) -> None:
         """Paint a part without a pattern, in ``color`` (#rrggbb) or the object's own."""
-        if color is None:
-            self._paint_part(area, self._tones.base, self._tones.outline, light, dim, {})
-        else:
-            self._paint_part(area, parse_color(color), mix(parse_color(color), BLACK, 0.5), light, dim, {})
+        base = parse_color(color) if color else self._tones.base
+        self._paint_part(area, base, mix(base, BLACK, 0.5) if color else self._tones.outline, light, dim, {})
 
     def paint_hollow(self, area: skia.Path) -> None:
         """Paint the dark inside of a vessel or a doorway."""
@@ -113,25 +117,11 @@ class Brush:
 @lru_cache(maxsize=2048)
 def _light_shader(light: Light, left: float, top: float, right: float, bottom: float) -> skia.Shader:
     """Return a translucent gradient of white and black over the bounds of a part."""
+    width, height = right - left, bottom - top
+    colors = [add_opacity(color, opacity) for _, color, opacity in _GRADIENTS[light]]
+    stops = [position for position, _, _ in _GRADIENTS[light]]
     if light == "ball":
-        width, height = right - left, bottom - top
-        return skia.GradientShader.MakeRadial(
-            skia.Point(left + 0.34 * width, top + 0.28 * height),
-            0.85 * max(width, height),
-            [add_opacity(WHITE, 0.42), _CLEAR_WHITE, _CLEAR_BLACK, add_opacity(BLACK, 0.28)],
-            [0.0, 0.36, 0.46, 1.0],
-        )
-    end = {"upright": (right, top), "lying": (left, bottom), "flat": (left + 0.25 * (right - left), bottom)}[light]
-    if light == "flat":
-        colors = [add_opacity(WHITE, 0.20), _CLEAR_WHITE, _CLEAR_BLACK, add_opacity(BLACK, 0.14)]
-        stops = [0.0, 0.5, 0.55, 1.0]
-    else:
-        colors = [
-            add_opacity(WHITE, 0.10),
-            add_opacity(WHITE, 0.30),
-            _CLEAR_WHITE,
-            _CLEAR_BLACK,
-            add_opacity(BLACK, 0.22),
-        ]
-        stops = [0.0, 0.22, 0.5, 0.55, 1.0]
+        center = skia.Point(left + 0.34 * width, top + 0.28 * height)
+        return skia.GradientShader.MakeRadial(center, 0.85 * max(width, height), colors, stops)
+    end = {"upright": (right, top), "lying": (left, bottom), "flat": (left + 0.25 * width, bottom)}[light]
     return skia.GradientShader.MakeLinear([skia.Point(left, top), skia.Point(*end)], colors, stops)

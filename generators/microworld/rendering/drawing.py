@@ -23,7 +23,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 from xml.etree import ElementTree
 
 import skia
@@ -99,6 +99,13 @@ class Drawing:
     pattern_period: float = 24.0
 
 
+_GEOMETRY = {
+    **dict.fromkeys(("top", "head"), Surface),
+    **dict.fromkeys(("saddle", "seat", "hand", "tip"), Point),
+    "inside": Opening,
+}
+
+
 def read_drawing(path: Path) -> Drawing:
     """Read one SVG file. Raises ValueError if the renderer cannot paint an element."""
     text = path.read_text("utf-8")
@@ -118,26 +125,22 @@ def _read_root(root: ElementTree.Element, folder: Path) -> Drawing:
         raise ValueError(f"viewBox is {root.get('viewBox')!r}: expected '0 0 WIDTH 100'.")
     back = root.find(f"{_SVG}g[@id='back']")
 
-    def read_attribute(name: str) -> list[float] | None:
-        return _parse_numbers(root.attrib[name]) if name in root.attrib else None
-
+    geometry: dict[str, Any] = {
+        name: kind(*_parse_numbers(root.attrib[f"data-{name}"]))
+        for name, kind in _GEOMETRY.items()
+        if f"data-{name}" in root.attrib
+    }
     return Drawing(
         aspect=width / 100,
         front=_make_layer((element for element in root if element is not back), folder),
         back=None if back is None else _make_layer(back, folder),
-        top=Surface(*values) if (values := read_attribute("data-top")) else None,
-        inside=Opening(*values) if (values := read_attribute("data-inside")) else None,
-        head=Surface(*values) if (values := read_attribute("data-head")) else None,
-        saddle=Point(*values) if (values := read_attribute("data-saddle")) else None,
-        seat=Point(*values) if (values := read_attribute("data-seat")) else None,
-        hand=Point(*values) if (values := read_attribute("data-hand")) else None,
-        tip=Point(*values) if (values := read_attribute("data-tip")) else None,
         state=root.get("data-state", ""),
         scale=float(root.get("data-scale", 1)),
         faces_left=root.get("data-faces") == "left",
         colors=tuple(root.get("data-colors", "").split()),
         hangs=root.get("data-hangs") == "true",
         pattern_period=float(root.get("data-pattern-period", 24)),
+        **geometry,
     )
 
 

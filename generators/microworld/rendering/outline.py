@@ -46,18 +46,12 @@ def _path(data: str, *, even_odd: bool) -> skia.Path:
     """Return the Skia path of SVG path data."""
     pen, path = _Pen(), skia.Path()
     parse_path(data, pen)
+    methods = {"moveTo": path.moveTo, "lineTo": path.lineTo, "qCurveTo": path.quadTo, "curveTo": path.cubicTo}
     for verb, points in pen.value:
-        match verb:
-            case "moveTo":
-                path.moveTo(*points[0])
-            case "lineTo":
-                path.lineTo(*points[0])
-            case "qCurveTo":
-                path.quadTo(*chain(*points))
-            case "curveTo":
-                path.cubicTo(*chain(*points))
-            case "closePath":
-                path.close()
+        if verb == "closePath":
+            path.close()
+        elif verb in methods:
+            methods[verb](*chain(*points))
     if even_odd:
         path.setFillType(skia.PathFillType.kEvenOdd)
     return path

@@ -9,7 +9,7 @@ scenes show it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from generators.microworld.rendering.drawing import DRAWINGS
@@ -40,10 +40,6 @@ class Renderings:
         rendering, and its only one is returned."""
         last = len(self.pictures) - 1
         return range(last, last + 1) if unseen or not last else range(last)
-
-    def find_all(self, field: str) -> Iterator[object]:
-        """Yield a field of all drawings of the noun."""
-        return (getattr(DRAWINGS[name], field) for rendering in self.pictures for name in rendering.values())
 
 
 def _find_renderings(noun: str) -> Renderings:

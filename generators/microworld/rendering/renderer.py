@@ -18,36 +18,17 @@ from generators.microworld.rendering.brush import Brush
 from generators.microworld.rendering.drawing import DRAWINGS, Drawing, Painter
 from generators.microworld.rendering.tones import add_opacity, parse_color
 from generators.microworld.scene import DrawnObject, Scene
+from generators.microworld.world import WORLD
 from generators.schemas.scene_graph import Box
 
 HORIZON = 0.5
 """Upper end of the ground, as a fraction of the scene's height. Objects stand below it or on other objects."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Backdrop:
-    """Four colours from the top to the bottom: ``top`` to ``far`` for the wall or sky, ``near`` to ``bottom`` for the
-    ground."""
-
-    top: str
-    far: str
-    near: str
-    bottom: str
-
-
-_BACKDROPS = {
-    "studio": _Backdrop("#d4d2ce", "#dedcd7", "#d2cfc9", "#c2beb7"),
-    "room": _Backdrop("#d9d1c3", "#e0d8ca", "#c6b7a1", "#b5a48c"),
-    "street": _Backdrop("#ccd4d8", "#dadfe1", "#c3c4c6", "#adaeb1"),
-    "meadow": _Backdrop("#c6d5dd", "#dae2e3", "#c3ceb0", "#a9b892"),
-    "beach": _Backdrop("#c2d5d9", "#d9e1dd", "#e0d6bd", "#cdbf9f"),
-    "dusk": _Backdrop("#c6bfcb", "#d9d1d0", "#b9b1b3", "#a39b9f"),
-}
-BACKGROUNDS = tuple(_BACKDROPS)
+BACKGROUNDS = tuple(WORLD["backgrounds"])
 """Values of ``Scene.background``."""
-_LIGHTS = {"day": "#ffffff", "warm": "#fff6e6", "cool": "#eef4ff", "dim": "#e2e2e2"}
-LIGHTS = tuple(_LIGHTS)
-"""Values of ``Scene.light``: the factor by which the light multiplies all colours."""
+LIGHTS = tuple(WORLD["lights"])
+"""Values of ``Scene.light``."""
 _INSIDE = {"in": False, "pouring into": False, "holding": True, "pulling": True, "pushing": True}
 _OVER = {"wearing": True, "riding": False}
 """Relations whose objects are painted inside or over another; True if the subject is the carrier."""
@@ -78,7 +59,7 @@ def render(scene: Scene, size: tuple[int, int], view: Box | None = None) -> np.n
     _draw_background(canvas, scene)
     _draw_objects(canvas, scene)
     if scene.light != "day":
-        canvas.drawColor(parse_color(_LIGHTS[scene.light]), skia.BlendMode.kModulate)
+        canvas.drawColor(parse_color(WORLD["lights"][scene.light]), skia.BlendMode.kModulate)
     return np.ascontiguousarray(pixels[..., :3])
 
 
@@ -160,14 +141,8 @@ def _draw_background(canvas: skia.Canvas, scene: Scene) -> None:
 
 @lru_cache
 def _make_backdrop_shaders(background: str, height: int) -> tuple[skia.Shader, skia.Shader]:
-    backdrop, horizon = _BACKDROPS[background], HORIZON * height
-    upper, lower = (
-        skia.GradientShader.MakeLinear(
-            [skia.Point(0, start), skia.Point(0, end)], [parse_color(first), parse_color(last)], [0.0, 1.0]
-        )
-        for start, end, first, last in (
-            (0, horizon, backdrop.top, backdrop.far),
-            (horizon, height, backdrop.near, backdrop.bottom),
-        )
-    )
+    top, far, near, bottom = map(parse_color, WORLD["backgrounds"][background])
+    horizon = HORIZON * height
+    upper = skia.GradientShader.MakeLinear([skia.Point(0, 0), skia.Point(0, horizon)], [top, far], [0.0, 1.0])
+    lower = skia.GradientShader.MakeLinear([skia.Point(0, horizon), skia.Point(0, height)], [near, bottom], [0.0, 1.0])
     return upper, lower

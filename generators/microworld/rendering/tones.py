@@ -9,32 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from generators.microworld.world import COLORS
+from generators.microworld.world import WORLD
 
 WHITE, BLACK = 0xFFFFFFFF, 0xFF000000
-
-TINTS = {
-    "red": "#fbc9ce",
-    "orange": "#ffe6cc",
-    "yellow": "#fffae0",
-    "green": "#d0f2da",
-    "blue": "#d0e2fc",
-    "purple": "#ead9f8",
-    "white": "#a5a39d",
-    "black": "#b4b4bc",
-}
-"""The light tone of a colour's patterns: the colour mixed with white, or grey for white and black."""
-SHADES = {
-    "red": "#640f1c",
-    "orange": "#74400c",
-    "yellow": "#77631a",
-    "green": "#144824",
-    "blue": "#112f5e",
-    "purple": "#381a52",
-    "white": "#6b6a66",
-    "black": "#73737c",
-}
-"""The dark tone of a colour's patterns: the colour mixed with black, or grey for white and black."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +49,12 @@ def mix(color: int, second_color: int, share: float) -> int:
 
 @lru_cache
 def choose_tones(color: str) -> Tones:
-    base, is_black = parse_color(COLORS[color]), color == "black"
+    base, tint, shade = (parse_color(WORLD["colors"][color][tone]) for tone in ("base", "tint", "shade"))
+    is_black = color == "black"
     return Tones(
         base=base,
-        tint=parse_color(TINTS[color]),
-        shade=parse_color(SHADES[color]),
+        tint=tint,
+        shade=shade,
         outline=mix(base, BLACK, 0.46),
         mark=mix(base, WHITE, 0.42) if is_black else mix(base, BLACK, 0.42),
         hollow=mix(base, WHITE, 0.12) if is_black else mix(base, BLACK, 0.38),

@@ -14,16 +14,14 @@ from generators.microworld.rendering.pictures import RENDERINGS
 from generators.microworld.world import ALL_NOUNS, NOUN_TABLE
 
 
-def _group_by_theme() -> dict[str, tuple[str, ...]]:
-    names = dict.fromkeys(theme for noun in ALL_NOUNS for theme in NOUN_TABLE[noun].themes)
-    return {theme: tuple(noun for noun in ALL_NOUNS if theme in NOUN_TABLE[noun].themes) for theme in names}
-
-
 def _with_role(role: str) -> tuple[str, ...]:
     return tuple(noun for noun in ALL_NOUNS if role in NOUN_TABLE[noun].roles)
 
 
-THEMES: Mapping[str, tuple[str, ...]] = _group_by_theme()
+THEMES: Mapping[str, tuple[str, ...]] = {
+    theme: tuple(noun for noun in ALL_NOUNS if theme in NOUN_TABLE[noun].themes)
+    for theme in dict.fromkeys(theme for noun in ALL_NOUNS for theme in NOUN_TABLE[noun].themes)
+}
 """Theme -> nouns. Every noun is in one to three themes."""
 TYPICAL_SIDE = {noun: NOUN_TABLE[noun].side for noun in ALL_NOUNS}
 """Noun -> geometric mean of the width and height of a medium-sized object, in pixels of a scene of 640 x 480 pixels.
@@ -39,7 +37,11 @@ HANGING = tuple(noun for noun in ALL_NOUNS if DRAWINGS[noun].hangs)
 """Nouns whose objects are always in the air. Birds are not listed, because only some birds are in the air."""
 CARRIERS = tuple(noun for noun in ALL_NOUNS if DRAWINGS[noun].top)
 """Nouns whose objects can carry other objects on top."""
-CONTAINERS = tuple(noun for noun in ALL_NOUNS if any(RENDERINGS[noun].find_all("inside")))
+CONTAINERS = tuple(
+    noun
+    for noun in ALL_NOUNS
+    if any(DRAWINGS[name].inside for rendering in RENDERINGS[noun].pictures for name in rendering.values())
+)
 """Nouns whose objects can contain another object in one of their states."""
 WEARERS = tuple(noun for noun in ALL_NOUNS if DRAWINGS[noun].head)
 """Nouns whose objects can wear a hat."""
@@ -59,14 +61,6 @@ def list_actions(agent: str, target: str) -> tuple[str, ...]:
     patients = {"holding": HELD, "eating": FOOD, "pulling": PULLED, "pushing": PUSHED, "riding": RIDDEN}
     actions = tuple(action for action, nouns in patients.items() if agent in AGENTS and target in nouns)
     return (*actions, *(("pouring into",) if agent in POURING and target in FILLED else ()))
-
-
-def can_act(agent: str, target: str) -> bool:
-    return bool(list_actions(agent, target))
-
-
-def list_themes_of(noun: str) -> tuple[str, ...]:
-    return NOUN_TABLE[noun].themes
 
 
 def share_theme(first: str, second: str) -> bool:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from random import Random
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from generators.microworld.rendering.drawing import DRAWINGS, Drawing, Opening, Point, Surface
+from generators.microworld.rendering.drawing import DRAWINGS, Opening, Point, Surface
 from generators.microworld.rendering.pictures import find_pose, measure_base
 from generators.microworld.scene import DrawnObject
 from generators.microworld.scenes.affordances import (
@@ -35,6 +35,9 @@ POURED_HEIGHT = (0.5, 1.6)
 """Range of the height of a vessel that is poured out, as a fraction of the height of the other vessel."""
 OVERLAP = 0.04
 """Fraction of its width by which a pulled or pushed object overlaps the person's box."""
+
+
+Place = TypeVar("Place", Point, Surface, Opening)
 
 
 class Attached(NamedTuple):
@@ -85,11 +88,11 @@ def _find_places(rng: Random, item: DrawnObject, parent: DrawnObject, situation:
     if situation.link.kind in ("held by", "eaten by", "pouring into"):
         return
     if drawing.top and box.width <= (drawing.top.right - drawing.top.left) * base.width:
-        left, right, y = _mirror_surface(drawing.top, parent)
+        left, right, y = _mirror(drawing.top, parent)
         x = rng.uniform(left * base.width, right * base.width - box.width)
         yield _place(item, parent, "on", x, y * base.height)
     if drawing.inside and not situation.children and situation.link.kind != "in":
-        left, top, right, floor = _mirror_opening(drawing.inside, parent)
+        left, top, right, floor = _mirror(drawing.inside, parent)
         opening = (right - left) * base.width
         sunk = min(rng.uniform(0.2, 0.32) * box.height, (floor - top) * base.height)
         if 0.35 * opening <= box.width <= opening and sunk >= 0.15 * box.height:
@@ -101,7 +104,7 @@ def _put_on_head(rng: Random, item: DrawnObject, parent: DrawnObject) -> Attache
     """A hat has the size of its wearer."""
     head = DRAWINGS[parent.picture].head
     assert head
-    left, right, y = _mirror_surface(head, parent)
+    left, right, y = _mirror(head, parent)
     hat = make_box(rng, replace(item, size=parent.size))
     center = (left + right) / 2 * parent.box.width
     return _place(hat, parent, "worn by", center - hat.box.width / 2, y * parent.box.height)
@@ -117,7 +120,7 @@ def _act(
     person = _resize(replace(parent, drawing=pose, mirrored=mirrored), height, bottom=parent.box)
     hand = DRAWINGS[pose].hand
     assert hand
-    x, y = _mirror_point(hand, person)
+    x, y = _mirror(hand, person)
     x, y, sign = x * person.box.width, y * person.box.height, -1 if mirrored else 1
     for sized in _list_sizes(rng, item, lambda box: fits(box, height)):
         width, tall = sized.box.width, sized.box.height
@@ -148,8 +151,8 @@ def _ride(rng: Random, item: DrawnObject, parent: DrawnObject) -> Iterator[Attac
     assert seat
     low, high = RIDER_HEIGHT
     for sized in _list_sizes(rng, rider, lambda box: low <= box.height / parent.box.height <= high):
-        x, y = _mirror_point(saddle, mount)
-        seat_x, seat_y = _mirror_point(seat, sized)
+        x, y = _mirror(saddle, mount)
+        seat_x, seat_y = _mirror(seat, sized)
         left = x * mount.box.width - seat_x * sized.box.width
         bottom = y * mount.box.height + (1 - seat_y) * sized.box.height
         yield _place(sized, mount, "riding", left, bottom)._replace(replaced=parent)
@@ -162,11 +165,11 @@ def _pour(rng: Random, item: DrawnObject, parent: DrawnObject) -> Iterator[Attac
         return
     tip = DRAWINGS[pose].tip
     assert tip
-    left, top, right, bottom = _mirror_opening(inside, parent)
+    left, top, right, bottom = _mirror(inside, parent)
     poured = replace(item, drawing=pose, mirrored=rng.random() < 0.5)
     low, high = POURED_HEIGHT
     for sized in _list_sizes(rng, poured, lambda box: low <= box.height / parent.box.height <= high):
-        x, y = _mirror_point(tip, sized)
+        x, y = _mirror(tip, sized)
         x, y = x * sized.box.width, y * sized.box.height
         end = (top + min(0.15, (bottom - top) / 2)) * parent.box.height
         start = (left + right) / 2 * parent.box.width - x
@@ -199,7 +202,7 @@ def _list_sizes(rng: Random, item: DrawnObject, fits: Callable[[Box], bool]) -> 
 
 def _resize(item: DrawnObject, base_height: float, bottom: Box | None = None) -> DrawnObject:
     """Return an object in its pose; ``bottom``: the box whose lower edge and centre it keeps."""
-    drawing: Drawing = DRAWINGS[item.picture]
+    drawing = DRAWINGS[item.picture]
     height = base_height * drawing.scale
     width = height * drawing.aspect
     if bottom is None:
@@ -215,13 +218,10 @@ def _place(item: DrawnObject, parent: DrawnObject, kind: LinkKind, x: float, bot
     return Attached(kind, child, parent, parent)
 
 
-def _mirror_point(point: Point, item: DrawnObject) -> Point:
-    return Point(1 - point.x, point.y) if item.mirrored else point
-
-
-def _mirror_surface(surface: Surface, item: DrawnObject) -> Surface:
-    return Surface(1 - surface.right, 1 - surface.left, surface.y) if item.mirrored else surface
-
-
-def _mirror_opening(opening: Opening, item: DrawnObject) -> Opening:
-    return opening._replace(left=1 - opening.right, right=1 - opening.left) if item.mirrored else opening
+def _mirror(place: Place, item: DrawnObject) -> Place:
+    """Return a place of an object's drawing, reflected if the object is mirrored."""
+    if not item.mirrored:
+        return place
+    if isinstance(place, Point):
+        return place._replace(x=1 - place.x)
+    return place._replace(left=1 - place.right, right=1 - place.left)

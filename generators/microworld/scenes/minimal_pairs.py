@@ -52,7 +52,7 @@ def make_attribute_pair(rng: Random, number: int) -> Pair | None:
     if kind == "state":
         pair = next(pair for pair in STATES if first.state in pair)
         state = pair[1 - pair.index(first.state)]
-        changed = replace(first, state=state, drawing=_find_state(first, state))
+        changed = replace(first, state=state, drawing=find_pose(first.picture, state))
     else:
         values = [value for value in (COLORS if kind == "color" else PATTERNS) if value != "plain"]
         old, new = rng.sample(values, 2)
@@ -110,13 +110,6 @@ def _sample_two(rng: Random) -> Objects:
         first, second = (make_box(rng, item) for item in sample_objects(rng, 2, HeldOut(), {}))
         if first.noun != second.noun:
             return rng.choice(((first, second), (second, first)))
-
-
-def _find_state(item: DrawnObject, state: str) -> str:
-    """Return the drawing of the same rendering in another state."""
-    picture = find_pose(item.picture, state)
-    assert picture, f"{item.noun} has no state {state}"
-    return picture
 
 
 def _compare(

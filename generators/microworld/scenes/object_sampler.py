@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import combinations
 from random import Random
 
@@ -19,11 +20,10 @@ from generators.microworld.scenes.affordances import (
     TYPICAL_SIDE,
     WEARERS,
     WORN,
-    can_act,
-    list_themes_of,
+    list_actions,
 )
 from generators.microworld.scenes.held_out import HeldOut
-from generators.microworld.world import ALL_NOUNS, COLORS, PATTERNS, SIZES
+from generators.microworld.world import ALL_NOUNS, COLORS, NOUN_TABLE, PATTERNS, SIZES
 from generators.schemas.scene_graph import Box
 
 SIZE_WEIGHTS = {"small": 2.0, "medium": 4.0, "large": 5.0}
@@ -45,6 +45,7 @@ Appearance = tuple[str, str, str]
 """Noun, colour, pattern."""
 
 
+@cache
 def make_zipf_weights(seed: int, corpus: str) -> dict[str, float]:
     """Return Zipf-like frequencies of nouns and colours, from 1 to about 1/2; each corpus has a different ranking."""
     rng = Random(f"{seed}:{corpus}:weights")
@@ -65,12 +66,12 @@ def sample_objects(
     first = _sample(rng, [noun for noun in ALL_NOUNS if not forbidden.forbids(noun)], weights)
     pools = [
         [noun for noun in THEMES[theme] if noun != first and not forbidden.forbids(noun)]
-        for theme in list_themes_of(first)
+        for theme in NOUN_TABLE[first].themes
     ]
     pool = rng.choice([nouns for nouns in pools if len(nouns) >= count - 1] or [max(pools, key=len)])
     nouns = [first]
     hats = [noun for noun in pool if noun in WORN]
-    partners = [noun for noun in pool if can_act(first, noun) or can_act(noun, first)]
+    partners = [noun for noun in pool if list_actions(first, noun) or list_actions(noun, first)]
     if count > 1 and first in WEARERS and hats and rng.random() < HAT:
         pool.remove(hats[0])
         nouns.append(hats[0])
@@ -100,12 +101,10 @@ def _rank(noun: str) -> tuple[int, float]:
 def _make_object(rng: Random, name: str, appearance: Appearance, forbidden: HeldOut, *, unseen: bool) -> DrawnObject:
     noun, color, pattern = appearance
     renderings = RENDERINGS[noun]
-    numbers = renderings.numbers(unseen=unseen)
     states = [state for state in renderings.states if not forbidden.forbids(noun, state)]
     state = rng.choice(states) if states else ""
-    drawing = renderings.pictures[rng.choice(numbers)][state]
-    box = Box(0, 0, 0, 0)
-    return DrawnObject(name, noun, color, pattern, "medium", box, 0.0, state, drawing, unseen=unseen)
+    drawing = renderings.pictures[rng.choice(renderings.numbers(unseen=unseen))][state]
+    return DrawnObject(name, noun, color, pattern, "medium", Box(0, 0, 0, 0), 0.0, state, drawing, unseen=unseen)
 
 
 def resample_sizes(rng: Random, objects: Sequence[DrawnObject], forbidden: HeldOut) -> list[DrawnObject]:

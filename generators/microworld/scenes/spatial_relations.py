@@ -95,10 +95,10 @@ class Layout:
         link = self.links.get(item.id)
         return link is not None and (link.parent is None or link.kind in TOWED)
 
-    def is_towed(self, item: DrawnObject, other: DrawnObject) -> bool:
-        """Return True if the other object pulls or pushes the first."""
-        link = self.links.get(item.id)
-        return link is not None and link.kind in TOWED and link.parent == other.id
+    def are_towed(self, first: DrawnObject, second: DrawnObject) -> bool:
+        """Return True if one of two objects pulls or pushes the other."""
+        links = (self.links.get(first.id), second.id), (self.links.get(second.id), first.id)
+        return any(link is not None and link.kind in TOWED and link.parent == parent for link, parent in links)
 
 
 def find_relations(layout: Layout) -> tuple[Triple, ...]:
@@ -130,7 +130,7 @@ def find_ambiguities(layout: Layout) -> list[str]:
 
 def find_ambiguity(layout: Layout, first: DrawnObject, second: DrawnObject) -> str | None:
     """Return why a relation of two objects is ambiguous, or None if all relations are clear."""
-    if layout.is_towed(first, second) or layout.is_towed(second, first):
+    if layout.are_towed(first, second):
         return None
     overlap_x, overlap_y = _measure_overlap_x(first.box, second.box), _measure_overlap_y(first.box, second.box)
     if kind := layout.link_kind(first, second) or layout.link_kind(second, first):
@@ -179,7 +179,7 @@ def _find_forward_relations(layout: Layout, first: DrawnObject, second: DrawnObj
             yield "on"
         elif link.kind == "eaten by":
             yield "held by"
-    if layout.is_towed(first, second) or layout.is_towed(second, first):
+    if layout.are_towed(first, second):
         if first.box.x < second.box.x:
             yield "left of"
             yield "next to"

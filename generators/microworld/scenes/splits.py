@@ -5,7 +5,6 @@ Their image ids are disjoint, so no scene of a corpus is in the test set.
 
 from __future__ import annotations
 
-from functools import cache
 from random import Random
 
 from generators.microworld.scene import Scene
@@ -49,18 +48,13 @@ def sample_training_scene(seed: int, corpus: str, image_id: int) -> Scene:
         height=height,
         n_objects=_sample_count(rng, TRAINING_OBJECTS),
         forbidden=choose_held_out(seed, corpus),
-        weights=_make_weights(seed, corpus),
+        weights=make_zipf_weights(seed, corpus),
     )
 
 
 def sample_size(rng: Random) -> tuple[int, int]:
     """Return a random width and height in pixels, landscape or portrait."""
     return PORTRAIT if rng.random() < PORTRAIT_PROBABILITY else LANDSCAPE
-
-
-@cache
-def _make_weights(seed: int, corpus: str) -> dict[str, float]:
-    return make_zipf_weights(seed, corpus)
 
 
 def _sample_count(rng: Random, weights: dict[int, int]) -> int:

@@ -65,26 +65,17 @@ def test_valid_answer_is_requested_once(httpserver: HTTPServer, endpoint: Endpoi
 
 
 @pytest.mark.parametrize("kind", ["prose", "too long", "missing noun", "refusal"])
-def test_invalid_answer_is_requested_a_second_time(
-    httpserver: HTTPServer, endpoint: Endpoint, tmp_path: Path, kind: str
+@pytest.mark.parametrize("second", ["good", "invalid"])
+def test_invalid_answer_is_requested_a_second_time_and_never_again(
+    httpserver: HTTPServer, endpoint: Endpoint, tmp_path: Path, kind: str, second: str
 ):
-    lengths = serve(httpserver, ANSWERS[kind], ANSWERS["good"])
+    lengths = serve(httpserver, ANSWERS[kind], ANSWERS["good" if second == "good" else kind])
     client = Client(endpoint, Cache([], tmp_path / "m.jsonl"))
-    ask([(CAPTIONS, 3)], ["raincoat"], client, 1.0)
-    assert choose_examples("raincoat", 3, endpoint, client.cache).captions == tuple(GOOD)
-    assert lengths == [1, 3]
-
-
-@pytest.mark.parametrize("kind", ["prose", "too long", "missing noun", "refusal"])
-def test_grammar_writes_the_captions_after_two_invalid_answers(
-    httpserver: HTTPServer, endpoint: Endpoint, tmp_path: Path, kind: str
-):
-    lengths = serve(httpserver, ANSWERS[kind], ANSWERS[kind])
-    client = Client(endpoint, Cache([], tmp_path / "m.jsonl"))
-    ask([(CAPTIONS, 3)], ["raincoat"], client, 1.0)
-    ask([(CAPTIONS, 3)], ["raincoat"], client, 1.0)
-    examples = choose_examples("raincoat", 3, endpoint, client.cache)
-    assert examples == (captions_from_grammar("raincoat", 3), "grammar", "0 of 3 captions are good")
+    for _ in range(2):
+        ask([(CAPTIONS, 3)], ["raincoat"], client, 1.0)
+    grammar = (captions_from_grammar("raincoat", 3), "grammar", "0 of 3 captions are good")
+    expected = (tuple(GOOD), "llm:m", None) if second == "good" else grammar
+    assert choose_examples("raincoat", 3, endpoint, client.cache) == expected
     assert lengths == [1, 3], "no third request"
 
 

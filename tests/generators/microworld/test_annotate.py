@@ -11,6 +11,7 @@ from generators.microworld.scenes.splits import sample_test_scene
 from generators.microworld.world import CONVERSE, SIZES
 from generators.readers import gqa, visual_genome
 from generators.readers.records import Flaws
+from generators.schemas.scene_graph import Box
 
 SCENES = [sample_test_scene(5, image_id) for image_id in range(1, 21)]
 PEOPLE = {"man", "woman", "boy"}
@@ -145,14 +146,12 @@ def test_regions():
     for scene in SCENES:
         regions = Annotation(scene, 5, 1.0).regions
         assert len(regions) >= 5
-        assert (
-            len({region.phrase for region in regions}) == len({region.region_id for region in regions}) == len(regions)
-        )
-        for _, phrase, box in ((region.region_id, region.phrase, region.box) for region in regions):
+        for key in ("phrase", "region_id"):
+            assert len({region[key] for region in regions}) == len(regions)
+        for region in regions:
+            phrase, box = region["phrase"], Box(*(region[side] for side in Box._fields))
             assert phrase == phrase.lower()
-            assert box == tuple(map(int, box))
-            assert box.x >= 0
-            assert box.y >= 0
+            assert all(isinstance(value, int) and value >= 0 for value in box)
             assert box.x + box.width <= scene.width
             assert box.y + box.height <= scene.height
             assert 0.5 <= box.width / box.height <= 2

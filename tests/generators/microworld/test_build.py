@@ -12,18 +12,24 @@ from PIL import Image
 
 from generators.files.atomic import MARKER, atomic_folder
 from generators.microworld.annotate import CAPTION_FILES
-from generators.microworld.build import FOLDER, Params, build
-from generators.schemas.corpus_names import CORPORA
+from generators.microworld.build import CORPORA_FOLDER, FOLDER, Params, build, build_corpus
 from tests.unlike_settings import OTHER
 
 TINY = Params(seed=3, test_images=3, train_images=4, train_size=64, annotation_recall=0.9)
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("world") / "microworld"
-    build(folder, TINY, workers=1)
-    return folder
+def root(tmp_path_factory):
+    """Return a folder with the test scenes and a corpus, built by one worker."""
+    root = tmp_path_factory.mktemp("world")
+    build(root / FOLDER, TINY, workers=1)
+    build_corpus(root / CORPORA_FOLDER / "yfcc", "yfcc", TINY, workers=1)
+    return root
+
+
+@pytest.fixture(scope="module")
+def folder(root):
+    return root / FOLDER
 
 
 def hash_files(folder):
@@ -34,14 +40,14 @@ def hash_files(folder):
     }
 
 
-def test_files(folder):
+def test_files(root):
     files = {
         *("image_data.json", "objects.json", "attributes.json", "relationships.json", "region_descriptions.json"),
-        *("scene_graphs.json", "sceneGraphs.json", *CAPTION_FILES, "truth.jsonl"),
+        *("scene_graphs.json", "sceneGraphs.json", *CAPTION_FILES, "truth.jsonl", MARKER),
         *(f"VG_100K/{image_id}.jpg" for image_id in (1, 2, 3)),
-        *(f"corpora/{corpus}/{name}" for corpus in CORPORA for name in ("00000.tar", "left_out.json")),
     }
-    assert set(hash_files(folder)) == files | {MARKER}
+    assert hash_files(root / FOLDER).keys() == files
+    assert hash_files(root / CORPORA_FOLDER / "yfcc").keys() == {"00000.tar", "left_out.json", MARKER}
 
 
 def test_images_have_the_sizes_in_image_data(folder):
@@ -56,8 +62,8 @@ def test_truth_is_one_complete_scene_per_line(folder):
     assert all(len(item["box"]) == 4 for scene in scenes for item in scene["things"])
 
 
-def test_shards(folder):
-    with tarfile.open(folder / "corpora" / "yfcc" / "00000.tar") as tar:
+def test_shards(root):
+    with tarfile.open(root / CORPORA_FOLDER / "yfcc" / "00000.tar") as tar:
         members = tar.getmembers()
         assert [member.name for member in members[:3]] == ["002000000_0.jpg", "002000000_0.txt", "002000000_0.json"]
         assert len(members) == 3 * TINY.train_images
@@ -68,18 +74,15 @@ def test_shards(folder):
     assert json.loads(facts)["caption"] == caption.decode()
 
 
-def test_same_bytes_for_any_worker_count_and_settings_of_the_machine(folder, tmp_path):
+def test_same_bytes_for_any_worker_count_and_settings_of_the_machine(root, tmp_path):
     params = {name: getattr(TINY, name) for name in Params.__annotations__}
     (tmp_path / "params.yaml").write_text(json.dumps({"microworld": params}))  # JSON is YAML
-    root = Path(__file__).parents[3]
-    subprocess.run(
-        [sys.executable, "-m", "generators.microworld.build"],
-        cwd=tmp_path,
-        env=os.environ | OTHER | {"PYTHONPATH": str(root)},
-        check=True,
-        capture_output=True,
-    )
-    assert hash_files(tmp_path / FOLDER) == hash_files(folder)
+    environment = os.environ | OTHER | {"PYTHONPATH": str(Path(__file__).parents[3])}
+    for options in ([], ["--corpus", "yfcc"]):
+        command = [sys.executable, "-m", "generators.microworld.build", *options]
+        subprocess.run(command, cwd=tmp_path, env=environment, check=True, capture_output=True)
+    (tmp_path / "params.yaml").unlink()
+    assert hash_files(tmp_path) == hash_files(root)
 
 
 def test_a_failed_build_keeps_the_old_folder(folder, tmp_path):

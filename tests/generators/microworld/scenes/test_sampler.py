@@ -7,7 +7,7 @@ import pytest
 from generators.microworld.rendering.drawing import DRAWINGS
 from generators.microworld.rendering.pictures import measure_base
 from generators.microworld.rendering.renderer import BACKGROUNDS, LIGHTS
-from generators.microworld.scene import DrawnObject, find_comparable
+from generators.microworld.scene import DrawnObject, Scene
 from generators.microworld.scenes.affordances import (
     HANGING,
     SIZE_FACTOR,
@@ -141,8 +141,9 @@ def test_sizes_are_comparable_only_beside_the_opposite_size():
     ball = DrawnObject("ball1", "ball", "red", "plain", "small", Box(0, 0, 9, 9), 0.0)
     others = [replace(ball, id="ball2", size=size) for size in ("large", "medium")]
     cup = replace(ball, id="cup1", noun="cup", size="large")
-    assert find_comparable([ball, others[0], cup]) == {"ball1", "ball2"}
-    assert find_comparable([ball, others[1], cup]) == frozenset()
+    large, medium = (Scene(0, 9, 9, "studio", (ball, other, cup), ()) for other in others)
+    assert large.comparable == {"ball1", "ball2"}
+    assert medium.comparable == frozenset()
 
 
 def test_training_and_test_ids_are_disjoint():
