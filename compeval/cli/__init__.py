@@ -17,11 +17,8 @@ from compeval.cli import (
     datasets,
     demo,
     examples,
-    inspect_,
-    leaderboard,
     list_,
     probe,
-    publish,
     report,
     results,
     run,
@@ -65,19 +62,19 @@ app.command()(compare.compare)
 app.command()(compare.power)
 app.command()(results.score)
 app.command()(report.report)
-app.command()(leaderboard.leaderboard)
+app.command()(compare.leaderboard)
 app.command()(benchmarks.get)
 app.command("import")(benchmarks.import_)
 app.command()(audit.audit)
-app.command()(inspect_.inspect)
+app.command()(audit.inspect)
 app.command()(datasets.push)
-app.command()(publish.publish)
+app.command()(datasets.publish)
 app.command()(datasets.make)
 app.command()(validate.validate)
 app.command()(examples.examples)
 app.add_typer(cache.app, name="cache")
 app.add_typer(annotate.app, name="annotate")
 app.add_typer(probe.app, name="probe")
-app.add_typer(publish.app, name="results")
+app.add_typer(datasets.app, name="results")
 app.add_typer(sources.app, name="sources")
 app.add_typer(train.app, name="train")
