@@ -24,6 +24,7 @@ from generators.schemas.rows import HARD_NEGATIVE_SCHEMA
 from generators.storage.dataset import write_config
 from loaders.cards.card import write_card
 from loaders.datasets.stats import measure
+from tests.compeval.conftest import Demo
 from tests.evaluators import tiny
 from tests.evaluators.chat_server import ChatModel, serve
 from tests.evaluators.tiny_vlms import write_vlm
@@ -145,15 +146,6 @@ def world(tmp_path: Path, clip: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.fixture(scope="session")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The output of ``compeval demo``, which tests/compeval/test_demo.py tests."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(tmp_path_factory.mktemp("demo"))
-        run("compeval demo", patch)
-        return Path("compeval-demo").resolve()
-
-
 def write_dataset() -> None:
     tiny.write_dataset(Path(), {"prod_hnatom": {"n4": tiny.choice_rows(5, 3), "n5": tiny.choice_rows(4, 3)}})
 
@@ -169,10 +161,10 @@ def write_dataset() -> None:
         ("docs/many-models.md", 4),
     ],
 )
-def test_the_commands_of_a_page(page: str, number: int, world: Path, demo: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_commands_of_a_page(page: str, number: int, world: Path, demo: Demo, monkeypatch: pytest.MonkeyPatch):
     write_dataset()
     write_pairs(world / "downloads")
-    shutil.copytree(demo, "compeval-demo")
+    shutil.copytree(demo.folder, "compeval-demo")
     assert run_page(page, monkeypatch, {"compeval demo": "compeval --version"}) == number
 
 
