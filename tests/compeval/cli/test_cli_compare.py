@@ -33,8 +33,9 @@ def test_page_of_disagreements(folders: list[str], data: Path):
 
 
 def test_power():
-    (record,) = json.loads(call("power", "--agreement", "80", "--difference", "5", "--json").stdout)
-    assert record["rows"] == 626
+    for as_json in (["--json"], ["--format", "json"], ["--json", "--format", "csv"]):
+        (record,) = json.loads(call("power", "--agreement", "80", "--difference", "5", *as_json).stdout)
+        assert record["rows"] == 626
     shown = call("power", "--agreement", "80", "--rows", "626")
     assert "5.0" in shown.stdout
 
