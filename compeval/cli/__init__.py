@@ -17,11 +17,8 @@ from compeval.cli import (
     datasets,
     demo,
     examples,
-    inspect_,
-    leaderboard,
     list_,
     probe,
-    publish,
     report,
     results,
     run,
@@ -57,27 +54,13 @@ def main(
     pass
 
 
-app.command()(demo.demo)
-app.command()(run.run)
-app.command("list")(list_.list_)
-app.command()(results.show)
-app.command()(compare.compare)
-app.command()(compare.power)
-app.command()(results.score)
-app.command()(report.report)
-app.command()(leaderboard.leaderboard)
-app.command()(benchmarks.get)
-app.command("import")(benchmarks.import_)
-app.command()(audit.audit)
-app.command()(inspect_.inspect)
-app.command()(datasets.push)
-app.command()(publish.publish)
-app.command()(datasets.make)
-app.command()(validate.validate)
-app.command()(examples.examples)
-app.add_typer(cache.app, name="cache")
-app.add_typer(annotate.app, name="annotate")
-app.add_typer(probe.app, name="probe")
-app.add_typer(publish.app, name="results")
-app.add_typer(sources.app, name="sources")
-app.add_typer(train.app, name="train")
+EVALUATE = (demo.demo, run.run, list_.list_, results.show, compare.compare, compare.power, results.score)
+PUBLISH = (report.report, compare.leaderboard)
+DATASETS = (benchmarks.get, benchmarks.import_, audit.audit, audit.inspect, datasets.push, datasets.publish)
+MORE = (datasets.make, validate.validate, examples.examples)
+GROUPS = {"cache": cache, "annotate": annotate, "probe": probe, "results": datasets, "sources": sources, "train": train}
+
+for command in (*EVALUATE, *PUBLISH, *DATASETS, *MORE):
+    app.command(command.__name__.rstrip("_"))(command)
+for name, group in GROUPS.items():
+    app.add_typer(group.app, name=name)

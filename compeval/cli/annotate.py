@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
-from compeval.cli.console import AsJson, Data, Format, note, print_records
-
-if TYPE_CHECKING:
-    from evaluators.annotations.agreement import Line
+from compeval.cli.console import format_interval, note, print_records
+from compeval.cli.options import Data, Format
 
 app = typer.Typer(
     no_args_is_help=True, help="Human verification of captions and hard negatives: sample, annotate, measure agreement."
@@ -22,19 +20,27 @@ Annotations = Annotated[Path, typer.Option(help="Folder of the annotations, with
 ANNOTATIONS = Path("sample/annotations")
 
 
+Share = Annotated[float, typer.Option(min=0, max=1)]
+
+
 @app.command()
 def sample(
     dataset: Dataset,
-    captions: Annotated[float, typer.Option(min=0, max=1, help="Share of the captions of each split.")] = 0.02,
-    queries: Annotated[float, typer.Option(min=0, max=1, help="Share of the rows with hard negatives.")] = 0.01,
+    captions: Share = 0.02,
+    queries: Share = 0.01,
     seed: int = 0,
     data: Data = None,
     annotations: Annotations = ANNOTATIONS,
-    force: Annotated[bool, typer.Option("--force", help="Replace a sample that people have answered.")] = False,
+    force: bool = False,
 ) -> None:
     """Sample texts for annotation. By default, 2 % of the captions and 1 % of the queries of every split.
 
     A sample that people have answered is replaced only with --force. Their answers are kept in any case.
+
+    Args:
+        captions: Share of the captions of each split.
+        queries: Share of the rows with hard negatives.
+        force: Replace a sample that people have answered.
     """
     from evaluators.annotations import answers, items
     from loaders.datasets.folders import dataset_folder
@@ -49,12 +55,16 @@ def sample(
 @app.command()
 def export(
     dataset: Dataset,
-    output: Annotated[Path, typer.Option(help="Folder of the forms.")],
+    output: Annotated[Path, typer.Option()],
     form: Annotated[Literal["label-studio", "csv"], typer.Option("--format")] = "label-studio",
     data: Data = None,
     annotations: Annotations = ANNOTATIONS,
 ) -> None:
-    """Write the sample as annotation forms: Label Studio tasks and labelling config, or a table with images."""
+    """Write the sample as annotation forms: Label Studio tasks and labelling config, or a table with images.
+
+    Args:
+        output: Folder of the forms.
+    """
     from evaluators.annotations import forms, items
     from loaders.datasets.folders import dataset_folder
 
@@ -66,14 +76,12 @@ def export(
 
 
 @app.command("import")
-def import_(
-    dataset: Dataset,
-    files: Annotated[
-        list[Path], typer.Argument(help="JSON exports of Label Studio, or csv tables named after their annotator.")
-    ],
-    annotations: Annotations = ANNOTATIONS,
-) -> None:
-    """Import answers and list the rejected hard negatives, which the next build excludes."""
+def import_(dataset: Dataset, files: list[Path], annotations: Annotations = ANNOTATIONS) -> None:
+    """Import answers and list the rejected hard negatives, which the next build excludes.
+
+    Args:
+        files: JSON exports of Label Studio, or csv tables named after their annotator.
+    """
     from evaluators.annotations import answers, items
 
     folder = annotations / dataset
@@ -89,42 +97,32 @@ def import_(
 
 
 @app.command()
-def report(
-    dataset: Dataset,
-    annotations: Annotations = ANNOTATIONS,
-    output_format: Format = "table",
-    as_json: AsJson = False,
-) -> None:
+def report(dataset: Dataset, annotations: Annotations = ANNOTATIONS, output_format: Format = "table") -> None:
     """Print accuracy and agreement per type and complexity, next to the values of the paper."""
     from evaluators.annotations import agreement, answers, items
 
     folder = annotations / dataset
     lines = agreement.make_report(items.read_items(folder), answers.read_answers(folder))
-    header = (
-        *("texts", "atoms", "items", "annotators", "accuracy ± std", "95 % interval", "agreement", "alpha"),
-        "paper: accuracy, agreement",
-    )
-    published = agreement.PUBLISHED
-    rows = [_format_cells(line, published.get((line.type, line.complexity), (None, None, None))) for line in lines]
-    documents = [asdict(line) for line in lines]
-    records = [
-        {**line, "low": low, "high": high} for line in map(dict, documents) for low, high in [line.pop("interval")]
+    rows = [
+        {
+            "texts": line.type,
+            "atoms": "all" if line.complexity is None else str(line.complexity),
+            "items": f"{line.items:,}",
+            "annotators": str(line.annotators),
+            "accuracy ± std": f"{100 * line.accuracy:.1f} ± {100 * line.deviation:.1f}",
+            "95 % interval": format_interval(line.interval),
+            "agreement": "-" if line.agreement is None else f"{100 * line.agreement:.1f}",
+            "alpha": "-" if line.alpha is None else f"{line.alpha:.2f}",
+            "paper: accuracy, agreement": _format_published(
+                *agreement.PUBLISHED.get((line.type, line.complexity), (None, None, None))
+            ),
+        }
+        for line in lines
     ]
-    print_records("json" if as_json else output_format, header, rows, records, documents)
+    print_records(output_format, rows, list(map(asdict, lines)))
     note("Accuracy: share of captions judged true and of hard negatives judged false.")
 
 
-def _format_cells(line: Line, published: tuple[float | None, ...]) -> list[str]:
-    accuracy, deviation, agreement = published
-    paper = "-" if accuracy is None else f"{accuracy}" + (f" ± {deviation}" if deviation is not None else "")
-    return [
-        line.type,
-        "all" if line.complexity is None else str(line.complexity),
-        f"{line.items:,}",
-        str(line.annotators),
-        f"{100 * line.accuracy:.1f} ± {100 * line.deviation:.1f}",
-        "{:.1f} to {:.1f}".format(*(100 * bound for bound in line.interval)),
-        "-" if line.agreement is None else f"{100 * line.agreement:.1f}",
-        "-" if line.alpha is None else f"{line.alpha:.2f}",
-        paper + (f", {agreement}" if agreement is not None else ""),
-    ]
+def _format_published(accuracy: float | None, deviation: float | None, agreement: float | None) -> str:
+    text = "-" if accuracy is None else f"{accuracy}" + (f" ± {deviation}" if deviation is not None else "")
+    return text + (f", {agreement}" if agreement is not None else "")

@@ -1,68 +1,48 @@
-"""``compeval audit``: find flaws in hard negatives, and cues that need no image."""
+"""``compeval audit`` and ``inspect``: flaws of hard negatives, and cues that need no image, in a table or on a page."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from compeval.cli.console import AsJson, Data, Format, err, note, print_records
+from compeval.cli.console import err, note, print_records
+from compeval.cli.options import Data, Format, FormatName
 
 if TYPE_CHECKING:
     from evaluators.validity.best_baselines import BestBaseline
     from loaders.audit import Audit
 
 
-def audit(
-    targets: Annotated[
-        list[str], typer.Argument(help="Names or folders of datasets, or files of published benchmarks.")
-    ],
-    data: Data = None,
-    output_format: Format = "table",
-    as_json: AsJson = False,
-) -> None:
+def audit(targets: list[str], data: Data = None, output_format: Format = "table") -> None:
     """Find flaws in hard negatives, and cues that select the correct caption without the image.
 
     A second table shows the best text-only baseline on each set, and its accuracy beside chance: of the cues, the
     medoid of the captions, and models that are trained on the captions of other images. Targets that cannot be read are
     listed at the end.
+
+    Args:
+        targets: Names or folders of datasets, or files of published benchmarks.
     """
-    failed: dict[str, str] = {}
+    failed: list[str] = []
     audits: dict[str, Audit] = {}
     baselines: dict[str, BestBaseline] = {}
-    shows_tables = not as_json and output_format in ("table", "md")
+    shows_baselines = output_format in ("table", "md")
     with err.status("Reading"):
         for target in targets:
             try:
-                found, best = _audit_target(target, data, with_baselines=shows_tables)
+                of_target = _audit_target(target, data, with_baselines=shows_baselines)
             except (ValueError, OSError) as error:
                 if len(targets) == 1:
                     raise
-                failed[target] = str(error)
+                failed.append(str(error))
                 continue
-            for results, name, result in [
-                *((audits, *item) for item in found.items()),
-                *((baselines, *item) for item in best.items()),
-            ]:
-                results[name if name not in results else f"{target}: {name}"] = result
-    rows = [
-        (
-            name,
-            result.verdict,
-            "\n".join(result.findings) or "nothing",
-            f"{result.rows:,}",
-            f"{result.negatives:,}",
-            f"{100 * result.chance:.1f}",
-        )
-        for name, result in audits.items()
-    ]
-    records = [{"set": name, **record} for name, result in audits.items() for record in result.to_records()]
-    document = {name: result.to_json() for name, result in audits.items()}
-    header = ("set", "verdict", "found", "rows", "negatives", "chance %")
-    print_records("json" if as_json else output_format, header, rows, records, document, left=3)
-    if shows_tables:
+            for results, found in zip((audits, baselines), of_target, strict=True):
+                results |= {f"{target}: {name}" if name in results else name: found[name] for name in found}
+    _print_audits(audits, output_format)
+    if shows_baselines:
         if baselines:
             typer.echo()
             _print_baselines(baselines, output_format)
@@ -70,26 +50,41 @@ def audit(
         note(f"{flawed} of {len(audits)} sets have flaws or cues to the correct caption. `--format csv` counts them.")
     if failed:
         note(f"{len(failed)} of {len(targets)} targets cannot be read:")
-        for reason in failed.values():
+        for reason in failed:
             note(reason)
         raise typer.Exit(1)
 
 
-def _print_baselines(baselines: Mapping[str, BestBaseline], output_format: Format) -> None:
-    header = ("set", "best text-only baseline", "correct", "95 % interval", "chance", "above chance", "rows")
+def _print_audits(audits: Mapping[str, Audit], output_format: FormatName) -> None:
     rows = [
-        (
-            name,
-            baseline.name,
-            f"{baseline.recall:.1%}",
-            "{:.1%} to {:.1%}".format(*baseline.interval),
-            f"{baseline.chance:.1%}",
-            "yes" if baseline.beats_chance else "no",
-            f"{baseline.rows:,}",
-        )
+        {
+            "set": name,
+            "verdict": result.verdict,
+            "found": "\n".join(result.findings) or "nothing",
+            "rows": f"{result.rows:,}",
+            "negatives": f"{result.negatives:,}",
+            "chance %": f"{100 * result.chance:.1f}",
+        }
+        for name, result in audits.items()
+    ]
+    records = [{"set": name, **record} for name, result in audits.items() for record in result.to_records()]
+    print_records(output_format, rows, records, {name: result.to_json() for name, result in audits.items()}, left=3)
+
+
+def _print_baselines(baselines: Mapping[str, BestBaseline], output_format: FormatName) -> None:
+    rows = [
+        {
+            "set": name,
+            "best text-only baseline": baseline.name,
+            "correct": f"{baseline.recall:.1%}",
+            "95 % interval": "{:.1%} to {:.1%}".format(*baseline.interval),
+            "chance": f"{baseline.chance:.1%}",
+            "above chance": "yes" if baseline.beats_chance else "no",
+            "rows": f"{baseline.rows:,}",
+        }
         for name, baseline in baselines.items()
     ]
-    print_records(output_format, header, rows, [])
+    print_records(output_format, rows, [])
     solved = sum(baseline.beats_chance for baseline in baselines.values())
     note(f"A text-only baseline beats chance on {solved} of {len(baselines)} sets.")
 
@@ -134,3 +129,51 @@ def _audit_file(path: Path, *, with_baselines: bool) -> tuple[dict[str, Audit], 
         and (baseline := find_best((row.image_id or row.images[0], row.list_candidates()) for row in rows))
     }
     return {names[split]: result for split, result in counts.audits.items()}, baselines
+
+
+def inspect(
+    targets: list[str], output: Path = Path("inspection"), data: Data = None, output_format: Format = "table"
+) -> None:
+    """Make a page per dataset: text-only baselines, how captions differ from negatives, duplicates, random rows.
+
+    A baseline that learns is trained on other images of the same set, so the page shows what a model can learn from the
+    texts of the set. `compeval audit` prints the simplest baselines and all flaws in seconds.
+
+    Args:
+        targets: Names or folders of datasets, or published files.
+        output: Folder of the pages.
+    """
+    from evaluators.inspection import inspect as make_page
+    from evaluators.inspection import open_sources
+    from evaluators.report.tables import format_percent
+    from evaluators.report.text_only import name_baseline
+
+    records: list[dict[str, Any]] = []
+    with err.status("Reading"):
+        sources = open_sources(targets, data)
+    for source in sources:
+        with err.status(source.name) as status:
+            reports = make_page(source, output, status.update)
+        note(f"{source.name}: {output / source.name}.html")
+        for report in reports:
+            low, high = report.rules[report.best_baseline]["interval"]
+            rule = name_baseline(report.best_baseline)
+            verdict = "above chance" if report.above_chance else "not above chance"
+            records.append(
+                {"dataset": source.name, "set": report.name, "rows": report.rows, "chance": report.chance, "rule": rule}
+                | {"recall@1": report.best_recall, "low": low, "high": high, "verdict": verdict}
+            )
+    rows = [
+        {
+            "dataset": record["dataset"],
+            "set": record["set"],
+            "rows": f"{record['rows']:,}",
+            "chance %": format_percent(record["chance"]),
+            "best baseline %": format_percent(record["recall@1"]),
+            "95 %": f"{format_percent(record['low'])} to {format_percent(record['high'])}",
+            "text-only baseline": record["rule"],
+            "verdict": record["verdict"],
+        }
+        for record in records
+    ]
+    print_records(output_format, rows, records)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from compeval.cli.console import AsJson, DatasetsOutput, Format, FormatName, err, note, print_records, progress
+from compeval.cli.console import err, note, print_records, progress
+from compeval.cli.options import DatasetsOutput, Format, FormatName
 
 if TYPE_CHECKING:
     from loaders.importing.importing import ImportedFile
@@ -24,27 +25,26 @@ SkipMissing = Annotated[bool, typer.Option("--skip-missing", help="Drop rows who
 
 
 def import_(
-    files: Annotated[list[Path], typer.Argument(help="Published files, recognised by their names or content.")],
-    images: Annotated[
-        Path | None,
-        typer.Option(
-            help="Folder of the images, with their original file names. Do not delete it: crops are cut from these "
-            "images when they are loaded. Not needed for tables that contain their images, and for images in "
-            "sources/ of the output folder."
-        ),
-    ] = None,
+    files: list[Path],
+    images: Path | None = None,
     output: DatasetsOutput = Path(),
     repair: Repair = False,
     skip_missing: SkipMissing = False,
     output_format: Format = "table",
-    as_json: AsJson = False,
 ) -> None:
-    """Import files of published benchmarks as datasets. `compeval get` downloads them first."""
+    """Import files of published benchmarks as datasets. `compeval get` downloads them first.
+
+    Args:
+        files: Published files, recognised by their names or content.
+        images: Folder of the images, with their original file names. Do not delete it: crops are cut from these images
+            when they are loaded. Not needed for tables that contain their images, and for images in sources/ of the
+            output folder.
+    """
     with err.status("Importing"):
         from loaders.importing.importing import import_files
 
         imported = import_files(files, images, output, repair=repair, skip_missing=skip_missing)
-    _print_imported(imported, "json" if as_json else output_format)
+    _print_imported(imported, output_format)
 
 
 class Terminal(NamedTuple):
@@ -68,30 +68,26 @@ class Terminal(NamedTuple):
 
 
 def get(
-    name: Annotated[str, typer.Argument(help="Name of a benchmark, as in `compeval list benchmarks`.")],
-    images: Annotated[
-        Path | None, typer.Option(help="Folder with images that you have. Do not delete it: datasets refer to it.")
-    ] = None,
-    existing: Annotated[
-        Path | None,
-        typer.Option("--from", help="Folder with the published files and archives. Nothing is downloaded then."),
-    ] = None,
-    mirror: Annotated[
-        str | None, typer.Option(help="URL of a mirror with the files as BENCHMARK/FILE and COLLECTION/IMAGE.")
-    ] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before downloading more than 1 GB.")] = False,
+    name: str,
+    images: Path | None = None,
+    existing: Annotated[Path | None, typer.Option("--from")] = None,
+    mirror: str | None = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y")] = False,
     skip_missing: SkipMissing = False,
     repair: Repair = False,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            help="Folder to write to. Default: COMPEVAL_DATA or ~/.cache/compeval/datasets, which is searched."
-        ),
-    ] = None,
+    output: Path | None = None,
     output_format: Format = "table",
-    as_json: AsJson = False,
 ) -> None:
-    """Download a published benchmark with the images that it uses. Interrupted downloads resume."""
+    """Download a published benchmark with the images that it uses. Interrupted downloads resume.
+
+    Args:
+        name: Name of a benchmark, as in `compeval list benchmarks`.
+        images: Folder with images that you have. Do not delete it: datasets refer to it.
+        existing: Folder with the published files and archives. Nothing is downloaded then.
+        mirror: URL of a mirror with the files as BENCHMARK/FILE and COLLECTION/IMAGE.
+        yes: Do not ask before downloading more than 1 GB.
+        output: Folder to write to. Default: COMPEVAL_DATA or ~/.cache/compeval/datasets, which is searched.
+    """
     from loaders import benchmarks
     from loaders.datasets.folders import data_folder, unknown_name
     from loaders.importing.steps import Options, get_benchmark
@@ -105,21 +101,28 @@ def get(
         note("Untested: its reader follows the documented format and was not tried on the published files.")
     imported = get_benchmark(benchmark, data, Options(images, existing, mirror, skip_missing, repair), Terminal(yes))
     note(f"{data / name}: `compeval run --task '{name}/*'` evaluates a model on it.")
-    _print_imported(imported, "json" if as_json else output_format)
+    _print_imported(imported, output_format)
 
 
 def _print_imported(imported: Sequence[ImportedFile], output_format: FormatName) -> None:
     from loaders.datasets.split_names import name_of_stored
 
-    header = ("file", "tasks", "rows read", "written", "dropped", "repaired")
-    rows: list[tuple[str, ...]] = []
+    rows: list[dict[str, str]] = []
     for file in imported:
-        tasks = "\n".join(name_of_stored(file.family, *split.split("/")) for split in file.written)
         dropped, repaired = (
             "\n".join(f"{count:,} {reason}" for reason, count in counts.items() if count) or "0"
             for counts in (file.dropped, file.repaired)
         )
-        rows.append((file.file, tasks, f"{file.read:,}", f"{sum(file.written.values()):,}", dropped, repaired))
+        rows.append(
+            {
+                "file": file.file,
+                "tasks": "\n".join(name_of_stored(file.family, *split.split("/")) for split in file.written),
+                "rows read": f"{file.read:,}",
+                "written": f"{sum(file.written.values()):,}",
+                "dropped": dropped,
+                "repaired": repaired,
+            }
+        )
         if file.cut:
             note(
                 f"{file.file}: {file.cut:,} boxes are partly outside their images, and the crops are black there. "
@@ -137,4 +140,4 @@ def _print_imported(imported: Sequence[ImportedFile], output_format: FormatName)
         for file in imported
         for split, written in file.written.items()
     ]
-    print_records(output_format, header, rows, records, [file.to_json() for file in imported])
+    print_records(output_format, rows, records, [file.to_json() for file in imported])

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from compeval.cli.console import AsJson, echo_json
+from compeval.cli.console import echo_json
+from compeval.cli.options import AsJson
 
 app = typer.Typer(no_args_is_help=True, help="Manage the cache of features and of language models' scores.")
 
@@ -30,12 +31,12 @@ def info(as_json: AsJson = False) -> None:
 
 
 @app.command()
-def prune(
-    days: Annotated[
-        float, typer.Option(min=0, help="Delete the files of models that were not used for this many days.")
-    ] = 30,
-) -> None:
-    """Delete the features and scores of models that were not used recently."""
+def prune(days: Annotated[float, typer.Option(min=0)] = 30) -> None:
+    """Delete the features and scores of models that were not used recently.
+
+    Args:
+        days: Delete the files of models that were not used for this many days.
+    """
     from evaluators.engine import feature_cache
 
     deleted = feature_cache.prune(feature_cache.cache_folder(), days)

@@ -1,47 +1,33 @@
-"""Output, error handling and options that the commands share."""
+"""Help, output and error handling that the commands share."""
 
 from __future__ import annotations
 
 import csv
 import errno
+import inspect
 import io
 import json
 import logging
 import os
+import re
 import sys
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 from typer.core import TyperGroup
 
+from compeval.cli.options import AsJson, FormatName
+
 WIDTH_WITHOUT_TERMINAL = 160
 out = Console(width=None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL, emoji=False)
 err = Console(stderr=True, emoji=False)
 _log = logging.getLogger("compeval")
 """Its level is INFO with --verbose. Libraries may change the level of the root logger."""
-
-Data = Annotated[
-    Path | None,
-    typer.Option(
-        "--data", help="Folder that contains the dataset folders. Default: current folder, COMPEVAL_DATA, checkout."
-    ),
-]
-DatasetsOutput = Annotated[
-    Path, typer.Option("--output", help="Folder to write the dataset folder to; pass it to other commands as `--data`.")
-]
-Results = Annotated[Path, typer.Option("--output", help="Folder of the results.")]
-Device = Annotated[str | None, typer.Option(help="cpu, cuda or cuda:1. Default: the fastest available device.")]
-Limit = Annotated[int | None, typer.Option("--limit", "-n", min=1, help="Evaluate only the first N rows of each task.")]
-TableFormat = Literal["table", "csv", "md"]
-FormatName = TableFormat | Literal["json"]
-Format = Annotated[TableFormat, typer.Option("--format", help="csv: one line per value. md: a Markdown table.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON in place of the table.")]
 
 USER_ERRORS = (ValueError, OSError, ModuleNotFoundError)
 """Errors whose message says what a user can do; all others are bugs, ours or a library's."""
@@ -50,7 +36,8 @@ USER_ERRORS = (ValueError, OSError, ModuleNotFoundError)
 class Commands(TyperGroup):
     """Command group that prints user errors as one message without a traceback.
 
-    All commands have the options --quiet and --verbose.
+    All commands have the options --quiet and --verbose, and those with --format have --json. The help of a parameter is
+    in the section ``Args:`` of the command's docstring.
     """
 
     def __init__(self, **options: Any) -> None:
@@ -61,7 +48,9 @@ class Commands(TyperGroup):
                 if hasattr(command, "commands"):
                     groups.append(command)
                 else:
-                    command.params += _make_output_options()
+                    has_format = any(parameter.name == "output_format" for parameter in command.params)
+                    _document(command)
+                    command.params += _make_output_options()[not has_format :]
 
     def invoke(self, ctx: Any) -> Any:
         err.quiet = False
@@ -82,9 +71,20 @@ class Commands(TyperGroup):
             raise typer.Exit(130) from None
 
 
+def _document(command: Any) -> None:
+    """Move the section ``Args:`` of the docstring to the help of the parameters. Flags have no form with ``--no-``."""
+    command.help = command.help.partition("\n\nArgs:\n")[0]
+    section = inspect.cleandoc(command.callback.__doc__).partition("\n\nArgs:\n")[2]
+    texts = dict(re.findall(r"^    (\w+): (.+(?:\n {8}.+)*)", section, re.MULTILINE))
+    for parameter in command.params:
+        if parameter.name in texts:
+            parameter.help = re.sub(r"\s+", " ", texts[parameter.name])
+        if parameter.default is False:
+            parameter.secondary_opts = []
+
+
 def _set_quiet(value: bool) -> None:
-    if value:
-        err.quiet = True
+    err.quiet = err.quiet or value
 
 
 def _set_verbose(value: bool) -> None:
@@ -94,6 +94,7 @@ def _set_verbose(value: bool) -> None:
 
 
 def _declare_output_options(
+    as_json: AsJson = False,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", callback=_set_quiet, help="Print no progress and no notes.")
     ] = False,
@@ -105,7 +106,7 @@ def _declare_output_options(
 
 
 def _make_output_options() -> list[Any]:
-    """Return the parameters --quiet and --verbose, which act through their callbacks and are not passed on."""
+    """Return the parameters --json, --quiet and --verbose, which act through their callbacks and are not passed on."""
     template = typer.Typer(add_completion=False)
     template.command()(_declare_output_options)
     parameters = typer.main.get_command(template).params
@@ -121,49 +122,58 @@ def describe_error(error: Exception) -> str:
     return str(error) if isinstance(error, USER_ERRORS) else f"{type(error).__name__}: {error}"
 
 
-def choose_model(argument: str | None, options: Sequence[str] | None) -> str:
-    """Return the one model that is given as argument or with --model. Raises ValueError for none or several."""
-    names = [*([argument] if argument else []), *(options or [])]
-    if len(names) != 1:
-        given = f"got {len(names)}: {', '.join(names)}" if names else "got none"
-        raise ValueError(f"Name one model, for example ViT-B-32/openai; {given}. `compeval list models` lists models.")
-    return names[0]
-
-
 def print_records(
-    output_format: FormatName,
-    header: Sequence[str],
-    rows: Sequence[Sequence[str]],
+    output_format: FormatName | None,
+    rows: Sequence[Mapping[str, str]],
     records: Sequence[Mapping[str, Any]],
     document: Any = None,
     left: int = 2,
 ) -> None:
     """Print rows as a table or in Markdown, ``records`` as CSV, or ``document`` (default: the records) as JSON.
 
-    Columns after the first ``left`` ones are right-aligned.
+    The keys of a row are the header. Columns after the first ``left`` ones are right-aligned.
     """
+    header = list(rows[0]) if rows else []
     if output_format == "json":
-        echo_json(list(records) if document is None else document)
+        echo_json(records if document is None else document)
     elif output_format == "csv":
         from generators.files.csv_tables import quote_formula
 
         text = io.StringIO()
+        records = list(map(_flatten, records))
         names = list(dict.fromkeys(name for record in records for name in record))
         writer = csv.DictWriter(text, names, lineterminator="\n")
         writer.writeheader()
         writer.writerows({name: quote_formula(value) for name, value in record.items()} for record in records)
         typer.echo(text.getvalue(), nl=False)
     elif output_format == "md":
-        escaped = [[cell.replace("|", "\\|").replace("\n", "; ") for cell in row] for row in rows]
+        escaped = [[cell.replace("|", "\\|").replace("\n", "; ") for cell in row.values()] for row in rows]
         for line in (header, ["---"] * len(header), *escaped):
             typer.echo(f"| {' | '.join(line)} |")
     else:
-        shown = table(*header)
-        for column in shown.columns[2:left]:
-            column.justify = "left"
-        for row in rows:
-            shown.add_row(*row)
-        out.print(shown)
+        print_table(header, (row.values() for row in rows), left)
+
+
+def _flatten(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record without nested values. The bounds of an interval have a column each."""
+    flat = {name: value for name, value in record.items() if not isinstance(value, tuple | dict)}
+    return flat | dict(zip(("low", "high"), record.get("interval", ()), strict=False))
+
+
+def print_table(header: Iterable[str], rows: Iterable[Iterable[str]], left: int = 2, **options: Any) -> None:
+    """Print a table of plain text, without markup. Columns after the first ``left`` ones are right-aligned."""
+    from rich.table import Table
+    from rich.text import Text
+
+    shown = Table(*header, **options)
+    for number, column in enumerate(shown.columns):
+        if number < 2:
+            column.overflow = "fold"
+        elif number >= left:
+            column.justify = "right"
+    for row in rows:
+        shown.add_row(*map(Text, row))
+    out.print(shown)
 
 
 def note(text: str) -> None:
@@ -176,21 +186,9 @@ def echo_json(data: Any) -> None:
     typer.echo(json.dumps(data, indent=1, ensure_ascii=False))
 
 
-def table(*header: str) -> Any:
-    """Return a rich table of plain text, without markup. Columns after the second one are right-aligned."""
-    from rich.table import Table
-    from rich.text import Text
-
-    class PlainTable(Table):
-        def add_row(self, *cells: Any, **options: Any) -> None:
-            super().add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in cells), **options)
-
-    result = PlainTable(*header)
-    for column in result.columns[:2]:
-        column.overflow = "fold"
-    for column in result.columns[2:]:
-        column.justify = "right"
-    return result
+def format_interval(interval: Sequence[float] | None, sign: str = "") -> str:
+    """Return an interval of shares in percent. With ``sign="+"``, positive bounds have a sign."""
+    return " to ".join(f"{100 * bound:{sign}.1f}" for bound in interval) if interval else "-"
 
 
 def format_rate(speed: float) -> str:

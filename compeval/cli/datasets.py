@@ -1,4 +1,4 @@
-"""``compeval make`` and ``push``: create and upload dataset folders."""
+"""``compeval make``, ``push``, ``publish`` and ``results pull``: create datasets, and exchange data on the Hub."""
 
 from __future__ import annotations
 
@@ -7,18 +7,37 @@ from typing import Annotated
 
 import typer
 
-from compeval.cli.console import Data, DatasetsOutput, err
+from compeval.cli.console import err, note
+from compeval.cli.options import Data, DatasetsOutput
+
+app = typer.Typer(no_args_is_help=True, help="Results of others.")
 
 
-def push(
-    dataset: Annotated[str, typer.Argument(help="Name or folder of a dataset.")],
-    repository: Annotated[
-        str, typer.Argument(help="ORG/NAME. The name of a micro-world dataset must contain microworld.")
-    ],
-    private: Annotated[bool, typer.Option("--private", help="Create a new repository as private.")] = False,
-    data: Data = None,
-) -> None:
-    """Upload a dataset folder to the Hugging Face Hub, with images if their licence permits redistribution."""
+def make(name: str, files: list[Path], images: Path | None = None, output: DatasetsOutput = Path()) -> None:
+    """Build a dataset for retrieval and hard negatives from your own images and captions.
+
+    Args:
+        name: Name of the new dataset.
+        files: Tables (csv, tsv, jsonl, json) with the columns image, caption or captions, and hard_negatives, or
+            webdataset shards.
+        images: Folder of the images. Default: the folder of each table.
+    """
+    with err.status("Reading"):
+        from loaders.user_files import make as build
+
+        stats = build(name, files, images, output)
+    for config, splits in stats["rows"].items():
+        typer.echo(f"{name}/{config}\t{splits['test']:,}")
+
+
+def push(dataset: str, repository: str, private: bool = False, data: Data = None) -> None:
+    """Upload a dataset folder to the Hugging Face Hub, with images if their licence permits redistribution.
+
+    Args:
+        dataset: Name or folder of a dataset.
+        repository: ORG/NAME. The name of a micro-world dataset must contain microworld.
+        private: Create a new repository as private.
+    """
     from loaders.datasets.folders import resolve_folder
     from loaders.push import push as upload
 
@@ -28,24 +47,59 @@ def push(
     typer.echo(url)
 
 
-def make(
-    name: Annotated[str, typer.Argument(help="Name of the new dataset.")],
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            help="Tables (csv, tsv, jsonl, json) with the columns image, caption or captions, and hard_negatives, or "
-            "webdataset shards."
-        ),
-    ],
-    images: Annotated[
-        Path | None, typer.Option(help="Folder of the images. Default: the folder of each table.")
-    ] = None,
-    output: DatasetsOutput = Path(),
+def publish(
+    folders: Annotated[list[Path], typer.Argument(metavar="RESULTS...")],
+    repository: Annotated[str, typer.Option("--to")],
+    model_repository: Annotated[str | None, typer.Option("--model-repo")] = None,
+    benchmark: list[str] | None = None,
+    private: bool = False,
+    dry_run: bool = False,
 ) -> None:
-    """Build a dataset for retrieval and hard negatives from your own images and captions."""
-    with err.status("Reading"):
-        from loaders.user_files import make as build
+    """Upload results with their rows as a dataset, and propose them for the page of a model.
 
-        stats = build(name, files, images, output)
-    for config, splits in stats["rows"].items():
-        typer.echo(f"{name}/{config}\t{splits['test']:,}")
+    Args:
+        folders: Folders of results.
+        repository: ORG/NAME of the dataset. The name for micro-world results must contain microworld.
+        model_repository: ORG/NAME of the model, whose page gets .eval_results/compeval.yaml.
+        benchmark: NAME=ORG/DATASET: the repository of a dataset, for --model-repo. Repeatable.
+        private: Create a new repository as private.
+        dry_run: Print all files, and upload nothing.
+    """
+    from evaluators.results import hub
+
+    benchmarks = dict(_split(text) for text in benchmark or ())
+    publication = hub.prepare(folders, repository, model_repository, benchmarks)
+    if dry_run:
+        typer.echo(hub.describe_files(publication))
+        note("Nothing was uploaded.")
+        return
+    with err.status("Uploading"):
+        urls = hub.publish(publication, private=private)
+    typer.echo("\n".join(urls))
+
+
+def _split(text: str) -> tuple[str, str]:
+    name, sign, repository = text.partition("=")
+    if not (name and sign and repository):
+        raise ValueError(f"--benchmark {text}: expected NAME=ORG/DATASET, for example sugarcrepe=me/sugarcrepe.")
+    return name, repository
+
+
+@app.command()
+def pull(repository: str, output: Path = Path("pulled"), compare: list[Path] | None = None) -> None:
+    """Download the results of others, and rank them with your own.
+
+    Args:
+        repository: ORG/NAME of a dataset that `compeval publish` wrote.
+        output: Folder to write the folder ORG--NAME to.
+        compare: Result folder of a model to rank with the downloaded ones. Repeatable.
+    """
+    from evaluators.results import hub
+
+    with err.status("Downloading"):
+        folders = hub.pull(repository, output)
+    typer.echo("\n".join(map(str, folders)))
+    if compare:
+        from compeval.cli.compare import print_ranking
+
+        print_ranking([*compare, *folders], "table")

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from compeval.cli.console import err, progress
 
 
-def demo(
-    output: Annotated[Path, typer.Option(help="Folder of the model, the sample, the results and the report.")] = Path(
-        "compeval-demo"
-    ),
-) -> None:
-    """Evaluate a tiny CLIP on a sample of CREPE. Both are part of the package: nothing is downloaded or built."""
-    os.environ.setdefault("HF_DATASETS_DISABLE_PROGRESS_BARS", "1")
+def demo(output: Path = Path("compeval-demo")) -> None:
+    """Evaluate a tiny CLIP on a sample of CREPE. Both are part of the package: nothing is downloaded or built.
+
+    Args:
+        output: Folder of the model, the sample, the results and the report.
+    """
     with err.status("Loading the model"):
         from compeval.demo import FOLDER, MODEL, SAMPLE, write_model
         from compeval.demo.summary import print_summary

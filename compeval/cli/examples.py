@@ -7,31 +7,35 @@ from typing import Annotated
 
 import typer
 
-from compeval.cli.console import AsJson, echo_json, note
+from compeval.cli.console import echo_json, note
+from compeval.cli.options import AsJson, Positive
 
 
 def examples(
-    classes: Annotated[Path, typer.Argument(help="Text file with one class name per line.")],
-    count: Annotated[int, typer.Option(min=1, help="Number of captions per class.")] = 5,
-    model: Annotated[
-        str | None,
-        typer.Option(help="Language model that writes the captions. Default: a grammar, which needs no API key."),
-    ] = None,
-    base_url: Annotated[
-        str | None, typer.Option(help="OpenAI-compatible endpoint of the model. Default: OpenAI.")
-    ] = None,
-    answers: Annotated[Path, typer.Option(help="Folder of cached answers, which are read first.")] = Path("sample/llm"),
-    ask: Annotated[
-        bool, typer.Option("--ask", help="Request missing answers from the model, with the key in OPENAI_API_KEY.")
-    ] = False,
-    price_in: Annotated[
-        float | None, typer.Option(help="Price per million input tokens, for estimating the cost.")
-    ] = None,
-    price_out: Annotated[float | None, typer.Option(help="Price per million output tokens.")] = None,
-    max_cost: Annotated[float, typer.Option(min=0, help="Maximum estimated cost; above it, no request is sent.")] = 0.0,
+    classes: Path,
+    count: Positive = 5,
+    model: str | None = None,
+    base_url: str | None = None,
+    answers: Path = Path("sample/llm"),
+    ask: bool = False,
+    price_in: float | None = None,
+    price_out: float | None = None,
+    max_cost: Annotated[float, typer.Option(min=0)] = 0.0,
     as_json: AsJson = False,
 ) -> None:
-    """Write example captions for your own classes, to make prompts for zero-shot classification more detailed."""
+    """Write example captions for your own classes, to make prompts for zero-shot classification more detailed.
+
+    Args:
+        classes: Text file with one class name per line.
+        count: Number of captions per class.
+        model: Language model that writes the captions. Default: a grammar, which needs no API key.
+        base_url: OpenAI-compatible endpoint of the model. Default: OpenAI.
+        answers: Folder of cached answers, which are read first.
+        ask: Request missing answers from the model, with the key in OPENAI_API_KEY.
+        price_in: Price per million input tokens, for estimating the cost.
+        price_out: Price per million output tokens.
+        max_cost: Maximum estimated cost; above it, no request is sent.
+    """
     from generators.captioner import example_captions
     from generators.llm.client import Endpoint
 
@@ -48,12 +52,8 @@ def examples(
             note(f"{number:,} {outcome}")
     captions = example_captions.example_captions(names, count, endpoint, answers)
     if as_json:
-        echo_json(
-            {
-                name: of_class._asdict() | {"prompts": example_captions.make_prompts(name, of_class.captions)}
-                for name, of_class in captions.items()
-            }
-        )
+        prompts = {name: {"prompts": example_captions.make_prompts(name, captions[name].captions)} for name in names}
+        echo_json({name: captions[name]._asdict() | prompts[name] for name in names})
     else:
         for name, of_class in captions.items():
             for caption in of_class.captions:

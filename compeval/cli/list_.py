@@ -3,33 +3,35 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from compeval.cli.console import AsJson, Data, TableFormat, print_records
+from compeval.cli.console import print_records
+from compeval.cli.options import Data, FormatName, prefer_json
 
 
 def list_(
     what: Annotated[Literal["datasets", "benchmarks", "models", "tasks", "configs"], typer.Argument()] = "datasets",
     data: Data = None,
-    output_format: Annotated[
-        TableFormat | None, typer.Option("--format", help="Default: table on a terminal, otherwise lines with tabs.")
-    ] = None,
-    as_json: AsJson = False,
+    output_format: Annotated[FormatName | None, typer.Option("--format", callback=prefer_json)] = None,
 ) -> None:
-    """List the available datasets, models, tasks or dataset configs, or the published benchmarks."""
+    """List the available datasets, models, tasks or dataset configs, or the published benchmarks.
+
+    Args:
+        output_format: Default: table on a terminal, otherwise lines with tabs.
+    """
     records = _list_records(what, data)
-    chosen = "json" if as_json else output_format or ("table" if sys.stdout.isatty() else None)
-    rows = [list(map(str, record.values())) for record in records]
-    if chosen is None:
-        typer.echo("\n".join(map("\t".join, rows)))
+    rows = [{name: str(value) for name, value in record.items()} for record in records]
+    if output_format is None and not sys.stdout.isatty():
+        typer.echo("\n".join("\t".join(row.values()) for row in rows))
         return
     document = [next(iter(record.values())) for record in records] if what in ("models", "tasks") else records
-    print_records(chosen, list(records[0]) if records else [what], rows, records, document)
+    print_records(output_format, rows, records, document)
 
 
-def _list_records(what: str, data: Data) -> list[dict[str, str | int]]:
+def _list_records(what: str, data: Path | None) -> list[dict[str, str | int]]:
     if what == "models":
         from evaluators.models import known_models
 
@@ -54,7 +56,7 @@ def _list_records(what: str, data: Data) -> list[dict[str, str | int]]:
     ]
 
 
-def _list_benchmarks(data: Data) -> list[dict[str, str | int]]:
+def _list_benchmarks(data: Path | None) -> list[dict[str, str | int]]:
     from rich.filesize import decimal
 
     from loaders import benchmarks

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from compeval.cli.console import AsJson, Data, Device, Results, echo_json, err, out, progress, table
+from compeval.cli.console import echo_json, err, out, print_table, progress
+from compeval.cli.options import AsJson, Data, Device, OptionalPositive, Results
 
 if TYPE_CHECKING:
     from trainers.probe.training import Recipe
@@ -16,9 +17,6 @@ app = typer.Typer(
     no_args_is_help=True, help="Recovery probes: measure how much of a text can be recovered from its embedding."
 )
 
-TextEncoder = Annotated[
-    str, typer.Option(help="Text encoder to probe: any model of `compeval run`, or sentence-transformers:NAME.")
-]
 Text = Annotated[
     str | None,
     typer.Option(
@@ -44,8 +42,8 @@ Seed = Annotated[int, typer.Option(help="Seed of the generated text, its split, 
 
 
 def probe(
-    text_encoder: TextEncoder,
-    output: Annotated[Path | None, typer.Option(help="Default: checkpoints/probe-ENCODER.")] = None,
+    text_encoder: Annotated[str, typer.Option()],
+    output: Path | None = None,
     text: Text = None,
     column: Column = "caption",
     captions: Captions = 100_000,
@@ -62,6 +60,10 @@ def probe(
     """Train a decoder that recovers texts from the embeddings of a frozen text encoder.
 
     Interrupted training resumes.
+
+    Args:
+        text_encoder: Text encoder to probe: any model of `compeval run`, or sentence-transformers:NAME.
+        output: Default: checkpoints/probe-ENCODER.
     """
     from evaluators.models import pick_device, resolve, slug
     from trainers.probe.training import train_probe
@@ -70,7 +72,8 @@ def probe(
         chosen = pick_device(device)
         encoder = resolve(text_encoder, chosen, "fp32")
         texts, about = _load_texts(text, column, captions, seed, data)
-    recipe = _make_recipe(decoder, epochs, batch_size, accumulate, learning_rate, precision, seed, chosen)
+    sizes = {"epochs": epochs, "batch_size": batch_size, "accumulate": accumulate}
+    recipe = _make_recipe(chosen, decoder=decoder, learning_rate=learning_rate, precision=precision, seed=seed, **sizes)
     folder = output or Path("checkpoints") / f"probe-{slug(text_encoder.removeprefix('local:checkpoints/'))}"
     with progress() as report:
         loss = train_probe(encoder, texts, recipe, folder, device=chosen, about=about, report=report)
@@ -78,7 +81,7 @@ def probe(
 
 
 def autoencoder(
-    output: Annotated[Path, typer.Option(help="Folder of the encoder.")] = Path("checkpoints/autoencoder"),
+    output: Path = Path("checkpoints/autoencoder"),
     text: Text = None,
     column: Column = "caption",
     captions: Captions = 100_000,
@@ -92,14 +95,19 @@ def autoencoder(
     device: Device = None,
     data: Data = None,
 ) -> None:
-    """Train the proof-of-concept text encoder: a T5 that reconstructs texts from its mean token embedding."""
+    """Train the proof-of-concept text encoder: a T5 that reconstructs texts from its mean token embedding.
+
+    Args:
+        output: Folder of the encoder.
+    """
     from evaluators.models import pick_device
     from trainers.probe.training import train_autoencoder
 
     with err.status("Loading"):
         chosen = pick_device(device)
         texts, about = _load_texts(text, column, captions, seed, data)
-    recipe = _make_recipe(decoder, epochs, batch_size, accumulate, learning_rate, precision, seed, chosen)
+    sizes = {"epochs": epochs, "batch_size": batch_size, "accumulate": accumulate}
+    recipe = _make_recipe(chosen, decoder=decoder, learning_rate=learning_rate, precision=precision, seed=seed, **sizes)
     loss = train_autoencoder(texts, recipe, output, device=chosen, about=about)
     typer.echo(
         f"{output}: validation loss {loss:.4f}. Probe it with `compeval train probe --text-encoder local:{output}`."
@@ -108,15 +116,21 @@ def autoencoder(
 
 @app.command()
 def run(
-    probes: Annotated[list[str], typer.Argument(help="local:FOLDER of each probe.")],
+    probes: list[str],
     data: Data = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Evaluate only the first N rows of each config.")] = None,
+    limit: OptionalPositive = None,
     device: Device = None,
     output: Results = Path("results"),
-    summary: Annotated[Path | None, typer.Option(help="Folder to write the tables to, as Markdown and JSON.")] = None,
+    summary: Path | None = None,
     as_json: AsJson = False,
 ) -> None:
-    """Evaluate probes on CompPrompts, and the probed models on ControlledImCaps, as in the paper's tables."""
+    """Evaluate probes on CompPrompts, and the probed models on ControlledImCaps, as in the paper's tables.
+
+    Args:
+        probes: local:FOLDER of each probe.
+        limit: Evaluate only the first N rows of each config.
+        summary: Folder to write the tables to, as Markdown and JSON.
+    """
     with err.status("Loading"):
         from evaluators.models import pick_device, resolve
         from evaluators.probes.evaluate import evaluate_probe
@@ -136,11 +150,8 @@ def run(
         echo_json(probe_report.collect_numbers(evaluated))
         return
     for result in probe_report.make_tables(evaluated):
-        shown = table(*result.cells.columns)
-        for row in result.cells.itertuples(index=False):
-            shown.add_row(*row)
         out.print(result.caption, highlight=False, markup=False)
-        out.print(shown)
+        print_table(result.cells.columns, result.cells.itertuples(index=False))
 
 
 def _load_texts(
@@ -162,18 +173,10 @@ def _load_texts(
     return texts, {"text": pattern or "generated", "overlap": overlap._asdict()}
 
 
-def _make_recipe(
-    decoder: str | None,
-    epochs: int,
-    batch_size: int,
-    accumulate: int,
-    learning_rate: float | None,
-    precision: str,
-    seed: int,
-    device: str,
-) -> Recipe:
+def _make_recipe(device: str, **settings: Any) -> Recipe:
+    """Return the recipe. By default, the precision depends on the device and the learning rate on the decoder."""
     from trainers.probe.training import Recipe, choose_precision
 
-    rate = {"learning_rate": learning_rate} if learning_rate else {"learning_rate": 1e-3} if decoder else {}
-    chosen_precision = choose_precision(device) if precision == "auto" else precision
-    return Recipe(decoder, epochs, batch_size, accumulate, precision=chosen_precision, seed=seed, **rate)
+    precision = choose_precision(device) if settings["precision"] == "auto" else settings["precision"]
+    rate = settings["learning_rate"] or (1e-3 if settings["decoder"] else Recipe.learning_rate)
+    return Recipe(**settings | {"precision": precision, "learning_rate": rate})

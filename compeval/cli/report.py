@@ -3,38 +3,31 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from compeval.cli.console import Data
+from compeval.cli.options import Data, OptionalPaths
 
 
 def report(
-    results: Annotated[
-        list[Path] | None, typer.Argument(help="Result folders of models. Default: all result folders in results/.")
-    ] = None,
-    output: Annotated[Path, typer.Option(help="Folder of the report.")] = Path("report"),
+    results: OptionalPaths = None,
+    output: Path = Path("report"),
     data: Data = None,
-    validity: Annotated[
-        Path | None,
-        typer.Option(help="validity.json, the shares of genuine hard negatives (stage validity of dvc.yaml)."),
-    ] = None,
-    counts: Annotated[
-        Path | None,
-        typer.Option(help="Folder with CORPUS.counts.json, the counts of atoms in the training captions (Figure 12)."),
-    ] = None,
-    text_only: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="text_only.json or text_only_DATASET.json, text-only baselines (stage text_only, `inspect`)."
-        ),
-    ] = None,
-    where: Annotated[
-        bool, typer.Option("--where", help="Print the path and the headline of the last report and exit.")
-    ] = False,
+    validity: Path | None = None,
+    counts: Path | None = None,
+    text_only: list[Path] | None = None,
+    where: bool = False,
 ) -> None:
-    """Write the report as HTML and Markdown: tables, figures as in the papers, and examples."""
+    """Write the report as HTML and Markdown: tables, figures as in the papers, and examples.
+
+    Args:
+        results: Result folders of models. Default: all result folders in results/.
+        output: Folder of the report.
+        validity: validity.json, the shares of genuine hard negatives (stage validity of dvc.yaml).
+        counts: Folder with CORPUS.counts.json, the counts of atoms in the training captions (Figure 12).
+        text_only: text_only.json or text_only_DATASET.json, text-only baselines (stage text_only, `inspect`).
+        where: Print the path and the headline of the last report and exit.
+    """
     page, headline = output / "index.html", output / "headline.txt"
     if not where:
         from evaluators.report import build

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from compeval.cli.console import AsJson, Data, Format, FormatName, Results, note, print_records
+from compeval.cli.console import format_interval, note, print_records
+from compeval.cli.options import Data, Format, FormatName, Results
 
 if TYPE_CHECKING:
     from evaluators.results.documents import Result
@@ -18,74 +19,69 @@ SUMMARY_FROM = 20
 """Number of lines from which `compeval run` prints a summary."""
 
 
-def show(
-    result: Annotated[Path, typer.Argument(help="A result file, or a folder of results.")] = Path("results"),
-    output_format: Format = "table",
-    as_json: AsJson = False,
-) -> None:
-    """Print a result, or all results in a folder. csv and json contain all metrics, table and md the main metrics."""
+def show(result: Annotated[Path, typer.Argument()] = Path("results"), output_format: Format = "table") -> None:
+    """Print a result, or all results in a folder. csv and json contain all metrics, table and md the main metrics.
+
+    Args:
+        result: A result file, or a folder of results.
+    """
     from evaluators.results import documents
 
     paths = documents.list_documents(result) if result.is_dir() else [result]
     if not paths:
         raise ValueError(f"{result}: no result files. `compeval run` writes them to results/.")
-    print_results([documents.read(path) for path in paths], "json" if as_json else output_format)
+    print_results([documents.read(path) for path in paths], output_format)
 
 
 def score(
-    file: Annotated[Path, typer.Argument(help="Parquet, CSV or JSON Lines with the columns `row` and `scores`.")],
-    task: Annotated[str, typer.Option(help="Task that was scored.")],
-    name: Annotated[str, typer.Option(help="Name of the model.")],
+    file: Path,
+    task: Annotated[str, typer.Option()],
+    name: Annotated[str, typer.Option()],
     data: Data = None,
     output: Results = Path("results"),
     output_format: Format = "table",
-    as_json: AsJson = False,
 ) -> None:
-    """Write a result from scores that another program computed. The correct caption's score is first in each row."""
+    """Write a result from scores that another program computed. The correct caption's score is first in each row.
+
+    Args:
+        file: Parquet, CSV or JSON Lines with the columns `row` and `scores`.
+        task: Task that was scored.
+        name: Name of the model.
+    """
     from evaluators.results.external import score_file
 
-    result = score_file(file, task, name, data_dir=data, output=output)
-    print_results([result], "json" if as_json else output_format)
+    print_results([score_file(file, task, name, data_dir=data, output=output)], output_format)
 
 
 def print_results(results: Sequence[Result], output_format: FormatName, folder: str = "") -> None:
     """Print results. If ``folder`` is given, a long table is replaced by a summary that names this folder."""
     lines = [(result, metric) for result in results for metric in _main_metrics(result)]
-    header = ("model", "task", "metric", "rows", "%", "95 % interval", "chance")
-    rows = [
-        (
-            _label(result),
-            result["task"],
-            metric,
-            f"{result['data']['rows']:,}",
-            f"{100 * result['metrics'][metric]:.1f}",
-            format_interval(result["intervals"].get(metric)),
-            f"{100 * result['chance'][metric]:.1f}",
-        )
-        for result, metric in lines
-    ]
     is_long = bool(folder) and len(lines) > SUMMARY_FROM and output_format in ("table", "md")
-    if is_long:
-        header = ("model", "tasks", "metric", "number", "mean %", "lowest to highest", "chance")
-        rows = _summarise(results)
-    print_records(
-        output_format, header, rows, [record for result in results for record in _to_records(result)], results
-    )
+    rows = _summarise(results) if is_long else [_make_row(result, metric) for result, metric in lines]
+    print_records(output_format, rows, [record for result in results for record in _to_records(result)], results)
     for text in _collect_notes(results):
         note(text)
     if is_long:
         note(f"Means over {len(results)} tasks. `compeval show {folder}` prints each task with its interval.")
 
 
-def format_interval(interval: Sequence[float] | None) -> str:
-    return "{:.1f} to {:.1f}".format(*(100 * bound for bound in interval)) if interval else "-"
+def _make_row(result: Result, metric: str) -> dict[str, str]:
+    return {
+        "model": _label(result),
+        "task": result["task"],
+        "metric": metric,
+        "rows": f"{result['data']['rows']:,}",
+        "%": f"{100 * result['metrics'][metric]:.1f}",
+        "95 % interval": format_interval(result["intervals"].get(metric)),
+        "chance": f"{100 * result['chance'][metric]:.1f}",
+    }
 
 
 def _label(result: Result) -> str:
     return result["model"]["name"] + (" †" if result["model"]["contaminated"] else "")
 
 
-def _summarise(results: Sequence[Result]) -> list[tuple[str, ...]]:
+def _summarise(results: Sequence[Result]) -> list[dict[str, str]]:
     """Return one line per group of tasks: a config with its splits, or its variants without their seeds."""
     groups: dict[tuple[str, str, str], list[Result]] = {}
     for result in results:
@@ -93,13 +89,21 @@ def _summarise(results: Sequence[Result]) -> list[tuple[str, ...]]:
         name = f"{result['dataset']}/{result['config']}" + (f"@{variant}" if variant else "")
         for metric in result["main"]:
             groups.setdefault((_label(result), name, metric), []).append(result)
-    rows: list[tuple[str, ...]] = []
+    rows: list[dict[str, str]] = []
     for (model, name, metric), members in groups.items():
         shares = [100 * result["metrics"][metric] for result in members]
         chances = sorted({f"{100 * result['chance'][metric]:.1f}" for result in members}, key=float)
-        mean, spread = f"{sum(shares) / len(shares):.1f}", f"{min(shares):.1f} to {max(shares):.1f}"
-        chance = " to ".join(dict.fromkeys((chances[0], chances[-1])))
-        rows.append((model, name, metric, str(len(members)), mean, spread, chance))
+        rows.append(
+            {
+                "model": model,
+                "tasks": name,
+                "metric": metric,
+                "number": str(len(members)),
+                "mean %": f"{sum(shares) / len(shares):.1f}",
+                "lowest to highest": f"{min(shares):.1f} to {max(shares):.1f}",
+                "chance": " to ".join(dict.fromkeys((chances[0], chances[-1]))),
+            }
+        )
     return rows
 
 

@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import quote
 
 import typer
 
-from compeval.cli.console import (
-    AsJson,
-    Data,
-    Format,
-    FormatName,
-    Limit,
-    Results,
-    describe_error,
-    err,
-    note,
-    print_records,
-    progress,
-)
+from compeval.cli.console import describe_error, err, note, print_records, progress
+from compeval.cli.options import Data, Format, FormatName, Limit, Models, OptionalPositive, Results
 from compeval.cli.results import print_results
 
 if TYPE_CHECKING:
     from evaluators.engine.cluster import Cluster
     from evaluators.engine.tasks import Task
-    from evaluators.models import Precision
+    from evaluators.models import Model, Precision
     from evaluators.results.documents import Result
     from evaluators.run import RefusedTask
 
@@ -48,87 +38,26 @@ def add_settings(spec: str, settings: list[str], base_url: str | None) -> str:
 
 
 def run(
-    model: Annotated[
-        str | None,
-        typer.Argument(
-            help="ViT-B-32/laion400m_e32, local:FOLDER, hf-hub:ORG/NAME, transformers:ORG/NAME, "
-            "sentence-transformers:NAME, vlm:ORG/NAME, api:MODEL, python:MODULE:CLASS."
-        ),
-    ] = None,
-    model_option: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--model",
-            "-m",
-            help="The model, in place of the argument. Repeatable; 'ViT-B-32/*' names all weights of an architecture.",
-        ),
-    ] = None,
-    models_file: Annotated[
-        Path | None, typer.Option("--models", help="File with one model per line; # begins a comment.")
-    ] = None,
-    task: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--task",
-            "--tasks",
-            "-t",
-            help="Names or globs of tasks, separated by commas; repeatable. retrieval/coco is the original set, "
-            "retrieval/coco@* are its variants. Default: all tasks except raw retrieval.",
-        ),
-    ] = None,
+    model: Annotated[str | None, typer.Argument()] = None,
+    model_option: Models = None,
+    models_file: Annotated[Path | None, typer.Option("--models")] = None,
+    task: Annotated[list[str] | None, typer.Option("--task", "--tasks", "-t")] = None,
     data: Data = None,
     limit: Limit = None,
-    name: Annotated[str | None, typer.Option(help="Name of the model in the results. Default: its own name.")] = None,
-    revision: Annotated[
-        str | None,
-        typer.Option(help="Commit, branch or tag of the checkout, or dataset version. Default: the files on disk."),
-    ] = None,
-    device: Annotated[
-        str | None,
-        typer.Option(
-            help="cpu, cuda or mps; for several devices, cuda:0,cuda:1. Default: the fastest available device."
-        ),
-    ] = None,
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="Number of Ray workers, each with its own GPU or a share of the processors. Default: one per device.",
-        ),
-    ] = None,
-    ray_address: Annotated[
-        str | None,
-        typer.Option(help="Ray cluster to run on: auto, HOST:PORT or ray://HOST:10001. Default workers: all its GPUs."),
-    ] = None,
-    precision: Annotated[
-        Literal["auto", "fp32", "bf16", "fp16"], typer.Option(help="auto: bf16 on CUDA, otherwise fp32.")
-    ] = "auto",
-    batch_size: Annotated[
-        int | None, typer.Option(min=1, help="Default: depends on the device. It is halved when memory runs out.")
-    ] = None,
-    base_url: Annotated[
-        str | None, typer.Option(help="api: address of an OpenAI-compatible endpoint. Default: OpenAI's.")
-    ] = None,
-    max_requests: Annotated[
-        int, typer.Option(min=0, help="api: refuse runs that need more requests. Stored answers do not count.")
-    ] = 1000,
-    setting: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="KEY=VALUE",
-            help="vlm and api: scoring=yes (the probability of yes, VQAScore) or scoring=choice (between two captions, "
-            "in both orders); question='Is this {}?'; answers=Yes,No. Part of the model's name; repeatable.",
-        ),
-    ] = None,
+    name: str | None = None,
+    revision: str | None = None,
+    device: str | None = None,
+    workers: OptionalPositive = None,
+    ray_address: str | None = None,
+    precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto",
+    batch_size: OptionalPositive = None,
+    base_url: str | None = None,
+    max_requests: Annotated[int, typer.Option(min=0)] = 1000,
+    setting: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE")] = None,
     output: Results = Path("results"),
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print what would run, without loading or downloading weights.")
-    ] = False,
-    on_error: Annotated[
-        Literal["stop", "skip"], typer.Option(help="What to do with an image that cannot be read.")
-    ] = "stop",
+    dry_run: bool = False,
+    on_error: Literal["stop", "skip"] = "stop",
     output_format: Format = "table",
-    as_json: AsJson = False,
 ) -> None:
     """Evaluate models and write their results. Finished tasks are skipped.
 
@@ -136,6 +65,28 @@ def run(
     `compeval list tasks` print the available names. Tasks that cannot be evaluated are refused before anything is
     encoded; the exit code is then 1. Of several models, one that fails does not stop the others: it is reported at the
     end, and the exit code is 1. `compeval report results` compares models.
+
+    Args:
+        model: ViT-B-32/laion400m_e32, local:FOLDER, hf-hub:ORG/NAME, transformers:ORG/NAME,
+            sentence-transformers:NAME, vlm:ORG/NAME, api:MODEL, python:MODULE:CLASS.
+        model_option: The model, in place of the argument. Repeatable; 'ViT-B-32/*' names all weights of an
+            architecture.
+        models_file: File with one model per line; # begins a comment.
+        task: Names or globs of tasks, separated by commas; repeatable. retrieval/coco is the original set,
+            retrieval/coco@* are its variants. Default: all tasks except raw retrieval.
+        name: Name of the model in the results. Default: its own name.
+        revision: Commit, branch or tag of the checkout, or dataset version. Default: the files on disk.
+        device: cpu, cuda or mps; for several devices, cuda:0,cuda:1. Default: the fastest available device.
+        workers: Number of Ray workers, each with its own GPU or a share of the processors. Default: one per device.
+        ray_address: Ray cluster to run on: auto, HOST:PORT or ray://HOST:10001. Default workers: all its GPUs.
+        precision: auto: bf16 on CUDA, otherwise fp32.
+        batch_size: Default: depends on the device. It is halved when memory runs out.
+        base_url: api: address of an OpenAI-compatible endpoint. Default: OpenAI's.
+        max_requests: api: refuse runs that need more requests. Stored answers do not count.
+        setting: vlm and api: scoring=yes (the probability of yes, VQAScore) or scoring=choice (between two captions,
+            in both orders); question='Is this {}?'; answers=Yes,No. Part of the model's name; repeatable.
+        dry_run: Print what would run, without loading or downloading weights.
+        on_error: What to do with an image that cannot be read.
     """
     with err.status("Reading the datasets"):
         from evaluators import models
@@ -156,32 +107,23 @@ def run(
             data = find_data_folder(names, revision, data)
         available = tasks.discover(data)
         selected = None if task is None else tasks.select(available, task)
-    where = _Where(available, selected, data, limit, output)
-    form: FormatName = "json" if as_json else output_format
+    options: dict[str, Any] = {"data_dir": data, "limit": limit, "output": output}
     if dry_run:
-        _print_plan(specs, where, form)
+        _print_plan(specs, available, selected, options, output_format)
         return
-    devices = _choose_devices(device, None if ray_address else workers)
     refused: list[RefusedTask] = []
-    results: list[Result] = []
-    failed: dict[str, str] = {}
-    options = {"batch_size": batch_size, "on_error": on_error, "on_refused": refused.append, "on_cost": note}
-    with _start_cluster(devices, ray_address, workers) as cluster:
-        for spec in specs:
-            try:
-                results += _run_model(spec, name, where, devices[0], precision, cluster, max_requests, options)
-            except Exception as error:
-                if len(specs) == 1:
-                    raise
-                failed[spec] = describe_error(error).removeprefix(f"{spec}: ")
-                note(f"{spec} failed: {failed[spec]}")
+    options |= {"batch_size": batch_size, "on_error": on_error, "on_refused": refused.append, "on_cost": note}
+    with _start_cluster(device, ray_address, workers) as (cluster, device):
+        load = partial(_load, name, device, precision, cluster, max_requests)
+        options |= {"device": device, "cluster": cluster}
+        results, failed = _run_models(specs, load, available, selected, options)
     if not results and refused and not failed:
         raise ValueError("\n".join(map(str, refused)))
     for refusal in refused:
         note(f"Not evaluated: {refusal}")
     if results:
         folders = {str(get_model_folder(output, item["source"], item["model"]["name"], limit)) for item in results}
-        print_results(results, form, " ".join(sorted(folders)) if len(specs) == 1 else str(output))
+        print_results(results, output_format, " ".join(sorted(folders)) if len(specs) == 1 else str(output))
     if failed:
         note(f"{len(failed)} of {len(specs)} models failed:")
         for spec, reason in failed.items():
@@ -190,23 +132,11 @@ def run(
         raise typer.Exit(1)
 
 
-@dataclass(frozen=True)
-class _Where:
-    """The tasks of a run, and the folders that it reads and writes."""
-
-    available: Sequence[Task]
-    selected: Sequence[Task] | None
-    """None: the default tasks of each model."""
-    data: Path | None
-    limit: int | None
-    output: Path
-
-
 def _choose_devices(device: str | None, workers: int | None) -> list[str]:
     """Return the devices of the workers. Raises ValueError if one of them cannot be used."""
     from evaluators.models import pick_device
 
-    devices = [pick_device(part) for part in device.split(",")] if device else [pick_device()]
+    devices = [pick_device(part) for part in (device.split(",") if device else (None,))]
     if workers is None or workers == len(devices):
         return devices
     if len(devices) > 1:
@@ -216,75 +146,88 @@ def _choose_devices(device: str | None, workers: int | None) -> list[str]:
     return devices * workers
 
 
+@contextmanager
 def _start_cluster(
-    devices: Sequence[str], ray_address: str | None, workers: int | None
-) -> AbstractContextManager[Cluster | None]:
-    """Return the Ray workers; none if one device of this machine is enough."""
+    device: str | None, ray_address: str | None, workers: int | None
+) -> Iterator[tuple[Cluster | None, str]]:
+    """Start the Ray workers; none if one device of this machine is enough. Yields them and their device."""
+    devices = _choose_devices(device, None if ray_address else workers)
     if ray_address is None and len(devices) == 1:
-        return nullcontext()
+        yield None, devices[0]
+        return
     from evaluators.engine.cluster import start
 
-    return start(devices, ray_address, workers)
+    with start(devices, ray_address, workers) as cluster:
+        yield cluster, cluster.device
 
 
-def _run_model(
-    spec: str,
-    name: str | None,
-    where: _Where,
-    device: str,
-    precision: Precision,
-    cluster: Cluster | None,
-    max_requests: int,
-    options: dict[str, Any],
-) -> list[Result]:
-    """Load a model, evaluate it and return its results."""
+def _load(
+    name: str | None, device: str, precision: Precision, cluster: Cluster | None, max_requests: int, spec: str
+) -> Model:
+    """Load a model, which has the name ``name`` in its results."""
     from evaluators import models
-    from evaluators.run import default_tasks, run
 
     with err.status(f"Loading {spec}"):
         loaded = cluster.load(spec, precision) if cluster else models.resolve(spec, device, precision)
-        loaded = loaded if name is None else replace(loaded, name=name)
         if isinstance(loaded.encoder, models.MeteredScorer):
             loaded.encoder.max_requests = max_requests
-    selected = where.selected
-    with progress() as report:
-        return run(
-            loaded,
-            default_tasks(where.available, loaded, where.data) if selected is None else selected,
-            data_dir=where.data,
-            limit=where.limit,
-            output=where.output,
-            device=cluster.device if cluster else device,
-            cluster=cluster,
-            report=report,
-            **options,
-        )
+    return loaded if name is None else replace(loaded, name=name)
 
 
-def _print_plan(specs: Sequence[str], where: _Where, form: FormatName) -> None:
+def _run_models(
+    specs: Sequence[str],
+    load: Callable[[str], Model],
+    available: Sequence[Task],
+    selected: Sequence[Task] | None,
+    options: dict[str, Any],
+) -> tuple[list[Result], dict[str, str]]:
+    """Evaluate the models. Returns the results, and the errors of failed models; an error of a single one is raised."""
+    from evaluators.run import default_tasks, run
+
+    results: list[Result] = []
+    failed: dict[str, str] = {}
+    for spec in specs:
+        try:
+            model = load(spec)
+            with progress() as report:
+                tasks = default_tasks(available, model, options["data_dir"]) if selected is None else selected
+                results += run(model, tasks, report=report, **options)
+        except Exception as error:
+            if len(specs) == 1:
+                raise
+            failed[spec] = describe_error(error).removeprefix(f"{spec}: ")
+            note(f"{spec} failed: {failed[spec]}")
+    return results, failed
+
+
+def _print_plan(
+    specs: Sequence[str],
+    available: Sequence[Task],
+    selected: Sequence[Task] | None,
+    options: dict[str, Any],
+    output_format: FormatName,
+) -> None:
     """Print what would run. Exits with 1 if a model or task cannot be evaluated."""
     from dataclasses import asdict
 
     from evaluators.results.dry_run import plan_run
 
-    options = {"data_dir": where.data, "limit": where.limit, "output": where.output}
-    plans = [plan_run(spec, where.available, where.selected, **options) for spec in specs]
-    header = ("model", "tasks", "finished", "rows to evaluate", "features cached", "estimated time")
+    plans = [plan_run(spec, available, selected, **options) for spec in specs]
     rows = [
-        (
-            plan.model,
-            str(plan.tasks),
-            str(plan.finished),
-            f"{plan.rows:,}",
-            f"{plan.cached:,}",
-            "unknown" if plan.seconds is None else f"{plan.seconds:,.0f} s",
-        )
+        {
+            "model": plan.model,
+            "tasks": str(plan.tasks),
+            "finished": str(plan.finished),
+            "rows to evaluate": f"{plan.rows:,}",
+            "features cached": f"{plan.cached:,}",
+            "estimated time": "unknown" if plan.seconds is None else f"{plan.seconds:,.0f} s",
+        }
         for plan in plans
     ]
-    print_records(form, header, rows, [asdict(plan) for plan in plans], left=1)
+    print_records(output_format, rows, [asdict(plan) for plan in plans])
     note("Dry run: no weights were loaded. Finished tasks and cached features hold if the weights have not changed.")
-    errors = [plan for plan in plans if plan.error]
-    for plan in errors:
-        note(f"{plan.model} would fail: {plan.error}")
+    errors = [f"{plan.model} would fail: {plan.error}" for plan in plans if plan.error]
+    for error in errors:
+        note(error)
     if errors:
         raise typer.Exit(1)

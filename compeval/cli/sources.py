@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
 
-from compeval.cli.console import AsJson, echo_json, note, out, progress, table
+from compeval.cli.console import echo_json, note, print_table, progress
+from compeval.cli.options import AsJson
 
 if TYPE_CHECKING:
     from generators.sources import DataSource
@@ -31,27 +31,30 @@ def list_(as_json: AsJson = False) -> None:
     if as_json:
         echo_json([asdict(source) for source in sources])
         return
-    shown = table("source", "content", "files", "size", "licence", "citation")
-    for column in shown.columns[4:]:
-        column.justify = "left"
+    rows: list[tuple[str, ...]] = []
     for source in sources:
         unknown = "manual download" if source.download_instructions else "unknown"
         size = f"{source.size / 1e9:.1f} GB" if source.size else unknown
-        shown.add_row(source.name, source.title, str(len(source.files)), size, source.licence, source.citation)
-    out.print(shown)
+        rows.append((source.name, source.title, str(len(source.files)), size, source.licence, source.citation))
+    print_table(("source", "content", "files", "size", "licence", "citation"), rows, left=6)
 
 
 @app.command()
 def get(
-    name: Annotated[str, typer.Argument(help="Name of a source, as in `compeval sources list`.")],
-    files: Annotated[list[str] | None, typer.Argument(help="Files of the source. Default: all.")] = None,
+    name: str,
+    files: Annotated[list[str] | None, typer.Argument()] = None,
     output: Folder = Path("sources"),
-    existing: Annotated[
-        Path | None, typer.Option("--from", help="Folder that already contains the files, packed or unpacked.")
-    ] = None,
-    mirror: Annotated[str | None, typer.Option(help="URL of a mirror with the files as SOURCE/FILE.")] = None,
+    existing: Annotated[Path | None, typer.Option("--from")] = None,
+    mirror: str | None = None,
 ) -> None:
-    """Download a source, or some of its files. Existing files are skipped and interrupted downloads resume."""
+    """Download a source, or some of its files. Existing files are skipped and interrupted downloads resume.
+
+    Args:
+        name: Name of a source, as in `compeval sources list`.
+        files: Files of the source. Default: all.
+        existing: Folder that already contains the files, packed or unpacked.
+        mirror: URL of a mirror with the files as SOURCE/FILE.
+    """
     from generators.sources.obtain import fetch
 
     source = _find_source(name)
@@ -66,13 +69,15 @@ def get(
 
 @app.command()
 def check(
-    names: Annotated[
-        list[str] | None, typer.Argument(help="Names of sources. Default: all sources in the folder.")
-    ] = None,
+    names: Annotated[list[str] | None, typer.Argument()] = None,
     output: Folder = Path("sources"),
     as_json: AsJson = False,
 ) -> None:
-    """Check that downloaded files are complete and unchanged. The exit code is 1 if a file is not."""
+    """Check that downloaded files are complete and unchanged. The exit code is 1 if a file is not.
+
+    Args:
+        names: Names of sources. Default: all sources in the folder.
+    """
     from generators.sources import read_registry
     from generators.sources.obtain import check_file
 
@@ -81,14 +86,12 @@ def check(
     if as_json:
         echo_json(states)
     else:
-        shown = table("source", "file", "state")
-        shown.columns[2].justify = "left"
+        rows: list[tuple[str, str, str]] = []
         for name, file_states in states.items():
-            for file, file_state in file_states.items():
-                shown.add_row(name, file, escape(file_state))
+            rows += [(name, file, file_state) for file, file_state in file_states.items()]
             if instructions := _find_source(name).download_instructions:
-                shown.add_row(name, "manual download", escape(instructions))
-        out.print(shown)
+                rows.append((name, "manual download", instructions))
+        print_table(("source", "file", "state"), rows, left=3)
     if any(file_state != "complete" for file_states in states.values() for file_state in file_states.values()):
         raise typer.Exit(1)
 

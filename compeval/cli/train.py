@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
 from compeval.cli import probe
-from compeval.cli.console import AsJson, Device, echo_json, err, out, progress, table
+from compeval.cli.console import echo_json, err, out, print_table, progress
+from compeval.cli.options import AsJson, Device, OptionalPositive, Positive
 
 if TYPE_CHECKING:
     from trainers.negclip.training import Method
@@ -19,7 +20,6 @@ app = typer.Typer(no_args_is_help=True, help="Fine-tune a CLIP with hard negativ
 app.command()(probe.probe)
 app.command()(probe.autoencoder)
 
-Model = Annotated[str, typer.Option(help="Initial model: ARCHITECTURE/WEIGHTS of open_clip, or local:FOLDER.")]
 Pairs = Annotated[
     Path,
     typer.Option(
@@ -29,42 +29,11 @@ Pairs = Annotated[
     ),
 ]
 Images = Annotated[Path | None, typer.Option(help="Folder that the image paths of a file are relative to.")]
-Validation = Annotated[
-    Path | None, typer.Option(help="Data for selecting the learning rate. Default: 5 % of the training data.")
-]
-Checkpoint = Annotated[
-    Path, typer.Option("--output", help="Folder of the checkpoint, for `compeval run --model local:FOLDER`.")
-]
-Preset = Annotated[
-    Literal["paper", "microworld"],
-    typer.Option(help="paper: batches of 1,024, three learning rates. microworld: for tiny models."),
-]
-Epochs = Annotated[int | None, typer.Option(min=1, help="Overrides the preset.")]
-BatchSize = Annotated[int | None, typer.Option(min=2, help="Overrides the preset.")]
-LearningRate = Annotated[list[float] | None, typer.Option(help="Overrides the preset; repeatable.")]
-Seed = Annotated[int, typer.Option(help="Seed of the caption order and of the sampled negatives.")]
-Chunk = Annotated[
-    int,
-    typer.Option(
-        min=1, help="Number of images encoded at once. A smaller value needs less memory and does not change the loss."
-    ),
-]
 Workers = Annotated[
     int | None,
     typer.Option(min=0, help="Number of processes that read images and captions. Default: one per processor, up to 8."),
 ]
-Precision = Annotated[
-    Literal["auto", "fp32", "bf16"],
-    typer.Option(
-        help="bf16: mixed precision, with weights and loss in fp32. auto: bf16 where the device computes it fast."
-    ),
-]
 MAX_WORKERS = 8
-
-METHODS: dict[Method, str] = {
-    "negclip": "Fine-tune a CLIP with hard negatives: captions with two exchanged parts, and similar images.",
-    "clip-ft": "Fine-tune a CLIP on the same captions and for as many steps as NegCLIP, without hard negatives.",
-}
 
 
 def is_first_process() -> bool:
@@ -76,98 +45,112 @@ def _choose_workers(workers: int | None) -> int:
     return min(MAX_WORKERS, os.cpu_count() or 1) if workers is None else workers
 
 
-def _add_command(method: Method, description: str) -> None:
-    @app.command(method, help=description)
-    def finetune(
-        model: Model,
-        data: Pairs,
-        output: Checkpoint,
-        images: Images = None,
-        validation: Validation = None,
-        preset: Preset = "paper",
-        epochs: Epochs = None,
-        batch_size: BatchSize = None,
-        learning_rate: LearningRate = None,
-        seed: Seed = 0,
-        chunk: Chunk = 256,
-        workers: Workers = None,
-        device: Device = None,
-        precision: Precision = "auto",
-        as_json: AsJson = False,
-    ) -> None:
-        err.quiet = err.quiet or not is_first_process()
-        with err.status("Loading"):
-            from evaluators.models import pick_device
-            from trainers.negclip.training import PRESETS, TrainingData, train
+@app.command(
+    "clip-ft",
+    help="Fine-tune a CLIP on the same captions and for as many steps as NegCLIP, without hard negatives.",
+)
+@app.command(
+    "negclip",
+    help="Fine-tune a CLIP with hard negatives: captions with two exchanged parts, and similar images.",
+)
+def finetune(
+    ctx: typer.Context,
+    model: Annotated[str, typer.Option()],
+    data: Pairs,
+    output: Annotated[Path, typer.Option()],
+    images: Images = None,
+    validation: Path | None = None,
+    preset: Literal["paper", "microworld"] = "paper",
+    epochs: OptionalPositive = None,
+    batch_size: Annotated[int | None, typer.Option(min=2)] = None,
+    learning_rate: list[float] | None = None,
+    seed: int = 0,
+    chunk: Positive = 256,
+    workers: Workers = None,
+    device: Device = None,
+    precision: Literal["auto", "fp32", "bf16"] = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Fine-tune a CLIP by the method that the command is named after.
 
-            rates = learning_rate and tuple(learning_rate)
-            overrides = {"epochs": epochs, "batch_size": batch_size, "learning_rates": rates}
-            recipe = replace(PRESETS[preset], **{name: value for name, value in overrides.items() if value is not None})
-            chosen_device = pick_device(device)
-        with progress() as report:
-            metrics = train(
-                method,
-                model,
-                TrainingData(data, images, validation),
-                output,
-                recipe=recipe,
-                seed=seed,
-                device=chosen_device,
-                chunk_size=chunk,
-                workers=_choose_workers(workers),
-                precision=precision,
-                report=report,
-            )
-        if not is_first_process():
-            return
-        if as_json:
-            echo_json(metrics)
-        else:
-            _print_metrics(metrics)
-            out.print(f"{output}: checkpoint with learning rate {metrics['chosen']:g}.", markup=False)
+    Args:
+        model: Initial model: ARCHITECTURE/WEIGHTS of open_clip, or local:FOLDER.
+        output: Folder of the checkpoint, for `compeval run --model local:FOLDER`.
+        validation: Data for selecting the learning rate. Default: 5 % of the training data.
+        preset: paper: batches of 1,024, three learning rates. microworld: for tiny models.
+        epochs: Overrides the preset.
+        batch_size: Overrides the preset.
+        learning_rate: Overrides the preset; repeatable.
+        seed: Seed of the caption order and of the sampled negatives.
+        chunk: Number of images encoded at once. A smaller value needs less memory and does not change the loss.
+        precision: bf16: mixed precision, with weights and loss in fp32. auto: bf16 where the device computes it fast.
+    """
+    err.quiet = err.quiet or not is_first_process()
+    with err.status("Loading"):
+        from evaluators.models import pick_device
+        from trainers.negclip.training import PRESETS, TrainingData, train
 
-
-for _method, _description in METHODS.items():
-    _add_command(_method, _description)
+        rates = learning_rate and tuple(learning_rate)
+        overrides = {"epochs": epochs, "batch_size": batch_size, "learning_rates": rates}
+        recipe = replace(PRESETS[preset], **{name: value for name, value in overrides.items() if value is not None})
+        chosen_device = pick_device(device)
+    with progress() as report:
+        metrics = train(
+            cast("Method", ctx.info_name),
+            model,
+            TrainingData(data, images, validation),
+            output,
+            recipe=recipe,
+            seed=seed,
+            device=chosen_device,
+            chunk_size=chunk,
+            workers=_choose_workers(workers),
+            precision=precision,
+            report=report,
+        )
+    if not is_first_process():
+        return
+    if as_json:
+        echo_json(metrics)
+    else:
+        _print_metrics(metrics)
+        out.print(f"{output}: checkpoint with learning rate {metrics['chosen']:g}.", markup=False)
 
 
 @app.command()
 def export(
-    model: Annotated[str, typer.Option(help="CLIP whose image features determine similar images.")],
+    model: Annotated[str, typer.Option()],
     data: Pairs,
-    output: Annotated[Path, typer.Option(help="Output folder.")],
+    output: Annotated[Path, typer.Option()],
     images: Images = None,
-    to: Annotated[
-        Literal["parquet", "webdataset"], typer.Option(help="parquet: one row per image. webdataset: shards.")
-    ] = "parquet",
+    to: Literal["parquet", "webdataset"] = "parquet",
     workers: Workers = None,
     device: Device = None,
 ) -> None:
-    """Write captioned images with NegCLIP's hard negatives, for use in other training code."""
+    """Write captioned images with NegCLIP's hard negatives, for use in other training code.
+
+    Args:
+        model: CLIP whose image features determine similar images.
+        output: Output folder.
+        to: parquet: one row per image. webdataset: shards.
+    """
     with err.status("Loading"):
         from evaluators.models import pick_device
         from trainers.negclip.training import TrainingData, export_mined
 
-        chosen_device = pick_device(device)
+        options = {"device": pick_device(device), "workers": _choose_workers(workers)}
     with progress() as report:
-        count = export_mined(
-            model,
-            TrainingData(data, images),
-            output,
-            to,
-            device=chosen_device,
-            workers=_choose_workers(workers),
-            report=report,
-        )
+        count = export_mined(model, TrainingData(data, images), output, to, **options, report=report)
     typer.echo(f"{output}: {count:,} images with hard negatives.")
 
 
 def _print_metrics(metrics: dict[str, Any]) -> None:
     """Print one line per learning rate and epoch."""
-    shown = table("learning rate", "epoch", "loss", *metrics["before"])
-    shown.add_row("before", "", "", *(f"{value:.1%}" for value in metrics["before"].values()))
-    for rate, log in metrics["learning_rates"].items():
-        for entry in log:
-            recalls = (f"{entry[name]:.1%}" for name in metrics["before"])
-            shown.add_row(rate, f"{entry['epoch']}", f"{entry['loss']:.3f}", *recalls)
-    out.print(shown)
+    before = metrics["before"]
+    rows = [("before", "", "", *(f"{value:.1%}" for value in before.values()))]
+    rows += [
+        (rate, f"{entry['epoch']}", f"{entry['loss']:.3f}", *(f"{entry[name]:.1%}" for name in before))
+        for rate, log in metrics["learning_rates"].items()
+        for entry in log
+    ]
+    print_table(("learning rate", "epoch", "loss", *before), rows)

@@ -9,17 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from compeval.cli.console import (
-    AsJson,
-    Data,
-    Format,
-    FormatName,
-    choose_model,
-    err,
-    note,
-    print_records,
-    progress,
-)
+from compeval.cli.console import err, note, print_records, progress
+from compeval.cli.options import Data, Format, FormatName, Models
 
 if TYPE_CHECKING:
     from evaluators.engine.tasks import Task
@@ -27,31 +18,35 @@ if TYPE_CHECKING:
 
 
 def validate(
-    name: Annotated[
-        str | None, typer.Argument(metavar="MODEL", help="Name of the model, as in `compeval run`.")
-    ] = None,
-    model_option: Annotated[
-        list[str] | None, typer.Option("--model", "-m", help="The model, in place of the argument.")
-    ] = None,
+    name: Annotated[str | None, typer.Argument(metavar="MODEL")] = None,
+    model_option: Models = None,
     data: Data = None,
-    device: Annotated[str | None, typer.Option(help="cpu, cuda or mps. Default: the fastest available device.")] = None,
-    run: Annotated[
-        bool, typer.Option(help="Evaluate the model on the tasks here that have a published score and no result yet.")
-    ] = True,
-    results: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("results"),
+    device: str | None = None,
+    run: bool = True,
+    results: Path = Path("results"),
     output_format: Format = "table",
-    as_json: AsJson = False,
 ) -> None:
     """Compare a model with its published scores. The exit code is 1 if a score disagrees.
 
     Tasks that are here and have a published score are evaluated first, in fp32. Each disagreement is printed with the
     known causes that apply: activation, macro or micro mean, ties, number of rows, shuffles, precision.
     `compeval sources get vl_compo` downloads the scores of 202 models on twelve benchmarks.
+
+    Args:
+        name: Name of the model, as in `compeval run`.
+        model_option: The model, in place of the argument.
+        device: cpu, cuda or mps. Default: the fastest available device.
+        run: Evaluate the model on the tasks here that have a published score and no result yet.
+        results: Folder of the results.
     """
     from evaluators.results import published
     from evaluators.results.scores import read_scores
 
-    model = choose_model(name, model_option)
+    names = [*([name] if name else []), *(model_option or [])]
+    if len(names) != 1:
+        given = f"got {len(names)}: {', '.join(names)}" if names else "got none"
+        raise ValueError(f"Name one model, for example ViT-B-32/openai; {given}. `compeval list models` lists models.")
+    (model,) = names
     scores = published.find_scores(model)
     if not scores:
         known = ", ".join(sorted({score.model for score in read_scores()}))
@@ -67,7 +62,7 @@ def validate(
             f"{results}: no result of {model} on a published dataset. {len(scores)} scores on {datasets} are known. "
             "Import the files with `compeval import`, or download them with `compeval get`, and run this command again."
         )
-    _print(matches, len(scores), "json" if as_json else output_format)
+    _print(matches, len(scores), output_format)
 
 
 def _read_results(model: str, folder: Path) -> list[dict[str, Any]]:
@@ -106,21 +101,13 @@ def _run(model: str, tasks: Sequence[Task], data: Path | None, device: str | Non
     except ValueError as error:  # a published name, which results may have that `compeval run --name` wrote
         note(f"Not evaluated: {error}")
         return
-    chosen = models.pick_device(device) if device else models.pick_device()
+    chosen = models.pick_device(device)
     with err.status("Loading the model"):
         loaded = models.resolve(model, chosen, "fp32")
     refused: list[RefusedTask] = []
+    options: dict[str, Any] = {"data_dir": data, "output": output, "device": chosen, "on_refused": refused.append}
     with progress() as report:
-        run_tasks(
-            loaded,
-            tasks,
-            data_dir=data,
-            output=output,
-            device=chosen,
-            on_error="skip",
-            on_refused=refused.append,
-            report=report,
-        )
+        run_tasks(loaded, tasks, on_error="skip", report=report, **options)
     for refusal in refused:
         note(f"Not evaluated: {refusal}")
 
@@ -128,22 +115,21 @@ def _run(model: str, tasks: Sequence[Task], data: Path | None, device: str | Non
 def _print(matches: Sequence[Match], known: int, output_format: FormatName) -> None:
     """Print the comparison. The exit code is 1 if a comparable score disagrees."""
     rows = [
-        (
-            match.score.task,
-            match.metric,
-            f"{match.rows:,}",
-            f"{match.ours:.2f}",
-            f"{match.score.percent:.2f}",
-            f"{match.difference:+.2f}",
-            f"{match.tolerance:.2f}",
-            "yes" if match.agrees else "no" if match.is_comparable else "-",
-            match.score.source,
-            "\n".join(cause.text for cause in match.causes) or ("" if match.agrees else "unknown"),
-        )
+        {
+            "task": match.score.task,
+            "metric": match.metric,
+            "rows": f"{match.rows:,}",
+            "ours": f"{match.ours:.2f}",
+            "published": f"{match.score.percent:.2f}",
+            "difference": f"{match.difference:+.2f}",
+            "tolerance": f"{match.tolerance:.2f}",
+            "agrees": "yes" if match.agrees else "no" if match.is_comparable else "-",
+            "source": match.score.source,
+            "causes": "\n".join(cause.text for cause in match.causes) or ("" if match.agrees else "unknown"),
+        }
         for match in matches
     ]
-    header = ("task", "metric", "rows", "ours", "published", "difference", "tolerance", "agrees", "source", "causes")
-    print_records(output_format, header, rows, [match.to_json() for match in matches])
+    print_records(output_format, rows, [match.to_json() for match in matches])
     comparable = [match for match in matches if match.is_comparable]
     agreeing = sum(match.agrees for match in comparable)
     others = f"; {len(matches) - len(comparable)} of another activation" if len(comparable) < len(matches) else ""

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from compeval.cli.console import out, table
+from compeval.cli.console import out, print_table
 from generators.pipeline import stage
 
 NEGATIVES = {
@@ -40,20 +40,21 @@ def compare_with_chance(result: dict[str, Any]) -> str:
 def print_summary(results: Iterable[dict[str, Any]]) -> None:
     """Print a line of at most 80 characters for each result on a task of NEGATIVES."""
     by_task = {result["task"].removeprefix("crepe/"): result for result in results}
-    shown = table("hard negatives", "rows", "correct", "95 % interval", "vs chance")
-    shown.box, shown.padding = None, (0, 2, 0, 0)
+    rows: list[tuple[str, ...]] = []
     for task, description in NEGATIVES.items():
         if result := by_task.get(task):
-            low, high = result["intervals"][METRIC]
-            shown.add_row(
-                description,
-                f"{result['data']['rows']:,}",
-                f"{result['metrics'][METRIC]:.1%}",
-                f"{low:.1%} to {high:.1%}",
-                f"{compare_with_chance(result)} {result['chance'][METRIC]:.1%}",
+            rows.append(
+                (
+                    description,
+                    f"{result['data']['rows']:,}",
+                    f"{result['metrics'][METRIC]:.1%}",
+                    "{:.1%} to {:.1%}".format(*result["intervals"][METRIC]),
+                    f"{compare_with_chance(result)} {result['chance'][METRIC]:.1%}",
+                )
             )
     out.print("How often the model chooses the true caption:", highlight=False)
-    out.print(shown)
+    header = ("hard negatives", "rows", "correct", "95 % interval", "vs chance")
+    print_table(header, rows, box=None, padding=(0, 2, 0, 0))
     out.print("Drawn scenes: do not compare these numbers with numbers on photographs.", highlight=False)
 
 

@@ -13,8 +13,8 @@ A dual encoder looks like this:
 ``fingerprint`` is optional. Features and results are stored under it, so it must change whenever the scores may change
 (new weights, another transform). Without it, nothing is cached and every run evaluates all tasks again.
 
-A pair scorer reads image and text together. Generative models need no class (``vlm:NAME``); to change more than their
-settings, see ``evaluators.models.yes_likelihood``. Instead of the two encode methods, a pair scorer has
+A pair scorer reads image and text together. Generative models need no class (``vlm:NAME``). Instead of the two encode
+methods, a pair scorer has
 
         def score(self, images: list[PIL.Image.Image], texts: list[str]): ...   # (B,), higher is better
 

@@ -1,38 +1,29 @@
 """The demo's data, and the table of its results."""
 
-import json
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 import torch
 from safetensors.torch import load_file
-from typer.testing import CliRunner
 
-from compeval.cli import app
 from compeval.demo import EMBEDDING, FOLDER, MODEL, SAMPLE, TOKEN_IDS, write_model
 from compeval.demo.make import ROWS, read_texts, sample_rows, shrink_model
 from compeval.demo.summary import NEGATIVES, compare_with_chance
 from evaluators import models
 from evaluators.models.local import WEIGHTS
+from evaluators.results import documents
 from loaders.datasets.stats import read_stats
+from tests.compeval.conftest import Demo
 from tests.evaluators import tiny
 
 
-def test_the_demo_evaluates_the_shipped_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COMPEVAL_CACHE", str(tmp_path / "cache"))
-    result = CliRunner().invoke(app, ["demo"])
-    assert result.exit_code == 0, result.output
-    assert "word replaced, seen compounds" in result.output
-    assert "Report: compeval-demo/report/index.html" in result.output
-    assert (tmp_path / "compeval-demo/report/index.html").is_file()
-    documents = sorted((tmp_path / "compeval-demo/results").rglob("*.json"))
-    recall = {
-        document["task"]: document["metrics"]["recall@1"]
-        for document in (json.loads(path.read_text()) for path in documents)
-        if "task" in document
-    }
+def test_the_demo_evaluates_the_shipped_model(demo: Demo):
+    assert "word replaced, seen compounds" in demo.output
+    assert "Report: compeval-demo/report/index.html" in demo.output
+    assert (demo.folder / "report/index.html").is_file()
+    results = map(documents.read, documents.list_documents(demo.folder / "results"))
+    recall = {result["task"]: result["metrics"]["recall@1"] for result in results}
     assert set(recall) == {f"{SAMPLE}/{config}/{split}".removesuffix("/test") for config, split in ROWS}
     assert recall["crepe/laion_sc_hnatom"] > 0.4, "two times the chance level of 1/5"
 

@@ -32,7 +32,7 @@ def find_commands() -> Iterator[tuple[str, str]]:
     for path in sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")):
         text = ast.get_docstring(ast.parse(path.read_text())) or ""
         for match in COMMAND.finditer(text):
-            line = " ".join((match[1] or match[2]).partition("  #")[0].split())
+            line = " ".join((match[1] or match[2]).partition(" #")[0].split())
             line = re.sub(r" \| [^\]]*(?=\])", "", line).replace("[", "").replace("]", "").replace("...", "")
             for command in line.split(" && "):
                 yield str(path.relative_to(ROOT)), command.strip()

@@ -36,15 +36,6 @@ def test_published_files_are_imported_audited_and_evaluated(here: Path, clip: Pa
     ]
 
 
-def test_import_and_audit_reject_unknown_names(here: Path):
-    Path("mine.csv").write_text("")
-    assert call("import", "mine.csv", "--images", ".").stderr.startswith(
-        "Error: mine.csv: not recognised as a published file"
-    )
-    assert call("import", "missing.csv", "--images", ".").stderr == "Error: missing.csv: no such file.\n"
-    assert "No dataset found in ." in call("audit", "crpe", "--data", ".").stderr
-
-
 def test_audit_prints_findings_and_a_verdict(here: Path, data: Path):
     lines = list(csv.DictReader(call("audit", "crepe", "--data", data, "--format", "csv").stdout.splitlines()))
     first = [line for line in lines if line["set"] == "crepe/prod_hnatom/n4"]

@@ -1,4 +1,7 @@
-"""Run all commands of the three guides in docs/, in this process, on a tiny micro-world."""
+"""Run the commands of README.md, of the three guides in docs/ and of other pages, in this process, on a tiny world.
+
+Blocks after ``<!-- needs a download -->`` are not run; of these, only the names of commands and options are checked.
+"""
 
 import csv
 import json
@@ -21,6 +24,7 @@ from generators.schemas.rows import HARD_NEGATIVE_SCHEMA
 from generators.storage.dataset import write_config
 from loaders.cards.card import write_card
 from loaders.datasets.stats import measure
+from tests.compeval.conftest import Demo
 from tests.evaluators import tiny
 from tests.evaluators.chat_server import ChatModel, serve
 from tests.evaluators.tiny_vlms import write_vlm
@@ -45,16 +49,28 @@ OTHER_PAGES = (
     "security",
     "versioned-data",
 )
-"""The commands of crepe-on-visual-genome are run by tests/test_paper_preset.py, and those of the others by
-test_front_pages.py."""
+"""The commands of crepe-on-visual-genome are run by tests/test_paper_preset.py."""
 WORLD = Params(seed=3, test_images=20, train_images=6, train_size=64, annotation_recall=0.9)
+DOWNLOAD = "<!-- needs a download -->"
+RUN_BY_CI = ("pip", "make", "dvc", "uv")
+LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 BLOCK = re.compile(r"^```(\w+)\n([\s\S]*?)^```$|((?:^    \S.*\n)+)", re.MULTILINE)
 
 
-def read_blocks(page: str) -> list[tuple[str, str]]:
-    """Return the language and the text of each code block of a page. Indented blocks contain shell commands."""
-    text = (ROOT / "docs" / f"{page}.md").read_text()
-    return [(match[1] or "sh", match[2] or match[3]) for match in BLOCK.finditer(text)]
+def read_blocks(page: str) -> list[tuple[str, str, bool]]:
+    """Return language and text of each code block of a page, and whether it needs a download.
+
+    Indented blocks contain shell commands. Comments behind commands are removed.
+    """
+    text = (ROOT / page).read_text()
+    return [
+        (
+            match[1] or "sh",
+            match[2] or re.sub(r"  +#.*", "", match[3]),
+            text[: match.start()].rstrip().endswith(DOWNLOAD),
+        )
+        for match in BLOCK.finditer(text)
+    ]
 
 
 def run(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,25 +86,41 @@ def run(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert end.value.code in (0, None), line
 
 
-def run_page(page: str, monkeypatch: pytest.MonkeyPatch, addresses: Mapping[str, str] | None = None) -> int:
-    """Run all commands and snippets of a page and return their number. ``addresses`` are replaced in commands."""
+def run_page(page: str, monkeypatch: pytest.MonkeyPatch, replaced: Mapping[str, str] | None = None) -> int:
+    """Run all commands and snippets of a page and return their number. ``replaced`` are replaced in commands."""
     count = 0
-    for language, text in read_blocks(page):
+    for language, text, needs_download in read_blocks(page):
         if language == "yaml":
             params = yaml.safe_load(Path("params.yaml").read_text()) | yaml.safe_load(text)
             Path("params.yaml").write_text(yaml.safe_dump(params))
+        elif language == "python" and text.startswith("# my_model.py"):
+            write_my_model(text, monkeypatch)
         elif language == "python":
             exec(compile(text, page, "exec"), {})
             count += 1
-        else:
-            for line in text.strip().splitlines():
+        elif language == "sh" and not needs_download:
+            lines = [line.strip() for line in text.splitlines() if shlex.split(line)[0] not in RUN_BY_CI]
+            count += len(lines)
+            for line in lines:
                 if "annotate import" in line:
                     answer_all(Path("to_label/items.csv"), Path("downloads/anna.csv"))
-                for address, local in (addresses or {}).items():
-                    line = line.replace(address, local)
-                run(line.strip(), monkeypatch)
-                count += 1
+                for old, new in (replaced or {}).items():
+                    line = line.replace(old, new)
+                run(line, monkeypatch)
     return count
+
+
+def write_my_model(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("my_model.py").write_text(text)
+    monkeypatch.delitem(sys.modules, "my_model", raising=False)
+
+
+def write_pairs(folder: Path) -> list[str]:
+    """Write four pictures and ``pairs.csv``, a table with them. Returns the names of the pictures."""
+    names = [picture(folder / "val2017", number).name for number in range(4)]
+    lines = [f"{name},a cup {number},\"['a hat']\"" for number, name in enumerate(names)]
+    (folder / "pairs.csv").write_text("\n".join(["image,caption,hard_negatives", *lines]) + "\n")
+    return names
 
 
 def answer_all(form: Path, output: Path) -> None:
@@ -103,30 +135,49 @@ def answer_all(form: Path, output: Path) -> None:
 
 @pytest.fixture
 def world(tmp_path: Path, clip: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Working directory like a checkout, with a trained model."""
+    """Working directory like a checkout, with a trained model and a dataset."""
     (tmp_path / "checkpoints").mkdir()
     (tmp_path / "downloads" / "val2017").mkdir(parents=True)
     (tmp_path / "checkpoints" / "clip-laion-s0").symlink_to(clip)
+    (tmp_path / "models.txt").write_text("local:checkpoints/clip-laion-s0  # tiny\n")
     shutil.copy2(ROOT / "params.yaml", tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     return tmp_path
 
 
+def write_dataset() -> None:
+    tiny.write_dataset(Path(), {"prod_hnatom": {"n4": tiny.choice_rows(5, 3), "n5": tiny.choice_rows(4, 3)}})
+
+
+@pytest.mark.parametrize(
+    ("page", "number"),
+    [
+        ("README.md", 10),
+        ("docs/install.md", 1),
+        ("docs/first-steps.md", 5),
+        ("docs/papers.md", 0),
+        ("docs/concepts.md", 0),
+        ("docs/many-models.md", 4),
+    ],
+)
+def test_the_commands_of_a_page(page: str, number: int, world: Path, demo: Demo, monkeypatch: pytest.MonkeyPatch):
+    write_dataset()
+    write_pairs(world / "downloads")
+    shutil.copytree(demo.folder, "compeval-demo")
+    assert run_page(page, monkeypatch, {"compeval demo": "compeval --version"}) == number
+
+
 def test_evaluate_my_model(world: Path, monkeypatch: pytest.MonkeyPatch):
-    tiny.write_dataset(world, {"prod_hnatom": {"n4": tiny.choice_rows(5, 3), "n5": tiny.choice_rows(4, 3)}})
-    (world / "my_model.py").write_text(tiny.MODELS + "\nMyModel = Knows\n")
-    monkeypatch.delitem(sys.modules, "my_model", raising=False)
-    images = world / "downloads" / "val2017"
-    names = [picture(images, number).name for number in range(4)]
+    write_dataset()
+    write_my_model(tiny.MODELS + "\nMyModel = Knows\n", monkeypatch)
+    names = write_pairs(world / "downloads")
     pairs = {str(n): {"filename": name, "caption": "a b", "negative_caption": "b a"} for n, name in enumerate(names)}
     (world / "downloads" / "swap_obj.json").write_text(json.dumps(pairs))
-    lines = [f"{name},a cup {number},\"['a hat']\"" for number, name in enumerate(names)]
-    (world / "downloads" / "pairs.csv").write_text("\n".join(["image,caption,hard_negatives", *lines]) + "\n")
     write_vlm("internvl", world / "checkpoints" / "my-vlm")
     with serve(ChatModel()) as server:
         addresses = {"http://localhost:8000/v1": server.url_for("/v1")}
-        assert run_page(PAGES[0], monkeypatch, addresses) == 16
+        assert run_page(f"docs/{PAGES[0]}.md", monkeypatch, addresses) == 16
     assert "nan" not in Path("my_report/report.md").read_text()
     assert Path("my_report/index.html").is_file()
     assert "data:image/jpeg;base64," in Path("mine_report/index.html").read_text()
@@ -147,7 +198,7 @@ def test_splits_for_my_corpus(world: Path, monkeypatch: pytest.MonkeyPatch):
     params = yaml.safe_load((world / "params.yaml").read_text())
     params["crepe_systematicity"] |= {"workers": 1, "at_least": 1}
     (world / "params.yaml").write_text(yaml.safe_dump(params))
-    assert run_page(PAGES[1], monkeypatch) == 11
+    assert run_page(f"docs/{PAGES[1]}.md", monkeypatch) == 11
     stats = json.loads(Path("crepe/stats.json").read_text())
     assert set(map(tuple, stats["sources"].values())) - {()} == {("visual_genome",)}  # a config may have no rows
     assert stats["rows"]["mine_sc_raw"]["test"] > 0
@@ -168,7 +219,7 @@ def test_hard_negatives_for_training(world: Path, hub_server: Repositories, monk
     rows = [hard_negative_row(world, number) for number in range(4)]
     write_config(folder, "prod_hnatom", {"n4": rows}, HARD_NEGATIVE_SCHEMA)
     write_card(folder, {"license": "mit"}, "", measure(folder) | {"source": "microworld"})
-    assert run_page(PAGES[2], monkeypatch) == 8
+    assert run_page(f"docs/{PAGES[2]}.md", monkeypatch) == 8
     assert Path("sample/annotations/crepe/answers/anna.csv").is_file()
     mined = pq.read_table("my_negatives").to_pylist()
     assert len(mined) == 19, "one of 20 images has only a caption without two exchangeable parts"
@@ -176,12 +227,35 @@ def test_hard_negatives_for_training(world: Path, hub_server: Repositories, monk
     assert "prod_hnatom/n4-00000-of-00001.parquet" in hub_server.files["my-name/microworld-crepe"]
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_no_page_runs_help_commands(page: str):
-    assert not [text for _, text in read_blocks(page) if "--help" in text]
+def test_no_guide_runs_help_commands():
+    assert not [text for page in PAGES for _, text, _ in read_blocks(f"docs/{page}.md") if "--help" in text]
 
 
 def test_index_lists_all_pages():
     text = (ROOT / "docs" / "index.md").read_text()
     assert set(re.findall(r"\((\S+?)\.md\)", text)) == {*PAGES, *OTHER_PAGES}
     assert {path.stem for path in (ROOT / "docs").glob("*.md")} == {*PAGES, *OTHER_PAGES, "index"}
+
+
+@pytest.mark.parametrize("page", ["README.md", *(f"docs/{name}.md" for name in (*PAGES, *OTHER_PAGES, "index"))])
+def test_commands_exist(page: str):
+    """Marked blocks: the command and its options exist. make and dvc: the target and the stage exist."""
+    targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    stages = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
+    for language, text, needs_download in read_blocks(page):
+        for line in text.strip().splitlines() if language == "sh" else ():
+            program, *arguments = shlex.split(line)
+            if program == "make":
+                assert set(arguments) <= set(targets), line
+            elif re.match("dvc (repro|pull)", line.strip()):
+                assert {name for name in arguments[1:] if not name.startswith("experiments/")} <= set(stages), line
+            elif program == "compeval" and needs_download:
+                result = CliRunner().invoke(app, [*arguments, "--help"])
+                assert result.exit_code == 0, f"{line}\n{result.output}"
+
+
+def test_links_of_the_readme_and_of_pages_exist():
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
+        for target in LINK.findall(page.read_text()):
+            if not re.match(r"https?:|#", target):
+                assert (page.parent / target.partition("#")[0]).exists(), f"{page.name}: {target}"

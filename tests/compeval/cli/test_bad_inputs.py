@@ -108,6 +108,12 @@ ERRORS = {
     "show broken.json": f"broken.json: not a result document ({NOT_JSON}).",
     "show list.json": "list.json: not a result document of schema 1.",
     "compare nowhere nowhere": "nowhere: no such result. `compeval run` writes results to results/.",
+    "compare empty": "Name the result folders of two or more models; got 1.",
+    "compare a b c --by-category": "Name the result folders of two models; got 3.",
+    "power": "Name the result folders of two models, or --agreement, for example --agreement 90.",
+    "power empty": "Name either the result folders of two models, or --agreement with or without --rows.",
+    "power --agreement 99 --difference 2": "A difference of 2 points needs models that disagree on at least as many "
+    "percent of the rows; got 1 %.",
     "compare empty empty": "empty: no result documents. `compeval run` writes results to results/.",
     f"score nowhere.csv --task {ATOM} --name x DATA": "nowhere.csv: no such file.",
     f"score a.txt --task {ATOM} --name x DATA": "a.txt: unknown file type; supported: .parquet, .csv, .tsv, .jsonl.",
@@ -154,6 +160,10 @@ ERRORS = {
     "examples nowhere.txt": "nowhere.txt: no such file. Write one class name per line.",
     "examples empty.txt": "empty.txt: no class in the file. Write one class name per line.",
     "examples a.txt --ask": "--ask: set --model (and --base-url for an endpoint other than OpenAI).",
+    "examples a.txt --ask --model m": "The cost is unknown, because the endpoint has no price_in and price_out. Set "
+    "them in params.yaml, captioner (per million tokens; 0 for a free endpoint).",
+    "examples a.txt --ask --model m --price-in 9 --price-out 9": "the estimated cost 0.01 is above --max-cost "
+    "0.00. No request was sent.",
     "probe run local:nowhere DATA": f"nowhere{NO_LOCAL}",
     f"probe run {KNOWS} DATA": f"{KNOWS} is not a probe. Train a probe with `compeval train probe`.",
     "train negclip --model ViT-B-32/openai --data nowhere.json --output x": "nowhere.json: not found.",
@@ -170,7 +180,7 @@ USAGE_ERRORS = {
     f"run {KNOWS} -n x": "Invalid value for '--limit' / '-n': Input should be a valid integer",
     f"run {KNOWS} --batch-size 0": "Invalid value for '--batch-size': Input should be greater than or equal to 1",
     f"run {KNOWS} --precision fp8": "'fp8' is not one of 'auto', 'fp32', 'bf16', 'fp16'.",
-    f"run {KNOWS} --format xml": "'xml' is not one of 'table', 'csv', 'md'.",
+    f"run {KNOWS} --format xml": "'xml' is not one of 'table', 'csv', 'md', 'json'.",
     f"run {KNOWS} --on-error ignore": "'ignore' is not one of 'stop', 'skip'.",
     "list taks": "'taks' is not one of 'datasets', 'benchmarks', 'models', 'tasks', 'configs'.",
     f"score scores.csv --task {ATOM}": "Missing option '--name'.",

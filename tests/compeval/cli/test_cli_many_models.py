@@ -6,17 +6,12 @@ from pathlib import Path
 
 import open_clip
 import pytest
-from typer.testing import CliRunner, Result
 
-from compeval.cli import app
 from evaluators.models.names import expand
+from tests.compeval.cli.test_cli import call
 from tests.evaluators import tiny
 
 TASK = ("--task", "crepe/prod_hnatom")
-
-
-def call(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 @pytest.fixture
@@ -130,9 +125,3 @@ def test_what_names_no_model_is_refused(here: Path, patterns: list[str], content
         file.write_bytes(content or b"")
     with pytest.raises(ValueError, match=message):
         expand(patterns, file)
-
-
-def test_a_name_is_for_one_model(here: Path, data: Path):
-    result = call("run", "--model", "a/b", "--model", "c/d", "--name", "x", "--data", data)
-    assert result.exit_code == 2
-    assert "--name names one model; got 2: a/b, c/d." in result.stderr

@@ -2,7 +2,6 @@
 
 import inspect
 import json
-import math
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -235,20 +234,3 @@ def test_models_that_cannot_be_asked(vlm_folder: Folders, transformers_folder: F
     assert model.scoring is not None
     assert (model.scoring["question"], model.scoring["answers"]) == (question, ["No", "Yes"])
     assert model.fingerprint != models.resolve(f"vlm:{vlm_folder('internvl')}").fingerprint
-
-
-def test_a_class_that_scores_by_the_likelihood_of_yes(vlm_folder: Folders, here: Path):
-    folder = vlm_folder("internvl")
-    Path("my_vlm.py").write_text(
-        "from evaluators.models.yes_likelihood import YesLikelihood\n\n\n"
-        f"class MyVLM(YesLikelihood):\n    name = {str(folder)!r}\n"
-    )
-    encoder: Any = models.resolve("python:my_vlm:MyVLM").encoder
-    images = [Image.new("RGB", (20, 30), color) for color in ("red", "blue")]
-    texts, library = ["a red ball", "a dog on a table"], Library(folder)
-    expected = []
-    for image, text in zip(images, texts, strict=True):
-        probability = library.probabilities(image, f'Does this image show "{text}"? Answer yes or no.')
-        yes, no = (sum(probability[ID[word]] for word in words) for words in (("Yes", "yes"), ("No", "no")))
-        expected.append(math.log(float(yes) / float(no)))
-    np.testing.assert_allclose(encoder.score(images, texts), expected, atol=1e-4)

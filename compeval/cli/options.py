@@ -1,0 +1,43 @@
+"""Options that several commands share, with their help. The help of all other options is in a command's docstring."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+FormatName = Literal["table", "csv", "md", "json"]
+
+
+def _store_json(ctx: typer.Context, value: bool) -> bool:
+    ctx.meta["json"] = value
+    return value
+
+
+def prefer_json(ctx: typer.Context, value: str | None) -> str | None:
+    """Return the format; with --json, which is parsed first, it is json."""
+    return "json" if ctx.meta.get("json") else value
+
+
+Data = Annotated[
+    Path | None,
+    typer.Option(
+        "--data", help="Folder that contains the dataset folders. Default: current folder, COMPEVAL_DATA, checkout."
+    ),
+]
+DatasetsOutput = Annotated[
+    Path, typer.Option("--output", help="Folder to write the dataset folder to; pass it to other commands as `--data`.")
+]
+Results = Annotated[Path, typer.Option("--output", help="Folder of the results.")]
+Device = Annotated[str | None, typer.Option(help="cpu, cuda or cuda:1. Default: the fastest available device.")]
+Limit = Annotated[int | None, typer.Option("--limit", "-n", min=1, help="Evaluate only the first N rows of each task.")]
+Models = Annotated[list[str] | None, typer.Option("--model", "-m")]
+Format = Annotated[
+    FormatName,
+    typer.Option("--format", callback=prefer_json, help="csv: one line per value. md: a Markdown table."),
+]
+AsJson = Annotated[
+    bool, typer.Option("--json", is_eager=True, callback=_store_json, help="Print JSON in place of the table.")
+]
+Positive = Annotated[int, typer.Option(min=1)]
+OptionalPositive = Annotated[int | None, typer.Option(min=1)]
+OptionalPaths = Annotated[list[Path] | None, typer.Argument()]
