@@ -155,7 +155,7 @@ def make_one_attribute_negatives(atoms: AtomFoils, count: int, rng: Random) -> l
     """Return the HN-Atoms of a single random attribute that has at least ``count`` foils in the vocabulary.
 
     All captions of the retrieval set then differ in one position. If the foils were in several positions, the true
-    caption would be the medoid of the set, and random scorers would rank it first less often than 1/K
+    caption would be the medoid of the set, and random baselines would rank it first less often than 1/K
     (text_only). Nouns are not replaced: the true one fits the other objects of the scene, and few foils do,
     so that a model of the other captions finds it (horses occur with carrots, not with cactuses). Relations are not
     replaced: some can never be proven false ("near"), so that a text-only model would recognise them as true. Returns
