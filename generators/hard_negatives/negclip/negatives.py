@@ -40,6 +40,10 @@ PART_NOUNS = frozenset(["back", "bottom", "center", "edge", "end", "front", "lef
 """Nouns that are part of a preposition: "in front of", "to the left of"."""
 
 
+COMPLEMENTS = frozenset(["acomp", "attr", "ccomp", "dative", "dobj", "oprd", "prt", "xcomp"])
+"""Labels of the objects, particles and clauses of a verb."""
+
+
 class Negative(NamedTuple):
     """A negative caption, and the kind of parts that swapped positions."""
 
@@ -101,7 +105,7 @@ def _find_nouns(doc: Doc) -> list[Part]:
 def _find_adjectives(doc: Doc) -> list[Part]:
     """Return adjectives before their nouns, except quantifiers."""
     return [
-        _make_part(token, token.tag_)
+        Part(token.idx, token.idx + len(token), token.tag_, token)
         for token in _find_words(doc, "JJ")
         if token.dep_ == "amod" and token.head.tag_.startswith("NN") and token.lower_ not in QUANTIFIERS
     ]
@@ -110,31 +114,20 @@ def _find_adjectives(doc: Doc) -> list[Part]:
 def _find_adverbs(doc: Doc) -> list[Part]:
     """Return adverbs, with the tag of the word they modify as their form. "next" in "next to" is omitted."""
     adverbs = (token for token in _find_words(doc, "RB") if token.dep_ == "advmod" and not token.n_rights)
-    return [_make_part(token, f"{token.tag_} of {token.head.tag_[:2]}") for token in adverbs]
+    return [
+        Part(token.idx, token.idx + len(token), f"{token.tag_} of {token.head.tag_[:2]}", token) for token in adverbs
+    ]
 
 
 def _find_verbs(doc: Doc) -> list[Part]:
     """Return verbs, with their complements as their form, so that no verb loses its object ("holding a bat")."""
-    return [_make_part(token, f"{token.tag_} with {_list_complements(token)}") for token in _find_words(doc, "VB")]
-
-
-def _list_complements(verb: Token) -> list[str]:
-    """Return the labels of a verb's objects, particles and clauses, and "amod" if it modifies the noun after it."""
-    labels = {child.dep_ for child in verb.rights} & {
-        "acomp",
-        "attr",
-        "ccomp",
-        "dative",
-        "dobj",
-        "oprd",
-        "prt",
-        "xcomp",
-    }
-    return sorted(labels | ({"amod"} if verb.dep_ == "amod" else set()))
-
-
-def _make_part(token: Token, form: str) -> Part:
-    return Part(token.idx, token.idx + len(token.text), form, token)
+    parts = []
+    for verb in _find_words(doc, "VB"):
+        complements = COMPLEMENTS.intersection(child.dep_ for child in verb.rights)
+        if verb.dep_ == "amod":  # it modifies the noun after it
+            complements |= {"amod"}
+        parts.append(Part(verb.idx, verb.idx + len(verb), f"{verb.tag_} with {sorted(complements)}", verb))
+    return parts
 
 
 def _find_words(doc: Doc, tag: str) -> Iterator[Token]:

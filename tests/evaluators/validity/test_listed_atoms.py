@@ -77,7 +77,7 @@ def test_share_and_failures():
     listed = compare_listed_atoms(rows)
     assert (listed.rows, listed.share) == (3, 1 / 3)
     assert listed.failures[0] == ("a red ball", "not listed: attribute red")
-    assert listed.failures[1].why.startswith("Cannot read")
+    assert listed.failures[1][1].startswith("Cannot read")
     summary = summarise_listed_atoms({"raw": listed, "hnatom": compare_listed_atoms([])})
     assert summary["listed_atoms"] == [
         {"type": "raw", "rows": 3, "share": 1 / 3},
