@@ -117,7 +117,7 @@ def measure_foil_words(texts: pd.DataFrame, vocabularies: Mapping[str, set[str]]
     return {
         "words": count,
         "drawable": drawable / count if count else None,
-        "drawable_and_seen": min(shares.values()) if count else None,
+        "drawable_and_seen": min(seen[corpus] for corpus in vocabularies) / count if count else None,
         "by_corpus": shares,
     }
 

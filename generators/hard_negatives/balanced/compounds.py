@@ -296,10 +296,7 @@ def make_balanced_negatives(
 
 
 def _make_negatives(
-    rows: Sequence[Row],
-    kind: str,
-    stated: SplitCompounds,
-    rejected: Mapping[str, frozenset[str]],
+    rows: Sequence[Row], kind: str, stated: SplitCompounds, rejected: Mapping[str, frozenset[str]]
 ) -> list[list[HardNegative]]:
     make = {"hnatom_balanced": replace_one_atom, "hncomp_balanced": replace_compound}[kind]
     negatives_by_row: list[list[HardNegative]] = []

@@ -4,14 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluators.validity.text_only import (
-    group_configs,
-    measure,
-    measure_baselines,
-    read,
-    read_groups,
-    render_page,
-)
+from evaluators.validity.text_only import group_configs, measure, measure_baselines, read, read_groups, render_page
 from generators.text_only.baselines import HELD_OUT_BASELINES, RetrievalSets
 from generators.text_only.refinement import REFINEMENT_BASELINES
 from tests.rows import toy_dataset

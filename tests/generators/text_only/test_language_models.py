@@ -8,12 +8,7 @@ import pytest
 from generators.hard_negatives.crepe import selection
 from generators.hard_negatives.hard_negative import HardNegative
 from generators.text_only import language_models, score_cache
-from generators.text_only.language_models import (
-    CausalLM,
-    EntailmentModel,
-    MaskedLM,
-    load_language_model,
-)
+from generators.text_only.language_models import CausalLM, EntailmentModel, MaskedLM, load_language_model
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "red", "blue", "cup", "on", "table"]
 LABELS = {0: "CONTRADICTION", 1: "NEUTRAL", 2: "ENTAILMENT"}

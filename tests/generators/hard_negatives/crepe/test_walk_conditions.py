@@ -7,12 +7,7 @@ import pytest
 
 from generators.captioner.captioned_walks import WalkCondition, WalkSettings, sample_keyed_walk
 from generators.graphs.facts import collect_facts
-from generators.hard_negatives.crepe.walk_conditions import (
-    FALSE_ORDERS,
-    FALSE_SWAPS,
-    has_false_orbit,
-    has_false_swaps,
-)
+from generators.hard_negatives.crepe.walk_conditions import FALSE_ORDERS, FALSE_SWAPS, has_false_orbit, has_false_swaps
 from generators.schemas.annotated_image import AnnotatedImage
 from generators.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
 
