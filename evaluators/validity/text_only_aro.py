@@ -11,8 +11,6 @@ chat model is measured as well (evaluators/validity/chat_reader.py).
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -21,7 +19,7 @@ import typer
 from evaluators.validity import chat_reader
 from evaluators.validity.text_only import measure, read, render_page
 from generators.files.atomic import write_json
-from generators.llm.client import Cache, Endpoint, ask_all, make_client
+from generators.llm.client import Cache, ask_all, make_client
 from generators.pipeline import stage
 from generators.pipeline.params import read_params
 from generators.text_only.baselines import RetrievalSets
@@ -36,12 +34,6 @@ def read_config(folder: Path, config: str) -> RetrievalSets:
     return read(path for path in sorted((folder / config).glob("*.parquet")) if split_name(path) in SPLITS)
 
 
-def send_requests(endpoint: Endpoint, sets_by_config: Mapping[str, RetrievalSets], max_cost: float) -> Counter[str]:
-    """Send the requests that have no cached answer. Returns the number of requests per outcome."""
-    requests = [item for config, sets in sets_by_config.items() for item in chat_reader.build_requests(config, sets)]
-    return ask_all(make_client(endpoint, Path("sample/llm")), requests, chat_reader.MAX_ANSWER_TOKENS, max_cost)
-
-
 def main(ask_model: Annotated[bool, typer.Option("--ask")] = False, max_cost: float = 0.0) -> None:
     """Measure the sets that are built. With --ask, only send requests to the chat model and cache its answers."""
     settings, chat = read_params("text_only"), read_params("text_only_aro")["chat"]
@@ -52,7 +44,12 @@ def main(ask_model: Annotated[bool, typer.Option("--ask")] = False, max_cost: fl
     if ask_model:
         if endpoint is None:
             raise ValueError("params.yaml, text_only_aro.chat: no endpoint. Set an endpoint to ask a chat model.")
-        for outcome, count in sorted(send_requests(endpoint, sets_by_config, max_cost).items()):
+        requests = [
+            item for config, sets in sets_by_config.items() for item in chat_reader.build_requests(config, sets)
+        ]
+        client = make_client(endpoint, Path("sample/llm"))
+        outcomes = ask_all(client, requests, chat_reader.MAX_ANSWER_TOKENS, max_cost)
+        for outcome, count in sorted(outcomes.items()):
             print(f"{count:,} {outcome}")
         return
     cache, output = Cache([Path("data/llm")]), Path("text_only_aro.json")

@@ -42,7 +42,7 @@ def score_medoid_of_characters(sets: RetrievalSets) -> np.ndarray:
 
 def score_medoid_of_words(sets: RetrievalSets) -> np.ndarray:
     """Score by the summed edit distance of words to the other captions, negated."""
-    return -np.array([_word_distances(captions).sum(axis=1) for captions in sets.captions], dtype=np.float64)
+    return -np.array([_distances(_tokenize(captions)).sum(axis=1) for captions in sets.captions], dtype=np.float64)
 
 
 def score_nearest_to_mean(sets: RetrievalSets, encode: Callable[[list[str]], np.ndarray] | None = None) -> np.ndarray:
@@ -126,9 +126,11 @@ def _make_distance_values(captions_N: tuple[tuple[str, ...], ...], images: tuple
     """Return values of each caption among the others (N, K, F): distances and the positions of the differences."""
     rows, sets = [], RetrievalSets(captions_N, images)
     for captions, cosine_K in zip(sets.captions, score_nearest_to_mean(sets), strict=True):
-        distances = (_edit_distances(captions), _word_distances(captions), _bag_distances(captions))
+        tokens = _tokenize(captions)
+        bags = [sorted(words) for words in tokens]  # their distances ignore the order
+        distances = (_edit_distances(captions), _distances(tokens), _distances(bags))
         summaries = [summary for distance_KK in distances for summary in _summarise(distance_KK)]
-        rows.append(np.stack([*summaries, cosine_K, _positions(captions)], axis=1))
+        rows.append(np.stack([*summaries, cosine_K, _positions(tokens)], axis=1))
     return np.array(rows)
 
 
@@ -142,13 +144,8 @@ def _edit_distances(captions: Sequence[str]) -> np.ndarray:
     return _distances([text.lower() for text in captions])
 
 
-def _word_distances(captions: Sequence[str]) -> np.ndarray:
-    return _distances([TOKEN.findall(text.lower()) for text in captions])
-
-
-def _bag_distances(captions: Sequence[str]) -> np.ndarray:
-    """Edit distances of the sorted words, which ignore the order."""
-    return _distances([sorted(TOKEN.findall(text.lower())) for text in captions])
+def _tokenize(captions: Sequence[str]) -> list[list[str]]:
+    return [TOKEN.findall(text.lower()) for text in captions]
 
 
 def _distances(sequences: Sequence[Sequence[Any]]) -> np.ndarray:
@@ -156,9 +153,8 @@ def _distances(sequences: Sequence[Sequence[Any]]) -> np.ndarray:
     return np.array([[Levenshtein.distance(first, second) for second in sequences] for first in sequences])
 
 
-def _positions(captions: Sequence[str]) -> np.ndarray:
+def _positions(tokens: Sequence[Sequence[str]]) -> np.ndarray:
     """Return the mean relative position of the first word in which each caption differs from each other one (K)."""
-    tokens = [TOKEN.findall(text.lower()) for text in captions]
     shares = [[_count_equal(first, second) / max(len(first), 1) for second in tokens] for first in tokens]
     return np.array([np.mean(row) for row in shares])
 

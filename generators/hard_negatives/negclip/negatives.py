@@ -164,12 +164,14 @@ def _changes_meaning(doc: Doc, first: Part, second: Part) -> bool:
         return False
     if doc.text[first.start : first.stop].lower() == doc.text[second.start : second.stop].lower():
         return False
-    if first.head.dep_ == second.head.dep_ == "amod" and _are_listed(
-        _find_modified_noun(first), _find_modified_noun(second)
-    ):
-        return False
+    if first.head.dep_ == second.head.dep_ == "amod":
+        noun, other_noun = _find_modified_noun(first), _find_modified_noun(second)
+        # One noun, or two equal nouns in a list ("a gray chair and a black chair").
+        if noun == other_noun or (noun.lower_ == other_noun.lower_ and other_noun in noun.conjuncts):
+            return False
     are_conjuncts = second.head in first.head.conjuncts
-    if first.head.tag_.startswith("VB") and are_conjuncts and _is_bare(first.head):
+    is_bare = all(child.dep_ in ("cc", "conj", "punct") for child in first.head.rights)
+    if first.head.tag_.startswith("VB") and are_conjuncts and is_bare:  # "stand" in "stand and drink from a pond"
         return False
     between = doc.text[first.stop : second.start].lower()
     relation = " ".join(word for word in re.findall(r"[a-z]+", between) if word not in ("a", "an", "the", "is", "are"))
@@ -183,16 +185,6 @@ def _find_modified_noun(part: Part) -> Token:
     while noun.dep_ == "compound":
         noun = noun.head
     return noun
-
-
-def _are_listed(first: Token, second: Token) -> bool:
-    """Return True for one noun, or for two equal nouns in a list ("a gray chair and a black chair")."""
-    return first == second or (first.lower_ == second.lower_ and second in first.conjuncts)
-
-
-def _is_bare(verb: Token) -> bool:
-    """Return True if a verb has no complements of its own ("stand" in "stand and drink from a pond")."""
-    return all(child.dep_ in ("cc", "conj", "punct") for child in verb.rights)
 
 
 def _list_modifiers(part: Part) -> list[str]:
