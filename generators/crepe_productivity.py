@@ -190,7 +190,7 @@ class Builder:
             walk.walk.box,
             pickle.dumps(raw),
             {kind: None if values is None else pickle.dumps(values) for kind, values in columns.items()},
-            {kind: example.count_undecided(kind) for kind in columns},
+            {kind: example.num_undecided[kind] for kind in columns},
         )
 
 

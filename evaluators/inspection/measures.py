@@ -15,8 +15,8 @@ from scipy.stats import norm
 
 from evaluators.inspection.rows import SetRows
 from evaluators.metrics.statistics import correct_by_holm
-from evaluators.validity.text_only import measure_scorers
-from evaluators.validity.text_only_baselines import BASELINES, beats_chance
+from evaluators.validity.best_baselines import BASELINES, beats_chance
+from evaluators.validity.text_only import measure_baselines
 from generators.text_only.baselines import (
     RetrievalSets,
     count_words,
@@ -90,7 +90,7 @@ def measure_set(name: str, rows: SetRows) -> SetReport:
         candidates=rows.candidates,
         sampled=len(sets),
         chance=sets.chance,
-        rules=measure_scorers(sets, BASELINES),
+        rules=measure_baselines(sets, BASELINES),
         contrasts=[contrast(name, value_NK, sets.images) for name, value_NK in values.items()],
         words=contrast_words(sets)[:MAX_WORDS],
         duplicates=rows.duplicates,

@@ -11,21 +11,44 @@ from __future__ import annotations
 
 import hashlib
 import heapq
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from evaluators.metrics.intervals import Interval, compute_share_interval
-from evaluators.validity.text_only_baselines import BASELINES, SLOW_BASELINES, beats_chance
 from generators.storage import parquet
-from generators.text_only.baselines import RetrievalSets, recall_at_1
+from generators.text_only.baselines import (
+    HELD_OUT_BASELINES,
+    Baseline,
+    RetrievalSets,
+    recall_at_1,
+    score_by_function,
+    score_cooccurrence,
+)
+from generators.text_only.relative_baselines import RELATIVE_BASELINES
+from loaders.audit import CUE_MARGIN, CUES
 from loaders.datasets.folders import is_published, list_datasets
 from loaders.datasets.stats import parquet_files
 
+BASELINES: Mapping[str, Baseline] = {
+    **{name: partial(score_by_function, function=value, sign=-1) for name, value in CUES.items()},
+    # The cues of the audit contain the lengths.
+    **{name: baseline for name, baseline in HELD_OUT_BASELINES.items() if name not in ("wordiest", "tersest")},
+    "cooccurrence": score_cooccurrence,
+    **RELATIVE_BASELINES,
+}
+SLOW_BASELINES = ("learned", "character_trigrams", "nearest_to_mean")
+"""The baselines that take more than a few seconds on a thousand rows."""
 MAX_ROWS = 1000
 """Number of distinct random rows of a set on which the baselines are tried."""
 Row = tuple[str, tuple[str, ...]]
 """An image and its candidates, the true one first."""
+
+
+def beats_chance(recall: float, interval: Interval, chance: float) -> bool:
+    """Return True if a recall is above chance by more than ``CUE_MARGIN``, and its whole interval is above chance."""
+    return interval[0] > chance and recall > chance + CUE_MARGIN
 
 
 class BestBaseline(NamedTuple):
@@ -52,8 +75,8 @@ def find_best(rows: Iterable[Row]) -> BestBaseline | None:
         return None
     sets = RetrievalSets([candidates for _, candidates in sampled], [image for image, _ in sampled])
     hits = {
-        name.replace("_", " "): recall_at_1(scorer(sets))
-        for name, scorer in BASELINES.items()
+        name.replace("_", " "): recall_at_1(baseline(sets))
+        for name, baseline in BASELINES.items()
         if name not in SLOW_BASELINES
     }
     best = max(hits, key=lambda name: hits[name].mean())

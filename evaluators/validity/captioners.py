@@ -18,8 +18,6 @@ from generators.text_only.ngram import NgramModel
 
 UNUSED = ("caption: no cached answer", "caption: no place in the template")
 """Reasons in the counts of CREPE's statistics for which the captioner wrote no caption."""
-ORDER = 3
-"""Order of the n-gram model that measures fluency."""
 
 
 def compare_captioners(
@@ -87,8 +85,3 @@ def _measure(
         "genuine": float(negatives["is_right"].mean()) if len(negatives) else None,
         "log_probability": float(pd.Series(model.score(list(captions["text"]))).mean()) if len(captions) else None,
     }
-
-
-def train_model(captions: Sequence[str]) -> NgramModel:
-    """Return the n-gram model that measures fluency."""
-    return NgramModel.of(captions, ORDER)

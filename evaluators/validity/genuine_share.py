@@ -26,7 +26,7 @@ from typing import Any
 import pandas as pd
 from tqdm import tqdm
 
-from evaluators.validity.captioners import compare_captioners, train_model
+from evaluators.validity.captioners import compare_captioners
 from evaluators.validity.listed_atoms import ListedAtoms, measure_listed_atoms
 from evaluators.validity.oracle import UnreadableError, is_true, parse_caption
 from evaluators.validity.rebuild import rebuild_crepe
@@ -35,6 +35,7 @@ from generators.pipeline.params import read_params
 from generators.readers.corpora import Skipped, list_shards, read_captions
 from generators.schemas.corpus_names import get_kind
 from generators.storage import parquet
+from generators.text_only.ngram import NgramModel
 
 WORD = re.compile(r"[a-z]+")
 TRUTH = "truth"
@@ -96,11 +97,6 @@ def read_truth(path: Path) -> dict[str, dict[str, Any]]:
     return {str(scene["image_id"]): scene for scene in scenes}
 
 
-def find_new_words(text: str, caption: str) -> set[str]:
-    """Return the words of a hard negative that its true caption does not contain."""
-    return set(WORD.findall(text.lower())) - set(WORD.findall(caption.lower()))
-
-
 def measure_foil_words(texts: pd.DataFrame, vocabularies: Mapping[str, set[str]]) -> dict[str, Any]:
     """Return the shares of new words in HN-Atom and HN-Comp negatives that are drawable and occur in each corpus.
 
@@ -109,7 +105,7 @@ def measure_foil_words(texts: pd.DataFrame, vocabularies: Mapping[str, set[str]]
     drawable, count, seen = 0, 0, Counter[str]()
     foils = texts[texts["kind"].isin(FOIL_KINDS)]
     for text, caption in zip(foils["text"], foils["caption"], strict=True):
-        new = find_new_words(text, caption)
+        new = set(WORD.findall(text.lower())) - set(WORD.findall(caption.lower()))
         try:
             undrawable = set(WORD.findall(" ".join(parse_caption(text).undrawable).lower()))
         except UnreadableError:
@@ -117,23 +113,18 @@ def measure_foil_words(texts: pd.DataFrame, vocabularies: Mapping[str, set[str]]
         count += len(new)
         drawable += len(new - undrawable)
         seen.update({corpus: len((new - undrawable) & words) for corpus, words in vocabularies.items()})
-    by_corpus = {corpus: seen[corpus] / count if count else None for corpus in vocabularies}
+    shares = {corpus: seen[corpus] / count if count else None for corpus in vocabularies}
     return {
         "words": count,
         "drawable": drawable / count if count else None,
         "drawable_and_seen": min(seen[corpus] for corpus in vocabularies) / count if count else None,
-        "by_corpus": by_corpus,
+        "by_corpus": shares,
     }
 
 
 def read_corpus(files: str, column: str) -> Iterator[str]:
     """Yield the captions of a corpus in lower case."""
     return (text.lower() for shard in list_shards(files) for text in read_captions(shard, column, Skipped()))
-
-
-def read_vocabulary(files: str, column: str) -> set[str]:
-    """Return all words in the captions of a corpus."""
-    return {word for text in read_corpus(files, column) for word in WORD.findall(text)}
 
 
 def judge_rebuilt(
@@ -198,11 +189,8 @@ def summarise_listed_atoms(listed: Mapping[str, ListedAtoms]) -> dict[str, Any]:
 
 
 def main() -> None:
-    settings, world, source = (
-        read_params("validity"),
-        read_params("microworld"),
-        Path("sources") / read_params("source"),
-    )
+    settings, world = read_params("validity"), read_params("microworld")
+    source = Path("sources") / read_params("source")
     texts, corpora, scenes = read_texts(Path("crepe")), read_params("corpora"), read_truth(source / "truth.jsonl")
     build = partial(
         judge_rebuilt,
@@ -214,9 +202,11 @@ def main() -> None:
     with ProcessPoolExecutor(WORKERS, get_context("spawn")) as pool:
         judged_by_recall = pool.map(build, settings["recalls"])  # runs while this process judges the built sets
         built = judge(texts, scenes, progress=True)
-        words = measure_foil_words(
-            texts, {name: read_vocabulary(corpus["files"], corpus["column"]) for name, corpus in corpora.items()}
-        )
+        vocabularies = {
+            name: {word for text in read_corpus(**corpus) for word in WORD.findall(text)}
+            for name, corpus in corpora.items()
+        }
+        words = measure_foil_words(texts, vocabularies)
         listed = summarise_listed_atoms(measure_listed_atoms(Path("crepe")))
         tracked = tqdm(judged_by_recall, "annotation recall", total=len(settings["recalls"]))
         curve = dict(zip(settings["recalls"], tracked, strict=True))
@@ -224,8 +214,8 @@ def main() -> None:
     keys = zip(built["image_id"], built["text"], built["kind"] == TRUTH, strict=True)
     verdicts = dict(zip(keys, built["failure"] == "", strict=True))
     funnels = json.loads(Path("crepe/stats.json").read_text())["funnels"]
-    model = train_model(list(read_corpus(**next(iter(corpora.values())))))
-    content["captioners"] = compare_captioners(Path("crepe"), verdicts, funnels, model)
+    trigrams = NgramModel.of(list(read_corpus(**next(iter(corpora.values())))), 3)  # measures fluency
+    content["captioners"] = compare_captioners(Path("crepe"), verdicts, funnels, trigrams)
     Path("validity.json").write_text(json.dumps(content, indent=1) + "\n")
 
 

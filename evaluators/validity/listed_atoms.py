@@ -28,19 +28,13 @@ AtomKey = tuple[str, str]
 """The kind of an atom, and its text or the meaning of its relation."""
 
 
-class Failure(NamedTuple):
-    """A row whose atoms differ from those that its caption asserts."""
-
-    caption: str
-    why: str
-
-
 class ListedAtoms(NamedTuple):
-    """The share of rows that list exactly the asserted atoms, None without rows, and all other rows."""
+    """The share of rows that list exactly the asserted atoms, None without rows, and the failures of all other rows."""
 
     rows: int
     share: float | None
-    failures: tuple[Failure, ...]
+    failures: tuple[tuple[str, str], ...]
+    """Captions with the reason why their atoms differ from those that they assert."""
 
 
 def compare_listed_atoms(rows: Iterable[Mapping[str, Any]]) -> ListedAtoms:
@@ -52,7 +46,7 @@ def compare_listed_atoms(rows: Iterable[Mapping[str, Any]]) -> ListedAtoms:
     for row in rows:
         count += 1
         if why := find_difference(row["caption"], [(atom["kind"], atom["text"]) for atom in row["atoms"]]):
-            failures.append(Failure(row["caption"], why))
+            failures.append((row["caption"], why))
     return ListedAtoms(count, (count - len(failures)) / count if count else None, tuple(failures))
 
 

@@ -1,15 +1,15 @@
-"""Measure how often text-only scorers select the true caption without the image (stage ``text_only``).
+"""Measure how often text-only baselines select the true caption without the image (stage ``text_only``).
 
     python -m evaluators.validity.text_only        # writes text_only.json and text_only.md
 
-Source: SugarCrepe (arXiv:2306.14610, section 3) showed that such scorers beat vision-language models on published sets.
-The scorers are in generators/text_only/baselines.py; params.yaml can add a language model. Scorers that
-learn are cross-fitted over images. ``refining`` has the scorers of adversarial refinement
-(generators/text_only/refinement.py), and ``held_out`` scorers that it does not use.
+Source: SugarCrepe (arXiv:2306.14610, section 3) showed that such baselines beat vision-language models on published
+sets. The baselines are in generators/text_only/baselines.py; params.yaml can add a language model. Baselines that learn
+are cross-fitted over images. ``refining`` has the baselines of adversarial refinement
+(generators/text_only/refinement.py), and ``held_out`` baselines that it does not use.
 
-Metrics: Recall@1 with 95 % intervals over images. Tied captions share the hit. Chance is 1/K, but a scorer
+Metrics: Recall@1 with 95 % intervals over images. Tied captions share the hit. Chance is 1/K, but a baseline
 that knows nothing can be below chance: every negative is an edit of the true caption, so the scores of a set are not
-independent. ``comparing`` has scorers that compare the captions of a set with each other
+independent. ``comparing`` has baselines that compare the captions of a set with each other
 (generators/text_only/relative_baselines.py). ``random_scorers`` is the Recall@1 of random word weights.
 ``pairwise_accuracy`` is the share of negatives that score lower than their true caption (chance 1/2); it shows if there
 is a cue.
@@ -20,7 +20,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor
-from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -34,16 +33,16 @@ from generators.pipeline.params import read_params
 from generators.schemas.corpus_names import get_kind, parse_productivity
 from generators.storage import parquet
 from generators.text_only.baselines import (
-    HELD_OUT_SCORERS,
+    HELD_OUT_BASELINES,
+    Baseline,
     RetrievalSets,
-    Scorer,
     measure_pairwise_accuracy,
     measure_random_recall,
     recall_at_1,
 )
 from generators.text_only.language_models import load_language_model
-from generators.text_only.refinement import REFINEMENT_SCORERS
-from generators.text_only.relative_baselines import COMPARING_SCORERS
+from generators.text_only.refinement import REFINEMENT_BASELINES
+from generators.text_only.relative_baselines import RELATIVE_BASELINES
 from loaders.cards.card import table
 from loaders.datasets.stats import read_stats
 
@@ -58,15 +57,10 @@ BY_DESIGN = {
     "prod_hnneg": "Every negative contains a negation, and no true caption does (appendix A.4 of the paper).",
     "prod_hnall": "Five of the fifteen negatives contain a negation, and no true caption does.",
 }
-"""Kind of systematicity, or config of productivity -> why text-only scorers are not at chance on the set."""
+"""Kind of systematicity, or config of productivity -> why text-only baselines are not at chance on the set."""
 
 
-def read(folder: Path, configs: Iterable[str]) -> RetrievalSets:
-    """Return the distinct rows of all splits of some configs."""
-    return read_files(path for config in configs for path in sorted((folder / config).glob("*.parquet")))
-
-
-def read_files(paths: Iterable[Path]) -> RetrievalSets:
+def read(paths: Iterable[Path]) -> RetrievalSets:
     """Return the distinct rows of parquet files."""
     rows: dict[tuple[str, ...], str] = {}
     for path in paths:
@@ -89,96 +83,87 @@ def group_configs(folder: Path) -> dict[str, list[str]]:
     return configs
 
 
-def take_random_rows(sets: RetrievalSets, count: int) -> RetrievalSets:
-    """Return at most ``count`` random rows."""
-    return sets.take(np.sort(np.random.default_rng(0).permutation(len(sets))[:count]))
-
-
 def read_groups(folder: Path, max_rows: int) -> dict[str, RetrievalSets]:
-    """Return group name -> retrieval sets: all rows of balanced sets, and at most ``max_rows`` of the paper's sets."""
-    groups = {name: read(folder, configs) for name, configs in group_configs(folder).items()}
-    return {
-        name: sets if name.endswith("balanced") else take_random_rows(sets, max_rows) for name, sets in groups.items()
-    }
+    """Return group name -> retrieval sets: all rows of balanced sets, and ``max_rows`` random ones of other sets."""
+    groups: dict[str, RetrievalSets] = {}
+    for name, configs in group_configs(folder).items():
+        sets = read(path for config in configs for path in sorted((folder / config).glob("*.parquet")))
+        if not name.endswith("balanced"):
+            sets = sets.take(np.sort(np.random.default_rng(0).permutation(len(sets))[:max_rows]))
+        groups[name] = sets
+    return groups
 
 
-def measure_scorers(sets: RetrievalSets, scorers: Mapping[str, Scorer]) -> dict[str, dict[str, Any]]:
-    """Return Recall@1 with its confidence interval and the pairwise accuracy of each scorer."""
-    score_by = {name: scorer(sets) for name, scorer in scorers.items()}
-    hit_by = {name: recall_at_1(score_NK) for name, score_NK in score_by.items()}
-    return {
-        name: {
-            "recall@1": float(hit_by[name].mean()),
-            "interval": compute_share_interval(hit_by[name], sets.images),
+def measure_baselines(sets: RetrievalSets, baselines: Mapping[str, Baseline]) -> dict[str, dict[str, Any]]:
+    """Return Recall@1 with its confidence interval and the pairwise accuracy of each baseline."""
+    results: dict[str, dict[str, Any]] = {}
+    for name, baseline in baselines.items():
+        score_NK = baseline(sets)
+        hit_N = recall_at_1(score_NK)
+        results[name] = {
+            "recall@1": float(hit_N.mean()),
+            "interval": compute_share_interval(hit_N, sets.images),
             "pairwise_accuracy": float(measure_pairwise_accuracy(score_NK).mean()),
         }
-        for name, score_NK in score_by.items()
-    }
+    return results
 
 
 def measure(name: str, sets: RetrievalSets, model: str | None) -> dict[str, Any]:
-    """Return all results of one group."""
-    held_out = {**HELD_OUT_SCORERS, **({"language_model": partial(_score_by_language_model, model)} if model else {})}
+    """Return all results of one group, with the language model ``model`` as a further held-out baseline."""
+    held_out = dict(HELD_OUT_BASELINES)
+    if model:
+        held_out["language_model"] = lambda sets: np.reshape(
+            load_language_model(model).score(sets.texts), (-1, sets.size)
+        )
     return {
         "rows": len(sets),
         "images": len(set(sets.images)),
         "chance": sets.chance,
         "by_design": explain(name),
-        "refining": measure_scorers(sets, REFINEMENT_SCORERS),
-        "held_out": measure_scorers(sets, held_out),
+        "refining": measure_baselines(sets, REFINEMENT_BASELINES),
+        "held_out": measure_baselines(sets, held_out),
         "random_scorers": float(measure_random_recall(sets).mean()),
-        "comparing": measure_scorers(sets, COMPARING_SCORERS),
+        "comparing": measure_baselines(sets, RELATIVE_BASELINES),
     }
 
 
 def explain(group: str) -> str | None:
-    """Return why text-only scorers cannot be at chance on a group of configs; a variant has the default's reason."""
+    """Return why text-only baselines cannot be at chance on a group of configs; a variant has the default's reason."""
     productivity = parse_productivity(group)
     return BY_DESIGN.get(f"prod_{productivity.kind}" if productivity else group)
-
-
-def _score_by_language_model(model: str, sets: RetrievalSets) -> np.ndarray:
-    return np.array(load_language_model(model).score(sets.texts)).reshape(len(sets), sets.size)
-
-
-def farthest_from_chance(chance: float, results: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the name of the scorer whose Recall@1 is farthest above or below chance."""
-    return max(results, key=lambda name: abs(results[name]["recall@1"] - chance))
 
 
 def render_page(title: str, file: Path, results: Mapping[str, Mapping[str, Any]]) -> str:
     """Render the results as Markdown: a table with one row per group, and a table of the chat model if there is one."""
     rows, chats = [], []
     for name, result in results.items():
-        chance, scorers = result["chance"], result["held_out"]
-        best = farthest_from_chance(chance, scorers)
-        low, high = scorers[best]["interval"]
-        row = [name, result["rows"], f"{chance:.1%}", f"{scorers[best]['recall@1']:.1%} ({best})"]
-        row += [f"{low:.1%} to {high:.1%}", f"{result['random_scorers']:.1%}"]
-        best = farthest_from_chance(chance, result["comparing"])
-        row.append(f"{result['comparing'][best]['recall@1']:.1%} ({best})")
-        best = farthest_from_chance(chance, result["refining"])
-        row.append(f"{result['refining'][best]['recall@1']:.1%} ({best})")
-        rows.append(row)
+        chance = f"{result['chance']:.1%}"
+        held_out, comparing, refining = (
+            _describe_farthest(result, part) for part in ("held_out", "comparing", "refining")
+        )
+        random_recall = f"{result['random_scorers']:.1%}"
+        rows.append([name, result["rows"], chance, *held_out, random_recall, comparing[0], refining[0]])
         if chat := result.get("chat"):
             low, high = chat["interval"]
             recall = f"{chat['recall@1']:.1%} ({low:.1%} to {high:.1%})"
-            chats.append([name, chat["asked"], f"{chance:.1%}", chat["model"], recall, chat["unreadable"]])
-    header = ["sets", "rows", "chance", "farthest from chance", "95 % interval", "random weights", "comparing captions"]
-    header.append("scorers of refinement")
-    template = jinja2.Template(
-        Path(__file__).with_name("text_only.md.j2").read_text(), trim_blocks=True, lstrip_blocks=True
-    )
-    return template.render(
+            chats.append([name, chat["asked"], chance, chat["model"], recall, chat["unreadable"]])
+    template = Path(__file__).with_name("text_only.md.j2").read_text()
+    return jinja2.Template(template, trim_blocks=True, lstrip_blocks=True).render(
         title=title,
         file=file.name,
-        scorers=max(len(result["held_out"]) for result in results.values()),
-        header=header,
+        baselines=max(len(result["held_out"]) for result in results.values()),
         rows=rows,
         reasons=[f"`{name}`: {result['by_design']}" for name, result in results.items() if result["by_design"]],
         chats=chats,
         table=table,
     )
+
+
+def _describe_farthest(result: Mapping[str, Any], part: str) -> tuple[str, str]:
+    """Return the Recall@1 that is farthest above or below chance, with its baseline, and its interval."""
+    name, farthest = max(result[part].items(), key=lambda item: abs(item[1]["recall@1"] - result["chance"]))
+    low, high = farthest["interval"]
+    return f"{farthest['recall@1']:.1%} ({name})", f"{low:.1%} to {high:.1%}"
 
 
 def main() -> None:
@@ -190,9 +175,8 @@ def main() -> None:
         }
         results = {name: job.result() for name, job in jobs.items()}
     version = read_stats(folder)["version"]
-    output.write_text(
-        json.dumps({name: result | {"version": version} for name, result in results.items()}, indent=1) + "\n"
-    )
+    results = {name: result | {"version": version} for name, result in results.items()}
+    output.write_text(json.dumps(results, indent=1) + "\n")
     output.with_suffix(".md").write_text(render_page("CREPE", output, results))
 
 

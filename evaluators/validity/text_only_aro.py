@@ -1,9 +1,9 @@
-"""Measure how often text-only scorers select the true caption of ARO's four sets (stage ``text_only_aro``).
+"""Measure how often text-only baselines select the true caption of ARO's four sets (stage ``text_only_aro``).
 
     python -m evaluators.validity.text_only_aro  # writes text_only_aro.json and text_only_aro.md
     python -m evaluators.validity.text_only_aro --ask --max-cost 1    # caches a chat model's answers in sample/llm/
 
-Scorers and metrics are described in evaluators/validity/text_only.py. ARO's negatives are known to be recognisable
+Baselines and metrics are described in evaluators/validity/text_only.py. ARO's negatives are known to be recognisable
 without the image: swapped captions are often implausible and shuffled captions ungrammatical (Lin et al. 2023,
 arXiv:2306.01879). The order sets are measured on the shuffles of the first seed. If params.yaml names an endpoint, a
 chat model is measured as well (evaluators/validity/chat_reader.py).
@@ -11,17 +11,15 @@ chat model is measured as well (evaluators/validity/chat_reader.py).
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from evaluators.validity import chat_reader
-from evaluators.validity.text_only import measure, read_files, render_page
+from evaluators.validity.text_only import measure, read, render_page
 from generators.files.atomic import write_json
-from generators.llm.client import Cache, Endpoint, ask_all, make_client
+from generators.llm.client import Cache, ask_all, make_client
 from generators.pipeline import stage
 from generators.pipeline.params import read_params
 from generators.text_only.baselines import RetrievalSets
@@ -31,26 +29,27 @@ from loaders.papers.figures import figures
 SPLITS = ("test", "test.s0")
 
 
-def read(folder: Path, config: str) -> RetrievalSets:
+def read_config(folder: Path, config: str) -> RetrievalSets:
     """Return the distinct rows of a config. Of an order set, only the split of the first seed is read."""
-    return read_files(path for path in sorted((folder / config).glob("*.parquet")) if split_name(path) in SPLITS)
-
-
-def send_requests(endpoint: Endpoint, sets_by_config: Mapping[str, RetrievalSets], max_cost: float) -> Counter[str]:
-    """Send the requests that have no cached answer. Returns the number of requests per outcome."""
-    requests = [item for config, sets in sets_by_config.items() for item in chat_reader.build_requests(config, sets)]
-    return ask_all(make_client(endpoint, Path("sample/llm")), requests, chat_reader.MAX_ANSWER_TOKENS, max_cost)
+    return read(path for path in sorted((folder / config).glob("*.parquet")) if split_name(path) in SPLITS)
 
 
 def main(ask_model: Annotated[bool, typer.Option("--ask")] = False, max_cost: float = 0.0) -> None:
     """Measure the sets that are built. With --ask, only send requests to the chat model and cache its answers."""
     settings, chat = read_params("text_only"), read_params("text_only_aro")["chat"]
     endpoint = chat_reader.read_endpoint(chat) if chat else None
-    sets_by_config = {config: sets for config in figures("aro")["options"] if len(sets := read(Path("aro"), config))}
+    sets_by_config = {
+        config: sets for config in figures("aro")["options"] if len(sets := read_config(Path("aro"), config))
+    }
     if ask_model:
         if endpoint is None:
             raise ValueError("params.yaml, text_only_aro.chat: no endpoint. Set an endpoint to ask a chat model.")
-        for outcome, count in sorted(send_requests(endpoint, sets_by_config, max_cost).items()):
+        requests = [
+            item for config, sets in sets_by_config.items() for item in chat_reader.build_requests(config, sets)
+        ]
+        client = make_client(endpoint, Path("sample/llm"))
+        outcomes = ask_all(client, requests, chat_reader.MAX_ANSWER_TOKENS, max_cost)
+        for outcome, count in sorted(outcomes.items()):
             print(f"{count:,} {outcome}")
         return
     cache, output = Cache([Path("data/llm")]), Path("text_only_aro.json")

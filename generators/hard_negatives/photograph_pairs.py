@@ -123,7 +123,9 @@ class ContextSample:
     def add(self, context: tuple[str, str], word: str, image_id: str) -> None:
         """Add a caption of an image. Images of equal id follow each other."""
         if context not in self._captions:
-            number = self._draw_number(context)
+            text = self._prefix + "\0" + "\0".join(context)
+            # A random number of 64 bits. Contexts with lower numbers have a higher priority.
+            number = int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest())
             if number >= self._threshold:
                 return
             self._captions[context] = {}
@@ -136,11 +138,6 @@ class ContextSample:
             number, removed = heappop(self._lowest_priorities)
             self._threshold = -number
             self._size -= sum(map(len, self._captions.pop(removed).values()))
-
-    def _draw_number(self, context: tuple[str, str]) -> int:
-        """Return a random number of 64 bits. Contexts with lower numbers have a higher priority."""
-        text = "\0".join((self._prefix, *context))
-        return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest())
 
     def __iter__(self) -> Iterator[tuple[tuple[str, str], dict[str, list[str]]]]:
         """Yield the contexts with the images of each word, by decreasing priority."""

@@ -1,12 +1,14 @@
-"""Text-only scorers, which try to select the true caption of a retrieval set without the image.
+"""Text-only baselines, which try to select the true caption of a retrieval set without the image.
 
-Accuracy above chance shows a cue in the text (SugarCrepe, arXiv:2306.14610, section 3). Each scorer reads one caption
-at a time, as an encoder does; relative_baselines.py has scorers that compare captions. Trained scorers are cross-fitted
-over images: a model never scores a caption of an image on which it was trained. ``HELD_OUT_SCORERS`` evaluate sets
-that refinement.py has balanced with other scorers (evaluators/validity/text_only.py).
+Accuracy above chance shows a cue in the text (SugarCrepe, arXiv:2306.14610, section 3). Each baseline reads one caption
+at a time, as an encoder does; relative_baselines.py has baselines that compare captions. Trained baselines are
+cross-fitted over images: a model never scores a caption of an image on which it was trained. ``HELD_OUT_BASELINES``
+evaluate sets that refinement.py has balanced with other baselines (evaluators/validity/text_only.py).
 
 Shapes: N retrieval sets of K captions, with the true caption in column 0; M = N K texts, F features. Tied captions
-share the hit, so that a scorer that assigns the same score to all captions is at chance, 1/K.
+share the hit, so that a baseline that assigns the same score to all captions is at chance, 1/K.
+
+scikit-learn and SciPy are imported where models are fitted, because they take seconds to load.
 """
 
 from __future__ import annotations
@@ -15,41 +17,25 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
 
 from generators.text_only.ngram import FOLDS, TOKEN, NgramModel, assign_folds
 
-RANDOM_SCORERS = 48
-FUNCTION_WORDS = frozenset(
-    {
-        "a",
-        "an",
-        "the",
-        "and",
-        "of",
-        "to",
-        "that",
-        "which",
-        "who",
-        "there",
-        "it",
-        "is",
-        "are",
-        "with",
-        "not",
-        "no",
-        ".",
-        ",",
-    }
-)
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+RANDOM_BASELINES = 48
+FUNCTION_WORDS = {
+    "a", "an", "the", "and", "of", "to", "that", "which", "who", "there", "it", "is", "are", "with", "not", "no",
+    ".", ",",
+}  # fmt: skip
 """Words that ordered pairs leave out."""
 MAX_PAIRED_WORDS = 2000
 """Number of words whose pairs are counted, in a dense matrix."""
-BLOCK_ROWS = 1000
-"""Number of sets whose word pairs are scored at a time: 100 MB for six captions each."""
+BLOCK_TEXTS = 6000
+"""Number of texts whose word pairs are scored at a time, which takes 100 MB."""
 DECIMALS = 9
 """Scores are rounded before they are compared, because the order of summation changes the last digits."""
 
@@ -61,7 +47,7 @@ class RetrievalSets:
     captions: Sequence[Sequence[str]]
     images: Sequence[str]
     trainable_N: np.ndarray | None = None
-    """Boolean mask of the sets on which scorers may be trained. None means all sets."""
+    """Boolean mask of the sets on which baselines may be trained. None means all sets."""
 
     def __len__(self) -> int:
         return len(self.captions)
@@ -98,11 +84,11 @@ class RetrievalSets:
                 yield np.flatnonzero(train_N), np.flatnonzero(test_N)
 
     def text_indices(self, rows: np.ndarray) -> np.ndarray:
-        """Return the indices in ``texts`` of all captions of the sets at ``rows``."""
-        return (rows[:, None] * self.size + np.arange(self.size)).ravel()
+        """Return the indices in ``texts`` of the captions of the sets at ``rows`` (rows, K)."""
+        return rows[:, None] * self.size + np.arange(self.size)
 
 
-Scorer = Callable[[RetrievalSets], np.ndarray]
+Baseline = Callable[[RetrievalSets], np.ndarray]
 """Returns the scores (N, K) of all captions. A higher score is more likely true."""
 
 
@@ -128,36 +114,40 @@ def count_words(text: str) -> int:
     return len(text.split())
 
 
-def score_ngram_likelihood(sets: RetrievalSets, order: int) -> np.ndarray:
-    """Score by an n-gram model of the true captions of other images."""
+def cross_fit(sets: RetrievalSets, feature_M: Any, fit: Callable[[np.ndarray], Callable[[Any], Any]]) -> np.ndarray:
+    """Return the scores (N, K) of models that are trained on the other folds.
+
+    ``fit`` gets the indices of the training texts (T, K), with the true ones in column 0, and returns a function from
+    some elements of ``feature_M`` (the texts or their features) to their scores. Sets that have nothing to be trained
+    on score 0.
+    """
     score_NK = np.zeros((len(sets), sets.size))
-    folds = list(sets.splits())
-    trainable_N = np.unique(np.concatenate([train for train, _ in folds])) if folds else np.zeros(0, dtype=int)
-    model = NgramModel.of([sets.captions[int(row)][0] for row in trainable_N], order)
-    for train, test in folds:
-        left_out = np.setdiff1d(trainable_N, train)
-        fold_model = model.leave_out([sets.captions[int(row)][0] for row in left_out])
-        for row in test:
-            score_NK[row] = fold_model.score(sets.captions[int(row)])
+    for train, test in sets.splits():
+        score = fit(sets.text_indices(train))
+        score_NK[test] = np.asarray(score(feature_M[sets.text_indices(test).ravel()])).reshape(-1, sets.size)
     return score_NK
 
 
-# scikit-learn is imported where it is used, because it takes seconds to load and most builds do not need it.
+def score_ngram_likelihood(sets: RetrievalSets, order: int) -> np.ndarray:
+    """Score by an n-gram model of the true captions of other images."""
+    text_M = np.array(sets.texts, dtype=object)
+    return cross_fit(sets, text_M, lambda index_TK: NgramModel.of(text_M[index_TK[:, 0]].tolist(), order).score)
 
 
-def count_ngrams(sets: RetrievalSets, **options: Any) -> sparse.csr_matrix:
+def count_ngrams(sets: RetrievalSets, **options: Any) -> csr_matrix:
     """Return the counts (M, F) of scikit-learn's CountVectorizer; one column of zeros if no text has an n-gram."""
     return _count_ngrams(tuple(sets.texts), tuple(sorted(options.items())))
 
 
 @lru_cache(maxsize=12)  # the rounds of refinement count the same n-grams
-def _count_ngrams(texts: tuple[str, ...], options: tuple[tuple[str, Any], ...]) -> sparse.csr_matrix:
+def _count_ngrams(texts: tuple[str, ...], options: tuple[tuple[str, Any], ...]) -> csr_matrix:
+    from scipy.sparse import csr_matrix
     from sklearn.feature_extraction.text import CountVectorizer
 
     vectorizer = CountVectorizer(**dict(options))
     if not any(map(vectorizer.build_analyzer(), texts)):
-        return sparse.csr_matrix((len(texts), 1))
-    return sparse.csr_matrix(vectorizer.fit_transform(texts), dtype=np.float64)
+        return csr_matrix((len(texts), 1))
+    return csr_matrix(vectorizer.fit_transform(texts), dtype=np.float64)
 
 
 def score_linear(sets: RetrievalSets, **options: Any) -> np.ndarray:
@@ -170,9 +160,11 @@ def score_form(sets: RetrievalSets) -> np.ndarray:
 
     The only words that it reads are "a", "the", "and", "there", "not" and "no".
     """
+    from scipy.sparse import csr_matrix
+
     feature_MF = np.array([make_form_features(text) for text in sets.texts], dtype=np.float64)
     scale_F = feature_MF.std(axis=0)
-    return _fit_linear(sets, sparse.csr_matrix(feature_MF / np.where(scale_F > 0, scale_F, 1)))
+    return _fit_linear(sets, csr_matrix(feature_MF / np.where(scale_F > 0, scale_F, 1)))
 
 
 def make_form_features(text: str) -> list[float]:
@@ -189,21 +181,21 @@ def make_form_features(text: str) -> list[float]:
     ]
 
 
-def _fit_linear(sets: RetrievalSets, feature_MF: sparse.csr_matrix) -> np.ndarray:
+def _fit_linear(sets: RetrievalSets, feature_MF: csr_matrix) -> np.ndarray:
     """Score by logistic regression on the differences between the features of truths and of their negatives."""
+    from scipy.sparse import diags_array
     from sklearn.linear_model import LogisticRegression
 
-    score_NK = np.zeros((len(sets), sets.size))
-    for train, test in sets.splits():
-        truth = np.repeat(train * sets.size, sets.size - 1)
-        others = sets.text_indices(train).reshape(-1, sets.size)[:, 1:].ravel()
-        truth, others = (np.resize(places, max(2, len(places))) for places in (truth, others))  # repeat a single pair
-        sign_P = np.where(np.arange(len(truth)) % 2 == 0, 1.0, -1.0)  # mirror every second pair, to get two classes
-        difference_PF = sparse.diags_array(sign_P) @ (feature_MF[truth] - feature_MF[others])
+    def fit(index_TK: np.ndarray) -> Callable[[csr_matrix], np.ndarray]:
+        pair_P2 = np.stack([np.repeat(index_TK[:, 0], sets.size - 1), index_TK[:, 1:].ravel()], axis=1)
+        pair_P2 = np.resize(pair_P2, (max(2, len(pair_P2)), 2))  # repeat a single pair
+        sign_P = np.where(np.arange(len(pair_P2)) % 2 == 0, 1.0, -1.0)  # mirror every second pair, to get two classes
+        difference_PF = diags_array(sign_P) @ (feature_MF[pair_P2[:, 0]] - feature_MF[pair_P2[:, 1]])
         model = LogisticRegression(fit_intercept=False, solver="liblinear", random_state=0)
         weight_F = model.fit(difference_PF, sign_P).coef_[0]
-        score_NK[test] = (feature_MF[sets.text_indices(test)] @ weight_F).reshape(-1, sets.size)
-    return score_NK
+        return lambda test_MF: test_MF @ weight_F
+
+    return cross_fit(sets, feature_MF, fit)
 
 
 def score_naive_bayes(sets: RetrievalSets, **options: Any) -> np.ndarray:
@@ -211,14 +203,13 @@ def score_naive_bayes(sets: RetrievalSets, **options: Any) -> np.ndarray:
     from sklearn.naive_bayes import MultinomialNB
 
     feature_MF = count_ngrams(sets, **options)
-    score_NK = np.zeros((len(sets), sets.size))
-    is_true_M = np.arange(len(sets) * sets.size) % sets.size == 0
-    for train, test in sets.splits():
-        rows = sets.text_indices(train)
-        model = MultinomialNB().fit(feature_MF[rows], is_true_M[rows])
-        log_NF = np.asarray(model.feature_log_prob_)
-        score_NK[test] = (feature_MF[sets.text_indices(test)] @ (log_NF[1] - log_NF[0])).reshape(-1, sets.size)
-    return score_NK
+
+    def fit(index_TK: np.ndarray) -> Callable[[csr_matrix], np.ndarray]:
+        index_M = index_TK.ravel()
+        log_NF = np.asarray(MultinomialNB().fit(feature_MF[index_M], index_M % sets.size == 0).feature_log_prob_)
+        return lambda test_MF: test_MF @ (log_NF[1] - log_NF[0])
+
+    return cross_fit(sets, feature_MF, fit)
 
 
 def score_cooccurrence(sets: RetrievalSets) -> np.ndarray:
@@ -257,32 +248,34 @@ def _score_word_pairs(sets: RetrievalSets, weigh: Callable[[np.ndarray, np.ndarr
     ``weigh`` gets the numbers of true captions and of negatives with both words (V, V), and of true captions.
     """
     has_word_MV = count_ngrams(sets, token_pattern=TOKEN.pattern, binary=True, max_features=MAX_PAIRED_WORDS)
-    score_NK = np.zeros((len(sets), sets.size))
-    for train, test in sets.splits():
-        rows_NK = sets.text_indices(train).reshape(-1, sets.size)
-        parts = has_word_MV[rows_NK[:, 0]], has_word_MV[rows_NK[:, 1:].ravel()]
+
+    def fit(index_TK: np.ndarray) -> Callable[[Any], np.ndarray]:
+        parts = has_word_MV[index_TK[:, 0]], has_word_MV[index_TK[:, 1:].ravel()]
         true_VV, false_VV = ((part.T @ part).toarray() for part in parts)
-        weight_VV = weigh(true_VV, false_VV, len(train))
-        for start in range(0, len(test), BLOCK_ROWS):
-            block = test[start : start + BLOCK_ROWS]
-            text_MV = has_word_MV[sets.text_indices(block)]
-            score_NK[block] = np.asarray(text_MV.multiply(text_MV @ weight_VV).sum(axis=1)).reshape(-1, sets.size)
-    return score_NK
+        weight_VV = weigh(true_VV, false_VV, len(index_TK))
+
+        def score(test_MV: Any) -> np.ndarray:
+            blocks = (test_MV[start : start + BLOCK_TEXTS] for start in range(0, test_MV.shape[0], BLOCK_TEXTS))
+            return np.concatenate([block.multiply(block @ weight_VV).sum(axis=1) for block in blocks])
+
+        return score
+
+    return cross_fit(sets, has_word_MV, fit)
 
 
 def measure_random_recall(sets: RetrievalSets) -> np.ndarray:
-    """Return the mean recall@1 of each set (2, N) over ``RANDOM_SCORERS`` scorers with random weights.
+    """Return the mean recall@1 of each set (2, N) over ``RANDOM_BASELINES`` baselines with random weights.
 
-    Each scorer sums random weights of words; a word before a full stop counts as a different word. In the first row all
-    weights are positive, so that longer captions win; in the second row all are negative. If the negatives are edits of
-    the truth in different positions, the result is below 1/K, because the truth must win a random comparison at each
-    position.
+    Each baseline sums random weights of words; a word before a full stop counts as a different word. In the first row
+    all weights are positive, so that longer captions win; in the second row all are negative. If the negatives are
+    edits of the truth in different positions, the result is below 1/K, because the truth must win a random comparison
+    at each position.
     """
     feature_MF = count_ngrams(sets, token_pattern=r"\S+")
-    weight_FG = np.random.default_rng(0).random((feature_MF.indices.max() + 1, RANDOM_SCORERS))
-    score_NKG = (feature_MF @ weight_FG).reshape(len(sets), sets.size, RANDOM_SCORERS)
+    weight_FG = np.random.default_rng(0).random((feature_MF.indices.max() + 1, RANDOM_BASELINES))
+    score_NKG = (feature_MF @ weight_FG).reshape(len(sets), sets.size, RANDOM_BASELINES)
     return np.array(
-        [np.mean([recall_at_1(sign * score_NKG[..., g]) for g in range(RANDOM_SCORERS)], axis=0) for sign in (1, -1)]
+        [np.mean([recall_at_1(sign * score_NKG[..., g]) for g in range(RANDOM_BASELINES)], axis=0) for sign in (1, -1)]
     )
 
 
@@ -292,7 +285,7 @@ score_words_naive_bayes = partial(score_naive_bayes, token_pattern=TOKEN.pattern
 score_ordered_pairs = partial(score_linear, analyzer=list_ordered_pairs)
 """Finds which word comes first: swaps have the same words in another order."""
 
-HELD_OUT_SCORERS: Mapping[str, Scorer] = {
+HELD_OUT_BASELINES: Mapping[str, Baseline] = {
     "wordiest": partial(score_by_function, function=count_words),
     "tersest": partial(score_by_function, function=count_words, sign=-1),
     "trigram_model": partial(score_ngram_likelihood, order=3),

@@ -49,38 +49,42 @@ class _Model:
 
     @cached_property
     def cache(self) -> ScoreCache:
-        return ScoreCache(cache_folder(), self._digest())
-
-    def _digest(self) -> str:
-        """Return a digest of the kind of score, the structure and the weights of the model, and the tokenizer."""
+        """The cache for this kind of score, structure and weights of the model, and tokenizer."""
         digest = hashlib.sha256(f"{type(self).__name__} {self.model.config.to_json_string()}".encode())
         digest.update(repr(sorted(self.tokenizer.get_vocab().items())).encode())
         digest.update(repr((self.tokenizer.init_kwargs.get("do_lower_case"), self.tokenizer.model_max_length)).encode())
         for name, tensor in sorted(self.model.state_dict().items()):
             digest.update(name.encode())
             digest.update(tensor.cpu().contiguous().numpy().data)
-        return digest.hexdigest()[:32]
+        return ScoreCache(cache_folder(), digest.hexdigest()[:32])
+
+    def _compute(self, texts: Sequence[str]) -> Iterator[list[float]]:
+        """Yield the scores of each text."""
+        raise NotImplementedError
 
 
-class MaskedLM(_Model):
-    """Scores captions by pseudo-log-likelihood (Salazar et al. 2020).
-
-    The score is the mean log-probability of the tokens, each masked in turn.
-    """
-
-    def __init__(self, name: str, batch_size: int | None = None) -> None:
-        super().__init__(
-            "AutoModelForMaskedLM", name, batch_size, padding_side="right"
-        )  # because positions count from the left
+class _LanguageModel(_Model):
+    """A model with one score per caption."""
 
     def score(self, captions: Sequence[str]) -> list[float]:
-        """Return one score per caption. A caption of T tokens needs T rows; a batch may contain several captions."""
         scores = self.cache.score(captions, self._compute)
         return [scores[caption][0] for caption in captions]
 
-    def _compute(self, captions: Sequence[str]) -> Iterator[list[float]]:
-        sums, lengths = [0.0] * len(captions), [0] * len(captions)
-        for batch in split_batches(self._mask_each_token(captions), self.batch_size):
+
+class MaskedLM(_LanguageModel):
+    """Scores captions by pseudo-log-likelihood (Salazar et al. 2020).
+
+    The score is the mean log-probability of the tokens, each masked in turn. A caption of T tokens needs T rows; a
+    batch may contain several captions.
+    """
+
+    def __init__(self, name: str, batch_size: int | None = None) -> None:
+        # Padded on the right, because positions count from the left.
+        super().__init__("AutoModelForMaskedLM", name, batch_size, padding_side="right")
+
+    def _compute(self, texts: Sequence[str]) -> Iterator[list[float]]:
+        sums, lengths = [0.0] * len(texts), [0] * len(texts)
+        for batch in split_batches(self._mask_each_token(texts), self.batch_size):
             for (caption, *_), value in zip(batch, self._log_probabilities(batch), strict=True):
                 sums[caption] += value
                 lengths[caption] += 1
@@ -115,23 +119,21 @@ class MaskedLM(_Model):
         return logits_BV.log_softmax(-1).cpu()[rows, truth].tolist()
 
 
-class CausalLM(_Model):
-    """Scores captions by the mean log-probability of each token given the previous tokens."""
+class CausalLM(_LanguageModel):
+    """Scores captions by the mean log-probability of each token given the previous tokens.
+
+    The first token counts only if the model has a beginning-of-text token.
+    """
 
     def __init__(self, name: str, batch_size: int | None = None) -> None:
         super().__init__("AutoModelForCausalLM", name, batch_size)
 
-    def score(self, captions: Sequence[str]) -> list[float]:
-        """Return one score per caption. The first token counts only if the model has a beginning-of-text token."""
-        scores = self.cache.score(captions, self._compute)
-        return [scores[caption][0] for caption in captions]
-
-    def _compute(self, captions: Sequence[str]) -> Iterator[list[float]]:
+    def _compute(self, texts: Sequence[str]) -> Iterator[list[float]]:
         import torch
         from torch.nn.utils.rnn import pad_sequence
 
         bos = [] if self.tokenizer.bos_token_id is None else [self.tokenizer.bos_token_id]
-        for batch in split_batches(captions, self.batch_size):
+        for batch in split_batches(texts, self.batch_size):
             ids = [bos + self.tokenizer(text, add_special_tokens=False)["input_ids"] for text in batch]
             token_BT = pad_sequence([torch.tensor(row, dtype=torch.long) for row in ids], batch_first=True)
             mask_BT = (torch.arange(token_BT.shape[1]) < torch.tensor([[len(row)] for row in ids])).long()
@@ -165,10 +167,6 @@ class EntailmentModel(_Model):
             raise ValueError(f"{name}: no label 'entailment'; its labels are {', '.join(labels)}. Use an NLI model.")
         self.label = labels["entailment"]
 
-    def logits(self, premise: str, hypotheses: Sequence[str]) -> list[list[float]]:
-        """Return a list of one logit per label for each hypothesis."""
-        return self.pair_logits([(premise, hypothesis) for hypothesis in hypotheses])
-
     def pair_logits(self, pairs: Sequence[tuple[str, str]]) -> list[list[float]]:
         """Return a list of one logit per label for each pair of a premise and a hypothesis."""
         texts = [SEPARATOR.join(pair) for pair in pairs]
@@ -188,7 +186,9 @@ class EntailmentModel(_Model):
 
     def predict_entailment(self, premise: str, hypotheses: Sequence[str]) -> list[bool]:
         """Return one boolean per hypothesis: True if entailment is the most likely label. A tie counts as entailed."""
-        return [logits[self.label] == max(logits) for logits in self.logits(premise, hypotheses)]
+        return [
+            logits[self.label] == max(logits) for logits in self.pair_logits([(premise, text) for text in hypotheses])
+        ]
 
 
 def split_batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:

@@ -1,14 +1,14 @@
-"""Adversarial refinement: selects the largest part of a dataset on which text-only scorers are at chance.
+"""Adversarial refinement: selects the largest part of a dataset on which text-only baselines are at chance.
 
 Source: SugarCrepe (arXiv:2306.14610, section 4), which balances the score gaps of two text models over pairs of
-captions. Difference from the paper: retrieval sets of K captions, in which each scorer should rank the truth first with
-frequency 1/K. A lower frequency is a cue as well, because it shows which caption to avoid. A linear program selects the
-rows to drop: rows that scorers above chance get right, and rows that scorers below chance get wrong.
+captions. Difference from the paper: retrieval sets of K captions, in which each baseline should rank the truth first
+with frequency 1/K. A lower frequency is a cue as well, because it shows which caption to avoid. A linear program
+selects the rows to drop: rows that baselines above chance get right, and rows that baselines below chance get wrong.
 
-Negatives are edits of the truth. If the edits are in different positions, even random scorers rank the truth first less
-often than 1/K; therefore the program balances random scorers as well. Trained scorers would adapt to the remaining
-rows. Therefore they are retrained on these rows, and the program is solved again over all rows and the scorers of all
-rounds.
+Negatives are edits of the truth. If the edits are in different positions, even random baselines rank the truth first
+less often than 1/K; therefore the program balances random baselines as well. Trained baselines would adapt to the
+remaining rows. Therefore they are retrained on these rows, and the program is solved again over all rows and the
+baselines of all rounds.
 
 The result is deterministic and does not depend on the order of the rows.
 """
@@ -22,11 +22,10 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from scipy.optimize import linprog
 
 from generators.text_only.baselines import (
+    Baseline,
     RetrievalSets,
-    Scorer,
     measure_random_recall,
     recall_at_1,
     score_by_function,
@@ -38,9 +37,9 @@ from generators.text_only.baselines import (
     score_words,
     score_words_naive_bayes,
 )
-from generators.text_only.relative_baselines import score_extra_trees, score_extra_trees_with_words
+from generators.text_only.relative_baselines import score_extra_trees
 
-REFINEMENT_SCORERS: Mapping[str, Scorer] = {
+REFINEMENT_BASELINES: Mapping[str, Baseline] = {
     "longest": partial(score_by_function, function=len),
     "shortest": partial(score_by_function, function=len, sign=-1),
     "bigram_model": partial(score_ngram_likelihood, order=2),
@@ -55,9 +54,9 @@ REFINEMENT_SCORERS: Mapping[str, Scorer] = {
     "cooccurrence": score_cooccurrence,
     "ordered_pairs": score_ordered_pairs,
     "extra_trees": score_extra_trees,
-    "extra_trees_with_words": score_extra_trees_with_words,
+    "extra_trees_with_words": partial(score_extra_trees, with_words=True),
 }
-"""Scorers of each family with smaller and larger n-grams than the held-out scorer of that family.
+"""Baselines of each family with smaller and larger n-grams than the held-out baseline of that family.
 
 Both are needed, because being at chance for one n-gram size does not imply being at chance for another.
 """
@@ -65,17 +64,17 @@ MIN_KEPT = 0.5
 """Minimum share of the rows that is kept."""
 ROUNDS = 3
 MAX_PRICE, MEAN_PRICE = 1000.0, 300.0
-"""Prices of the largest and of the mean distance of the scorers from chance, relative to one row.
+"""Prices of the largest and of the mean distance of the baselines from chance, relative to one row.
 
-Both are high, so that distances are minimised first. The mean has a price too, because otherwise one scorer that cannot
-reach chance would allow all others to stay equally far from it.
+Both are high, so that distances are minimised first. The mean has a price too, because otherwise one baseline that
+cannot reach chance would allow all others to stay equally far from it.
 """
 TOLERANCE = 1e-6
 """Numerical error of the solver's number of rows."""
 
 
 def select_rows_at_chance(
-    sets: RetrievalSets, seed: int, scorers: Mapping[str, Scorer] = REFINEMENT_SCORERS
+    sets: RetrievalSets, seed: int, baselines: Mapping[str, Baseline] = REFINEMENT_BASELINES
 ) -> np.ndarray:
     """Return a boolean mask of the N retrieval sets to keep."""
     if not len(sets):
@@ -83,41 +82,43 @@ def select_rows_at_chance(
     keys = [f"{seed}:{image}:{captions[0]}" for image, captions in zip(sets.images, sets.captions, strict=True)]
     order_N = np.array([hashlib.sha256(key.encode()).hexdigest() for key in keys]).argsort(kind="stable")
     keep_N = np.zeros(len(sets), dtype=bool)
-    keep_N[order_N[_select_in_rounds(sets.take(order_N), scorers)]] = True
+    keep_N[order_N[_select_in_rounds(sets.take(order_N), baselines)]] = True
     return keep_N
 
 
-def _select_in_rounds(sets: RetrievalSets, scorers: Mapping[str, Scorer]) -> np.ndarray:
-    """Return the indices of the sets to keep after all rounds. Each round retrains the scorers on the sets kept."""
+def _select_in_rounds(sets: RetrievalSets, baselines: Mapping[str, Baseline]) -> np.ndarray:
+    """Return the indices of the sets to keep after all rounds. Each round retrains the baselines on the sets kept."""
     kept, hit_SN = np.arange(len(sets)), measure_random_recall(sets)
     for _ in range(ROUNDS):
         trainable = replace(sets, trainable_N=np.isin(np.arange(len(sets)), kept))
-        hit_SN = np.vstack([hit_SN, *(recall_at_1(scorer(trainable)) for scorer in scorers.values())])
+        hit_SN = np.vstack([hit_SN, *(recall_at_1(baseline(trainable)) for baseline in baselines.values())])
         kept = select_most_rows(hit_SN, sets.chance)
     return kept
 
 
 def select_most_rows(hit_SN: np.ndarray, chance: float) -> np.ndarray:
-    """Return the indices of as many rows as possible on which each of S scorers has recall@1 ``chance``.
+    """Return the indices of as many rows as possible on which each of S baselines has recall@1 ``chance``.
 
-    ``hit_SN`` is the recall@1 of each scorer on each row. If chance cannot be reached, the distances from chance are
+    ``hit_SN`` is the recall@1 of each baseline on each row. If chance cannot be reached, the distances from chance are
     minimised while at least ``MIN_KEPT`` of the rows are kept. The program may keep a fraction of a row; the rows with
     the largest fractions are kept.
     """
-    scorers, rows = hit_SN.shape
-    gain_SN, distance_SS, max_S1 = (hit_SN - chance) / rows, np.eye(scorers), np.ones((scorers, 1))
+    from scipy.optimize import linprog
+
+    baselines, rows = hit_SN.shape
+    gain_SN, distance_SS, max_S1 = (hit_SN - chance) / rows, np.eye(baselines), np.ones((baselines, 1))
     result = linprog(
-        [*np.full(rows, -1 / rows), *np.full(scorers, MEAN_PRICE / scorers), MAX_PRICE],
+        [*np.full(rows, -1 / rows), *np.full(baselines, MEAN_PRICE / baselines), MAX_PRICE],
         A_ub=np.block(
             [
                 [gain_SN, -distance_SS, 0 * max_S1],
                 [-gain_SN, -distance_SS, 0 * max_S1],
                 [0 * gain_SN, distance_SS, -max_S1],
-                [np.full((1, rows), -1 / rows), np.zeros((1, scorers + 1))],
+                [np.full((1, rows), -1 / rows), np.zeros((1, baselines + 1))],
             ]
         ),
-        b_ub=[*np.zeros(3 * scorers), -MIN_KEPT],
-        bounds=[*[(0.0, 1.0)] * rows, *[(0.0, None)] * (scorers + 1)],
+        b_ub=[*np.zeros(3 * baselines), -MIN_KEPT],
+        bounds=[*[(0.0, 1.0)] * rows, *[(0.0, None)] * (baselines + 1)],
         method="highs-ds",
     )
     assert result.status == 0, result.message

@@ -1,4 +1,4 @@
-"""Text-only scorers that compare the captions of a retrieval set with each other.
+"""Text-only baselines that compare the captions of a retrieval set with each other.
 
 An encoder reads one caption at a time and cannot use these cues, but a model that is trained on the set can, and they
 show how the negatives were made: if every negative is an edit of the truth, the truth is the caption with the smallest
@@ -12,28 +12,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from itertools import takewhile
+from typing import Any
 
 import numpy as np
 from rapidfuzz.distance import Levenshtein
-from scipy import sparse
 
 from generators.text_only.baselines import (
     DECIMALS,
+    Baseline,
     RetrievalSets,
-    Scorer,
     count_ngrams,
+    cross_fit,
     make_form_features,
     score_ngram_likelihood,
 )
 from generators.text_only.ngram import TOKEN
 
-if TYPE_CHECKING:
-    from sklearn.ensemble import ExtraTreesClassifier
-
 TREES, MIN_LEAF = 200, 3
 EXTRA_TREES, MIN_EXTRA_LEAF = 60, 5
 TREE_WORDS = 150
+TREE_OPTIONS: Mapping[str, Any] = {"class_weight": "balanced", "random_state": 0, "n_jobs": 1}
 
 
 def score_medoid_of_characters(sets: RetrievalSets) -> np.ndarray:
@@ -43,7 +42,7 @@ def score_medoid_of_characters(sets: RetrievalSets) -> np.ndarray:
 
 def score_medoid_of_words(sets: RetrievalSets) -> np.ndarray:
     """Score by the summed edit distance of words to the other captions, negated."""
-    return -np.array([_word_distances(captions).sum(axis=1) for captions in sets.captions], dtype=np.float64)
+    return -np.array([_distances(_tokenize(captions)).sum(axis=1) for captions in sets.captions], dtype=np.float64)
 
 
 def score_nearest_to_mean(sets: RetrievalSets, encode: Callable[[list[str]], np.ndarray] | None = None) -> np.ndarray:
@@ -52,55 +51,43 @@ def score_nearest_to_mean(sets: RetrievalSets, encode: Callable[[list[str]], np.
     ``encode`` returns the vectors (M, D) of texts. By default, they are TF-IDF weights of words and word bigrams.
     """
     vector_NKF = _to_dense_sets(sets) if encode is None else encode(sets.texts).reshape(len(sets), sets.size, -1)
-    return np.array([_cosines_to_mean(np.asarray(vector_KF)) for vector_KF in vector_NKF])
-
-
-def _cosines_to_mean(vector_KF: np.ndarray) -> np.ndarray:
-    unit_KF = vector_KF / np.maximum(np.linalg.norm(vector_KF, axis=1, keepdims=True), 1e-12)
-    mean_F = unit_KF.mean(axis=0)
-    return unit_KF @ mean_F / max(np.linalg.norm(mean_F), 1e-12)
+    scores: list[np.ndarray] = []
+    for vector_KF in vector_NKF:
+        unit_KF = vector_KF / np.maximum(np.linalg.norm(vector_KF, axis=1, keepdims=True), 1e-12)
+        mean_F = unit_KF.mean(axis=0)
+        scores.append(unit_KF @ mean_F / max(np.linalg.norm(mean_F), 1e-12))
+    return np.array(scores)
 
 
 def score_learned(sets: RetrievalSets) -> np.ndarray:
     """Score by a random forest over features of each caption relative to the others of its set."""
     from sklearn.ensemble import RandomForestClassifier
 
-    return score_by_classifier(sets, RandomForestClassifier(TREES, min_samples_leaf=MIN_LEAF, **_TREE_OPTIONS))
+    forest = RandomForestClassifier(TREES, min_samples_leaf=MIN_LEAF, **TREE_OPTIONS)
+    return score_by_classifier(sets, forest, make_relative_features(sets))
 
 
-def score_extra_trees(sets: RetrievalSets) -> np.ndarray:
-    """Score by extremely randomised trees over the same features, which take less time."""
-    return score_by_classifier(sets, _make_extra_trees())
+def score_extra_trees(sets: RetrievalSets, with_words: bool = False) -> np.ndarray:
+    """Score by extremely randomised trees over the same features, which take less time.
 
-
-def score_extra_trees_with_words(sets: RetrievalSets) -> np.ndarray:
-    """Score by extremely randomised trees over the same features and the words of a caption."""
-    return score_by_classifier(sets, _make_extra_trees(), [make_word_features(sets)])
-
-
-def _make_extra_trees() -> ExtraTreesClassifier:
+    ``with_words`` adds the words of a caption.
+    """
     from sklearn.ensemble import ExtraTreesClassifier
 
-    return ExtraTreesClassifier(EXTRA_TREES, min_samples_leaf=MIN_EXTRA_LEAF, **_TREE_OPTIONS)
+    trees = ExtraTreesClassifier(EXTRA_TREES, min_samples_leaf=MIN_EXTRA_LEAF, **TREE_OPTIONS)
+    features = [make_relative_features(sets), *([make_word_features(sets)] if with_words else [])]
+    return score_by_classifier(sets, trees, np.concatenate(features, axis=1))
 
 
-_TREE_OPTIONS: Mapping[str, Any] = {"class_weight": "balanced", "random_state": 0, "n_jobs": 1}
+def score_by_classifier(sets: RetrievalSets, classifier: Any, feature_MF: np.ndarray) -> np.ndarray:
+    """Return the probabilities (N, K) that captions are true, by one of scikit-learn's classifiers."""
 
+    def fit(index_TK: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        index_M = index_TK.ravel()
+        classifier.fit(feature_MF[index_M], index_M % sets.size == 0)
+        return lambda test_MF: classifier.predict_proba(test_MF)[:, 1]
 
-def score_by_classifier(sets: RetrievalSets, classifier: Any, features: Sequence[np.ndarray] = ()) -> np.ndarray:
-    """Return the probabilities (N, K) that captions are true, predicted by a classifier trained on the other folds.
-
-    ``classifier`` is one of scikit-learn's. ``features`` (M, F) are added to the relative features.
-    """
-    feature_MF = np.concatenate([make_relative_features(sets), *features], axis=1)
-    is_true_M = np.arange(len(sets) * sets.size) % sets.size == 0
-    score_NK = np.zeros((len(sets), sets.size))
-    for train, test in sets.splits():
-        rows = sets.text_indices(train)
-        classifier.fit(feature_MF[rows], is_true_M[rows])
-        probability_M2 = np.asarray(classifier.predict_proba(feature_MF[sets.text_indices(test)]))
-        score_NK[test] = probability_M2[:, 1].reshape(-1, sets.size)
-    return score_NK
+    return cross_fit(sets, feature_MF, fit)
 
 
 @lru_cache(maxsize=1)  # several classifiers read the features of the same sets
@@ -139,9 +126,11 @@ def _make_distance_values(captions_N: tuple[tuple[str, ...], ...], images: tuple
     """Return values of each caption among the others (N, K, F): distances and the positions of the differences."""
     rows, sets = [], RetrievalSets(captions_N, images)
     for captions, cosine_K in zip(sets.captions, score_nearest_to_mean(sets), strict=True):
-        distances = (_edit_distances(captions), _word_distances(captions), _bag_distances(captions))
+        tokens = _tokenize(captions)
+        bags = [sorted(words) for words in tokens]  # their distances ignore the order
+        distances = (_edit_distances(captions), _distances(tokens), _distances(bags))
         summaries = [summary for distance_KK in distances for summary in _summarise(distance_KK)]
-        rows.append(np.stack([*summaries, cosine_K, _positions(captions)], axis=1))
+        rows.append(np.stack([*summaries, cosine_K, _positions(tokens)], axis=1))
     return np.array(rows)
 
 
@@ -155,13 +144,8 @@ def _edit_distances(captions: Sequence[str]) -> np.ndarray:
     return _distances([text.lower() for text in captions])
 
 
-def _word_distances(captions: Sequence[str]) -> np.ndarray:
-    return _distances([TOKEN.findall(text.lower()) for text in captions])
-
-
-def _bag_distances(captions: Sequence[str]) -> np.ndarray:
-    """Edit distances of the sorted words, which ignore the order."""
-    return _distances([sorted(TOKEN.findall(text.lower())) for text in captions])
+def _tokenize(captions: Sequence[str]) -> list[list[str]]:
+    return [TOKEN.findall(text.lower()) for text in captions]
 
 
 def _distances(sequences: Sequence[Sequence[Any]]) -> np.ndarray:
@@ -169,16 +153,15 @@ def _distances(sequences: Sequence[Sequence[Any]]) -> np.ndarray:
     return np.array([[Levenshtein.distance(first, second) for second in sequences] for first in sequences])
 
 
-def _positions(captions: Sequence[str]) -> np.ndarray:
+def _positions(tokens: Sequence[Sequence[str]]) -> np.ndarray:
     """Return the mean relative position of the first word in which each caption differs from each other one (K)."""
-    tokens = [TOKEN.findall(text.lower()) for text in captions]
-    return np.array([np.mean([_first_difference(first, second) for second in tokens]) for first in tokens])
+    shares = [[_count_equal(first, second) / max(len(first), 1) for second in tokens] for first in tokens]
+    return np.array([np.mean(row) for row in shares])
 
 
-def _first_difference(first: Sequence[str], second: Sequence[str]) -> float:
-    pairs = enumerate(zip(first, second, strict=False))
-    place = next((place for place, (one, other) in pairs if one != other), min(len(first), len(second)))
-    return place / max(len(first), 1)
+def _count_equal(first: Sequence[str], second: Sequence[str]) -> int:
+    """Return the number of words before the first difference."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False)))
 
 
 def _to_dense_sets(sets: RetrievalSets) -> list[np.ndarray]:
@@ -193,14 +176,14 @@ def _to_dense_sets(sets: RetrievalSets) -> list[np.ndarray]:
     every_row = np.arange(len(sets))
     vectors = [np.zeros((sets.size, 1))] * len(sets)  # of sets without other images to learn from
     for train, test in list(sets.splits()) or [(every_row, every_row)]:
-        transformer = TfidfTransformer().fit(count_MF[sets.text_indices(train)])
+        transformer = TfidfTransformer().fit(count_MF[sets.text_indices(train).ravel()])
         for row in test:
-            weight_KF = sparse.csr_matrix(transformer.transform(count_MF[sets.text_indices(np.array([row]))]))
+            weight_KF: Any = transformer.transform(count_MF[sets.text_indices(np.array([row])).ravel()])
             vectors[int(row)] = weight_KF[:, np.unique(weight_KF.indices)].toarray()
     return vectors
 
 
-COMPARING_SCORERS: Mapping[str, Scorer] = {
+RELATIVE_BASELINES: Mapping[str, Baseline] = {
     "medoid_of_characters": score_medoid_of_characters,
     "medoid_of_words": score_medoid_of_words,
     "nearest_to_mean": score_nearest_to_mean,

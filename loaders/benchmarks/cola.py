@@ -23,9 +23,4 @@ def make_row(item: list[str], file: str) -> Row:
     return Row("multi_object", images, (caption_0, caption_1), image_id=pair)
 
 
-BENCHMARK = Benchmark(
-    images=VISUAL_GENOME,
-    make_row=make_row,
-    schema=GROUP_SCHEMA,
-    chance={"*": 1 / 4},
-)
+BENCHMARK = Benchmark(images=VISUAL_GENOME, make_row=make_row, schema=GROUP_SCHEMA, chance={"*": 1 / 4})

@@ -26,10 +26,4 @@ def make_row(item: dict[str, str], file: str) -> Row:
     return Row(config, (image,), (f"{question} {correct}".strip(),), (f"{question} {wrong}".strip(),))
 
 
-BENCHMARK = Benchmark(
-    images=COCO,
-    make_row=make_row,
-    schema=CHOICE_SCHEMA,
-    chance={"*": 1 / 2},
-    untested=True,
-)
+BENCHMARK = Benchmark(images=COCO, make_row=make_row, schema=CHOICE_SCHEMA, chance={"*": 1 / 2}, untested=True)

@@ -26,11 +26,7 @@ from loaders.published.rows import BOX_COLUMNS, Row, Unusable, parse_box, parse_
 PRODUCTIVITY = re.compile(r"prod_vg_hard_negs_(atom|swap|negate)_complexity_(\d+)")
 SYSTEMATICITY = re.compile(r"syst_vg_hard_negs_(seen|unseen)_compounds_in_(cc12m|yfcc|laion)")
 TYPES = {"atom": "hnatom", "swap": "hnswap", "negate": "hnneg"}
-COLUMNS = {
-    "valid_hard_negs_atom": "hnatom",
-    "valid_hard_negs_comp": "hncomp",
-    "valid_hard_negs_combined": "hnall",
-}
+COLUMNS = {"valid_hard_negs_atom": "hnatom", "valid_hard_negs_comp": "hncomp", "valid_hard_negs_combined": "hnall"}
 """Configs by column of the systematicity files."""
 
 

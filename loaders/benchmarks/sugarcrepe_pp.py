@@ -14,10 +14,7 @@ from loaders.published.schemas import PARAPHRASE_SCHEMA
 BENCHMARK = Benchmark(
     images=COCO,
     columns=Columns(
-        images=("filename",),
-        captions=("caption", "caption2"),
-        hard_negatives=("negative_caption",),
-        swaps="swap_*",
+        images=("filename",), captions=("caption", "caption2"), hard_negatives=("negative_caption",), swaps="swap_*"
     ),
     schema=PARAPHRASE_SCHEMA,
     chance={"*": 1 / 3},

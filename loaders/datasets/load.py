@@ -30,11 +30,7 @@ if TYPE_CHECKING:
 
 
 def load_dataset(
-    name: str,
-    config: str,
-    split: str | None = None,
-    data_dir: str | Path | None = None,
-    revision: str | None = None,
+    name: str, config: str, split: str | None = None, data_dir: str | Path | None = None, revision: str | None = None
 ) -> Dataset | DatasetDict:
     """Load one config of a dataset: all its splits, or only ``split``.
 

@@ -243,10 +243,7 @@ def compare_counts(benchmark: Benchmark, imported: Sequence[ImportedFile]) -> li
 
 
 def _write(
-    files: Sequence[ReadFile],
-    splits: Mapping[str, Mapping[str, Sequence[ReadFile]]],
-    images: ImageFinder,
-    output: Path,
+    files: Sequence[ReadFile], splits: Mapping[str, Mapping[str, Sequence[ReadFile]]], images: ImageFinder, output: Path
 ) -> None:
     """Write the configs of a benchmark, all or none, and then the card. Fills in the counts of written rows."""
     benchmark = files[0].file.benchmark

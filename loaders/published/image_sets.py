@@ -73,9 +73,7 @@ VISUAL_GENOME = ImageSet(
     archives=tuple(file for file in REGISTRY["visual_genome"].files if file.name.startswith("images")),
 )
 FLICKR30K = ImageSet(
-    "flickr30k",
-    ("flickr30k-images", "images"),
-    download_instructions=REGISTRY["flickr30k"].download_instructions,
+    "flickr30k", ("flickr30k-images", "images"), download_instructions=REGISTRY["flickr30k"].download_instructions
 )
 OPEN_IMAGES = ImageSet(
     "open_images",

@@ -27,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import product
 from typing import NamedTuple, TypeVar
 
 from evaluators.validity.oracle import syntax
@@ -220,7 +221,10 @@ class _Resolver:
             for mention in self.mentions
             if _may_refer_to(noun, mention.noun)
             and not (bare and (mention.clause == self.clause or mention.noun.kinds != noun.kinds))
-            and not any(_contradict(new, known) for new in attributes for known in mention.attributes)
+            and not any(
+                new.slot == known.slot and new != known and not new.values & known.values
+                for new, known in product(attributes, mention.attributes)
+            )
         ]
         if phrase.ordinal is not None:
             earlier = earlier[phrase.ordinal : phrase.ordinal + 1]
@@ -375,7 +379,3 @@ def _may_refer_to(noun: Noun, earlier: Noun) -> bool:
     if noun.kinds and earlier.kinds:
         return earlier.kinds <= noun.kinds
     return noun.lemma.removesuffix("s") == earlier.lemma.removesuffix("s")
-
-
-def _contradict(first: Attribute, second: Attribute) -> bool:
-    return first.slot == second.slot and first != second and not first.values & second.values

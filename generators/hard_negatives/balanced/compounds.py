@@ -1,4 +1,4 @@
-"""Balanced hard negatives of captions with one compound: sets in which no text-only rule finds the true caption.
+"""Balanced hard negatives of captions with one compound: sets in which no text-only baseline finds the true caption.
 
 Our own construction. In the sets of the paper (systematicity.py), the true caption is the medoid of its HN-Atoms, and
 it is shorter than its HN-Comps. Here all captions of a set differ from each other in the same way:
@@ -16,8 +16,8 @@ often than others, above all in ``uc``, whose true captions state the few compou
   that no image shows together (image_nouns.py).
 - Words that are much more often true than false, or false than true, are neither replaced nor drawn
   (``find_usable_words``).
-- Regions with equal scene graphs stay: if each compound were true once, a scorer that has read the other true captions
-  would avoid their compounds.
+- Regions with equal scene graphs stay: if each compound were true once, a baseline that has read the other true
+  captions would avoid their compounds.
 - Refinement removes rows that can still be solved (refinement.py).
 
 A foil is false because the image shows no such object, or an object whose attribute excludes the new one
@@ -275,7 +275,7 @@ def make_balanced_negatives(
     ``BALANCED_NEGATIVES``, ``in_split`` and ``out_of_split`` are the compounds of this split and of the others, and
     ``rejected`` the rejected texts by crop id. ``image_nouns`` are the nouns of all images.
 
-    With ``refine``, rows on which text-only scorers are above chance have no negatives (refinement.py).
+    With ``refine``, rows on which text-only baselines are above chance have no negatives (refinement.py).
     """
     rows = list(rows)
     compounds = [Compound(**row["compounds"][0]) for row in rows if row["parts"]]
@@ -296,10 +296,7 @@ def make_balanced_negatives(
 
 
 def _make_negatives(
-    rows: Sequence[Row],
-    kind: str,
-    stated: SplitCompounds,
-    rejected: Mapping[str, frozenset[str]],
+    rows: Sequence[Row], kind: str, stated: SplitCompounds, rejected: Mapping[str, frozenset[str]]
 ) -> list[list[HardNegative]]:
     make = {"hnatom_balanced": replace_one_atom, "hncomp_balanced": replace_compound}[kind]
     negatives_by_row: list[list[HardNegative]] = []

@@ -41,7 +41,10 @@ class AtomFoils:
 
     def __init__(self, graph: SceneGraph, image: ImageFacts, caption: EditableCaption, vocabulary: Vocabulary) -> None:
         self.graph, self.image, self.caption, self.vocabulary = graph, image, caption, vocabulary
-        self.mentions = select_first_mentions(caption.mentions)
+        first_mentions: dict[AtomKey, Mention] = {}
+        for mention in caption.mentions:
+            first_mentions.setdefault(mention.atom_key, mention)
+        self.mentions = list(first_mentions.values())
         self._parse = Parse(caption.text, graph, caption.mentions)
         self._are_foils: dict[tuple[Mention, str], bool] = {}
 
@@ -55,7 +58,8 @@ class AtomFoils:
         ``num_foils``, has foils in a part of the captions only. Plural nouns have none.
         """
         words, counts = self._find_exchangeable_words(mention)
-        own, *others = (counts.get(_count_key(mention.kind, word), 0) for word in (mention.text, *words))
+        make_key = relation_key if mention.kind == "relation" else str
+        own, *others = (counts.get(make_key(word), 0) for word in (mention.text, *words))
         return self._draw_edits(mention, words if rng.random() * num_foils * own < sum(others) else (), rng)
 
     def _find_exchangeable_words(self, mention: Mention) -> tuple[Sequence[str], Mapping[str, int]]:
@@ -108,11 +112,6 @@ class AtomFoils:
         return self._are_foils[mention, word]
 
 
-def _count_key(kind: str, text: str) -> str:
-    """Return the key of a word in the frequencies of its kind."""
-    return relation_key(text) if kind == "relation" else text
-
-
 def _list_phrases(mention: Mention, word: str, vocabulary: Vocabulary) -> list[str]:
     """Return the synonyms of a relation in the source, or the word itself."""
     sense = relations.find_sense(word) if mention.kind == "relation" else None
@@ -155,7 +154,7 @@ def make_one_attribute_negatives(atoms: AtomFoils, count: int, rng: Random) -> l
     """Return the HN-Atoms of a single random attribute that has at least ``count`` foils in the vocabulary.
 
     All captions of the retrieval set then differ in one position. If the foils were in several positions, the true
-    caption would be the medoid of the set, and random scorers would rank it first less often than 1/K
+    caption would be the medoid of the set, and random baselines would rank it first less often than 1/K
     (text_only). Nouns are not replaced: the true one fits the other objects of the scene, and few foils do,
     so that a model of the other captions finds it (horses occur with carrots, not with cactuses). Relations are not
     replaced: some can never be proven false ("near"), so that a text-only model would recognise them as true. Returns
@@ -185,14 +184,6 @@ def _phrase_counts(kind: str, vocabulary: Vocabulary) -> Mapping[str, int]:
     if kind == "relation":
         return vocabulary.predicates
     return vocabulary.nouns if kind == "object" else vocabulary.attributes
-
-
-def select_first_mentions(mentions: tuple[Mention, ...]) -> list[Mention]:
-    """Return the first mention of each atom."""
-    first: dict[AtomKey, Mention] = {}
-    for mention in mentions:
-        first.setdefault(mention.atom_key, mention)
-    return list(first.values())
 
 
 def replace_atom(graph: SceneGraph, mention: Mention, word: str) -> SceneGraph | None:

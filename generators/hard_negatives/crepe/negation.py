@@ -185,7 +185,8 @@ def _write_captions(atoms: AtomFoils, slots: Sequence[Slot], true_pattern: Patte
 
 def _excludes(rest: SceneGraph, denied: Negated, graph: SceneGraph) -> bool:
     """Return True if the rest of a caption excludes a denied attribute or relation of ``graph``."""
-    return denied.kind != "object" and collect_facts(_remove_boxes(rest)).is_false(_extract_statement(denied, graph))
+    without_boxes = replace(rest, objects=tuple(replace(item, box=None) for item in rest.objects))
+    return denied.kind != "object" and collect_facts(without_boxes).is_false(_extract_statement(denied, graph))
 
 
 def _list_foils(slots: Sequence[Slot], true_pattern: Pattern, pattern: Pattern) -> Iterator[Foil]:
@@ -203,7 +204,3 @@ def _extract_statement(atom: Negated, graph: SceneGraph) -> SceneGraph:
         return SceneGraph((replace(graph.by_id[atom.object], attributes=(atom.text,), box=None),))
     ends = (graph.by_id[edge.subject], graph.by_id[edge.object])
     return SceneGraph(tuple(replace(end, attributes=(), box=None) for end in ends), (edge,))
-
-
-def _remove_boxes(graph: SceneGraph) -> SceneGraph:
-    return replace(graph, objects=tuple(replace(item, box=None) for item in graph.objects))

@@ -60,7 +60,7 @@ class Example:
     source: ImageSource
     likelihood: Measure
     entailment: EntailmentModel | None = None
-    _num_undecided: Counter[str] = field(default_factory=Counter)
+    num_undecided: Counter[str] = field(default_factory=Counter)
     """Number of candidates by kind that were dropped because a search reached its limit."""
 
     @property
@@ -167,7 +167,7 @@ class Example:
         """Return the candidates that are false of the image, or [] if there are fewer than ``min_count``."""
         undecided: list[Candidate] = []
         proven = keep_proven(candidates, is_false, undecided, min_count)
-        self._num_undecided[kind] += len(undecided)
+        self.num_undecided[kind] += len(undecided)
         return proven
 
     @cached_property
@@ -186,10 +186,6 @@ class Example:
         pool = tuple(islice(candidates, POOL))
         chosen = select_rank_balanced(truth, pool, (measure_length, self.likelihood), PER_TYPE, rng)
         return replace_rejected(chosen, pool, self._rejected)
-
-    def count_undecided(self, kind: str) -> int:
-        """Return the number of candidates of one kind that were dropped because a search reached its limit."""
-        return self._num_undecided[kind]
 
     def columns(self, kind: str) -> dict[str, Any] | None:
         """Return the columns in which a row of one kind differs from the row without negatives, or None."""

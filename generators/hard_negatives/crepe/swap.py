@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations, permutations
+from itertools import chain, combinations, permutations
 from random import Random
 
 from generators.captioner import template
@@ -52,23 +52,15 @@ def write_swaps(
 
 def make_swaps(graph: SceneGraph) -> Iterator[Edit]:
     """Yield all edits of appendix A.4 without redundant objects, and without graphs that are equal."""
+    cases = [swap_objects, swap_described_objects, swap_attributes, move_attributes]
+    if graph.complexity == template.COMPLEXITY:
+        cases = [permute_objects, permute_attributes, permute_relations, *cases]
     seen = {graph.signature}
-    for edited, foil in _apply_all_cases(graph):
+    for edited, foil in chain.from_iterable(case(graph) for case in cases):
         if edited.signature not in seen:
             seen.add(edited.signature)
             if not is_redundant(edited):
                 yield edited, foil
-
-
-def _apply_all_cases(graph: SceneGraph) -> Iterator[Edit]:
-    if graph.complexity == template.COMPLEXITY:
-        yield from permute_objects(graph)
-        yield from permute_attributes(graph)
-        yield from permute_relations(graph)
-    yield from swap_objects(graph)
-    yield from swap_described_objects(graph)
-    yield from swap_attributes(graph)
-    yield from move_attributes(graph)
 
 
 def make_orbits(graph: SceneGraph, rng: Random) -> Iterator[tuple[Edit, ...]]:

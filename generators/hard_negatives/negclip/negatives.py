@@ -40,6 +40,10 @@ PART_NOUNS = frozenset(["back", "bottom", "center", "edge", "end", "front", "lef
 """Nouns that are part of a preposition: "in front of", "to the left of"."""
 
 
+COMPLEMENTS = frozenset(["acomp", "attr", "ccomp", "dative", "dobj", "oprd", "prt", "xcomp"])
+"""Labels of the objects, particles and clauses of a verb."""
+
+
 class Negative(NamedTuple):
     """A negative caption, and the kind of parts that swapped positions."""
 
@@ -101,7 +105,7 @@ def _find_nouns(doc: Doc) -> list[Part]:
 def _find_adjectives(doc: Doc) -> list[Part]:
     """Return adjectives before their nouns, except quantifiers."""
     return [
-        _make_part(token, token.tag_)
+        Part(token.idx, token.idx + len(token), token.tag_, token)
         for token in _find_words(doc, "JJ")
         if token.dep_ == "amod" and token.head.tag_.startswith("NN") and token.lower_ not in QUANTIFIERS
     ]
@@ -110,31 +114,20 @@ def _find_adjectives(doc: Doc) -> list[Part]:
 def _find_adverbs(doc: Doc) -> list[Part]:
     """Return adverbs, with the tag of the word they modify as their form. "next" in "next to" is omitted."""
     adverbs = (token for token in _find_words(doc, "RB") if token.dep_ == "advmod" and not token.n_rights)
-    return [_make_part(token, f"{token.tag_} of {token.head.tag_[:2]}") for token in adverbs]
+    return [
+        Part(token.idx, token.idx + len(token), f"{token.tag_} of {token.head.tag_[:2]}", token) for token in adverbs
+    ]
 
 
 def _find_verbs(doc: Doc) -> list[Part]:
     """Return verbs, with their complements as their form, so that no verb loses its object ("holding a bat")."""
-    return [_make_part(token, f"{token.tag_} with {_list_complements(token)}") for token in _find_words(doc, "VB")]
-
-
-def _list_complements(verb: Token) -> list[str]:
-    """Return the labels of a verb's objects, particles and clauses, and "amod" if it modifies the noun after it."""
-    labels = {child.dep_ for child in verb.rights} & {
-        "acomp",
-        "attr",
-        "ccomp",
-        "dative",
-        "dobj",
-        "oprd",
-        "prt",
-        "xcomp",
-    }
-    return sorted(labels | ({"amod"} if verb.dep_ == "amod" else set()))
-
-
-def _make_part(token: Token, form: str) -> Part:
-    return Part(token.idx, token.idx + len(token.text), form, token)
+    parts = []
+    for verb in _find_words(doc, "VB"):
+        complements = COMPLEMENTS.intersection(child.dep_ for child in verb.rights)
+        if verb.dep_ == "amod":  # it modifies the noun after it
+            complements |= {"amod"}
+        parts.append(Part(verb.idx, verb.idx + len(verb), f"{verb.tag_} with {sorted(complements)}", verb))
+    return parts
 
 
 def _find_words(doc: Doc, tag: str) -> Iterator[Token]:
@@ -171,12 +164,14 @@ def _changes_meaning(doc: Doc, first: Part, second: Part) -> bool:
         return False
     if doc.text[first.start : first.stop].lower() == doc.text[second.start : second.stop].lower():
         return False
-    if first.head.dep_ == second.head.dep_ == "amod" and _are_listed(
-        _find_modified_noun(first), _find_modified_noun(second)
-    ):
-        return False
+    if first.head.dep_ == second.head.dep_ == "amod":
+        noun, other_noun = _find_modified_noun(first), _find_modified_noun(second)
+        # One noun, or two equal nouns in a list ("a gray chair and a black chair").
+        if noun == other_noun or (noun.lower_ == other_noun.lower_ and other_noun in noun.conjuncts):
+            return False
     are_conjuncts = second.head in first.head.conjuncts
-    if first.head.tag_.startswith("VB") and are_conjuncts and _is_bare(first.head):
+    is_bare = all(child.dep_ in ("cc", "conj", "punct") for child in first.head.rights)
+    if first.head.tag_.startswith("VB") and are_conjuncts and is_bare:  # "stand" in "stand and drink from a pond"
         return False
     between = doc.text[first.stop : second.start].lower()
     relation = " ".join(word for word in re.findall(r"[a-z]+", between) if word not in ("a", "an", "the", "is", "are"))
@@ -190,16 +185,6 @@ def _find_modified_noun(part: Part) -> Token:
     while noun.dep_ == "compound":
         noun = noun.head
     return noun
-
-
-def _are_listed(first: Token, second: Token) -> bool:
-    """Return True for one noun, or for two equal nouns in a list ("a gray chair and a black chair")."""
-    return first == second or (first.lower_ == second.lower_ and second in first.conjuncts)
-
-
-def _is_bare(verb: Token) -> bool:
-    """Return True if a verb has no complements of its own ("stand" in "stand and drink from a pond")."""
-    return all(child.dep_ in ("cc", "conj", "punct") for child in verb.rights)
 
 
 def _list_modifiers(part: Part) -> list[str]:

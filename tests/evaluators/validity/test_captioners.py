@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from evaluators.validity.captioners import compare_captioners, train_model
+from evaluators.validity.captioners import compare_captioners
 from generators.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA
 from generators.storage.dataset import write_config
+from generators.text_only.ngram import NgramModel
 from tests.rows import hard_negative_row
 
 
@@ -32,7 +33,7 @@ def test_a_variant_is_compared_with_the_default_at_its_complexities(tmp_path: Pa
         "Productivity llm, n5: dropped": {"caption: omits a relation": 2, "caption: no cached answer": 40, "small": 3},
         "Productivity, n4: dropped": {"caption: omits a relation": 9},
     }
-    ours, grammar = compare_captioners(folder, verdicts, funnels, train_model(["a red ball"] * 5))
+    ours, grammar = compare_captioners(folder, verdicts, funnels, NgramModel.of(["a red ball"] * 5, 3))
     fluency = ours.pop("log_probability"), grammar.pop("log_probability")
     assert fluency[0] < fluency[1] < 0
     common = {"complexities": [5], "captions": 2, "negatives": 2, "genuine": 0.5}
@@ -44,6 +45,6 @@ def test_without_a_variant_nothing_is_compared(tmp_path: Path) -> None:
     row = hard_negative_row(tmp_path, 0)
     write_config(tmp_path / "crepe", "prod_hnatom", {"n5": [row]}, HARD_NEGATIVE_SCHEMA)
     verdicts = {("0", text, text == "red ball"): True for text in ("red ball", "blue ball", "red kite")}
-    assert compare_captioners(tmp_path / "crepe", verdicts, {}, train_model(["a"])) == []
+    assert compare_captioners(tmp_path / "crepe", verdicts, {}, NgramModel.of(["a"], 3)) == []
     with pytest.raises(KeyError):
-        compare_captioners(tmp_path / "crepe", {}, {}, train_model(["a"]))
+        compare_captioners(tmp_path / "crepe", {}, {}, NgramModel.of(["a"], 3))

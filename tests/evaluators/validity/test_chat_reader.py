@@ -1,4 +1,4 @@
-"""Tests of the chat model as a text-only scorer, with a server that returns right, wrong and unreadable answers."""
+"""Tests of the chat model as a text-only baseline, with a server that returns right, wrong and unreadable answers."""
 
 import json
 from pathlib import Path

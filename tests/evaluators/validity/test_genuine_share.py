@@ -10,7 +10,6 @@ import pytest
 from evaluators.validity.genuine_share import (
     COLUMNS,
     compute_share,
-    find_new_words,
     judge,
     measure_foil_words,
     read_texts,
@@ -98,7 +97,6 @@ def test_texts_are_distinct(tmp_path: Path):
 
 def test_shares_of_foil_words_that_are_drawable_and_in_a_corpus():
     texts = make_texts(*(("1", text, "hnatom") for text in ("a blue ball", "a red zeppelin", "a red kite")))
-    assert find_new_words("a red zeppelin", "a red ball") == {"zeppelin"}
     words = measure_foil_words(texts, {"a": {"blue", "kite", "zeppelin"}, "b": {"blue"}})
     assert words["words"] == 3
     assert words["drawable"] == 2 / 3  # a zeppelin cannot be drawn

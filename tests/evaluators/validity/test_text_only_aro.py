@@ -1,9 +1,9 @@
-"""Text-only scorers on ARO's sets."""
+"""Text-only baselines on ARO's sets."""
 
 from pathlib import Path
 
 from evaluators.validity.text_only import render_page
-from evaluators.validity.text_only_aro import read
+from evaluators.validity.text_only_aro import read_config
 from generators.schemas.rows import CHOICE_SCHEMA
 from generators.storage.dataset import write_config
 
@@ -29,16 +29,20 @@ def test_only_the_first_seed_of_the_order_sets_is_read(tmp_path: Path) -> None:
         {"test.s0": [make_row(0), make_row(1), make_row(1)], "test.s1": [make_row(2)]},
         CHOICE_SCHEMA,
     )
-    sets = read(tmp_path, "coco_order")
+    sets = read_config(tmp_path, "coco_order")
     assert sets.captions == [("caption 0", "0 caption"), ("caption 1", "1 caption")]
     assert sets.images == ["0", "0"]
 
 
-def test_page_names_the_scorer_that_is_farthest_above_or_below_chance() -> None:
-    results = {"tersest": {"recall@1": 0.7, "interval": [0.6, 0.8]}, "form": {"recall@1": 0.2, "interval": [0.1, 0.3]}}
-    comparing, refining = {"learned": {"recall@1": 0.9}}, {"words": {"recall@1": 0.4}, "bigrams": {"recall@1": 0.3}}
-    result = {"rows": 1234, "chance": 0.5, "held_out": results, "random_scorers": 0.5, "comparing": comparing}
-    result |= {"refining": refining, "by_design": None, "chat": None}
+def test_page_names_the_baseline_that_is_farthest_above_or_below_chance() -> None:
+    def make(**recalls: float) -> dict:
+        return {
+            name: {"recall@1": recall, "interval": [recall - 0.1, recall + 0.1]} for name, recall in recalls.items()
+        }
+
+    result = {"rows": 1234, "chance": 0.5, "held_out": make(tersest=0.7, form=0.2), "random_scorers": 0.5}
+    result |= {"comparing": make(learned=0.9), "refining": make(words=0.4, bigrams=0.3)}
+    result |= {"by_design": None, "chat": None}
     text = render_page("ARO", Path("a.json"), {"vg_relation": result})
     held_out, others = "20.0% (form) | 10.0% to 30.0%", "50.0% | 90.0% (learned) | 30.0% (bigrams)"
     assert f"| vg_relation | 1,234 | 50.0% | {held_out} | {others} |" in text

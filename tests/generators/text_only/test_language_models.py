@@ -8,12 +8,7 @@ import pytest
 from generators.hard_negatives.crepe import selection
 from generators.hard_negatives.hard_negative import HardNegative
 from generators.text_only import language_models, score_cache
-from generators.text_only.language_models import (
-    CausalLM,
-    EntailmentModel,
-    MaskedLM,
-    load_language_model,
-)
+from generators.text_only.language_models import CausalLM, EntailmentModel, MaskedLM, load_language_model
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "red", "blue", "cup", "on", "table"]
 LABELS = {0: "CONTRADICTION", 1: "NEUTRAL", 2: "ENTAILMENT"}
@@ -52,18 +47,19 @@ SWAPS = ["a blue cup on a red table", "a red table on a blue cup", "a cup", "a b
 
 
 def test_logits_do_not_depend_on_the_batch(tmp_path: Path, monkeypatch):
-    name = write_classifier(tmp_path)
-    single = [EntailmentModel(name, batch_size=1).logits(CAPTION, [swap])[0] for swap in SWAPS]
+    name, pairs = write_classifier(tmp_path), [(CAPTION, swap) for swap in SWAPS]
+    single = [EntailmentModel(name, batch_size=1).pair_logits([pair])[0] for pair in pairs]
     for size in (2, 7):
         monkeypatch.setenv("COMPEVAL_CACHE", str(tmp_path / str(size)))
-        batched = EntailmentModel(name, batch_size=size).logits(CAPTION, SWAPS)
+        batched = EntailmentModel(name, batch_size=size).pair_logits(pairs)
         assert [pytest.approx(logits, abs=1e-5) for logits in batched] == single
     assert len({tuple(logits) for logits in single}) == len(SWAPS)
 
 
 def test_premise_and_hypothesis_are_distinguished(tmp_path: Path):
     model = EntailmentModel(write_classifier(tmp_path))
-    assert model.logits("a red cup", ["a table"]) != model.logits("a table", ["a red cup"])
+    first, second = model.pair_logits([("a red cup", "a table"), ("a table", "a red cup")])
+    assert first != second
 
 
 @pytest.mark.parametrize(
@@ -80,8 +76,8 @@ class PrefixEntailmentModel(EntailmentModel):
     def __init__(self) -> None:
         self.label = 2
 
-    def logits(self, premise: str, hypotheses: Sequence[str]) -> list[list[float]]:
-        return [[0.0, 0.1, float(text.split()[:2] == premise.split()[:2])] for text in hypotheses]
+    def pair_logits(self, pairs: Sequence[tuple[str, str]]) -> list[list[float]]:
+        return [[0.0, 0.1, float(text.split()[:2] == premise.split()[:2])] for premise, text in pairs]
 
 
 def test_remaining_negatives_keep_their_order_over_all_batches(monkeypatch):
@@ -235,7 +231,7 @@ def test_pairs_of_many_captions_are_compared_in_one_batch(tmp_path: Path):
     logits = model.pair_logits(pairs)
     assert rows == [6]
     assert logits[0] == logits[-1]
-    assert model.logits(CAPTION, SWAPS) == logits[:5]
+    assert model.pair_logits(pairs[:5]) == logits[:5]
     assert rows == [6]
 
 

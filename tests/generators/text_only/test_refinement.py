@@ -5,30 +5,30 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from generators.text_only.baselines import RetrievalSets, Scorer, recall_at_1
+from generators.text_only.baselines import Baseline, RetrievalSets, recall_at_1
 from generators.text_only.refinement import MIN_KEPT, ROUNDS, select_most_rows, select_rows_at_chance
 
 
 def select_hits(hit_SN: Sequence[Sequence[float]], chance: float) -> np.ndarray:
-    """Return the hits of each scorer on the selected rows."""
+    """Return the hits of each baseline on the selected rows."""
     hit = np.array(hit_SN, dtype=float)
     return hit[:, select_most_rows(hit, chance)]
 
 
 def test_cue_is_removed():
-    """The scorer hits 60 rows and misses 40. 10 hits are kept, so that 10 / 50 = 1/5; that is half of the rows."""
+    """The baseline hits 60 rows and misses 40. 10 hits are kept, so that 10 / 50 = 1/5; that is half of the rows."""
     (hit_N,) = select_hits([[1] * 60 + [0] * 40], 1 / 5)
     assert (len(hit_N), hit_N.sum()) == (50, 10)
 
 
 def test_hits_below_chance_are_raised_by_dropping_misses():
-    """The scorer hits 10 of 100 rows. All hits are kept, with 40 of the 90 misses."""
+    """The baseline hits 10 of 100 rows. All hits are kept, with 40 of the 90 misses."""
     (hit_N,) = select_hits([[1] * 10 + [0] * 90], 1 / 5)
     assert (len(hit_N), hit_N.sum()) == (50, 10)
 
 
-def test_scorers_above_and_below_chance():
-    """One scorer hits 40 of 80 rows, and the other hits 10 of the other rows. Both have 10 hits in 50 rows."""
+def test_baselines_above_and_below_chance():
+    """One baseline hits 40 of 80 rows, and the other hits 10 of the other rows. Both have 10 hits in 50 rows."""
     first, second = [1] * 40 + [0] * 40, [0] * 40 + [1] * 10 + [0] * 30
     hit_SM = select_hits([first, second], 1 / 5)
     assert hit_SM.shape == (2, 50)
@@ -41,32 +41,34 @@ def test_half_is_kept_if_chance_cannot_be_reached():
     assert (len(hit_N), hit_N.sum()) == (50, 40)
 
 
-def test_other_scorers_reach_chance_although_one_cannot():
-    """The first scorer never hits. The second hits 60 of 100 rows, of which 10 are kept with the 40 misses."""
+def test_other_baselines_reach_chance_although_one_cannot():
+    """The first baseline never hits. The second hits 60 of 100 rows, of which 10 are kept with the 40 misses."""
     _, hit_N = select_hits([[0] * 100, [1] * 60 + [0] * 40], 1 / 5)
     assert (len(hit_N), hit_N.sum()) == (50, 10)
 
 
-def make_scorer(score_of: dict[str, tuple[bool, ...]], column: int) -> Scorer:
-    """Return a scorer that is right for some truths and scores all other captions equally."""
+def make_baseline(score_of: dict[str, tuple[bool, ...]], column: int) -> Baseline:
+    """Return a baseline that is right for some truths and scores all other captions equally."""
     return lambda sets: np.array([[score_of[truth][column], 0.5] for truth, _ in sets.captions], dtype=float)
 
 
 @settings(max_examples=20, deadline=None)
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=30, max_size=80), st.integers(0, 3))
 def test_at_least_half_is_kept_nearer_to_chance_in_any_order(rows: list[tuple[bool, ...]], seed: int):
-    captions = [[f"truth {index}", f"{index} truth"] for index in range(len(rows))]  # the same words for random scorers
+    captions = [
+        [f"truth {index}", f"{index} truth"] for index in range(len(rows))
+    ]  # the same words for random baselines
     sets = RetrievalSets(captions, [str(index) for index in range(len(rows))])
     right = {f"truth {index}": row for index, row in enumerate(rows)}
-    scorers = {"one": make_scorer(right, 0), "other": make_scorer(right, 1)}
-    keep_N = select_rows_at_chance(sets, seed, scorers)
+    baselines = {"one": make_baseline(right, 0), "other": make_baseline(right, 1)}
+    keep_N = select_rows_at_chance(sets, seed, baselines)
     assert keep_N.mean() >= MIN_KEPT
-    for scorer in scorers.values():
-        after = recall_at_1(scorer(sets.select(keep_N))).mean()
-        worst = max(abs(recall_at_1(scorer(sets)).mean() - 0.5) for scorer in scorers.values())
+    for baseline in baselines.values():
+        after = recall_at_1(baseline(sets.select(keep_N))).mean()
+        worst = max(abs(recall_at_1(baseline(sets)).mean() - 0.5) for baseline in baselines.values())
         assert abs(after - 0.5) <= worst + 10 / len(rows)  # rows that the program keeps in part
     backwards = RetrievalSets(sets.captions[::-1], sets.images[::-1])
-    assert select_rows_at_chance(backwards, seed, scorers)[::-1].tolist() == keep_N.tolist()
+    assert select_rows_at_chance(backwards, seed, baselines)[::-1].tolist() == keep_N.tolist()
 
 
 @pytest.mark.parametrize("images", ["1", "12", "123", "1112"])
@@ -77,8 +79,8 @@ def test_few_rows(images: str):
     assert len(images) / 2 <= select_rows_at_chance(RetrievalSets(captions, list(images)), 0).sum() <= len(images)
 
 
-def test_scorers_are_retrained_on_the_remaining_rows():
-    """The scorer is right on the rows on which it is trained: first all rows, so that half of them are kept."""
+def test_baselines_are_retrained_on_the_remaining_rows():
+    """The baseline is right on the rows on which it is trained: first all rows, so that half of them are kept."""
     sets = RetrievalSets(
         [[f"truth {index}", f"{index} truth"] for index in range(40)], [str(index) for index in range(40)]
     )

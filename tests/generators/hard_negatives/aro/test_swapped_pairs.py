@@ -28,6 +28,12 @@ def make_object(name: str, *attributes: str, box: Box = LEFT, number: int = 0) -
     return SceneObject(f"{name}{number}", name, attributes, box)
 
 
+def make_pair(subject: str, relation: str, target: str) -> AnnotatedImage:
+    """Return an image of two related objects, the first one on the left."""
+    objects = make_object(subject), make_object(target, box=RIGHT)
+    return make_image(*objects, relations=(Relation(f"{subject}0", relation, f"{target}0"),))
+
+
 def pairs(miner, image: AnnotatedImage, *others: AnnotatedImage) -> tuple[list[tuple[str, str]], Counter[str]]:
     dropped = Counter[str]()
     attested = AttestedPairs.from_graphs(each.graph for each in (image, *others))
@@ -41,9 +47,7 @@ def test_large_objects() -> None:
 
 
 def test_a_relation_and_its_box() -> None:
-    image = make_image(
-        make_object("horse"), make_object("grass", box=RIGHT), relations=(Relation("horse0", "eating", "grass0"),)
-    )
+    image = make_pair("horse", "eating", "grass")
     (pair,) = mine_relation_pairs(image, AttestedPairs.from_graphs([image.graph]), Counter())
     assert pair.true == "the horse is eating the grass"
     assert pair.false == "the grass is eating the horse"
@@ -53,17 +57,13 @@ def test_a_relation_and_its_box() -> None:
 
 @pytest.mark.parametrize("relation", ["near", "next to", "standing next to", "with", "sitting beside", "sitting by"])
 def test_symmetric_relations_are_dropped(relation) -> None:
-    image = make_image(
-        make_object("man"), make_object("car", box=RIGHT), relations=(Relation("man0", relation, "car0"),)
-    )
+    image = make_pair("man", relation, "car")
     assert pairs(mine_relation_pairs, image) == ([], Counter({"symmetric relation": 1}))
 
 
 @pytest.mark.parametrize("relation", figures("aro")["relations"])
 def test_every_relation_of_the_papers_macro_accuracy_is_mined(relation) -> None:
-    image = make_image(
-        make_object("man"), make_object("car", box=RIGHT), relations=(Relation("man0", relation, "car0"),)
-    )
+    image = make_pair("man", relation, "car")
     assert pairs(mine_relation_pairs, image)[0] == [
         (f"the man is {relation} the car", f"the car is {relation} the man")
     ]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from generators.graphs.facts import collect_facts
 from generators.graphs.vocabulary import Vocabulary
-from generators.hard_negatives.crepe.replacements import make_foil
+from generators.hard_negatives.crepe.replacements import ALL_WORDS, make_foil
 from generators.hard_negatives.crepe.systematicity import extract_only_compound, make_atom_foils, make_comp_foils
 from generators.hard_negatives.hard_negative import Foil, HardNegative
 from generators.language.lexicon.relations import verb_lemma
@@ -61,12 +61,26 @@ def parse(marked: str, *relations: tuple[str, str, str, str]) -> Parse:
     return Parse(caption, graph, tuple(mentions))
 
 
-def list_captions(negatives: list[HardNegative]) -> list[str]:
-    return [negative.caption for negative in negatives]
+def make_foils(
+    caption: Parse, vocabulary: Vocabulary = MICROWORLD, image: SceneGraph | None = None
+) -> list[HardNegative]:
+    """Return the HN-Atoms of a caption. By default, its image shows what it says, and nothing else."""
+    return make_atom_foils(caption, collect_facts(image or caption.graph), vocabulary)
+
+
+def list_captions(caption: Parse, vocabulary: Vocabulary = MICROWORLD, image: SceneGraph | None = None) -> list[str]:
+    return [negative.caption for negative in make_foils(caption, vocabulary, image)]
 
 
 def list_replacements(negatives: list[HardNegative], original: str) -> list[str]:
     return [foil.replacement for negative in negatives for foil in negative.foils if foil.original == original]
+
+
+def find_words(
+    caption: Parse, original: str, vocabulary: Vocabulary = MICROWORLD, image: SceneGraph | None = None
+) -> set[str]:
+    """Return the words that replace an atom of a caption."""
+    return set(list_replacements(make_foils(caption, vocabulary, image), original))
 
 
 RED_CUP = parse("A [red:JJ>c] [cup:NN=c] [on:IN] a [table:NN=t].", ("c", "on", "t", "on"))
@@ -74,23 +88,21 @@ RED_CUP = parse("A [red:JJ>c] [cup:NN=c] [on:IN] a [table:NN=t].", ("c", "on", "
 
 def test_relation_without_complement_has_no_foil():
     box = parse("a [box:NN=b] with a [ball:NN=c] [inside:RB]", ("c", "inside", "b", "inside"))
-    negatives = make_atom_foils(box, collect_facts(box.graph), MICROWORLD)
+    negatives = make_foils(box)
     assert list_replacements(negatives, "ball")
     assert not list_replacements(negatives, "inside")
 
 
 def test_one_atom_is_replaced_and_its_article_adapted():
-    negatives = make_atom_foils(RED_CUP, collect_facts(RED_CUP.graph), MICROWORLD)
+    negatives = make_foils(RED_CUP)
     assert HardNegative("An orange cup on a table.", (Foil("attribute", "red", "orange"),)) in negatives
     assert HardNegative("A red bowl on a table.", (Foil("object", "cup", "bowl"),)) in negatives
     assert HardNegative("A red cup under a table.", (Foil("relation", "on", "under"),)) in negatives
-    assert len({fold_case_and_space(caption) for caption in list_captions(negatives)}) == len(negatives)
+    assert len({fold_case_and_space(caption) for caption, _ in negatives}) == len(negatives)
 
 
 def test_colours_are_replaced_only_by_colours():
-    assert set(list_replacements(make_atom_foils(RED_CUP, collect_facts(RED_CUP.graph), MICROWORLD), "red")) == set(
-        COLORS
-    ) - {"red"}
+    assert find_words(RED_CUP, "red") == set(COLORS) - {"red"}
 
 
 @pytest.mark.parametrize(
@@ -117,7 +129,7 @@ def test_objects_of_the_image_are_never_foils():
     image = SceneGraph(
         (*RED_CUP.graph.objects, SceneObject("1", "bowl"), SceneObject("2", "plant")), RED_CUP.graph.relations
     )
-    words = list_replacements(make_atom_foils(RED_CUP, collect_facts(image), MICROWORLD), "cup")
+    words = find_words(RED_CUP, "cup", image=image)
     assert not {"bowl", "flower", "tree"} & set(words)
     assert {"bottle", "bucket"} <= set(words)
 
@@ -149,20 +161,18 @@ def test_objects_in_texts_about_the_image_are_never_foils():
 )
 def test_attribute_foils_are_false_of_every_object_with_the_name(other: SceneObject, allowed: bool):
     image = SceneGraph((*RED_CUP.graph.objects, other), RED_CUP.graph.relations)
-    assert (
-        "A blue cup on a table." in list_captions(make_atom_foils(RED_CUP, collect_facts(image), MICROWORLD))
-    ) is allowed
+    assert ("A blue cup on a table." in list_captions(RED_CUP, image=image)) is allowed
 
 
 def test_compatible_attributes_are_never_foils():
     dog = parse("a [white:JJ>d] [dog:NN=d]")
-    words = list_replacements(make_atom_foils(dog, collect_facts(dog.graph)), "white")
+    words = find_words(dog, "white", ALL_WORDS)
     assert "black" in words
     assert not {"furry", "large", "snowy", "ivory", "off-white"} & set(words)
 
 
 def test_relations_that_the_graph_does_not_exclude_are_never_foils():
-    words = list_replacements(make_atom_foils(RED_CUP, collect_facts(RED_CUP.graph), MICROWORLD), "on")
+    words = find_words(RED_CUP, "on")
     assert {"under", "next to", "to the left of", "to the right of", "behind", "support", "contain"} == set(words)
     assert "above" not in words  # an object that is on another is above it
 
@@ -170,21 +180,17 @@ def test_relations_that_the_graph_does_not_exclude_are_never_foils():
 def test_container_is_not_a_surface():
     box = parse("a [cup:NN=c] [in:IN] a [box:NN=b]", ("c", "in", "b", "in"))
     street = parse("a [dog:NN=d] [in:IN] the [street:NN=s]", ("d", "in", "s", "in"))
-    assert "a cup on a box" in list_captions(make_atom_foils(box, collect_facts(box.graph), MICROWORLD))
-    assert "a dog on the street" not in list_captions(make_atom_foils(street, collect_facts(street.graph), MICROWORLD))
+    assert "a cup on a box" in list_captions(box)
+    assert "a dog on the street" not in list_captions(street)
 
 
 def test_relation_foils_are_false_of_every_pair_with_the_names():
     table, cups = SceneObject("t", "table"), (SceneObject("1", "cup"), SceneObject("2", "cup"))
     plain = parse("a [cup:NN=c] [on:IN] a [table:NN=t]", ("c", "on", "t", "on"))
     both = (Relation("1", "on", "t"), Relation("2", "supporting", "t"))
-    assert "a cup under a table" not in list_captions(
-        make_atom_foils(plain, collect_facts(SceneGraph((table, *cups), both)), MICROWORLD)
-    )
+    assert "a cup under a table" not in list_captions(plain, image=SceneGraph((table, *cups), both))
     same = (Relation("1", "on", "t"), Relation("t", "supporting", "2"))
-    assert "a cup under a table" in list_captions(
-        make_atom_foils(plain, collect_facts(SceneGraph((table, *cups), same)), MICROWORLD)
-    )
+    assert "a cup under a table" in list_captions(plain, image=SceneGraph((table, *cups), same))
 
 
 def test_boxes_exclude_relations_without_annotations():
@@ -193,7 +199,7 @@ def test_boxes_exclude_relations_without_annotations():
     cups = (SceneObject("1", "cup", (), Box(10, 30, 20, 20)), SceneObject("2", "cup", (), Box(200, 80, 20, 20)))
     plain = parse("a [cup:NN=c] [on:IN] a [table:NN=t]", ("c", "on", "t", "on"))
     image = SceneGraph((table, *cups), (Relation("1", "on", "t"),))
-    words = list_replacements(make_atom_foils(plain, collect_facts(image), MICROWORLD), "on")
+    words = find_words(plain, "on", image=image)
     assert {"under", "to the left of", "support", "contain"} <= set(words)
     assert not {"to the right of", "next to"} & set(words)
 
@@ -236,34 +242,28 @@ def test_relation_foils_keep_the_form(marked: str, relation: str, expected: str,
     subject, predicate, target = relation.split()
     surface = re.findall(r"\[([^\]:=]+):(?:VB.?|IN)\]", marked)[0]
     parsed = parse(marked, (subject, predicate.replace("-", " "), target, surface))
-    captions = list_captions(make_atom_foils(parsed, collect_facts(parsed.graph)))
+    captions = list_captions(parsed, ALL_WORDS)
     assert expected in captions
     assert unexpected not in captions
 
 
 def test_number_degree_case_and_mass_nouns():
     boxes = parse("Two [larger|large:JJR>b] [boxes|box:NNS=b]")
-    captions = list_captions(make_atom_foils(boxes, collect_facts(boxes.graph), MICROWORLD))
+    captions = list_captions(boxes)
     assert "Two smaller boxes" in captions
     assert "Two larger baskets" in captions
     tree = parse("a [tree:NN=t]")
     vocabulary = Vocabulary({"grass": 9, "jeans": 9, "cactus": 1})
-    assert list_captions(make_atom_foils(tree, collect_facts(tree.graph), vocabulary))[0] == "a cactus"
-    assert not {"grass", "jeans"} & set(
-        list_replacements(make_atom_foils(tree, collect_facts(tree.graph), vocabulary), "tree")
-    )
+    assert list_captions(tree, vocabulary)[0] == "a cactus"
+    assert not {"grass", "jeans"} & set(find_words(tree, "tree", vocabulary))
 
 
 def test_capitals_of_the_caption_are_kept():
     shouting, title = parse("A [RED|red:JJ>c] [CAR|car:NN=c]"), parse("The [Red|red:JJ>c] [Car|car:NN=c]")
-    assert "A BLUE CAR" in list_captions(make_atom_foils(shouting, collect_facts(shouting.graph), MICROWORLD))
-    assert "The Blue Car" in list_captions(make_atom_foils(title, collect_facts(title.graph), MICROWORLD))
+    assert "A BLUE CAR" in list_captions(shouting)
+    assert "The Blue Car" in list_captions(title)
     acronym = parse("a [TV|tv:NN=t] [on:IN] a [table:NN=b]", ("t", "on", "b", "on"))
-    assert all(
-        caption.islower()
-        for caption in list_captions(make_atom_foils(acronym, collect_facts(acronym.graph), MICROWORLD))
-        if "TV" not in caption
-    )
+    assert all(caption.islower() for caption in list_captions(acronym) if "TV" not in caption)
 
 
 def test_compound_foils_of_the_paper():
@@ -300,29 +300,21 @@ def test_compound_foils_require_exactly_one_compound():
 def test_with_is_not_replaced_before_a_pronoun():
     plain = parse("a [table:NN=t] [with:IN] a [cup:NN=c]", ("t", "with", "c", "with"))
     completed = parse("a [table:NN=t] [with:IN] a [cup:NN=c] on it", ("t", "with", "c", "with"))
-    assert "a table without a cup" in list_captions(make_atom_foils(plain, collect_facts(plain.graph)))
-    assert list_replacements(make_atom_foils(completed, collect_facts(completed.graph)), "with") == []
+    assert "a table without a cup" in list_captions(plain, ALL_WORDS)
+    assert not find_words(completed, "with", ALL_WORDS)
 
 
 @pytest.mark.parametrize("noun", ALL_NOUNS)
 def test_each_microworld_noun_has_three_known_foils(noun: str):
     parsed = parse(f"the [{noun}:NN=n]")
-    assert (
-        len(
-            set(list_replacements(make_atom_foils(parsed, collect_facts(parsed.graph), MICROWORLD), noun))
-            & set(ALL_NOUNS)
-        )
-        >= 3
-    )
+    assert len(find_words(parsed, noun) & set(ALL_NOUNS)) >= 3
 
 
 @pytest.mark.parametrize("attribute", [*COLORS, *PATTERNS[1:], "small", "large"])
 def test_each_microworld_attribute_has_known_foils(attribute: str):
     """Colours have seven foils, patterns two (captions never say "plain"), and sizes one."""
     parsed = parse(f"the [{attribute}:JJ>n] [ball:NN=n]")
-    known = set(list_replacements(make_atom_foils(parsed, collect_facts(parsed.graph), MICROWORLD), attribute)) & set(
-        MICROWORLD.attributes
-    )
+    known = find_words(parsed, attribute) & set(MICROWORLD.attributes)
     assert len(known) == (7 if attribute in COLORS else 2 if attribute in PATTERNS else 1)
 
 
@@ -337,7 +329,7 @@ def test_each_microworld_relation_has_three_foils(relation: str):
         parsed = parse(f"a [cat:NN=c] [{verb}:VBG] a [hat:NN=h]", ("c", text, "h", verb))
     else:
         parsed = parse(f"a [cat:NN=c] [{relation}:IN] a [hat:NN=h]", ("c", relation, "h", relation))
-    assert len(list_replacements(make_atom_foils(parsed, collect_facts(parsed.graph), MICROWORLD), text)) >= 3
+    assert len(find_words(parsed, text)) >= 3
 
 
 def test_vocabulary_counts_lemmas_and_synonyms_together():
@@ -360,9 +352,7 @@ def test_nouns_of_a_real_image_are_never_its_foils(real_data: Path):
             caption = Parse(
                 name, SceneGraph((SceneObject("n", name),)), (Mention("object", name, 0, len(name), "NN", "n"),)
             )
-            assert not set(list_replacements(make_atom_foils(caption, collect_facts(image), vocabulary), name)) & set(
-                names
-            )
+            assert not find_words(caption, name, vocabulary, image=image) & set(names)
 
 
 @st.composite
@@ -385,9 +375,9 @@ def scenes(draw: st.DrawFn) -> tuple[Parse, SceneGraph]:
 @given(scenes())
 def test_foils_change_exactly_one_atom(scene: tuple[Parse, SceneGraph]):
     parsed, image = scene
-    negatives = make_atom_foils(parsed, collect_facts(image), MICROWORLD)
+    negatives = make_foils(parsed, image=image)
     assert (
-        len({fold_case_and_space(caption) for caption in (parsed.caption, *list_captions(negatives))})
+        len({fold_case_and_space(caption) for caption in (parsed.caption, *(item.caption for item in negatives))})
         == len(negatives) + 1
     )
     for caption, ((kind, original, replacement),) in negatives:

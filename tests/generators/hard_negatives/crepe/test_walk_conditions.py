@@ -13,12 +13,7 @@ from generators.captioner.captioned_walks import WalkCondition, WalkSettings, sa
 from generators.graphs.assignments import SearchLimitError
 from generators.graphs.facts import ImageFacts, collect_facts
 from generators.hard_negatives.crepe import walk_conditions
-from generators.hard_negatives.crepe.walk_conditions import (
-    FALSE_ORDERS,
-    FALSE_SWAPS,
-    has_false_orbit,
-    has_false_swaps,
-)
+from generators.hard_negatives.crepe.walk_conditions import FALSE_ORDERS, FALSE_SWAPS, has_false_orbit, has_false_swaps
 from generators.schemas.annotated_image import AnnotatedImage
 from generators.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
 
