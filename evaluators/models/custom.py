@@ -174,11 +174,11 @@ class CustomPairScorer(_Custom):
 
 
 def as_array(value: Any, num_inputs: int, method: str) -> np.ndarray:
-    """Convert an array or tensor to a float32 array. Raises ValueError if it does not have one row per input."""
+    """Convert an array or tensor to a float64 array. Raises ValueError if it does not have one row per input."""
     if hasattr(value, "detach"):
-        value = value.detach().float().cpu().numpy()
+        value = value.detach().double().cpu().numpy()
     try:
-        array = np.asarray(value, dtype=np.float32)
+        array = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(
             f"{method} returned {type(value).__name__}, numbers for {num_inputs} inputs expected."
