@@ -4,7 +4,7 @@
 
 The input is a table (csv, tsv, jsonl, json) or a webdataset shard (tar) of images and .txt files. A table has the
 columns ``image`` (a file name), ``caption`` or ``captions``, and optionally ``hard_negatives`` of the first caption; in
-csv and tsv a list is a Python literal such as ``['a red cup', 'a blue cup']``. Two kinds of configs are written:
+csv and tsv a list is JSON or a Python literal, ``["a red cup", "a blue cup"]``. Two kinds of configs are written:
 
 - ``captions``: one row per image with all its captions, for retrieval in both directions;
 - ``foils_K``: one row per caption that has K hard negatives; chance is 1 / (K + 1).
@@ -13,6 +13,7 @@ csv and tsv a list is a Python literal such as ``['a red cup', 'a blue cup']``. 
 from __future__ import annotations
 
 import hashlib
+import io
 import re
 import tempfile
 from collections import Counter, defaultdict
@@ -20,19 +21,23 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from PIL import Image
+
 from generators.files import csv_tables
 from generators.files.atomic import atomic_folder, check_replaceable
-from generators.files.untrusted import UnsafeNameError, is_file, resolve_below, safe_name
+from generators.files.untrusted import UnsafeNameError, is_file, make_upright_rgb, resolve_below, safe_name
 from generators.readers import shards
 from generators.schemas.rows import CHOICE_SCHEMA, RETRIEVAL_SCHEMA
 from generators.schemas.scene_graph import Box
-from generators.storage.crops import crop_id, read_size
+from generators.storage.crops import crop_id
 from generators.storage.dataset import write_config
 from loaders.cards.card import render, write_card
 from loaders.datasets.stats import Stats, measure
-from loaders.published.rows import parse_texts, read_items
+from loaders.published.rows import check_text, parse_texts, read_items
 
 FILE_SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", ".tar")
+MISSING = frozenset({"nan", "NaN", "null", "None", "<NA>"})
+"""How programs write a missing value."""
 
 
 class Entry(NamedTuple):
@@ -68,7 +73,7 @@ def make(name: str, files: Sequence[Path], image_folder: Path | None, output: Pa
         if not entries:
             raise ValueError(f"{', '.join(map(str, files))}: no rows found.")
         for entry in entries:
-            read_size(entry.image)
+            _check_image(entry.image)
         provenance = {"source": name, "captioner": "own", "seed": 0}
         with atomic_folder(folder) as partial:
             write_config(partial, "captions", {"test": caption_rows(entries, provenance)}, RETRIEVAL_SCHEMA)
@@ -117,17 +122,20 @@ def _read_table(file: Path) -> Iterable[Any]:
     if file.suffix in (".json", ".jsonl"):
         return read_items(file, file.name, ())
     delimiter = "\t" if file.suffix == ".tsv" else ","
-    return (row for _, row in csv_tables.read_numbered(file, ("image",), delimiter))
+    return (row for _, row in csv_tables.read_numbered(file, ("image",), delimiter, is_ours=False))
 
 
 def _parse_texts(value: str | Sequence[str]) -> tuple[str, ...]:
-    """Return the texts of a string, a list of strings, or a string that holds a Python list. Raises ValueError."""
+    """Return the texts of a string, a list of strings, or a string that holds a list. Raises ValueError."""
     if isinstance(value, str):
         value = parse_texts(value)[0] if value.lstrip().startswith("[") else [value]
-    texts = tuple(text.strip() for text in value)
-    if not all(texts):
-        raise ValueError("a text is empty")
-    return texts
+    if not isinstance(value, (list, tuple)):
+        raise ValueError("texts are a string or a list of strings")
+    for text in value:
+        check_text(text)
+        if not text.strip() or text.strip() in MISSING:
+            raise ValueError(f"a text is {text.strip() or 'empty'}; leave the cell empty if there is none")
+    return tuple(text.strip() for text in value)
 
 
 def _read_shard(file: Path, folder: Path) -> Iterator[Entry]:
@@ -159,10 +167,18 @@ def foil_rows(entries: Iterable[Entry], count: int, provenance: Mapping[str, Any
             yield _image_columns(entry, provenance) | texts
 
 
+def _check_image(path: Path) -> None:
+    try:
+        make_upright_rgb(path.read_bytes())
+    except ValueError as error:
+        raise ValueError(f"{path}: not a readable image ({error}).") from None
+
+
 def _image_columns(entry: Entry, provenance: Mapping[str, Any]) -> dict[str, Any]:
-    box = Box(0.0, 0.0, *map(float, read_size(entry.image)))
+    data = make_upright_rgb(entry.image.read_bytes())
+    box = Box(0.0, 0.0, *map(float, Image.open(io.BytesIO(data)).size))
     return {
-        "image": {"bytes": entry.image.read_bytes(), "path": None},
+        "image": {"bytes": data, "path": None},
         "crop_id": crop_id(entry.image, box),
         "image_id": entry.image_id,
         **box._asdict(),

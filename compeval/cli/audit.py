@@ -29,11 +29,10 @@ def audit(targets: list[str], data: Data = None, output_format: Format = "table"
     failed: list[str] = []
     audits: dict[str, Audit] = {}
     baselines: dict[str, BestBaseline] = {}
-    shows_baselines = output_format in ("table", "md")
     with err.status("Reading"):
         for target in targets:
             try:
-                of_target = _audit_target(target, data, with_baselines=shows_baselines)
+                of_target = _audit_target(target, data)
             except (ValueError, OSError) as error:
                 if len(targets) == 1:
                     raise
@@ -41,13 +40,17 @@ def audit(targets: list[str], data: Data = None, output_format: Format = "table"
                 continue
             for results, found in zip((audits, baselines), of_target, strict=True):
                 results |= {f"{target}: {name}" if name in results else name: found[name] for name in found}
-    _print_audits(audits, output_format)
-    if shows_baselines:
+    judged = {name: _judge(name, result, baselines) for name, result in audits.items()}
+    _print_audits(audits, judged, output_format)
+    if output_format in ("table", "md"):
         if baselines:
             typer.echo()
             _print_baselines(baselines, output_format)
-        flawed = sum(bool(result.findings) for result in audits.values())
-        note(f"{flawed} of {len(audits)} sets have flaws or cues to the correct caption. `--format csv` counts them.")
+        flawed = sum(bool(findings) for _, findings in judged.values())
+        note(
+            f"{flawed} of {len(audits)} sets have flaws, or cues to the correct caption in the texts. `--format csv` "
+            "counts them."
+        )
     if failed:
         note(f"{len(failed)} of {len(targets)} targets cannot be read:")
         for reason in failed:
@@ -55,12 +58,27 @@ def audit(targets: list[str], data: Data = None, output_format: Format = "table"
         raise typer.Exit(1)
 
 
-def _print_audits(audits: Mapping[str, Audit], output_format: FormatName) -> None:
+def _judge(name: str, result: Audit, baselines: Mapping[str, BestBaseline]) -> tuple[str, list[str]]:
+    """Return the verdict on a set, from its audit and the best text-only baseline of its config, and what was found."""
+    config = next((key for key in baselines if name == key or name.startswith(f"{key}/")), None)
+    if config is None or not baselines[config].beats_chance:
+        return result.verdict, result.findings
+    best = baselines[config]
+    found = (
+        f"text-only baseline {best.name!r} selects the caption in {best.recall:.1%} of rows (chance {best.chance:.1%})"
+    )
+    verdict = result.verdict if "cues" in result.verdict else f"{result.verdict} and cues".removeprefix("clean and ")
+    return verdict, [*result.findings, found]
+
+
+def _print_audits(
+    audits: Mapping[str, Audit], judged: Mapping[str, tuple[str, list[str]]], output_format: FormatName
+) -> None:
     rows = [
         {
             "set": name,
-            "verdict": result.verdict,
-            "found": "\n".join(result.findings) or "nothing",
+            "verdict": judged[name][0],
+            "found": "\n".join(judged[name][1]) or "nothing",
             "rows": f"{result.rows:,}",
             "negatives": f"{result.negatives:,}",
             "chance %": f"{100 * result.chance:.1f}",
@@ -68,7 +86,11 @@ def _print_audits(audits: Mapping[str, Audit], output_format: FormatName) -> Non
         for name, result in audits.items()
     ]
     records = [{"set": name, **record} for name, result in audits.items() for record in result.to_records()]
-    print_records(output_format, rows, records, {name: result.to_json() for name, result in audits.items()}, left=3)
+    document = {
+        name: result.to_json() | dict(zip(("verdict", "findings"), judged[name], strict=True))
+        for name, result in audits.items()
+    }
+    print_records(output_format, rows, records, document, left=3)
 
 
 def _print_baselines(baselines: Mapping[str, BestBaseline], output_format: FormatName) -> None:
@@ -89,29 +111,25 @@ def _print_baselines(baselines: Mapping[str, BestBaseline], output_format: Forma
     note(f"A text-only baseline beats chance on {solved} of {len(baselines)} sets.")
 
 
-def _audit_target(
-    target: str, data: Path | None, *, with_baselines: bool
-) -> tuple[dict[str, Audit], dict[str, BestBaseline]]:
+def _audit_target(target: str, data: Path | None) -> tuple[dict[str, Audit], dict[str, BestBaseline]]:
     """Return the audits by split, and the best baselines by config, of a dataset or a published file.
 
     Prints how many rows of a file are unreadable.
     """
     if Path(target).is_file():
-        return _audit_file(Path(target), with_baselines=with_baselines)
+        return _audit_file(Path(target))
     from loaders.audit import audit_dataset
     from loaders.datasets.folders import resolve_folder
     from loaders.datasets.split_names import name_of_stored
 
     folder = resolve_folder(target, data)
     audits = {name_of_stored(folder.name, *name.split("/")): result for name, result in audit_dataset(folder).items()}
-    if not with_baselines:
-        return audits, {}
     from evaluators.validity.best_baselines import find_best_of_dataset
 
     return audits, {f"{folder.name}/{config}": result for config, result in find_best_of_dataset(folder).items()}
 
 
-def _audit_file(path: Path, *, with_baselines: bool) -> tuple[dict[str, Audit], dict[str, BestBaseline]]:
+def _audit_file(path: Path) -> tuple[dict[str, Audit], dict[str, BestBaseline]]:
     from evaluators.validity.best_baselines import find_best
     from loaders.importing.identify import identify
     from loaders.importing.importing import read_published
@@ -124,7 +142,7 @@ def _audit_file(path: Path, *, with_baselines: bool) -> tuple[dict[str, Audit], 
     names = {split: path.name if len(counts.audits) == 1 else f"{path.name}: {split}" for split in counts.audits}
     baselines = {
         names[split]: baseline
-        for (config, name), rows in (read.splits.items() if with_baselines else ())
+        for (config, name), rows in read.splits.items()
         if (split := f"{config}/{name}") in names
         and (baseline := find_best((row.image_id or row.images[0], row.list_candidates()) for row in rows))
     }

@@ -19,8 +19,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from PIL import Image
 
-from compeval.demo import EMBEDDING, FOLDER, MODEL, SAMPLE, TOKEN_IDS, write_model
-from evaluators.models.local import CONFIG, TRAINING, WEIGHTS
+from compeval.demo import FOLDER, MODEL, SAMPLE, write_model
+from evaluators.models.local import CONFIG, EMBEDDING, TOKEN_IDS, TRAINING, WEIGHTS
 from generators.pipeline import stage
 from loaders.datasets.referenced_images import read_stored
 

@@ -8,17 +8,22 @@ or ``autoencoder.json`` is loaded by ``evaluators.models.recovery_probe``.
 from __future__ import annotations
 
 import json
+import shutil
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import torch
 from PIL.Image import Image
+from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from evaluators.models import Model
 from evaluators.models.openclip import UNREADABLE, create, describe, describe_error, load_tokenizer
 
 CONFIG, WEIGHTS, TRAINING = "open_clip_config.json", "open_clip_model.safetensors", "training.json"
+EMBEDDING, TOKEN_IDS = "token_embedding.weight", "token_ids"
 
 
 def load(name: str, device: str, precision: str) -> Model:
@@ -38,9 +43,38 @@ def load(name: str, device: str, precision: str) -> Model:
 def load_weights(folder: Path, device: str, precision: str) -> tuple[Any, Callable[[Image], Tensor]]:
     """Return model and image transform. Raises ValueError if the weights do not fit the configuration."""
     try:
-        return create(f"local-dir:{folder}", device, precision)
+        with tempfile.TemporaryDirectory() as scratch:
+            if has_few_embeddings(folder):
+                folder = restore_embeddings(folder, Path(scratch) / folder.name)
+            return create(f"local-dir:{folder}", device, precision)
     except (*UNREADABLE, ValueError) as error:
         raise ValueError(f"{folder}: the model cannot be loaded ({describe_error(error)}).") from None
+
+
+def has_few_embeddings(folder: Path) -> bool:
+    """Return True for a model that is stored with the embeddings of some tokens, as the packaged one is."""
+    from safetensors import safe_open
+
+    with safe_open(folder / WEIGHTS, "pt") as weights:
+        return TOKEN_IDS in weights.keys()  # noqa: SIM118 (not a mapping)
+
+
+def restore_embeddings(small: Path, folder: Path) -> Path:
+    """Write a model that is stored with the embeddings of some tokens as open_clip reads it, and return ``folder``.
+
+    The embeddings of other tokens are zero. Weights become fp32.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in (CONFIG, TRAINING):
+        shutil.copyfile(small / name, folder / name)
+    weights = load_file(small / WEIGHTS)
+    ids = weights.pop(TOKEN_IDS).long()
+    text_config = json.loads((small / CONFIG).read_text())["model_cfg"]["text_cfg"]
+    embedding = torch.zeros(text_config["vocab_size"], text_config["width"])
+    embedding[ids] = weights[EMBEDDING].float()
+    full = {name: weight.float() if weight.is_floating_point() else weight for name, weight in weights.items()}
+    save_file(full | {EMBEDDING: embedding}, folder / WEIGHTS)
+    return folder
 
 
 def check_folder(name: str) -> Path:

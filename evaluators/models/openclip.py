@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 import open_clip
+import PIL.Image
 import torch
 from open_clip.tokenizer import HFTokenizer, SimpleTokenizer
 from PIL.Image import Image
@@ -46,6 +47,8 @@ PROBES = (
 """Texts on which the prefix forest is compared with ``encode_text`` of the model."""
 TOLERANCE = {"fp32": 1e-5, "fp16": 1e-2, "bf16": 5e-2}
 """Largest allowed difference between unit-length features of the prefix forest and of ``encode_text``."""
+NUM_REPEATS = 8
+"""How often an image is prepared again. A random flip goes unnoticed in one of 256 cases."""
 NODES_PER_TEXT = 32
 """Average size of a text: a batch size of B texts means forests of 32 B nodes."""
 
@@ -156,8 +159,10 @@ def in_process(model: Any, preprocess: Callable[[Image], Tensor], tokenizer: Cal
     """Wrap a model that is already in memory and in evaluation mode.
 
     Its precision is that of its least precise weights, since open_clip's models in half precision keep some in fp32.
-    Under ``torch.autocast``, it is that of autocast.
+    Under ``torch.autocast``, it is that of autocast. Raises ValueError if ``preprocess`` is random, as the transform of
+    a training is.
     """
+    check_deterministic(preprocess)
     weights = (parameter for parameter in model.parameters() if parameter.is_floating_point())
     parameter = min(weights, key=lambda parameter: parameter.dtype.itemsize)
     device = parameter.device.type
@@ -172,6 +177,17 @@ def in_process(model: Any, preprocess: Callable[[Image], Tensor], tokenizer: Cal
         precision=precision,
         warnings=encoder.warnings,
     )
+
+
+def check_deterministic(preprocess: Callable[[Image], Tensor]) -> None:
+    """Raise ValueError if a transform returns other pixels when an image is prepared again."""
+    ramp = PIL.Image.linear_gradient("L").resize((320, 240)).convert("RGB")
+    first = preprocess(ramp)
+    if not all(torch.equal(first, preprocess(ramp)) for _ in range(NUM_REPEATS)):
+        raise ValueError(
+            "preprocess returns other pixels each time that it gets the same image, as a transform for training does. "
+            "Pass the transform for evaluation: the third value of open_clip.create_model_and_transforms."
+        )
 
 
 def load(name: str, device: str, precision: str) -> Model:

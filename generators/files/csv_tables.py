@@ -1,7 +1,7 @@
 """CSV and TSV files with a header, as people fill them in with a spreadsheet.
 
 The byte-order mark of spreadsheets is not part of a name. A text that a spreadsheet would execute as a formula is
-written with an apostrophe in front, which is removed when the file is read.
+written with an apostrophe in front, which is removed when such a file is read.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import csv
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from generators.files.atomic import atomic_file
 
@@ -35,18 +36,25 @@ def _unquote_formula(value: str) -> str:
     return value[1:] if value and value.startswith("'") and _FORMULA.match(value.lstrip("'")) else value
 
 
+def count_extra_cells(row: Mapping[Any, Any]) -> int:
+    """Return how many cells a row of csv.DictReader has beyond its header, up to the last that is not empty."""
+    extra = row.get(None) or []
+    return max((number for number, cell in enumerate(extra, 1) if cell), default=0)
+
+
 def read(path: Path, columns: Collection[str] = ()) -> list[dict[str, str]]:
     """Return the rows of a file. Raises ValueError as :func:`read_numbered` does."""
     return [row for _, row in read_numbered(path, columns)]
 
 
 def read_numbered(
-    path: Path, columns: Collection[str] = (), delimiter: str = ","
+    path: Path, columns: Collection[str] = (), delimiter: str = ",", *, is_ours: bool = True
 ) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield the number of the last line of each row, and the row.
 
-    Raises ValueError if the file is not in UTF-8 or not a table, if it lacks one of ``columns``, or if a row lacks a
-    cell of these (of any column, if ``columns`` is empty).
+    ``is_ours`` is True if :func:`write` may have written the file, so that apostrophes before formulas are removed.
+    Raises ValueError if the file is not in UTF-8 or not a table, if it lacks one of ``columns``, or if a row has fewer
+    or more cells than the header.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -57,10 +65,18 @@ def read_numbered(
                     f"{path}: no column {', '.join(missing)}; its columns are {', '.join(header) or 'none'}."
                 )
             for row in reader:
-                if missing := [name for name in columns or header if row[name] is None]:
+                if missing := [name for name in header if row[name] is None]:
                     raise ValueError(f"{path}, line {reader.line_num}: no cell for {', '.join(missing)}.")
-                cells = {name: cell for name, cell in row.items() if name is not None}  # None: beyond the header
-                yield reader.line_num, {name: _unquote_formula(cell) for name, cell in cells.items()}
+                if count := count_extra_cells(row):
+                    raise ValueError(
+                        f"{path}, line {reader.line_num}: {len(header) + count} cells for {len(header)} columns. Put "
+                        f"quotes around a cell that contains {delimiter!r}."
+                    )
+                cells = {name: row[name] for name in header}
+                yield (
+                    reader.line_num,
+                    {name: _unquote_formula(cell) for name, cell in cells.items()} if is_ours else cells,
+                )
     except UnicodeDecodeError:
         raise ValueError(f"{path}: not in UTF-8. Save it as CSV UTF-8.") from None
     except csv.Error as error:

@@ -20,8 +20,13 @@ from collections.abc import Callable, Iterable
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from PIL import Image
+import numpy as np
+from PIL import Image, ImageOps
 
+ORIENTATION = 0x0112
+"""EXIF tag: how an image has to be turned."""
+RANGES = {"I": (65_535,), "F": (1, 255, 65_535)}
+"""Largest possible value of the pixels, by the first letter of Pillow's mode."""
 IMAGE_FORMATS = ("JPEG", "PNG", "WEBP", "AVIF", "GIF", "BMP", "TIFF")
 """Pillow's names of the formats that are decoded."""
 MAX_PIXELS = 100_000_000
@@ -145,6 +150,34 @@ def read_file(path: Path) -> bytes:
         if status.st_size > MAX_FILE_BYTES:
             raise OSError(f"{path} has {status.st_size:,} bytes, at most {MAX_FILE_BYTES:,} are read")
         return file.read()
+
+
+def make_upright_rgb(data: bytes) -> bytes:
+    """Return an image file with upright 8-bit pixels, which every program shows in the same way.
+
+    An image with more than 8 bits per channel is scaled by the range of its mode, and one whose EXIF data say that it
+    is rotated is turned; both become PNG. Other files are returned as they are. Raises ValueError as
+    :func:`decode_image` does, and for pixels of 32 bits beyond the range of 16.
+    """
+    decode_image(data)
+    image = Image.open(io.BytesIO(data), formats=IMAGE_FORMATS)
+    is_deep = image.mode == "F" or image.mode.startswith("I")
+    if not is_deep and image.getexif().get(ORIENTATION, 1) == 1:
+        return data
+    if is_deep:
+        pixels = np.asarray(image, dtype=np.float64)
+        limit = next((limit for limit in RANGES[image.mode[0]] if pixels.min() >= 0 and pixels.max() <= limit), None)
+        if limit is None:
+            raise ValueError(
+                f"pixels of mode {image.mode} from {pixels.min():g} to {pixels.max():g}; convert the image to 8 bits"
+            )
+        exif = image.getexif()
+        image = Image.fromarray(np.round(255 * pixels / limit).astype(np.uint8))
+        image.getexif().update(exif)
+    upright = ImageOps.exif_transpose(image)
+    buffer = io.BytesIO()
+    upright.convert("RGB").save(buffer, "PNG")
+    return buffer.getvalue()
 
 
 def decode_image(data: bytes) -> Image.Image:

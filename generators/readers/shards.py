@@ -12,7 +12,7 @@ import gzip
 import sys
 import tarfile
 import zlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -63,12 +63,30 @@ def read_samples(path: Path, suffixes: Collection[str], skipped: Counter[str]) -
     try:
         for sample in group_by_keys(_members(path, suffixes), handler=skip):
             members = {suffix: member for suffix, member in sample.items() if isinstance(member, Member)}
-            yield Sample(sample["__key__"], members)
+            yield from _split_by_dots(Sample(sample["__key__"], members))
     except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise ValueError(
             f"{path}: the tar file is cut off or damaged ({error}). Delete it and download it again, or run "
             "`dvc repro` if the pipeline wrote it."
         ) from None
+
+
+def _split_by_dots(sample: Sample) -> Iterator[Sample]:
+    """Yield the samples of a group whose keys have dots.
+
+    webdataset ends a key at the first dot, so that ``a.1.jpg``, ``a.1.txt``, ``a.2.jpg`` and ``a.2.txt`` are one sample
+    with the key ``a``. A file of another kind (``x.seg.png`` beside ``x.jpg`` and ``x.txt``) has no caption of its own.
+    """
+    by_key = defaultdict[str, dict[str, Member]](dict)
+    for suffixes, member in sample.members.items():
+        dotted, _, suffix = suffixes.rpartition(".")
+        by_key[dotted][suffix] = member
+    pairs = [key for key, members in by_key.items() if key and "txt" in members and members.keys() & {*IMAGE_SUFFIXES}]
+    if not pairs:
+        yield sample
+        return
+    for dotted in ["", *pairs] if "" in by_key else list(by_key):
+        yield Sample(f"{sample.key}.{dotted}" if dotted else sample.key, by_key[dotted])
 
 
 def _members(path: Path, suffixes: Collection[str]) -> Iterator[dict[str, Any]]:
@@ -79,7 +97,8 @@ def _members(path: Path, suffixes: Collection[str]) -> Iterator[dict[str, Any]]:
         for info in archive:
             if info.isreg():
                 _, suffix = base_plus_ext(info.name)
-                file = archive.extractfile(info) if suffix and suffix.lower() in suffixes else None
+                is_read = bool(suffix) and suffix.lower().rpartition(".")[2] in suffixes
+                file = archive.extractfile(info) if is_read else None
                 member = Member(info.offset_data, info.size, file.read() if file else None)
                 yield {"fname": info.name, "data": member, "__url__": str(path)}
             archive.members = []  # pyright: ignore[reportAttributeAccessIssue]  (keeps memory constant)

@@ -52,6 +52,19 @@ class ImageFinder:
         suffixes += [Path(folder, part) for folder in images.folders for part in parts[-1:]]
         return [folder / suffix for folder in self._list_folders(images) for suffix in suffixes]
 
+    def check_distinct(self, images: ImageSet, names: Collection[str]) -> None:
+        """Raise ValueError if two published names are one file, because their folders are missing here."""
+        if images.select is not None:
+            return
+        name_of: dict[Path, str] = {}
+        for name in names:
+            path = self.find(images, name)
+            if path and name_of.setdefault(path, name) != name and not _is_same_name(name, name_of[path]):
+                raise ValueError(
+                    f"{name_of[path]} and {name} are two images, but both are found as {path}. Keep their folders "
+                    "below the image folder."
+                )
+
     def require(self, images: ImageSet, names: Collection[str]) -> None:
         """Raise FileNotFoundError if images are missing. The message names the first and counts all."""
         missing = [name for name in names if self.find(images, name) is None]
@@ -62,6 +75,13 @@ class ImageFinder:
                 f"{len(missing):,} of {len(names):,} images are missing. Name their folder with --images, or drop "
                 "their rows with --skip-missing."
             )
+
+
+def _is_same_name(name: str, other: str) -> bool:
+    """Return True if one name is the other without leading folders."""
+    parts, other_parts = PurePosixPath(name).parts, PurePosixPath(other).parts
+    shorter = min(len(parts), len(other_parts))
+    return parts[-shorter:] == other_parts[-shorter:]
 
 
 def measure_outside(box: Box, path: Path) -> float:

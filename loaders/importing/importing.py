@@ -167,8 +167,9 @@ def import_published(
     """
     images = ImageFinder(output, image_folder)
     for read in files:
-        if not skip_missing:
-            for image_set, names in read.list_images().items():
+        for image_set, names in read.list_images().items():
+            images.check_distinct(image_set, names)
+            if not skip_missing:
                 images.require(image_set, names)
         _select_rows(read, images)
     by_benchmark: defaultdict[str, list[ReadFile]] = defaultdict(list)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from generators.files import json_lines
+from generators.files.csv_tables import count_extra_cells
 from generators.schemas.scene_graph import Box
 from generators.storage.crops import check_corners
 from loaders.audit import Texts
@@ -68,18 +69,31 @@ class Unusable(NamedTuple):
 
 
 def parse_texts(literal: str) -> tuple[tuple[str, ...], bool]:
-    """Parse a Python list, tuple or set of strings. Returns the strings, and True if they are a set.
+    """Parse a JSON list, or a Python list, tuple or set, of strings. Returns the strings, and True if they are a set.
 
     No code is executed. The strings of a set are sorted, because a set has no fixed order. Raises ValueError for
     anything else.
     """
     try:
-        texts = ast.literal_eval(literal)
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        texts = None
+        texts = json.loads(literal)
+    except (ValueError, RecursionError):
+        try:
+            texts = ast.literal_eval(literal)
+        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+            texts = None
     if not isinstance(texts, (list, tuple, set)) or not all(isinstance(text, str) for text in texts):
         raise ValueError("the negatives are not a list of texts")
     return (tuple(sorted(texts)), True) if isinstance(texts, set) else (tuple(texts), False)
+
+
+def check_text(text: Any) -> None:
+    """Raise ValueError for a value that is not a text, or a text that no file can contain (lone surrogates)."""
+    if not isinstance(text, str):
+        raise ValueError("a caption or name is not a text")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError("a text has half of a surrogate pair, which no encoding can store") from None
 
 
 def parse_box(*sides: Any) -> Box:
@@ -105,21 +119,29 @@ def read_each(items: Iterable[Any], read: Callable[[Any], Row]) -> Iterator[Row 
     for item in items:
         try:
             row = read(item)
-            texts = (*row.images, *row.captions, *row.hard_negatives)
-            yield row if all(isinstance(text, str) for text in texts) else Unusable("a caption or name is not a text")
+            for text in (*row.images, *row.captions, *row.hard_negatives):
+                check_text(text)
+            yield row
         except ValueError as error:
             yield Unusable(str(error))
         except (KeyError, IndexError, TypeError, AttributeError):
             yield Unusable("fields are missing")
 
 
+class TooLongRow(dict[str, str]):
+    """A row with more cells than the header has columns. Nobody knows which cells belong together."""
+
+    def __missing__(self, name: str) -> str:
+        raise ValueError("the row has more cells than the header")
+
+
 def read_csv(path: Path, columns: Iterable[str], delimiter: str | None = None) -> Iterator[dict[str, str]]:
-    """Yield the rows of a CSV or TSV file. A row that is too short lacks its last columns.
+    """Yield the rows of a CSV or TSV file. A row that is too short lacks its last columns, one that is too long all.
 
     None: the header tells the delimiter. Raises ValueError if a column is missing, if the file is not in UTF-8, or if a
     field is too long for csv, usually because of an unclosed quote.
     """
-    with path.open(encoding="utf-8", newline="") as file:
+    with path.open(encoding="utf-8-sig", newline="") as file:
         number = 0
         try:
             delimiter = delimiter or ("\t" if "\t" in file.readline() else ",")
@@ -132,7 +154,8 @@ def read_csv(path: Path, columns: Iterable[str], delimiter: str | None = None) -
                 )
             for row in reader:
                 number = reader.line_num
-                yield {name: value for name, value in row.items() if name is not None and value is not None}
+                is_too_long = count_extra_cells(row) > 0
+                yield TooLongRow() if is_too_long else {name: row[name] for name in header if row[name] is not None}
         except (csv.Error, UnicodeDecodeError) as error:
             raise ValueError(f"{path}, after line {number}: not a valid table row ({error}).") from None
 
@@ -140,7 +163,7 @@ def read_csv(path: Path, columns: Iterable[str], delimiter: str | None = None) -
 def read_json(path: Path) -> list[Any]:
     """Return the items of a JSON list or the values of a JSON object. Raises ValueError for anything else."""
     try:
-        items = json.loads(path.read_text(encoding="utf-8"))
+        items = json.loads(path.read_text(encoding="utf-8-sig"))
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: not JSON ({error}).") from None
     if not isinstance(items, (list, dict)):

@@ -2,16 +2,17 @@
 
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 import torch
 from safetensors.torch import load_file
 
-from compeval.demo import EMBEDDING, FOLDER, MODEL, SAMPLE, TOKEN_IDS, write_model
+from compeval.demo import FOLDER, MODEL, SAMPLE, write_model
 from compeval.demo.make import ROWS, read_texts, sample_rows, shrink_model
 from compeval.demo.summary import NEGATIVES, compare_with_chance
 from evaluators import models
-from evaluators.models.local import WEIGHTS
+from evaluators.models.local import EMBEDDING, TOKEN_IDS, WEIGHTS
 from evaluators.results import documents
 from loaders.datasets.stats import read_stats
 from tests.compeval.conftest import Demo
@@ -39,9 +40,12 @@ def test_a_shrunk_model_scores_its_texts_as_before(tmp_path: Path):
     texts = ["a red ball", "two blue boxes"]
     shrink_model(checkpoint, texts, tmp_path / "small")
     write_model(tmp_path / "full", tmp_path / "small")
-    before, after = (models.resolve(f"local:{folder}", "cpu", "fp32") for folder in (checkpoint, tmp_path / "full"))
+    folders = (checkpoint, tmp_path / "full", tmp_path / "small")
+    before, after, small = (models.resolve(f"local:{folder}", "cpu", "fp32") for folder in folders)
     assert isinstance(before.encoder, models.DualEncoder)
     assert isinstance(after.encoder, models.DualEncoder)
+    assert isinstance(small.encoder, models.DualEncoder)
+    np.testing.assert_array_equal(small.encoder.encode_texts(texts, 2), after.encoder.encode_texts(texts, 2))
     torch.testing.assert_close(
         torch.as_tensor(after.encoder.encode_texts(texts, 2)),
         torch.as_tensor(before.encoder.encode_texts(texts, 2)),

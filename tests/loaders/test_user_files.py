@@ -1,9 +1,13 @@
+import csv
 import io
 import json
+import re
 import tarfile
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
 
 from loaders.datasets.load import load_dataset
 from loaders.user_files import make
@@ -148,3 +152,109 @@ def test_the_name_cannot_lead_outside_the_output_folder(folder: Path, name: str)
     (folder / "pairs.json").write_text(json.dumps(ROWS))
     with pytest.raises(ValueError, match="cannot be used as a file name"):
         make(name, [folder / "pairs.json"], None, folder / "data")
+
+
+CASES = {
+    r'["a cat \ud83d\ude00 on a chair"]': "a cat 😀 on a chair",
+    r'["a cup\/mug on a table"]': "a cup/mug on a table",
+    r'["café sign"]': "café sign",
+    r'["a \"red\" hat"]': 'a "red" hat',
+    r'["line\nbreak"]': "line\nbreak",
+    "['it''s']": "its",
+    r"['caf\xe9']": "café",
+    "a plain text": "a plain text",
+}
+
+
+def test_lists_are_json_or_python_literals(folder: Path):
+    with (folder / "pairs.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows(
+            [("image", "caption", "hard_negatives"), *(("1.jpg", f"caption {cell}", cell) for cell in CASES)]
+        )
+    make("mine", [folder / "pairs.csv"], None, folder)
+    rows = load_dataset("mine", "foils_1", "test", data_dir=folder)
+    assert [texts for (texts,) in rows["hard_negatives"]] == list(CASES.values())
+
+
+def test_apostrophes_of_files_that_we_did_not_write_stay(folder: Path):
+    captions = ["'-40%' is on the sign", "'@home' is on the doormat", "-40% off"]
+    text = "".join(f'1.jpg,{caption},"[""a wrong caption""]"\n' for caption in captions)
+    (folder / "pairs.csv").write_text(f"image,caption,hard_negatives\n{text}")
+    make("mine", [folder / "pairs.csv"], None, folder)
+    assert load_dataset("mine", "foils_1", "test", data_dir=folder)["caption"] == captions
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.csv", "image,caption,hard_negatives\n1.jpg,a man, who runs,a dog\n", "line 2: 4 cells for 3 columns"),
+        ("a.csv", "image,caption,hard_negatives\n1.jpg,a man\n", "line 2: no cell for hard_negatives"),
+        ("a.csv", "image,caption,hard_negatives\n1.jpg,b,nan\n", "row 1: a text is nan; leave the cell empty"),
+        ("a.csv", 'image,caption,hard_negatives\n1.jpg,a,"[""c"", null]"\n', "row 1: the negatives are not a list of"),
+        ("a.csv", 'image,caption,hard_negatives\n1.jpg,a,"[""\\ud83d""]"\n', "row 1: a text has half of a surrogate"),
+        (
+            "a.jsonl",
+            '{"image": "1.jpg", "caption": "a", "hard_negatives": {"swap": "c"}}\n',
+            "row 1: texts are a string",
+        ),
+        (
+            "a.jsonl",
+            '{"image": "1.jpg", "caption": "a", "hard_negatives": ["b", 3]}\n',
+            "row 1: a caption or name is not",
+        ),
+    ],
+)
+def test_what_would_become_a_wrong_caption_is_an_error(folder: Path, name: str, text: str, message: str):
+    (folder / name).write_text(text)
+    with pytest.raises(ValueError, match=re.escape(message)):
+        make("mine", [folder / name], None, folder)
+
+
+def test_cells_beyond_the_header_may_be_empty(folder: Path):
+    (folder / "a.csv").write_text("image,caption\n1.jpg,a cup,,\n")
+    assert make("mine", [folder / "a.csv"], None, folder)["rows"] == {"captions": {"test": 1}}
+
+
+def test_keys_of_a_shard_may_have_dots(folder: Path):
+    files = {f"{key}.{suffix}": text for key in ("a.1", "a.2", "x") for suffix, text in (("jpg", ""), ("txt", key))}
+    files["x.seg.jpg"] = ""
+    with tarfile.open(folder / "shard.tar", "w") as archive:
+        for name, text in files.items():
+            content = text.encode() or (folder / "1.jpg").read_bytes()
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    make("mine", [folder / "shard.tar"], None, folder)
+    rows = load_dataset("mine", "captions", "test", data_dir=folder)
+    assert rows["captions"] == [["a.1"], ["a.2"], ["x"]]
+    assert rows["image_id"] == ["a.1", "a.2", "x"]
+
+
+def test_pictures_are_upright_and_have_eight_bits(folder: Path):
+    ramp = np.tile(np.linspace(0, 65_535, 64), (8, 1))
+    expected = np.round(ramp / 257)
+    Image.fromarray(ramp.astype(np.uint16)).save(folder / "deep.png")
+    Image.fromarray((ramp / 65_535).astype(np.float32)).save(folder / "float.tiff")
+    red_above_blue = Image.new("RGB", (40, 60), "blue")
+    red_above_blue.paste("red", (0, 0, 40, 30))
+    for orientation, transposition in ((3, Image.Transpose.ROTATE_180), (6, Image.Transpose.ROTATE_90)):
+        exif = Image.Exif()
+        exif[0x0112] = orientation
+        red_above_blue.transpose(transposition).save(folder / f"{orientation}.png", exif=exif)
+    names = ["deep.png", "float.tiff", "3.png", "6.png"]
+    (folder / "a.csv").write_text("image,caption\n" + "".join(f"{name},a\n" for name in names))
+    make("mine", [folder / "a.csv"], None, folder)
+    rows = list(load_dataset("mine", "captions", "test", data_dir=folder))
+    deep, floating, *turned = (np.asarray(row["image"]) for row in rows)  # pyright: ignore
+    np.testing.assert_array_equal(deep, np.stack([expected] * 3, axis=-1))
+    assert np.abs(floating.astype(float) - deep).max() <= 1
+    for pixels in turned:
+        np.testing.assert_array_equal(pixels, np.asarray(red_above_blue))
+    assert [(row["width"], row["height"]) for row in rows[2:]] == [(40.0, 60.0)] * 2  # pyright: ignore
+
+
+def test_pixels_without_a_known_range_are_an_error(folder: Path):
+    Image.fromarray(np.full((4, 4), -1, np.float32)).save(folder / "x.tiff")
+    (folder / "a.csv").write_text("image,caption\nx.tiff,a\n")
+    with pytest.raises(ValueError, match=r"x\.tiff: .* \(pixels of mode F from -1 to -1; convert the image to 8 bits\)"):
+        make("mine", [folder / "a.csv"], None, folder)

@@ -3,6 +3,7 @@ import json
 import subprocess
 import sys
 from importlib.metadata import version
+from itertools import permutations
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,6 +16,7 @@ from compeval.cli import app, console
 from generators.files.cache_folder import cache_folder
 from generators.text_only.score_cache import ScoreCache
 from tests.evaluators import tiny
+from tests.rows import picture
 
 KNOWS = "python:toy_models:Knows"
 
@@ -159,6 +161,25 @@ def test_audit_of_two_files_with_the_same_name(tmp_path: Path):
         "swap_obj.json": 1,
         f"{files[1]}: swap_obj.json": 2,
     }
+
+
+def test_the_audit_has_one_verdict(here: Path):
+    """The truth differs from each negative in one word, negatives differ in two: the truth is the medoid."""
+    words = ("red", "blue", "green", "black", "white", "grey", "pink", "brown")
+    picture(here, 1)
+    rows = []
+    for number, (first, second, third) in enumerate(permutations(words, 3)):
+        truth = [first, second, third, "cup"]
+        wrong = [" ".join([*truth[:place], f"x{number}", *truth[place + 1 :]]) for place in range(4)]
+        rows.append({"image": "1.jpg", "caption": " ".join(truth), "hard_negatives": wrong})
+    Path("pairs.json").write_text(json.dumps(rows))
+    call("make", "mine", "pairs.json")
+    result = call("audit", "mine", "--data", ".")
+    assert "text-only baseline" in result.stdout
+    assert "1 of 1 sets have flaws, or cues to the correct caption in the texts." in result.stderr
+    (audit,) = json.loads(call("audit", "mine", "--data", ".", "--json").stdout).values()
+    assert "cues" in audit["verdict"]
+    assert any("selects the caption in 100.0% of rows" in found for found in audit["findings"])
 
 
 def test_version_and_short_help():

@@ -10,6 +10,7 @@ import torch
 
 from evaluators import models
 from evaluators.engine.tasks import Task
+from evaluators.models.openclip import check_deterministic
 from evaluators.run import evaluate, run
 
 LAION = Task("crepe", "laion_uc_hnatom")
@@ -70,3 +71,15 @@ def test_autocast_is_the_recorded_precision(data: Path, clip: Path):
     assert result["model"]["precision"] == "bf16"
     assert not [text for text in result["warnings"] if "padding" in text], "the prefix forest agrees within tolerance"
     assert evaluate(*loaded, LAION.name, data_dir=data)[LAION.name]["model"]["precision"] == "fp32"
+
+
+@pytest.mark.parametrize("place", [1, 2], ids=["training", "evaluation"])
+def test_a_random_transform_is_an_error(data: Path, clip: Path, place: int):
+    created: Any = open_clip.create_model_and_transforms("ViT-B-32", pretrained=None, force_image_size=32)
+    model, _, tokenizer = load(clip)
+    torch.manual_seed(0)
+    if place == 1:
+        with pytest.raises(ValueError, match=r"^preprocess returns other pixels .* Pass the transform for eval"):
+            evaluate(model, created[place], tokenizer, LAION.name, data_dir=data)
+    else:
+        check_deterministic(created[place])

@@ -32,8 +32,10 @@ def test_an_invalid_table_raises_a_clear_error(tmp_path: Path, content: bytes, c
         csv_tables.read(write_bytes(tmp_path / "a.csv", content), columns)
 
 
-def test_a_cell_of_an_optional_column_can_be_missing(tmp_path: Path):
-    assert csv_tables.read(write_bytes(tmp_path / "a.csv", b"id,note\n2\n"), ["id"]) == [{"id": "2", "note": None}]
+@pytest.mark.parametrize("row", [b"2", b"2,a,b"])
+def test_a_row_has_as_many_cells_as_the_header(tmp_path: Path, row: bytes):
+    with pytest.raises(ValueError, match=r"a\.csv, line 2: (no cell for note|3 cells for 2 columns)"):
+        csv_tables.read(write_bytes(tmp_path / "a.csv", b"id,note\n" + row + b"\n"), ["id"])
 
 
 def test_only_the_given_columns_are_written(tmp_path: Path):

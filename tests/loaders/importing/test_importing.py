@@ -18,7 +18,7 @@ from loaders.importing.images import ImageFinder, measure_outside
 from loaders.importing.importing import import_files
 from loaders.importing.repair import match_stop, normalize_spacing, repair
 from loaders.published.image_sets import ImageSet
-from loaders.published.rows import Row, Unusable, parse_texts
+from loaders.published.rows import Row, Unusable, parse_texts, read_csv, read_each
 from tests.published_files import read_file
 from tests.stand_ins import write_stand_ins
 
@@ -63,6 +63,30 @@ def test_an_absolute_name_is_found_by_its_end(tmp_path: Path):
     (tmp_path / "val2014" / "x.jpg").write_bytes(b"")
     found = ImageFinder(tmp_path, tmp_path).find(ImageSet("mine", ()), "/data/coco/val2014/x.jpg")
     assert found == tmp_path / "val2014" / "x.jpg"
+
+
+def test_two_names_that_are_one_file_here_are_an_error(tmp_path: Path):
+    (tmp_path / "1.png").write_bytes(b"")
+    finder, images = ImageFinder(tmp_path, tmp_path), ImageSet("mine", ())
+    finder.check_distinct(images, ["positive/1.png", "data/positive/1.png", "1.png"])
+    with pytest.raises(ValueError, match=r"^positive/1\.png and negative/1\.png are two images, but both are found as"):
+        finder.check_distinct(images, ["positive/1.png", "negative/1.png"])
+    for folder in ("positive", "negative"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "1.png").write_bytes(b"")
+    finder = ImageFinder(tmp_path, tmp_path)
+    finder.check_distinct(images, ["positive/1.png", "negative/1.png"])
+
+
+def test_rows_with_cells_beyond_the_header_are_unusable(tmp_path: Path):
+    path = tmp_path / "pairs.csv"
+    path.write_text("image,caption\n1.png,a cup\n2.png,a cup, red\n3.png,a cup,\n", encoding="utf-8-sig")
+    read = read_each(read_csv(path, ("image", "caption")), lambda row: Row("c", (row["image"],), (row["caption"],)))
+    assert list(read) == [
+        Row("c", ("1.png",), ("a cup",)),
+        Unusable("the row has more cells than the header"),
+        Row("c", ("3.png",), ("a cup",)),
+    ]
 
 
 @pytest.mark.parametrize(
