@@ -62,16 +62,17 @@ def _visual_genome(path: Path, name: str) -> Iterator[Row | Unusable]:
 def _order(path: Path, name: str) -> Iterator[Row | Unusable]:
     source, split = name.split("_")[0], Path(name).stem.rsplit("_", 1)[-1]
     captions = [(item.image_id, caption) for item in karpathy.read_images(path, Path()) for caption in item.captions]
+    entries = [(entry["image"], entry["caption"]) for entry in read_json(path)]
+    texts = [(image, text) for image, entry in entries for text in ([entry] if isinstance(entry, str) else entry)]
+    published = {(image, text.strip()): text for image, text in reversed(texts)}
     for (image, caption), words in zip(captions, Tagger()(caption for _, caption in captions), strict=True):
         shuffles = make_wrong_captions(words, ORDER_SEED)
         if shuffles is None:
             yield Unusable("a shuffle would leave the caption unchanged")
         else:
-            changed, texts = words.text != caption, ((words.text,), tuple(shuffles))
-            yield Row(f"{source}_order", (image,), *texts, split=split, swaps=True, changed=changed)
-    entries = [entry["caption"] for entry in read_json(path)]
-    texts = [text for entry in entries for text in ([entry] if isinstance(entry, str) else entry)]
-    empty = sum(not text.strip() for text in texts)
+            candidates, changed = ((words.text,), tuple(shuffles)), words.text != published[image, caption]
+            yield Row(f"{source}_order", (image,), *candidates, split=split, swaps=True, changed=changed)
+    empty = sum(not text.strip() for _, text in texts)
     yield from [Unusable("a caption is empty")] * empty
     yield from [Unusable("the image has this caption twice")] * (len(texts) - empty - len(captions))
 

@@ -256,5 +256,7 @@ def test_pictures_are_upright_and_have_eight_bits(folder: Path):
 def test_pixels_without_a_known_range_are_an_error(folder: Path):
     Image.fromarray(np.full((4, 4), -1, np.float32)).save(folder / "x.tiff")
     (folder / "a.csv").write_text("image,caption\nx.tiff,a\n")
-    with pytest.raises(ValueError, match=r"x\.tiff: .* \(pixels of mode F from -1 to -1; convert the image to 8 bits\)"):
+    with pytest.raises(
+        ValueError, match=r"x\.tiff: .* \(pixels of mode F from -1 to -1; convert the image to 8 bits\)"
+    ):
         make("mine", [folder / "a.csv"], None, folder)

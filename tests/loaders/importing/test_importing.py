@@ -15,7 +15,7 @@ from loaders.datasets.stats import read_stats
 from loaders.importing import importing
 from loaders.importing.identify import identify
 from loaders.importing.images import ImageFinder, measure_outside
-from loaders.importing.importing import import_files
+from loaders.importing.importing import import_files, read_published
 from loaders.importing.repair import match_stop, normalize_spacing, repair
 from loaders.published.image_sets import ImageSet
 from loaders.published.rows import Row, Unusable, parse_texts, read_csv, read_each
@@ -331,6 +331,15 @@ def test_boxes_that_leave_the_image(tmp_path: Path):
 def test_share_of_a_box_outside_its_image(tmp_path: Path, corner: tuple[float, float], share: float):
     Image.new("RGB", (40, 50)).save(tmp_path / "1.png")
     assert measure_outside(Box(*corner, 10, 10), tmp_path / "1.png") == share
+
+
+@pytest.mark.parametrize(("end", "changed"), [("", 0), ("\n", 1), (" ", 1)])
+def test_captions_of_karpathy_are_compared_with_the_text_of_the_file(tmp_path: Path, end: str, changed: int):
+    caption = "a red cup stands on a blue table in the small kitchen"
+    entry = {"image": "1.jpg", "caption": [f"{caption}{end}"]}
+    (tmp_path / "coco_karpathy_test.json").write_text(json.dumps([entry]))
+    read = read_published(identify(tmp_path / "coco_karpathy_test.json"))
+    assert ([row.captions for row in read], read.counts.changed) == ([(caption,)], changed)
 
 
 def test_captions_of_karpathy_are_all_counted_and_the_card_names_the_changes(tmp_path: Path):
