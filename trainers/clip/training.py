@@ -68,7 +68,7 @@ def read_pairs(folder: Path, preprocess: Callable, tokenize: Callable) -> Pairs:
     """
     paths = sorted(folder.glob("*.tar"))
     if not paths:
-        raise FileNotFoundError(f"{folder}: no webdataset shard (*.tar). Run `dvc repro sources`.")
+        raise FileNotFoundError(f"{folder}: no webdataset shard (*.tar). Run `dvc repro corpora`.")
     images, texts, digest, skipped = [], [], hashlib.sha256(), Counter[str]()
     for path in paths:
         digest.update(path.read_bytes())
@@ -216,7 +216,7 @@ def main(corpus: str, seed: int = 0, corpora: Path | None = None) -> None:
     SEED sets the initial weights and the order.
     """
     logging.getLogger().setLevel(logging.ERROR)  # hides open_clip's warning that there are no weights to load
-    source = corpora or Path("sources") / read_params("source") / "corpora"
+    source = corpora or Path("corpora") / read_params("source")
     train_checkpoint(corpus, seed, read_params("train"), source, Path("checkpoints") / f"clip-{corpus}-s{seed}")
 
 

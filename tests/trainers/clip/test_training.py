@@ -95,7 +95,7 @@ def test_pairs_keep_image_and_caption_together(corpora: Path):
 
 
 def test_error_for_a_folder_without_shards(tmp_path: Path):
-    with pytest.raises(FileNotFoundError, match=r"no webdataset shard \(\*\.tar\)\. Run `dvc repro sources`"):
+    with pytest.raises(FileNotFoundError, match=r"no webdataset shard \(\*\.tar\)\. Run `dvc repro corpora`"):
         read_pairs(tmp_path, lambda image: image, lambda texts: texts)
 
 
