@@ -30,6 +30,7 @@ from torch import Tensor
 
 from evaluators.models import BACKENDS, Model, fingerprint
 from evaluators.models.prefix_forest import PrefixForestEncoder, causal_tower
+from evaluators.models.word_cache import cache_words
 
 CORPUS_OF_TAG = {"cc12m": "cc12m", "yfcc15m": "yfcc", "laion400m_e31": "laion", "laion400m_e32": "laion"}
 """Corpus of CREPE's systematicity splits that the weights of a tag were trained on."""
@@ -70,6 +71,7 @@ class OpenClipEncoder:
         image_dtype: torch.dtype | None = None,
     ) -> None:
         self._model, self._tokenizer, self._device = model, tokenizer, device
+        self._tokenize = cache_words(tokenizer)
         self._image_dtype = image_dtype or open_clip.get_input_dtype(precision) or torch.float32
         self.preprocess = preprocess
         self.prefix_forest: PrefixForestEncoder | None = None
@@ -85,7 +87,7 @@ class OpenClipEncoder:
         return torch.cat(parts).float().cpu().numpy()
 
     def encode_texts(self, texts: Sequence[str], batch_size: int) -> np.ndarray:
-        tokens_TL = self._tokenizer(list(texts))
+        tokens_TL = self._tokenize(list(texts))
         if self.prefix_forest is not None:
             return self.prefix_forest(tokens_TL, batch_size * NODES_PER_TEXT)
         return self.encode_padded(tokens_TL, batch_size)
@@ -106,7 +108,7 @@ class OpenClipEncoder:
             long = [index for index, text in enumerate(texts) if bound_tokens(text, words) > self.max_tokens]
             pad = getattr(getattr(self._tokenizer, "tokenizer", None), "pad_token_id", 0)
             if long:
-                tokens_LC = self._tokenizer([texts[index] for index in long], context_length=self.max_tokens + 1)
+                tokens_LC = self._tokenize([texts[index] for index in long], context_length=self.max_tokens + 1)
                 is_truncated_T[long] = (tokens_LC[:, -1] != pad).numpy()
         return is_truncated_T
 
