@@ -19,7 +19,7 @@ import pandas as pd
 
 from evaluators.metrics.seen_gap import compute_gaps
 from evaluators.metrics.trend import regress
-from evaluators.report.results import read_results
+from evaluators.report.results import Result, read_results
 
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
 DRAWS = 10
@@ -31,14 +31,17 @@ def read_rows(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the rows of the HN-Atom sets of systematicity (with corpus and split) and of productivity (with atoms)."""
     systematicity, productivity = [], []
     for result in read_results([folder]):
-        name, rows = result.data["task"], result.examples.assign(model=result.model)
-        rows = rows.assign(hit=rows["rank"] == 1)
-        corpus = result.data["model"]["corpus"]
+        name, corpus = result.data["task"], result.data["model"]["corpus"]
         if name in (f"crepe/{corpus}_sc_hnatom", f"crepe/{corpus}_uc_hnatom"):
-            systematicity.append(rows.assign(corpus=corpus, split=name.split("_")[1]))
+            systematicity.append(read_hits(result).assign(corpus=corpus, split=name.split("_")[1]))
         elif name.startswith("crepe/prod_hnatom/n"):
-            productivity.append(rows.assign(atoms=int(name.rpartition("/n")[2])))
+            productivity.append(read_hits(result).assign(atoms=int(name.rpartition("/n")[2])))
     return pd.concat(systematicity), pd.concat(productivity)
+
+
+def read_hits(result: Result) -> pd.DataFrame:
+    rows = result.examples
+    return rows.assign(model=result.model, hit=(rows["rank"] == 1).astype(float))
 
 
 def measure_gap(rows: pd.DataFrame) -> tuple[float, float, float]:
