@@ -248,6 +248,7 @@ def read_walks(folder: Path, *, balanced: bool = False) -> Iterator[Row]:
 
 
 def list_sets(balanced: bool) -> Sequence[str]:
+    """Return the subfolders whose walks the sets of the paper, or the balanced sets, are made from."""
     return list(SETS) if balanced else ["paper"]
 
 

@@ -25,11 +25,18 @@ from PIL import Image
 
 from generators.files import csv_tables
 from generators.files.atomic import atomic_folder, check_replaceable
-from generators.files.untrusted import UnsafeNameError, is_file, make_upright_rgb, resolve_below, safe_name
+from generators.files.untrusted import (
+    UnsafeNameError,
+    is_file,
+    make_upright_rgb,
+    read_file,
+    resolve_below,
+    safe_name,
+)
 from generators.readers import shards
 from generators.schemas.rows import CHOICE_SCHEMA, RETRIEVAL_SCHEMA
 from generators.schemas.scene_graph import Box
-from generators.storage.crops import crop_id
+from generators.storage.crops import crop_id, read_size
 from generators.storage.dataset import write_config
 from loaders.cards.card import render, write_card
 from loaders.datasets.stats import Stats, measure
@@ -168,8 +175,10 @@ def foil_rows(entries: Iterable[Entry], count: int, provenance: Mapping[str, Any
 
 
 def _check_image(path: Path) -> None:
+    """Raise ValueError, with the path, if an image cannot be decoded or brought to 8 bits."""
+    read_size(path)
     try:
-        make_upright_rgb(path.read_bytes())
+        make_upright_rgb(read_file(path))
     except ValueError as error:
         raise ValueError(f"{path}: not a readable image ({error}).") from None
 

@@ -53,12 +53,12 @@ def read_numbered(
     """Yield the number of the last line of each row, and the row.
 
     ``is_ours`` is True if :func:`write` may have written the file, so that apostrophes before formulas are removed.
-    Raises ValueError if the file is not in UTF-8 or not a table, if it lacks one of ``columns``, or if a row has fewer
-    or more cells than the header.
+    Raises ValueError if the file is not in UTF-8, is not a table (a quote is not closed), or lacks one of ``columns``,
+    or if a row has fewer or more cells than the header.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file, delimiter=delimiter)
+            reader = csv.DictReader(file, delimiter=delimiter, strict=True)
             header = reader.fieldnames or ()
             if missing := [name for name in columns if name not in header]:
                 raise ValueError(

@@ -156,10 +156,9 @@ def make_upright_rgb(data: bytes) -> bytes:
     """Return an image file with upright 8-bit pixels, which every program shows in the same way.
 
     An image with more than 8 bits per channel is scaled by the range of its mode, and one whose EXIF data say that it
-    is rotated is turned; both become PNG. Other files are returned as they are. Raises ValueError as
-    :func:`decode_image` does, and for pixels of 32 bits beyond the range of 16.
+    is rotated is turned; both become PNG. Other files are returned as they are, and only their header is read. ``data``
+    is an image that :func:`decode_image` reads. Raises ValueError for pixels of 32 bits beyond the range of 16.
     """
-    decode_image(data)
     image = Image.open(io.BytesIO(data), formats=IMAGE_FORMATS)
     is_deep = image.mode == "F" or image.mode.startswith("I")
     if not is_deep and image.getexif().get(ORIENTATION, 1) == 1:
