@@ -212,29 +212,41 @@ def _audit_file(path: Path) -> AuditedTarget:
 
 
 def inspect(
-    targets: list[str], output: Path = Path("inspection"), data: Data = None, output_format: Format = "table"
+    targets: list[str],
+    output: Path = Path("inspection"),
+    results: Path | None = None,
+    data: Data = None,
+    output_format: Format = "table",
 ) -> None:
     """Make a page per dataset: text-only baselines, how captions differ from negatives, duplicates, random rows.
 
     A baseline that learns is trained on other images of the same set, so the page shows what a model can learn from the
     texts of the set. `compeval audit` prints the simplest baselines and all flaws in seconds.
 
+    The file rows_NAME.csv has the text-only predictability of each sampled row: the share of the baselines that select
+    its true caption.
+
     Args:
         targets: Names or folders of datasets, or published files.
         output: Folder of the pages.
+        results: Folder of a model's results: its score on the sampled rows, and on the least predictable half of them.
     """
     from evaluators.inspection import inspect as make_page
     from evaluators.inspection import open_sources
+    from evaluators.inspection.predictability import score_least_predictable
     from evaluators.report.tables import format_percent
     from evaluators.report.text_only import name_baseline
 
     records: list[dict[str, Any]] = []
+    halves: list[dict[str, Any]] = []
     with err.status("Reading"):
         sources = open_sources(targets, data)
     for source in sources:
         with err.status(source.name) as status:
             reports = make_page(source, output, status.update)
         note(f"{source.name}: {output / source.name}.html")
+        if results is not None:
+            halves += score_least_predictable(source, reports, results)
         for report in reports:
             low, high = report.rules[report.best_baseline]["interval"]
             rule = name_baseline(report.best_baseline)
@@ -257,3 +269,16 @@ def inspect(
         for record in records
     ]
     print_records(output_format, rows, records)
+    if halves and output_format in ("table", "md"):
+        typer.echo()
+        print_records(output_format, [_describe_half(record) for record in halves], [], left=2)
+
+
+def _describe_half(record: Mapping[str, Any]) -> dict[str, str]:
+    from evaluators.report.tables import format_with_interval
+
+    texts = {"task": record["task"], "model": record["model"]}
+    for name, title in (("all", "sampled rows"), ("least", "least predictable half")):
+        score = format_with_interval(record[name], record[f"{name} interval"])
+        texts[f"{title} %"] = f"{score} of {record[f'{name} rows']:,}"
+    return texts
