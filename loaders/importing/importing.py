@@ -32,6 +32,7 @@ from loaders.importing.embedded import extract_images
 from loaders.importing.identify import PublishedFile, identify
 from loaders.importing.images import ImageFinder, make_dataset_row, measure_outside
 from loaders.importing.repair import repair as repair_row
+from loaders.published.balanced import VARIANT, find_entry, is_balanced, select_pairs
 from loaders.published.declaration import Benchmark
 from loaders.published.image_sets import ImageSet
 from loaders.published.rows import Row, Unusable
@@ -109,13 +110,16 @@ def read_published(file: PublishedFile, *, repair: bool = False) -> ReadFile:
         elif repair:
             repaired[row.config, row.split].append(row)
     splits = repaired if repair else published
+    if (entry := find_entry(file.sha256)) and not repair:
+        ((config, split), rows), *_ = published.items()
+        splits[config, f"{split}.{VARIANT}"] = [row for _, row in select_pairs(rows, entry)]
     if not splits:
         reasons = "; ".join(f"{count:,} {reason}" for reason, count in counts.dropped.items()) or "it is empty"
         raise ValueError(f"{file.path}: none of its {counts.read:,} rows is usable ({reasons}).")
     counts.audits = {
         f"{config}/{split}": audit(row.texts() for row in rows)
         for (config, split), rows in published.items()
-        if any(row.hard_negatives for row in rows)
+        if any(row.hard_negatives for row in rows) and not is_balanced(split)
     }
     return ReadFile(file, counts, dict(splits))
 
@@ -234,6 +238,8 @@ def compare_counts(benchmark: Benchmark, imported: Sequence[ImportedFile]) -> li
     counts = Counter[str]()
     for file in imported:
         for split, rows in file.written.items():
+            if is_balanced(split.partition("/")[2]):
+                continue
             counts[split] += rows
             counts[split.partition("/")[0]] += rows
     return [
