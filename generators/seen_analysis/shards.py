@@ -95,7 +95,7 @@ def sampled_digest(path: Path) -> str:
     """Return the SHA-256 of the size of a file and of 16 evenly spaced blocks of 64 KiB, with its start and its end.
 
     Files of up to 1 MiB are read completely. In a larger file, a change that keeps the size and lies between the blocks
-    is not detected. The name and the modification time do not matter, so a copy has the same digest.
+    does not change the digest, but the modification time of the file, which :func:`has_result` compares.
     """
     size = path.stat().st_size
     digest = hashlib.sha256(f"{size}:".encode())
@@ -183,6 +183,15 @@ def run_shard(worker: ShardWorker, number: int, seen: frozenset[int], folder: Pa
     """Run one shard and save its result atomically."""
     write_json(result_path(folder, number), asdict(worker(number, seen)))
     return number
+
+
+def has_result(search: Search, number: int, folder: Path) -> bool:
+    """Return True if the result of a shard was saved, and its file, if only samples of it were compared, is older."""
+    result = result_path(folder, number)
+    if not result.exists():
+        return False
+    status = search.shards[number].path.stat()
+    return status.st_size <= BLOCKS * BLOCK_BYTES or status.st_mtime_ns <= result.stat().st_mtime_ns
 
 
 def result_path(folder: Path, number: int) -> Path:

@@ -124,6 +124,18 @@ def test_a_smaller_dataset_replaces_all_configs(folder: Path):
     assert sorted(path.name for path in (folder / "mine").iterdir() if path.is_dir()) == ["captions", "foils_1"]
 
 
+def test_a_corrected_image_is_in_the_new_dataset(folder: Path):
+    (folder / "pairs.json").write_text(json.dumps(ROWS))
+    versions = []
+    for colour in ("red", "blue"):
+        Image.new("RGB", (4, 4), colour).save(folder / "2.jpg")
+        versions.append(make("mine", [folder / "pairs.json"], None, folder)["version"])
+        rows = load_dataset("mine", "captions", "test", data_dir=folder)
+        assert rows[1]["image"].getpixel((0, 0)) == Image.open(folder / "2.jpg").getpixel((0, 0))  # pyright: ignore
+        versions.append(rows[1]["crop_id"])  # pyright: ignore
+    assert len(set(versions)) == 4
+
+
 def test_a_folder_of_other_files_is_not_replaced(folder: Path):
     (folder / "mine").mkdir()
     (folder / "mine" / "thesis.tex").write_text("my thesis")
