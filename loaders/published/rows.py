@@ -49,7 +49,7 @@ class Row(NamedTuple):
     label: int | None = None
     """1 if the caption is true, 0 if it is false; None if the schema has no label."""
     changed: bool = False
-    """True if the caption differs from the published one (``Benchmark.changes``)."""
+    """True if a caption or negative differs from the published one (``Benchmark.changes``)."""
     image_set: ImageSet | None = None
     """Source of the images. None: the source of the file."""
 
