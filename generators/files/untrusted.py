@@ -16,6 +16,7 @@ import struct
 import tarfile
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -25,6 +26,7 @@ from PIL import Image, ImageOps
 
 ORIENTATION = 0x0112
 """EXIF tag: how an image has to be turned."""
+DEEP, FLOATING, ROTATED = "more than 8 bits per channel", "floating-point pixels", "an EXIF rotation"
 RANGES = {"I": (65_535,), "F": (1, 255, 65_535)}
 """Largest possible value of the pixels, by the first letter of Pillow's mode."""
 IMAGE_FORMATS = ("JPEG", "PNG", "WEBP", "AVIF", "GIF", "BMP", "TIFF")
@@ -152,6 +154,20 @@ def read_file(path: Path) -> bytes:
         return file.read()
 
 
+def list_oddities(image: Image.Image) -> list[str]:
+    """Return why programs show an image in different ways, of DEEP, FLOATING and ROTATED; usually nothing."""
+    depth = {"I": [DEEP], "F": [FLOATING]}.get(image.mode[0], [])
+    return depth + ([] if image.getexif().get(ORIENTATION, 1) in (0, 1) else [ROTATED])
+
+
+def count_oddities(paths: Iterable[Path]) -> Counter[str]:
+    """Return the number of images by what makes them odd. Their pixels are not decoded, except those of PNG files."""
+    counts = Counter[str]()
+    for path in paths:
+        counts.update(list_oddities(Image.open(io.BytesIO(read_file(path)), formats=IMAGE_FORMATS)))
+    return counts
+
+
 def make_upright_rgb(data: bytes) -> bytes:
     """Return an image file with upright 8-bit pixels, which every program shows in the same way.
 
@@ -160,10 +176,10 @@ def make_upright_rgb(data: bytes) -> bytes:
     is an image that :func:`decode_image` reads. Raises ValueError for pixels of 32 bits beyond the range of 16.
     """
     image = Image.open(io.BytesIO(data), formats=IMAGE_FORMATS)
-    is_deep = image.mode == "F" or image.mode.startswith("I")
-    if not is_deep and image.getexif().get(ORIENTATION, 1) == 1:
+    oddities = list_oddities(image)
+    if not oddities:
         return data
-    if is_deep:
+    if oddities != [ROTATED]:
         pixels = np.asarray(image, dtype=np.float64)
         limit = next((limit for limit in RANGES[image.mode[0]] if pixels.min() >= 0 and pixels.max() <= limit), None)
         if limit is None:

@@ -99,9 +99,10 @@ def describe(corpus: str, search: Search, result: ShardResult) -> str:
         for reason, count in result.failures.items()
     )
     found = f"{len(result.counts):,} of {len(search.targets.items):,} atoms and compounds found."
+    quoted = f" {result.quoted:,} rows with quotes were read as csv and pandas read them." if result.quoted else ""
     return (
         f"{corpus}: {result.captions:,} captions, {result.parsed:,} parsed, {result.skipped:,} rows without a readable "
-        f"caption. {found}{''.join(failures)}"
+        f"caption. {found}{''.join(failures)}{quoted}"
     )
 
 

@@ -201,7 +201,7 @@ def test_apostrophes_of_files_that_we_did_not_write_stay(folder: Path):
     [
         ("a.csv", "image,caption,hard_negatives\n1.jpg,a man, who runs,a dog\n", "line 2: 4 cells for 3 columns"),
         ("a.csv", "image,caption,hard_negatives\n1.jpg,a man\n", "line 2: no cell for hard_negatives"),
-        ("a.csv", 'image,caption\n1.jpg,"a\n1.jpg,b\n', "a.csv: not a valid table (unexpected end of data)"),
+        ("a.csv", 'image,caption\n1.jpg,"a\n1.jpg,b\n', "a.csv: not a valid table (a quote is not closed)"),
         ("a.csv", "image,caption,hard_negatives\n1.jpg,b,nan\n", "row 1: a text is nan; leave the cell empty"),
         ("a.csv", 'image,caption,hard_negatives\n1.jpg,a,"[""c"", null]"\n', "row 1: the negatives are not a list of"),
         ("a.csv", 'image,caption,hard_negatives\n1.jpg,a,"[""\\ud83d""]"\n', "row 1: a text has half of a surrogate"),
