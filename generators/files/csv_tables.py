@@ -56,6 +56,7 @@ def read_numbered(
     Raises ValueError if the file is not in UTF-8, is not a table (a quote is not closed), or lacks one of ``columns``,
     or if a row has fewer or more cells than the header.
     """
+    last = 0
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file, delimiter=delimiter, strict=True)
@@ -64,7 +65,9 @@ def read_numbered(
                 raise ValueError(
                     f"{path}: no column {', '.join(missing)}; its columns are {', '.join(header) or 'none'}."
                 )
+            last = reader.line_num
             for row in reader:
+                last = reader.line_num
                 if missing := [name for name in header if row[name] is None]:
                     raise ValueError(f"{path}, line {reader.line_num}: no cell for {', '.join(missing)}.")
                 if count := count_extra_cells(row):
@@ -80,4 +83,6 @@ def read_numbered(
     except UnicodeDecodeError:
         raise ValueError(f"{path}: not in UTF-8. Save it as CSV UTF-8.") from None
     except csv.Error as error:
-        raise ValueError(f"{path}: not a valid table ({error}).") from None
+        raise ValueError(
+            f"{path}, the row from line {last + 1}: not a valid table ({error}). Is a quote not closed, or not doubled?"
+        ) from None

@@ -14,6 +14,7 @@ import re
 import stat
 import struct
 import tarfile
+import unicodedata
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable
@@ -132,6 +133,15 @@ def open_archive(open_archive: Callable[[Path], Any], archive: Path) -> Any:
         raise zipfile.BadZipFile(str(error)) from None
 
 
+def find_file(path: Path) -> Path | None:
+    """Return the path if it is a file, else its other Unicode form if that is one; None if neither is.
+
+    The letter é is one character (NFC), or two (NFD, as macOS writes it).
+    """
+    forms = dict.fromkeys((str(path), *(unicodedata.normalize(form, str(path)) for form in ("NFC", "NFD"))))
+    return next(filter(is_file, map(Path, forms)), None)
+
+
 def is_file(path: Path) -> bool:
     """Return True for a file. ``Path.is_file`` raises OSError for a name that is too long."""
     try:
@@ -155,13 +165,15 @@ def read_file(path: Path) -> bytes:
 def make_upright_rgb(data: bytes) -> bytes:
     """Return an image file with upright 8-bit pixels, which every program shows in the same way.
 
-    An image with more than 8 bits per channel is scaled by the range of its mode, and one whose EXIF data say that it
-    is rotated is turned; both become PNG. Other files are returned as they are, and only their header is read. ``data``
-    is an image that :func:`decode_image` reads. Raises ValueError for pixels of 32 bits beyond the range of 16.
+    An image with more than 8 bits per channel is scaled by the range of its mode, one whose EXIF data say that it is
+    rotated is turned, and transparent pixels are laid on white; all these become PNG. Other files are returned as they
+    are, and only their header is read. ``data`` is an image that :func:`decode_image` reads. Raises ValueError for
+    pixels of 32 bits beyond the range of 16.
     """
     image = Image.open(io.BytesIO(data), formats=IMAGE_FORMATS)
     is_deep = image.mode == "F" or image.mode.startswith("I")
-    if not is_deep and image.getexif().get(ORIENTATION, 1) == 1:
+    is_transparent = image.has_transparency_data
+    if not is_deep and not is_transparent and image.getexif().get(ORIENTATION, 1) == 1:
         return data
     if is_deep:
         pixels = np.asarray(image, dtype=np.float64)
@@ -174,6 +186,9 @@ def make_upright_rgb(data: bytes) -> bytes:
         image = Image.fromarray(np.round(255 * pixels / limit).astype(np.uint8))
         image.getexif().update(exif)
     upright = ImageOps.exif_transpose(image)
+    if is_transparent:
+        layer = upright.convert("RGBA")
+        upright = Image.alpha_composite(Image.new("RGBA", layer.size, "white"), layer)
     buffer = io.BytesIO()
     upright.convert("RGB").save(buffer, "PNG")
     return buffer.getvalue()

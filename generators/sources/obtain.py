@@ -105,7 +105,7 @@ def check_file(file: RemoteFile, folder: Path) -> str:
     record = _get_record(file, folder)
     if not record.is_file():
         return "missing"
-    members: Mapping[str, int] = json.loads(record.read_text())["members"]
+    members: Mapping[str, int] = json.loads(record.read_text(encoding="utf-8"))["members"]
     missing = [name for name in members if not (folder / name).is_file()]
     if missing:
         return f"{len(missing):,} of {len(members):,} files are missing; the first is {missing[0]}"

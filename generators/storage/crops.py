@@ -59,9 +59,18 @@ class Crop(NamedTuple):
     box: Box
 
 
-@lru_cache(maxsize=4)
 def _open(path: Path) -> tuple[Image.Image, str]:
     """Return the decoded image and the SHA-256 of its file; cached, since crops of one image follow each other."""
+    try:
+        status = path.stat()
+    except OSError:
+        return _decode(path, None)
+    return _decode(path, (status.st_size, status.st_mtime_ns))
+
+
+@lru_cache(maxsize=4)
+def _decode(path: Path, state: tuple[int, int] | None) -> tuple[Image.Image, str]:
+    """Decode an image. ``state`` changes when the file is written again."""
     try:
         data = read_file(path)
         image = decode_image(data)
@@ -130,4 +139,6 @@ def replace_crop_files(dataset: Path, name: str) -> Iterator[CropFiles]:
     with atomic_folder(dataset / IMAGES / name) as folder:
         yield CropFiles(folder, f"{dataset.name}/{IMAGES}/{name}")
         hashes = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.glob("*.jpg"))}
-        (folder / HASHES).write_text("".join(f"{digest}  {file}\n" for file, digest in hashes.items()))
+        (folder / HASHES).write_text(
+            "".join(f"{digest}  {file}\n" for file, digest in hashes.items()), encoding="utf-8"
+        )
