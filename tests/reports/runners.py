@@ -322,10 +322,11 @@ def damaged(bench: Bench, folder: Path, change: Callable[[bytes], bytes]) -> Any
     """What a run says about a dataset whose file was changed, but not its time of change."""
     data = write_rows(folder / "data", ["red"] * 3)
     (path,) = (data / "crepe" / "prod_hnatom").glob("*.parquet")
-    verify_files(data / "crepe", read_stats(data / "crepe"), [f"prod_hnatom/{path.name}"])  # which is remembered
-    status = path.stat()
+    stats, status = read_stats(data / "crepe"), path.stat()
+    verify_files(data / "crepe", stats, [f"prod_hnatom/{path.name}"])  # which is remembered
     path.write_bytes(change(path.read_bytes()))
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    verify_files(data / "crepe", stats, [f"prod_hnatom/{path.name}"])
     return run(wrap(Colors()), [TASK], data_dir=data, output=folder / "results")
 
 
