@@ -259,7 +259,7 @@ def read_dropped(folder: Path, name: str, complexity: int, *, balanced: bool = F
     """
     counts, own = Counter[str](), Counter[str]()
     for part in list_sets(balanced):
-        dropped = json.loads((folder / part / "dropped.json").read_text())
+        dropped = json.loads((folder / part / "dropped.json").read_text(encoding="utf-8"))
         counts.update(dropped.get(f"{DEFAULT} n{complexity}", {}))
         own.update(dropped.get(f"{name} n{complexity}", {}))
     if name == DEFAULT:
