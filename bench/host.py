@@ -50,6 +50,8 @@ from loaders.datasets.stats import measure
 PROCESSORS = len(os.sched_getaffinity(0))
 SIZE, CROP, PHOTOGRAPH = (640, 480), (300, 375), (4000, 3000)
 FEATURE_SIZE = 512
+DEVICES = {"threads": "cpu", "processes": "none"}
+"""What the encoder calls its device, which decides who prepares images."""
 SAMPLE_SECONDS = 0.25
 STORAGES: tuple[ImageStorage, ...] = ("embedded", "by_reference")
 LAYOUTS: list[tuple[ImageStorage, int]] = [(storage, rows_per_crop) for storage in STORAGES for rows_per_crop in (1, 3)]
@@ -67,10 +69,13 @@ class Usage(NamedTuple):
 class InstantEncoder(OpenClipEncoder):
     """Encoder whose features are the first numbers of its inputs, after open_clip's transform and tokeniser."""
 
-    def __init__(self) -> None:
+    def __init__(self, device: str) -> None:
         preprocess: Any = open_clip.image_transform(224, is_train=False)
         super().__init__(nn.Linear(1, 1), preprocess, open_clip.get_tokenizer("ViT-B-32"), "cpu")
-        self.started = 0.0
+        self.device, self.started = device, 0.0
+
+    def start_images(self, images: Sequence[Any], batch_size: int) -> Any:
+        return self.encode_images(images, batch_size)
 
     def encode_images(self, images: Sequence[Any], batch_size: int) -> np.ndarray:
         self.started = self.started or time.perf_counter()
@@ -90,7 +95,7 @@ def make_photograph(number: int, size: tuple[int, int]) -> Image.Image:
 def write_dataset(
     folder: Path, num_rows: int, storage: ImageStorage, rows_per_crop: int, size: tuple[int, int]
 ) -> None:
-    """Write rows of a crop and six captions. ``embedded``: the crop is in the row; otherwise, in an image of ``size``."""
+    """Write rows of a crop and six captions; the crop is cut from an image of ``size``."""
 
     def make_rows() -> Iterator[dict[str, Any]]:
         box = Box(0, 0, *CROP) if size == SIZE else Box(0, 0, *size)
@@ -133,35 +138,38 @@ class Sampler(threading.Thread):
         return sum(self._cpu_seconds.values())
 
 
-def measure_run(data: Path, **options: Any) -> Usage:
-    """Return what a run with an empty cache takes."""
-    encoder = InstantEncoder()
+def measure_run(data: Path, way: str) -> Usage:
+    """Return what a run with an empty cache takes, if threads or processes prepare the images."""
+    encoder = InstantEncoder(DEVICES[way])
     model = Model("instant", "instant", encoder, "instant")
     sampler, before = Sampler(), time.process_time()
     with tempfile.TemporaryDirectory() as scratch, mock.patch.dict(os.environ, COMPEVAL_CACHE=f"{scratch}/cache"):
         start = time.perf_counter()
         sampler.start()
-        run(model, discover(data), data_dir=data, output=Path(scratch), batch_size=512, **options)
+        run(model, discover(data), data_dir=data, output=Path(scratch), batch_size=512)
         seconds = time.perf_counter() - start
         return Usage(seconds, sampler.stop() - before, encoder.started - start, sampler.peak_bytes)
 
 
-def print_layouts(folder: Path, rows: int, repeats: int) -> None:
-    """Print a table with a line per layout."""
-    print("| crops | rows per crop | rows/s | rows per CPU second | busy | start, s | peak, MB |")
-    print("| --- |" + " ---: |" * 6, flush=True)
+def print_layouts(folder: Path, rows: int, repeats: int, ways: Sequence[str]) -> None:
+    """Print a table with a line per layout and way. The ways alternate, as other processes take time from each."""
+    print("| crops | rows per crop | prepared in | rows/s | rows per CPU second | busy | start, s | peak, MB |")
+    print("| --- | ---: | --- |" + " ---: |" * 5, flush=True)
     write_dataset(folder / "first", 8, "embedded", 1, SIZE)
-    measure_run(folder / "first")  # imports modules
+    measure_run(folder / "first", "threads")  # imports modules
     for storage, rows_per_crop in LAYOUTS:
         data = folder / f"{storage} {rows_per_crop}"
         write_dataset(data, rows, storage, rows_per_crop, SIZE)
-        usages = [measure_run(data) for _ in range(repeats)]
-        seconds, cpu_seconds, start, peak = map(statistics.median, zip(*usages, strict=True))
-        print(
-            f"| {storage} | {rows_per_crop} | {rows / seconds:,.0f} | {rows / cpu_seconds:,.0f} | "
-            f"{cpu_seconds / seconds / PROCESSORS:.0%} | {start:.2f} | {peak / 1e6:,.0f} |",
-            flush=True,
-        )
+        usages = {way: list[Usage]() for way in ways}
+        for way in [*ways] * repeats:
+            usages[way].append(measure_run(data, way))
+        for way, measured in usages.items():
+            seconds, cpu_seconds, start, peak = map(statistics.median, zip(*measured, strict=True))
+            print(
+                f"| {storage} | {rows_per_crop} | {way} | {rows / seconds:,.0f} | {rows / cpu_seconds:,.0f} | "
+                f"{cpu_seconds / seconds / PROCESSORS:.0%} | {start:.2f} | {peak / 1e6:,.0f} |",
+                flush=True,
+            )
 
 
 def main() -> None:
@@ -169,18 +177,16 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1200, help="number of rows of a layout")
     parser.add_argument("--repeats", type=int, default=3, help="number of runs; the medians are printed")
     parser.add_argument("--photographs", type=int, help="number of images of 12 megapixels, for the peak memory")
+    parser.add_argument("--ways", nargs="+", choices=DEVICES, default=["threads", "processes"], help="who prepares")
     options = parser.parse_args()
     torch.set_num_threads(1)  # the processors are for the preparation
-    load = os.getloadavg()[0]
-    print(
-        f"{PROCESSORS} processors with a load of {load:.1f} before, {options.rows:,} rows, open_clip {open_clip.__version__}"
-    )
+    print(f"{PROCESSORS} processors, load {os.getloadavg()[0]:.1f}, open_clip {open_clip.__version__}")
     with tempfile.TemporaryDirectory() as name:
         if options.photographs is None:
-            print_layouts(Path(name), options.rows, options.repeats)
+            print_layouts(Path(name), options.rows, options.repeats, options.ways)
             return
         write_dataset(Path(name), options.photographs, "by_reference", 1, PHOTOGRAPH)
-        usage = measure_run(Path(name))
+        usage = measure_run(Path(name), options.ways[-1])
         print(f"{options.photographs:,} photographs: {usage.seconds:.1f} s, peak {usage.peak_bytes / 1e6:,.0f} MB")
 
 
