@@ -73,7 +73,7 @@ def test_a_webdataset_shard(folder: Path):
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("a.json", '[{"image": "1.jpg"}]', r"a\.json, row 1: 'caption'\. Required columns: image, and caption"),
+        ("a.json", '[{"image": "1.jpg"}]', r"a\.json, row 1: no column caption; its columns are image\. Name them with --image-column"),
         (
             "a.json",
             '[{"image": "9.jpg", "caption": "a"}]',
