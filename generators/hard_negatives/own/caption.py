@@ -105,9 +105,12 @@ class OwnCaption:
         is_joined = JOINED_BEFORE.search(before) or JOINED_AFTER.match(after)
         if atom.kind == "relation":
             is_verb = mention.tag.startswith("VB") and mention.tag != "VB" and not JOINED_BEFORE.search(before)
-            return is_verb or (text[mention.start : mention.end] in NEGATABLE_PREPOSITIONS and not is_joined)
+            is_preposition = text[mention.start : mention.end] in NEGATABLE_PREPOSITIONS and not is_joined
+            return is_verb or (is_preposition and bool(after.strip(" .")))
         if atom.kind == "attribute":
-            return mention.tag == "JJ" and not is_joined and is_quality(atom.text)
+            names = [item.name for item in self.parse.graph.objects]  # "the cup" of two cups may be the other one
+            is_unique = names.count(self.parse.graph.by_id[atom.object].name) == 1
+            return mention.tag == "JJ" and not is_joined and is_unique and is_quality(atom.text)
         next_word = re.match(r"[ -]([a-z]+)", after)
         is_part_of_name = next_word is not None and is_visible_object(next_word[1])  # "microwave" of "microwave oven"
         is_owned = OF.match(after) or POSSESSIVE.search(before)

@@ -146,7 +146,8 @@ class FoilMaker:
                     found = make_proven_swaps(caption)
                 case _:
                     found = make_negations(caption)
-            return [item for item in _write(found, caption) if fold_case_and_space(item.negative.caption) not in true]
+            distinct = {fold_case_and_space(item.negative.caption): item for item in _write(found, caption)}
+            return [item for text, item in distinct.items() if text not in true]
         except SearchLimitError:
             return []
 
