@@ -36,7 +36,7 @@ from generators.files.untrusted import (
     safe_name,
 )
 from generators.language.texts import fold_case_and_space
-from generators.readers import shards
+from generators.readers import karpathy, shards
 from generators.schemas.rows import CHOICE_SCHEMA, RETRIEVAL_SCHEMA
 from generators.schemas.scene_graph import Box
 from generators.storage import parquet
@@ -191,7 +191,9 @@ def _locate(name: str, image_folder: Path) -> Path:
 
 
 def _read_table(file: Path) -> Iterable[Any]:
-    if file.suffix in (".json", ".jsonl"):
+    if file.suffix == ".json":
+        return karpathy.read_entries(file)
+    if file.suffix == ".jsonl":
         return read_items(file, file.name, ())
     delimiter = "\t" if file.suffix == ".tsv" else ","
     return (row for _, row in csv_tables.read_numbered(file, (), delimiter, is_ours=False))
