@@ -189,6 +189,11 @@ def read_items(path: Path, name: str, fields: Iterable[str], image_columns: Coll
             yield from read_json(path)
 
 
+def is_table(suffix: str) -> bool:
+    """Return True if files with this suffix have columns."""
+    return suffix in (".csv", ".tsv", ".parquet", ".arrow")
+
+
 def get_fields(items: list[Any]) -> set[str]:
     """Return the fields of the first of some items; empty if it is not an object."""
     return set(items[0]) if items and isinstance(items[0], dict) else set()
