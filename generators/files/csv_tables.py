@@ -105,12 +105,14 @@ def read_numbered(
     Raises ValueError if the file is not in UTF-8, is not a table, or lacks one of ``columns``, or if a row has fewer or
     more cells than the header, or text after a closing quote.
     """
+    last = 0
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             rows = read_rows(file, delimiter)
-            _, header, _ = next(rows, (0, [], False))
+            last, header, _ = next(rows, (0, [], False))
             check_header(path, header, columns)
             for number, cells, is_misplaced in rows:
+                last = number
                 if missing := header[len(cells) :]:
                     raise ValueError(f"{path}, line {number}: no cell for {', '.join(missing)}.")
                 if count := count_extra_cells(header, cells):
@@ -127,4 +129,6 @@ def read_numbered(
     except UnicodeDecodeError:
         raise ValueError(f"{path}: not in UTF-8. Save it as CSV UTF-8.") from None
     except csv.Error as error:
-        raise ValueError(f"{path}: not a valid table ({error}).") from None
+        raise ValueError(
+            f"{path}, the row from line {last + 1}: not a valid table ({error}). Is a quote not closed, or not doubled?"
+        ) from None

@@ -46,4 +46,4 @@ def record_origin(folder: Path, source: Path) -> None:
 def is_made_from(folder: Path, source: Path) -> bool:
     """Return True if ``folder`` was made from the present content of the file ``source``."""
     record = folder / ORIGIN
-    return record.is_file() and is_same(source, json.loads(record.read_text()))
+    return record.is_file() and is_same(source, json.loads(record.read_text(encoding="utf-8")))

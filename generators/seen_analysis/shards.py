@@ -52,7 +52,7 @@ class ShardResult:
 
     @classmethod
     def load(cls, path: Path) -> ShardResult:
-        data = json.loads(path.read_text())
+        data = json.loads(path.read_text(encoding="utf-8"))
         return cls(**data | {"counts": {int(index): count for index, count in data["counts"].items()}})
 
     def __add__(self, other: ShardResult) -> ShardResult:

@@ -135,7 +135,7 @@ def _is_unchanged(path: Path, state: Sequence[Any] | int) -> bool:
 def _read_record(file: RemoteFile, folder: Path) -> dict[str, Any] | None:
     """Return the states of the members of a file, and of the file itself if it was not given unpacked."""
     record = _get_record(file, folder)
-    return {"packed": None, **json.loads(record.read_text())} if record.is_file() else None
+    return {"packed": None, **json.loads(record.read_text(encoding="utf-8"))} if record.is_file() else None
 
 
 def is_other_version(file: RemoteFile, folder: Path, locked: str | None = None, existing: Path | None = None) -> bool:

@@ -135,4 +135,6 @@ def replace_crop_files(dataset: Path, name: str) -> Iterator[CropFiles]:
     with atomic_folder(dataset / IMAGES / name) as folder:
         yield CropFiles(folder, f"{dataset.name}/{IMAGES}/{name}")
         hashes = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.glob("*.jpg"))}
-        (folder / HASHES).write_text("".join(f"{digest}  {file}\n" for file, digest in hashes.items()))
+        (folder / HASHES).write_text(
+            "".join(f"{digest}  {file}\n" for file, digest in hashes.items()), encoding="utf-8"
+        )

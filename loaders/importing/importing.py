@@ -298,7 +298,7 @@ def _write(
         read.count_written(images)
     replaced = {f"{config}/{split}" for config, by_split in splits.items() for split in by_split}
     earlier = folder / "stats.json"
-    known = json.loads(earlier.read_text())["imported"] if earlier.is_file() else {}
+    known = json.loads(earlier.read_text(encoding="utf-8"))["imported"] if earlier.is_file() else {}
     entries = {file: entry for file, entry in known.items() if replaced.isdisjoint(entry["written"])}
     entries |= {read.counts.file: read.counts.to_json() for read in files}
     stats = measure(folder) | {"imported": dict(sorted(entries.items()))}
