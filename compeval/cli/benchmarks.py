@@ -35,15 +35,23 @@ def import_(
     """Import files of published benchmarks as datasets. `compeval get` downloads them first.
 
     Args:
-        files: Published files, recognised by their names or content.
+        files: Published files, recognised by their names or content. If the first word is the name of a benchmark, they
+            are files of this benchmark, and an error says what was expected.
         images: Folder of the images, with their original file names. Do not delete it: crops are cut from these images
             when they are loaded. Not needed for tables that contain their images, and for images in sources/ of the
             output folder.
     """
     with err.status("Importing"):
+        from loaders import benchmarks
         from loaders.importing.importing import import_files
 
-        imported = import_files(files, images, output, repair=repair, skip_missing=skip_missing)
+        name = str(files[0]) if len(files) > 1 and not files[0].is_file() else ""
+        benchmark = benchmarks.load(name) if name in benchmarks.list_names() else None
+        paths = files[1:] if benchmark else files
+        imported = import_files(paths, images, output, benchmark=benchmark, repair=repair, skip_missing=skip_missing)
+    for file in imported:
+        if not file.file.endswith(file.published_name.rpartition("/")[2]):
+            note(f"{file.file}: recognised as {file.published_name} of {file.family}.")
     _print_imported(imported, output_format)
 
 
