@@ -63,9 +63,12 @@ class Bench:
 
     @cached_property
     def open_clip(self) -> tuple[Any, Any, Any]:
-        """The model, the transform and the tokeniser, loaded by open_clip itself."""
-        loaded: Any = open_clip.create_model_from_pretrained(f"local-dir:{self.clip_folder}")
-        return loaded[0].eval(), loaded[1], open_clip.get_tokenizer(f"local-dir:{self.clip_folder}")
+        return self.load_open_clip(self.clip_folder)
+
+    def load_open_clip(self, folder: Path) -> tuple[Any, Any, Any]:
+        """Return the model, the transform and the tokeniser, loaded by open_clip itself."""
+        loaded: Any = open_clip.create_model_from_pretrained(f"local-dir:{folder}")
+        return loaded[0].eval(), loaded[1], open_clip.get_tokenizer(f"local-dir:{folder}")
 
     @cached_property
     def parser(self) -> Any:

@@ -41,6 +41,8 @@ from tests.reports.bench import Bench, Colors, encode, iterate_pairs, tar_of, wr
 from tests.rows import toy_dataset
 
 TASK = Task("crepe", "prod_hnatom", "n4")
+CUT: dict[str, Any] = {"truncation": True, "max_length": 12}
+"""How the tiny tokenisers cut texts."""
 Runner = Callable[[Bench, Path, Any], Any]
 
 
@@ -85,7 +87,7 @@ def library_texts(bench: Bench, folder: Path, given: tuple[str, Sequence[str]]) 
     model, tokenizer, _ = bench.library(family)
     padding, features = "max_length" if "siglip" in family else "do_not_pad", []
     for text in texts:
-        tokens = tokenizer([text], padding=padding, truncation=True, max_length=12, return_tensors="pt")
+        tokens = tokenizer([text], padding=padding, return_tensors="pt", **CUT)
         if "siglip" in family:
             del tokens["attention_mask"]
         with torch.no_grad():
@@ -232,18 +234,23 @@ def library_yes_scores(bench: Bench, folder: Path, given: tuple[str, Sequence[st
     yes = processor.tokenizer.convert_tokens_to_ids("Yes")
     scores = []
     for caption in given[1]:
-        question = f'Does this figure show "{caption.replace("<image>", "< image>")}"? Please answer yes or no.'
-        content = [{"type": "image", "image": Image.new("RGB", (40, 30), "red")}, {"type": "text", "text": question}]
-        inputs = processor.apply_chat_template(
-            [{"role": "user", "content": content}],
-            add_generation_prompt=True,
-            tokenize=True,
-            return_dict=True,
-            return_tensors="pt",
-        )
+        inputs = ask(processor, Image.new("RGB", (40, 30), "red"), caption.replace("<image>", "< image>"))
         with torch.no_grad():
             scores.append(model(**inputs).logits[0, -1].double().log_softmax(dim=0)[yes])
     return torch.stack(scores)
+
+
+def ask(processor: Any, image: Image.Image, caption: str) -> Any:
+    """Return the processor's inputs for VQAScore's question, by the model's chat template."""
+    question = f'Does this figure show "{caption}"? Please answer yes or no.'
+    content = [{"type": "image", "image": image}, {"type": "text", "text": question}]
+    return processor.apply_chat_template(
+        [{"role": "user", "content": content}],
+        add_generation_prompt=True,
+        tokenize=True,
+        return_dict=True,
+        return_tensors="pt",
+    )
 
 
 # Files
