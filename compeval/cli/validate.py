@@ -29,7 +29,7 @@ def validate(
     """Compare a model with its published scores. The exit code is 1 if a score disagrees.
 
     Tasks that are here and have a published score are evaluated first, in fp32. Each disagreement is printed with the
-    known causes that apply: activation, macro or micro mean, ties, number of rows, shuffles, precision.
+    known causes that apply: activation, macro or micro mean, ties, number of rows, shuffles, precision, crop.
     `compeval sources get vl_compo` downloads the scores of 202 models on twelve benchmarks.
 
     Args:
