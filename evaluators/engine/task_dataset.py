@@ -193,13 +193,22 @@ class TaskDataset:
     @cached_property
     def _row_groups(self) -> list[tuple[Path, int, int]]:
         """File, number within the file and first row of each row group."""
-        groups, start = [], 0
-        for path in self.files:
-            with parquet.open_file(path) as file:
-                for group in range(file.num_row_groups):
-                    groups.append((path, group, start))
-                    start += file.metadata.row_group(group).num_rows
-        return groups
+        return _list_row_groups(self.files, self.fingerprint)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields, without the cached properties."""
+        return {name: self.__dict__[name] for name in self.__dataclass_fields__}
+
+
+@lru_cache
+def _list_row_groups(files: tuple[Path, ...], fingerprint: str) -> list[tuple[Path, int, int]]:
+    groups, start = [], 0
+    for path in files:
+        with parquet.open_file(path) as file:
+            for group in range(file.num_row_groups):
+                groups.append((path, group, start))
+                start += file.metadata.row_group(group).num_rows
+    return groups
 
 
 @lru_cache(maxsize=ROW_GROUPS_IN_MEMORY)

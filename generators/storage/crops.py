@@ -63,22 +63,18 @@ def _open(path: Path) -> tuple[Image.Image, str]:
     """Return the decoded image and the SHA-256 of its file; cached, since crops of one image follow each other."""
     try:
         status = path.stat()
-    except OSError:
-        return _decode(path, None)
-    return _decode(path, (status.st_size, status.st_mtime_ns))
-
-
-@lru_cache(maxsize=4)
-def _decode(path: Path, state: tuple[int, int] | None) -> tuple[Image.Image, str]:
-    """Decode an image. ``state`` changes when the file is written again."""
-    try:
-        data = read_file(path)
-        image = decode_image(data)
+        return _decode(path, status.st_size, status.st_mtime_ns)
     except FileNotFoundError:
         raise FileNotFoundError(f"{path}: image not found. Is the source complete, and still there?") from None
     except (OSError, ValueError) as error:
         raise ValueError(f"{path}: not a readable image ({error}).") from error
-    return image, hashlib.sha256(data).hexdigest()
+
+
+@lru_cache(maxsize=4)
+def _decode(path: Path, size: int, modified_ns: int) -> tuple[Image.Image, str]:
+    """Return the decoded image and the SHA-256 of a file that has this size and modification time."""
+    data = read_file(path)
+    return decode_image(data), hashlib.sha256(data).hexdigest()
 
 
 def read_size(path: Path) -> tuple[int, int]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -108,13 +109,16 @@ def list_licences(stats: Stats) -> list[str]:
     return [f"{describe_licence(source)}: `{'`, `'.join(names)}`" for source, names in configs.items()]
 
 
-def collect_stats(folder: Path, parent: Path | None = None) -> Stats:
+def collect_stats(folder: Path, parent: Path | None = None, without: str | None = None) -> Stats:
     """Return the statistics of a folder, with the counts of the generating stages in ``stats/<dataset>/*.json``.
 
-    The folder ``stats`` is in ``parent``, by default next to the dataset folder.
+    The folder ``stats`` is in ``parent``, by default next to the dataset folder. Files in whose name the regular
+    expression ``without`` is found are left out.
     """
     stats: Stats = measure(folder) | {"sources": list_image_sources(folder), "funnels": {}, "unique": {}}
     for path in sorted(((parent or folder.parent) / "stats" / folder.name).glob("*.json")):
+        if without is not None and re.search(without, path.name):
+            continue
         counts = json.loads(path.read_text(encoding="utf-8"))
         for key in ("funnels", "unique"):
             stats[key] |= counts.get(key, {})

@@ -1,4 +1,3 @@
-
 import pytest
 
 from tests.reports.bench import Bench
