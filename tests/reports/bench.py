@@ -101,6 +101,14 @@ class Bench:
         return self._resolve(path), hf.CLIPModel.from_pretrained(path).eval()
 
 
+def normalize(encoder: Any, image: Image.Image) -> torch.Tensor:
+    """Return what open_clip's adapter gives to the model: bytes from the processor, normalised on the device."""
+    prepared = encoder.preprocess(image)
+    if encoder._transform is None:
+        return prepared
+    return encoder._transform.normalize(torch.from_numpy(prepared[None].copy()))[0]
+
+
 def noise(width: int, height: int, mode: str = "RGB") -> Image.Image:
     """Return an image of random pixels, the same at each call."""
     channels = len(Image.new(mode, (1, 1)).getbands())

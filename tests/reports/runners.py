@@ -22,6 +22,7 @@ from PIL import Image
 from evaluators import models
 from evaluators.engine.feature_cache import FeatureStore
 from evaluators.engine.tasks import Task
+from evaluators.in_process import evaluate
 from evaluators.models.api import ApiChooser
 from evaluators.models.endpoint import Answer
 from evaluators.models.huggingface import _match_log_odds
@@ -29,7 +30,7 @@ from evaluators.models.openclip import parse_name
 from evaluators.models.questions import Scoring
 from evaluators.protocols import choice, classification, group, recall
 from evaluators.results.external import score_file
-from evaluators.run import evaluate, run
+from evaluators.run import run
 from generators.files.untrusted import decode_image, make_upright_rgb
 from generators.readers import shards
 from loaders.datasets.load import load_dataset
@@ -37,7 +38,7 @@ from loaders.datasets.stats import read_stats
 from loaders.datasets.verified import verify_files
 from loaders.published import tables
 from loaders.user_files import make, read_entries
-from tests.reports.bench import Bench, Colors, encode, iterate_pairs, tar_of, wrap, write_rows, write_table
+from tests.reports.bench import Bench, Colors, encode, iterate_pairs, normalize, tar_of, wrap, write_rows, write_table
 from tests.rows import toy_dataset
 
 TASK = Task("crepe", "prod_hnatom", "n4")
@@ -118,7 +119,7 @@ def activation(bench: Bench, folder: Path, name: str) -> Any:
 def pixels(bench: Bench, folder: Path, image: Image.Image) -> Any:
     """Pixels of our adapters of open_clip and of transformers' CLIP."""
     decoded = decode_image(encode(image))
-    return [bench.clip.preprocess(decoded), bench.ours("clip").preprocess(decoded)["pixel_values"]]
+    return [normalize(bench.clip, decoded), bench.ours("clip").preprocess(decoded)["pixel_values"]]
 
 
 def library_pixels(bench: Bench, folder: Path, image: Image.Image) -> Any:
@@ -130,7 +131,7 @@ def cropped(bench: Bench, folder: Path, size: tuple[int, int]) -> Any:
     """How many columns of a grey ramp are left of the crop: by open_clip, and by transformers' CLIP."""
     width, height = size
     ramp = Image.fromarray(np.tile(np.arange(width, dtype=np.uint8), (height, 1))).convert("RGB")
-    ours = bench.clip.preprocess(ramp), bench.real_clip[0].preprocess(ramp)["pixel_values"]
+    ours = normalize(bench.clip, ramp), bench.real_clip[0].preprocess(ramp)["pixel_values"]
     means = (0.48145466, 0.26862954)
     return [round(float(one[0, 0, 0]) * means[1] * 255 + means[0] * 255) for one in ours]
 

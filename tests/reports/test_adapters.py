@@ -27,7 +27,7 @@ from generators.readers import shards
 from loaders.published import rows, tables
 from tests.evaluators.tiny_transformers import TEXT, tokenizer
 from tests.reports import reports, runners
-from tests.reports.bench import Bench, encode, hf, iterate_pairs, noise, tar_of, turned, wrap, write_table
+from tests.reports.bench import Bench, encode, hf, iterate_pairs, noise, normalize, tar_of, turned, wrap, write_table
 
 TEXTS = [*reports.STRANGE, "a red ball", "You should've done this", "x " * 90, "A\n'll 11p223RF☆ho!!to? of a cat"]
 IMAGES = [
@@ -47,7 +47,9 @@ def open_each(data: bytes) -> tuple[Image.Image, Image.Image]:
 
 
 def check_equal(ours: Any, theirs: Any, largest: float = 0) -> None:
-    ours, theirs = (torch.as_tensor(np.asarray(value)) for value in (ours, theirs))
+    ours, theirs = (
+        value if isinstance(value, torch.Tensor) else torch.from_numpy(np.array(value)) for value in (ours, theirs)
+    )
     assert ours.shape == theirs.shape
     if not largest:
         assert torch.equal(ours, theirs), float((ours - theirs).abs().max())
@@ -65,7 +67,7 @@ def test_open_clip(causal: bool, bench: Bench):
         # Without padding and with shared prefixes, sums are in another order.
         check_equal(encoder.encode_texts([text], 1), model.encode_text(words([text])), 2e-6 if causal else 0)
     for ours, theirs in map(open_each, IMAGES):
-        check_equal(encoder.preprocess(ours), transform(theirs))
+        check_equal(normalize(encoder, ours), transform(theirs))
         check_equal(encoder.encode_images([encoder.preprocess(ours)], 1), model.encode_image(transform(theirs)[None]))
 
 
