@@ -119,7 +119,7 @@ def test_published_models_are_beside_ones_own(tmp_path: Path):
     write(tmp_path / "r", "mine", "aro_published/vg_relation", 120, rows=240)  # of 23,937
     page = leaderboard.build([tmp_path / "r"], tmp_path / "out").read_text()
     models = pd.read_parquet(tmp_path / "out/leaderboard.parquet").set_index("model")
-    places = models["sugarcrepe place"]
+    places = models["sugarcrepe place"].to_dict()
     assert places["mine"] == places["NegCLIP"] == places["ViT-B-32-quickgelu/openai"] == 85  # NegCLIP has 75.9
     ranks = models["sugarcrepe"].rank(ascending=False, method="min")
     assert places["ViT-SO400M-14-SigLIP/webli"] == ranks["ViT-SO400M-14-SigLIP/webli"]

@@ -1,7 +1,7 @@
 """The ranks were counted in vl_compo's table at the commit of published_sources.csv, without this package.
 
 It has 201 models, since RN101/openai is there twice. 150 of 245 rows of swap_obj are 61.2245 %: 85 models are better,
-and 8 have the same score, among them ViT-B-32/openai. 400 of 666 rows of swap_att are 60.0601 %: 120 are better, 2 equal.
+and 8 have the same score, among them ViT-B-32/openai. 400 of 666 rows of swap_att are 60.0601 %: 120 are better.
 """
 
 from pathlib import Path
