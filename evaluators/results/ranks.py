@@ -2,8 +2,9 @@
 
 A model is compared with the scores of other models for the same metric on the same rows. If several sources have a
 score for a model, the first one counts: vl_compo, MTEB, FSC-CLIP, papers. The rank is 1 + the number of models with a
-higher score; models with equal scores share it. Scores on other rows are not ranked, nor are those of sources that count ties
-otherwise, or do not say how, if there are ties. Results on drawn scenes and on a limited number of rows have no rank.
+higher score; models with equal scores share it. Scores on other rows are not ranked, nor are those of sources that
+count ties otherwise, or do not say how, if there are ties. Results on drawn scenes and on a limited number of rows have
+no rank.
 """
 
 from __future__ import annotations
