@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -95,21 +95,26 @@ class CaptionedImages:
         return self.with_captions(self.image_C < num_train), self.with_captions(self.image_C >= num_train)
 
 
-def read_captioned_images(data: Path, image_folder: Path | None = None) -> CaptionedImages:
+def read_captioned_images(
+    data: Path, image_folder: Path | None = None, splits: Collection[str] = karpathy.TRAIN
+) -> CaptionedImages:
     """Read a folder of webdataset shards or a Karpathy file.
 
-    ``image_folder``: the folder of a Karpathy file's images; by default, the folder of the file. Raises
+    ``image_folder``: the folder of a Karpathy file's images; by default, the folder of the file. ``splits``: those to
+    read of a file in Karpathy's own layout. Raises
     FileNotFoundError if shards or images are missing. Raises ValueError if a shard is damaged or no image has a
     caption.
     """
-    captioned_images = _read_shards(data) if data.is_dir() else _read_karpathy(data, image_folder or data.parent)
+    captioned_images = (
+        _read_shards(data) if data.is_dir() else _read_karpathy(data, image_folder or data.parent, splits)
+    )
     if not captioned_images.captions:
         raise ValueError(f"{data}: found no image with a caption.")
     return captioned_images
 
 
-def _read_karpathy(file: Path, image_folder: Path) -> CaptionedImages:
-    captioned = [item for item in karpathy.read_images(file, image_folder) if item.captions]
+def _read_karpathy(file: Path, image_folder: Path, splits: Collection[str]) -> CaptionedImages:
+    captioned = [item for item in karpathy.read_images(file, image_folder, splits) if item.captions]
     missing = [item.path for item in captioned if not item.path.is_file()]
     if missing:
         raise FileNotFoundError(
