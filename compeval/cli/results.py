@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from compeval.cli.console import format_interval, note, print_records
+from compeval.cli.console import err, format_interval, note, print_records
 from compeval.cli.options import Data, Format, FormatName, Results
 
 if TYPE_CHECKING:
@@ -63,10 +63,26 @@ def print_results(results: Sequence[Result], output_format: FormatName, folder: 
     if not any(row[TIES] for row in rows):
         rows = [{name: cell for name, cell in row.items() if name != TIES} for row in rows]
     print_records(output_format, rows, [record for result in results for record in _to_records(result)], results)
-    for text in _collect_notes(results):
+    for text in [*_collect_notes(results), *_describe_positions(results, is_long)]:
         note(text)
     if is_long:
         note(f"Means over {len(results)} tasks. `compeval show {folder}` prints each task with its interval.")
+
+
+def _describe_positions(results: Sequence[Result], is_long: bool) -> list[str]:
+    """Return where results stand among the published models: per task, or of many results per benchmark."""
+    from evaluators.results.ranks import find_positions
+    from evaluators.results.scores import MEAN
+
+    if err.quiet:
+        return []
+    positions = find_positions(results)
+    whole = {(position.model, position.task) for position in positions if position.metric == MEAN}
+    return [
+        f"{position.model}, {position}" if len({item.model for item in positions}) > 1 else str(position)
+        for position in positions
+        if not is_long or position.metric == MEAN or (position.model, position.task.partition("/")[0]) not in whole
+    ]
 
 
 def _make_row(result: Result, metric: str) -> dict[str, str]:
