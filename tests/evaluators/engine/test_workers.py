@@ -2,9 +2,11 @@
 
 import json
 import os
+import random
 import subprocess
 import sys
 import time
+from multiprocessing import forkserver
 from pathlib import Path
 
 import psutil
@@ -23,9 +25,11 @@ from tests.evaluators import tiny
 from tests.evaluators.dying import die
 from tests.evaluators.engine.test_by_reference import rows, stripes
 from tests.evaluators.engine.test_faults import spoilt
+from tests.evaluators.engine.test_resumption import killed
 from tests.evaluators.tiny import all_files
 
 SIZE = (16, 16)
+FORKSERVER = ("_forkserver_address", "_forkserver_alive_fd", "_forkserver_pid")
 
 
 @pytest.fixture
@@ -85,6 +89,39 @@ def test_a_worker_that_dies_is_one_message(here: Path, data: Path, clip: str):
     model.encoder.preprocess = PixelTransform((die,), SIZE)  # pyright: ignore
     with pytest.raises(ValueError, match=r"^A process that prepares images died\. .* Finished work is kept\.$"):
         run(model, discover(data), data_dir=data)
+
+
+def evaluate_in_child(model: models.Model, data: Path, folder: Path) -> int:
+    """Start a process that evaluates all tasks, with cache and results in ``folder``. Returns its process id."""
+    if child := os.fork():
+        return child
+    try:
+        vars(forkserver._forkserver).update(dict.fromkeys(FORKSERVER))  # the parent's, if it has one
+        os.environ["COMPEVAL_CACHE"] = str(folder / "cache")
+        run(model, discover(data), data_dir=data, output=folder / "results", batch_size=4)
+        os._exit(0)
+    finally:
+        os._exit(1)
+
+
+@pytest.mark.acceptance
+@pytest.mark.usefixtures("_processes")
+def test_twenty_kills_do_not_change_the_results(
+    here: Path, data: Path, clip: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(encode, "MIN_CROPS_PER_CHUNK", 4)
+    monkeypatch.setattr(encode, "MIN_TEXTS_PER_CHUNK", 16)
+    model = models.resolve(clip)
+    began = time.monotonic()
+    assert os.waitpid(evaluate_in_child(model, data, here / "whole"), 0)[1] == 0
+    seconds = time.monotonic() - began
+    moments, kills, trials = random.Random(0), 0, 0
+    while kills < 20:
+        trials += 1
+        folder = here / f"trial {trials}"
+        while killed(evaluate_in_child(model, data, folder), moments.uniform(0, seconds)):
+            kills += 1
+        assert all_files(folder / "results") == all_files(here / "whole" / "results")
 
 
 SCRIPT = """
