@@ -28,10 +28,10 @@ EMBEDDING, TOKEN_IDS = "token_embedding.weight", "token_ids"
 
 def load(name: str, device: str, precision: str) -> Model:
     """Load the model in a folder. Raises FileNotFoundError, which names the file, if a file is missing."""
-    from evaluators.models import recovery_probe
-
     spec = f"local:{name}"
-    if recovery_probe.is_probe_folder(Path(name)):
+    if any((Path(name) / file).is_file() for file in ("probe.json", "autoencoder.json")):
+        from evaluators.models import recovery_probe
+
         return recovery_probe.load(Path(name), spec, device, precision)
     folder = check_folder(name)
     model, preprocess = load_weights(folder, device, precision)

@@ -138,11 +138,6 @@ class AutoencoderText:
         return self._model.pool(tokens["input_ids"], tokens["attention_mask"]).float().cpu().numpy()
 
 
-def is_probe_folder(folder: Path) -> bool:
-    """Return True if the folder contains a probe or an autoencoder."""
-    return (folder / PROBE).is_file() or (folder / AUTOENCODER).is_file()
-
-
 def load(folder: Path, spec: str, device: str, precision: str) -> Model:
     """Load the probe or autoencoder in a folder.
 
