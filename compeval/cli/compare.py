@@ -55,13 +55,17 @@ def _print_comparison(a: Path, b: Path, output_format: FormatName) -> None:
             "B": f"{line.b:.1%}",
             "B - A": f"{100 * line.difference:+.1f}",
             "95 % interval": format_interval(line.interval, "+"),
-            "McNemar p": f"{line.mcnemar_holm:.2g}",
-            "Wilcoxon p": f"{line.wilcoxon_holm:.2g}",
+            "McNemar p": _format_p(line.mcnemar_holm),
+            "Wilcoxon p": _format_p(line.wilcoxon_holm),
         }
         for line in lines
     ]
     print_records(output_format, rows, [line.to_json() for line in lines])
     note("p-values are Holm-corrected over the lines of this table.")
+
+
+def _format_p(p: float | None) -> str:
+    return "" if p is None else f"{p:.2g}"
 
 
 def print_ranking(folders: Sequence[Path], output_format: FormatName) -> None:
