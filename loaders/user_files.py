@@ -29,7 +29,7 @@ from PIL import Image
 from generators.files import csv_tables
 from generators.files.atomic import atomic_folder, check_replaceable
 from generators.files.untrusted import (
-    is_file,
+    find_file,
     make_upright_rgb,
     read_file,
     resolve_below,
@@ -164,9 +164,10 @@ def read_entries(
             image = _locate(texts.image, image_folder)
         except (ValueError, TypeError) as error:
             raise ValueError(f"{file}, row {number}: {error}") from None
-        if not is_file(image):
+        path = find_file(image)
+        if path is None:
             raise FileNotFoundError(f"{file}, row {number}: image {image} not found. Set the folder with --images.")
-        yield Entry(texts.image, image, texts.captions, negatives, texts.kind)
+        yield Entry(texts.image, path, texts.captions, negatives, texts.kind)
 
 
 def _check_distinct(texts: UserTexts) -> tuple[str, ...]:

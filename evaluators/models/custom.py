@@ -31,6 +31,7 @@ import importlib
 import inspect
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -65,17 +66,22 @@ def load(name: str, device: str, precision: str) -> Model:
         model = _create(getattr(module, class_name), device)
     except Exception as error:
         raise _failed(spec, f"{class_name}({device!r})", error) from error
+    loaded = wrap(model, spec, class_name)
+    return loaded if loaded.is_cached else replace(loaded, warnings=(NO_FINGERPRINT,))
+
+
+def wrap(model: Any, spec: str, name: str) -> Model:
+    """Return the model for an object of the user's class. Raises ValueError if a method is missing."""
     written = getattr(model, "fingerprint", None)
     if not isinstance(written, str | None):
         raise ValueError(f"{spec}: its fingerprint is {written!r}, a string expected that changes with the weights.")
     return Model(
         spec=spec,
-        name=class_name,
+        name=name,
         encoder=adapt(model, spec),
-        fingerprint=fingerprint.of_json([name, written]),
+        fingerprint=fingerprint.of_json([spec.removeprefix("python:"), written]),
         precision="custom",
         is_cached=written is not None,
-        warnings=() if written is not None else (NO_FINGERPRINT,),
         corpus=getattr(model, "corpus", None),
         contaminated=getattr(model, "contaminated", None),
     )

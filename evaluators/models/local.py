@@ -69,7 +69,7 @@ def restore_embeddings(small: Path, folder: Path) -> Path:
         shutil.copyfile(small / name, folder / name)
     weights = load_file(small / WEIGHTS)
     ids = weights.pop(TOKEN_IDS).long()
-    text_config = json.loads((small / CONFIG).read_text())["model_cfg"]["text_cfg"]
+    text_config = json.loads((small / CONFIG).read_text(encoding="utf-8"))["model_cfg"]["text_cfg"]
     embedding = torch.zeros(text_config["vocab_size"], text_config["width"])
     embedding[ids] = weights[EMBEDDING].float()
     full = {name: weight.float() if weight.is_floating_point() else weight for name, weight in weights.items()}
@@ -95,7 +95,7 @@ def read_training(folder: Path) -> dict[str, str | None]:
     if not path.is_file():
         return {}
     try:
-        record = json.loads(path.read_text())
+        record = json.loads(path.read_text(encoding="utf-8"))
     except json.JSONDecodeError as error:
         raise ValueError(f"{path}: not JSON ({error}).") from None
     return {
