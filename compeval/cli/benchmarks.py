@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from compeval.cli.console import err, note, print_records, progress
-from compeval.cli.options import DatasetsOutput, Format, FormatName
+from compeval.cli.options import (
+    CaptionColumn,
+    DatasetsOutput,
+    DropEqual,
+    Format,
+    FormatName,
+    ImageColumn,
+    KindColumn,
+    NegativeColumns,
+)
 
 if TYPE_CHECKING:
     from loaders.importing.importing import ImportedFile
@@ -30,9 +39,16 @@ def import_(
     output: DatasetsOutput = Path(),
     repair: Repair = False,
     skip_missing: SkipMissing = False,
+    image_column: ImageColumn = "",
+    caption_column: CaptionColumn = "",
+    negative_columns: NegativeColumns = "",
+    kind_column: KindColumn = "",
+    drop_equal: DropEqual = False,
     output_format: Format = "table",
 ) -> None:
     """Import files of published benchmarks as datasets. `compeval get` downloads them first.
+
+    With the name of a column, tables of your own are imported: `compeval make` with the name of each file.
 
     Args:
         files: Published files, recognised by their names or content. If the first word is the name of a benchmark, they
@@ -41,6 +57,13 @@ def import_(
             when they are loaded. Not needed for tables that contain their images, and for images in sources/ of the
             output folder.
     """
+    if any((image_column, caption_column, negative_columns, kind_column)):
+        from compeval.cli.datasets import make
+
+        for file in files:
+            columns = (image_column, caption_column, negative_columns, kind_column)
+            make(file.stem, [file], images, output, *columns, drop_equal=drop_equal)
+        return
     with err.status("Importing"):
         from loaders import benchmarks
         from loaders.importing.importing import import_files
