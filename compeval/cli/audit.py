@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from compeval.cli.console import err, note, print_records
+from compeval.cli.console import check_writable, err, note, print_records
 from compeval.cli.options import Data, Format, FormatName
 
 if TYPE_CHECKING:
@@ -161,6 +161,12 @@ def inspect(
         targets: Names or folders of datasets, or published files.
         output: Folder of the pages.
     """
+    from loaders.datasets.folders import resolve_folder
+
+    check_writable(output)
+    for target in targets:
+        if not Path(target).exists():
+            resolve_folder(target, data)
     from evaluators.inspection import inspect as make_page
     from evaluators.inspection import open_sources
     from evaluators.report.tables import format_percent
