@@ -27,7 +27,7 @@ from generators.files import csv_tables
 from generators.files.atomic import atomic_folder, check_replaceable
 from generators.files.untrusted import (
     UnsafeNameError,
-    is_file,
+    find_file,
     make_upright_rgb,
     read_file,
     resolve_below,
@@ -113,9 +113,10 @@ def read_entries(file: Path, image_folder: Path, scratch: Path) -> Iterator[Entr
                 f"{file}, row {number}: {error}. Required columns: image, and caption or captions. Optional: "
                 "hard_negatives."
             ) from None
-        if not is_file(image):
+        path = find_file(image)
+        if path is None:
             raise FileNotFoundError(f"{file}, row {number}: image {image} not found. Set the folder with --images.")
-        yield Entry(str(row["image"]), image, captions, negatives)
+        yield Entry(str(row["image"]), path, captions, negatives)
 
 
 def _locate(name: str, image_folder: Path) -> Path:

@@ -37,7 +37,7 @@ def report(
         from evaluators.report import build
 
         text = build(folders, output, data, validity, counts, text_only or ())
-        headline.write_text(text + "\n")
+        headline.write_text(text + "\n", encoding="utf-8")
     if not page.is_file():
         raise FileNotFoundError(f"{page}: no such report. `make demo` or `compeval report` writes one.")
-    typer.echo(f"{headline.read_text()}\nThe report: {page}")
+    typer.echo(f"{headline.read_text(encoding='utf-8')}\nThe report: {page}")

@@ -57,7 +57,9 @@ def inspect(source: Source, output: Path, report: Callable[[str], object] = lamb
     output.mkdir(parents=True, exist_ok=True)
     version = {"version": source.version} if source.version else {}
     with atomic_file(output / f"text_only_{source.name}.json") as path:
-        path.write_text(json.dumps({report.name: asdict(report) | version for report in reports}, indent=1) + "\n")
+        path.write_text(
+            json.dumps({report.name: asdict(report) | version for report in reports}, indent=1) + "\n", encoding="utf-8"
+        )
     with atomic_file(output / f"{source.name}.html") as path:
         path.write_text(page, encoding="utf-8")
     return reports

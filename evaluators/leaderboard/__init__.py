@@ -52,9 +52,9 @@ def build(folders: Sequence[Path], output: Path, data_dir: Path | None = None, a
     models = make_models(results, benchmarks, read_about(about) if about else {})
     table = make_models_table(models, benchmarks)
     output.mkdir(parents=True, exist_ok=True)
-    (output / "leaderboard.csv").write_text(to_csv(Table("leaderboard", table.caption, models)))
+    (output / "leaderboard.csv").write_text(to_csv(Table("leaderboard", table.caption, models)), encoding="utf-8")
     models.to_parquet(output / "leaderboard.parquet", index=False)
-    (output / "leaderboard.tex").write_text(to_latex(table))
+    (output / "leaderboard.tex").write_text(to_latex(table), encoding="utf-8")
     context = {
         "benchmarks": make_benchmarks_table(benchmarks),
         "table": table,
@@ -65,7 +65,7 @@ def build(folders: Sequence[Path], output: Path, data_dir: Path | None = None, a
         **bundles,
     }
     page = output / "index.html"
-    page.write_text(render("leaderboard.html.j2", FOLDER, **context))
+    page.write_text(render("leaderboard.html.j2", FOLDER, **context), encoding="utf-8")
     return page
 
 

@@ -69,7 +69,7 @@ def restore_embeddings(small: Path, folder: Path) -> Path:
         shutil.copyfile(small / name, folder / name)
     weights = load_file(small / WEIGHTS)
     ids = weights.pop(TOKEN_IDS).long()
-    text_config = json.loads((small / CONFIG).read_text())["model_cfg"]["text_cfg"]
+    text_config = json.loads((small / CONFIG).read_text(encoding="utf-8"))["model_cfg"]["text_cfg"]
     embedding = torch.zeros(text_config["vocab_size"], text_config["width"])
     embedding[ids] = weights[EMBEDDING].float()
     full = {name: weight.float() if weight.is_floating_point() else weight for name, weight in weights.items()}

@@ -37,7 +37,7 @@ def read_training(folder: Path) -> dict[str, str | None]:
     if not path.is_file():
         return {}
     try:
-        record = json.loads(path.read_text())
+        record = json.loads(path.read_text(encoding="utf-8"))
     except json.JSONDecodeError as error:
         raise ValueError(f"{path}: not JSON ({error}).") from None
     return {

@@ -73,7 +73,7 @@ def read_config(architecture: str) -> dict[str, Any]:
     if "open_clip" in sys.modules:
         return sys.modules["open_clip"].get_model_config(architecture) or {}
     path = _find_folder() / "model_configs" / f"{architecture}.json"
-    return json.loads(path.read_text()) if architecture in list_models() else {}
+    return json.loads(path.read_text(encoding="utf-8")) if architecture in list_models() else {}
 
 
 def get_pretrained_cfg(architecture: str, weights: str) -> dict[str, Any]:

@@ -30,6 +30,7 @@ from torch import Tensor
 from evaluators.models import Model, fingerprint
 from evaluators.models.open_clip_names import CORPUS_OF_TAG, get_pretrained_cfg, missing_weights, parse_name, split
 from evaluators.models.prefix_forest import PrefixForestEncoder, causal_tower
+from evaluators.models.transforms import divide
 from evaluators.models.word_cache import cache_words
 
 CONTAMINATED_NAMES = {"mscoco_finetuned": "fine-tuned on COCO"}
@@ -68,21 +69,24 @@ class OpenClipEncoder:
         precision: str = "fp32",
         image_dtype: torch.dtype | None = None,
     ) -> None:
-        self._model, self._tokenizer, self._device = model, tokenizer, device
+        self._model, self._tokenizer, self.device = model, tokenizer, device
         self._tokenize = cache_words(tokenizer)
         self._image_dtype = image_dtype or open_clip.get_input_dtype(precision) or torch.float32
-        self.preprocess = preprocess
+        self._transform = divide(preprocess, device)
+        self.preprocess = preprocess if self._transform is None else self._transform.get_pixels
         self.prefix_forest: PrefixForestEncoder | None = None
         self.warnings: tuple[str, ...] = ()
         tower = causal_tower(model)
         if tower is not None:
             self._check_prefix_forest(PrefixForestEncoder(tower, device), TOLERANCE[precision])
 
-    def encode_images(self, images: Sequence[Tensor], batch_size: int) -> np.ndarray:
-        # Features are copied at the end, so that the host prepares a batch while the device computes the previous one.
+    def encode_images(self, images: Sequence[Any], batch_size: int) -> np.ndarray:
+        return self.start_images(images, batch_size).float().cpu().numpy()
+
+    def start_images(self, images: Sequence[Any], batch_size: int) -> Tensor:
+        """Return features (N, D) on the device. A GPU may still compute them."""
         starts = range(0, len(images), batch_size)
-        parts = [self._encode_images(images[start : start + batch_size]) for start in starts]
-        return torch.cat(parts).float().cpu().numpy()
+        return torch.cat([self._encode_images(images[start : start + batch_size]) for start in starts])
 
     def encode_texts(self, texts: Sequence[str], batch_size: int) -> np.ndarray:
         tokens_TL = self._tokenize(list(texts))
@@ -111,16 +115,23 @@ class OpenClipEncoder:
         return is_truncated_T
 
     @torch.inference_mode()
-    def _encode_images(self, images: Sequence[Tensor]) -> Tensor:
-        pixels_BCHW = torch.stack(list(images))
-        if self._device.startswith("cuda"):  # only pinned memory is copied while the device computes
-            pixels_BCHW = pixels_BCHW.pin_memory()
-        return self._model.encode_image(pixels_BCHW.to(self._device, self._image_dtype, non_blocking=True))
+    def _encode_images(self, images: Sequence[Any]) -> Tensor:
+        """Return features (B, D) of what ``preprocess`` returned: pixels (H, W, 3) or, of other transforms, tensors."""
+        is_cuda = self.device.startswith("cuda")  # only pinned memory is copied while the device computes
+        if self._transform is None:
+            batch = torch.stack(list(images))
+            batch = batch.pin_memory() if is_cuda else batch
+        else:
+            batch = torch.empty((len(images), *images[0].shape), dtype=torch.uint8, pin_memory=is_cuda)
+            np.stack(images, out=batch.numpy())
+        batch = batch.to(self.device, non_blocking=True)
+        pixels_BCHW = batch if self._transform is None else self._transform.normalize(batch)
+        return self._model.encode_image(pixels_BCHW.to(self._image_dtype))
 
     @torch.inference_mode()
     def encode_padded(self, tokens_TL: Tensor, batch_size: int) -> np.ndarray:
         """Return features (T, D) computed by the model's ``encode_text`` on padded texts."""
-        parts = [self._model.encode_text(part.to(self._device)) for part in tokens_TL.split(batch_size)]
+        parts = [self._model.encode_text(part.to(self.device)) for part in tokens_TL.split(batch_size)]
         return torch.cat(parts).float().cpu().numpy()
 
     def _check_prefix_forest(self, encoder: PrefixForestEncoder, tolerance: float) -> None:

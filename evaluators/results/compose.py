@@ -35,7 +35,7 @@ def code_fingerprint() -> str:
 @cache
 def fingerprint_module(path: str) -> str:
     """Return a digest of the code of a module, without comments."""
-    return fingerprint.of_json(strip_comments(Path(path).read_text()))
+    return fingerprint.of_json(strip_comments(Path(path).read_text(encoding="utf-8")))
 
 
 @cache

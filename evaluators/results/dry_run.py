@@ -108,7 +108,7 @@ def _measure_rate(output: Path, paths: Iterable[Path]) -> float | None:
     folders = {output.joinpath(*path.relative_to(output).parts[:2]) for path in paths}
     seconds = rows = 0.0
     for side_file in map(documents.get_side_file, sorted(folders)):
-        record = json.loads(side_file.read_text()) if side_file.is_file() else {}
+        record = json.loads(side_file.read_text(encoding="utf-8")) if side_file.is_file() else {}
         if record.get("images_encoded") or record.get("texts_encoded"):
             seconds, rows = seconds + record["seconds"], rows + record["rows"]
     return seconds / rows if rows else None

@@ -1,7 +1,8 @@
 """Compare the files of a dataset folder with their recorded SHA-256, once.
 
-The cache folder remembers which files were equal to their hash, with their size and modification time, so a file is
-hashed again only after it has been written again. All configs share the image files, so their list is read again only
+The cache folder remembers which files were equal to their hash, with their size and times, so a file is hashed again
+only after it has been written again. The time of the last change of status tells of writes that restore the time of
+modification. All configs share the image files, so their list is read again only
 if a file in the folder of the images has been written.
 """
 
@@ -21,6 +22,9 @@ from generators.files.cache_folder import cache_folder
 from generators.files.hashes import hash_file
 from generators.files.untrusted import resolve_below, safe_name
 from generators.storage.crops import IMAGES
+
+State = tuple[str, int, int, int]
+"""Name, size, time of modification and time of the last change of status of a file."""
 
 
 def verify_files(folder: Path, stats: dict[str, Any], names: Iterable[str]) -> None:
@@ -43,20 +47,18 @@ def verify_images(folder: Path, stats: dict[str, Any]) -> None:
         _verify_images(folder, tuple(images.items()), tuple(map(_read_states, folders)))
 
 
-def _read_states(folder: Path) -> frozenset[tuple[str, int, int]]:
-    """Return the name, size and modification time of all files of a folder; nothing if there is none."""
+def _read_states(folder: Path) -> frozenset[State]:
+    """Return the name, size and times of all files of a folder; nothing if there is none."""
     try:
         with os.scandir(folder) as entries:
             states = ((entry.name, entry.stat()) for entry in entries)
-            return frozenset((name, stat.st_size, stat.st_mtime_ns) for name, stat in states)
+            return frozenset((name, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns) for name, stat in states)
     except OSError:  # reported when the list is read
         return frozenset()
 
 
 @lru_cache(maxsize=100)
-def _verify_images(
-    folder: Path, lists: tuple[tuple[str, str], ...], states: tuple[frozenset[tuple[str, int, int]], ...]
-) -> None:
+def _verify_images(folder: Path, lists: tuple[tuple[str, str], ...], states: tuple[frozenset[State], ...]) -> None:
     """Compare the image files of a dataset folder with their lists, given the paths and hashes of these lists.
 
     ``states`` are those of all files in the folders of the lists: as long as they stay the same, the result does.
@@ -74,7 +76,7 @@ def _remember(folder: Path) -> Iterator[dict[str, str]]:
     """Yield the states of the files that were equal to their hash before; new ones are added."""
     memory = cache_folder() / "verified" / f"{hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:16]}.json"
     try:
-        stored = json.loads(memory.read_text())
+        stored = json.loads(memory.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         stored = None
     known = dict(stored) if isinstance(stored, dict) else {}
@@ -106,7 +108,7 @@ def _verify(path: Path, sha256: str, origin: str, name: str, known: dict[str, st
     """
     try:
         status = path.stat()
-        state = f"{sha256} {status.st_size} {status.st_mtime_ns}"
+        state = f"{sha256} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}"
         if known.get(name) == state:
             return
         digest = hash_file(path)

@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from generators.files.atomic import atomic_folder
-from generators.files.untrusted import allow_images
+from generators.files.csv_tables import count_misplaced_quotes
+from generators.files.untrusted import allow_images, count_oddities
 from generators.storage.dataset import write_split
 from loaders.audit import FLAW_NAMES, Audit, audit
 from loaders.cards.card import render, write_card
@@ -34,7 +35,7 @@ from loaders.importing.images import ImageFinder, make_dataset_row, measure_outs
 from loaders.importing.repair import repair as repair_row
 from loaders.published.declaration import Benchmark
 from loaders.published.image_sets import ImageSet
-from loaders.published.rows import Row, Unusable
+from loaders.published.rows import Row, Unusable, find_delimiter
 
 
 @dataclass
@@ -52,13 +53,17 @@ class ImportedFile:
     repaired: Counter[str] = field(default_factory=Counter)
     """Number of changed texts by kind of repair."""
     audits: dict[str, Audit] = field(default_factory=dict)
-    """Flaws of the readable rows as published, by ``config/split``."""
+    """Flaws of the written rows as published, by ``config/split``; with ``repair``, of all readable rows."""
     written: dict[str, int] = field(default_factory=dict)
     """Number of written rows by ``config/split``."""
     cut: int = 0
     """Number of rows whose box is partly outside its image. The crop is black there."""
     changed: int = 0
-    """Number of readable rows whose caption differs from the published one."""
+    """Number of written rows with a text that differs from the published one."""
+    quotes: int = 0
+    """Number of rows of a table with text after a closing quote, which stricter readers do not accept."""
+    images: Counter[str] = field(default_factory=Counter)
+    """Number of distinct images of the written rows that programs show in different ways, by reason."""
     unordered: dict[str, int] = field(default_factory=dict)
     """Number of written rows whose negatives are a set in the file, by ``config/split``."""
 
@@ -90,6 +95,17 @@ class ReadFile:
         image_set = row.image_set or self.file.images
         return [path for name in row.images if (path := images.find(image_set, name))]
 
+    def count_written(self, images: ImageFinder) -> None:
+        """Count the rows that are left, which are written. The card shows only counts of this function and of rows that
+        were not written."""
+        counts, splits = self.counts, {"/".join(key): rows for key, rows in self.splits.items()}
+        counts.written = {name: len(rows) for name, rows in splits.items()}
+        counts.unordered = {name: sum(row.unordered for row in rows) for name, rows in splits.items()}
+        counts.changed = sum(row.changed for row in self)
+        counts.images = count_oddities(sorted({path for row in self for path in self.find_images(row, images)}))
+        if not counts.repair:
+            counts.audits = audit_splits(self.splits)
+
 
 def read_published(file: PublishedFile, *, repair: bool = False) -> ReadFile:
     """Read a published file. Raises ValueError if no row is usable."""
@@ -101,7 +117,6 @@ def read_published(file: PublishedFile, *, repair: bool = False) -> ReadFile:
         if isinstance(row, Row) and not all(caption.strip() for caption in row.captions):
             row = Unusable("a caption is empty")
         if isinstance(row, Row):
-            counts.changed += row.changed
             published[row.config, row.split].append(row)
             row = repair_row(row, counts.repaired) if repair else row
         if isinstance(row, Unusable):
@@ -112,12 +127,19 @@ def read_published(file: PublishedFile, *, repair: bool = False) -> ReadFile:
     if not splits:
         reasons = "; ".join(f"{count:,} {reason}" for reason, count in counts.dropped.items()) or "it is empty"
         raise ValueError(f"{file.path}: none of its {counts.read:,} rows is usable ({reasons}).")
-    counts.audits = {
-        f"{config}/{split}": audit(row.texts() for row in rows)
-        for (config, split), rows in published.items()
+    counts.audits = audit_splits(published)
+    if file.path.suffix in (".csv", ".tsv"):
+        counts.quotes = count_misplaced_quotes(file.path, find_delimiter(file.path))
+    return ReadFile(file, counts, dict(splits))
+
+
+def audit_splits(splits: Mapping[tuple[str, str], Sequence[Row]]) -> dict[str, Audit]:
+    """Return the audit of each config and split whose rows have hard negatives, by ``config/split``."""
+    return {
+        "/".join(key): audit(row.texts() for row in rows)
+        for key, rows in splits.items()
         if any(row.hard_negatives for row in rows)
     }
-    return ReadFile(file, counts, dict(splits))
 
 
 def read_all(
@@ -246,7 +268,7 @@ def compare_counts(benchmark: Benchmark, imported: Sequence[ImportedFile]) -> li
 def _write(
     files: Sequence[ReadFile], splits: Mapping[str, Mapping[str, Sequence[ReadFile]]], images: ImageFinder, output: Path
 ) -> None:
-    """Write the configs of a benchmark, all or none, and then the card. Fills in the counts of written rows."""
+    """Write the configs of a benchmark, all or none, and then the card."""
     benchmark = files[0].file.benchmark
     folder = output / benchmark.name
     with ExitStack() as stack:
@@ -260,9 +282,11 @@ def _write(
             for split, parts in by_split.items():
                 rows = chain.from_iterable(_make_dataset_rows(part, config, split, images) for part in parts)
                 write_split(scratch, split, rows, schema, storage)
+    for read in files:
+        read.count_written(images)
     replaced = {f"{config}/{split}" for config, by_split in splits.items() for split in by_split}
     earlier = folder / "stats.json"
-    known = json.loads(earlier.read_text())["imported"] if earlier.is_file() else {}
+    known = json.loads(earlier.read_text(encoding="utf-8"))["imported"] if earlier.is_file() else {}
     entries = {file: entry for file, entry in known.items() if replaced.isdisjoint(entry["written"])}
     entries |= {read.counts.file: read.counts.to_json() for read in files}
     stats = measure(folder) | {"imported": dict(sorted(entries.items()))}
@@ -278,10 +302,8 @@ def _write(
 
 
 def _make_dataset_rows(read: ReadFile, config: str, split: str, images: ImageFinder) -> Iterator[dict[str, Any]]:
-    """Yield the dataset rows of one split of a file, and count them."""
-    name, schema, rows = f"{config}/{split}", read.file.benchmark.find_schema(config), read.splits[config, split]
-    read.counts.written[name] = len(rows)
-    read.counts.unordered[name] = sum(row.unordered for row in rows)
-    for row in rows:
+    """Yield the dataset rows of one split of a file."""
+    schema = read.file.benchmark.find_schema(config)
+    for row in read.splits[config, split]:
         provenance = {"source": (row.image_set or read.file.images).name, "captioner": "published", "seed": 0}
         yield make_dataset_row(row, read.find_images(row, images), schema, provenance, images.output)

@@ -11,7 +11,7 @@ from typing import Protocol
 from generators.files.untrusted import SOURCES
 from generators.sources import DataSource
 from generators.sources.obtain import ProgressCallback, check_file
-from loaders.importing.get import explain_manual_download, get_files, get_images
+from loaders.importing.get import are_outdated, explain_manual_download, get_files, get_images
 from loaders.importing.images import ImageFinder
 from loaders.importing.importing import ImportedFile, ReadFile, compare_counts, import_published, read_all
 from loaders.published.declaration import Benchmark
@@ -123,7 +123,7 @@ def _measure_images(missing: dict[ImageSet, dict[str, None]]) -> int | None:
 def _list_missing_images(
     files: list[ReadFile], finder: ImageFinder, options: Options, user: User
 ) -> tuple[list[ReadFile], dict[ImageSet, dict[str, None]]]:
-    """Return the files to import, and the names of the images to download.
+    """Return the files to import, and the names of the images to download: those that are missing or outdated.
 
     A file whose missing images must be downloaded manually is left out, unless their rows are dropped. Raises
     ValueError if no file is left. Images that come with the files are not missing.
@@ -133,8 +133,9 @@ def _list_missing_images(
     reason = ""
     for read in files:
         absent = {
-            images: [name for name in names if finder.find(images, name) is None]
+            images: [name for name in names if is_outdated or finder.find(images, name) is None]
             for images, names in read.list_images().items()
+            for is_outdated in [are_outdated(images, finder.output, options.existing)]
             if images.is_separate
         }
         manual = next((images for images, names in absent.items() if names and images.is_manual), None)

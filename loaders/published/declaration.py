@@ -79,7 +79,7 @@ class Benchmark:
     """Number of distinct images. None: not counted, at most one per row."""
     flaws: tuple[Flaw, ...] = ()
     scores: tuple[Score, ...] = ()
-    """Published scores that are not in vl_compo's table (evaluators/results/scores.py), which has twelve benchmarks."""
+    """Published scores that are not in the tables of many models (evaluators/results/scores.py)."""
     images: ImageSet | Mapping[str, ImageSet]
     """Source of the images of all pinned files, or by the names or patterns of files."""
     columns: Columns | None = None

@@ -84,7 +84,11 @@ def test_a_webdataset_shard(folder: Path):
         ("a.csv", "image,caption\n", r"a\.csv: no rows found\."),
         ("a.json", '[{"image": "../1.jpg", "caption": "a"}]', r"row 1: '\.\./1\.jpg' does not name a file below"),
         ("a.jsonl", '{"image": "1.jpg", "caption": "a"}\n{', r"a\.jsonl, line 2: not JSON"),
-        ("a.csv", 'image,caption\n1.jpg,"' + 11_000_000 * "a", r"a\.csv: not a valid table \(field larger than"),
+        (
+            "a.csv",
+            'image,caption\n1.jpg,"' + 11_000_000 * "a",
+            r"a\.csv, the row from line 2: not a valid table \(field larger than",
+        ),
         ("a.txt", "", r"a\.txt: unknown file type; supported: \.csv"),
     ],
 )
@@ -122,6 +126,18 @@ def test_a_smaller_dataset_replaces_all_configs(folder: Path):
     stats = make("mine", [folder / "pairs.json"], None, folder)
     assert stats["rows"] == {"captions": {"test": 1}, "foils_1": {"test": 1}}
     assert sorted(path.name for path in (folder / "mine").iterdir() if path.is_dir()) == ["captions", "foils_1"]
+
+
+def test_a_corrected_image_is_in_the_new_dataset(folder: Path):
+    (folder / "pairs.json").write_text(json.dumps(ROWS))
+    versions = []
+    for colour in ("red", "blue"):
+        Image.new("RGB", (4, 4), colour).save(folder / "2.jpg")
+        versions.append(make("mine", [folder / "pairs.json"], None, folder)["version"])
+        rows = load_dataset("mine", "captions", "test", data_dir=folder)
+        assert rows[1]["image"].getpixel((0, 0)) == Image.open(folder / "2.jpg").getpixel((0, 0))  # pyright: ignore
+        versions.append(rows[1]["crop_id"])  # pyright: ignore
+    assert len(set(versions)) == 4
 
 
 def test_a_folder_of_other_files_is_not_replaced(folder: Path):
@@ -189,7 +205,11 @@ def test_apostrophes_of_files_that_we_did_not_write_stay(folder: Path):
     [
         ("a.csv", "image,caption,hard_negatives\n1.jpg,a man, who runs,a dog\n", "line 2: 4 cells for 3 columns"),
         ("a.csv", "image,caption,hard_negatives\n1.jpg,a man\n", "line 2: no cell for hard_negatives"),
-        ("a.csv", 'image,caption\n1.jpg,"a\n1.jpg,b\n', "a.csv: not a valid table (unexpected end of data)"),
+        (
+            "a.csv",
+            'image,caption\n1.jpg,"a\n1.jpg,b\n',
+            "a.csv, the row from line 2: not a valid table (a quote is not closed)",
+        ),
         ("a.csv", "image,caption,hard_negatives\n1.jpg,b,nan\n", "row 1: a text is nan; leave the cell empty"),
         ("a.csv", 'image,caption,hard_negatives\n1.jpg,a,"[""c"", null]"\n', "row 1: the negatives are not a list of"),
         ("a.csv", 'image,caption,hard_negatives\n1.jpg,a,"[""\\ud83d""]"\n', "row 1: a text has half of a surrogate"),

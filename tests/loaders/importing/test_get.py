@@ -327,6 +327,47 @@ def test_own_copies(mirror: Site, tmp_path: Path, name: str):
     assert mirror.requested_ranges == []
 
 
+@pytest.mark.parametrize("name", ["imagecode", "bivlc", "spec", "nested"])
+def test_corrected_copies_replace_the_images(
+    mirror: Site, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch, here: Path
+):
+    """The corrected file has the same name. Its images are new, and nothing is written if it is the same file."""
+    own, is_nested, blue = tmp_path / "own", name == "nested", io.BytesIO()
+    Image.new("RGB", (8, 6), (0, 0, 200)).save(blue, "PNG")
+    name = "spec" if is_nested else name
+
+    def write_version(image: bytes | None) -> None:
+        files = SPEC | ({f"count/{n}.jpg": image for n in range(2)} if image else {})
+        if is_nested:
+            files = {"count.zip": make_zip({file.removeprefix("count/"): data for file, data in files.items()})}
+        frames = FRAMES | (dict.fromkeys(FRAMES, image) if image else {})
+        table = pq.read_table(io.BytesIO(make_table())).to_pylist()
+        for cell in (row[column] for row in table for column in ("image", "negative_image") if image):
+            cell["bytes"] = image
+        parquet = io.BytesIO()
+        pq.write_table(pa.Table.from_pylist(table), parquet)
+        content = {"spec": make_zip(files), "imagecode": FILES["imagecode"]["valid_data.json"]}
+        content["bivlc"] = parquet.getvalue()
+        monkeypatch.setitem(FILES, name, {next(iter(FILES[name])): content[name]})
+        if name == "imagecode":
+            monkeypatch.setitem(IMAGES, name, ("image-sets.zip", make_zip(frames), "image-sets"))
+        pin_files(monkeypatch, makes="count.zip" if is_nested else "count")
+        write(own, FILES[name] | (dict([IMAGES[name][:2]]) if name in IMAGES else {}))
+
+    def list_colours() -> set[bool]:
+        config, split, _ = SPLITS[name]
+        return {image.getpixel((0, 0))[2] == 200 for row in load_dataset(name, config, split) for image in row.values()
+                if isinstance(image, Image.Image)}  # fmt: skip
+
+    for image, is_blue in ((None, False), (blue.getvalue(), True), (blue.getvalue(), True)):
+        write_version(image)
+        get_all_rows(name, mirror, "--from", str(own))
+        assert list_colours() == {is_blue}
+    states = {path: path.stat().st_mtime_ns for path in (tmp_path / "data/sources").rglob("*") if path.is_file()}
+    get_all_rows(name, mirror, "--from", str(own))
+    assert {path: path.stat().st_mtime_ns for path in states} == states
+
+
 def test_files_that_must_be_downloaded_manually(mirror: Site, tmp_path: Path):
     done = get("negbench", mirror)
     assert_one_message(

@@ -1,6 +1,7 @@
 import errno
 import hashlib
 import json
+import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -339,7 +340,7 @@ def test_captions_of_karpathy_are_compared_with_the_text_of_the_file(tmp_path: P
     entry = {"image": "1.jpg", "caption": [f"{caption}{end}"]}
     (tmp_path / "coco_karpathy_test.json").write_text(json.dumps([entry]))
     read = read_published(identify(tmp_path / "coco_karpathy_test.json"))
-    assert ([row.captions for row in read], read.counts.changed) == ([(caption,)], changed)
+    assert [(row.captions, row.changed) for row in read] == [((caption,), bool(changed))]
 
 
 def test_captions_of_karpathy_are_all_counted_and_the_card_names_the_changes(tmp_path: Path):
@@ -357,4 +358,27 @@ def test_captions_of_karpathy_are_all_counted_and_the_card_names_the_changes(tmp
     }
     card = (tmp_path / "data/aro_published/README.md").read_text()
     assert "with these exceptions:\n\n- `*_order`: the shuffles are ours (seed 0)" in card
-    assert "1 captions differ from the published ones." in card
+    assert "1 rows have a text that differs from the published one." in card
+
+
+def test_the_card_counts_quotes_and_images_that_programs_show_in_different_ways(tmp_path: Path, real_data: Path):
+    """The images are as the authors' code sees them: deep pixels are clipped, and EXIF is ignored."""
+    cases, images = real_data / "cases", tmp_path / "images"
+    images.mkdir()
+    for number, name in enumerate(("grey16/ramp16.png", "orientation/phone.jpg", "orientation/phone180.jpg")):
+        shutil.copy(cases / name, images / f"{number}.jpg")
+    Image.new("F", (4, 4)).save(images / "3.jpg", "TIFF")
+    Image.new("RGB", (4, 4)).save(images / "4.jpg")
+    rows = "".join(f'1,"a "red" cup",{number},{number + 1},verb\n' for number in range(4)) + "2,a cup,0,4,verb\n"
+    (tmp_path / "ComVG.csv").write_text("id,sentence,pos_image_id,neg_image_id,neg_value\n" + rows)
+    (counts,) = import_files([tmp_path / "ComVG.csv"], images, tmp_path / "data")
+    expected = {"more than 8 bits per channel": 1, "an EXIF rotation": 2, "floating-point pixels": 1}
+    assert (counts.images, counts.quotes) == (expected, 4)
+    card = (tmp_path / "data/comvg/README.md").read_text()
+    assert "4 rows of the tables have text after a closing quote." in card
+    assert "ComVG.csv: 1 images have more than 8 bits per channel; 2 images have an EXIF rotation; 1 images" in card
+    shown = list(load_dataset("comvg", "verb", "test", data_dir=tmp_path / "data"))
+    for row, number in ((0, 0), (1, 1), (2, 2)):
+        with Image.open(images / f"{number}.jpg") as image:
+            assert shown[row]["image"].tobytes() == image.convert("RGB").tobytes()  # pyright: ignore
+    assert shown[0]["caption"] == 'a red" cup"'  # pyright: ignore
