@@ -84,11 +84,7 @@ def test_a_webdataset_shard(folder: Path):
         ("a.csv", "image,caption\n", r"a\.csv: no rows found\."),
         ("a.json", '[{"image": "../1.jpg", "caption": "a"}]', r"row 1: '\.\./1\.jpg' does not name a file below"),
         ("a.jsonl", '{"image": "1.jpg", "caption": "a"}\n{', r"a\.jsonl, line 2: not JSON"),
-        (
-            "a.csv",
-            'image,caption\n1.jpg,"' + 11_000_000 * "a",
-            r"a\.csv, the row from line 2: not a valid table \(field larger than",
-        ),
+        ("a.csv", 'image,caption\n1.jpg,"' + 11_000_000 * "a", r"a\.csv, the row from line 2: not a valid table \(field larger than"),
         ("a.txt", "", r"a\.txt: unknown file type; supported: \.csv"),
     ],
 )
@@ -205,11 +201,7 @@ def test_apostrophes_of_files_that_we_did_not_write_stay(folder: Path):
     [
         ("a.csv", "image,caption,hard_negatives\n1.jpg,a man, who runs,a dog\n", "line 2: 4 cells for 3 columns"),
         ("a.csv", "image,caption,hard_negatives\n1.jpg,a man\n", "line 2: no cell for hard_negatives"),
-        (
-            "a.csv",
-            'image,caption\n1.jpg,"a\n1.jpg,b\n',
-            "a.csv, the row from line 2: not a valid table (a quote is not closed)",
-        ),
+        ("a.csv", 'image,caption\n1.jpg,"a\n1.jpg,b\n', "a.csv, the row from line 2: not a valid table (a quote is not closed)"),
         ("a.csv", "image,caption,hard_negatives\n1.jpg,b,nan\n", "row 1: a text is nan; leave the cell empty"),
         ("a.csv", 'image,caption,hard_negatives\n1.jpg,a,"[""c"", null]"\n', "row 1: the negatives are not a list of"),
         ("a.csv", 'image,caption,hard_negatives\n1.jpg,a,"[""\\ud83d""]"\n', "row 1: a text has half of a surrogate"),
