@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from compeval.cli.console import err, format_interval, note, print_records
+from compeval.cli.console import check_writable, err, format_interval, note, print_records
 from compeval.cli.options import Data, Format, FormatName, Results
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ def score(
         task: Task that was scored.
         name: Name of the model.
     """
+    check_writable(output)
     from evaluators.results.external import score_file
 
     print_results([score_file(file, task, name, data_dir=data, output=output)], output_format)

@@ -25,8 +25,8 @@ from transformers.modeling_outputs import BaseModelOutput
 
 from evaluators.models import Model, TextEncoder, fingerprint, resolve
 from evaluators.models.batches import in_batches, scale_to_unit_length
+from evaluators.models.local_folder import AUTOENCODER, PROBE
 
-PROBE, AUTOENCODER = "probe.json", "autoencoder.json"
 MAX_TOKENS = 64
 BEAMS = 5
 
