@@ -37,7 +37,8 @@ from generators.graphs.vocabulary import Vocabulary
 from generators.hard_negatives.crepe import paper_foils
 from generators.hard_negatives.crepe.annotated import is_new, may_be_negated
 from generators.hard_negatives.crepe.atom import AtomFoils, make_atom_negatives
-from generators.hard_negatives.crepe.negation import list_atoms, negate_in_place
+from generators.hard_negatives.crepe.in_place import negate_in_place, swap_in_place
+from generators.hard_negatives.crepe.negation import list_atoms
 from generators.hard_negatives.crepe.replacements import ALL_WORDS, find_words, make_foil
 from generators.hard_negatives.crepe.swap import make_swaps
 from generators.language.texts import have_same_words, words
@@ -196,9 +197,11 @@ def list_swaps(item: Item, rules: str) -> set[str]:
     graph = item.parse.graph
     if rules == PAPER:
         edits = [edited for edited, _ in make_swaps(graph, strict=False) if is_new(edited, graph, graph)]
+        texts = [swap_in_place(item.caption, edited) for edited in edits]
     else:
         edits = [edited for edited, _ in make_swaps(graph) if _is_false(item.facts.is_false, edited)]
-    return {_fold(text) for text in map(item.caption.edit, edits) if text is not None}
+        texts = [item.caption.edit(edited) for edited in edits]
+    return {_fold(text) for text in texts if text is not None}
 
 
 def _is_false(prove: Callable[..., bool], *statement: object) -> bool:

@@ -79,20 +79,6 @@ def make_negation_negatives(
     )
 
 
-def negate_in_place(caption: EditableCaption, atom: Negated) -> str | None:
-    """Return the caption with an atom negated, if need be as in the published files; None without a mention of it.
-
-    These add "there is no cup" to a caption with a cup, and "not" before any relation or attribute.
-    """
-    mention = next((item for item in caption.mentions if item.atom_key == atom.atom_key), None)
-    text = caption.negate(atom)
-    if text is not None or mention is None:
-        return text
-    if atom.kind == "object":
-        return f"{caption.text.rstrip('.')}. there is no {atom.text}"
-    return f"{caption.text[: mention.start]}not {caption.text[mention.start :]}"
-
-
 def find_negatable_atoms(graph: SceneGraph) -> Iterator[Negated]:
     """Yield all atoms that can be negated.
 

@@ -15,7 +15,8 @@ from random import Random
 
 from generators.graphs.entailment import Negated
 from generators.hard_negatives.crepe.annotated import is_new, may_be_negated
-from generators.hard_negatives.crepe.negation import list_atoms, make_negation_negatives, negate_in_place
+from generators.hard_negatives.crepe.in_place import negate_in_place, swap_in_place
+from generators.hard_negatives.crepe.negation import list_atoms, make_negation_negatives
 from generators.hard_negatives.crepe.paper_foils import draw_atom_pools, draw_atoms_at_random
 from generators.hard_negatives.crepe.productivity import Example
 from generators.hard_negatives.crepe.selection import POOL, replace_rejected
@@ -47,7 +48,7 @@ class PaperExample(Example):
         """The swaps that state something which the image's graph does not have, in random order."""
         graph, caption = self.walk.walk.graph, self.walk.caption
         swaps = [
-            (caption.edit(edited), foil)
+            (swap_in_place(caption, edited), foil)
             for edited, foil in make_swaps(graph, strict=False)
             if is_new(edited, graph, self._image_graph)
         ]
