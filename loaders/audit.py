@@ -26,7 +26,7 @@ NEGATIONS = frozenset(
     {"no", "not", "never", "none", "nothing", "nobody", "nowhere", "neither", "nor", "without", "cannot"}
 )
 NEGATED_VERB = re.compile(r"n['’]t\b", re.IGNORECASE)
-SWAP_CONFIGS = re.compile(r"hnswap$|^swap_|^vg_(relation|attribution)$|_order$|^negclip$")
+SWAP_CONFIGS = re.compile(r"hnswap$|^swap_|_swap$|^vg_(relation|attribution)$|_order$|^negclip(_\d+)?$")
 """Configs without a column ``foils`` whose negatives are swaps or shuffles of the caption's words."""
 
 

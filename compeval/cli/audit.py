@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from compeval.cli.console import err, note, print_records
+from compeval.cli.console import check_writable, err, note, print_records
 from compeval.cli.options import Data, Format, FormatName
 
 if TYPE_CHECKING:
@@ -231,6 +231,12 @@ def inspect(
         output: Folder of the pages.
         results: Folder of a model's results: its score on the sampled rows, and on the least predictable half of them.
     """
+    from loaders.datasets.folders import resolve_folder
+
+    check_writable(output)
+    for target in targets:
+        if not Path(target).exists():
+            resolve_folder(target, data)
     from evaluators.inspection import inspect as make_page
     from evaluators.inspection import open_sources
     from evaluators.inspection.predictability import score_least_predictable

@@ -63,7 +63,7 @@ def inspect(source: Source, output: Path, report: Callable[[str], object] = lamb
         documents = {report.name: asdict(report) | version for report in reports}
         for document in documents.values():
             del document["predictability"]  # in the file of the rows
-        path.write_text(json.dumps(documents, indent=1) + "\n")
+        path.write_text(json.dumps(documents, indent=1) + "\n", encoding="utf-8")
     write_predictability(output / f"rows_{source.name}.csv", source, reports)
     with atomic_file(output / f"{source.name}.html") as path:
         path.write_text(page, encoding="utf-8")

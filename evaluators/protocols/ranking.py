@@ -62,8 +62,12 @@ def cosine(query_ND: np.ndarray, item_NKD: np.ndarray) -> np.ndarray:
     Sums are computed in float64 and rounded to float32, so that equal features have equal scores. In float32, the last
     bit of a product can depend on the column, which would hide ties.
     """
-    score_NK = np.einsum("nd,nkd->nk", query_ND.astype(np.float64), item_NKD.astype(np.float64))
-    return score_NK.astype(np.float32)
+    return cosine_in_float64(query_ND, item_NKD).astype(np.float32)
+
+
+def cosine_in_float64(query_ND: np.ndarray, item_NKD: np.ndarray) -> np.ndarray:
+    """Return the cosine similarities (N, K) of unit-length features, before they are rounded."""
+    return np.einsum("nd,nkd->nk", query_ND.astype(np.float64), item_NKD.astype(np.float64))
 
 
 def to_metrics(ranks: Ranks, truths_Q: np.ndarray | int = 1, row_Q: np.ndarray | None = None) -> QueryMetrics:

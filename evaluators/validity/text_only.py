@@ -148,7 +148,7 @@ def render_page(title: str, file: Path, results: Mapping[str, Mapping[str, Any]]
             low, high = chat["interval"]
             recall = f"{chat['recall@1']:.1%} ({low:.1%} to {high:.1%})"
             chats.append([name, chat["asked"], chance, chat["model"], recall, chat["unreadable"]])
-    template = Path(__file__).with_name("text_only.md.j2").read_text()
+    template = Path(__file__).with_name("text_only.md.j2").read_text(encoding="utf-8")
     return jinja2.Template(template, trim_blocks=True, lstrip_blocks=True).render(
         title=title,
         file=file.name,
@@ -177,8 +177,8 @@ def main() -> None:
         results = {name: job.result() for name, job in jobs.items()}
     version = read_stats(folder)["version"]
     results = {name: result | {"version": version} for name, result in results.items()}
-    output.write_text(json.dumps(results, indent=1) + "\n")
-    output.with_suffix(".md").write_text(render_page("CREPE", output, results))
+    output.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    output.with_suffix(".md").write_text(render_page("CREPE", output, results), encoding="utf-8")
 
 
 if __name__ == "__main__":
