@@ -105,7 +105,7 @@ def make_line(item: Measured, balanced: Mapping[str, Any] | None) -> dict[str, s
     rules = item["rules"]
     mangled = sum(item["negatives"].get(kind, 0) for kind in MALFORMED)
     return {
-        "set": f"`{item['benchmark']}/{item['config']}`",
+        "set": f"{item['benchmark']}/{item['config']}".replace("/", " / "),
         "rows": f"{item['rows']:,}",
         "repeated": cell(item["shares"]["repeated rows"]),
         "identical": cell(item["shares"]["identical texts"]),
