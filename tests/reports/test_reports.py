@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from tests.reports.bench import Bench
+from tests.reports.page import render
 from tests.reports.reports import REPORTS, Report
 
 TOLERANCE = 1e-6
@@ -45,4 +46,6 @@ def test_the_table():
     threads = [report.thread for report in REPORTS]
     assert len(set(threads)) == len(threads) >= 60
     assert len({report.kind for report in REPORTS}) >= 30
+    page = Path(__file__).parents[2] / "docs" / "reports.md"
+    assert page.read_text(encoding="utf-8") == render(), "the page is out of date: python -m tests.reports.page"
     assert all(re.fullmatch(r"[\w.-]+/[\w.-]+#\d+", thread) for thread in threads)
