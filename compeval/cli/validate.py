@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from compeval.cli.console import err, note, print_records, progress
+from compeval.cli.console import check_writable, err, note, print_records, progress
 from compeval.cli.options import Data, Format, FormatName, Models
 
 if TYPE_CHECKING:
@@ -96,14 +96,17 @@ def _find_tasks(patterns: Collection[str], data: Path | None, results: Sequence[
 def _run(model: str, tasks: Sequence[Task], data: Path | None, device: str | None, output: Path) -> None:
     """Evaluate the model on the tasks. Tasks that cannot be evaluated are reported and left out."""
     from evaluators import models
+    from evaluators.models.checks import check_available
     from evaluators.run import RefusedTask
     from evaluators.run import run as run_tasks
 
+    check_writable(output, "--results")
     try:
         models.check_name(model)
     except ValueError as error:  # a published name, which results may have that `compeval run --name` wrote
         note(f"Not evaluated: {error}")
         return
+    check_available(model)
     chosen = models.pick_device(device)
     with err.status("Loading the model"):
         loaded = models.resolve(model, chosen, "fp32")

@@ -70,6 +70,16 @@ class CaptionedImages:
         content = [[item.name, item.size] for item in self.locations], self.captions, self.image_C.tolist()
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:12]
 
+    @cached_property
+    def file_states(self) -> str:
+        """Hash (12 hex digits) of the sizes and modification times of the files that contain the images.
+
+        Work on these images is resumed only as long as it is the same. Unlike ``digest``, it is not part of a result.
+        """
+        paths = dict.fromkeys(location.path for location in self.locations)
+        states = [(status.st_size, status.st_mtime_ns) for path in paths if path.exists() and (status := path.stat())]
+        return hashlib.sha256(json.dumps(states).encode()).hexdigest()[:12]
+
     def find_caption_ranges(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the index of each image's first caption, and each image's number of captions."""
         _, start_I, count_I = np.unique(self.image_C, return_index=True, return_counts=True)
