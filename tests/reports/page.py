@@ -8,11 +8,11 @@ from tests.reports.reports import REFUSED, REPORTS, RIGHT, SILENT, UNCLEAR
 
 HEAD = """# Public reports
 
-People who evaluate vision-language models report what goes wrong in the trackers of the libraries and benchmarks that they use. {threads}
-threads of {kinds} kinds were collected in November 2026, and each became a small input with the right value: worked out by hand, or computed
-by open_clip, transformers, Pillow or another library that is called directly (`tests/reports/`). Before, {right} came out right, {silent} wrong
-without a word, {refused} were refused without need, and {unclear} had a message that did not help. Now all have the value or the error of the
-last column.
+People who evaluate vision-language models report what goes wrong in the trackers of the libraries and benchmarks that
+they use. {threads} threads of {kinds} kinds were collected in November 2026, and each became a small input with the
+right value: worked out by hand, or computed by open_clip, transformers, Pillow or another library that is called
+directly (`tests/reports/`). Before, {right} came out right, {silent} wrong without a word, {refused} were refused
+without need, and {unclear} had a message that did not help. Now all have the value or the error of the last column.
 
 | thread | kind | what went wrong there | here before | here now |
 | --- | --- | --- | --- | --- |
