@@ -236,7 +236,9 @@ def test_rules_of_the_paper(built: Path, tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.chdir(tmp_path)
     write_params("coco", pixels="by_reference", rules="paper")
     retrieval.main("coco")
-    original, shuffled = (read_rows(tmp_path, "parts/retrieval/coco", split) for split in ("test", "test.shuffle_rows.s0"))
+    original, shuffled = (
+        read_rows(tmp_path, "parts/retrieval/coco", split) for split in ("test", "test.shuffle_rows.s0")
+    )
     assert original[0]["captions"] == [text.rstrip(".") for text in ORDERED[:2]]
     sides = [(row["width"], row["height"]) for row in shuffled]
     assert sides == [(min(row["width"], row["height"]),) * 2 for row in original]
