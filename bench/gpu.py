@@ -14,10 +14,13 @@ Without a GPU, the script runs on a few rows in fp32, only to test that it works
 from __future__ import annotations
 
 import argparse
+import ast
+import csv
 import io
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import mock
@@ -59,20 +62,41 @@ NUM_NEGATIVES = 5
 Rows = Sequence[dict[str, Any]]
 
 
-def make_rows(count: int) -> Iterator[dict[str, Any]]:
-    """Yield random rows. A negative differs from its caption in one word."""
-    generator, vocabulary = np.random.default_rng(0), WORDS.split()
-    for number in range(count):
+def make_captions() -> Iterator[tuple[str, list[str]]]:
+    """Yield captions with their negatives: CREPE's, if COMPEVAL_REAL_DATA is set, otherwise random words."""
+    real_data = os.environ.get("COMPEVAL_REAL_DATA")
+    files = sorted(Path(real_data or "").glob("crepe/prod_hard_negatives/*/*.csv")) if real_data else []
+    for cycle in count():
+        beginning = "again, " * cycle  # texts stay distinct
+        for path in files:
+            with path.open() as file:
+                for row in csv.DictReader(file):
+                    negatives = sorted(ast.literal_eval(row["hard_negs"]))
+                    yield beginning + row["caption"], [beginning + negative for negative in negatives]
+        if not files:
+            yield from _make_random_captions(cycle)
+
+
+def _make_random_captions(seed: int) -> Iterator[tuple[str, list[str]]]:
+    """Yield a thousand captions of 12 to 24 random words. A negative differs from its caption in one word."""
+    generator, vocabulary = np.random.default_rng(seed), WORDS.split()
+    for _ in range(1000):
         words = generator.choice(vocabulary, size=generator.integers(12, 25)).tolist()
         negatives = []
         for position, word in zip(generator.permutation(len(words)), generator.permutation(vocabulary), strict=False):
             if word != words[position] and len(negatives) < NUM_NEGATIVES:
                 negatives.append(" ".join([*words[:position], str(word), *words[position + 1 :]]))
+        yield " ".join(words), negatives
+
+
+def make_rows(num_rows: int) -> Iterator[dict[str, Any]]:
+    """Yield rows with a crop of a random image."""
+    for number, (caption, negatives) in zip(range(num_rows), make_captions(), strict=False):
         image, part = divmod(number, CROPS_PER_IMAGE)
         buffer = io.BytesIO()
         make_random_image(str(image)).crop((200 * part, 0, 200 * part + 300, 375)).save(buffer, "JPEG")
         columns = {"image": {"bytes": buffer.getvalue(), "path": None}, "image_id": f"image {image}"}
-        yield make_row(" ".join(words), negatives, Box(0, 0, 0, 0), crop_id=f"crop {number}", **columns)
+        yield make_row(caption, negatives, Box(0, 0, 0, 0), crop_id=f"crop {number}", **columns)
 
 
 def measure_engine(parts: NetworkParts, data: Path, device: str) -> float:

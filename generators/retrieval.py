@@ -210,7 +210,7 @@ def main(name: str, source: Path | None = None, output: Path = Path()) -> None:
     if source:
         caption_file, image_folder = source / caption_file.name, source
     rules, skipped = RULES[read_rules()], Counter[str]()
-    images = map(rules.clean_captions, read_images(caption_file, image_folder))
+    images = map(rules.clean_captions, read_images(caption_file, image_folder, ("test",)))
     entries = read_entries(images, Tagger(), skipped)
     if not entries:
         raise ValueError(f"{caption_file}: there is no readable image with captions ({dict(skipped)}).")

@@ -1,26 +1,36 @@
-"""Run a model on chunks of images, texts or questions: prepare the inputs in threads, then compute in batches."""
+"""Run a model on chunks of images, texts or questions: prepare the inputs ahead, then compute in batches.
+
+Threads prepare the inputs or, for a model of open_clip on a GPU, processes (``workers``). On a CPU, the model itself
+uses all processors, and threads begin at once.
+"""
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from PIL import Image
 
-from evaluators.engine.images import ImageFile, UnreadableImageError, preprocess_crops
+from evaluators.engine.images import ImageCrops, ImageFile, UnreadableImageError, preprocess_crops
 from evaluators.engine.task_dataset import CropSource
+from evaluators.engine.workers import Workers
 from evaluators.models import CaptionChooser, Model
 from evaluators.models.batches import scale_to_unit_length
+from evaluators.models.pixels import PixelTransform
 
 NUM_THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 READ_AHEAD_BYTES = 500_000_000
-"""The next chunk is decoded ahead if its preprocessed images take no more."""
+"""The next chunks are decoded ahead if their preprocessed images take no more."""
+CHUNKS_AHEAD, CHUNKS_AHEAD_OF_GPU = 1, 4
+"""Most chunks that are prepared ahead by threads, and by processes."""
 OUT_OF_MEMORY = re.compile(r"out of memory|CUBLAS_STATUS_ALLOC_FAILED|CUDNN_STATUS_ALLOC_FAILED", re.IGNORECASE)
 """Messages of other errors that also mean that the device is out of memory (MPS, cuBLAS, cuDNN)."""
 
@@ -29,13 +39,6 @@ Results = list[np.ndarray | UnreadableImageError]
 """A feature (D,), a score (1,), or the error of an unreadable image, for each key of a chunk."""
 Question = tuple[str, ...]
 """One caption, or two captions to choose from in this order."""
-
-
-class ImageCrops(NamedTuple):
-    """Crops to encode of one source image."""
-
-    file: ImageFile
-    crops: list[CropSource]
 
 
 class AskedImage(NamedTuple):
@@ -75,43 +78,93 @@ class Pair(NamedTuple):
     """A caption, or two captions to choose from."""
 
 
+def is_on_cpu(encoder: Any) -> bool:
+    """Return True if a model computes on processors, or does not tell its device."""
+    return getattr(encoder, "device", "cpu") == "cpu"
+
+
+def prepares_in_processes(encoder: Any) -> bool:
+    """Return True if processes prepare the images: for a GPU, if the transform needs no torch."""
+    if is_on_cpu(encoder):
+        return False
+    if not isinstance(encoder.preprocess, PixelTransform) or not hasattr(os, "memfd_create"):
+        logging.getLogger(__name__).info(
+            "Threads prepare the images: processes need Linux and a transform of open_clip."
+        )
+        return False
+    return True
+
+
 def compute_here(
     model: Model, chunks: Iterable[Chunk], batch_size: int, on_error: OnError
 ) -> Iterator[tuple[Chunk, Results]]:
-    """Yield the chunks with their results, computed in this process."""
-    pool = ThreadPoolExecutor(NUM_THREADS)
-    try:
-        for chunk, inputs in _prepare_ahead(pool, model.encoder, chunks):
-            results = compute(model, chunk.method, inputs, batch_size, on_error)
-            inputs.clear()  # before the next chunk is decoded
-            yield chunk, results
-    finally:
-        pool.shutdown(cancel_futures=True)
+    """Yield the chunks with their results, computed in this process.
 
-
-def _prepare_ahead(
-    pool: ThreadPoolExecutor, encoder: Any, chunks: Iterable[Chunk]
-) -> Iterator[tuple[Chunk, list[Any]]]:
-    """Yield the chunks with their inputs, which are prepared in threads.
-
-    While the caller encodes the images of one chunk, those of the next one are decoded, unless a chunk takes more than
-    READ_AHEAD_BYTES. Other chunks are not prepared ahead, because tokenisers are not thread-safe.
+    The results of a GPU are waited for when the next chunk has been sent to it.
     """
-    pending: deque[tuple[Chunk, list[Future[list[Any]]]]] = deque()
+    encoder: Any = model.encoder
+    is_gpu = prepares_in_processes(encoder)
+    pool = Workers(encoder.preprocess, NUM_THREADS) if is_gpu else ThreadPoolExecutor(NUM_THREADS)
+    computed: deque[tuple[Chunk, Callable[[], Results]]] = deque()
+    reader = ThreadPoolExecutor(1)
+    chunks = _next_in_thread(reader, iter(chunks)) if is_gpu else chunks
+    try:
+        for chunk, inputs in _prepare_ahead(pool, encoder, chunks):
+            computed.append((chunk, start_computing(model, chunk.method, inputs, batch_size, on_error)))
+            inputs.clear()  # before the next chunk is decoded
+            while len(computed) > int(is_gpu):
+                chunk, get_results = computed.popleft()
+                yield chunk, get_results()
+        for chunk, get_results in computed:
+            yield chunk, get_results()
+    except BrokenProcessPool:
+        raise ValueError(
+            "A process that prepares images died. If the machine has too little memory, use a smaller --batch-size. "
+            "Finished work is kept."
+        ) from None
+    finally:
+        for executor in (reader, pool):
+            executor.shutdown(cancel_futures=True)
+
+
+def _next_in_thread(reader: Executor, chunks: Iterator[Chunk]) -> Iterator[Chunk]:
+    """Yield the chunks. The files of the next one are read and hashed in a thread."""
+    following = reader.submit(next, chunks, None)
+    while (chunk := following.result()) is not None:
+        following = reader.submit(next, chunks, None)
+        yield chunk
+
+
+def _prepare_ahead(pool: Executor, encoder: Any, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, list[Any]]]:
+    """Yield the chunks with their inputs, which are prepared in the pool.
+
+    While the caller encodes the images of one chunk, those of the next ones are decoded, unless they take more than
+    READ_AHEAD_BYTES. Questions are not prepared ahead, because tokenisers are not thread-safe.
+    """
+    pending: deque[tuple[Chunk, Callable[[], list[Any]]]] = deque()
+    most = CHUNKS_AHEAD_OF_GPU if isinstance(pool, Workers) else CHUNKS_AHEAD
     num_ahead = 0  # the size of a chunk is unknown before the first one
     for chunk in chunks:
-        pending.append((chunk, [pool.submit(prepare, encoder, chunk.method, item) for item in chunk.items]))
+        pending.append((chunk, _submit(pool, encoder, chunk)))
         while len(pending) > num_ahead:
-            chunk, inputs = _collect(*pending.popleft())
-            chunk_bytes = max(map(_size, inputs), default=0) * (chunk.part.stop - chunk.part.start)
-            num_ahead = int(chunk.method == "encode_images" and chunk_bytes <= READ_AHEAD_BYTES)
+            chunk, collect = pending.popleft()
+            inputs = collect()
+            if chunk.method == "encode_images":
+                chunk_bytes = max(map(_size, inputs), default=0) * (chunk.part.stop - chunk.part.start)
+                num_ahead = min(most, READ_AHEAD_BYTES // max(1, chunk_bytes))
             yield chunk, inputs
-    while pending:
-        yield _collect(*pending.popleft())
+    for chunk, collect in pending:
+        yield chunk, collect()
 
 
-def _collect(chunk: Chunk, futures: Sequence[Future[list[Any]]]) -> tuple[Chunk, list[Any]]:
-    return chunk, [value for future in futures for value in future.result()]
+def _submit(pool: Executor, encoder: Any, chunk: Chunk) -> Callable[[], list[Any]]:
+    """Start to prepare a chunk. Returns a function that returns its inputs."""
+    if isinstance(pool, Workers) and chunk.method == "encode_images":
+        return pool.submit_images([item for item in chunk.items if isinstance(item, ImageCrops)])
+    if chunk.method == "encode_texts":
+        return partial(prepare, encoder, chunk.method, [text for item in chunk.items for text in item])
+    futures = [pool.submit(prepare, encoder, chunk.method, item) for item in chunk.items]
+    return lambda: [value for future in futures for value in future.result()]
 
 
 def _size(preprocessed: Any) -> int:
@@ -144,19 +197,42 @@ def compute(model: Model, method: str, inputs: Sequence[Any], batch_size: int, o
 
     Raises the first error if ``on_error`` is ``stop``, and ValueError for features or scores that are not finite.
     """
-    results: Results = list(inputs)
+    return start_computing(model, method, inputs, batch_size, on_error)()
+
+
+def start_computing(
+    model: Model, method: str, inputs: Sequence[Any], batch_size: int, on_error: OnError
+) -> Callable[[], Results]:
+    """Start to compute. Returns a function that waits for the results, and returns or raises what ``compute`` does."""
     positions = [index for index, value in enumerate(inputs) if not isinstance(value, UnreadableImageError)]
     if len(positions) < len(inputs) and on_error == "stop":
         raise next(value for value in inputs if isinstance(value, UnreadableImageError))
-    if positions:
-        run = partial(_score if method == "score" else _encode, model, method, [inputs[index] for index in positions])
-        for index, value in zip(positions, retry_with_smaller_batches(run, batch_size), strict=True):
+    errors: Results = [value if isinstance(value, UnreadableImageError) else np.empty(0) for value in inputs]
+    if not positions:
+        return lambda: errors
+    run = partial(_score if method == "score" else _encode, model, method, [inputs[index] for index in positions])
+    computed = retry_with_smaller_batches(run, batch_size)
+
+    def get_results() -> Results:
+        results = errors
+        values = computed if method == "score" else _to_unit_length(model, method, computed)
+        for index, value in zip(positions, values, strict=True):
             results[index] = value
-    return results
+        return results
+
+    return get_results
 
 
-def _encode(model: Model, method: str, inputs: Sequence[Any], batch_size: int) -> np.ndarray:
-    feature_ND = getattr(model.encoder, method)(inputs, batch_size)
+def _encode(model: Model, method: str, inputs: Sequence[Any], batch_size: int) -> Any:
+    """Return features (N, D); of a model of open_clip on a GPU, a tensor that the GPU still computes."""
+    start: Any = None if is_on_cpu(model.encoder) else getattr(model.encoder, method.replace("encode", "start"), None)
+    return (start or getattr(model.encoder, method))(inputs, batch_size)
+
+
+def _to_unit_length(model: Model, method: str, feature_ND: Any) -> np.ndarray:
+    """Return features at unit length. Those that a GPU still computes are waited for."""
+    if hasattr(feature_ND, "cpu"):
+        feature_ND = feature_ND.float().cpu().numpy()
     return scale_to_unit_length(feature_ND, model.name, "image" if method == "encode_images" else "text")
 
 
@@ -186,7 +262,7 @@ def batches_of_whole_images(images: Sequence[Any], size: int) -> list[slice]:
     return batches
 
 
-def retry_with_smaller_batches(encode: Callable[[int], np.ndarray], batch_size: int) -> np.ndarray:
+def retry_with_smaller_batches(encode: Callable[[int], Any], batch_size: int) -> Any:
     """Return ``encode(batch_size)``. If the device runs out of memory, try again with half the batch size.
 
     Raises ValueError if a single item does not fit.

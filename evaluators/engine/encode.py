@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from evaluators.engine import images, plan
-from evaluators.engine.compute import Chunk, ComputeChunks, ImageCrops, OnError, compute_here
+from evaluators.engine.compute import Chunk, ComputeChunks, OnError, compute_here, prepares_in_processes
 from evaluators.engine.feature_cache import FeatureStore
-from evaluators.engine.images import UnreadableImageError
+from evaluators.engine.images import ImageCrops, ImageFile, UnreadableImageError
 from evaluators.engine.plan import Plan
 from evaluators.models import DualEncoder, Model, TruncatingReader
 from evaluators.models.fingerprint import digest
@@ -26,6 +27,8 @@ from evaluators.models.fingerprint import digest
 Report = Callable[[str, int, int], None]
 """Progress callback with the arguments stage, number of items done, total number of items."""
 MIN_CROPS_PER_CHUNK, MIN_TEXTS_PER_CHUNK = 256, 2048
+KEPT_BYTES = 50_000_000
+"""Image files of a chunk that are kept between hashing and decoding. The others are read twice."""
 
 
 def quiet(stage: str, done: int, total: int) -> None:
@@ -56,17 +59,21 @@ class Engine:
         Raises UnreadableImageError (a ValueError) if an image is unreadable and ``on_error`` is ``stop``.
         """
         compute = self.remote or partial(compute_here, self.model)
-        for chunk, results in compute(self._skip_cached(chunks), self.batch_size, self.on_error):
-            computed: dict[bytes, np.ndarray] = {}
-            for key, result in zip(chunk.keys, results, strict=True):
-                if isinstance(result, UnreadableImageError):
-                    self.errors[key] = str(result)
-                else:
-                    computed[key] = result
-            if computed:
-                self.store.put(list(computed), np.stack(list(computed.values())))
-            self.counts[chunk.stage] += len(computed)
-            self.report(chunk.stage, chunk.part.stop, chunk.total)
+        with ThreadPoolExecutor(1) as writer:
+            written = writer.submit(int)
+            for chunk, results in compute(self._skip_cached(chunks), self.batch_size, self.on_error):
+                computed: dict[bytes, np.ndarray] = {}
+                for key, result in zip(chunk.keys, results, strict=True):
+                    if isinstance(result, UnreadableImageError):
+                        self.errors[key] = str(result)
+                    else:
+                        computed[key] = result
+                written.result()
+                if computed:
+                    written = writer.submit(self.store.put, list(computed), np.stack(list(computed.values())))
+                self.counts[chunk.stage] += len(computed)
+                self.report(chunk.stage, chunk.part.stop, chunk.total)
+            written.result()
 
     def _skip_cached(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
         for chunk in chunks:
@@ -97,14 +104,30 @@ class Encoded(NamedTuple):
 
 
 def encode(engine: Engine) -> Encoded:
-    """Compute and store the missing features of the plan's crops and texts, or of its texts for a text encoder."""
+    """Compute and store the missing features of the plan's crops and texts, or of its texts for a text encoder.
+
+    Images and texts take turns if processes prepare images, so that a GPU encodes texts meanwhile.
+    """
     crop_keys: list[bytes] = []
     text_keys = [text_key(text) for text in engine.plan.texts]
-    if isinstance(engine.model.encoder, DualEncoder):
-        engine.fill(_list_image_chunks(engine, crop_keys))
-    engine.fill(_list_text_chunks(engine, text_keys))
+    stages = [_list_text_chunks(engine, text_keys)]
+    if isinstance(encoder := engine.model.encoder, DualEncoder):
+        stages = [_list_image_chunks(engine, crop_keys), *stages]
+    engine.fill(_take_turns(stages) if prepares_in_processes(encoder) else chain(*stages))
     errors = {crop: engine.errors[key] for crop, key in enumerate(crop_keys) if key in engine.errors}
     return Encoded(crop_keys, text_keys, errors)
+
+
+def _take_turns(stages: Sequence[Iterator[Chunk]]) -> Iterator[Chunk]:
+    """Yield the chunks of the stages, each time of the stage that is least advanced."""
+    waiting = [(chunk, stage) for stage in stages if (chunk := next(stage, None))]
+    while waiting:
+        chunk, stage = waiting.pop(
+            min(range(len(waiting)), key=lambda index: waiting[index][0].part.start / waiting[index][0].total)
+        )
+        yield chunk
+        if (following := next(stage, None)) is not None:
+            waiting.append((following, stage))
 
 
 def encode_texts(
@@ -124,13 +147,21 @@ def _list_image_chunks(engine: Engine, crop_keys: list[bytes]) -> Iterator[Chunk
     engine.report("images", 0, len(crops))
     submitted: set[bytes] = set()
     for part in plan.crop_chunks(crops, crops_per_chunk(engine.model.encoder, engine.batch_size)):
-        files = images.read(crops[part])
-        keys = [images.key(file, crop) for file, crop in zip(files, crops[part], strict=True)]
+        keys, files, kept_bytes = [], list[ImageFile | None](), 0
+        for crop, file in zip(crops[part], images.read(crops[part]), strict=True):
+            keys.append(images.key(file, crop))
+            if isinstance(file, bytes) and not (files and file is files[-1]):
+                kept_bytes += len(file)
+            is_kept = engine.remote or kept_bytes <= KEPT_BYTES or isinstance(file, UnreadableImageError)
+            files.append(file if is_kept else None)
         first = {keys[index]: index for index in reversed(engine.store.missing(keys)) if keys[index] not in submitted}
         submitted.update(first)
         missing = sorted(first.values())
-        groups = (list(group) for _, group in groupby(missing, key=lambda index: id(files[index])))
-        items = [ImageCrops(files[group[0]], [crops[part][index] for index in group]) for group in groups]
+        groups = groupby(missing, key=lambda index: (id(files[index]), crops[part][index].image))
+        items = [
+            ImageCrops(files[indices[0]], [crops[part][index] for index in indices])
+            for indices in (list(group) for _, group in groups)
+        ]
         crop_keys += keys
         yield Chunk("images", "encode_images", [keys[index] for index in missing], items, part, len(crops))
 

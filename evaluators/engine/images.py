@@ -1,14 +1,14 @@
-"""Read, decode, crop and preprocess images.
+"""Read, decode, crop and preprocess images. Importing this module does not import torch.
 
-An image from which several crops are cut is read and decoded once.
+An image from which several crops are cut is decoded once.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 from PIL import Image
 
@@ -27,26 +27,31 @@ ImageFile = bytes | UnreadableImageError
 """The bytes of an image file, or the error if it is unreadable."""
 
 
-def read(crops: Sequence[CropSource]) -> list[ImageFile]:
-    """Return the image file of each crop. Consecutive crops of one source image share one bytes object.
+class ImageCrops(NamedTuple):
+    """Crops to encode of one source image."""
+
+    file: ImageFile | None
+    """None: it is read again when it is decoded, because the files of a chunk need too much memory."""
+    crops: list[CropSource]
+
+
+def read(crops: Sequence[CropSource]) -> Iterator[ImageFile]:
+    """Yield the image file of each crop. Consecutive crops of one source image share one bytes object.
 
     The image file of a crop is compared with the hash in the dataset, so that the cached feature of a different image
     is never used.
     """
-    files: list[ImageFile] = []
     for _, group in groupby(crops, key=lambda crop: (crop.image, crop.reference and crop.reference.refusal)):
         same_source = list(group)
         try:
             data = _read_source(same_source[0])
         except (OSError, ValueError) as error:
             advice = "Restore the file, or skip such rows with `--on-error skip`."
-            files += [
-                UnreadableImageError(f"{crop}: the image cannot be read ({error}). {advice}") for crop in same_source
-            ]
+            for crop in same_source:
+                yield UnreadableImageError(f"{crop}: the image cannot be read ({error}). {advice}")
             continue
         file_hash = hashlib.sha256(data).hexdigest() if same_source[0].reference else ""
-        files += [_check_reference(crop, file_hash) or data for crop in same_source]
-    return files
+        yield from (_check_reference(crop, file_hash) or data for crop in same_source)
 
 
 def _read_source(crop: CropSource) -> bytes:
@@ -111,7 +116,7 @@ def cut(image: Image.Image, crop: CropSource) -> Image.Image:
 
 
 def preprocess_crops(
-    preprocess: Callable[[Image.Image], Any], data: ImageFile, crops: Sequence[CropSource]
+    preprocess: Callable[[Image.Image], Any], data: ImageFile | None, crops: Sequence[CropSource]
 ) -> list[Any]:
     """Return the preprocessed crops of one image. A crop that is unreadable is returned as its error."""
 
@@ -122,7 +127,7 @@ def preprocess_crops(
             return error
 
     try:
-        image = decode(data, crops[0])
+        image = decode(next(read(crops)) if data is None else data, crops[0])
     except UnreadableImageError as error:
         return [error] * len(crops)
     return [preprocess_crop(image, crop) for crop in crops]

@@ -185,7 +185,7 @@ class TaskDataset:
         """
         group = bisect_right(self._row_groups, row, key=itemgetter(2)) - 1
         path, number, start = self._row_groups[group]
-        cells = _read_image_column(path, number, column)
+        cells = _read_image_column(path, self.fingerprint, number, column)
         if not 0 <= row - start < len(cells):
             raise ValueError(f"there is no row {row}")
         return referenced_images.read_stored(cells[row - start].as_py() or {"bytes": None, "path": None}, self.folder)
@@ -193,17 +193,27 @@ class TaskDataset:
     @cached_property
     def _row_groups(self) -> list[tuple[Path, int, int]]:
         """File, number within the file and first row of each row group."""
-        groups, start = [], 0
-        for path in self.files:
-            with parquet.open_file(path) as file:
-                for group in range(file.num_row_groups):
-                    groups.append((path, group, start))
-                    start += file.metadata.row_group(group).num_rows
-        return groups
+        return _list_row_groups(self.files, self.fingerprint)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields, without the cached properties."""
+        return {name: self.__dict__[name] for name in self.__dataclass_fields__}
+
+
+@lru_cache
+def _list_row_groups(files: tuple[Path, ...], fingerprint: str) -> list[tuple[Path, int, int]]:
+    groups, start = [], 0
+    for path in files:
+        with parquet.open_file(path) as file:
+            for group in range(file.num_row_groups):
+                groups.append((path, group, start))
+                start += file.metadata.row_group(group).num_rows
+    return groups
 
 
 @lru_cache(maxsize=ROW_GROUPS_IN_MEMORY)
-def _read_image_column(path: Path, group: int, column: str) -> pa.ChunkedArray:
+def _read_image_column(path: Path, fingerprint: str, group: int, column: str) -> pa.ChunkedArray:
+    """Return the images of a row group. ``fingerprint`` changes with the file, which may be written again."""
     with parquet.open_file(path) as file:
         return file.read_row_group(group, [column])[column]
 

@@ -29,7 +29,8 @@ from torch.nn.functional import normalize
 
 from evaluators.models import Model, fingerprint
 from evaluators.models.batches import in_batches
-from evaluators.models.hub import get_title, read_family, unavailable
+from evaluators.models.checks import unavailable
+from evaluators.models.hub import get_title, read_family
 
 CONTAMINATED: dict[str, str] = dict.fromkeys(("flava", "blip", "blip-2"), "trained on Visual Genome and COCO")
 SCORES = ("@itm+itc", "@itm", "@itc")

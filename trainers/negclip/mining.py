@@ -80,7 +80,8 @@ def mine(
     rules: str = OURS,
     keep_all: bool = False,
 ) -> MinedData:
-    """Mine hard negatives. What an interrupted mining of the same data and model wrote to ``folder`` is read.
+    """Mine hard negatives. What an interrupted mining of the same data and model wrote to ``folder`` is read, unless
+    the files of the images have changed since.
 
     ``model`` is the fingerprint of the model behind ``embed``; ``workers`` is the number of processes that read
     captions. With ``keep_all``, captions without a negative stay, for a training without hard negatives. Calls
@@ -96,7 +97,7 @@ def mine(
             f"None of {len(negatives):,} captions has two parts that can be exchanged, so there are no negatives."
         )
     selected = data.with_captions(has_negative_C)
-    neighbour_IK = _mine_neighbours(selected.locations, embed, folder / model, report)
+    neighbour_IK = _mine_neighbours(selected.locations, embed, folder / f"{model}-{data.file_states}", report)
     return MinedData(selected, negatives.filter(pa.array(has_negative_C)), neighbour_IK)
 
 

@@ -1,0 +1,117 @@
+"""Worker processes that read, decode, crop and resize images for a GPU, and return the pixels through shared memory.
+
+They import Pillow, numpy and pyarrow, but neither torch nor the caller's main module, so they start in a fraction of a
+second. A worker ends when its caller is killed. Threads are slower on many processors, since they share Python's lock.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from itertools import accumulate
+from mmap import mmap
+from multiprocessing import parent_process
+from multiprocessing.context import ForkServerContext, ForkServerProcess
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from evaluators.engine.images import ImageCrops, UnreadableImageError, preprocess_crops
+from evaluators.models.pixels import PixelTransform
+
+CROPS_PER_JOB = 8
+
+
+class _Process(ForkServerProcess):
+    """Process that does not import the caller's main module, which may be a script without ``__name__`` check."""
+
+    @staticmethod
+    def _Popen(process_obj: Any) -> Any:  # noqa: N802
+        main = sys.modules["__main__"]
+        sys.modules["__main__"] = ModuleType("__main__")
+        try:
+            return ForkServerProcess._Popen(process_obj)  # pyright: ignore
+        finally:
+            sys.modules["__main__"] = main
+
+
+class _Context(ForkServerContext):
+    Process = _Process
+
+
+def _start() -> None:
+    """Prepare a worker: it ignores Ctrl-C, which its caller handles, and ends with its caller."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_caller, daemon=True).start()
+    Image.preinit()
+
+
+def _end_with_caller() -> None:
+    caller = parent_process()
+    assert caller is not None
+    caller.join()
+    os._exit(1)
+
+
+class Workers(ProcessPoolExecutor):
+    """Processes that run a transform."""
+
+    def __init__(self, transform: PixelTransform, count: int) -> None:
+        context = _Context()
+        context.set_forkserver_preload([__name__])
+        super().__init__(count, context, _start)
+        self._transform = transform
+
+    def submit_images(self, items: Sequence[ImageCrops]) -> Callable[[], list[Any]]:
+        """Start to prepare images. Returns a function that returns the pixels of each crop, or its error."""
+        jobs = list(_make_jobs(items))
+        starts = [0, *accumulate(sum(len(item.crops) for item in job) for job in jobs)]
+        shape = (starts[-1], *self._transform.size, 3)
+        file = os.fdopen(os.memfd_create("pixels"), "r+b")
+        file.truncate(math.prod(shape))
+        path = f"/proc/{os.getpid()}/fd/{file.fileno()}"
+        futures = [
+            self.submit(fill_slots, self._transform, job, path, start) for job, start in zip(jobs, starts, strict=False)
+        ]
+
+        def collect() -> list[Any]:
+            errors = [error for future in futures for error in future.result()]
+            pixels_NHWC = np.ndarray(shape, np.uint8, mmap(file.fileno(), 0))
+            file.close()
+            return [error or pixels_HWC for error, pixels_HWC in zip(errors, pixels_NHWC, strict=True)]
+
+        return collect
+
+
+def _make_jobs(items: Sequence[ImageCrops]) -> Iterator[list[ImageCrops]]:
+    """Divide images into jobs of about CROPS_PER_JOB crops."""
+    job: list[ImageCrops] = []
+    for item in items:
+        job.append(item)
+        if sum(len(item.crops) for item in job) >= CROPS_PER_JOB:
+            yield job
+            job = []
+    if job:
+        yield job
+
+
+def fill_slots(
+    transform: PixelTransform, items: Sequence[ImageCrops], path: str, start: int
+) -> list[UnreadableImageError | None]:
+    """Write the pixels of crops into shared memory, from slot ``start`` on. Returns the error of each crop, or None."""
+    values = [value for item in items for value in preprocess_crops(transform, item.file, item.crops)]
+    shape = (len(values), *transform.size, 3)
+    pixels_NHWC = np.memmap(path, np.uint8, "r+", start * math.prod(shape[1:]), shape)
+    errors = list[UnreadableImageError | None]()
+    for pixels_HWC, value in zip(pixels_NHWC, values, strict=True):
+        errors.append(value if isinstance(value, UnreadableImageError) else None)
+        if errors[-1] is None:
+            pixels_HWC[:] = value
+    return errors
