@@ -210,6 +210,8 @@ def import_published(
     for read in files:
         by_benchmark[read.file.benchmark.name].append(read)
     groups = [(of_benchmark, _group_by_split(of_benchmark)) for of_benchmark in by_benchmark.values()]
+    for of_benchmark, splits in groups:
+        _join(of_benchmark, splits)
     output.mkdir(parents=True, exist_ok=True)
     if image_folder is not None:
         allow_images(output, [image_folder.resolve()])
@@ -263,6 +265,21 @@ def _group_by_split(files: Iterable[ReadFile]) -> dict[str, dict[str, list[ReadF
     return configs
 
 
+def _join(files: Sequence[ReadFile], splits: dict[str, dict[str, list[ReadFile]]]) -> None:
+    """Add the splits that a benchmark makes from several files. They are counted with the first file of their rows."""
+    benchmark = files[0].file.benchmark
+    if benchmark.join is None:
+        return
+    rows = {key: file_rows for read in files for key, file_rows in read.splits.items()}
+    joined: defaultdict[tuple[str, str], list[Row]] = defaultdict(list)
+    for row in benchmark.join(rows):
+        joined[row.config, row.split].append(row)
+    for (config, split), split_rows in joined.items():
+        first = next(read for read in files if any(split == other for _, other in read.splits))
+        first.splits[config, split] = split_rows
+        splits.setdefault(config, {})[split] = [first]
+
+
 def compare_counts(benchmark: Benchmark, imported: Sequence[ImportedFile]) -> list[str]:
     """Return a message for each declared config whose number of written rows differs."""
     counts = Counter[str]()
@@ -300,6 +317,8 @@ def _write(
     earlier = folder / "stats.json"
     known = json.loads(earlier.read_text(encoding="utf-8"))["imported"] if earlier.is_file() else {}
     entries = {file: entry for file, entry in known.items() if replaced.isdisjoint(entry["written"])}
+    for stale in {name for file, entry in known.items() if file not in entries for name in entry["written"]} - replaced:
+        _remove_split(folder, *stale.split("/"))
     entries |= {read.counts.file: read.counts.to_json() for read in files}
     stats = measure(folder) | {"imported": dict(sorted(entries.items()))}
     metadata = {
@@ -311,6 +330,15 @@ def _write(
     changes = {configs: what for configs, what in benchmark.changes.items() if fnmatch.filter(stats["rows"], configs)}
     content = render("published", benchmark=benchmark, stats=stats, flaws=FLAW_NAMES, changes=changes)
     write_card(folder, metadata, content, stats)
+
+
+def _remove_split(folder: Path, config: str, split: str) -> None:
+    """Remove a split that was made from a file which has been replaced, and its config if it has no other split."""
+    for path in (folder / config).glob("*.parquet"):
+        if split_name(path) == split:
+            path.unlink()
+    if (folder / config).is_dir() and not any((folder / config).glob("*.parquet")):
+        shutil.rmtree(folder / config)
 
 
 def _make_dataset_rows(read: ReadFile, config: str, split: str, images: ImageFinder) -> Iterator[dict[str, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from itertools import zip_longest
@@ -92,6 +92,9 @@ class Benchmark:
     """Function that yields the rows of one file in order, given its path and its published name.
 
     Raises ValueError if the file has an unexpected format."""
+    join: Callable[[Mapping[tuple[str, str], Sequence[Row]]], Iterator[Row]] | None = None
+    """Function that yields the rows of further splits, which are made from several files, given the rows of all files
+    that are imported together by config and split."""
     fields: tuple[str, ...] = ()
     """Fields that the items of all files need to have. By these fields, a file with another name is recognised."""
     item: str = ""
