@@ -49,7 +49,7 @@ site: docs
 	NO_MKDOCS_2_WARNING=1 mkdocs build --quiet
 
 clean:
-	rm -rf $(VENV) code_digests data sources corpora walks annotations regions seen stats parts crepe aro retrieval classification compprompts compun
+	rm -rf $(VENV) code_digests data sources corpora walks annotations regions seen stats parts crepe demo aro retrieval classification compprompts compun
 	rm -rf controlledimcaps minimal_pairs checkpoints results report report_full
 	rm -rf validity.json text_only.json text_only.md text_only_aro.json text_only_aro.md
 	rm -rf .dvc/cache .dvc/tmp build .pytest_cache .ruff_cache .hypothesis

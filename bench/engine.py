@@ -135,7 +135,7 @@ class EngineRuns(NamedTuple):
 
 def print_work(runs: EngineRuns, num_nodes: int | None, tokenizer: Any, rows: Sequence[dict[str, Any]]) -> None:
     """Print the numbers of crops, texts and tokens that a run with an empty cache encoded, and of distinct ones."""
-    counts = json.loads(next((runs.folder / "cold 0").rglob("*.run.json")).read_text())
+    counts = json.loads(next((runs.folder / "cold 0").rglob("*.run.json")).read_text(encoding="utf-8"))
     texts = sorted({text for row in rows for text in (row["caption"], *row["hard_negatives"])})
     print(f"crops encoded {counts['images_encoded']:,} of {len({row['crop_id'] for row in rows}):,} distinct")
     print(f"texts encoded {counts['texts_encoded']:,} of {len(texts):,} distinct")

@@ -79,7 +79,9 @@ def measure(command: Sequence[str], folder: Path) -> Usage:
                 process.wait(SAMPLE_SECONDS)
     seconds, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
     if process.returncode:
-        raise ValueError(f"{' '.join(command)} failed with code {process.returncode}:\n{log.read_text()[-2000:]}")
+        raise ValueError(
+            f"{' '.join(command)} failed with code {process.returncode}:\n{log.read_text(encoding='utf-8')[-2000:]}"
+        )
     return Usage(seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, peak)
 
 
@@ -88,18 +90,18 @@ def read_tree_memory(pid: int) -> int:
     kilobytes = 0
     with suppress(psutil.NoSuchProcess, OSError):  # a process has ended
         for process in (psutil.Process(pid), *psutil.Process(pid).children(recursive=True)):
-            memory = Path(f"/proc/{process.pid}/smaps_rollup").read_text()
+            memory = Path(f"/proc/{process.pid}/smaps_rollup").read_text(encoding="utf-8")
             kilobytes += sum(map(int, re.findall(r"Pss_(?:Anon|Shmem): +(\d+)", memory)))
     return 1024 * kilobytes
 
 
 def write_params(folder: Path) -> None:
     """Write params.yaml of the paper, without language models."""
-    params: dict[str, Any] = yaml.safe_load((ROOT / "params/paper.yaml").read_text())
+    params: dict[str, Any] = yaml.safe_load((ROOT / "params/paper.yaml").read_text(encoding="utf-8"))
     params["crepe_systematicity"]["ranker"] = "statistics"
     params["captioned_walks"]["captioner"] = {}
     params["crepe_productivity"]["entailment"] = None
-    (folder / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
+    (folder / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False), encoding="utf-8")
 
 
 def measure_stages(folder: Path, images: int, stages: Sequence[Stage]) -> Iterator[tuple[Stage, Usage]]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from evaluators.run import evaluate
+    from evaluators.in_process import evaluate
     from generators.captioner.example_captions import example_captions
     from loaders.datasets.folders import list_datasets
     from loaders.datasets.load import load_dataset
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["__version__", "evaluate", "example_captions", "list_configs", "list_datasets", "load_dataset"]
 
 _MODULE_OF = {
-    "evaluate": "evaluators.run",
+    "evaluate": "evaluators.in_process",
     "example_captions": "generators.captioner.example_captions",
     "list_configs": "loaders.datasets.stats",
     "list_datasets": "loaders.datasets.folders",

@@ -1,15 +1,20 @@
-"""Evaluate every K steps of a training, inside open_clip's loop or transformers' Trainer.
-
-open_clip's training has no callbacks. Call the evaluation after each optimiser step, in ``train_one_epoch`` of
-``open_clip_train/train.py`` or in a loop of your own:
+"""Evaluate every K steps of a training: in open_clip's loop, in transformers' Trainer, or in a loop of your own.
 
     evaluation = Evaluation(preprocess_val, tokenizer, "crepe/prod_*", every=1000)
-    ...
-    evaluation(step, model)
+    for step, batch in enumerate(loader, 1):
+        ...
+        evaluation(step, model)
 
-Under DDP, call it in the first process only, with ``unwrap_model(model)``. In transformers:
+open_clip's training has no callbacks: call the evaluation after each optimiser step, in ``train_one_epoch`` of
+``open_clip_train/train.py``. Under DDP, call it in the first process only, with ``unwrap_model(model)``. In
+transformers:
 
     trainer.add_callback(as_trainer_callback(evaluation))
+
+The scores go to a logger through ``on_results``:
+
+    Evaluation(..., on_results=log_to_tensorboard(SummaryWriter("runs")))
+    Evaluation(..., on_results=log_to_wandb(wandb.init(project="clip")))
 """
 
 from __future__ import annotations
@@ -22,7 +27,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from transformers import TrainerCallback
 
-    from evaluators.results.documents import Result
+    from evaluators.results.scores_of_tasks import Scores
+
+OnResults = Callable[[int, "Scores"], None]
 
 
 @dataclass
@@ -32,10 +39,10 @@ class Evaluation:
     The model's weights, its modes (training or evaluation) and the state of torch's random generators are as before.
     """
 
-    preprocess: Callable[..., Any]
-    """Turns an RGB image into a tensor: open_clip's transform for validation."""
-    tokenizer: Callable[..., Any]
-    """Turns a list of texts into a tensor of token ids."""
+    preprocess: Callable[..., Any] | None
+    """Turns an RGB image into a tensor: open_clip's transform for validation. None for a class of your own."""
+    tokenizer: Callable[..., Any] | None
+    """Turns a list of texts into a tensor of token ids. None for a class of your own."""
     tasks: str | Sequence[str]
     every: int
     """Number of steps between two evaluations."""
@@ -43,22 +50,22 @@ class Evaluation:
     limit: int | None = None
     """Evaluate the first rows of each task only."""
     batch_size: int | None = None
-    on_results: Callable[[int, dict[str, Result]], None] | None = None
-    """Called with the step and the results, for instance to log them."""
-    history: list[tuple[int, dict[str, Result]]] = field(default_factory=list)
-    """Step and results of each evaluation."""
+    on_results: OnResults | None = None
+    """Called with the step and the scores, for instance ``log_to_tensorboard(writer)``."""
+    history: list[tuple[int, Scores]] = field(default_factory=list)
+    """Step and scores of each evaluation."""
 
     def __post_init__(self) -> None:
         if self.every < 1:
             raise ValueError(f"every: {self.every}, expected at least 1 step.")
 
-    def __call__(self, step: int, model: Any) -> dict[str, Result] | None:
-        """Evaluate the model if ``step``, the number of finished steps, is a multiple of K. Returns the results."""
+    def __call__(self, step: int, model: Any) -> Scores | None:
+        """Evaluate the model if ``step``, the number of finished steps, is a multiple of K. Returns the scores."""
         if step % self.every:
             return None
         import torch
 
-        from evaluators.run import evaluate
+        from evaluators.in_process import evaluate
 
         options = {"data_dir": self.data_dir, "limit": self.limit, "batch_size": self.batch_size}
         with torch.random.fork_rng():
@@ -69,9 +76,37 @@ class Evaluation:
         return results
 
 
-def flatten(results: dict[str, Result]) -> dict[str, float]:
-    """Return the main metrics of results as ``task/metric``, for a logger."""
-    return {f"{task}/{name}": result["metrics"][name] for task, result in results.items() for name in result["main"]}
+def log_to_tensorboard(writer: Any) -> OnResults:
+    """Return a function that writes the main metrics of each evaluation to TensorBoard, as ``task/metric``.
+
+    ``writer`` is a ``torch.utils.tensorboard.SummaryWriter``.
+    """
+
+    def log(step: int, results: Scores) -> None:
+        for name, value in results.flat().items():
+            writer.add_scalar(name, value, step)
+        writer.flush()
+
+    return log
+
+
+def log_to_wandb(run: Any) -> OnResults:
+    """Return a function that logs the main metrics of each evaluation to Weights & Biases, as ``compeval/task/metric``.
+
+    ``run`` is what ``wandb.init`` returns; offline runs work as well. The steps are logged as ``compeval/step``, which
+    is the axis of these metrics, so the training may count wandb's own steps as it likes.
+    """
+    run.define_metric("compeval/*", step_metric="compeval/step")
+
+    def log(step: int, results: Scores) -> None:
+        run.log({"compeval/step": step, **{f"compeval/{name}": value for name, value in results.flat().items()}})
+
+    return log
+
+
+def flatten(results: Scores) -> dict[str, float]:
+    """Return the main metrics of scores as ``task/metric``. The same as ``results.flat()``."""
+    return results.flat()
 
 
 def as_trainer_callback(evaluation: Evaluation) -> TrainerCallback:
@@ -83,25 +118,7 @@ def as_trainer_callback(evaluation: Evaluation) -> TrainerCallback:
 
     class Callback(TrainerCallback):
         def on_step_end(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
-            if state.is_world_process_zero and (results := evaluation(state.global_step, _wrap(model))):
-                state.log_history.append({"step": state.global_step, **flatten(results)})
+            if state.is_world_process_zero and (results := evaluation(state.global_step, model)):
+                state.log_history.append({"step": state.global_step, **results.flat()})
 
     return Callback()
-
-
-def _wrap(model: Any) -> Any:
-    """Return a model of transformers with open_clip's ``encode_image`` and ``encode_text``."""
-    from torch import nn
-
-    class Wrapper(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.model = model
-
-        def encode_image(self, pixels_NCHW: Any) -> Any:
-            return self.model.get_image_features(pixel_values=pixels_NCHW).pooler_output
-
-        def encode_text(self, tokens_TL: Any) -> Any:
-            return self.model.get_text_features(input_ids=tokens_TL).pooler_output
-
-    return Wrapper()

@@ -1,4 +1,4 @@
-"""Evaluate a model on tasks and write the results: ``compeval run`` and ``compeval.evaluate``."""
+"""Evaluate a model on tasks and write the results: ``compeval run``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from evaluators.engine import plan
 from evaluators.engine.cluster import Cluster
@@ -17,11 +17,12 @@ from evaluators.engine.feature_cache import FeatureStore, cache_folder
 from evaluators.engine.pairs import stream_missing
 from evaluators.engine.score import explain_unsupported, score_all
 from evaluators.engine.task_dataset import TaskDataset, load
-from evaluators.engine.tasks import Task, defaults, discover, select
+from evaluators.engine.tasks import Task, defaults
 from evaluators.models import MeteredScorer, Model
 from evaluators.results import documents
 from evaluators.results.compose import compose, describe, make_examples
 from evaluators.results.documents import Result
+from loaders.datasets.verified import verify_images_once
 
 CPU_BATCH, ACCELERATOR_BATCH = 64, 512
 Item = TypeVar("Item")
@@ -90,7 +91,7 @@ def run(
     behind an endpoint will be asked, before the first request. ``cluster`` is the one that loaded ``model``, if any.
     """
     start = time.monotonic()
-    datasets = _collect(partial(_load_supported, model, data_dir, limit), {task: task for task in tasks}, on_refused)
+    datasets = load_all(model, tasks, data_dir, limit, on_refused)
     folders, paths = _locate_results(datasets, model, output)
     results = _read_finished(paths, datasets, model) if model.is_cached else {}
     unfinished = {task: dataset for task, dataset in datasets.items() if task not in results}
@@ -150,6 +151,18 @@ def _score_tasks(engine: Engine, paths: Mapping[Task, Path], on_cost: Callable[[
     return results
 
 
+def load_all(
+    model: Model,
+    tasks: Sequence[Task],
+    data_dir: Path | None,
+    limit: int | None,
+    on_refused: OnRefused = _raise_refused,
+) -> dict[Task, TaskDataset]:
+    """Return the rows of the tasks that can be evaluated. The others are passed to ``on_refused``."""
+    with verify_images_once():
+        return _collect(partial(_load_supported, model, data_dir, limit), {task: task for task in tasks}, on_refused)
+
+
 def _load_supported(model: Model, data_dir: Path | None, limit: int | None, task: Task) -> TaskDataset:
     """Return the rows of a task. Raises ValueError if they cannot be read or the model does not support the task."""
     dataset = load(task, data_dir, limit)
@@ -177,40 +190,3 @@ def _read_finished(
                 result["data"] |= versions
                 documents.write_document(paths[task], result)
     return results
-
-
-def evaluate(
-    model: Any,
-    preprocess: Callable[..., Any],
-    tokenizer: Callable[..., Any],
-    tasks: str | Sequence[str],
-    *,
-    data_dir: Path | None = None,
-    limit: int | None = None,
-    batch_size: int | None = None,
-) -> dict[str, Result]:
-    """Evaluate a model in the current process, for instance in a training loop. No result or feature is written.
-
-    ``model`` is a torch module with open_clip's ``encode_image`` and ``encode_text``; ``preprocess`` turns an RGB image
-    into a tensor, and ``tokenizer`` turns a list of texts into a tensor of token ids. ``tasks`` are names or globs, in
-    a list or separated by commas. Returns a dictionary from task name to result; the results are the same as those of
-    ``compeval run``.
-    """
-    from evaluators.models.openclip import in_process
-
-    modes = [(module, module.training) for module in model.modules()]
-    model.eval()
-    try:
-        loaded = in_process(model, preprocess, tokenizer)
-        selected = {task: task for task in select(discover(data_dir), tasks)}
-        datasets = _collect(partial(_load_supported, loaded, data_dir, limit), selected, _raise_refused)
-        batch_size = batch_size or default_batch_size(next(model.parameters()).device.type)
-        with closing(FeatureStore(None, loaded.fingerprint)) as store:
-            engine = Engine(loaded, plan.make(datasets.values()), store, batch_size)
-            return {
-                scored.task.dataset.task.name: compose(scored, make_examples(scored), loaded)
-                for scored in score_all(engine)
-            }
-    finally:
-        for module, was_training in modes:  # some modules may have been in evaluation mode, for example frozen layers
-            module.training = was_training

@@ -98,7 +98,7 @@ def main(annotations: Path = Path("annotations/gqa.parquet"), output: Path = Pat
     """Build VG-Relation and VG-Attribution in the folder OUTPUT from the file ANNOTATIONS."""
     images = Annotations(annotations)
     read_sources()
-    statistics = json.loads(annotations.with_suffix(".json").read_text())
+    statistics = json.loads(annotations.with_suffix(".json").read_text(encoding="utf-8"))
     provenance = {"source": statistics["source"], "captioner": "template", "seed": 0}
     pixels = dataset.read_image_storage()
     funnels: dict[str, dict[str, int]] = {}

@@ -12,6 +12,9 @@ and captioned by the default captioner and by those of all variants, so that the
 Images are visited in a random order until there are ``walks`` walks of each complexity and condition
 (hard_negatives/crepe/walk_conditions.py), first with one walk per image, then with a second one. The work therefore
 depends on the number of walks. The files are sorted by this order.
+
+The sets of the paper use an image at all complexities. The balanced sets use it at one of them: rows of one image share
+facts, so that one row tells what is true in another.
 """
 
 from __future__ import annotations
@@ -30,6 +33,7 @@ import typer
 
 from generators.captioner import template
 from generators.captioner.captioned_walks import (
+    ANY_WALK,
     KeyedWalk,
     WalkCondition,
     WalkSettings,
@@ -40,7 +44,7 @@ from generators.captioner.captioner import Captioner, EditableCaption, NoCaption
 from generators.captioner.prompted import ask_captions, export_requests, make_captioner
 from generators.files.atomic import atomic_folder, write_json
 from generators.graphs.walks import COMPLEXITIES
-from generators.hard_negatives.crepe.walk_conditions import ANY_WALK, CONDITIONS, FALSE_ORDERS, FALSE_SWAPS
+from generators.hard_negatives.crepe.walk_conditions import FALSE_ORDERS, FALSE_SWAPS
 from generators.pipeline import stage
 from generators.pipeline.params import read_params, read_settings
 from generators.pipeline.workers import map_with
@@ -52,8 +56,8 @@ from generators.seen_analysis.regions import collect_image_facts
 from generators.storage import parquet
 
 FOLDER = Path("walks")
-SETS = {"paper": (ANY_WALK, FALSE_SWAPS), "balanced": (FALSE_ORDERS,)}
-"""The conditions of the walks in each subfolder. The balanced sets use the random walks of the paper's, too."""
+SETS = {"paper": (ANY_WALK, FALSE_SWAPS), "balanced": (ANY_WALK, FALSE_ORDERS)}
+"""The conditions of the walks in each subfolder."""
 DEFAULT = "default"
 """Name of the default captioner."""
 SCHEMA = WALK_SCHEMA.append(pa.field("condition", pa.string()))
@@ -121,6 +125,8 @@ class Visit(NamedTuple):
     condition: WalkCondition
     number: int
     complexities: tuple[int, ...]
+    is_single: bool = False
+    """True if one walk is enough, of the first of the complexities that has one."""
 
 
 class VisitedImage(NamedTuple):
@@ -161,11 +167,12 @@ def sample_image(
 ) -> dict[int, KeyedWalk]:
     """Return the walks of a visit by complexity."""
     facts = collect_image_facts(image) if visit.condition.accepts else None
-    walks = {
-        n: sample_keyed_walk(image, n, settings, visit.condition, facts, visit.number, dropped[DEFAULT, n])
+    walks = (
+        (n, sample_keyed_walk(image, n, settings, visit.condition, facts, visit.number, dropped[DEFAULT, n]))
         for n in visit.complexities
-    }
-    return {n: walk for n, walk in walks.items() if walk is not None}
+    )
+    found = ((n, walk) for n, walk in walks if walk is not None)
+    return dict(islice(found, 1 if visit.is_single else None))
 
 
 class VisitPlan:
@@ -176,23 +183,31 @@ class VisitPlan:
     """
 
     def __init__(
-        self, image_ids: Iterable[str], settings: Settings, walks: int, conditions: Sequence[WalkCondition]
+        self,
+        image_ids: Iterable[str],
+        settings: Settings,
+        walks: int,
+        conditions: Sequence[WalkCondition],
+        is_single: bool = False,
     ) -> None:
         self.image_ids, self.settings = order_images(image_ids, settings.seed), settings
-        self.walks, self.conditions = walks, conditions
+        self.walks, self.conditions, self.is_single = walks, conditions, is_single
         self.found, self.visits = Counter[tuple[WalkCondition, int]](), Counter[tuple[WalkCondition, int]]()
         self.exhausted: set[tuple[str, WalkCondition, int]] = set()
         """Image, condition and complexity of which there is no further walk."""
 
     def __iter__(self) -> Iterator[Visit]:
-        for number, condition in product(range(self.settings.walks_per_image), self.conditions):
-            for image_id in self.image_ids:
+        visits_per_image = 1 if self.is_single else self.settings.walks_per_image
+        for number, condition in product(range(visits_per_image), self.conditions):
+            for index, image_id in enumerate(self.image_ids):
                 needed = [n for n in COMPLEXITIES if self.needs_walks(condition, n)]
                 if not needed:
                     break
+                if self.is_single:
+                    needed = rotate_complexities(index)
                 complexities = tuple(n for n in needed if (image_id, condition, n) not in self.exhausted)
                 if complexities:
-                    yield Visit(image_id, condition, number, complexities)
+                    yield Visit(image_id, condition, number, complexities, self.is_single)
 
     def needs_walks(self, condition: WalkCondition, complexity: int) -> bool:
         found, visits = self.found[condition, complexity], self.visits[condition, complexity]
@@ -202,12 +217,25 @@ class VisitPlan:
 
     def count(self, visit: Visit, walks: Mapping[int, bool]) -> list[int]:
         """Count the walks of a visit, of which some are usable; return the complexities that still needed a walk."""
-        needed = [n for n in visit.complexities if self.needs_walks(visit.condition, n)]
+        tried = visit.complexities
+        if visit.is_single and walks:
+            tried = tried[: tried.index(min(walks, key=tried.index)) + 1]
+        needed = [n for n in tried if self.needs_walks(visit.condition, n)]
         for n in needed:
             self.visits[visit.condition, n] += 1
             self.found[visit.condition, n] += walks.get(n, False)
-        self.exhausted |= {(visit.image_id, visit.condition, n) for n in visit.complexities if n not in walks}
+        self.exhausted |= {(visit.image_id, visit.condition, n) for n in tried if n not in walks}
         return needed
+
+
+def rotate_complexities(index: int) -> list[int]:
+    """Return the order in which the complexities of an image are tried until one has a walk.
+
+    An image without a walk of many atoms may have one of fewer. The order does not depend on which are still needed:
+    that depends on the results that are known when an image is visited.
+    """
+    start = index % len(COMPLEXITIES)
+    return [*reversed(COMPLEXITIES[: start + 1]), *reversed(COMPLEXITIES[start + 1 :])]
 
 
 def build(images: Annotations, settings: Settings, folder: Path, sets: Iterable[str] = SETS) -> None:
@@ -218,7 +246,7 @@ def build(images: Annotations, settings: Settings, folder: Path, sets: Iterable[
     """
     for name in sets:
         captions = settings.captions if name == "paper" else {DEFAULT: settings.captions[DEFAULT]}
-        plan = VisitPlan(images.list_ids(), settings, settings.walks, SETS[name])
+        plan = VisitPlan(images.list_ids(), settings, settings.walks, SETS[name], is_single=name == "balanced")
         make_sampler = partial(Sampler, images, settings, captions)
         with atomic_folder(folder / name) as scratch:
             _write(plan, map_with(make_sampler, Sampler.visit, plan, settings.workers), scratch)
@@ -241,15 +269,13 @@ def _write(plan: VisitPlan, visited_images: Iterator[VisitedImage], folder: Path
 
 
 def read_walks(folder: Path, *, balanced: bool = False) -> Iterator[Row]:
-    """Yield the rows of SCHEMA, in constant memory; with ``balanced``, those of the balanced sets, too."""
-    for name in list_sets(balanced):
-        batches = parquet.read_batches(folder / name / "walks.parquet", 1024)
-        yield from chain.from_iterable(batch.to_pylist() for batch in batches)
+    """Yield the rows of SCHEMA, of the sets of the paper or of the balanced sets, in constant memory."""
+    batches = parquet.read_batches(name_folder(folder, balanced) / "walks.parquet", 1024)
+    yield from chain.from_iterable(batch.to_pylist() for batch in batches)
 
 
-def list_sets(balanced: bool) -> Sequence[str]:
-    """Return the subfolders whose walks the sets of the paper, or the balanced sets, are made from."""
-    return list(SETS) if balanced else ["paper"]
+def name_folder(folder: Path, balanced: bool) -> Path:
+    return folder / ("balanced" if balanced else "paper")
 
 
 def read_dropped(folder: Path, name: str, complexity: int, *, balanced: bool = False) -> Counter[str]:
@@ -257,11 +283,8 @@ def read_dropped(folder: Path, name: str, complexity: int, *, balanced: bool = F
 
     ``name`` is the name of the captions. Attempts at walks are those of all captions.
     """
-    counts, own = Counter[str](), Counter[str]()
-    for part in list_sets(balanced):
-        dropped = json.loads((folder / part / "dropped.json").read_text())
-        counts.update(dropped.get(f"{DEFAULT} n{complexity}", {}))
-        own.update(dropped.get(f"{name} n{complexity}", {}))
+    dropped = json.loads((name_folder(folder, balanced) / "dropped.json").read_text(encoding="utf-8"))
+    counts, own = (Counter[str](dropped.get(f"{key} n{complexity}", {})) for key in (DEFAULT, name))
     if name == DEFAULT:
         return counts
     return Counter({reason: count for reason, count in counts.items() if not reason.startswith(CAPTION)}) + own
@@ -275,15 +298,15 @@ def sample_asked_graphs(
     ``limit`` is the maximum number per complexity and condition; by default, ``ASKED_PER_WALK`` for each walk.
     """
     captions = settings.captions[name]
-    plan = VisitPlan(
-        images.list_ids(), settings, limit or ASKED_PER_WALK * (captions.rows or settings.walks), CONDITIONS
-    )
+    walks_asked = limit or ASKED_PER_WALK * (captions.rows or settings.walks)
     asked = set(captions.complexities) - {template.COMPLEXITY}  # no language model captions four atoms
-    for visit in plan:
-        chosen = visit._replace(complexities=tuple(n for n in visit.complexities if n in asked))
-        walks = sample_image(images[visit.image_id], chosen, settings, defaultdict(Counter))
-        plan.count(visit, dict.fromkeys(walks, True))
-        yield from (walk.walk.graph for walk in walks.values())
+    for part in SETS if name == DEFAULT else ["paper"]:
+        plan = VisitPlan(images.list_ids(), settings, walks_asked, SETS[part], is_single=part == "balanced")
+        for visit in plan:
+            chosen = visit._replace(complexities=tuple(n for n in visit.complexities if n in asked))
+            walks = sample_image(images[visit.image_id], chosen, settings, defaultdict(Counter))
+            plan.count(visit, dict.fromkeys(walks, True))
+            yield from (walk.walk.graph for walk in walks.values())
 
 
 def ask(images: Annotations, settings: Settings, name: str, max_cost: float) -> Counter[str]:

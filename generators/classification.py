@@ -145,7 +145,9 @@ def read_cifar(name: str, folder: Path) -> LabelledSet:
         )
         for number, record in enumerate(records.reshape(-1, record_size))
     )
-    return LabelledSet([line.replace("_", " ") for line in (folder / class_file).read_text().split()], images)
+    return LabelledSet(
+        [line.replace("_", " ") for line in (folder / class_file).read_text(encoding="utf-8").split()], images
+    )
 
 
 def _encode_png(pixels: np.ndarray) -> bytes:

@@ -186,7 +186,7 @@ def write(folder: Path, settings: Settings, words: Mapping[str, Any]) -> None:
 
 def main() -> None:
     """Write the folder compprompts/ with all its configs."""
-    write(FOLDER, read_settings(Settings, "compprompts"), yaml.safe_load(WORDS.read_text()))
+    write(FOLDER, read_settings(Settings, "compprompts"), yaml.safe_load(WORDS.read_text(encoding="utf-8")))
 
 
 if __name__ == "__main__":

@@ -213,7 +213,7 @@ def write(folder: Path, nouns: list[Noun], settings: Settings, words: Path, cach
     images = list(collect_images(nouns, settings, skipped))
     if not images:
         raise ValueError(f"{settings.images}: no compound has its three images (<noun>.*, <noun>_n1.*, <noun>_n2.*).")
-    own_descriptors = yaml.safe_load((words / "compun_descriptors.yaml").read_text())
+    own_descriptors = yaml.safe_load((words / "compun_descriptors.yaml").read_text(encoding="utf-8"))
     source = "compun" if settings.images else "microworld"
     provenance = {"source": source, "seed": settings.seed}
     promptings = make_promptings(settings, own_descriptors, cache)

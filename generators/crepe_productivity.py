@@ -41,12 +41,12 @@ import typer
 
 from generators import captioned_walks
 from generators.captioned_walks import DEFAULT, read_dropped, read_walks
-from generators.captioner.captioned_walks import CaptionedWalk
+from generators.captioner.captioned_walks import ANY_WALK, CaptionedWalk, WalkCondition
 from generators.files.atomic import write_json
 from generators.graphs.walks import COMPLEXITIES, SAME_CROP, is_same_crop
 from generators.hard_negatives.crepe.productivity import BALANCED_KINDS, PAPER_KINDS, PER_TYPE, SWAP_KINDS, Example
 from generators.hard_negatives.crepe.source import ImageSource, Source
-from generators.hard_negatives.crepe.walk_conditions import ANY_WALK, FALSE_ORDERS, FALSE_SWAPS, WalkCondition
+from generators.hard_negatives.crepe.walk_conditions import FALSE_ORDERS, FALSE_SWAPS
 from generators.pipeline import stage
 from generators.pipeline.params import read_params, read_settings
 from generators.pipeline.workers import map_with
@@ -257,7 +257,7 @@ def collect_rows(walks: Path, source: Source, source_name: str, settings: Settin
     The result does not depend on the number of workers. A worker can make negatives of a kind that is completed
     meanwhile; these are ignored.
     """
-    texts = read_first_captions(walks, settings.variant or DEFAULT)
+    texts = {} if settings.balanced else read_first_captions(walks, settings.variant or DEFAULT)
     bigrams = NgramModel.of([text for image_texts in texts.values() for text in image_texts], 2)
     splits = {n: SplitRows(settings.rows, settings.kinds) for n in settings.complexities}
     conditions = {condition.name for condition in settings.conditions}
@@ -296,7 +296,8 @@ def read_first_captions(walks: Path, name: str) -> dict[str, list[str]]:
 def refine(splits: Mapping[str, SplitRows], settings: Settings) -> dict[str, dict[str, list[bool]]]:
     """Return, by balanced kind and split, which rows adversarial refinement keeps.
 
-    All splits of a kind are refined together. Each kind is refined in a worker process.
+    All splits of a kind are refined together. Each kind is refined in a worker process. Of rows of one image, only
+    those stay that do not tell about each other.
     """
     rows = {kind: {split: list(item.read_rows(kind)) for split, item in splits.items()} for kind in settings.kinds}
     joined = (_make_retrieval_sets(row for part in by_split.values() for row in part) for by_split in rows.values())
@@ -314,7 +315,7 @@ def _make_retrieval_sets(rows: Iterable[Row]) -> RetrievalSets:
 
 
 def _select_rows(seed: int, sets: RetrievalSets) -> np.ndarray:
-    return select_rows_at_chance(sets, seed)
+    return select_rows_at_chance(sets, seed, unrelated=True)
 
 
 def write(

@@ -153,7 +153,7 @@ def main() -> None:
             dataset.read_image_storage(),
             crop_files,
         )
-    flaws = json.loads(Path("annotations/visual_genome.json").read_text())["flaws"]
+    flaws = json.loads(Path("annotations/visual_genome.json").read_text(encoding="utf-8"))["flaws"]
     funnels = {"Systematicity regions": funnel.to_json(), "Flawed records of the source": flaws}
     write_json(Path("stats/crepe/systematicity_regions.json"), {"funnels": funnels})
 

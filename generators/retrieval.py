@@ -176,7 +176,7 @@ def main(name: str, source: Path | None = None, output: Path = Path()) -> None:
     if source:
         caption_file, image_folder = source / caption_file.name, source
     skipped = Counter[str]()
-    entries = read_entries(read_images(caption_file, image_folder), Tagger(), skipped)
+    entries = read_entries(read_images(caption_file, image_folder, ("test",)), Tagger(), skipped)
     if not entries:
         raise ValueError(f"{caption_file}: there is no readable image with captions ({dict(skipped)}).")
     provenance = {"source": MICROWORLD if source else sources[f"retrieval.{name}"], "captioner": "karpathy", "seed": 0}

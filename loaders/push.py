@@ -64,7 +64,7 @@ def push(folder: Path, repository: str, *, private: bool = False) -> str:
         )
     api = HfApi(endpoint=os.environ.get("HF_ENDPOINT"))
     with explain_errors(repository, api.endpoint), prepare_upload(folder, sources) as upload:
-        version = json.loads((upload / "stats.json").read_text())["version"]
+        version = json.loads((upload / "stats.json").read_text(encoding="utf-8"))["version"]
         api.create_repo(repository, repo_type="dataset", private=private, exist_ok=True)
         commit = api.upload_folder(
             repo_id=repository,
@@ -99,8 +99,8 @@ def prepare_upload(folder: Path, sources: Mapping[str, Sequence[str]]) -> Iterat
                 _copy_without_pixels(path, target)
             else:
                 _copy_with_pixels(path, target, stored[path.parent.name])
-        stats = json.loads((folder / "stats.json").read_text()) | measure(copy)
-        _, front_matter, text = (folder / "README.md").read_text().split("---\n", 2)
+        stats = json.loads((folder / "stats.json").read_text(encoding="utf-8")) | measure(copy)
+        _, front_matter, text = (folder / "README.md").read_text(encoding="utf-8").split("---\n", 2)
         text = text.partition(PIXELS_HEADING)[0].lstrip("\n")
         names = sorted({describe_licence(name) for config in refused for name in sources[config]})
         notes = [render("without_pixels", configs=refused, sources=names)] if refused else []

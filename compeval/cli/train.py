@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 import typer
 
 from compeval.cli import probe
-from compeval.cli.console import echo_json, err, out, print_table, progress
+from compeval.cli.console import check_writable, echo_json, err, out, print_table, progress
 from compeval.cli.options import AsJson, Device, OptionalPositive, Positive
 
 if TYPE_CHECKING:
@@ -86,8 +86,11 @@ def finetune(
         precision: bf16: mixed precision, with weights and loss in fp32. auto: bf16 where the device computes it fast.
     """
     err.quiet = err.quiet or not is_first_process()
+    from evaluators.models import check_name, pick_device
+
+    check_writable(output)
+    check_name(model)
     with err.status("Loading"):
-        from evaluators.models import pick_device
         from trainers.negclip.training import PRESETS, TrainingData, train
 
         rates = learning_rate and tuple(learning_rate)
@@ -134,8 +137,11 @@ def export(
         output: Output folder.
         to: parquet: one row per image. webdataset: shards.
     """
+    from evaluators.models import check_name, pick_device
+
+    check_writable(output)
+    check_name(model)
     with err.status("Loading"):
-        from evaluators.models import pick_device
         from trainers.negclip.training import TrainingData, export_mined
 
         options = {"device": pick_device(device), "workers": _choose_workers(workers)}

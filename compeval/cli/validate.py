@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from compeval.cli.console import err, note, print_records, progress
+from compeval.cli.console import check_writable, err, note, print_records, progress
 from compeval.cli.options import Data, Format, FormatName, Models
 
 if TYPE_CHECKING:
@@ -29,8 +31,8 @@ def validate(
     """Compare a model with its published scores. The exit code is 1 if a score disagrees.
 
     Tasks that are here and have a published score are evaluated first, in fp32. Each disagreement is printed with the
-    known causes that apply: activation, macro or micro mean, ties, number of rows, shuffles, precision.
-    `compeval sources get vl_compo` downloads the scores of 202 models on twelve benchmarks.
+    known causes that apply: activation, macro or micro mean, ties, shuffles, precision, crop. A score on other rows
+    than the released file neither agrees nor disagrees, nor does that of a source that differs from the nearest one.
 
     Args:
         name: Name of the model, as in `compeval run`.
@@ -49,8 +51,9 @@ def validate(
     (model,) = names
     scores = published.find_scores(model)
     if not scores:
-        known = ", ".join(sorted({score.model for score in read_scores()}))
-        raise ValueError(f"{model}: no published scores. Models with published scores: {known}.")
+        known = sorted({score.model for score in read_scores()})
+        similar = ", ".join(get_close_matches(model, known, 5) or known[-5:])
+        raise ValueError(f"{model}: no published scores. Models with published scores: {similar}; {len(known)} in all.")
     model_results = _read_results(model, results)
     if run and (tasks := _find_tasks({score.task for score in scores}, data, model_results)):
         _run(model, tasks, data, device, results)
@@ -93,14 +96,17 @@ def _find_tasks(patterns: Collection[str], data: Path | None, results: Sequence[
 def _run(model: str, tasks: Sequence[Task], data: Path | None, device: str | None, output: Path) -> None:
     """Evaluate the model on the tasks. Tasks that cannot be evaluated are reported and left out."""
     from evaluators import models
+    from evaluators.models.checks import check_available
     from evaluators.run import RefusedTask
     from evaluators.run import run as run_tasks
 
+    check_writable(output, "--results")
     try:
         models.check_name(model)
     except ValueError as error:  # a published name, which results may have that `compeval run --name` wrote
         note(f"Not evaluated: {error}")
         return
+    check_available(model)
     chosen = models.pick_device(device)
     with err.status("Loading the model"):
         loaded = models.resolve(model, chosen, "fp32")
@@ -114,25 +120,29 @@ def _run(model: str, tasks: Sequence[Task], data: Path | None, device: str | Non
 
 def _print(matches: Sequence[Match], known: int, output_format: FormatName) -> None:
     """Print the comparison. The exit code is 1 if a comparable score disagrees."""
+    from evaluators.results.published import VERDICTS
+
     rows = [
         {
             "task": match.score.task,
             "metric": match.metric,
             "rows": f"{match.rows:,}",
+            "published rows": "unknown" if match.score.rows is None else f"{match.score.rows:,}",
             "ours": f"{match.ours:.2f}",
             "published": f"{match.score.percent:.2f}",
             "difference": f"{match.difference:+.2f}",
             "tolerance": f"{match.tolerance:.2f}",
-            "agrees": "yes" if match.agrees else "no" if match.is_comparable else "-",
+            "agrees": match.verdict,
             "source": match.score.source,
-            "causes": "\n".join(cause.text for cause in match.causes) or ("" if match.agrees else "unknown"),
+            "causes": match.explanation,
         }
         for match in matches
     ]
     print_records(output_format, rows, [match.to_json() for match in matches])
     comparable = [match for match in matches if match.is_comparable]
     agreeing = sum(match.agrees for match in comparable)
-    others = f"; {len(matches) - len(comparable)} of another activation" if len(comparable) < len(matches) else ""
+    counts = Counter(match.verdict for match in matches if not match.is_comparable)
+    others = "".join(f"; {counts[verdict]} {text}" for verdict, text in VERDICTS.items() if counts[verdict])
     rest = f"{known - len(matches)} more published scores were not compared."
     err.print(f"{agreeing} of {len(comparable)} agree{others}; {rest}")
     if agreeing < len(comparable):

@@ -36,7 +36,7 @@ def write_label_studio(folder: Path, items: Sequence[Item], images: Mapping[str,
     uris = {crop_id: f"data:image/jpeg;base64,{base64.b64encode(data).decode()}" for crop_id, data in images.items()}
     asked = {"question": QUESTION, "allowed answers": list(ANSWERS)}
     tasks = [{"data": {"id": item.id, "text": item.text, "image": uris[item.crop_id], **asked}} for item in items]
-    (folder / "config.xml").write_text(LABEL_STUDIO)
+    (folder / "config.xml").write_text(LABEL_STUDIO, encoding="utf-8")
     (folder / "tasks.json").write_text(json.dumps(tasks, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 

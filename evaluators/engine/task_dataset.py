@@ -185,7 +185,7 @@ class TaskDataset:
         """
         group = bisect_right(self._row_groups, row, key=itemgetter(2)) - 1
         path, number, start = self._row_groups[group]
-        cells = _read_image_column(path, number, column)
+        cells = _read_image_column(path, self.fingerprint, number, column)
         if not 0 <= row - start < len(cells):
             raise ValueError(f"there is no row {row}")
         return referenced_images.read_stored(cells[row - start].as_py() or {"bytes": None, "path": None}, self.folder)
@@ -212,7 +212,8 @@ def _list_row_groups(files: tuple[Path, ...], fingerprint: str) -> list[tuple[Pa
 
 
 @lru_cache(maxsize=ROW_GROUPS_IN_MEMORY)
-def _read_image_column(path: Path, group: int, column: str) -> pa.ChunkedArray:
+def _read_image_column(path: Path, fingerprint: str, group: int, column: str) -> pa.ChunkedArray:
+    """Return the images of a row group. ``fingerprint`` changes with the file, which may be written again."""
     with parquet.open_file(path) as file:
         return file.read_row_group(group, [column])[column]
 

@@ -132,7 +132,7 @@ def _open_folder(folder: Path) -> Source:
     is_synthetic = any("microworld" in sources for sources in list_image_sources(folder).values())
     sets = {config: gather(_read_rows(paths)) for config, paths in files.items()}
     path = folder.parent / "validity.json"
-    validity = json.loads(path.read_text()) if folder.name == "crepe" and path.is_file() else None
+    validity = json.loads(path.read_text(encoding="utf-8")) if folder.name == "crepe" and path.is_file() else None
     return Source(folder.name, _sort(sets), is_synthetic, read_stats(folder)["version"], read_image, validity)
 
 

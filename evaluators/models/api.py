@@ -14,6 +14,7 @@ from __future__ import annotations
 import base64
 import io
 import math
+import re
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
@@ -131,9 +132,28 @@ class ApiChooser(ApiScorer):
         if answer.top:
             logs = _sum(answer.top, first), _sum(answer.top, second)
             return 1 / (1 + math.exp(min(logs[1] - logs[0], 700))) if max(logs) > -math.inf else self.no_answer
-        words = [_strip(word) for word in answer.text.split()]
-        chosen = {words[0]} & {first, second} or set(words) & {first, second}
-        return self.no_answer if len(chosen) != 1 else float(first in chosen)
+        chosen = find_choice(answer.text, (first, second))
+        return self.no_answer if chosen is None else float(chosen == first)
+
+
+def find_choice(text: str, answers: tuple[str, str]) -> str | None:
+    """Return which of two answers a text without probabilities gives; None if it gives none, or both.
+
+    An answer alone, or before a punctuation mark at the beginning, counts; else the last statement ("the answer is B");
+    else the only answer that is mentioned. "A" before lower case ("A dog") may be an article: it counts for neither.
+    """
+    by_case = {answer.casefold(): answer for answer in answers}
+    one_of = f"({'|'.join(map(re.escape, answers))})"
+    begins = re.match(rf"\W*{one_of}(?:\W*$|[.,:;)\]}}>*'\"]|\s*\n)", text, re.IGNORECASE)
+    if begins:
+        return by_case[begins[1].casefold()]
+    word = rf"\b(?!a [a-z]|A [a-z]){one_of}\b"
+    stated = re.findall(rf"\b(?:answer|caption|choice|option)(?: is|:)?\W*{word}", text, re.IGNORECASE)
+    if stated:
+        return by_case[stated[-1].casefold()]
+    mentioned = set(re.findall(word, text))
+    has_article = "A" in answers and re.search(r"\bA [a-z]", text)
+    return mentioned.pop() if len(mentioned) == 1 and not has_article else None
 
 
 def _strip(token: str) -> str:

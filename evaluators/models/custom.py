@@ -29,10 +29,9 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -41,6 +40,7 @@ from PIL.Image import Image
 
 from evaluators.models import Model, fingerprint
 from evaluators.models.batches import in_batches
+from evaluators.models.checks import check_module
 
 NO_FINGERPRINT = "The class has no attribute `fingerprint`: nothing was cached."
 
@@ -48,11 +48,7 @@ NO_FINGERPRINT = "The class has no attribute `fingerprint`: nothing was cached."
 def load(name: str, device: str, precision: str) -> Model:
     """Create an instance of ``module:Class``. The class chooses its own precision, so ``precision`` is ignored."""
     spec = f"python:{name}"
-    module_name, _, class_name = name.partition(":")
-    if not class_name:
-        raise ValueError(f"{spec}: expected python:module:Class.")
-    if str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))
+    module_name, class_name = check_module(name), name.partition(":")[2]
     try:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
@@ -65,17 +61,22 @@ def load(name: str, device: str, precision: str) -> Model:
         model = _create(getattr(module, class_name), device)
     except Exception as error:
         raise _failed(spec, f"{class_name}({device!r})", error) from error
+    loaded = wrap(model, spec, class_name)
+    return loaded if loaded.is_cached else replace(loaded, warnings=(NO_FINGERPRINT,))
+
+
+def wrap(model: Any, spec: str, name: str) -> Model:
+    """Return the model for an object of the user's class. Raises ValueError if a method is missing."""
     written = getattr(model, "fingerprint", None)
     if not isinstance(written, str | None):
         raise ValueError(f"{spec}: its fingerprint is {written!r}, a string expected that changes with the weights.")
     return Model(
         spec=spec,
-        name=class_name,
+        name=name,
         encoder=adapt(model, spec),
-        fingerprint=fingerprint.of_json([name, written]),
+        fingerprint=fingerprint.of_json([spec.removeprefix("python:"), written]),
         precision="custom",
         is_cached=written is not None,
-        warnings=() if written is not None else (NO_FINGERPRINT,),
         corpus=getattr(model, "corpus", None),
         contaminated=getattr(model, "contaminated", None),
     )

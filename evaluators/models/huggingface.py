@@ -23,7 +23,8 @@ from torch import Tensor
 
 from evaluators.models import Model, fingerprint
 from evaluators.models.batches import in_batches
-from evaluators.models.hub import get_title, read_family, unavailable
+from evaluators.models.checks import unavailable
+from evaluators.models.hub import get_title, read_family
 
 CONTAMINATED: dict[str, str] = dict.fromkeys(("flava", "blip", "blip-2"), "trained on Visual Genome and COCO")
 ITM = "@itm"

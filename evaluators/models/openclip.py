@@ -10,7 +10,6 @@ the requested model and the model that ran. For a weights file, the architecture
 
 from __future__ import annotations
 
-import difflib
 import json
 import logging
 import warnings
@@ -28,14 +27,13 @@ from PIL.Image import Image
 from safetensors import SafetensorError
 from torch import Tensor
 
-from evaluators.models import BACKENDS, Model, fingerprint
+from evaluators.models import Model, fingerprint
+from evaluators.models.open_clip_names import CORPUS_OF_TAG, get_pretrained_cfg, missing_weights, parse_name, split
 from evaluators.models.prefix_forest import PrefixForestEncoder, causal_tower
 from evaluators.models.text_batches import LengthBatchEncoder
 from evaluators.models.transforms import divide
 from evaluators.models.word_cache import cache_words
 
-CORPUS_OF_TAG = {"cc12m": "cc12m", "yfcc15m": "yfcc", "laion400m_e31": "laion", "laion400m_e32": "laion"}
-"""Corpus of CREPE's systematicity splits that the weights of a tag were trained on."""
 CONTAMINATED_NAMES = {"mscoco_finetuned": "fine-tuned on COCO"}
 """Reason why scores are marked, by the beginning of the weights tag or repository name."""
 UNREADABLE = (RuntimeError, OSError, AssertionError, LookupError, EOFError, UnpicklingError, SafetensorError)
@@ -229,7 +227,7 @@ def load(name: str, device: str, precision: str) -> Model:
     """Load ``architecture/tag`` or ``architecture/file``."""
     built, weights, quick_gelu = parse_name(name)
     architecture, _ = split(name)
-    tag = open_clip.get_pretrained_cfg(architecture, weights)
+    tag = get_pretrained_cfg(architecture, weights)
     model, preprocess = create_named(name, device, precision)
     return describe(
         model,
@@ -260,69 +258,16 @@ def load_tokenizer(built: str, spec: str) -> Any:
         ) from None
 
 
-def parse_name(name: str) -> tuple[str, str, bool]:
-    """Return the architecture for open_clip, the tag or file, and True if open_clip must be told to use QuickGELU.
-
-    Raises ValueError if the name is unknown, or if it does not state the activation of a weights file.
-    """
-    architecture, weights = split(name)
-    built = architecture.removesuffix("-gelu")
-    tag = open_clip.get_pretrained_cfg(architecture, weights)
-    has_both = open_clip.get_model_config(f"{architecture}-quickgelu") is not None
-    if not tag and built == architecture and has_both:  # a file of weights does not state its activation
-        raise ValueError(
-            f"{weights}: nothing states the activation that these weights were trained with. Ask for "
-            f"{architecture}-quickgelu/... (OpenAI, NegCLIP, LAION-400M ViT-B-32) or {architecture}-gelu/...; the "
-            "wrong one moves scores by several points."
-        )
-    config = open_clip.get_model_config(built) or {}
-    return built, weights, bool(tag.get("quick_gelu")) and not config.get("quick_gelu")
-
-
 def create_named(name: str, device: str, precision: str) -> tuple[Any, Callable[[Image], Tensor]]:
     """Create ``architecture/tag`` or ``architecture/file`` with the right activation. Returns model and transform."""
     built, weights, quick_gelu = parse_name(name)
     try:
         return create(built, device, precision, pretrained=weights, force_quick_gelu=quick_gelu)
     except UNREADABLE as error:
-        reason, tag = describe_error(error), open_clip.get_pretrained_cfg(split(name)[0], weights)
-        if not tag:
+        reason = describe_error(error)
+        if not get_pretrained_cfg(*split(name)):
             raise ValueError(f"{name}: the weights do not fit or cannot be read ({reason}).") from None
-        repository = str(tag.get("hf_hub", "")).rstrip("/")
-        location = f"{repository} on the Hugging Face Hub" if repository else str(tag.get("url"))
-        raise FileNotFoundError(
-            f"{name}: the weights are not on this machine and could not be downloaded: {location} ({reason}).\n"
-            f"With a network: `hf download {repository}` (into HF_HOME, then HF_HUB_OFFLINE=1 works without one).\n"
-            f"With a file: --model <architecture>-quickgelu/<file> or <architecture>-gelu/<file>."
-        ) from None
-
-
-def split(name: str) -> tuple[str, str]:
-    """Split a name into architecture and tag or file, at the last slash that gives a known tag or an existing file.
-
-    Raises ValueError, with similar known names, if there is no such slash.
-    """
-    cuts = [index for index, letter in enumerate(name) if letter == "/"]
-    for cut in reversed(cuts):
-        architecture, weights = name[:cut], name[cut + 1 :]
-        known = open_clip.get_model_config(architecture.removesuffix("-gelu")) is not None
-        if known and (open_clip.is_pretrained_cfg(architecture, weights) or Path(weights).is_file()):
-            return architecture, weights
-    architecture, _, weights = name.partition("/")
-    if open_clip.get_model_config(architecture.removesuffix("-gelu")) is None:
-        *others, last = sorted(f"{backend}:" for backend in BACKENDS if backend != "open_clip")
-        known = open_clip.list_models()
-        raise _unknown("architecture", architecture, known, f" Other models begin with {', '.join(others)} or {last}.")
-    tags = open_clip.list_pretrained_tags_by_model(architecture)
-    if not weights:
-        raise ValueError(f"Model {name!r} has no weights. Tags of {architecture}: {', '.join(tags) or 'none'}.")
-    raise _unknown(f"weights of {architecture}: neither a tag nor a file,", weights, tags)
-
-
-def _unknown(what: str, name: str, known: Sequence[str], advice: str = "") -> ValueError:
-    near = difflib.get_close_matches(name, known, n=3)
-    hint = f" Did you mean {' or '.join(near)}?" if near else ""
-    return ValueError(f"Unknown open_clip {what} {name!r}.{hint} `compeval list models` lists them all.{advice}")
+        raise missing_weights(name, reason) from None
 
 
 def create(name: str, device: str, precision: str, **options: Any) -> tuple[Any, Callable[[Image], Tensor]]:

@@ -25,8 +25,8 @@ from transformers.modeling_outputs import BaseModelOutput
 
 from evaluators.models import Model, TextEncoder, fingerprint, resolve
 from evaluators.models.batches import in_batches, scale_to_unit_length
+from evaluators.models.local_folder import AUTOENCODER, PROBE
 
-PROBE, AUTOENCODER = "probe.json", "autoencoder.json"
 MAX_TOKENS = 64
 BEAMS = 5
 
@@ -146,7 +146,7 @@ def load(folder: Path, spec: str, device: str, precision: str) -> Model:
     from evaluators.models.huggingface import DTYPES
 
     is_probe = (folder / PROBE).is_file()
-    record = json.loads((folder / (PROBE if is_probe else AUTOENCODER)).read_text())
+    record = json.loads((folder / (PROBE if is_probe else AUTOENCODER)).read_text(encoding="utf-8"))
     try:
         model: Any = RecoveryT5.from_pretrained(folder, dtype=DTYPES[precision]).to(device).eval()  # pyright: ignore[reportArgumentType]
         tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)

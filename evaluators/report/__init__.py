@@ -103,7 +103,7 @@ def build(
     results.text_only = read_text_only(text_only)
     results.best_baselines = find_best_of_published({result.data["dataset"] for result in results}, data_dir)
     results.atom_counts = read_atom_counts(counts, data_dir) if counts else None
-    results.validity = json.loads(validity.read_text()) if validity else None
+    results.validity = json.loads(validity.read_text(encoding="utf-8")) if validity else None
     by_part = split_parts(results)
     for others in list(by_part.values())[1:]:  # validity and counts are those of the first part
         others.validity = others.atom_counts = None
@@ -116,7 +116,7 @@ def build(
     }
     _write_pages(output, parts, {split: examples for split, examples in productivity.items() if examples})
     metrics = {part.id: collect_metrics(part) for part in parts}
-    (output / "metrics.json").write_text(json.dumps(metrics.get("", metrics), indent=1) + "\n")
+    (output / "metrics.json").write_text(json.dumps(metrics.get("", metrics), indent=1) + "\n", encoding="utf-8")
     return "\n".join(f"{part.title}: {line}" if part.title else line for part in parts for line in part.headline)
 
 
@@ -177,11 +177,11 @@ def _write_files(output: Path, part: ReportPart) -> None:
     for folder in ("tables", "figures", "plots"):
         (output / folder).mkdir(parents=True, exist_ok=True)
     for table in part.tables:
-        (output / "tables" / f"{part.prefix}{table.name}.csv").write_text(to_csv(table))
-        (output / "tables" / f"{part.prefix}{table.name}.tex").write_text(to_latex(table))
+        (output / "tables" / f"{part.prefix}{table.name}.csv").write_text(to_csv(table), encoding="utf-8")
+        (output / "tables" / f"{part.prefix}{table.name}.tex").write_text(to_latex(table), encoding="utf-8")
     for section in part.sections:
         for number, svg in enumerate(section.figures.values(), 1):
-            (output / "figures" / f"{part.prefix}{section.id}-{number}.svg").write_text(svg)
+            (output / "figures" / f"{part.prefix}{section.id}-{number}.svg").write_text(svg, encoding="utf-8")
     if part.complete:
         _write_plots(output / "plots", part)
 
@@ -210,4 +210,4 @@ def _write_pages(
     if productivity_examples:
         pages["examples.html"] = "examples.html.j2"
     for name, template in pages.items():
-        (output / name).write_text(render(template, **context))
+        (output / name).write_text(render(template, **context), encoding="utf-8")

@@ -33,7 +33,7 @@ def write_page(a: Path, b: Path, output: Path, data_dir: Path | None = None) -> 
         )
     output.mkdir(parents=True, exist_ok=True)
     page = output / "index.html"
-    page.write_text(render("disagreements.html.j2", groups=groups, is_synthetic=is_synthetic))
+    page.write_text(render("disagreements.html.j2", groups=groups, is_synthetic=is_synthetic), encoding="utf-8")
     return page
 
 

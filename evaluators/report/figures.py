@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 COLOURS = {"cc12m": "#0072b2", "yfcc": "#d55e00", "laion": "#009e73"}
 OTHER_COLOUR = "#555555"
 DASHES = ("-", "--", ":", "-.")
-STYLE: dict[Any, Any] = yaml.safe_load(Path(__file__).with_name("figures.yaml").read_text())
+STYLE: dict[Any, Any] = yaml.safe_load(Path(__file__).with_name("figures.yaml").read_text(encoding="utf-8"))
 
 
 def draw(

@@ -99,5 +99,5 @@ def _collect_pair_numbers(result: PairResult) -> dict[str, Any]:
 def write(folder: Path, probes: Sequence[ProbeResult]) -> None:
     """Write the tables to ``README.md`` and their numbers to ``figures.json``."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "README.md").write_text("\n".join(map(to_markdown, make_tables(probes))))
+    (folder / "README.md").write_text("\n".join(map(to_markdown, make_tables(probes))), encoding="utf-8")
     write_json(folder / "figures.json", collect_numbers(probes))

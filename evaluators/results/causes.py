@@ -5,26 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
-from evaluators.results.scores import DECLARATIONS, PublishedScore
-from loaders.datasets.folders import is_published
+from evaluators.results.scores import MEAN, PublishedScore, count_rows
 
 KINDS = {
     "activation": "the published model ran with another activation than its weights were trained with",
-    "rows": "another release of the file, or rows without image: the number of rows differs",
+    "rows": "the score is over other rows: another release of the file, a part of it, or rows without image",
     "mean": "another mean (macro or micro) or the authors' own rule agrees",
     "ties": "ties, which are errors here, explain the difference",
     "shuffles": "the published shuffles are not available and were drawn again",
     "precision": "the result is not in fp32",
+    "crop": "transformers crops some images one pixel beside open_clip, which the published scores come from",
 }
 """Kind of cause -> what it means, in the order of a report."""
-ROWS = {
-    **{"retrieval/coco": 5000, "retrieval/flickr30k": 1000, "classification/imagenet": 50_000},
-    **{"classification/cifar10": 10_000, "classification/cifar100": 10_000},
-}
-"""Rows of the sets that no declaration describes: the Karpathy test splits and the usual validation sets."""
+
+QUICK_GELU = "-quickgelu/"
 
 
 class Cause(NamedTuple):
@@ -34,26 +30,62 @@ class Cause(NamedTuple):
     text: str
 
 
-def find_causes(
-    score: PublishedScore, runs_otherwise: bool, results: Sequence[Mapping[str, Any]], tolerance: float
-) -> Iterator[Cause]:
-    """Yield the known causes that apply to a score and our results of its tasks, which disagree.
+class Difference(Protocol):
+    """What is known of a comparison (:class:`evaluators.results.published.Match`)."""
 
-    ``runs_otherwise``: the published model has another activation than its weights.
+    @property
+    def rows(self) -> int: ...
+    @property
+    def tolerance(self) -> float: ...
+    @property
+    def agrees(self) -> bool: ...
+    @property
+    def is_on_other_rows(self) -> bool: ...
+
+
+def find_causes(
+    score: PublishedScore, model: str, results: Sequence[Mapping[str, Any]], difference: Difference
+) -> Iterator[Cause]:
+    """Yield the known causes that apply to a score and a model's results of its tasks.
+
+    They disagree or are on other rows.
     """
-    if runs_otherwise:
-        yield Cause("activation", f"{score.model} ran with GELU, the weights were trained with QuickGELU")
-    for result in results:
-        expected, rows = _count_published_rows(result["task"]), result["data"]["rows"]
+    if (QUICK_GELU in score.model) != (QUICK_GELU in model):
+        ran = ("QuickGELU", "the result with GELU")
+        if QUICK_GELU in model:
+            ran = ("GELU", "the weights were trained with QuickGELU")
+        yield Cause("activation", f"{score.model} ran with {ran[0]}, {ran[1]}")
+    if difference.is_on_other_rows:
+        yield Cause("rows", describe_rows(score, difference.rows))
+    for result in results if len(results) > 1 else ():
+        expected, rows = count_rows(result["task"]), result["data"]["rows"]
         if expected not in (None, rows):
-            yield Cause("rows", f"{result['task']}: {rows:,} rows here, {expected:,} published")
-    if score.by == "" and len(results) == 1:
-        yield from _compare_metrics(score, results[0]["metrics"], tolerance)
+            yield Cause("rows", f"{result['task']}: {rows:,} rows here, {expected:,} in the released file")
+    if difference.agrees:
+        return
+    if score.by == "" and score.metric != MEAN and len(results) == 1:
+        yield from _compare_metrics(score, results[0]["metrics"], difference.tolerance)
     if fnmatchcase(score.task, "*_order"):
         yield Cause("shuffles", "the published shuffles are not available")
+    if any(_is_cropped_by_transformers(result["model"]) for result in results):
+        yield Cause("crop", "ran through transformers, which crops a tenth to a quarter of the images one pixel off")
     precisions = {result["model"].get("precision") or "fp32" for result in results} - {"fp32"}
     if precisions:
         yield Cause("precision", f"computed in {', '.join(sorted(precisions))}")
+
+
+def _is_cropped_by_transformers(model: Mapping[str, Any]) -> bool:
+    """Return True for a CLIP that ran through transformers. The offset of its crop is truncated, open_clip's rounded.
+
+    FLAVA and BLIP, which are marked, were published by way of transformers or their own code.
+    """
+    return model["spec"].startswith("transformers:") and not model.get("contaminated")
+
+
+def describe_rows(score: PublishedScore, rows: int) -> str:
+    """Return the number of rows of a result and of a score, and which rows the score is over."""
+    published = "" if score.rows is None else f"{score.rows:,} published"
+    return f"{rows:,} rows here, {published}{score.which and published and ': '}{score.which or ''}"
 
 
 def _compare_metrics(score: PublishedScore, metrics: Mapping[str, float], tolerance: float) -> Iterator[Cause]:
@@ -63,16 +95,13 @@ def _compare_metrics(score: PublishedScore, metrics: Mapping[str, float], tolera
         is_other = name != score.metric and (name == base or name.startswith((f"{base}_macro_", "authors_")))
         if is_other and "tie_rate" not in name and abs(100 * value - score.percent) <= tolerance:
             yield Cause("mean", f"{name} agrees ({100 * value:.2f})")
-    ties = metrics.get(re.sub(r"(recall@1|score|accuracy)$", "tie_rate", base), 0.0)
+    ties = get_tie_rate(score.metric, metrics)
     ours = metrics[score.metric]
     if ties and 100 * ours < score.percent <= 100 * (ours + ties) + tolerance:
         yield Cause("ties", f"{ties:.1%} of the queries are ties, which are errors here")
 
 
-def _count_published_rows(task: str) -> int | None:
-    """Return the number of rows of a task in the published files; None if it is not known."""
-    dataset, _, rest = task.partition("/")
-    if not is_published(dataset):
-        return ROWS.get(task)
-    rows = import_module(DECLARATIONS).load(dataset).rows
-    return rows.get(rest, rows.get(f"{rest}/test"))
+def get_tie_rate(metric: str, metrics: Mapping[str, float]) -> float:
+    """Return the share of queries with a tie, given the metric that counts them as errors."""
+    name, found = re.subn(r"(recall@1|top1|score|accuracy)$", "tie_rate", metric.partition("_macro_")[0])
+    return metrics.get(name, metrics.get("tie_rate", 0.0)) if found else 0.0

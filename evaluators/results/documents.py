@@ -76,7 +76,7 @@ def write_document(path: Path, result: Result) -> None:
     """Write the document of examples that are complete. Raises ValueError if it cannot be written."""
     text = json.dumps(result, indent=1, ensure_ascii=False) + "\n"
     with _raise_value_error(path), atomic_file(path) as partial:
-        partial.write_text(text)
+        partial.write_text(text, encoding="utf-8")
 
 
 def make_folder(folder: Path) -> None:
@@ -98,7 +98,7 @@ def write_side_file(folder: Path, device: str, seconds: float, counts: Mapping[s
     }
     path = get_side_file(folder)
     with _raise_value_error(path), atomic_file(path) as partial:
-        partial.write_text(json.dumps(record, indent=1) + "\n")
+        partial.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 
 @contextmanager

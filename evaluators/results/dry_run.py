@@ -16,7 +16,9 @@ from pathlib import Path
 from evaluators.engine.feature_cache import cache_folder, count_features
 from evaluators.engine.task_dataset import load
 from evaluators.engine.tasks import Task, defaults
-from evaluators.models import Model, check_name, local, parse
+from evaluators.models import Model, check_name, parse
+from evaluators.models.local_folder import read_training
+from evaluators.models.open_clip_names import CORPUS_OF_TAG, parse_name
 from evaluators.results import documents
 from evaluators.results.compose import get_code
 from evaluators.results.documents import Result
@@ -82,13 +84,9 @@ def _peek(spec: str) -> Model:
     backend, name = parse(spec)
     about: dict[str, str | None] = {}
     if backend == "open_clip":
-        from evaluators.models.openclip import CORPUS_OF_TAG, parse_name
-
         spec, about = name, {"corpus": CORPUS_OF_TAG.get(parse_name(name)[1])}
     elif backend == "local":
-        if not Path(name).is_dir():
-            raise FileNotFoundError(f"{name}: no such folder.")
-        about = local.read_training(Path(name))
+        about = read_training(Path(name))
     return Model(spec, name, None, "", **about)  # pyright: ignore[reportArgumentType]
 
 
@@ -110,7 +108,7 @@ def _measure_rate(output: Path, paths: Iterable[Path]) -> float | None:
     folders = {output.joinpath(*path.relative_to(output).parts[:2]) for path in paths}
     seconds = rows = 0.0
     for side_file in map(documents.get_side_file, sorted(folders)):
-        record = json.loads(side_file.read_text()) if side_file.is_file() else {}
+        record = json.loads(side_file.read_text(encoding="utf-8")) if side_file.is_file() else {}
         if record.get("images_encoded") or record.get("texts_encoded"):
             seconds, rows = seconds + record["seconds"], rows + record["rows"]
     return seconds / rows if rows else None

@@ -93,9 +93,11 @@ def _read_pairs(path: Path) -> list[tuple[int, np.ndarray]]:
 
 
 def _parse_row(value: Any) -> int:
-    if isinstance(value, bool) or not str(value).strip().isdecimal():
+    """Return a row number. A column with a missing value may have been written as floats ("2.0")."""
+    text = str(value).strip().removesuffix(".0")
+    if isinstance(value, bool) or not text.isdecimal():
         raise ValueError(f"row {value!r} is not a whole number")
-    return int(value)
+    return int(text)
 
 
 def _parse_scores(value: Any) -> np.ndarray:

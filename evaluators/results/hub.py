@@ -105,7 +105,7 @@ def make_card(results: Sequence[Result], names: Sequence[str]) -> str:
             for task, paths in tasks.items()
         ],
     }
-    template = jinja2.Template(CARD_TEMPLATE.read_text(), trim_blocks=True, keep_trailing_newline=True)
+    template = jinja2.Template(CARD_TEMPLATE.read_text(encoding="utf-8"), trim_blocks=True, keep_trailing_newline=True)
     models = sorted({result["model"]["name"] for result in results})
     return template.render(metadata=yaml.safe_dump(metadata, sort_keys=False), models=models, tasks=len(tasks))
 

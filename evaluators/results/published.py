@@ -1,26 +1,39 @@
-"""Compare results with published scores of the same model on the same dataset (evaluators/results/scores.py)."""
+"""Compare results with published scores of the same model on the same dataset (evaluators/results/scores.py).
+
+A score on other rows than the result is shown as such: it neither agrees nor disagrees. If several sources have a score
+for the same number and they differ, the number is compared with the nearest one; the others are shown with the cause,
+if it is known (published_differences.csv).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cache
 from typing import Any, NamedTuple
 
 from evaluators.results.causes import Cause, find_causes
-from evaluators.results.scores import PublishedScore, read_scores
+from evaluators.results.scores import MEAN, PublishedScore, read_columns, read_csv, read_means, read_models, read_scores
 
 TOLERANCE = 1.0
 """Tolerated difference in percentage points. Libraries decode and resize images differently, and precisions vary."""
 ALIASES = {
     "NegCLIP/coco-ft": "NegCLIP",
-    "openai/clip-vit-base-patch32": "ViT-B-32/openai",
-    "openai/clip-vit-base-patch16": "ViT-B-16/openai",
-    "openai/clip-vit-large-patch14": "ViT-L-14/openai",
     "openai/clip-vit-large-patch14-336": "ViT-L-14-336/openai",
+    **{name: model.name for (source, name), model in read_models().items() if source == "mteb"},
 }
 SHUFFLE_TOLERANCE = 2.0
 """Tolerance for ARO's order tasks, whose published shuffles are not available."""
+ROWS_TOLERANCE = 0.001
+"""Share of the rows that may be missing or added before a result counts as one on other rows: 0.1 point at most."""
+VERDICTS = {
+    "yes": "",
+    "no": "",
+    "other rows": "on other rows",
+    "other source": "of another source, which differs from the one that agrees or is nearer",
+    "other activation": "of another activation",
+}
+"""Verdict of a comparison -> how it is counted."""
 
 
 def get_tolerance(score: PublishedScore, num_rows: int) -> float:
@@ -35,7 +48,11 @@ class Match(NamedTuple):
     ours: float
     rows: int
     causes: tuple[Cause, ...] = ()
-    """Known causes of a disagreement that apply to this one."""
+    """Known causes of a difference that apply to this one."""
+    nearest: str = ""
+    """Another source with a nearer score, if this one is outside the tolerance."""
+    tasks: tuple[str, ...] = ()
+    """The tasks that the score is over."""
 
     @property
     def difference(self) -> float:
@@ -50,26 +67,64 @@ class Match(NamedTuple):
         return abs(self.difference) <= self.tolerance
 
     @property
+    def is_on_other_rows(self) -> bool:
+        return has_other_rows(self.score, self.rows)
+
+    @property
+    def verdict(self) -> str:
+        """One of VERDICTS. A published model with another activation than its weights is another model."""
+        if any(cause.kind == "activation" for cause in self.causes):
+            return "other activation"
+        if self.is_on_other_rows:
+            return "other rows"
+        return "yes" if self.agrees else "other source" if self.nearest else "no"
+
+    @property
     def is_comparable(self) -> bool:
-        """False if the published model ran with another activation than its weights, so that it is another model."""
-        return all(cause.kind != "activation" for cause in self.causes)
+        """True if the result agrees or disagrees with the score."""
+        return self.verdict in ("yes", "no")
 
     @property
     def metric(self) -> str:
         """The metric, with the category of the rows if it is of a part of them."""
         return f"{self.score.metric} ({self.score.category})" if self.score.category else self.score.metric
 
+    @property
+    def explanation(self) -> str:
+        """The known causes of a difference, one per line; "unknown" if it has none."""
+        texts = [cause.text for cause in self.causes]
+        if self.verdict == "other source":
+            texts.append(find_difference(self.score.task, self.score.metric) or f"{self.nearest} has a nearer score")
+        return "\n".join(texts) or ("" if self.agrees else "unknown")
+
     def to_json(self) -> dict[str, Any]:
-        causes = {"causes": [cause.text for cause in self.causes]}
-        return self.score._asdict() | {"ours": self.ours, "rows": self.rows, "agrees": self.agrees} | causes
+        facts = self.score._asdict() | {"mean": self.score.mean, "published_rows": self.score.rows}
+        ours = {"ours": self.ours, "rows": self.rows, "agrees": self.agrees, "verdict": self.verdict}
+        return facts | ours | {"causes": [cause.text for cause in self.causes]}
+
+
+def has_other_rows(score: PublishedScore, rows: int) -> bool:
+    """Return True if a result on this number of rows is not on the rows of the score."""
+    return bool(score.which) or (score.rows is not None and abs(rows - score.rows) > ROWS_TOLERANCE * score.rows)
+
+
+@cache
+def _read_differences() -> list[dict[str, str]]:
+    return read_csv("differences")
+
+
+def find_difference(task: str, metric: str) -> str:
+    """Return why the sources differ on a metric of a task, "" if it is not known."""
+    found = (row["cause"] for row in _read_differences() if fnmatchcase(task, row["task"]) and row["metric"] == metric)
+    return next(found, "")
 
 
 @cache
 def get_canonical_name(name: str) -> str:
     """Return one name for all names of a model: with -quickgelu if the weights were trained with this activation."""
-    from evaluators.models.openclip import parse_name
+    from evaluators.models.open_clip_names import parse_name
 
-    name = ALIASES.get(name.removeprefix("transformers:"), name)
+    name = get_alias(name)
     try:
         architecture, weights, is_quick_gelu = parse_name(name)
     except (ValueError, OSError):  # not a name of open_clip
@@ -77,13 +132,29 @@ def get_canonical_name(name: str) -> str:
     return f"{architecture}{'-quickgelu' if is_quick_gelu else ''}/{weights}"
 
 
+def get_alias(name: str) -> str:
+    """Return the name under which the scores of a model are recorded."""
+    name = name.removeprefix("transformers:")
+    return ALIASES.get(name, name)
+
+
 def find_scores(*names: str) -> list[PublishedScore]:
     """Return the published scores of a model, given its names."""
-    names = tuple(ALIASES.get(name.removeprefix("transformers:"), name) for name in names)
-    if not any("/" in name.partition(":")[0] for name in names):  # none is open_clip's, which is slow to load
-        return [score for score in read_scores() if score.model in names]
-    canonical = {get_canonical_name(name) for name in names}
-    return [score for score in read_scores() if get_canonical_name(score.model) in canonical]
+    aliases = {get_alias(name) for name in names}
+    by_model = group_scores(read_scores)
+    if not any("/" in name.partition(":")[0] for name in aliases):  # none is open_clip's, which is slow to load
+        return [score for name in aliases for score in by_model.get(name, ())]
+    canonical = {get_canonical_name(name) for name in aliases}
+    return [score for name in by_model if get_canonical_name(name) in canonical for score in by_model[name]]
+
+
+@cache
+def group_scores(read: Callable[[], Sequence[PublishedScore]]) -> dict[str, list[PublishedScore]]:
+    """Return name of a model -> the scores that ``read`` returns for it."""
+    groups: dict[str, list[PublishedScore]] = {}
+    for score in read():
+        groups.setdefault(score.model, []).append(score)
+    return groups
 
 
 def get_names(result: Mapping[str, Any]) -> tuple[str, str, str]:
@@ -92,40 +163,100 @@ def get_names(result: Mapping[str, Any]) -> tuple[str, str, str]:
     return model["spec"], model["name"], model["effective"]
 
 
-def match_scores(results: Sequence[Mapping[str, Any]]) -> list[Match]:
-    """Return the published scores for which there is a result.
+def group_by_model(results: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Mapping[str, Any]]]:
+    """Return effective name of a model -> task -> result.
 
-    Results with a row limit are ignored, and results on drawn scenes.
+    Left out are results with a row limit, and results on drawn scenes.
     """
-    by_model: dict[str, list[Mapping[str, Any]]] = {}
+    by_model: dict[str, dict[str, Mapping[str, Any]]] = {}
     for result in results:
         if result["data"]["limit"] is None and not result.get("synthetic"):
-            by_model.setdefault(result["model"]["effective"], []).append(result)
-    pairs = (
-        (score, model_results)
-        for model_results in by_model.values()
-        for score in find_scores(*get_names(model_results[0]))
-    )
-    return [match for score, model_results in pairs if (match := _match_score(score, model_results))]
+            by_model.setdefault(result["model"]["effective"], {})[result["task"]] = result
+    return by_model
 
 
-def _match_score(score: PublishedScore, results: Sequence[Mapping[str, Any]]) -> Match | None:
-    """Compare a published score with the results of a model. Returns None if a task or the metric is missing."""
-    parts = [(item, _get_part(score, item)) for item in results if fnmatchcase(item["task"], score.task)]
-    measured = [(item, *part) for item, part in parts if part is not None]
-    if len(measured) != score.tasks:
+def match_scores(results: Sequence[Mapping[str, Any]]) -> list[Match]:
+    """Return the published scores for which there is a result."""
+    matches: list[Match] = []
+    for by_task in group_by_model(results).values():
+        names = get_names(next(iter(by_task.values())))
+        scores = find_scores(*names)
+        name = get_alias(names[-1])
+        if all(score.model != name for score in scores):
+            name = get_canonical_name(name)
+        found = [match for score in scores if (match := _match_score(score, name, by_task))]
+        matches += _judge(found)
+    return matches
+
+
+def _judge(matches: Sequence[Match]) -> list[Match]:
+    """Compare each number with the nearest of its comparable scores only.
+
+    A mean over several tasks does not disagree if another source has scores for all these tasks that agree.
+    """
+    nearest: dict[tuple[str, str, str], Match] = {}
+    single = [match for match in matches if match.verdict == "yes" and len(match.tasks) == 1]
+    agreeing = {match.tasks: match.score.source for match in single}
+    for match in filter(lambda match: match.is_comparable, matches):
+        key = match.score.task, match.score.metric, match.score.category
+        nearest[key] = min(nearest.get(key, match), match, key=lambda match: abs(match.difference))
+    judged = []
+    for match in matches:
+        best = nearest.get((match.score.task, match.score.metric, match.score.category))
+        source = "" if match.agrees or best is None or best is match else best.score.source
+        if not match.agrees and len(match.tasks) > 1 and all((task,) in agreeing for task in match.tasks):
+            source = agreeing[match.tasks[:1]]
+        judged.append(match._replace(nearest=source))
+    return judged
+
+
+def measure(
+    score: PublishedScore, by_task: Mapping[str, Mapping[str, Any]]
+) -> tuple[float, int, list[Mapping[str, Any]]] | None:
+    """Return the value of a score's metric in percent, its rows and its results; None if something is missing."""
+    if score.metric == MEAN:
+        return _measure_mean(score, by_task)
+    if score.task in by_task:
+        members = [by_task[score.task]]
+    elif "*" in score.task:
+        members = [result for task, result in by_task.items() if fnmatchcase(task, score.task)]
+    else:
         return None
-    num_rows = sum(rows for _, _, rows in measured)
-    match = Match(score, 100 * sum(rows * value for _, value, rows in measured) / num_rows, num_rows)
-    if match.agrees:
+    measured = [(result, *part) for result in members if (part := _get_part(score, result))]
+    if not measured or (score.tasks and len(measured) != score.tasks):
+        return None
+    rows = sum(rows for _, _, rows in measured)
+    return 100 * sum(rows * value for _, value, rows in measured) / rows, rows, [result for result, *_ in measured]
+
+
+def _measure_mean(
+    score: PublishedScore, by_task: Mapping[str, Mapping[str, Any]]
+) -> tuple[float, int, list[Mapping[str, Any]]] | None:
+    value, rows, members = 0.0, 0, []
+    for column, weight in read_means()[score.task, score.metric].items():
+        part = PublishedScore(score.model, percent=0.0, source="", **read_columns()["vl_compo", column])
+        measured = measure(part, by_task)
+        if measured is None:
+            return None
+        value, rows, members = value + weight * measured[0], rows + measured[1], [*members, *measured[2]]
+    return value, rows, members
+
+
+def _match_score(score: PublishedScore, model: str, by_task: Mapping[str, Mapping[str, Any]]) -> Match | None:
+    """Compare a published score with the results of a model. Returns None if a task or the metric is missing."""
+    measured = measure(score, by_task)
+    if measured is None:
+        return None
+    ours, rows, members = measured
+    match = Match(score, ours, rows, tasks=tuple(member["task"] for member in members))
+    if match.agrees and not match.is_on_other_rows:
         return match
-    runs_otherwise, members = get_canonical_name(score.model) != score.model, [item for item, *_ in measured]
-    return match._replace(causes=tuple(find_causes(score, runs_otherwise, members, match.tolerance)))
+    return match._replace(causes=tuple(find_causes(score, model, members, match)))
 
 
 def _get_part(score: PublishedScore, result: Mapping[str, Any]) -> tuple[float, int] | None:
     """Return the value of a score's metric and its number of rows in a result, or None if they are missing."""
     if not score.category:
         return (result["metrics"][score.metric], result["data"]["rows"]) if score.metric in result["metrics"] else None
-    part = result["categories"].get(score.by, {}).get(score.category, {})
+    part = result.get("categories", {}).get(score.by, {}).get(score.category, {})
     return (part[score.metric], part["rows"]) if score.metric in part else None

@@ -1,111 +1,200 @@
-"""The published scores: of papers' tables, of vl_compo's table of models, and those that benchmarks declare.
+"""The published scores: of papers' tables, of three tables of many models, and those that benchmarks declare.
 
-scores.csv contains the papers' tables, and scores of ten models from vl_compo's table. Its columns are those of
-:class:`PublishedScore`. CREPE's authors did not release the raw pairs of Tables 15 and 16. If you have a copy, name
-the dataset ``crepe_published`` and its configs ``<corpus>_{sc,uc,ua}_raw`` and ``prod_raw``.
+published_papers.csv    the papers' tables
+published_scores.parquet    one score per model and column of vl_compo (Oh et al. 2024, arXiv:2406.09388; 202 models),
+                        MTEB's results repository and FSC-CLIP's table; `tools/published-scores` writes and checks it
+published_columns.csv   what a column measures, and on which rows
+published_means.csv     the weights of a mean over columns. vl_compo's are those that reproduce its table of means
+published_models.csv    the names of the models in each source and here; their parameters (millions), corpus and year
+published_sources.csv   commit and date of each source, and how it counts ties
 
-vl_compo's whole table has 202 models (Oh et al. 2024, arXiv:2406.09388). It is read if it is here:
-`compeval sources get vl_compo` downloads it to ``sources/`` in the current folder.
+CREPE's authors did not release the raw pairs of Tables 15 and 16. The importer makes raw configs from the captions of
+the released files, which are other rows (:func:`count_rows`).
 """
 
 from __future__ import annotations
 
 import csv
-import math
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from loaders.datasets.folders import search_path
+import pyarrow.parquet as pq
 
-SCORES = Path(__file__).with_name("scores.csv")
+from loaders.datasets.folders import is_published
+from loaders.papers.figures import figures
+
+FOLDER = Path(__file__).parent
+SCORES = FOLDER / "published_scores.parquet"
 DECLARATIONS = "loaders.benchmarks"
 """Imported by name: the stages of the pipeline report on generated datasets only and do not depend on it."""
-COLUMNS = Path(__file__).with_name("vl_compo_columns.csv")
-TABLE = Path("sources", "vl_compo", "individual_results.csv")
 TABLE_SOURCE = "vl_compo's table of published models"
-PATTERN_BY = "visual pattern"
-"""Category of MMVP-VLM."""
+MEAN = "mean"
+"""Metric of a score that is a mean over several tasks of a benchmark, with the weights of published_means.csv."""
+NOT_STATED = "not stated"
+SAME_TIES = "errors"
+ROWS = {
+    **{"retrieval/coco": 5000, "retrieval/flickr30k": 1000, "classification/imagenet": 50_000},
+    **{"classification/cifar10": 10_000, "classification/cifar100": 10_000, "compun/main": 400},
+    **{"aro_published/coco_order": 25_010, "aro_published/flickr30k_order": 5000},
+}
+"""Rows of the sets that no declaration counts: the Karpathy test splits and the usual validation sets."""
 
 
 class PublishedScore(NamedTuple):
+    """A published score in percent, and what it is over."""
+
     model: str
     """Effective name of the model in results."""
     task: str
-    """Name of a task, or a glob of several tasks, whose mean over rows is compared."""
+    """Name of a task, a glob of several tasks, whose mean over rows is compared, or a dataset if the metric is MEAN."""
     metric: str
     percent: float
     tasks: int
-    """Number of tasks that ``task`` matches."""
+    """Number of tasks that ``task`` matches. 0: any number, as of seeds."""
     source: str
     by: str = ""
     """Kind of category, for a score on a part of the rows."""
     category: str = ""
+    rows: int | None = None
+    """Number of rows; None if it is not known."""
+    which: str = ""
+    """Which rows, if they are not those of the released file."""
+    ties: str = NOT_STATED
+    """How a tie with a wrong candidate counts."""
+    commit: str = ""
+    date: str = ""
+    seconds: float | None = None
+    """Wall time of the evaluation."""
+
+    @property
+    def mean(self) -> str:
+        """Return over what the mean is: "rows" (micro), or the categories of a macro mean."""
+        if self.metric == MEAN:
+            return "tasks"
+        return self.metric.partition("_macro_")[2].replace("_", " ") or "rows"
 
 
-def _read_rows(path: Path) -> list[dict[str, Any]]:
-    """Return the rows of a CSV file; ``tasks`` and ``percent`` are numbers."""
-    with path.open(encoding="utf-8", newline="") as file:
+class Model(NamedTuple):
+    """A published model. ``parameters`` (millions), ``corpus`` and ``year`` are "" if they are not known."""
+
+    name: str
+    parameters: str
+    corpus: str
+    year: str
+
+
+def read_csv(name: str) -> list[dict[str, Any]]:
+    """Return the rows of a file of this folder. ``tasks`` and ``rows`` are integers, and empty ``rows`` None."""
+    with (FOLDER / f"published_{name}.csv").open(encoding="utf-8", newline="") as file:
         rows: list[dict[str, Any]] = list(csv.DictReader(file))
-    types = {"tasks": int, "percent": float}
+    types = {"tasks": int, "percent": float, "weight": float, "rows": lambda text: int(text) if text else None}
     return [row | {name: kind(row[name]) for name, kind in types.items() if name in row} for row in rows]
+
+
+@cache
+def read_sources() -> dict[str, dict[str, str]]:
+    """Return id of a source -> title, url, commit, date and ties."""
+    return {row.pop("source"): row for row in read_csv("sources")}
+
+
+@cache
+def read_columns() -> dict[tuple[str, str], dict[str, Any]]:
+    """Return (source, column) -> what the column measures, as fields of PublishedScore."""
+    return {(row.pop("source"), row.pop("column")): row for row in read_csv("columns")}
+
+
+@cache
+def read_means() -> dict[tuple[str, str], dict[str, float]]:
+    """Return (task, metric) of a mean -> column of vl_compo -> weight."""
+    means: dict[tuple[str, str], dict[str, float]] = {}
+    for row in read_csv("means"):
+        means.setdefault((row["task"], row["metric"]), {})[row["part"]] = row["weight"]
+    return means
+
+
+@cache
+def read_models() -> dict[tuple[str, str], Model]:
+    """Return (source, name of a model there) -> the model."""
+    rows = read_csv("models")
+    return {
+        (row["source"], row["name"]): Model(row["model"], row["parameters"], row["corpus"], row["year"]) for row in rows
+    }
 
 
 @cache
 def read_scores() -> tuple[PublishedScore, ...]:
     """Return all published scores."""
-    scores = [PublishedScore(**row) for row in _read_rows(SCORES)]
-    table = next((path for folder in search_path() if (path := folder / TABLE).is_file()), None)
-    if table is not None:
-        scores = [score for score in scores if score.source != TABLE_SOURCE] + read_table(table)
-    return (*scores, *_read_declared())
+    return (*_read_tables(), *_read_papers(), *_read_declared())
+
+
+def _read_tables() -> Iterator[PublishedScore]:
+    """Yield the scores of the tables of many models, and the means over columns of vl_compo.
+
+    A model that is twice in a source, with equal scores, counts once.
+    """
+    seen: set[tuple[str, str, str]] = set()
+    percents: dict[str, dict[str, float]] = {}
+    for row in pq.read_table(SCORES).to_pylist():
+        source, column = row["source"], row["column"]
+        model = read_models()[source, row["name"]].name
+        if (source, model, column) in seen:
+            continue
+        seen.add((source, model, column))
+        measured, facts = read_columns()[source, column], _get_facts(source)
+        if source == "vl_compo":
+            percents.setdefault(model, {})[column] = row["percent"]
+        yield PublishedScore(model, percent=row["percent"], seconds=row["seconds"], **measured, **facts)
+    yield from _compute_means(percents, _get_facts("vl_compo"))
+
+
+def _compute_means(percents: Mapping[str, Mapping[str, float]], facts: Mapping[str, Any]) -> Iterator[PublishedScore]:
+    for (task, metric), weights in read_means().items():
+        which = next((text for part in weights if (text := read_columns()["vl_compo", part]["which"])), "")
+        rows = None if metric == MEAN else count_rows(task)
+        for model, columns in percents.items():
+            if weights.keys() <= columns.keys():
+                percent = round(sum(weight * columns[part] for part, weight in weights.items()), 4)
+                yield PublishedScore(model, task, metric, percent, 1, rows=rows, which=which, **facts)
+
+
+def _get_facts(source: str) -> dict[str, Any]:
+    known = read_sources()[source]
+    return {"source": known["title"], **{name: known[name] for name in ("ties", "commit", "date")}}
+
+
+def _read_papers() -> Iterator[PublishedScore]:
+    """Yield the scores of the papers' tables. Without a number of rows, they are over the released file."""
+    facts = {source["title"]: source for source in read_sources().values()}
+    for row in read_csv("papers"):
+        paper = facts[row["source"].partition(",")[0]]
+        rows = row["rows"] if row["category"] else count_rows(row["task"])
+        yield PublishedScore(**row | {"rows": rows, "ties": paper["ties"], "date": paper["date"]})
 
 
 def _read_declared() -> Iterator[PublishedScore]:
     for benchmark in import_module(DECLARATIONS).load_all():
         for score in benchmark.scores:
             task = f"{benchmark.name}/{score.config}"
-            yield PublishedScore(score.model, task, score.metric, score.percent, 1, score.source)
+            yield PublishedScore(score.model, task, score.metric, score.percent, 1, score.source, rows=count_rows(task))
+
+
+def _count_raw_pairs(name: str) -> int | None:
+    """Return the number of raw pairs of CREPE's Table 5. The released files have others."""
+    if match := re.fullmatch(r"prod_raw/n(\d+)", name):
+        return figures("crepe")["productivity"][int(match[1])][0]
+    counts = figures("crepe")["systematicity"].get(name.removesuffix("_raw"))
+    return counts and counts[0]
 
 
 @cache
-def read_columns() -> dict[str, dict[str, Any]]:
-    """Return name of a column of vl_compo's table -> what it measures, as fields of PublishedScore."""
-    return {row.pop("column"): row for row in _read_rows(COLUMNS)}
-
-
-def read_table(path: Path) -> list[PublishedScore]:
-    """Return the scores of vl_compo's table (``individual_results.csv``). Raises ValueError for another file."""
-    rows = _read_rows(path)
-    names = set(rows[0]) if rows else set()
-    if not names >= {"arch", "pretrained", "family"} or names.isdisjoint(read_columns()):
-        raise ValueError(f"{path}: not vl_compo's individual_results.csv. Download it again.")
-    return list(dict.fromkeys(score for row in rows for score in _read_table_row(row)))
-
-
-def _read_table_row(row: Mapping[str, str]) -> Iterator[PublishedScore]:
-    model = name_model(row["arch"], row["pretrained"], row["family"])
-    patterns: dict[str, list[float]] = {}
-    for name, measured in read_columns().items():
-        percent = float(row.get(name) or "nan")
-        if not math.isnan(percent):
-            yield PublishedScore(model, percent=round(percent, 2), source=TABLE_SOURCE, **measured)
-            if measured["by"] == PATTERN_BY:
-                patterns.setdefault(measured["metric"], []).append(percent)
-    for metric, percents in patterns.items():  # nine patterns of 15 pairs each
-        percent = round(sum(percents) / len(percents), 2)
-        yield PublishedScore(model, "mmvp_vlm/main", metric, percent, 1, TABLE_SOURCE)
-
-
-def name_model(architecture: str, weights: str, family: str) -> str:
-    """Return the name of a model of the table: open_clip's name, or one that begins with the family.
-
-    open_clip always ran OpenAI's weights with QuickGELU, other weights with the activation of the architecture.
-    """
-    if architecture == "NegCLIP":
-        return architecture
-    if weights == "openai":
-        return f"{architecture.removesuffix('-quickgelu')}-quickgelu/{weights}"
-    return f"{architecture}/{weights}" if family == "OpenCLIP" else f"{family}/{architecture}/{weights}"
+def count_rows(task: str) -> int | None:
+    """Return the number of rows of a task in the released files; None if it is not known."""
+    dataset, _, rest = task.partition("/")
+    if task.startswith("crepe_published/") and "_raw" in rest:
+        return _count_raw_pairs(rest)
+    rows = import_module(DECLARATIONS).load(dataset).rows if is_published(dataset) else {}
+    return rows.get(rest) or rows.get(f"{rest}/test") or ROWS.get(task.partition("@")[0])

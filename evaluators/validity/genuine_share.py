@@ -93,7 +93,7 @@ def read_truth(path: Path) -> dict[str, dict[str, Any]]:
     """Return image id -> complete scene. Raises FileNotFoundError if the source has no complete scenes."""
     if not path.exists():
         raise FileNotFoundError(f"{path}: no complete scenes; only the micro-world has them.")
-    scenes = map(json.loads, path.read_text().splitlines())
+    scenes = map(json.loads, path.read_text(encoding="utf-8").splitlines())
     return {str(scene["image_id"]): scene for scene in scenes}
 
 
@@ -213,10 +213,10 @@ def main() -> None:
     content = summarise(built, curve, words) | listed
     keys = zip(built["image_id"], built["text"], built["kind"] == TRUTH, strict=True)
     verdicts = dict(zip(keys, built["failure"] == "", strict=True))
-    funnels = json.loads(Path("crepe/stats.json").read_text())["funnels"]
+    funnels = json.loads(Path("crepe/stats.json").read_text(encoding="utf-8"))["funnels"]
     trigrams = NgramModel.of(list(read_corpus(**next(iter(corpora.values())))), 3)  # measures fluency
     content["captioners"] = compare_captioners(Path("crepe"), verdicts, funnels, trigrams)
-    Path("validity.json").write_text(json.dumps(content, indent=1) + "\n")
+    Path("validity.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

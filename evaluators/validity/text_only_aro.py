@@ -61,7 +61,7 @@ def main(ask_model: Annotated[bool, typer.Option("--ask")] = False, max_cost: fl
         for config, sets in sets_by_config.items()
     }
     write_json(output, results)
-    output.with_suffix(".md").write_text(render_page("ARO", output, results))
+    output.with_suffix(".md").write_text(render_page("ARO", output, results), encoding="utf-8")
 
 
 if __name__ == "__main__":

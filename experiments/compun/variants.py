@@ -55,7 +55,7 @@ def main() -> None:
     """Write results.json and README.md."""
     results = read_results([FOLDER / "results"])
     write_json(FOLDER / "results.json", collect_numbers(results))
-    (FOLDER / "README.md").write_text(make_page(results))
+    (FOLDER / "README.md").write_text(make_page(results), encoding="utf-8")
 
 
 if __name__ == "__main__":

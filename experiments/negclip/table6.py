@@ -166,10 +166,10 @@ def make_page(rows_by_regime: dict[str, dict[str, Any]], corpora: dict[str, Any]
 def main() -> None:
     """Write table6.json and README.md from the results of all regimes and seeds."""
     settings = read_params("negclip", PARAMS)
-    corpora = json.loads(Path("sources/negclip/stats.json").read_text())
+    corpora = json.loads(Path("sources/negclip/stats.json").read_text(encoding="utf-8"))
     rows_by_regime = {regime: measure(regime, settings["seeds"]) for regime in settings["regimes"]}
     write_json(OUTPUT / "table6.json", rows_by_regime)
-    (OUTPUT / "README.md").write_text(make_page(rows_by_regime, corpora, settings["seeds"]))
+    (OUTPUT / "README.md").write_text(make_page(rows_by_regime, corpora, settings["seeds"]), encoding="utf-8")
 
 
 if __name__ == "__main__":

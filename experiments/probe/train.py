@@ -24,7 +24,7 @@ PARAMS = Path("experiments/params.yaml")
 
 def main(encoder: str | None = None) -> None:
     """Train a probe of the text encoder ENCODER. Without ENCODER, train the autoencoder."""
-    settings = yaml.safe_load(PARAMS.read_text())["probe"]
+    settings = yaml.safe_load(PARAMS.read_text(encoding="utf-8"))["probe"]
     prompts = probe_overlap.read_prompts(Path("compprompts"))
     texts = generate_captions(settings["captions"], settings["seed"], prompts)
     print(f"Training text: {prompts.count_overlap(texts)}.")

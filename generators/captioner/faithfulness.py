@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
+from generators.captioner.misread_relations import Reading
 from generators.graphs.assignments import Constraint, find_assignments
 from generators.graphs.entailment import entails
 from generators.language.lexicon.attributes import may_hold_together
@@ -36,7 +37,7 @@ def align_mentions(parse: Parse, graph: SceneGraph) -> tuple[Mention, ...] | Non
     Raises SearchLimitError if too many objects of the graph may be those of the caption.
     """
     parse = _normalise_parse(parse, graph)
-    ids = _align_objects(parse.graph, graph)
+    ids = _align_objects(parse, graph)
     if ids is None:
         return None
     mentions = []
@@ -122,13 +123,15 @@ def _split_name(parse: Parse, item: SceneObject, name: str, texts: Sequence[str]
     return Parse(parse.caption, SceneGraph(objects, parse.graph.relations), tuple(mentions))
 
 
-def _align_objects(stated: SceneGraph, graph: SceneGraph) -> dict[str, str] | None:
+def _align_objects(parse: Parse, graph: SceneGraph) -> dict[str, str] | None:
     """Return the graph's id of each object in the caption's graph, or None if the two graphs differ.
 
-    All objects and attributes must match. For a relation, the predicate and one end must match, because wrong
-    attachment is the parser's most frequent error. A caption with swapped objects still fails. Raises SearchLimitError
-    if too many objects match.
+    All objects and attributes must match. The graph must imply every relation of the caption, except for those that the
+    parser may have misread (misread_relations.py). A relation of the graph counts as stated if one with the same
+    predicate and one of its ends is: "a cat and a dog are on a table" may be parsed as one relation. Raises
+    SearchLimitError if too many objects match.
     """
+    stated = parse.graph
     if len(stated.objects) != len(graph.objects):
         return None
     domains = {
@@ -142,7 +145,7 @@ def _align_objects(stated: SceneGraph, graph: SceneGraph) -> dict[str, str] | No
     ]
     for ids in find_assignments(domains, constraints):
         edges = [Relation(ids[edge.subject], edge.predicate, ids[edge.object]) for edge in stated.relations]
-        if _imply(edges, graph.relations):
+        if _imply(edges, graph.relations) and Reading(parse, graph, ids).is_true():
             return ids
     return None
 

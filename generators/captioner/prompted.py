@@ -91,14 +91,14 @@ def export_requests(graphs: Iterable[SceneGraph], endpoint: Mapping[str, Any], p
     shots = read_shots(Path("sample") / SHOTS)
     missing = client.find_missing(make_messages(graph, shots) for graph in graphs)
     lines = [{"request": key, **client.make_request(messages)} for key, messages in missing.items()]
-    path.write_text("".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines))
+    path.write_text("".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines), encoding="utf-8")
     return len(lines)
 
 
 def read_shots(path: Path) -> dict[int, list[Shot]]:
     """Return the hand-written examples by complexity."""
     shots: dict[int, list[Shot]] = {}
-    for size, entries in yaml.safe_load(path.read_text()).items():
+    for size, entries in yaml.safe_load(path.read_text(encoding="utf-8")).items():
         for entry in entries:
             items = entry["objects"].items()
             objects = tuple(SceneObject(key, key.rstrip("0123456789"), tuple(texts)) for key, texts in items)

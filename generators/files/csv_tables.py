@@ -1,4 +1,9 @@
-"""CSV and TSV files with a header, as people fill them in with a spreadsheet.
+"""CSV and TSV files, and those with a header as people fill them in with a spreadsheet.
+
+The dialect is that of Python's csv and of pandas, in TSV files too: a field that begins with a double quote ends at the
+next one that is not doubled, and may contain delimiters and line ends. Other quotes are part of the text. After a
+closing quote, csv and pandas accept further text; :func:`read_rows` says which rows needed this. A quote that is never
+closed is an error.
 
 The byte-order mark of spreadsheets is not part of a name. A text that a spreadsheet would execute as a formula is
 written with an apostrophe in front, which is removed when such a file is read.
@@ -10,7 +15,6 @@ import csv
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from generators.files.atomic import atomic_file
 
@@ -36,10 +40,55 @@ def _unquote_formula(value: str) -> str:
     return value[1:] if value and value.startswith("'") and _FORMULA.match(value.lstrip("'")) else value
 
 
-def count_extra_cells(row: Mapping[Any, Any]) -> int:
-    """Return how many cells a row of csv.DictReader has beyond its header, up to the last that is not empty."""
-    extra = row.get(None) or []
-    return max((number for number, cell in enumerate(extra, 1) if cell), default=0)
+def read_rows(lines: Iterable[str], delimiter: str = ",") -> Iterator[tuple[int, list[str], bool]]:
+    """Yield the number of the last line of each row that is not blank, its cells, and True if a quote is misplaced.
+
+    ``lines`` keep their ends. Raises csv.Error if a quote is not closed or a field is longer than the limit.
+    """
+    consumed: list[str] = []
+    reader = csv.reader(_remember(lines, consumed), delimiter=delimiter)
+    for cells in reader:
+        is_misplaced = False
+        if any('"' in line for line in consumed):
+            try:
+                next(csv.reader(iter(consumed), delimiter=delimiter, strict=True))
+            except csv.Error as error:
+                if "end of data" in str(error):
+                    raise csv.Error("a quote is not closed") from None
+                is_misplaced = True
+        consumed.clear()
+        if cells:
+            yield reader.line_num, cells, is_misplaced
+
+
+def _remember(lines: Iterable[str], consumed: list[str]) -> Iterator[str]:
+    for line in lines:
+        consumed.append(line)
+        yield line
+
+
+def fits(width: int, cells: Sequence[str]) -> bool:
+    """Return True if a row has ``width`` cells. Empty cells may follow."""
+    return len(cells) >= width and not any(cells[width:])
+
+
+def count_extra_cells(header: Sequence[str], cells: Sequence[str]) -> int:
+    """Return how many cells a row has beyond its header, up to the last that is not empty."""
+    return max((number for number, cell in enumerate(cells[len(header) :], 1) if cell), default=0)
+
+
+def check_header(path: Path, header: Sequence[str], columns: Collection[str]) -> None:
+    """Raise ValueError if one of ``columns`` is missing or there twice; without ``columns``, if any is there twice."""
+    if missing := sorted(set(columns) - set(header)):
+        raise ValueError(f"{path}: no column {', '.join(missing)}; its columns are {', '.join(header) or 'none'}.")
+    if twice := [name for name in columns or filter(None, header) if header.count(name) > 1]:
+        raise ValueError(f"{path}: two columns are called {twice[0]}. Rename or delete one of them.")
+
+
+def count_misplaced_quotes(path: Path, delimiter: str) -> int:
+    """Return the number of rows of a readable file with text after a closing quote."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        return sum(is_misplaced for _, _, is_misplaced in read_rows(file, delimiter))
 
 
 def read(path: Path, columns: Collection[str] = ()) -> list[dict[str, str]]:
@@ -53,31 +102,33 @@ def read_numbered(
     """Yield the number of the last line of each row, and the row.
 
     ``is_ours`` is True if :func:`write` may have written the file, so that apostrophes before formulas are removed.
-    Raises ValueError if the file is not in UTF-8, is not a table (a quote is not closed), or lacks one of ``columns``,
-    or if a row has fewer or more cells than the header.
+    Raises ValueError if the file is not in UTF-8, is not a table, or lacks one of ``columns``, or if a row has fewer or
+    more cells than the header, or text after a closing quote.
     """
+    last = 0
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file, delimiter=delimiter, strict=True)
-            header = reader.fieldnames or ()
-            if missing := [name for name in columns if name not in header]:
-                raise ValueError(
-                    f"{path}: no column {', '.join(missing)}; its columns are {', '.join(header) or 'none'}."
-                )
-            for row in reader:
-                if missing := [name for name in header if row[name] is None]:
-                    raise ValueError(f"{path}, line {reader.line_num}: no cell for {', '.join(missing)}.")
-                if count := count_extra_cells(row):
+            rows = read_rows(file, delimiter)
+            last, header, _ = next(rows, (0, [], False))
+            check_header(path, header, columns)
+            for number, cells, is_misplaced in rows:
+                last = number
+                if missing := header[len(cells) :]:
+                    raise ValueError(f"{path}, line {number}: no cell for {', '.join(missing)}.")
+                if count := count_extra_cells(header, cells):
                     raise ValueError(
-                        f"{path}, line {reader.line_num}: {len(header) + count} cells for {len(header)} columns. Put "
-                        f"quotes around a cell that contains {delimiter!r}."
+                        f"{path}, line {number}: {len(header) + count} cells for {len(header)} columns. Put quotes "
+                        f"around a cell that contains {delimiter!r}."
                     )
-                cells = {name: row[name] for name in header}
-                yield (
-                    reader.line_num,
-                    {name: _unquote_formula(cell) for name, cell in cells.items()} if is_ours else cells,
-                )
+                if is_misplaced:
+                    raise ValueError(
+                        f"{path}, line {number}: text after a closing quote. Double the quotes within a cell in quotes."
+                    )
+                texts = map(_unquote_formula, cells) if is_ours else cells
+                yield number, dict(zip(header, texts, strict=False))
     except UnicodeDecodeError:
         raise ValueError(f"{path}: not in UTF-8. Save it as CSV UTF-8.") from None
     except csv.Error as error:
-        raise ValueError(f"{path}: not a valid table ({error}).") from None
+        raise ValueError(
+            f"{path}, the row from line {last + 1}: not a valid table ({error}). Is a quote not closed, or not doubled?"
+        ) from None

@@ -14,8 +14,10 @@ import re
 import stat
 import struct
 import tarfile
+import unicodedata
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -25,6 +27,8 @@ from PIL import Image, ImageOps
 
 ORIENTATION = 0x0112
 """EXIF tag: how an image has to be turned."""
+DEEP, FLOATING = "more than 8 bits per channel", "floating-point pixels"
+ROTATED, TRANSPARENT = "an EXIF rotation", "transparent pixels"
 RANGES = {"I": (65_535,), "F": (1, 255, 65_535)}
 """Largest possible value of the pixels, by the first letter of Pillow's mode."""
 IMAGE_FORMATS = ("JPEG", "PNG", "WEBP", "AVIF", "GIF", "BMP", "TIFF")
@@ -132,6 +136,15 @@ def open_archive(open_archive: Callable[[Path], Any], archive: Path) -> Any:
         raise zipfile.BadZipFile(str(error)) from None
 
 
+def find_file(path: Path) -> Path | None:
+    """Return the path if it is a file, else its other Unicode form if that is one; None if neither is.
+
+    The letter é is one character (NFC), or two (NFD, as macOS writes it).
+    """
+    forms = dict.fromkeys((str(path), *(unicodedata.normalize(form, str(path)) for form in ("NFC", "NFD"))))
+    return next(filter(is_file, map(Path, forms)), None)
+
+
 def is_file(path: Path) -> bool:
     """Return True for a file. ``Path.is_file`` raises OSError for a name that is too long."""
     try:
@@ -152,18 +165,38 @@ def read_file(path: Path) -> bytes:
         return file.read()
 
 
+def list_oddities(image: Image.Image) -> list[str]:
+    """Return why programs show an image in different ways, of DEEP, FLOATING, ROTATED, TRANSPARENT; usually nothing."""
+    is_odd = {
+        DEEP: image.mode[0] == "I",
+        FLOATING: image.mode[0] == "F",
+        ROTATED: image.getexif().get(ORIENTATION, 1) not in (0, 1),
+        TRANSPARENT: image.has_transparency_data,
+    }
+    return [name for name, is_one in is_odd.items() if is_one]
+
+
+def count_oddities(paths: Iterable[Path]) -> Counter[str]:
+    """Return the number of images by what makes them odd. Their pixels are not decoded, except those of PNG files."""
+    counts = Counter[str]()
+    for path in paths:
+        counts.update(list_oddities(Image.open(io.BytesIO(read_file(path)), formats=IMAGE_FORMATS)))
+    return counts
+
+
 def make_upright_rgb(data: bytes) -> bytes:
     """Return an image file with upright 8-bit pixels, which every program shows in the same way.
 
-    An image with more than 8 bits per channel is scaled by the range of its mode, and one whose EXIF data say that it
-    is rotated is turned; both become PNG. Other files are returned as they are, and only their header is read. ``data``
-    is an image that :func:`decode_image` reads. Raises ValueError for pixels of 32 bits beyond the range of 16.
+    An image with more than 8 bits per channel is scaled by the range of its mode, one whose EXIF data say that it is
+    rotated is turned, and transparent pixels are laid on white; all these become PNG. Other files are returned as they
+    are, and only their header is read. ``data`` is an image that :func:`decode_image` reads. Raises ValueError for
+    pixels of 32 bits beyond the range of 16.
     """
     image = Image.open(io.BytesIO(data), formats=IMAGE_FORMATS)
-    is_deep = image.mode == "F" or image.mode.startswith("I")
-    if not is_deep and image.getexif().get(ORIENTATION, 1) == 1:
+    oddities = list_oddities(image)
+    if not oddities:
         return data
-    if is_deep:
+    if DEEP in oddities or FLOATING in oddities:
         pixels = np.asarray(image, dtype=np.float64)
         limit = next((limit for limit in RANGES[image.mode[0]] if pixels.min() >= 0 and pixels.max() <= limit), None)
         if limit is None:
@@ -174,6 +207,9 @@ def make_upright_rgb(data: bytes) -> bytes:
         image = Image.fromarray(np.round(255 * pixels / limit).astype(np.uint8))
         image.getexif().update(exif)
     upright = ImageOps.exif_transpose(image)
+    if TRANSPARENT in oddities:
+        layer = upright.convert("RGBA")
+        upright = Image.alpha_composite(Image.new("RGBA", layer.size, "white"), layer)
     buffer = io.BytesIO()
     upright.convert("RGB").save(buffer, "PNG")
     return buffer.getvalue()

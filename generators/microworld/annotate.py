@@ -205,7 +205,7 @@ def image_path(image_id: int) -> str:
 
 def write_annotations(files: dict[str, Any], folder: Path) -> None:
     for name, content in files.items():
-        (folder / name).write_text(json.dumps(content, separators=(",", ":")) + "\n")
+        (folder / name).write_text(json.dumps(content, separators=(",", ":")) + "\n", encoding="utf-8")
 
 
 def _fact_of(triple: Triple) -> Triple:

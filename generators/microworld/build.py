@@ -67,7 +67,7 @@ def build(folder: Path, params: Params, workers: int = WORKERS) -> None:
             pool, partial(_evaluation_image, params.seed, params.unseen_renderings), ids, "microworld test scenes"
         )
         scenes = list(write_images(scratch, images))
-        with (scratch / "truth.jsonl").open("w") as lines:
+        with (scratch / "truth.jsonl").open("w", encoding="utf-8") as lines:
             lines.writelines(json.dumps(scene.to_json()) + "\n" for scene in scenes)
         write_annotations(annotate(scenes, params.seed, params.annotation_recall), scratch)
 
@@ -80,7 +80,7 @@ def build_corpus(folder: Path, corpus: str, params: Params, workers: int = WORKE
         examples_by_scene = _map(pool, make_examples, ids, f"microworld {corpus}")
         write_corpus(scratch, islice(chain.from_iterable(examples_by_scene), params.train_images))
         rules = json.dumps(choose_held_out(params.seed, corpus).to_json(), indent=1)
-        (scratch / "left_out.json").write_text(rules + "\n")
+        (scratch / "left_out.json").write_text(rules + "\n", encoding="utf-8")
 
 
 def write_images(folder: Path, images: Iterable[tuple[Scene, bytes]]) -> Iterator[Scene]:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from generators.language.optional_imports import without
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
 
 UNUSED_COMPONENTS = ("ner", "senter", "lemmatizer", "attribute_ruler")
 BATCH_SIZE = 256
+WORD = re.compile(r"\S+")
+IRREGULAR_SPACE = re.compile(r"^\s|\s\s|[^\S ]")
+"""White space other than single spaces between words."""
 MAX_STRINGS = 500_000
 """spaCy keeps every word that it reads, and web text has millions of them. With more, the model is loaded again."""
 
@@ -57,9 +61,25 @@ class RuleParser:
     def parse(self, captions: Iterable[str]) -> Iterator[Parse]:
         if len(self._nlp.vocab.strings) > MAX_STRINGS:
             self._nlp = _load_model()
-        texts = ((_prepare_text(caption), caption) for caption in captions)
+        texts = ((_prepare_text(squeeze(caption)), caption) for caption in captions)
         for doc, caption in self._nlp.pipe(texts, as_tuples=True, batch_size=BATCH_SIZE):
-            yield _build_parse(repair(Sentence(doc, skip=_starts_without_article(caption))), caption)
+            sentence = Sentence(doc, skip=_starts_without_article(squeeze(caption)))
+            _restore_offsets(sentence, caption)
+            yield _build_parse(repair(sentence), caption)
+
+
+def squeeze(caption: str) -> str:
+    """Return the caption with single spaces. spaCy takes other white space for words, which changes the parse."""
+    return " ".join(WORD.findall(caption)) if IRREGULAR_SPACE.search(caption) else caption
+
+
+def _restore_offsets(sentence: Sentence, caption: str) -> None:
+    """Replace offsets in the squeezed caption by those in the caption itself."""
+    if IRREGULAR_SPACE.search(caption):
+        words = (range(word.start() - 1, word.end()) for word in WORD.finditer(caption))
+        positions = list(chain.from_iterable(words))[1:]
+        sentence.starts = [positions[start] for start in sentence.starts]
+        sentence.ends = [positions[end - 1] + 1 for end in sentence.ends]
 
 
 def _build_parse(sentence: Sentence, caption: str) -> Parse:

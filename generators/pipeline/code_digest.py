@@ -117,7 +117,7 @@ def main() -> None:
                 f"{hashlib.sha256(_read_code(path)).hexdigest()[:16]} {path.as_posix()}\n"
                 for path in sorted(files | list_data_files(files))
             )
-            (scratch / f"{name}.txt").write_text("".join(lines))
+            (scratch / f"{name}.txt").write_text("".join(lines), encoding="utf-8")
 
 
 if __name__ == "__main__":

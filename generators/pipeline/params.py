@@ -12,7 +12,7 @@ def read_all_params(path: Path = Path("params.yaml")) -> dict[str, Any]:
     """Return all blocks of params.yaml. Raises FileNotFoundError without the file."""
     if not path.exists():
         raise FileNotFoundError(f"{path.resolve()}: not found. Run the stages from the root of the checkout.")
-    return yaml.safe_load(path.read_text())
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
 
 
 def read_params(block: str, path: Path = Path("params.yaml")) -> Any:

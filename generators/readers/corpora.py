@@ -5,7 +5,10 @@ jsonl and txt files by bytes at line ends. A csv file is one shard, because its 
 is a tar or gzipped file. Memory does not depend on the size of the corpus. Rows that cannot be read are skipped and
 counted.
 
-tsv files have one row per line and a tab between fields, without quotes, as published by Conceptual Captions and CC12M.
+csv files are read in the dialect of Python's csv and of pandas (generators/files/csv_tables.py). tsv files have one row
+per line and a tab between fields, as published by Conceptual Captions and CC12M. A line of a tsv file in which every
+quote at the start of a field is closed at the end of a field is read like a line of csv; in other lines, quotes are
+characters. Rows with more or fewer cells than the header, and texts that are not in UTF-8, cannot be read.
 """
 
 from __future__ import annotations
@@ -16,14 +19,17 @@ import gzip
 import io
 import json
 import zlib
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 import pyarrow as pa
 
+from generators.files import csv_tables
 from generators.readers import shards as webdataset
 from generators.storage import parquet
 
@@ -48,9 +54,11 @@ class Shard(NamedTuple):
 
 @dataclass
 class Skipped:
-    """The number of rows without a readable caption."""
+    """The number of rows without a readable caption, and of rows of csv and tsv files that needed their dialect."""
 
     rows: int = 0
+    quoted: int = 0
+    """Number of rows of tsv files with a quoted field, and of rows of csv files with text after a closing quote."""
 
 
 Column = str | int
@@ -76,7 +84,7 @@ def read_captions(shard: Shard, column: Column, skipped: Skipped | None = None) 
     column or is damaged.
     """
     try:
-        for value in _READERS[_kind(shard.path)](shard, column):
+        for value in _READERS[_kind(shard.path)](shard, column, skipped or Skipped()):
             if isinstance(value, str) and value.strip():
                 yield value
             elif skipped is not None:
@@ -114,12 +122,14 @@ def _open(path: Path) -> IO[bytes]:
 # Each reader yields one value per row: the caption, or a value that is not a string if the row cannot be read.
 
 
-def _txt(shard: Shard, column: Column) -> Iterator[str | None]:
+def _txt(shard: Shard, column: Column, skipped: Skipped) -> Iterator[str | None]:
     """Yield the lines that begin in the shard."""
     with _open(shard.path) as file:
         if shard.start:
             file.seek(shard.start - 1)
             _skip_line(file)  # the rest of a line that begins in the previous shard
+        elif file.read(len(BOM_UTF8)) != BOM_UTF8:
+            file.seek(0)
         while (shard.stop is None or file.tell() < shard.stop) and (line := file.readline(MAX_LINE_BYTES)):
             if len(line) == MAX_LINE_BYTES and not line.endswith(b"\n"):
                 _skip_line(file)
@@ -135,13 +145,13 @@ def _skip_line(file: IO[bytes]) -> None:
 
 def _decode(data: bytes) -> str | None:
     try:
-        return data.decode()
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError:
         return None
 
 
-def _jsonl(shard: Shard, column: Column) -> Iterator[Any]:
-    return (_json_value(line or "", column) for line in _txt(shard, column))
+def _jsonl(shard: Shard, column: Column, skipped: Skipped) -> Iterator[Any]:
+    return (_json_value(line or "", column) for line in _txt(shard, column, skipped))
 
 
 def _json_value(data: str | bytes, column: Column) -> Any:
@@ -152,32 +162,50 @@ def _json_value(data: str | bytes, column: Column) -> Any:
     return record.get(column) if isinstance(record, Mapping) else None
 
 
-def _tsv(shard: Shard, column: Column) -> Iterator[str | None]:
+def _tsv(shard: Shard, column: Column, skipped: Skipped) -> Iterator[str | None]:
     with _open(shard.path) as file:
-        header = file.readline(MAX_LINE_BYTES)
-    position = _position(header.decode(errors="replace").rstrip("\r\n").split("\t"), column, shard.path)
-    lines = _txt(shard, column)
+        first = _split_line(file.readline(MAX_LINE_BYTES).decode("utf-8-sig", "replace").rstrip("\r\n"), Skipped())
+    position = _position(first, column, shard.path)
+    lines = _txt(shard, column, skipped)
     if isinstance(column, str) and shard.start == 0:
         next(lines)
-    return (_field((line or "").split("\t"), position) for line in lines)
+    return (_field(_split_line(line or "", skipped), position, len(first)) for line in lines)
 
 
-def _csv(shard: Shard, column: Column) -> Iterator[str | None]:
-    with io.TextIOWrapper(_open(shard.path), encoding="utf-8-sig", errors="replace", newline="") as file:
-        rows = csv.reader(file)
-        position = column if isinstance(column, int) else _position(next(rows, []), column, shard.path)
-        while True:
-            try:
-                if fields := next(rows):
-                    yield _field(fields, position)
-            except StopIteration:
-                return
-            except csv.Error:
-                yield None
+def _split_line(line: str, skipped: Skipped) -> list[str]:
+    """Return the fields of a line of a tsv file. Counts a line with quoted fields in ``skipped``."""
+    if line.startswith('"') or '\t"' in line:
+        with suppress(csv.Error):
+            fields = next(csv.reader([line], delimiter="\t", strict=True))
+            skipped.quoted += 1
+            return fields
+    return line.split("\t")
 
 
-def _field(fields: list[str], position: int) -> str | None:
-    return fields[position] if position < len(fields) else None
+def _csv(shard: Shard, column: Column, skipped: Skipped) -> Iterator[str | None]:
+    with io.TextIOWrapper(_open(shard.path), encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
+        rows = csv_tables.read_rows(file)
+        try:
+            first = next(rows, None)
+            header = first[1] if first else []
+            position = _position(header, column, shard.path)
+            if isinstance(column, int) and header:
+                yield _field(header, position, len(header))
+            for _, fields, is_misplaced in rows:
+                skipped.quoted += is_misplaced
+                yield _field(fields, position, len(header))
+        except csv.Error as error:
+            raise ValueError(f"{shard.path}: not a valid table ({error}).") from None
+
+
+def _field(fields: list[str], position: int, width: int) -> str | None:
+    """Return the field at ``position``; None if the row does not have ``width`` fields, or it is not in UTF-8."""
+    if not csv_tables.fits(width, fields):
+        return None
+    with suppress(UnicodeEncodeError, IndexError):
+        fields[position].encode()
+        return fields[position]
+    return None
 
 
 def _position(header: list[str], column: Column, path: Path) -> int:
@@ -190,7 +218,7 @@ def _position(header: list[str], column: Column, path: Path) -> int:
     )
 
 
-def _parquet_rows(shard: Shard, column: Column) -> Iterator[Any]:
+def _parquet_rows(shard: Shard, column: Column, skipped: Skipped) -> Iterator[Any]:
     with parquet.open_file(shard.path) as file:
         _position(file.schema_arrow.names, column, shard.path)
         stop = file.metadata.num_rows if shard.stop is None else shard.stop
@@ -214,7 +242,7 @@ def _to_list(column: pa.Array) -> list[Any]:
         return [value for index in range(len(column)) for value in _to_list(column[index : index + 1])]
 
 
-def _tar(shard: Shard, column: Column) -> Iterator[Any]:
+def _tar(shard: Shard, column: Column, skipped: Skipped) -> Iterator[Any]:
     """Yield the .txt file of each sample, or ``column`` of its .json file."""
     for _, members in webdataset.read_samples(shard.path, ("txt", "json"), Counter()):
         if "txt" in members:
@@ -223,7 +251,7 @@ def _tar(shard: Shard, column: Column) -> Iterator[Any]:
             yield _json_value(members["json"].content or b"", column) if "json" in members else None
 
 
-_READERS: dict[str, Callable[[Shard, Column], Iterator[Any]]] = {
+_READERS: dict[str, Callable[[Shard, Column, Skipped], Iterator[Any]]] = {
     ".parquet": _parquet_rows,
     ".csv": _csv,
     ".tsv": _tsv,

@@ -38,7 +38,7 @@ from generators.pipeline.input_sources import check_corpus
 from generators.pipeline.params import read_params
 from generators.readers.corpora import list_shards
 from generators.seen_analysis.engines import make_engine
-from generators.seen_analysis.shards import RunShards, Search, ShardResult, result_path
+from generators.seen_analysis.shards import RunShards, Search, ShardResult, has_result, result_path
 from generators.seen_analysis.targets import Targets
 
 FIRST_ROUND = 16
@@ -53,7 +53,7 @@ def analyse(search: Search, folder: Path, run_shards: RunShards, progress: bool 
     with tqdm(total=len(search.shards), unit="shard", disable=not progress) as bar:
         for numbers in split_into_rounds(len(search.shards)):
             seen = frozenset() if search.counting else frozenset(total.counts)
-            missing = [number for number in numbers if not result_path(folder, number).exists()]
+            missing = [number for number in numbers if not has_result(search, number, folder)]
             bar.update(len(numbers) - len(missing))
             if missing:
                 for _ in run_shards(search, missing, seen, folder):
@@ -99,9 +99,10 @@ def describe(corpus: str, search: Search, result: ShardResult) -> str:
         for reason, count in result.failures.items()
     )
     found = f"{len(result.counts):,} of {len(search.targets.items):,} atoms and compounds found."
+    quoted = f" {result.quoted:,} rows with quotes were read as csv and pandas read them." if result.quoted else ""
     return (
         f"{corpus}: {result.captions:,} captions, {result.parsed:,} parsed, {result.skipped:,} rows without a readable "
-        f"caption. {found}{''.join(failures)}"
+        f"caption. {found}{''.join(failures)}{quoted}"
     )
 
 

@@ -36,7 +36,8 @@ MAX_CACHED_CAPTIONS = 200_000
 class ShardResult:
     """The number of read, skipped and parsed captions, and target index -> number of captions with this target.
 
-    ``skipped`` counts rows without a readable caption. ``parsed`` counts the captions that pass the word filter,
+    ``skipped`` counts rows without a readable caption, ``quoted`` those that needed the dialect of their file
+    (generators/readers/corpora.py). ``parsed`` counts the captions that pass the word filter,
     including repeated captions. Some of these have no result: ``failures`` maps the reason to their number, and
     ``examples`` maps it to the start of the first one. Without ``--counts``, all values of ``counts`` are 1.
     """
@@ -47,10 +48,11 @@ class ShardResult:
     counts: dict[int, int] = field(default_factory=dict)
     failures: dict[str, int] = field(default_factory=dict)
     examples: dict[str, str] = field(default_factory=dict)
+    quoted: int = 0
 
     @classmethod
     def load(cls, path: Path) -> ShardResult:
-        data = json.loads(path.read_text())
+        data = json.loads(path.read_text(encoding="utf-8"))
         return cls(**data | {"counts": {int(index): count for index, count in data["counts"].items()}})
 
     def __add__(self, other: ShardResult) -> ShardResult:
@@ -61,6 +63,7 @@ class ShardResult:
             dict(Counter(self.counts) + Counter(other.counts)),
             dict(Counter(self.failures) + Counter(other.failures)),
             other.examples | self.examples,
+            self.quoted + other.quoted,
         )
 
     def count_failure(self, reason: str, caption: str) -> None:
@@ -95,7 +98,7 @@ def sampled_digest(path: Path) -> str:
     """Return the SHA-256 of the size of a file and of 16 evenly spaced blocks of 64 KiB, with its start and its end.
 
     Files of up to 1 MiB are read completely. In a larger file, a change that keeps the size and lies between the blocks
-    is not detected. The name and the modification time do not matter, so a copy has the same digest.
+    does not change the digest, but the modification time of the file, which :func:`has_result` compares.
     """
     size = path.stat().st_size
     digest = hashlib.sha256(f"{size}:".encode())
@@ -133,7 +136,7 @@ class ShardWorker:
                     for index in unseen:
                         self._unseen.mark_seen(index)
         self._unseen.reset()
-        result.skipped, result.counts = skipped.rows, dict(sorted(counts.items()))
+        result.skipped, result.quoted, result.counts = skipped.rows, skipped.quoted, dict(sorted(counts.items()))
         return result
 
     def _select_captions(self, stream: Iterator[str], result: ShardResult) -> Iterator[str]:
@@ -183,6 +186,15 @@ def run_shard(worker: ShardWorker, number: int, seen: frozenset[int], folder: Pa
     """Run one shard and save its result atomically."""
     write_json(result_path(folder, number), asdict(worker(number, seen)))
     return number
+
+
+def has_result(search: Search, number: int, folder: Path) -> bool:
+    """Return True if the result of a shard was saved, and its file, if only samples of it were compared, is older."""
+    result = result_path(folder, number)
+    if not result.exists():
+        return False
+    status = search.shards[number].path.stat()
+    return status.st_size <= BLOCKS * BLOCK_BYTES or status.st_mtime_ns <= result.stat().st_mtime_ns
 
 
 def result_path(folder: Path, number: int) -> Path:

@@ -100,7 +100,7 @@ def _append_rest(url: str, partial: Path, version: Path, size: int | None, repor
     start = _size(partial) if version.exists() else 0
     url, headers = _route(url)
     if start:
-        headers |= {"Range": f"bytes={start}-", "If-Range": version.read_text()}
+        headers |= {"Range": f"bytes={start}-", "If-Range": version.read_text(encoding="utf-8")}
     with requests.get(url, headers=headers, stream=True, timeout=TIMEOUT) as answer:
         if answer.status_code == requests.codes.requested_range_not_satisfiable:
             if answer.headers.get("Content-Range") == f"bytes */{start}":
@@ -118,7 +118,7 @@ def _append_rest(url: str, partial: Path, version: Path, size: int | None, repor
             if total - start > free:
                 raise ValueError(_disk_full(url, partial, f"{total - start:,} bytes needed, {free:,} bytes free"))
         server_version = answer.headers.get("ETag") or answer.headers.get("Last-Modified")
-        version.write_text(server_version) if server_version else version.unlink(missing_ok=True)
+        version.write_text(server_version, encoding="utf-8") if server_version else version.unlink(missing_ok=True)
         try:
             with partial.open("ab" if start else "wb") as file:
                 # requests' own iter_content drops the bytes of a chunk during which the connection is interrupted.

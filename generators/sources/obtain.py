@@ -2,7 +2,8 @@
 
 Files are downloaded to and unpacked in ``<folder>/.downloads``. Complete files are listed in a record
 (``.downloads/<file>.json``) and then moved to ``<folder>``, so a stage never reads an incomplete file. The next call
-downloads only the files that are not complete. An archive is deleted after it has been unpacked.
+downloads only the files that are not complete, or that were made from another version than the registered one, or than
+the one in the given folder. An archive is deleted after it has been unpacked.
 """
 
 from __future__ import annotations
@@ -10,13 +11,16 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from generators.files.atomic import atomic_file, write_json
+from generators.files.file_state import FileState, is_same, read_state
+from generators.files.hashes import hash_file
 from generators.sources import DataSource, RemoteFile
 from generators.sources.download import download, verify
-from generators.sources.source_lock import compare_or_record
+from generators.sources.source_lock import compare_or_record, read_hashes
 from generators.sources.unpack import unpack
 
 WORK_FOLDER = ".downloads"
@@ -46,12 +50,18 @@ def fetch(
     known = {file.name: file for file in source.files}
     if unknown := [name for name in names if name not in known]:
         raise ValueError(f"{source.name} has no file {unknown[0]}; it has {', '.join(known)}.")
-    missing = [file for name in dict.fromkeys(names or known) if check_file(file := known[name], folder) != "complete"]
+    locked = read_hashes(lock, source.name) if lock else {}
+    missing = [
+        file
+        for name in dict.fromkeys(names or known)
+        if check_file(file := known[name], folder) != "complete"
+        or is_other_version(file, folder, locked.get(name), existing)
+    ]
     if existing is not None:
         _check_existing(source, missing, existing)
     for file in missing:
         packed = (existing or folder / WORK_FOLDER) / file.name
-        if existing is None and not packed.is_file():
+        if existing is None and not (packed.is_file() and file.sha256 in (None, hash_file(packed))):
             url = f"{mirror.rstrip('/')}/{source.name}/{file.name}" if mirror else file.url
             download(url, packed, file.size, file.sha256, lambda *counts, name=file.name: report(name, *counts))
         try:
@@ -75,15 +85,15 @@ def _add_file(
     """Add a file to ``folder``, unpacked if it is an archive. Files in ``existing`` stay there."""
     root, place = (folder / WORK_FOLDER, os.replace) if existing is None else (existing, _link_or_copy)
     if existing and not packed.is_file():
-        unpacked = existing / file.final_name
-        _install(file, root, [unpacked] if unpacked.is_file() else sorted(unpacked.rglob("*")), folder, place)
+        _install(file, root, _list_unpacked(file, existing), folder, place)
         return
     if existing:
         verify(packed, file.size, file.sha256, str(packed))
     if lock is not None and file.sha256 is None:
         compare_or_record(lock, source.name, file, packed)
+    state = read_state(packed, file.sha256)
     if file.makes is None:
-        _install(file, root, [packed], folder, place)
+        _install(file, root, [packed], folder, place, state)
         return
     scratch = folder / WORK_FOLDER / f"{file.name}.unpacked"
     shutil.rmtree(scratch, ignore_errors=True)
@@ -93,7 +103,7 @@ def _add_file(
         if not (scratch / file.makes).exists():
             content = ", ".join(sorted(path.name for path in scratch.iterdir())) or "nothing"
             raise ValueError(f"{packed.name}: the archive contains {content}, {file.makes} expected.")
-        _install(file, scratch, [scratch / name for name in names], folder, os.replace)
+        _install(file, scratch, [scratch / name for name in names], folder, os.replace, state)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     if existing is None:
@@ -102,17 +112,61 @@ def _add_file(
 
 def check_file(file: RemoteFile, folder: Path) -> str:
     """Return ``complete``, ``missing``, or a description of the missing or changed files."""
-    record = _get_record(file, folder)
-    if not record.is_file():
+    record = _read_record(file, folder)
+    if record is None:
         return "missing"
-    members: Mapping[str, int] = json.loads(record.read_text())["members"]
+    if is_other_version(file, folder):
+        return f"made from another version of {file.name} than the registered one"
+    members = record["members"]
     missing = [name for name in members if not (folder / name).is_file()]
     if missing:
         return f"{len(missing):,} of {len(members):,} files are missing; the first is {missing[0]}"
-    changed = [name for name, size in members.items() if (folder / name).stat().st_size != size]
+    changed = [name for name, state in members.items() if not _is_unchanged(folder / name, state)]
     if changed:
         return f"{len(changed):,} of {len(members):,} files have changed; the first is {changed[0]}"
     return "complete"
+
+
+def _is_unchanged(path: Path, state: Sequence[Any] | int) -> bool:
+    """Compare a file with its recorded state. Earlier versions recorded only its size."""
+    return path.stat().st_size == state if isinstance(state, int) else is_same(path, state)
+
+
+def _read_record(file: RemoteFile, folder: Path) -> dict[str, Any] | None:
+    """Return the states of the members of a file, and of the file itself if it was not given unpacked."""
+    record = _get_record(file, folder)
+    return {"packed": None, **json.loads(record.read_text(encoding="utf-8"))} if record.is_file() else None
+
+
+def is_other_version(file: RemoteFile, folder: Path, locked: str | None = None, existing: Path | None = None) -> bool:
+    """Return True if what ``folder`` has of a file comes from another version of it.
+
+    The version is the one whose hash is registered or ``locked``, and if ``existing`` has the file, the one in
+    ``existing``.
+    """
+    record, registered = _read_record(file, folder), file.sha256 or locked
+    if record is None:
+        return False
+    packed, states = record["packed"], record["members"]
+    if packed and registered not in (None, packed[-1]):
+        return True
+    if existing is None:
+        return False
+    if (existing / file.name).is_file():
+        return packed is None or not is_same(existing / file.name, packed)
+    members = _list_members(existing, _list_unpacked(file, existing))
+    are_same = members.keys() == states.keys() and all(_is_unchanged(members[name], states[name]) for name in states)
+    return bool(members) and not are_same
+
+
+def _list_unpacked(file: RemoteFile, existing: Path) -> list[Path]:
+    unpacked = existing / file.final_name
+    return [unpacked] if unpacked.is_file() else sorted(unpacked.rglob("*"))
+
+
+def _list_members(root: Path, paths: Iterable[Path]) -> dict[str, Path]:
+    """Return the files among some paths below ``root`` by their relative paths."""
+    return {path.relative_to(root).as_posix(): path for path in paths if path.is_file()}
 
 
 def _get_record(file: RemoteFile, folder: Path) -> Path:
@@ -133,11 +187,23 @@ def _check_existing(source: DataSource, files: Sequence[RemoteFile], existing: P
 
 
 def _install(
-    file: RemoteFile, root: Path, paths: Iterable[Path], folder: Path, place: Callable[[Path, Path], None]
+    file: RemoteFile,
+    root: Path,
+    paths: Iterable[Path],
+    folder: Path,
+    place: Callable[[Path, Path], None],
+    packed: FileState | None = None,
 ) -> None:
-    """Record the files among some paths below ``root``, and place them in ``folder``."""
-    members = {path.relative_to(root).as_posix(): path for path in paths if path.is_file()}
-    write_json(_get_record(file, folder), {"members": {name: path.stat().st_size for name, path in members.items()}})
+    """Record the files among some paths below ``root``, and place them in ``folder``.
+
+    ``packed`` is the state of the file that contained them. Members of an earlier version are deleted.
+    """
+    earlier, members = _read_record(file, folder), _list_members(root, paths)
+    states = {name: read_state(path) for name, path in members.items()}
+    write_json(_get_record(file, folder), {"packed": packed, "members": states})
+    for name in (earlier or {"members": ()})["members"]:
+        if name not in members:
+            (folder / name).unlink(missing_ok=True)
     for name, path in members.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         place(path, folder / name)

@@ -45,6 +45,11 @@ def compare_or_record(lock: Path, source: str, file: RemoteFile, path: Path) -> 
         partial.write_text(HEADER + text, encoding="utf-8")
 
 
+def read_hashes(lock: Path, source: str) -> dict[str, str]:
+    """Return the recorded SHA-256 of the files of a source by name. Raises ValueError if the lock is malformed."""
+    return {name: record["sha256"] for name, record in _read_entries(lock).get(source, {}).items()}
+
+
 def _read_entries(lock: Path) -> dict[str, dict[str, dict[str, Any]]]:
     """Return the records by source and file name; {} without a lock. Raises ValueError if the lock is malformed."""
     if not lock.is_file():

@@ -59,17 +59,22 @@ class Crop(NamedTuple):
     box: Box
 
 
-@lru_cache(maxsize=4)
 def _open(path: Path) -> tuple[Image.Image, str]:
     """Return the decoded image and the SHA-256 of its file; cached, since crops of one image follow each other."""
     try:
-        data = read_file(path)
-        image = decode_image(data)
+        status = path.stat()
+        return _decode(path, status.st_size, status.st_mtime_ns)
     except FileNotFoundError:
         raise FileNotFoundError(f"{path}: image not found. Is the source complete, and still there?") from None
     except (OSError, ValueError) as error:
         raise ValueError(f"{path}: not a readable image ({error}).") from error
-    return image, hashlib.sha256(data).hexdigest()
+
+
+@lru_cache(maxsize=4)
+def _decode(path: Path, size: int, modified_ns: int) -> tuple[Image.Image, str]:
+    """Return the decoded image and the SHA-256 of a file that has this size and modification time."""
+    data = read_file(path)
+    return decode_image(data), hashlib.sha256(data).hexdigest()
 
 
 def read_size(path: Path) -> tuple[int, int]:
@@ -130,4 +135,6 @@ def replace_crop_files(dataset: Path, name: str) -> Iterator[CropFiles]:
     with atomic_folder(dataset / IMAGES / name) as folder:
         yield CropFiles(folder, f"{dataset.name}/{IMAGES}/{name}")
         hashes = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.glob("*.jpg"))}
-        (folder / HASHES).write_text("".join(f"{digest}  {file}\n" for file, digest in hashes.items()))
+        (folder / HASHES).write_text(
+            "".join(f"{digest}  {file}\n" for file, digest in hashes.items()), encoding="utf-8"
+        )

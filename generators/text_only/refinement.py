@@ -10,6 +10,9 @@ less often than 1/K; therefore the program balances random baselines as well. Tr
 remaining rows. Therefore they are retrained on these rows, and the program is solved again over all rows and the
 baselines of all rounds.
 
+Rows of one image tell about each other: if "a red ball" is in all captions of one row, it is true in another one.
+``select_unrelated_rows`` keeps rows of an image that share no word that differs between the captions of one of them.
+
 The result is deterministic and does not depend on the order of the rows.
 """
 
@@ -17,6 +20,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -37,7 +41,8 @@ from generators.text_only.baselines import (
     score_words,
     score_words_naive_bayes,
 )
-from generators.text_only.relative_baselines import score_extra_trees
+from generators.text_only.ngram import TOKEN
+from generators.text_only.relative_baselines import score_extra_trees, score_left_out, score_other_rows
 
 REFINEMENT_BASELINES: Mapping[str, Baseline] = {
     "longest": partial(score_by_function, function=len),
@@ -55,6 +60,8 @@ REFINEMENT_BASELINES: Mapping[str, Baseline] = {
     "ordered_pairs": score_ordered_pairs,
     "extra_trees": score_extra_trees,
     "extra_trees_with_words": partial(score_extra_trees, with_words=True),
+    "words_left_out": partial(score_left_out, prior=5.0),
+    "words_of_other_rows": partial(score_other_rows, order=1),
 }
 """Baselines of each family with smaller and larger n-grams than the held-out baseline of that family.
 
@@ -74,16 +81,39 @@ TOLERANCE = 1e-6
 
 
 def select_rows_at_chance(
-    sets: RetrievalSets, seed: int, baselines: Mapping[str, Baseline] = REFINEMENT_BASELINES
+    sets: RetrievalSets,
+    seed: int,
+    baselines: Mapping[str, Baseline] = REFINEMENT_BASELINES,
+    unrelated: bool = False,
 ) -> np.ndarray:
-    """Return a boolean mask of the N retrieval sets to keep."""
+    """Return a boolean mask of the N retrieval sets to keep, with ``unrelated`` out of ``select_unrelated_rows``."""
     if not len(sets):
         return np.zeros(0, dtype=bool)
     keys = [f"{seed}:{image}:{captions[0]}" for image, captions in zip(sets.images, sets.captions, strict=True)]
     order_N = np.array([hashlib.sha256(key.encode()).hexdigest() for key in keys]).argsort(kind="stable")
+    if unrelated:
+        order_N = order_N[select_unrelated_rows(sets.take(order_N))]
     keep_N = np.zeros(len(sets), dtype=bool)
     keep_N[order_N[_select_in_rounds(sets.take(order_N), baselines)]] = True
     return keep_N
+
+
+def select_unrelated_rows(sets: RetrievalSets) -> np.ndarray:
+    """Return the indices of rows that do not tell about each other: each row that fits the earlier ones of its image.
+
+    Two rows fit if no caption of one has a word that differs between the captions of the other. A row whose captions
+    have the same words in another order fits no other one.
+    """
+    kept_by_image = defaultdict[str, list[tuple[set[str], set[str]]]](list)
+    kept: list[int] = []
+    for row, (captions, image) in enumerate(zip(sets.captions, sets.images, strict=True)):
+        words = [set(TOKEN.findall(caption.lower())) for caption in captions]
+        read, differing = set.union(*words), set.union(*words) - set.intersection(*words)
+        others = kept_by_image[image]
+        if all(differing and those and not differing & there and not those & read for those, there in others):
+            others.append((differing, read))
+            kept.append(row)
+    return np.array(kept, dtype=int)
 
 
 def _select_in_rounds(sets: RetrievalSets, baselines: Mapping[str, Baseline]) -> np.ndarray:

@@ -5,6 +5,8 @@ show how the negatives were made: if every negative is an edit of the truth, the
 distances to the others (the medoid). ``score_learned`` is a classifier that is trained on the other folds of the set
 itself ("Benchmark designers should train on the test set", arXiv:2511.04655).
 
+``score_left_out`` reads what a set does not contain, and ``score_other_rows`` the other sets of the same image.
+
 Shapes: N retrieval sets of K captions, with the true caption in column 0; M = N K texts, F features.
 """
 
@@ -20,6 +22,7 @@ from rapidfuzz.distance import Levenshtein
 
 from generators.text_only.baselines import (
     DECIMALS,
+    MAX_PAIRED_WORDS,
     Baseline,
     RetrievalSets,
     count_ngrams,
@@ -183,9 +186,55 @@ def _to_dense_sets(sets: RetrievalSets) -> list[np.ndarray]:
     return vectors
 
 
+def score_left_out(sets: RetrievalSets, prior: float = 1.0) -> np.ndarray:
+    """Score by what the set leaves out: how often each word of a caption was true when the same words were absent.
+
+    If foils are chosen by the true word, the members of its family that no caption has tell which of the others is
+    true. The family of a word are the words that differ between the captions of some set together with it.
+    ``prior`` is added to all counts.
+    """
+    has_MV = count_ngrams(sets, token_pattern=TOKEN.pattern, binary=True, max_features=MAX_PAIRED_WORDS)
+    has_NKV = has_MV.toarray().astype(np.float32).reshape(len(sets), sets.size, -1)
+    differs_NV = has_NKV.max(axis=1) - has_NKV.min(axis=1)
+    own_NKV = has_NKV * differs_NV[:, None]
+    score_NK = np.zeros((len(sets), sets.size))
+    for train, test in sets.splits():
+        differs_TV, true_TV = differs_NV[train], own_NKV[train, 0]
+        false_TV = own_NKV[train, 1:].mean(axis=1)
+        absent_TV = 1 - differs_TV
+        weight_VV = np.log((true_TV.T @ absent_TV + prior) / (false_TV.T @ absent_TV + prior))
+        weight_VV *= differs_TV.T @ differs_TV > 0
+        score_NK[test] = np.einsum("nkv,nv->nk", own_NKV[test], (1 - differs_NV[test]) @ weight_VV.T)
+    return score_NK
+
+
+def score_other_rows(sets: RetrievalSets, order: int = 3) -> np.ndarray:
+    """Score by how often the other sets of the image have the n-grams that not all captions of this set have.
+
+    Captions of one image share facts, so that one set may state what is true in another. N-grams have at most ``order``
+    words. Only sets that may be trained on count as other ones.
+    """
+    from scipy.sparse import csr_matrix
+
+    has_MF = count_ngrams(sets, token_pattern=TOKEN.pattern, ngram_range=(1, order), binary=True)
+    rows = np.arange(len(sets))
+    row_M = np.repeat(rows, sets.size)
+    count_NF = csr_matrix(csr_matrix((np.ones(len(row_M)), (row_M, np.arange(len(row_M))))) @ has_MF)
+    image_N = np.unique(np.asarray(sets.images), return_inverse=True)[1]
+    known_N = np.ones(len(sets)) if sets.trainable_N is None else sets.trainable_N.astype(float)
+    known_NF = count_NF.multiply(known_N[:, None]).tocsr()
+    image_CF = csr_matrix((np.ones(len(rows)), (image_N, rows))) @ known_NF
+    differs_NF = count_NF.copy()
+    differs_NF.data = (count_NF.data < sets.size).astype(float)
+    other_NF = (image_CF[image_N] - known_NF).multiply(differs_NF).tocsr()
+    return np.asarray(has_MF.multiply(other_NF[row_M]).sum(axis=1)).reshape(len(sets), sets.size)
+
+
 RELATIVE_BASELINES: Mapping[str, Baseline] = {
     "medoid_of_characters": score_medoid_of_characters,
     "medoid_of_words": score_medoid_of_words,
     "nearest_to_mean": score_nearest_to_mean,
     "learned": score_learned,
+    "left_out": score_left_out,
+    "other_rows": score_other_rows,
 }

@@ -46,7 +46,12 @@ def _make_row(pair: tuple[str, dict[str, Any]]) -> Row:
     negated = annotation["sop_data"]["negative-prompt"]
     if not isinstance(negated, str):
         raise ValueError("a caption or name is not a text")
-    return Row("main", (PurePosixPath(image).name,), (annotation["json"]["caption"],), (negated.replace(",", ""),))
+    images, captions, negatives = (
+        (PurePosixPath(image).name,),
+        (annotation["json"]["caption"],),
+        (negated.replace(",", ""),),
+    )
+    return Row("main", images, captions, negatives, changed="," in negated)
 
 
 IMAGES = ImageSet(
@@ -58,6 +63,7 @@ IMAGES = ImageSet(
 BENCHMARK = Benchmark(
     images={"ccneg_preprocessed.pt": IMAGES},
     read_file=read,
+    item="a file of torch.save with image_paths and annotations",
     schema=CHOICE_SCHEMA,
     chance={"*": 1 / 2},
     changes={"main": "the negated captions have no commas, as in the authors' loader"},

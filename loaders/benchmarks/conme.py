@@ -23,7 +23,16 @@ def make_row(item: dict[str, str], file: str) -> Row:
     if image is None or correct is None or wrong is None:
         raise KeyError("image, correct or wrong")
     config, question = Path(file).stem.replace("-", "_").lower(), item.get("question", "")
-    return Row(config, (image,), (f"{question} {correct}".strip(),), (f"{question} {wrong}".strip(),))
+    texts = tuple(f"{question} {answer}".strip() for answer in (correct, wrong))
+    return Row(config, (image,), texts[:1], texts[1:], changed=texts != (correct, wrong))
 
 
-BENCHMARK = Benchmark(images=COCO, make_row=make_row, schema=CHOICE_SCHEMA, chance={"*": 1 / 2}, untested=True)
+BENCHMARK = Benchmark(
+    item="the columns image or image_path, correct, pos or orig_pos, and neg or new_neg",
+    images=COCO,
+    make_row=make_row,
+    schema=CHOICE_SCHEMA,
+    chance={"*": 1 / 2},
+    changes={"*": "an answer follows its question"},
+    untested=True,
+)

@@ -59,7 +59,7 @@ def _make_group(
     if answers[0] == answers[1] or answers[2] == answers[3]:
         raise ValueError("a question has the same answer for both images")
     captions = tuple(f"{question} {answer}" for question, answer in zip(questions, answers, strict=True))
-    return Row(config, images, captions, categories=(("type", KINDS[kind]),))
+    return Row(config, images, captions, categories=(("type", KINDS[kind]),), changed=True)
 
 
 def recognise(name: str, items: list[Any]) -> str | None:
@@ -81,8 +81,13 @@ BENCHMARK = Benchmark(
     },
     read_file=read,
     recognise_file=recognise,
+    item=f"the columns {', '.join(FIELDS)} (train-*.parquet), or lists [question, image, answer, type] (test_set.json)",
     schema=QUESTIONS_SCHEMA,
     split_files=True,
     chance={"*": 1 / 16},
+    changes={
+        "main": "a question ends in the instruction of the authors' script, and its answer follows",
+        "finetuning_test": "an answer follows its question",
+    },
     untested=True,
 )

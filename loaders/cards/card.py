@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -51,11 +52,11 @@ def write_card(folder: Path, metadata: Mapping[str, Any], text: str, stats: Stat
     rendered += [render("image_files", name=folder.name)] if stats["images"] else []
     if rendered:
         text += PIXELS_HEADING + "\n" + "\n".join(rendered)
-    (folder / "stats.json").write_text(json.dumps(stats, indent=1, sort_keys=True) + "\n")
+    (folder / "stats.json").write_text(json.dumps(stats, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     sources = {source for names in list_image_sources(folder).values() for source in names}
     croissant = make_croissant(folder.name, metadata, stats, schemas, sources)
-    (folder / "croissant.json").write_text(json.dumps(croissant, indent=1, ensure_ascii=False) + "\n")
-    (folder / "README.md").write_text(front_matter(stats, metadata) + "\n" + text)
+    (folder / "croissant.json").write_text(json.dumps(croissant, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    (folder / "README.md").write_text(front_matter(stats, metadata) + "\n" + text, encoding="utf-8")
 
 
 def front_matter(stats: Stats, metadata: Mapping[str, Any]) -> str:
@@ -108,14 +109,17 @@ def list_licences(stats: Stats) -> list[str]:
     return [f"{describe_licence(source)}: `{'`, `'.join(names)}`" for source, names in configs.items()]
 
 
-def collect_stats(folder: Path, parent: Path | None = None) -> Stats:
+def collect_stats(folder: Path, parent: Path | None = None, without: str | None = None) -> Stats:
     """Return the statistics of a folder, with the counts of the generating stages in ``stats/<dataset>/*.json``.
 
-    The folder ``stats`` is in ``parent``, by default next to the dataset folder.
+    The folder ``stats`` is in ``parent``, by default next to the dataset folder. Files in whose name the regular
+    expression ``without`` is found are left out.
     """
     stats: Stats = measure(folder) | {"sources": list_image_sources(folder), "funnels": {}, "unique": {}}
     for path in sorted(((parent or folder.parent) / "stats" / folder.name).glob("*.json")):
-        counts = json.loads(path.read_text())
+        if without is not None and re.search(without, path.name):
+            continue
+        counts = json.loads(path.read_text(encoding="utf-8"))
         for key in ("funnels", "unique"):
             stats[key] |= counts.get(key, {})
     return stats

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -18,14 +19,15 @@ CARD_FILES = frozenset({"README.md", "croissant.json", "stats.json", "TEXT_ONLY.
 
 
 @contextmanager
-def assemble(folder: Path) -> Iterator[Path]:
+def assemble(folder: Path, root: Path | None = None, without: str | None = None) -> Iterator[Path]:
     """Yield a folder with all sets of a dataset, which replaces ``folder`` when the block ends without an error.
 
-    The sets are those in ``parts/<dataset>`` next to the folder, and those of the folder that are not in parts. (DVC
-    removes the folder before it runs the stage.) Files are hard links where the file system has them. Raises
-    FileNotFoundError if there are no parts, and ValueError if the folder is not a dataset folder.
+    The sets are those in ``parts/<dataset>`` of ``root``, by default next to the folder, and those of the folder that
+    are not in parts. (DVC removes the folder before it runs the stage.) Sets in whose name the regular expression
+    ``without`` is found are left out. Files are hard links where the file system has them. Raises FileNotFoundError if
+    there are no parts, and ValueError if the folder is not a dataset folder.
     """
-    parts = folder.parent / PARTS
+    parts = (root or folder.parent) / PARTS
     sets = list_sets(folder) | list_sets(parts / folder.name)
     if not (parts / folder.name).is_dir():
         raise FileNotFoundError(
@@ -36,7 +38,8 @@ def assemble(folder: Path) -> Iterator[Path]:
         (folder / MARKER).touch()  # earlier versions wrote the sets and the card one by one
     with atomic_folder(folder) as scratch:
         for name, path in sets.items():
-            shutil.copytree(path, scratch / name, copy_function=_link_or_copy)
+            if without is None or not re.search(without, name):
+                shutil.copytree(path, scratch / name, copy_function=_link_or_copy)
         yield scratch
     allow_images(folder.parent, map(Path, read_image_roots(parts)))
 

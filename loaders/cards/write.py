@@ -122,14 +122,19 @@ CARDS = {
 }
 
 
-def main(name: str, folder: Path | None = None) -> None:
-    """Write the card of the dataset NAME, in a folder of the same name unless --folder is given."""
+def main(name: str, folder: Path | None = None, root: Path | None = None, without: str | None = None) -> None:
+    """Write the card of the dataset NAME, in a folder of the same name unless --folder is given.
+
+    Args:
+        root: The folder of parts/ and stats/. Default: that of the dataset folder.
+        without: Regular expression. Sets in whose name it is found are left out.
+    """
     if name not in CARDS:
         raise ValueError(f"{name} has no card here; known: {', '.join(CARDS)}.")
     card, folder = CARDS[name], folder or Path(name)
-    with assemble(folder) if card.is_assembled else nullcontext(folder) as target:
+    with assemble(folder, root, without) if card.is_assembled else nullcontext(folder) as target:
         if card.metadata is None:
-            stats = collect_stats(target, folder.parent)
+            stats = collect_stats(target, root or folder.parent, without)
             metadata = hub_metadata(card.title, stats, card.tasks)
             metadata |= {"license": card.licence or metadata["license"]}
         else:

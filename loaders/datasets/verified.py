@@ -1,7 +1,8 @@
 """Compare the files of a dataset folder with their recorded SHA-256, once.
 
-The cache folder remembers which files were equal to their hash, with their size and modification time, so a file is
-hashed again only after it has been written again. All configs share the image files, so their list is read again only
+The cache folder remembers which files were equal to their hash, with their size and times, so a file is hashed again
+only after it has been written again. The time of the last change of status tells of writes that restore the time of
+modification. All configs share the image files, so their list is read again only
 if a file in the folder of the images has been written.
 """
 
@@ -12,6 +13,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,9 @@ from generators.files.cache_folder import cache_folder
 from generators.files.hashes import hash_file
 from generators.files.untrusted import resolve_below, safe_name
 from generators.storage.crops import IMAGES
+
+State = tuple[str, int, int, int]
+"""Name, size, time of modification and time of the last change of status of a file."""
 
 
 def verify_files(folder: Path, stats: dict[str, Any], names: Iterable[str]) -> None:
@@ -38,25 +43,47 @@ def verify_images(folder: Path, stats: dict[str, Any]) -> None:
 
     Raises ValueError, which names the first file that differs.
     """
-    if images := stats.get("images"):
-        folders = sorted({resolve_below(folder, name).parent for name in images})
-        _verify_images(folder, tuple(images.items()), tuple(map(_read_states, folders)))
+    verified = _VERIFIED.get()
+    images = tuple(stats.get("images", {}).items())
+    if images and (folder, images) not in verified:
+        folders = sorted({resolve_below(folder, name).parent for name, _ in images})
+        _verify_images(folder, images, tuple(map(_read_states, folders)))
+        verified.add((folder, images))
 
 
-def _read_states(folder: Path) -> frozenset[tuple[str, int, int]]:
-    """Return the name, size and modification time of all files of a folder; nothing if there is none."""
+@contextmanager
+def verify_images_once() -> Iterator[None]:
+    """Verify the images of a dataset for its first task only: their files are many, and all tasks share them."""
+    token = _VERIFIED.set(set())
+    try:
+        yield
+    finally:
+        _VERIFIED.reset(token)
+
+
+class _Nothing(set[Any]):
+    """Remembers nothing."""
+
+    def add(self, element: Any, /) -> None:
+        pass
+
+
+_VERIFIED: ContextVar[set[Any]] = ContextVar("verified", default=_Nothing())  # noqa: B039 - it stays empty
+"""Folders and lists of images that were verified within ``verify_images_once``."""
+
+
+def _read_states(folder: Path) -> frozenset[State]:
+    """Return the name, size and times of all files of a folder; nothing if there is none."""
     try:
         with os.scandir(folder) as entries:
             states = ((entry.name, entry.stat()) for entry in entries)
-            return frozenset((name, stat.st_size, stat.st_mtime_ns) for name, stat in states)
+            return frozenset((name, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns) for name, stat in states)
     except OSError:  # reported when the list is read
         return frozenset()
 
 
 @lru_cache(maxsize=100)
-def _verify_images(
-    folder: Path, lists: tuple[tuple[str, str], ...], states: tuple[frozenset[tuple[str, int, int]], ...]
-) -> None:
+def _verify_images(folder: Path, lists: tuple[tuple[str, str], ...], states: tuple[frozenset[State], ...]) -> None:
     """Compare the image files of a dataset folder with their lists, given the paths and hashes of these lists.
 
     ``states`` are those of all files in the folders of the lists: as long as they stay the same, the result does.
@@ -74,7 +101,7 @@ def _remember(folder: Path) -> Iterator[dict[str, str]]:
     """Yield the states of the files that were equal to their hash before; new ones are added."""
     memory = cache_folder() / "verified" / f"{hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:16]}.json"
     try:
-        stored = json.loads(memory.read_text())
+        stored = json.loads(memory.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         stored = None
     known = dict(stored) if isinstance(stored, dict) else {}
@@ -106,7 +133,7 @@ def _verify(path: Path, sha256: str, origin: str, name: str, known: dict[str, st
     """
     try:
         status = path.stat()
-        state = f"{sha256} {status.st_size} {status.st_mtime_ns}"
+        state = f"{sha256} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}"
         if known.get(name) == state:
             return
         digest = hash_file(path)

@@ -1,7 +1,8 @@
 """Write the images that a published table contains to ``sources/<image set>/``, where rows find them by name.
 
 Each image is decoded once as untrusted data and written under its name when it is complete, so a killed extraction
-resumes. At most one batch of rows is in memory.
+resumes. An image that is there is kept if it has the same bytes; a corrected table replaces it. At most one batch of
+rows is in memory.
 """
 
 from __future__ import annotations
@@ -20,13 +21,14 @@ def extract_images(file: PublishedFile, output: Path) -> dict[str, str]:
     """Write the images of a table below the data folder ``output``. Returns the names of unreadable images, with the
     reason.
 
-    Existing images stay. Raises ValueError if the table is damaged or the disk is full.
+    The images of an earlier version of the table are replaced, or deleted where they have become unreadable. Raises
+    ValueError if the table is damaged or the disk is full.
     """
     folder = output / SOURCES / file.images.name
     unreadable: dict[str, str] = {}
     for name, data in _read_images(file):
         target = resolve_below(folder, name)
-        if target.is_file():
+        if target.is_file() and target.read_bytes() == data:
             continue
         try:
             if data is None:
@@ -38,6 +40,7 @@ def extract_images(file: PublishedFile, output: Path) -> dict[str, str]:
                 partial.write_bytes(data)
         except ValueError as error:
             unreadable[name] = str(error)
+            target.unlink(missing_ok=True)
         except OSError as error:
             if error.errno not in (errno.ENOSPC, errno.EDQUOT):
                 raise

@@ -2,7 +2,9 @@
 
 The files are written to ``sources/<benchmark>/`` and the images to ``sources/<image set>/`` in a data folder, as
 ``compeval sources get`` does, so benchmarks share their images. Images that have a URL are downloaded one by one, all
-others in archives. Existing files are skipped, and interrupted downloads resume.
+others in archives. Interrupted downloads resume. Files that are there are kept as long as they are those of the
+registered version, or of the given folder (generators/sources/obtain.py). An image that is downloaded by its own URL is
+kept by its name, which its publisher uses for no other image; delete it to download it again.
 """
 
 from __future__ import annotations
@@ -15,10 +17,11 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
 from generators.files.atomic import atomic_folder
+from generators.files.file_state import is_made_from, record_origin
 from generators.files.untrusted import SOURCES, decode_image, read_file, resolve_below
 from generators.sources import DataSource, RemoteFile
 from generators.sources.download import REMEDY, download
-from generators.sources.obtain import WORK_FOLDER, ProgressCallback, fetch
+from generators.sources.obtain import WORK_FOLDER, ProgressCallback, fetch, is_other_version
 from generators.sources.unpack import unpack
 from loaders.importing.identify import PublishedFile
 from loaders.published.declaration import Benchmark
@@ -44,9 +47,10 @@ def get_files(
     folder = data / SOURCES / benchmark.name
     fetch(benchmark.source, folder, mirror=mirror, existing=existing, lock=data / LOCK, report=report)
     for archive in sorted(folder.rglob("*.zip")):
-        if WORK_FOLDER not in archive.parts and not archive.with_suffix("").exists():
+        if WORK_FOLDER not in archive.parts and not is_made_from(archive.with_suffix(""), archive):
             with atomic_folder(archive.with_suffix("")) as scratch:
                 unpack(archive, scratch)
+                record_origin(scratch, archive)
     return list(_find_files(benchmark, folder))
 
 
@@ -64,6 +68,13 @@ def _find_files(benchmark: Benchmark, folder: Path) -> Iterator[PublishedFile]:
 
 def explain_manual_download(images: ImageSet) -> str:
     return f"The images of {images.name} must be downloaded manually. {images.download_instructions or ''}".strip()
+
+
+def are_outdated(images: ImageSet, data: Path, existing: Path | None) -> bool:
+    """Return True if images of the data folder were unpacked from another version of their archive than that which is
+    registered, or which the folder ``existing`` contains."""
+    archives = images.archives if existing or not images.url else ()
+    return any(is_other_version(file, data / SOURCES / images.name, existing=existing) for file in archives)
 
 
 def get_images(

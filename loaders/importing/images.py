@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from generators.files.untrusted import SOURCES, is_file
+from generators.files.untrusted import SOURCES, find_file
 from generators.schemas.scene_graph import Box
 from generators.storage.crops import Crop, crop_id, read_size, round_corners
 from loaders.published.image_sets import ImageSet
@@ -33,7 +33,7 @@ class ImageFinder:
     def _find(self, images: ImageSet, name: str) -> Path | None:
         """Return the path of an image, or None if it is missing."""
         if images.select is None:
-            return next(filter(is_file, self._list_candidates(images, name)), None)
+            return next(filter(None, map(find_file, self._list_candidates(images, name))), None)
         folders = [folder / subfolder for folder in self._list_folders(images) for subfolder in ("", *images.folders)]
         return next((path for folder in folders if (path := images.select(folder, name))), None)
 

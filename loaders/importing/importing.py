@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from generators.files.atomic import atomic_folder
-from generators.files.untrusted import allow_images
+from generators.files.csv_tables import count_misplaced_quotes
+from generators.files.untrusted import allow_images, count_oddities
 from generators.storage.dataset import write_split
 from loaders.audit import FLAW_NAMES, Audit, audit
 from loaders.cards.card import render, write_card
@@ -34,7 +35,7 @@ from loaders.importing.images import ImageFinder, make_dataset_row, measure_outs
 from loaders.importing.repair import repair as repair_row
 from loaders.published.declaration import Benchmark
 from loaders.published.image_sets import ImageSet
-from loaders.published.rows import Row, Unusable
+from loaders.published.rows import Row, Unusable, find_delimiter
 
 
 @dataclass
@@ -45,6 +46,8 @@ class ImportedFile:
     file: str
     sha256: str
     repair: bool
+    published_name: str
+    """The name of the published file, which may have another name here."""
     read: int = 0
     """Number of all rows, usable or not. A caption with several types of negatives counts once per type."""
     dropped: Counter[str] = field(default_factory=Counter)
@@ -52,13 +55,17 @@ class ImportedFile:
     repaired: Counter[str] = field(default_factory=Counter)
     """Number of changed texts by kind of repair."""
     audits: dict[str, Audit] = field(default_factory=dict)
-    """Flaws of the readable rows as published, by ``config/split``."""
+    """Flaws of the written rows as published, by ``config/split``; with ``repair``, of all readable rows."""
     written: dict[str, int] = field(default_factory=dict)
     """Number of written rows by ``config/split``."""
     cut: int = 0
     """Number of rows whose box is partly outside its image. The crop is black there."""
     changed: int = 0
-    """Number of readable rows whose caption differs from the published one."""
+    """Number of written rows with a text that differs from the published one."""
+    quotes: int = 0
+    """Number of rows of a table with text after a closing quote, which stricter readers do not accept."""
+    images: Counter[str] = field(default_factory=Counter)
+    """Number of distinct images of the written rows that programs show in different ways, by reason."""
     unordered: dict[str, int] = field(default_factory=dict)
     """Number of written rows whose negatives are a set in the file, by ``config/split``."""
 
@@ -90,10 +97,21 @@ class ReadFile:
         image_set = row.image_set or self.file.images
         return [path for name in row.images if (path := images.find(image_set, name))]
 
+    def count_written(self, images: ImageFinder) -> None:
+        """Count the rows that are left, which are written. The card shows only counts of this function and of rows that
+        were not written."""
+        counts, splits = self.counts, {"/".join(key): rows for key, rows in self.splits.items()}
+        counts.written = {name: len(rows) for name, rows in splits.items()}
+        counts.unordered = {name: sum(row.unordered for row in rows) for name, rows in splits.items()}
+        counts.changed = sum(row.changed for row in self)
+        counts.images = count_oddities(sorted({path for row in self for path in self.find_images(row, images)}))
+        if not counts.repair:
+            counts.audits = audit_splits(self.splits)
+
 
 def read_published(file: PublishedFile, *, repair: bool = False) -> ReadFile:
     """Read a published file. Raises ValueError if no row is usable."""
-    counts = ImportedFile(file.benchmark.name, file.label, file.sha256, repair)
+    counts = ImportedFile(file.benchmark.name, file.label, file.sha256, repair, file.name)
     published: defaultdict[tuple[str, str], list[Row]] = defaultdict(list)
     repaired: defaultdict[tuple[str, str], list[Row]] = defaultdict(list)
     for row in file.benchmark.read(file.path, file.name):
@@ -101,7 +119,6 @@ def read_published(file: PublishedFile, *, repair: bool = False) -> ReadFile:
         if isinstance(row, Row) and not all(caption.strip() for caption in row.captions):
             row = Unusable("a caption is empty")
         if isinstance(row, Row):
-            counts.changed += row.changed
             published[row.config, row.split].append(row)
             row = repair_row(row, counts.repaired) if repair else row
         if isinstance(row, Unusable):
@@ -111,13 +128,24 @@ def read_published(file: PublishedFile, *, repair: bool = False) -> ReadFile:
     splits = repaired if repair else published
     if not splits:
         reasons = "; ".join(f"{count:,} {reason}" for reason, count in counts.dropped.items()) or "it is empty"
-        raise ValueError(f"{file.path}: none of its {counts.read:,} rows is usable ({reasons}).")
-    counts.audits = {
-        f"{config}/{split}": audit(row.texts() for row in rows)
-        for (config, split), rows in published.items()
+        raise ValueError(
+            f"{file.path}: none of its {counts.read:,} rows is usable ({reasons}). A file of {file.benchmark.name} has "
+            f"{file.benchmark.describe_items(file.path.suffix)}. Name another benchmark with `compeval import NAME "
+            "FILE`."
+        )
+    counts.audits = audit_splits(published)
+    if file.path.suffix in (".csv", ".tsv"):
+        counts.quotes = count_misplaced_quotes(file.path, find_delimiter(file.path))
+    return ReadFile(file, counts, dict(splits))
+
+
+def audit_splits(splits: Mapping[tuple[str, str], Sequence[Row]]) -> dict[str, Audit]:
+    """Return the audit of each config and split whose rows have hard negatives, by ``config/split``."""
+    return {
+        "/".join(key): audit(row.texts() for row in rows)
+        for key, rows in splits.items()
         if any(row.hard_negatives for row in rows)
     }
-    return ReadFile(file, counts, dict(splits))
 
 
 def read_all(
@@ -141,16 +169,22 @@ def read_all(
 
 
 def import_files(
-    files: Sequence[Path], image_folder: Path | None, output: Path, *, repair: bool = False, skip_missing: bool = False
+    files: Sequence[Path],
+    image_folder: Path | None,
+    output: Path,
+    *,
+    benchmark: Benchmark | None = None,
+    repair: bool = False,
+    skip_missing: bool = False,
 ) -> list[ImportedFile]:
-    """Recognise published files and write their datasets with the images in ``image_folder``.
+    """Recognise published files, of any benchmark or of ``benchmark``, and write their datasets.
 
-    None: the files contain their images, or ``output`` has them. See :func:`import_published`. Raises FileNotFoundError
-    if there is no such folder.
+    ``image_folder`` contains the images. None: the files contain their images, or ``output`` has them. See
+    :func:`import_published`. Raises FileNotFoundError if there is no such folder.
     """
     if image_folder is not None and not image_folder.is_dir():
         raise FileNotFoundError(f"{image_folder}: no such image folder.")
-    published = [identify(path) for path in dict.fromkeys(files)]
+    published = [identify(path, benchmark) for path in dict.fromkeys(files)]
     read = read_all(published, output, repair=repair, skip_missing=skip_missing)
     return import_published(read, image_folder, output, skip_missing=skip_missing)
 
@@ -176,6 +210,8 @@ def import_published(
     for read in files:
         by_benchmark[read.file.benchmark.name].append(read)
     groups = [(of_benchmark, _group_by_split(of_benchmark)) for of_benchmark in by_benchmark.values()]
+    for of_benchmark, splits in groups:
+        _join(of_benchmark, splits)
     output.mkdir(parents=True, exist_ok=True)
     if image_folder is not None:
         allow_images(output, [image_folder.resolve()])
@@ -229,6 +265,21 @@ def _group_by_split(files: Iterable[ReadFile]) -> dict[str, dict[str, list[ReadF
     return configs
 
 
+def _join(files: Sequence[ReadFile], splits: dict[str, dict[str, list[ReadFile]]]) -> None:
+    """Add the splits that a benchmark makes from several files. They are counted with the first file of their rows."""
+    benchmark = files[0].file.benchmark
+    if benchmark.join is None:
+        return
+    rows = {key: file_rows for read in files for key, file_rows in read.splits.items()}
+    joined: defaultdict[tuple[str, str], list[Row]] = defaultdict(list)
+    for row in benchmark.join(rows):
+        joined[row.config, row.split].append(row)
+    for (config, split), split_rows in joined.items():
+        first = next(read for read in files if any(split == other for _, other in read.splits))
+        first.splits[config, split] = split_rows
+        splits.setdefault(config, {})[split] = [first]
+
+
 def compare_counts(benchmark: Benchmark, imported: Sequence[ImportedFile]) -> list[str]:
     """Return a message for each declared config whose number of written rows differs."""
     counts = Counter[str]()
@@ -246,7 +297,7 @@ def compare_counts(benchmark: Benchmark, imported: Sequence[ImportedFile]) -> li
 def _write(
     files: Sequence[ReadFile], splits: Mapping[str, Mapping[str, Sequence[ReadFile]]], images: ImageFinder, output: Path
 ) -> None:
-    """Write the configs of a benchmark, all or none, and then the card. Fills in the counts of written rows."""
+    """Write the configs of a benchmark, all or none, and then the card."""
     benchmark = files[0].file.benchmark
     folder = output / benchmark.name
     with ExitStack() as stack:
@@ -260,10 +311,14 @@ def _write(
             for split, parts in by_split.items():
                 rows = chain.from_iterable(_make_dataset_rows(part, config, split, images) for part in parts)
                 write_split(scratch, split, rows, schema, storage)
+    for read in files:
+        read.count_written(images)
     replaced = {f"{config}/{split}" for config, by_split in splits.items() for split in by_split}
     earlier = folder / "stats.json"
-    known = json.loads(earlier.read_text())["imported"] if earlier.is_file() else {}
+    known = json.loads(earlier.read_text(encoding="utf-8"))["imported"] if earlier.is_file() else {}
     entries = {file: entry for file, entry in known.items() if replaced.isdisjoint(entry["written"])}
+    for stale in {name for file, entry in known.items() if file not in entries for name in entry["written"]} - replaced:
+        _remove_split(folder, *stale.split("/"))
     entries |= {read.counts.file: read.counts.to_json() for read in files}
     stats = measure(folder) | {"imported": dict(sorted(entries.items()))}
     metadata = {
@@ -277,11 +332,18 @@ def _write(
     write_card(folder, metadata, content, stats)
 
 
+def _remove_split(folder: Path, config: str, split: str) -> None:
+    """Remove a split that was made from a file which has been replaced, and its config if it has no other split."""
+    for path in (folder / config).glob("*.parquet"):
+        if split_name(path) == split:
+            path.unlink()
+    if (folder / config).is_dir() and not any((folder / config).glob("*.parquet")):
+        shutil.rmtree(folder / config)
+
+
 def _make_dataset_rows(read: ReadFile, config: str, split: str, images: ImageFinder) -> Iterator[dict[str, Any]]:
-    """Yield the dataset rows of one split of a file, and count them."""
-    name, schema, rows = f"{config}/{split}", read.file.benchmark.find_schema(config), read.splits[config, split]
-    read.counts.written[name] = len(rows)
-    read.counts.unordered[name] = sum(row.unordered for row in rows)
-    for row in rows:
+    """Yield the dataset rows of one split of a file."""
+    schema = read.file.benchmark.find_schema(config)
+    for row in read.splits[config, split]:
         provenance = {"source": (row.image_set or read.file.images).name, "captioner": "published", "seed": 0}
         yield make_dataset_row(row, read.find_images(row, images), schema, provenance, images.output)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Protocol
 from generators.files.untrusted import SOURCES
 from generators.sources import DataSource
 from generators.sources.obtain import ProgressCallback, check_file
-from loaders.importing.get import explain_manual_download, get_files, get_images
+from loaders.importing.get import are_outdated, explain_manual_download, get_files, get_images
 from loaders.importing.images import ImageFinder
 from loaders.importing.importing import ImportedFile, ReadFile, compare_counts, import_published, read_all
 from loaders.published.declaration import Benchmark
@@ -43,6 +44,8 @@ class Options:
     mirror: str | None = None
     skip_missing: bool = False
     repair: bool = False
+    partial: bool = False
+    """Whether an incomplete copy in ``existing`` is imported."""
 
 
 def get_benchmark(benchmark: Benchmark, data: Path, options: Options, user: User) -> list[ImportedFile]:
@@ -58,6 +61,8 @@ def get_benchmark(benchmark: Benchmark, data: Path, options: Options, user: User
     with user.show_progress(in_bytes=True) as report:
         files = get_files(benchmark, data, options.mirror, options.existing, report)
     read = read_all(files, data, repair=options.repair, skip_missing=options.skip_missing)
+    if options.existing and not (options.partial or options.skip_missing or options.repair):
+        _check_complete(benchmark, read, options.existing)
     read, missing = _list_missing_images(read, finder, options, user)
     if missing:
         count, size = sum(map(len, missing.values())), _measure_images(missing)
@@ -77,6 +82,25 @@ def get_benchmark(benchmark: Benchmark, data: Path, options: Options, user: User
     for difference in compare_counts(benchmark, imported):
         user.inform(difference)
     return imported
+
+
+def _check_complete(benchmark: Benchmark, files: list[ReadFile], existing: Path) -> None:
+    """Raise ValueError if a config has fewer rows than were published. Configs whose file is not there are left out."""
+    counts = Counter[str]()
+    for read in files:
+        for (config, split), rows in read.splits.items():
+            counts[config] += len(rows)
+            counts[f"{config}/{split}"] += len(rows)
+    lacking = [
+        f"{benchmark.name}/{config}: {counts[config]:,} of {expected:,} rows"
+        for config, expected in benchmark.rows.items()
+        if 0 < counts[config] < expected
+    ]
+    if lacking:
+        raise ValueError(
+            f"{existing}: not all of {benchmark.name}. Nothing was imported; --partial imports it as it is.\n"
+            + "\n".join(lacking)
+        )
 
 
 def _measure_files_with_images(benchmark: Benchmark, data: Path) -> int:
@@ -99,7 +123,7 @@ def _measure_images(missing: dict[ImageSet, dict[str, None]]) -> int | None:
 def _list_missing_images(
     files: list[ReadFile], finder: ImageFinder, options: Options, user: User
 ) -> tuple[list[ReadFile], dict[ImageSet, dict[str, None]]]:
-    """Return the files to import, and the names of the images to download.
+    """Return the files to import, and the names of the images to download: those that are missing or outdated.
 
     A file whose missing images must be downloaded manually is left out, unless their rows are dropped. Raises
     ValueError if no file is left. Images that come with the files are not missing.
@@ -109,8 +133,9 @@ def _list_missing_images(
     reason = ""
     for read in files:
         absent = {
-            images: [name for name in names if finder.find(images, name) is None]
+            images: [name for name in names if is_outdated or finder.find(images, name) is None]
             for images, names in read.list_images().items()
+            for is_outdated in [are_outdated(images, finder.output, options.existing)]
             if images.is_separate
         }
         manual = next((images for images, names in absent.items() if names and images.is_manual), None)

@@ -18,7 +18,7 @@ from generators.schemas.corpus_names import get_kind
 def figures(benchmark: str) -> dict[str, Any]:
     """Return the published numbers of ``crepe``, ``aro``, ``retrieval``, ``compun``, ``controlledimcaps`` or
     ``winoground``."""
-    return yaml.safe_load((Path(__file__).parent / f"{benchmark}.yaml").read_text())
+    return yaml.safe_load((Path(__file__).parent / f"{benchmark}.yaml").read_text(encoding="utf-8"))
 
 
 def retrieval_set_size(config: str) -> int | None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import ast
 import csv
+import io
 import json
 import math
+import tokenize
 from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from generators.files import json_lines
-from generators.files.csv_tables import count_extra_cells
+from generators.files import csv_tables, json_lines
 from generators.schemas.scene_graph import Box
 from generators.storage.crops import check_corners
 from loaders.audit import Texts
@@ -50,7 +53,7 @@ class Row(NamedTuple):
     label: int | None = None
     """1 if the caption is true, 0 if it is false; None if the schema has no label."""
     changed: bool = False
-    """True if the caption differs from the published one (``Benchmark.changes``)."""
+    """True if a caption or negative differs from the published one (``Benchmark.changes``)."""
     image_set: ImageSet | None = None
     """Source of the images. None: the source of the file."""
 
@@ -84,6 +87,15 @@ def parse_texts(literal: str) -> tuple[tuple[str, ...], bool]:
     if not isinstance(texts, (list, tuple, set)) or not all(isinstance(text, str) for text in texts):
         raise ValueError("the negatives are not a list of texts")
     return (tuple(sorted(texts)), True) if isinstance(texts, set) else (tuple(texts), False)
+
+
+def has_missing_comma(literal: str) -> bool:
+    """Return True if two strings of a Python literal follow each other without a comma, as in numpy's lists. Python
+    joins them."""
+    with suppress(tokenize.TokenError, SyntaxError):
+        kinds = [token.type for token in tokenize.generate_tokens(io.StringIO(literal).readline)]
+        return (tokenize.STRING, tokenize.STRING) in pairwise(kinds)
+    return False
 
 
 def check_text(text: Any) -> None:
@@ -135,29 +147,31 @@ class TooLongRow(dict[str, str]):
         raise ValueError("the row has more cells than the header")
 
 
+def find_delimiter(path: Path) -> str:
+    """Return the delimiter of a table by its header: a tab if there is one, or else a comma."""
+    with path.open(encoding="utf-8-sig") as file:
+        return "\t" if "\t" in file.readline() else ","
+
+
 def read_csv(path: Path, columns: Iterable[str], delimiter: str | None = None) -> Iterator[dict[str, str]]:
     """Yield the rows of a CSV or TSV file. A row that is too short lacks its last columns, one that is too long all.
 
-    None: the header tells the delimiter. Raises ValueError if a column is missing, if the file is not in UTF-8, or if a
-    field is too long for csv, usually because of an unclosed quote.
+    None: the header tells the delimiter. The dialect is that of csv and pandas (generators/files/csv_tables.py), which
+    the authors' code uses: text may follow a closing quote. Raises ValueError if a column is missing or there twice, if
+    the file is not in UTF-8, or if a quote is not closed.
     """
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        number = 0
-        try:
-            delimiter = delimiter or ("\t" if "\t" in file.readline() else ",")
-            file.seek(0)
-            reader = csv.DictReader(file, delimiter=delimiter)
-            header = reader.fieldnames or ()
-            if missing := sorted(set(columns) - set(header)):
-                raise ValueError(
-                    f"{path}: no column {', '.join(missing)}; its columns are {', '.join(header) or 'none'}."
-                )
-            for row in reader:
-                number = reader.line_num
-                is_too_long = count_extra_cells(row) > 0
-                yield TooLongRow() if is_too_long else {name: row[name] for name in header if row[name] is not None}
-        except (csv.Error, UnicodeDecodeError) as error:
-            raise ValueError(f"{path}, after line {number}: not a valid table row ({error}).") from None
+    number = 0
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = csv_tables.read_rows(file, delimiter or find_delimiter(path))
+            _, header, _ = next(rows, (0, [], False))
+            if columns := list(columns):  # without names, the rows are only looked at
+                csv_tables.check_header(path, header, columns)
+            for number, cells, _ in rows:  # noqa: B007  (used in the message)
+                is_too_long = csv_tables.count_extra_cells(header, cells) > 0
+                yield TooLongRow() if is_too_long else dict(zip(header, cells, strict=False))
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise ValueError(f"{path}, after line {number}: not a valid table row ({error}).") from None
 
 
 def read_json(path: Path) -> list[Any]:
@@ -187,6 +201,11 @@ def read_items(path: Path, name: str, fields: Iterable[str], image_columns: Coll
             yield from (value for _, value in json_lines.read_numbered(path))
         case _:
             yield from read_json(path)
+
+
+def is_table(suffix: str) -> bool:
+    """Return True if files with this suffix have columns."""
+    return suffix in (".csv", ".tsv", ".parquet", ".arrow")
 
 
 def get_fields(items: list[Any]) -> set[str]:

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import open_clip
@@ -12,7 +13,8 @@ from open_clip.loss import ClipLoss
 from torch.utils.data import Dataset
 
 import compeval
-from compeval.callbacks import Evaluation, as_trainer_callback, flatten
+from compeval.callbacks import Evaluation, as_trainer_callback, flatten, log_to_tensorboard, log_to_wandb
+from evaluators.results.scores_of_tasks import Scores, TaskScores
 from tests.evaluators import tiny, tiny_transformers
 
 TASK = "crepe/prod_hnatom/n4"
@@ -20,7 +22,8 @@ TASK = "crepe/prod_hnatom/n4"
 
 def train(folder: Path, evaluation: Evaluation | None) -> torch.nn.Module:
     """Train a tiny open_clip model for ten steps with open_clip's loss, as its loop does."""
-    model, _, preprocess = open_clip.create_model_and_transforms(f"local-dir:{folder}")
+    created: Any = open_clip.create_model_and_transforms(f"local-dir:{folder}")
+    model, _, preprocess = created
     tokenizer = open_clip.get_tokenizer(f"local-dir:{folder}")
     torch.manual_seed(0)
     optimizer, compute_loss = torch.optim.AdamW(model.parameters(), lr=1e-3), ClipLoss()
@@ -96,6 +99,40 @@ def test_evaluation_in_transformers_trainer(here: Path, data: Path):
     assert entries[1][f"{TASK}/recall@1"] == flatten(evaluation.history[1][1])[f"{TASK}/recall@1"]
     assert evaluation.history[0][1][TASK]["data"]["rows"] == 3
     json.dumps(entries)
+
+
+def make_scores(share: float) -> Scores:
+    """Return scores of one task, as far as loggers read them."""
+    return Scores({TASK: TaskScores({"main": ["recall@1"], "metrics": {"recall@1": share, "mean_rank": 2.0}})})
+
+
+def test_tensorboard(tmp_path: Path):
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+    from torch.utils.tensorboard import SummaryWriter
+
+    with SummaryWriter(str(tmp_path)) as writer:
+        log = log_to_tensorboard(writer)
+        log(4, make_scores(0.25))
+        log(8, make_scores(0.5))
+    events = EventAccumulator(str(tmp_path)).Reload().Scalars(f"{TASK}/recall@1")
+    assert [(event.step, event.value) for event in events] == [(4, 0.25), (8, 0.5)]
+
+
+@pytest.mark.acceptance
+def test_wandb_offline(tmp_path: Path):
+    """The training counts wandb's steps in batches; the evaluation's axis is compeval/step."""
+    import wandb
+
+    with wandb.init(mode="offline", dir=tmp_path, project="clip", settings=wandb.Settings(silent=True)) as run:
+        log = log_to_wandb(run)
+        for step in range(1, 9):
+            run.log({"loss": 1 / step}, step=step)
+            if step % 4 == 0:
+                log(step, make_scores(step / 16))
+        summary = dict(run.summary)
+    assert (summary["compeval/step"], summary[f"compeval/{TASK}/recall@1"], summary["loss"]) == (8, 0.5, 1 / 8)
+    (log_file,) = tmp_path.rglob("*.wandb")
+    assert log_file.read_bytes().count(f"compeval/{TASK}/recall@1".encode()) >= 2, "both evaluations are stored"
 
 
 def test_every_is_at_least_one():

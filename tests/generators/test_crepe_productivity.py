@@ -374,6 +374,15 @@ def test_every_image_gives_a_walk_before_one_gives_a_second(folder: Path, tmp_pa
         assert len(images) == len(set(images)) == 3
 
 
+def test_balanced_sets_use_an_image_at_one_complexity(folder: Path, tmp_path: Path) -> None:
+    captioned_walks.build(Source.read(make_annotations(folder)).images, WALKS, tmp_path)
+    walks = Counter((row["image_id"], row["condition"]) for row in captioned_walks.read_walks(tmp_path, balanced=True))
+    assert walks
+    assert set(walks.values()) == {1}
+    assert sorted(captioned_walks.rotate_complexities(10)) == list(COMPLEXITIES)
+    assert captioned_walks.rotate_complexities(1) == [5, 4, *range(12, 5, -1)]
+
+
 CROP = Box(0, 0, 9, 9)
 
 
@@ -438,6 +447,8 @@ def test_balanced_rows_replace_one_attribute_and_at_least_half_of_them_stay_when
 ) -> None:
     colors = [[color] for color in ("red", "green", "blue", "yellow", "white", "black", "pink")]  # at least five foils
     monkeypatch.setattr(sys.modules[__name__], "ATTRIBUTES", colors)
+    choose = "generators.hard_negatives.crepe.productivity.select_rank_balanced"
+    monkeypatch.setattr(choose, lambda *_: pytest.fail("What a set leaves out must not depend on scores."))
     write_source(tmp_path, 8)
     settings = replace(SETTINGS, balanced=True, refine=True, rows=6, complexities=(7,))
     split = collect(tmp_path, tmp_path, settings, replace(WALKS, walks=9))[7]

@@ -43,14 +43,14 @@ LOGIT_SCALE_LIMIT = math.log(100)
 def write_config(folder: Path, model: dict[str, Any], preprocess: dict[str, Any]) -> None:
     """Write ``open_clip_config.json``, from which open_clip builds the model of a ``local-dir:`` folder."""
     config = {"model_cfg": model, "preprocess_cfg": preprocess}
-    (folder / "open_clip_config.json").write_text(json.dumps(config, indent=1) + "\n")
+    (folder / "open_clip_config.json").write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
 
 
 def save(folder: Path, model: nn.Module, record: dict[str, Any]) -> None:
     """Write the weights, and ``record`` to training.json. safetensors accepts only contiguous tensors."""
     weights = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
     save_file(weights, folder / "open_clip_model.safetensors")
-    (folder / "training.json").write_text(json.dumps(record, indent=1) + "\n")
+    (folder / "training.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 
 class Pairs(NamedTuple):
@@ -207,7 +207,7 @@ def train_checkpoint(corpus: str, seed: int, recipe: dict[str, Any], source: Pat
         }
         save(scratch, model, record)
         rows = "".join(f"{step},{loss:.4f}\n" for step, loss in enumerate(losses))
-        (scratch / "loss.csv").write_text("step,loss\n" + rows)
+        (scratch / "loss.csv").write_text("step,loss\n" + rows, encoding="utf-8")
 
 
 def main(corpus: str, seed: int = 0, corpora: Path | None = None) -> None:

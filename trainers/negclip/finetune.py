@@ -87,8 +87,9 @@ class TrainingRun:
     @property
     def key(self) -> str:
         """String that identifies the inputs of the run. A state file with a different key is ignored."""
+        data = self.mined.data
         return (
-            f"{self.initial_weights} {self.mined.data.digest} {asdict(self.recipe)} {self.learning_rate} "
+            f"{self.initial_weights} {data.digest} {data.file_states} {asdict(self.recipe)} {self.learning_rate} "
             f"{self.use_hard_negatives} {self.seed} {self.chunk_size} {self.precision}"
         )
 

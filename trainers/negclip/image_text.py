@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -70,6 +70,16 @@ class CaptionedImages:
         content = [[item.name, item.size] for item in self.locations], self.captions, self.image_C.tolist()
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:12]
 
+    @cached_property
+    def file_states(self) -> str:
+        """Hash (12 hex digits) of the sizes and modification times of the files that contain the images.
+
+        Work on these images is resumed only as long as it is the same. Unlike ``digest``, it is not part of a result.
+        """
+        paths = dict.fromkeys(location.path for location in self.locations)
+        states = [(status.st_size, status.st_mtime_ns) for path in paths if path.exists() and (status := path.stat())]
+        return hashlib.sha256(json.dumps(states).encode()).hexdigest()[:12]
+
     def find_caption_ranges(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the index of each image's first caption, and each image's number of captions."""
         _, start_I, count_I = np.unique(self.image_C, return_index=True, return_counts=True)
@@ -95,21 +105,26 @@ class CaptionedImages:
         return self.with_captions(self.image_C < num_train), self.with_captions(self.image_C >= num_train)
 
 
-def read_captioned_images(data: Path, image_folder: Path | None = None) -> CaptionedImages:
+def read_captioned_images(
+    data: Path, image_folder: Path | None = None, splits: Collection[str] = karpathy.TRAIN
+) -> CaptionedImages:
     """Read a folder of webdataset shards or a Karpathy file.
 
-    ``image_folder``: the folder of a Karpathy file's images; by default, the folder of the file. Raises
+    ``image_folder``: the folder of a Karpathy file's images; by default, the folder of the file. ``splits``: those to
+    read of a file in Karpathy's own layout. Raises
     FileNotFoundError if shards or images are missing. Raises ValueError if a shard is damaged or no image has a
     caption.
     """
-    captioned_images = _read_shards(data) if data.is_dir() else _read_karpathy(data, image_folder or data.parent)
+    captioned_images = (
+        _read_shards(data) if data.is_dir() else _read_karpathy(data, image_folder or data.parent, splits)
+    )
     if not captioned_images.captions:
         raise ValueError(f"{data}: found no image with a caption.")
     return captioned_images
 
 
-def _read_karpathy(file: Path, image_folder: Path) -> CaptionedImages:
-    captioned = [item for item in karpathy.read_images(file, image_folder) if item.captions]
+def _read_karpathy(file: Path, image_folder: Path, splits: Collection[str]) -> CaptionedImages:
+    captioned = [item for item in karpathy.read_images(file, image_folder, splits) if item.captions]
     missing = [item.path for item in captioned if not item.path.is_file()]
     if missing:
         raise FileNotFoundError(

@@ -70,7 +70,8 @@ def count_negatives(negatives: pa.ChunkedArray) -> np.ndarray:
 
 
 def mine(data: CaptionedImages, embed: Embed, model: str, folder: Path, workers: int, report: Callable) -> MinedData:
-    """Mine hard negatives. What an interrupted mining of the same data and model wrote to ``folder`` is read.
+    """Mine hard negatives. What an interrupted mining of the same data and model wrote to ``folder`` is read, unless
+    the files of the images have changed since.
 
     ``model`` is the fingerprint of the model behind ``embed``; ``workers`` is the number of processes that read
     captions. Calls ``report(title, done, total)`` after each chunk. Raises ValueError if no caption has a negative or
@@ -84,7 +85,7 @@ def mine(data: CaptionedImages, embed: Embed, model: str, folder: Path, workers:
             f"None of {len(negatives):,} captions has two parts that can be exchanged, so there are no negatives."
         )
     selected = data.with_captions(has_negative_C)
-    neighbour_IK = _mine_neighbours(selected.locations, embed, folder / model, report)
+    neighbour_IK = _mine_neighbours(selected.locations, embed, folder / f"{model}-{data.file_states}", report)
     return MinedData(selected, negatives.filter(pa.array(has_negative_C)), neighbour_IK)
 
 

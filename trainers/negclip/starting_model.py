@@ -39,7 +39,7 @@ def load(spec: str, device: str) -> StartingModel:
     backend, name = parse(spec)
     if backend == "local":
         folder = local.check_folder(name)
-        config = json.loads((folder / local.CONFIG).read_text())
+        config = json.loads((folder / local.CONFIG).read_text(encoding="utf-8"))
         configs = config["model_cfg"], config["preprocess_cfg"]
         tokenizer, training = open_clip.get_tokenizer(f"local-dir:{name}"), local.read_training(folder)
         return StartingModel(spec, *local.load_weights(folder, device, "fp32"), tokenizer, *configs, training)

@@ -13,13 +13,14 @@ the same command again. To train on several GPUs, launch one process per GPU, wh
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 from generators.files.atomic import atomic_folder, check_replaceable, write_json
+from generators.readers import karpathy
 from trainers.clip import training as clip
 from trainers.negclip import published, starting_model
 from trainers.negclip.embedding import Precision, encode_all_images, measure_retrieval
@@ -58,13 +59,13 @@ class TrainingData:
         data = self.read_all(self.data)
         if self.validation is None:
             return data.split(max(1, len(data.locations) // IMAGES_PER_VALIDATION_IMAGE))
-        return data, self.read_all(self.validation)
+        return data, self.read_all(self.validation, ("val",))
 
-    def read_all(self, path: Path) -> CaptionedImages:
-        """Return all images of a file or folder."""
+    def read_all(self, path: Path, splits: Collection[str] = karpathy.TRAIN) -> CaptionedImages:
+        """Return all images of a file or folder; of a file in Karpathy's own layout, those of the ``splits``."""
         if path.suffix == published.SUFFIX:
             return published.read_captioned_images(path, self.image_folder or path.parent)
-        return read_captioned_images(path, self.image_folder)
+        return read_captioned_images(path, self.image_folder, splits)
 
 
 def train(

@@ -37,7 +37,7 @@ def generate_captions(count: int, seed: int, excluded: Prompts) -> list[str]:
     """
     if not compprompts.WORDS.is_file():
         raise FileNotFoundError(f"{compprompts.WORDS}: not found. Run `dvc repro compprompts`, or pass --text.")
-    words = probe_text.inflect_words(yaml.safe_load(compprompts.WORDS.read_text()))
+    words = probe_text.inflect_words(yaml.safe_load(compprompts.WORDS.read_text(encoding="utf-8")))
     return list(probe_text.generate_captions(words, count, seed, excluded))
 
 

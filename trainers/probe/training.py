@@ -193,7 +193,7 @@ def _train(
     trained. Of several processes, only the first writes.
     """
     inputs = fingerprint.of_json([asdict(recipe), *encoder, fingerprint.of_json(list(texts))])
-    finished = json.loads(path.read_text()) if path.is_file() else {}
+    finished = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     if finished.get("inputs") == inputs:
         return finished["validation_loss"]
     check_replaceable(path.parent)
@@ -212,7 +212,7 @@ def _train(
         with atomic_folder(path.parent) as scratch:
             model.save_pretrained(scratch)
             tokenizer.save_pretrained(scratch)
-            (scratch / path.name).write_text(json.dumps(record, indent=1) + "\n")
+            (scratch / path.name).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
         shutil.rmtree(work)
     return loss
 

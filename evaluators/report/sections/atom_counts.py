@@ -39,7 +39,7 @@ def read_atom_counts(folder: Path, data_dir: Path | None = None) -> pd.DataFrame
     dataset, rows = dataset_folder("crepe", data_dir), []
     for path in paths:
         corpus = path.name.removesuffix(SUFFIX)
-        training = {(kind, text): count for kind, text, count in json.loads(path.read_text())["atoms"]}
+        training = {(kind, text): count for kind, text, count in json.loads(path.read_text(encoding="utf-8"))["atoms"]}
         for split in TITLES:
             test = _count_atoms(dataset / f"{corpus}_{split}_hnatom")
             rows += [(corpus, split, *atom, training.get(atom, 0), count) for atom, count in sorted(test.items())]

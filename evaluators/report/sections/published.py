@@ -11,6 +11,8 @@ from evaluators.results.causes import KINDS
 from evaluators.results.published import SHUFFLE_TOLERANCE, TOLERANCE, Match, match_scores
 
 UNKNOWN = "unknown"
+COUNTED_AS_DIFFERENT = ("no", "other activation")
+"""Verdicts that are marked. A score on other rows, or of a source that differs from another one, is not."""
 
 
 def make_section(results: Results) -> Section | None:
@@ -21,8 +23,8 @@ def make_section(results: Results) -> Section | None:
     records = [
         match.to_json()
         | {"metric": match.metric, "difference": match.difference, "tolerance": match.tolerance}
-        | {"mark": "" if match.agrees else " !"}
-        | {"causes": "; ".join(cause.text for cause in match.causes) or ("" if match.agrees else UNKNOWN)}
+        | {"mark": " !" if match.verdict in COUNTED_AS_DIFFERENT else ""}
+        | {"causes": match.explanation.replace("\n", "; ")}
         for match in matches
     ]
     comparable = [match for match in matches if match.is_comparable]
@@ -52,10 +54,19 @@ def make_overview(matches: Sequence[Match]) -> Table:
 
 
 def format_cell(matches: Sequence[Match]) -> str | None:
-    """Return, for example, "5 of 7 ! ties": two disagree and ties are the only known cause. None without matches."""
+    """Return, for example, "5 of 7 ! ties; 2 on other rows": two of seven disagree, and ties are the only known cause.
+
+    None without matches.
+    """
     if not matches:
         return None
-    differing = [match for match in matches if not match.agrees]
+    differing = [match for match in matches if match.verdict in COUNTED_AS_DIFFERENT]
     kinds = [kind for kind in KINDS if any(cause.kind == kind for match in differing for cause in match.causes)]
     kinds += [UNKNOWN] * any(not match.causes for match in differing)
-    return f"{len(matches) - len(differing)} of {len(matches)}" + (f" ! {', '.join(kinds)}" if kinds else "")
+    agreeing = sum(match.verdict == "yes" for match in matches)
+    counted = agreeing + len(differing)
+    parts = [f"{agreeing} of {counted}" + (f" ! {', '.join(kinds)}" if kinds else "")] if counted else []
+    for verdict, text in (("other rows", "on other rows"), ("other source", "of another source")):
+        count = sum(match.verdict == verdict for match in matches)
+        parts += [f"{count} {text}"] * bool(count)
+    return "; ".join(parts)

@@ -18,6 +18,7 @@ often than others, above all in ``uc``, whose true captions state the few compou
   (``find_usable_words``).
 - Regions with equal scene graphs stay: if each compound were true once, a baseline that has read the other true
   captions would avoid their compounds.
+- Rows of one image do not tell about each other: no word that differs between the captions of a row is in another one.
 - Refinement removes rows that can still be solved (refinement.py).
 
 A foil is false because the image shows no such object, or an object whose attribute excludes the new one
@@ -275,7 +276,8 @@ def make_balanced_negatives(
     ``BALANCED_NEGATIVES``, ``in_split`` and ``out_of_split`` are the compounds of this split and of the others, and
     ``rejected`` the rejected texts by crop id. ``image_nouns`` are the nouns of all images.
 
-    With ``refine``, rows on which text-only baselines are above chance have no negatives (refinement.py).
+    With ``refine``, rows on which text-only baselines are above chance have no negatives, and neither have rows that
+    other rows of their image tell about (refinement.py).
     """
     rows = list(rows)
     compounds = [Compound(**row["compounds"][0]) for row in rows if row["parts"]]
@@ -287,7 +289,8 @@ def make_balanced_negatives(
     keep_N = np.ones(len(used), dtype=bool)
     if refine:
         captions = [(rows[index]["caption"], *(item.caption for item in negatives_by_row[index])) for index in used]
-        keep_N = select_rows_at_chance(RetrievalSets(captions, [rows[index]["image_id"] for index in used]), seed=0)
+        sets = RetrievalSets(captions, [rows[index]["image_id"] for index in used])
+        keep_N = select_rows_at_chance(sets, seed=0, unrelated=True)
     kept = set(compress(used, keep_N))
     return [
         [{"caption": item.caption, "foils": item.foil_rows} for item in negatives] if index in kept else []

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from random import Random
 
-from generators.captioner.captioned_walks import ANY_WALK, WalkCondition
+from generators.captioner.captioned_walks import WalkCondition
 from generators.graphs.assignments import SearchLimitError
 from generators.graphs.facts import ImageFacts
 from generators.hard_negatives.crepe.swap import Edit, make_orbits, make_swaps
@@ -47,4 +47,3 @@ FALSE_SWAPS = WalkCondition("swaps", "fewer than 5 false swaps", has_false_swaps
 FALSE_ORDERS = WalkCondition(
     "orders", "no three objects of which all other orders are false", has_false_orbit, effort=2, surplus=2
 )
-CONDITIONS = (ANY_WALK, FALSE_SWAPS, FALSE_ORDERS)

@@ -10,8 +10,9 @@ import torch
 
 from evaluators import models
 from evaluators.engine.tasks import Task
+from evaluators.in_process import evaluate
 from evaluators.models.openclip import check_deterministic
-from evaluators.run import evaluate, run
+from evaluators.run import run
 
 LAION = Task("crepe", "laion_uc_hnatom")
 Loaded = tuple[Any, Callable[..., Any], Callable[..., Any]]
@@ -28,7 +29,7 @@ def test_results_are_those_of_a_run(data: Path, clip: Path, tmp_path: Path, monk
     model, *others = load(clip)
     model.train()
     model.visual.eval()
-    results = evaluate(model, *others, ["crepe/*_hnatom"], data_dir=data)
+    results = evaluate(model, *others, tasks=["crepe/*_hnatom"], data_dir=data)
     names = ["crepe/cc12m_uc_hnatom", "crepe/laion_uc_hnatom", "crepe/prod_hnatom/n4", "crepe/prod_hnatom/n5"]
     assert list(results) == names
     assert not [*tmp_path.rglob("*.sqlite"), *tmp_path.glob("results")], "no feature and no result is written"
@@ -36,8 +37,8 @@ def test_results_are_those_of_a_run(data: Path, clip: Path, tmp_path: Path, monk
     assert results[LAION.name]["metrics"] == written["metrics"]
     assert model.training
     assert not model.visual.transformer.training
-    assert list(evaluate(model, *others, names[2], data_dir=data)) == [names[2]]
-    assert list(evaluate(model, *others, ",".join(names[2:]), data_dir=data)) == names[2:]
+    assert list(evaluate(model, *others, tasks=names[2], data_dir=data)) == [names[2]]
+    assert list(evaluate(model, *others, tasks=",".join(names[2:]), data_dir=data)) == names[2:]
 
 
 @pytest.mark.parametrize(
@@ -49,7 +50,7 @@ def test_wrong_tasks_leave_the_model_as_it_was(data: Path, clip: Path, tasks: An
     model.train()
     model.visual.eval()
     with pytest.raises(ValueError, match=message):
-        evaluate(model, *others, tasks, data_dir=data)
+        evaluate(model, *others, tasks=tasks, data_dir=data)
     assert model.training
     assert not model.visual.transformer.training
 
@@ -83,3 +84,64 @@ def test_a_random_transform_is_an_error(data: Path, clip: Path, place: int):
             evaluate(model, created[place], tokenizer, LAION.name, data_dir=data)
     else:
         check_deterministic(created[place])
+
+
+class Wrapper:
+    """A class of a user, as in the README: lists of PIL images and of strings."""
+
+    def __init__(self, clip: Path) -> None:
+        self.model, self.preprocess, self.tokenize = load(clip)
+
+    @torch.no_grad()
+    def encode_image(self, images: Any) -> torch.Tensor:
+        return self.model.encode_image(torch.stack([self.preprocess(image) for image in images]))
+
+    @torch.no_grad()
+    def encode_text(self, texts: Any) -> torch.Tensor:
+        return self.model.encode_text(self.tokenize(texts))
+
+
+class Half(torch.nn.Linear):
+    """A torch module without encode_image."""
+
+    encode_text = print
+
+
+def test_a_class_of_ones_own_and_a_name_score_as_the_module(data: Path, clip: Path):
+    expected = evaluate(*load(clip), LAION.name, data_dir=data)
+    for model in (Wrapper(clip), f"local:{clip}"):
+        scores = evaluate(model, tasks=LAION.name, data_dir=data)
+        assert scores[LAION.name]["metrics"] == pytest.approx(expected[LAION.name]["metrics"])
+    assert evaluate(
+        type("Scorer", (), {"score": lambda self, images, texts: [len(text) for text in texts]})(), data_dir=data
+    )
+
+
+def test_scores_have_attributes(data: Path, clip: Path):
+    scores = evaluate(*load(clip), LAION.name, data_dir=data)
+    task = scores[LAION.name]
+    assert task.metric == "recall@1"
+    assert task.score == task.recall_at_1 == task["metrics"]["recall@1"]
+    assert task.interval == tuple(task["intervals"]["recall@1"])
+    assert task.chance == task["chance"]["recall@1"]
+    assert scores.flat() == {f"{LAION.name}/recall@1": task.recall_at_1}
+    assert repr(task).startswith(f"<{LAION.name}: recall@1 ")
+    with pytest.raises(AttributeError, match=rf"{LAION.name} has no metric 'recall_at_7'. Its metrics: recall_at_1, "):
+        task.recall_at_7  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("model", "transforms", "message"),
+    [
+        ("local:nowhere", (), r"^nowhere/open_clip_config.json: not found"),
+        ("clip:x", (), r"^Unknown model backend 'clip'"),
+        ("local:nowhere", (print, print), r"^A model that is given by its name has its own preprocess"),
+        (object(), (), r"^object: has no encode_image\. A model needs encode_image and encode_text, or score"),
+        (object(), (print, print), r"^object is not a torch module\. .* leave out preprocess and tokenizer"),
+        (Half(1, 1), (print, print), r"^Half has no encode_image\. With preprocess and tokenizer, a model needs"),
+        (Half(1, 1), (print, None), r"^Half: preprocess is given without tokenizer\."),
+    ],
+)
+def test_a_wrong_model_is_an_error_at_once(data: Path, model: Any, transforms: tuple[Any, ...], message: str):
+    with pytest.raises((ValueError, FileNotFoundError), match=message):
+        evaluate(model, *transforms, tasks=LAION.name, data_dir=data)

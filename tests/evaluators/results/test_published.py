@@ -1,16 +1,31 @@
 import csv
 import json
+from collections import Counter
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
 from compeval.cli import app
 from evaluators.report.results import Result, Results
 from evaluators.report.sections.published import make_section
-from evaluators.results import scores as published_scores
 from evaluators.results.published import find_scores, get_canonical_name, get_tolerance, match_scores
-from evaluators.results.scores import TABLE_SOURCE, PublishedScore, read_columns, read_scores, read_table
+from evaluators.results.scores import (
+    MEAN,
+    SCORES,
+    TABLE_SOURCE,
+    PublishedScore,
+    count_rows,
+    read_columns,
+    read_means,
+    read_models,
+    read_scores,
+    read_sources,
+)
 from loaders import benchmarks
 from tests.evaluators import tiny
 
@@ -99,7 +114,7 @@ def test_validate_finds_results_under_any_name(tmp_path: Path, monkeypatch: pyte
         return CliRunner().invoke(app, ["validate", *arguments, "--data", "."])
 
     def write(share: float) -> None:
-        result = make_result("sugarcrepe/swap_obj", share)
+        result = make_result("sugarcrepe/swap_obj", share, rows=245)
         result["model"] |= {"spec": MODEL, "name": MODEL} if name == MODEL else {}
         (tmp_path / "results" / "a.json").write_text(json.dumps(result))
 
@@ -145,70 +160,57 @@ def test_all_scores_of_vl_compos_table_are_entered(real_data: Path):
         assert any("vl_compo" in score.source for score in find_scores(given))
         name = get_canonical_name(given)
         for column, percent in row.items():
-            measured = read_columns()[column]
+            measured = read_columns()["vl_compo", column]
             score = scores[name, measured["task"], measured["metric"]]
             assert score == pytest.approx(float(percent), abs=0.0051), (name, column)
     assert scores[MODEL, "winoground/main", "group_score"] == 8.75
-    assert scores["ViT-L-14-quickgelu/openai", "mmvp_vlm/main", "group_score"] == 7.41  # 10 of 135
+    assert scores["ViT-L-14-quickgelu/openai", "mmvp_vlm/main", "group_score"] == 7.4074  # 10 of 135
 
 
-def test_the_whole_table_replaces_the_entered_scores(real_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    source = real_data / "benchmarks" / "published_scores" / "individual_results.csv"
-    entered = set(read_scores())
-    table = read_table(source)
-    # Five models: 117 columns of the benchmarks here, and the three means of MMVP-VLM's nine patterns.
-    assert len(table) == 5 * (115 + 3) == len(set(table))
-    assert set(table) <= entered
-    assert {score.task.split("/")[0] for score in table} >= {
-        *("aro_published", "colorswap", "crepe_published", "eqben", "imagecode", "mmvp_vlm"),
-        *("sugarcrepe", "svo_probes", "valse", "vl_checklist", "whatsup", "winoground"),
-    }
-    folder = tmp_path / published_scores.TABLE.parent
-    folder.mkdir(parents=True)
-    (folder / source.name).write_bytes(source.read_bytes())
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(published_scores, "read_scores", published_scores.read_scores.__wrapped__)
-    used = published_scores.read_scores()
-    assert {score for score in used if score.source == TABLE_SOURCE} == set(table)
-    assert {score for score in used if score.source != TABLE_SOURCE} == {
-        score for score in entered if score.source != TABLE_SOURCE
-    }
-    (folder / source.name).write_text("arch,other\n1,2\n")
-    with pytest.raises(ValueError, match=r"individual_results\.csv: not vl_compo's"):
-        published_scores.read_scores()
+@pytest.mark.parametrize(
+    ("source", "name", "column", "percent", "model"),
+    [
+        # Looked up in the sources at the commits of published_sources.csv.
+        ("vl_compo", "DAC-LLM/cc3m-ft/StructuredCLIP", "winoground::group", 4.75, "StructuredCLIP/DAC-LLM/cc3m-ft"),
+        ("vl_compo", "RN101/openai/OpenCLIP", "winoground::group", 7.5, "RN101-quickgelu/openai"),
+        ("mteb", "openai/clip-vit-base-patch32", "AROVisualRelation:text_acc", 51.7609, MODEL),
+        ("mteb", "openai/clip-vit-base-patch32", "ImageCoDe:accuracy", 13.206, MODEL),
+        ("fsc_clip", "fsc-clip/openai_coco/ViT-B-32", "sugarcrepe", 85.1187, "FSC-CLIP/ViT-B-32/openai_coco"),
+    ],
+)
+def test_built_in_scores(source: str, name: str, column: str, percent: float, model: str):
+    rows = pq.read_table(SCORES, filters=[("source", "=", source), ("name", "=", name), ("column", "=", column)])
+    (row,) = rows.to_pylist()
+    assert row["percent"] == percent
+    assert (row["seconds"] or 0) > 0 or source != "mteb"
+    assert read_models()[source, name].name == model
 
 
-def test_names_of_models_in_the_table(tmp_path: Path):
-    path = tmp_path / "individual_results.csv"
-    path.write_text(
-        "arch,pretrained,family,sugarcrepe::swap_obj\nRN101,openai,OpenCLIP,56.7\nRN101-quickgelu,openai,OpenCLIP,56.7\n"
-        "CLIP_ViT-B-16,cc12m,LaCLIP,50\nCLIP_ViT-B-16,cc12m,SynthCLIP,51\nDAC-LLM,cc3m-ft,StructuredCLIP,\n"
-    )
-    assert [(score.model, score.percent) for score in read_table(path)] == [
-        ("RN101-quickgelu/openai", 56.7),
-        ("LaCLIP/CLIP_ViT-B-16/cc12m", 50),
-        ("SynthCLIP/CLIP_ViT-B-16/cc12m", 51),
-    ]
+def test_every_column_and_model_of_the_built_in_scores_is_described():
+    table = pq.read_table(SCORES)
+    counts = Counter(table["source"].to_pylist())
+    assert counts == {"vl_compo": 202 * 118, "mteb": 49 * 6 + 2 * 49 + 42, "fsc_clip": 12 * 10}
+    assert set(zip(table["source"].to_pylist(), table["column"].to_pylist(), strict=True)) == read_columns().keys()
+    assert set(zip(table["source"].to_pylist(), table["name"].to_pylist(), strict=True)) == read_models().keys()
+    assert {part for weights in read_means().values() for part in weights} <= {column for _, column in read_columns()}
+    assert all(sum(weights.values()) == pytest.approx(1) for weights in read_means().values())
+    assert all(source["date"] for source in read_sources().values())
 
 
 def test_every_published_score_is_recorded_once_and_is_of_a_declared_config():
-    scores = read_scores()
+    scores = [score for score in read_scores() if score.metric != MEAN]
     keys = [(score.model, score.task, score.metric, score.category, score.source) for score in scores]
     assert len(set(keys)) == len(keys)
     declared = {
         benchmark.name: {name.partition("/")[0] for name in benchmark.rows} for benchmark in benchmarks.load_all()
     }
-    undeclared = {"svo_probes", "retrieval", "classification", "crepe_published", "aro_published"}
+    undeclared = {"svo_probes", "retrieval", "classification", "crepe_published", "aro_published", "compun"}
     for score in scores:
         dataset, config, *_ = score.task.split("/")
-        assert dataset in undeclared or config in declared[dataset], score.task
+        assert dataset in undeclared or any(fnmatchcase(name, config) for name in declared[dataset]), score.task
     # BiVLC's authors declare theirs in its module: the score of ViT-B/32 is not in vl_compo's table.
-    assert (
-        PublishedScore(
-            MODEL, "bivlc/main", "group_score", 49.06, 1, "the authors' file of results, computed over all rows"
-        )
-        in scores
-    )
+    source = "the authors' file of results, computed over all rows"
+    assert PublishedScore(MODEL, "bivlc/main", "group_score", 49.06, 1, source, rows=2933) in scores
 
 
 LAION = "ViT-B-32-quickgelu/laion400m_e32"
@@ -219,7 +221,6 @@ LAION = "ViT-B-32-quickgelu/laion400m_e32"
     [
         # sugarcrepe/swap_obj has 245 rows; ViT-B-32/openai is published with 61.22.
         ("sugarcrepe/swap_obj", 245, {"recall@1": 0.55}, {}),
-        ("sugarcrepe/swap_obj", 200, {"recall@1": 0.55}, {"rows": "200 rows here, 245 published"}),
         ("sugarcrepe/swap_obj", 245, {"recall@1": 0.55, "tie_rate": 0.1}, {"ties": "10.0% of the queries are ties"}),
         ("sugarcrepe/swap_obj", 245, {"recall@1": 0.55, "tie_rate": 0.01}, {}),
         (
@@ -228,7 +229,7 @@ LAION = "ViT-B-32-quickgelu/laion400m_e32"
         ),
         (
             *("aro_published/vg_relation", 23_937),
-            {"recall@1_macro_relation": 0.5, "recall@1": 0.6, "recall@3": 0.6},
+            {"recall@1_macro_relation_table_2": 0.5, "recall@1": 0.6, "recall@3": 0.6},
             {"mean": "recall@1 agrees (60.00)"},
         ),
         ("aro_published/coco_order", 25_010, {"recall@1": 0.4}, {"shuffles": "the published shuffles"}),
@@ -237,13 +238,15 @@ LAION = "ViT-B-32-quickgelu/laion400m_e32"
 def test_known_causes_of_a_disagreement(task: str, rows: int, metrics: dict[str, float], causes: dict[str, str]):
     result = make_result(task, 0, rows) | {"metrics": metrics}
     match = next(match for match in match_scores([result]) if match.score.source == TABLE_SOURCE)
-    assert not match.agrees
-    assert match.is_comparable
+    assert (match.agrees, match.is_on_other_rows) == (False, False)
     assert [cause.kind for cause in match.causes] == list(causes)
     assert all(text in cause.text for cause, text in zip(match.causes, causes.values(), strict=True))
     result["model"] |= {"precision": "bf16"}
     match = next(match for match in match_scores([result]) if match.score.source == TABLE_SOURCE)
     assert match.causes[-1].text == "computed in bf16"
+    result["model"] |= {"precision": "fp32", "spec": "transformers:our/clip"}
+    match = next(match for match in match_scores([result]) if match.score.source == TABLE_SOURCE)
+    assert match.causes[-1].kind == "crop"
 
 
 def test_a_published_run_with_another_activation_is_shown_but_does_not_count(
@@ -280,7 +283,7 @@ def test_scores_of_a_category_are_compared_with_the_same_rows():
     matches = {match.metric: match for match in match_scores([result])}
     static, video = matches["recall@1 (static)"], matches["recall@1 (video)"]
     assert (static.rows, static.agrees) == (302, True)
-    assert (video.rows, video.agrees, video.difference) == (2000, False, pytest.approx(20 - 15.06))
+    assert (video.rows, video.agrees, video.difference) == (2000, False, pytest.approx(20 - 15.06, abs=0.005))
 
 
 def test_validate_evaluates_what_is_here_and_lacks_a_result(here: Path, monkeypatch: pytest.MonkeyPatch):
@@ -300,3 +303,125 @@ def test_validate_evaluates_what_is_here_and_lacks_a_result(here: Path, monkeypa
     assert [path.stem for path in (here / "results").rglob("*obj*.json")] == ["swap_obj"]
     monkeypatch.setattr("evaluators.models.resolve", None)  # the model is not loaded again
     assert json.loads(CliRunner().invoke(app, arguments).stdout) == [record]
+
+
+def make_published_results(scores: Sequence[PublishedScore]) -> dict[str, dict[str, Any]]:
+    """Return the results of a model that has these scores on the released files, by task.
+
+    Of several scores for one number, it has the first. A mean over tasks is the value of all of them, if it is the only
+    score of these tasks.
+    """
+    results: dict[str, dict[str, Any]] = {}
+    whole = sorted((score for score in scores if score.metric != MEAN), key=lambda score: score.task.endswith("*"))
+    for score, task in ((score, task) for score in whole for task in expand(score)):  # noqa: B020
+        if score.task.endswith("*") and score.metric in results.get(task, {"metrics": {}})["metrics"]:
+            continue
+        result = results.setdefault(task, make_result(task, 0.0, metric="") | {"metrics": {}, "categories": {}})
+        result["model"] = dict.fromkeys(("spec", "name", "effective"), score.model) | {"contaminated": None}
+        result["data"]["rows"] = count_rows(task) or (not (score.which or score.category) and score.rows) or 1000
+        part = result["metrics"]
+        if score.category:
+            part = result["categories"].setdefault(score.by, {}).setdefault(score.category, {"rows": score.rows or 100})
+        part.setdefault(score.metric, score.percent / 100)
+    return results
+
+
+def expand(score: PublishedScore) -> list[str]:
+    """Return the tasks of a score."""
+    dataset, _, config = score.task.partition("/")
+    if not score.task.endswith("*"):
+        return [score.task]
+    if dataset == "crepe_published":
+        return [score.task.replace("*", str(complexity)) for complexity in range(4, 13)]
+    if config == "*":
+        return [f"{dataset}/{name}" for name in benchmarks.load(dataset).rows]
+    return [score.task.replace("*", "0")]
+
+
+def group_scores(*key: str) -> dict[tuple[str, ...], list[PublishedScore]]:
+    groups: dict[tuple[str, ...], list[PublishedScore]] = {}
+    for score in read_scores():
+        groups.setdefault(tuple(getattr(score, name) for name in key), []).append(score)
+    return groups
+
+
+def test_no_published_score_is_called_a_disagreement_with_itself():
+    """Every source of every model, on the released files: what rests on other rows says so, and the rest agrees."""
+    verdicts: Counter[tuple[str, str]] = Counter()
+    for (source, model), scores in group_scores("source", "model").items():
+        for match in match_scores(list(make_published_results(scores).values())):
+            assert match.is_on_other_rows == bool(match.score.which), match
+            if match.score.source == source and match.score.model == model:
+                verdicts[source, match.verdict] += 1
+    crepe, vl_checklist, svo, means = 3, 13, 3, 3
+    # RN101/openai is twice in vl_compo, so 201 models.
+    assert verdicts.pop((TABLE_SOURCE, "other rows")) == 201 * (crepe + vl_checklist + svo + means)
+    assert verdicts[TABLE_SOURCE, "yes"] == 201 * (118 - crepe - vl_checklist - svo + 12 - means)
+    assert {verdict for _, verdict in verdicts} == {"yes"}
+
+
+@pytest.mark.acceptance
+def test_no_published_score_is_called_a_disagreement_with_another_source():
+    """Every model with the scores of all sources: where they differ, both are shown."""
+    verdicts: Counter[str] = Counter()
+    for scores in group_scores("model").values():
+        verdicts.update(match.verdict for match in match_scores(list(make_published_results(scores).values())))
+    assert verdicts.keys() == {"yes", "other rows", "other source", "other activation"}, verdicts
+
+
+@pytest.mark.parametrize(
+    ("source", "model", "task", "metric"),
+    [
+        (TABLE_SOURCE, MODEL, "sugarcrepe/swap_obj", "recall@1"),
+        (TABLE_SOURCE, "LaCLIP/LaCLIP_ViT-B-16/cc12m", "valse/plurals", "recall@1"),
+        ("MTEB's results repository", "ViT-L-14-quickgelu/openai", "aro_published/vg_attribution", "recall@1"),
+        ("CREPE, Table 9", "ViT-L-14/laion400m_e32", "crepe_published/laion_uc_hnall", "recall@3"),
+    ],
+)
+def test_a_score_that_is_moved_by_two_points_is_one_disagreement(
+    source: str, model: str, task: str, metric: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Through `compeval validate`, with the scores of all sources."""
+    results = make_published_results(group_scores("model")[model,])
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "results").mkdir()
+
+    def validate() -> tuple[int, list[dict[str, Any]]]:
+        for number, result in enumerate(results.values()):
+            (tmp_path / "results" / f"{number}.json").write_text(json.dumps(result))
+        done = CliRunner().invoke(app, ["validate", model, "--no-run", "--json"])
+        return done.exit_code, [line for line in json.loads(done.stdout) if line["verdict"] == "no"]
+
+    assert validate() == (0, [])
+    results[task]["metrics"][metric] += 0.02
+    status, (wrong,) = validate()
+    assert (status, wrong["task"], wrong["metric"], wrong["source"]) == (1, task, metric, source)
+
+
+def test_both_sides_of_sources_that_differ_are_shown():
+    """ImageCoDe with ViT-B-32/openai: 13.2 in MTEB, 21.7 in vl_compo, for the same captions."""
+    matches = {match.score.source: match for match in match_scores([make_result("imagecode/valid", 0.132, rows=2302)])}
+    mteb, table = matches["MTEB's results repository"], matches[TABLE_SOURCE]
+    assert (mteb.score.percent, mteb.verdict) == (13.206, "yes")
+    assert (table.score.percent, table.verdict) == (21.7202, "other source")
+    assert table.explanation.startswith("MTEB and vl_compo have other scores for the same 2,302 captions")
+
+
+@pytest.mark.parametrize(
+    ("task", "metric", "rows", "published", "text"),
+    [
+        ("vl_checklist/attribute_color", "recall@1_macro_source", 11_569, 2000, "the first 1,000 rows of each file"),
+        ("sugarcrepe/swap_obj", "recall@1", 200, 245, "200 rows here, 245 published"),
+    ],
+)
+def test_a_score_on_other_rows_neither_agrees_nor_disagrees(
+    task: str, metric: str, rows: int, published: int, text: str
+):
+    for value in (0.1, 0.9):
+        match = next(match for match in match_scores([make_result(task, value, rows, metric)]))
+        assert (match.verdict, match.score.rows, match.is_comparable) == ("other rows", published, False)
+        assert text in match.explanation
+    section = make_section(Results([Result(Path(), make_result(task, 0.1, rows, metric))]))
+    assert section is not None
+    assert section.tables[0].cells.iloc[0].tolist() == [MODEL, "1 on other rows"]
+    assert section.headline == ["0 of 0 published scores are reproduced within tolerance."]

@@ -1,9 +1,11 @@
 """Every kind of caption file yields its captions in order, and rows that cannot be read are counted."""
 
 import gzip
+import io
 import json
 from pathlib import Path
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -52,6 +54,63 @@ class TestLineFiles:
         assert read(tmp_path / f"c.csv{ending}") == (["a red cat"], 0)
         write_file(tmp_path / f"c.csv{ending}", b'id,caption\n1,"a ""red""\ncat, big"\n2,dog\n3\n')
         assert read(tmp_path / f"c.csv{ending}") == (['a "red"\ncat, big', "dog"], 1)
+
+
+WEB_ALT_TEXTS = {
+    'u\t"a cup\twith tabs"': "a cup\twith tabs",
+    'u\t"""22"""" balloon"': '"22"" balloon',
+    'u\t"plain"': "plain",
+    'u\t"not closed': '"not closed',
+    'u\t"closed" too early': '"closed" too early',
+    'u\ta 5" pipe': 'a 5" pipe',
+    "u\ta cup\tand a third cell": None,
+    "u\ta cup\t": "a cup",
+    "u": None,
+}
+"""Lines of a tsv file, and the caption that csv and pandas read where every quote of the line is closed."""
+
+
+def test_quoted_fields_of_tsv_files_are_read_as_pandas_reads_them_and_counted(tmp_path) -> None:
+    path, skipped = tmp_path / "c.tsv", Skipped()
+    path.write_text("\ufeffurl\tcaption\n" + "".join(f"{line}\n" for line in WEB_ALT_TEXTS), encoding="utf-8")
+    (shard,) = list_shards(str(path))
+    assert list(read_captions(shard, "caption", skipped)) == [text for text in WEB_ALT_TEXTS.values() if text]
+    assert (skipped.rows, skipped.quoted) == (2, 3)
+    closed = [
+        line for line, text in WEB_ALT_TEXTS.items() if text and '"not closed' not in line and "early" not in line
+    ]
+    frame = pd.read_csv(io.StringIO("\n".join(closed)), sep="\t", header=None, names=["url", "caption", "rest"])
+    assert frame["caption"].to_list() == [WEB_ALT_TEXTS[line] for line in closed]
+
+
+def test_real_alt_texts_are_read_as_pandas_reads_them(real_data: Path) -> None:
+    path, skipped = real_data / "captions/web_alt_text_1k.tsv", Skipped()
+    texts = [text for shard in list_shards(str(path)) for text in read_captions(shard, 1, skipped)]
+    assert texts == pd.read_csv(path, sep="\t", header=None, keep_default_na=False)[1].to_list()
+    assert (len(texts), skipped.quoted) == (1001, 27)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "column", "expected"),
+    [
+        ("c.csv", b"id,caption\n1,a cat, big\n2,dog\n3,cat,,\n", "caption", (["dog", "cat"], 1)),
+        ("c.csv", b"caption\ncaf\xe9\ncup\n", "caption", (["cup"], 1)),
+        ("c.csv", b"1,cup\n2,hat\n", 1, (["cup", "hat"], 0)),
+        ("c.csv", b'id,caption\n1,"a cup" of tea\n', "caption", (["a cup of tea"], 0)),
+        ("c.txt", "\ufeffa cup\n".encode(), "caption", (["a cup"], 0)),
+        ("c.jsonl", '\ufeff{"caption": "a cup"}\n'.encode(), "caption", (["a cup"], 0)),
+        ("c.tsv", "\ufeffcup\tu\n".encode(), 0, (["cup"], 0)),
+    ],
+)
+def test_odd_files(tmp_path: Path, name: str, data: bytes, column: str | int, expected: tuple[list[str], int]) -> None:
+    (tmp_path / name).write_bytes(data)
+    assert read(tmp_path / name, column) == expected
+
+
+def test_a_quote_that_is_not_closed_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "c.csv").write_bytes(b'caption\n"a cup\na hat\n')
+    with pytest.raises(ValueError, match=r"c\.csv: not a valid table \(a quote is not closed\)"):
+        read(tmp_path / "c.csv")
 
 
 def test_a_tar_sample_uses_txt_before_json(tmp_path) -> None:

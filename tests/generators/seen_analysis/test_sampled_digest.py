@@ -1,8 +1,14 @@
 """The sampled digest of a file."""
 
+import os
 import shutil
+from pathlib import Path
 
-from generators.seen_analysis.shards import BLOCK_BYTES, BLOCKS, sampled_digest
+import pytest
+
+from generators.readers.corpora import Shard
+from generators.seen_analysis.shards import BLOCK_BYTES, BLOCKS, Search, has_result, result_path, sampled_digest
+from generators.seen_analysis.targets import Targets
 
 SMALL, LARGE = BLOCKS * BLOCK_BYTES, 40 * BLOCKS * BLOCK_BYTES
 
@@ -38,3 +44,15 @@ def test_files_of_any_size_and_copies_have_a_digest(tmp_path) -> None:
     (tmp_path / "a").write_bytes(b"a red cat")
     shutil.copyfile(tmp_path / "a", tmp_path / "b")
     assert sampled_digest(tmp_path / "a") == sampled_digest(tmp_path / "b")
+
+
+@pytest.mark.parametrize(("size", "is_reused"), [(BLOCKS * BLOCK_BYTES, True), (BLOCKS * BLOCK_BYTES + 1, False)])
+def test_a_result_is_not_reused_if_its_large_file_was_written_later(tmp_path: Path, size: int, is_reused: bool):
+    corpus, search = tmp_path / "a.txt", Search(Targets((), ()), (Shard(tmp_path / "a.txt"),), 0)
+    assert not has_result(search, 0, tmp_path)
+    corpus.write_bytes(bytes(size))
+    result_path(tmp_path, 0).write_text("{}")
+    assert has_result(search, 0, tmp_path)
+    later = result_path(tmp_path, 0).stat().st_mtime_ns + 1
+    os.utime(corpus, ns=(later, later))
+    assert has_result(search, 0, tmp_path) == is_reused

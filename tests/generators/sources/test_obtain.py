@@ -1,7 +1,10 @@
 import hashlib
 import re
+import shutil
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -121,6 +124,70 @@ def test_a_folder_with_a_wrong_archive(site: Site, tmp_path: Path):
         fetch(make_source(site), tmp_path / "toy", ["images.zip"], existing=tmp_path)
     assert read_files(tmp_path / "toy") == {}
     assert (tmp_path / "images.zip").is_file()
+
+
+OTHER_IMAGES = make_zip({"VG_100K/1.jpg": b"ONE", "VG_100K/3.jpg": b"new"})
+OTHER_FACTS = b'{"facts": 2}'
+OTHER_FILES = {"VG_100K/1.jpg": b"ONE", "VG_100K/3.jpg": b"new", "facts.json": OTHER_FACTS}
+
+
+def write_files(folder: Path, files: dict[str, bytes]) -> None:
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).unlink(missing_ok=True)
+        (folder / name).write_bytes(content)
+
+
+@pytest.mark.parametrize("way", ["registry", "lock", "packed", "unpacked", "in place"])
+def test_another_version_of_the_files_replaces_them(site: Site, tmp_path: Path, way: str):
+    """The other version has files of the same names and sizes, one image less and one more."""
+    lock, existing, folder = tmp_path / "sources.lock", tmp_path / "existing", tmp_path / "toy"
+    first = DataSource("toy", files=tuple(replace(file, sha256=None, size=None) for file in make_source(site).files))
+    options: dict[str, Any] = {"lock": lock} if way in ("registry", "lock") else {"existing": existing}
+    packed = way == "packed"
+    write_files(existing, {"images.zip": IMAGES, "facts.json": FACTS} if packed else FILES)
+    assert fetch(first, folder, **options) == ["images.zip", "facts.json"]
+    assert fetch(first, folder, **options) == []
+    assert read_files(folder) == FILES
+    site.files |= {"/images.zip": OTHER_IMAGES, "/facts.json": OTHER_FACTS}
+    others = {"images.zip": OTHER_IMAGES, "facts.json": OTHER_FACTS}
+    second = first
+    if way == "registry":
+        second = DataSource("toy", files=(pin("images.zip", OTHER_IMAGES, "VG_100K", site.url), pin(
+            "facts.json", OTHER_FACTS, None, site.url)))  # fmt: skip
+        assert [check_file(file, folder).split(" of ")[0] for file in second.files] == ["made from another version"] * 2
+    elif way == "lock":  # accepted by somebody else, who committed sources.lock
+        lock.unlink()
+        fetch(first, tmp_path / "elsewhere", lock=lock)
+    elif way == "in place":
+        for name in ("VG_100K/1.jpg", "facts.json"):
+            (existing / name).write_bytes(OTHER_FILES[name])
+        (existing / "VG_100K/2.jpg").rename(existing / "VG_100K/3.jpg").write_bytes(b"new")
+    else:
+        shutil.rmtree(existing)
+        write_files(existing, others if packed else OTHER_FILES)
+    assert fetch(second, folder, **options) == ["images.zip", "facts.json"]
+    assert read_files(folder) == OTHER_FILES
+    assert fetch(second, folder, **options) == []
+
+
+def test_a_copy_of_the_folder_is_complete_and_a_change_of_the_same_size_is_not(site: Site, tmp_path: Path):
+    source = make_source(site)
+    fetch(source, tmp_path / "toy")
+    shutil.copytree(tmp_path / "toy", tmp_path / "copy", copy_function=shutil.copyfile)
+    assert [check_file(file, tmp_path / "copy") for file in source.files] == ["complete"] * 2
+    (tmp_path / "copy/VG_100K/2.jpg").write_bytes(b"TWO")
+    state = "1 of 2 files have changed; the first is VG_100K/2.jpg"
+    assert [check_file(file, tmp_path / "copy") for file in source.files] == [state, "complete"]
+    record = tmp_path / "copy/.downloads/images.zip.json"
+    record.write_text('{"members": {"VG_100K/1.jpg": 3, "VG_100K/2.jpg": 3}}')  # of an earlier version
+    assert check_file(source.files[0], tmp_path / "copy") == "complete"
+
+
+def test_a_finished_download_of_another_version_is_not_used(site: Site, tmp_path: Path):
+    write_files(tmp_path / ".downloads", {"images.zip": OTHER_IMAGES})
+    assert fetch(make_source(site), tmp_path, ["images.zip"]) == ["images.zip"]
+    assert read_files(tmp_path) == {name: data for name, data in FILES.items() if name != "facts.json"}
 
 
 @pytest.mark.parametrize("source", read_registry().values(), ids=lambda source: source.name)

@@ -6,7 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from generators.text_only.baselines import Baseline, RetrievalSets, recall_at_1
-from generators.text_only.refinement import MIN_KEPT, ROUNDS, select_most_rows, select_rows_at_chance
+from generators.text_only.refinement import (
+    MIN_KEPT,
+    ROUNDS,
+    select_most_rows,
+    select_rows_at_chance,
+    select_unrelated_rows,
+)
 
 
 def select_hits(hit_SN: Sequence[Sequence[float]], chance: float) -> np.ndarray:
@@ -93,3 +99,18 @@ def test_baselines_are_retrained_on_the_remaining_rows():
 
     assert select_rows_at_chance(sets, 0, {"learner": learner}).sum() == 20
     assert training_sizes == [40, 20, 20][:ROUNDS]
+
+
+def test_rows_that_tell_about_each_other_are_left_out():
+    captions = [
+        ["a red ball on a cup", "a blue ball on a cup"],  # differs: red, blue
+        ["a green hat", "a green bus"],  # differs: hat, bus; fits
+        ["a red cat", "a red dog"],  # "red" is true, and differs in the first row
+        ["a pen near a blue jar", "a map near a jar"],  # "blue" differs in the first row
+        ["a cat under a dog", "a dog under a cat"],  # the same words in another order
+        ["a red cat", "a red dog"],  # another image
+    ]
+    sets = RetrievalSets(captions, ["1"] * 5 + ["2"])
+    assert select_unrelated_rows(sets).tolist() == [0, 1, 5]
+    assert select_unrelated_rows(sets.take(np.arange(4, -1, -1))).tolist() == [0]  # the orders come first
+    assert select_rows_at_chance(sets, 0, {}, unrelated=True).sum() <= 3

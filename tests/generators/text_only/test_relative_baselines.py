@@ -13,9 +13,11 @@ from generators.text_only.relative_baselines import (
     make_word_features,
     score_extra_trees,
     score_learned,
+    score_left_out,
     score_medoid_of_characters,
     score_medoid_of_words,
     score_nearest_to_mean,
+    score_other_rows,
 )
 
 WORDS = ("cup", "hat", "cat", "bus", "box", "map", "pen", "jar")
@@ -124,3 +126,36 @@ def test_equal_captions_and_single_images_are_at_chance(name: str):
     assert recall_at_1(RELATIVE_BASELINES[name](make_sets([["a cup"] * 3] * 5))).mean() == pytest.approx(1 / 3)
     alone = RetrievalSets([["a cup", "a hat"], ["a map", "a pen"]], ["1", "1"])
     assert RELATIVE_BASELINES[name](alone).shape == (2, 2)
+
+
+def test_left_out_words_by_hand():
+    """40 images of each kind: "jar" is absent where "cup" is true, and "pen" where "hat" is true.
+
+    Among n training rows without "jar", "cup" is true n times and never false; "hat" is one of two negatives n times.
+    With 1 added, the weights of the absence of "jar" are log (n + 1) for "cup" and log 1 / (n / 2 + 1) for "hat".
+    """
+    kinds = (["a cup", "a hat", "a pen"], ["a hat", "a cup", "a jar"])
+    sets = RetrievalSets([list(kind) for kind in kinds for _ in range(40)], [str(image) for image in range(80)])
+    scores = score_left_out(sets)
+    assert recall_at_1(scores).tolist() == [1.0] * 80
+    train, test = next(sets.splits())
+    without_jar = sum(row < 40 for row in train)
+    row = next(row for row in test if row < 40)
+    assert scores[row, 0] == pytest.approx(np.log(without_jar + 1), rel=1e-5)
+    assert scores[row, 1] == pytest.approx(np.log(1 / (without_jar / 2 + 1)), rel=1e-5)
+
+
+def test_left_out_words_of_a_random_subset_tell_nothing():
+    rng = Random(2)
+    sets = make_sets([make_closed_family(rng) for _ in range(600)])
+    assert recall_at_1(score_left_out(sets)).mean() == pytest.approx(1 / 6, abs=0.045)
+
+
+def test_other_rows_by_hand():
+    """Another row of the image has "red ball" in both captions; "red" and "red ball" differ here, "ball" does not."""
+    captions = [["a red ball", "a blue ball"], ["a red ball on a cup", "a red ball on a hat"], ["a blue ball", "a bus"]]
+    sets = RetrievalSets(captions, ["1", "1", "2"])
+    assert score_other_rows(sets, order=1).tolist() == [[2, 0], [0, 0], [0, 0]]
+    assert score_other_rows(sets, order=2).tolist() == [[6, 0], [0, 0], [0, 0]]  # "red", "a red", "red ball"
+    untrained = RetrievalSets(captions, ["1", "1", "2"], np.array([True, False, True]))
+    assert score_other_rows(untrained, order=1).tolist() == [[0, 0], [0, 0], [0, 0]]

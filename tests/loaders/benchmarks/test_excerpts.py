@@ -6,6 +6,7 @@ README, or were counted in the files.
 
 import csv
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import sqrt
 from pathlib import Path
@@ -23,9 +24,11 @@ from evaluators import protocols
 from evaluators.protocols import authors
 from evaluators.protocols.base import Directions, RowProtocol
 from loaders import benchmarks
+from loaders.audit import audit_dataset
+from loaders.datasets.stats import read_stats
 from loaders.importing.importing import import_files
 from loaders.published.rows import Row, read_csv
-from tests.published_files import read_file
+from tests.published_files import list_leaves, read_file
 from tests.stand_ins import write_stand_ins
 
 
@@ -99,14 +102,6 @@ def list_strings(path: Path) -> Iterator[str]:
         yield from list_leaves(json.loads(path.read_text(encoding="utf-8")))
 
 
-def list_leaves(value: Any) -> Iterator[str]:
-    if isinstance(value, (dict, list)):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from list_leaves(item)
-    elif isinstance(value, str):
-        yield value
-
-
 def find_truth(row: Row) -> np.ndarray:
     """Return True (I, T) where an image and a text of a row belong together."""
     images, texts = len(row.images), len(row.captions) + len(row.hard_negatives)
@@ -146,6 +141,39 @@ def check_chance(benchmark: str, config: str, shape: Sequence[int]) -> None:
     shares = [item.summarise()[item.main] for item in directions.values() if np.isclose(item.chance[item.main], chance)]
     assert shares, f"no metric of {benchmark} has the declared chance"
     assert all(abs(share - chance) <= 3.3 * sqrt(chance * (1 - chance) / shape[0]) for share in shares)
+
+
+CARDS = [
+    *(f"benchmarks/{path}" for path in (
+        "sugarcrepe_pp/data/swap_obj.json", "valse/data/actant-swap.json", "colorswap/test.json",
+        "cola/data/COLA_multiobjects_matching_benchmark.json", "negbench/images/COCO_val_retrieval.csv",
+        "vl_checklist/data/Attribute/vg/size.json", "aro/visual_genome_relation.json", "vsr/splits/zeroshot/dev.jsonl",
+        "hard_positives/data/vl_checklist_relations.json", "negbench/images/COCO_val_mcq_llama3.1_rephrased.csv",)),
+    "crepe/prod_hard_negatives/swap/prod_vg_hard_negs_swap_complexity_4.csv", "aro/valid_neg_clip.head500.tsv",
+]  # fmt: skip
+"""Files of each schema and reader."""
+
+
+def test_the_counts_of_every_card_are_those_of_the_written_rows(real_data: Path, tmp_path: Path):
+    """Some images are missing, so that some rows are not written."""
+    files = [real_data / name for name in CARDS]
+    write_stand_ins(files, tmp_path / "images")
+    for path in [path for path in sorted((tmp_path / "images").rglob("*")) if path.is_file()][::9]:
+        path.unlink()
+    import_files(files, tmp_path / "images", tmp_path / "data", skip_missing=True)
+    folders = [path.parent for path in sorted((tmp_path / "data").glob("*/stats.json"))]
+    assert len(folders) == len({read_file(path)[0].family for path in files})
+    for folder in folders:
+        stats, written = read_stats(folder), Counter[str]()
+        for name, entry in stats["imported"].items():
+            assert entry["read"] == sum(entry["written"].values()) + sum(entry["dropped"].values()), name
+            written.update(entry["written"])
+        assert written == {f"{c}/{s}": rows for c, splits in stats["rows"].items() for s, rows in splits.items()}
+        audits = {name: audit for entry in stats["imported"].values() for name, audit in entry["audits"].items()}
+        has_negatives = {name for name, audit in audits.items() if audit["negatives"]}
+        recounted = audit_dataset(folder) if has_negatives else {}
+        for name, audit in recounted.items():
+            assert {**audits[name], **audit.to_json()} == audits[name], name
 
 
 # Runs

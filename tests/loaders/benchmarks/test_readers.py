@@ -3,6 +3,7 @@
 import json
 import pickle
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -16,12 +17,12 @@ from PIL import Image
 
 from evaluators.protocols import authors
 from generators.schemas.scene_graph import Box
-from loaders.benchmarks import countercurate, imagecode, naturalbench, whatsup
+from loaders.benchmarks import countercurate, imagecode, load, naturalbench, whatsup
 from loaders.datasets.load import load_dataset
 from loaders.importing.importing import ImportedFile, import_files
 from loaders.published.image_sets import COCO, SWIG, VISDIAL, VISUAL7W
 from loaders.published.rows import Row
-from tests.published_files import read_file
+from tests.published_files import list_leaves, read_file
 
 
 class Case(NamedTuple):
@@ -92,7 +93,7 @@ CASES = [
          table("Question_ID Type Statement", "1,Texts,a sign", "2,Texts,no sign", "3,Texts,a", "5,Texts,b", "7,../x,a",
                "8,../x,b", "9,Texts,a"),
          [pair("main", "Texts/1.jpg Texts/2.jpg", "a photo of a sign|a photo of no sign", image_id="1",
-               categories=(("visual pattern", "Texts"),))],
+               categories=(("visual pattern", "Texts"),), changed=True)],
          {"the rows are not numbered 2k - 1 and 2k": 1, UNSAFE: 1, **MISSING}),
     Case("existence/image2text.json",
          [{"query": "3.jpg", "keys": ["a cat", "no cat"], "label": label} for label in (1, 2)],
@@ -102,7 +103,8 @@ CASES = [
          [pair("existence_t2i", "existence/3.jpg existence/4.jpg", "a cat")]),
     Case("replace-att_HUMAN_FILTER.csv",
          table("image_path question correct neg", "val2017/1.jpg,What is it?,A cup,A hat"),
-         [choice("replace_att_human_filter", "val2017/1.jpg", "What is it? A cup", "What is it? A hat")]),
+         [choice("replace_att_human_filter", "val2017/1.jpg", "What is it? A cup", "What is it? A hat",
+                 changed=True)]),
     Case("replace-rel.csv", table("image pos new_neg", "1.jpg,a,b", "2.jpg,a"),
          [choice("replace_rel", "1.jpg", "a", "b")], MISSING),
     Case("synthetic_retrieval_v1.csv",
@@ -192,7 +194,8 @@ CASES = [
     Case("syst_vg_hard_negs_seen_compounds_in_cc12m.csv",  # rows that end early, wherever they end
          table("image_id caption valid_hard_negs_atom valid_hard_negs_comp valid_hard_negs_combined x y width height",
                *(f'5,red cup,"{ATOM}"{rest}' for rest in (",,,1,2,30,40", "", ",,,1,2,30"))),
-         [choice("cc12m_sc_hnatom", "5.jpg", "red cup", *ATOM, image_id="5", box=Box(1, 2, 30, 40))],
+         [choice("cc12m_sc_hnatom", "5.jpg", "red cup", *ATOM, image_id="5", box=Box(1, 2, 30, 40)),
+          choice("cc12m_sc_raw", "5.jpg", "red cup", image_id="5", box=Box(1, 2, 30, 40))],
          {"the row ends before valid_hard_negs_combined": 1, **MISSING}),
     Case("syst_vg_hard_negs_unseen_compounds_in_laion.csv",
          table("region_id caption x y width height valid_hard_negs_comp valid_hard_negs_atom valid_hard_negs_combined "
@@ -204,7 +207,9 @@ CASES = [
          [choice("laion_uc_hnatom", "5.jpg", "red cup", *ATOM, image_id="5", box=Box(1, 2, 30, 40)),
           choice("laion_uc_hnatom", "6.jpg", "red hat", *ATOM, image_id="6", box=Box(1, 2, 30, 40)),
           choice("laion_uc_hncomp", "5.jpg", "red cup", *COMP, image_id="5", box=Box(1, 2, 30, 40)),
-          choice("laion_uc_hnall", "5.jpg", "red cup", *ATOM, *COMP, image_id="5", box=Box(1, 2, 30, 40))],
+          choice("laion_uc_hnall", "5.jpg", "red cup", *ATOM, *COMP, image_id="5", box=Box(1, 2, 30, 40)),
+          *(choice("laion_uc_raw", f"{image}.jpg", text, image_id=image, box=Box(1, 2, 30, 40))
+            for image, text in (("5", "red cup"), ("6", "red hat")))],
          {"3 negatives instead of 4": 1, "the row ends before valid_hard_negs_atom": 1}),
 ]
 # fmt: on
@@ -215,6 +220,16 @@ def test_rows(tmp_path: Path, case: Case):
     counts, rows = read_counts(tmp_path, case.file, case.content)
     assert (rows, counts.dropped) == (case.rows, case.dropped)
     assert counts.read == len(case.rows) + sum(case.dropped.values())
+    benchmark = load(counts.family)
+    published = list_texts(case.content)
+    for row in rows:
+        assert row.changed != all(text in published for text in (*row.captions, *row.hard_negatives))
+        assert not row.changed or any(fnmatchcase(row.config, pattern) for pattern in benchmark.changes)
+
+
+def list_texts(content: object) -> str:
+    """Return all texts of the content of a file."""
+    return content if isinstance(content, str) else "\n".join(list_leaves(content))
 
 
 def read_counts(folder: Path, name: str, content: object) -> tuple[ImportedFile, list[Row]]:
@@ -280,13 +295,13 @@ def test_naturalbench_pairs_answers_with_images(tmp_path: Path):
     captions = "|".join(f"{text} {answer}" for text, answer in zip(questions, ("Yes", "No", "No", "Yes"), strict=True))
     images = "train-00000-of-00003/000000_Image_0 train-00000-of-00003/000000_Image_1"
     rows = read_table(tmp_path, "train-00000-of-00003.parquet", item)
-    assert rows == [pair("main", images, captions, categories=(("type", "yes/no"),))]
+    assert rows == [pair("main", images, captions, categories=(("type", "yes/no"),), changed=True)]
     lines = [[f"{q}?", f"{n}.jpg", answer, "mcq"] for q, n, answer in (("Q", 1, "A"), ("Q", 2, "B"), ("R", 1, "B"))]
     lines.append(["R?", "2.jpg", "A", "mcq"])
     same = [[*line[:2], "A", "mcq"] for line in lines]
     (row,) = read_counts(tmp_path, "test_set.json", lines + same + lines[:2])[1]
-    expected = pair("finetuning_test", "1.jpg 2.jpg", "Q? A|Q? B|R? B|R? A", categories=(("type", "multiple choice"),))
-    assert row == expected
+    kind = (("type", "multiple choice"),)
+    assert row == pair("finetuning_test", "1.jpg 2.jpg", "Q? A|Q? B|R? B|R? A", categories=kind, changed=True)
 
 
 def test_files_of_two_sources_are_one_config(tmp_path: Path):
@@ -361,7 +376,7 @@ def test_ccneg_is_read_without_executing_code(tmp_path: Path, capsys: pytest.Cap
     data = {"image_paths": ["/home/x/1.jpg", "2.jpg"], "annotations": [annotation, {"json": {}}]}
     torch.save(data, path)
     counts, rows = read_file(path)
-    assert (rows, counts.dropped) == ([choice("main", "1.jpg", "a dog", "a dog not a cat")], MISSING)
+    assert (rows, counts.dropped) == ([choice("main", "1.jpg", "a dog", "a dog not a cat", changed=True)], MISSING)
     torch.save({"image_paths": ["1.jpg"], "annotations": []}, path)
     with pytest.raises(ValueError, match="expected image_paths and as many annotations"):
         read_file(path)

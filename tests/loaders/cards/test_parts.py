@@ -1,5 +1,6 @@
 """The sets of several stages become one dataset folder."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from generators.schemas.rows import RAW_SCHEMA
 from generators.storage import dataset
 from generators.storage.crops import Crop, replace_crop_files
 from loaders.cards import parts
-from loaders.cards.card import write_card
+from loaders.cards.card import collect_stats, write_card
 from loaders.datasets.stats import measure
 from tests.rows import hard_negative_row
 
@@ -111,6 +112,18 @@ def test_the_images_that_a_set_references_may_be_read(tmp_path: Path):
     photo.write_bytes(b"")
     write_set(tmp_path / "checkout/parts/toy", "raw", Crop(photo, (0, 0, 5, 5)))
     assert resolve_image(assemble(tmp_path / "checkout/toy"), str(photo)) == photo
+
+
+def test_a_folder_elsewhere_takes_some_of_the_sets(tmp_path: Path):
+    for config in ("prod_raw", "prod_llm_raw", "cc12m_sc_raw"):
+        write_set(tmp_path / "parts/toy", config)
+    (tmp_path / "stats/toy").mkdir(parents=True)
+    for name in ("productivity", "productivity_llm"):
+        (tmp_path / f"stats/toy/{name}.json").write_text(json.dumps({"funnels": {name: [1]}}))
+    with parts.assemble(tmp_path / "demo/toy", tmp_path, "cc12m|llm") as scratch:
+        write_card(scratch, {"license": "mit"}, "", measure(scratch))
+    assert list_sets(tmp_path / "demo/toy") == ["prod_raw"]
+    assert collect_stats(tmp_path / "demo/toy", tmp_path, "cc12m|llm")["funnels"] == {"productivity": [1]}
 
 
 def test_no_parts_are_an_error(tmp_path: Path):

@@ -87,6 +87,28 @@ def test_extraction_resumes_and_a_full_disk_is_one_message(tmp_path: Path, monke
     assert written == [f"00000{number}_image_{place}" for number in range(3) for place in (0, 1)]
 
 
+def test_a_corrected_table_replaces_its_images(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    rows, path, data = items(0, 3), tmp_path / "test-00000-of-00001.parquet", tmp_path / "data"
+    write, written = embedded.atomic_file, []
+    monkeypatch.setattr(embedded, "atomic_file", lambda target: written.append(target.name) or write(target))
+
+    def import_rows() -> list[int]:
+        """Return the red values of all images, after an import of the rows under the same name."""
+        written.clear()
+        pq.write_table(pa.Table.from_pylist(rows), path)
+        importing.import_files([path], None, data, skip_missing=True)
+        imported = load_dataset("winoground", "main", "test", data_dir=data)
+        return [row[f"image_{place}"].getpixel((0, 0))[0] for row in imported for place in (0, 1)]  # pyright: ignore
+
+    assert (import_rows(), len(written)) == ([0, 1, 2, 3, 4, 5], 6)
+    assert (import_rows(), len(written)) == ([0, 1, 2, 3, 4, 5], 0)
+    rows[1]["image_0"]["bytes"] = picture(200)
+    rows[2]["caption_0"] = "a corrected dog"
+    assert (import_rows(), written) == ([0, 1, 200, 3, 4, 5], ["000001_image_0"])
+    rows[1]["image_0"]["bytes"] = b"no image"
+    assert import_rows() == [0, 1, 4, 5], "the earlier image of the row is not used"
+
+
 def test_a_name_cannot_leave_the_folder(tmp_path: Path):
     path = tmp_path / "test-0.parquet"
     pq.write_table(pa.table({"../../out": [{"bytes": picture(1), "path": "/etc/passwd"}]}), path)

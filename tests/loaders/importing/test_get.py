@@ -202,7 +202,7 @@ def test_files_whose_images_must_be_downloaded_manually_are_left_out(mirror: Sit
     assert (tmp_path / "data/valse/existence").exists()
     del mirror.files["/valse/relations.json"]
     only = write(tmp_path / "only", {"existence.json": make_valse("visual7w")})
-    failed = get("valse", mirror, "--from", str(only), "--output", str(tmp_path / "other"))
+    failed = get("valse", mirror, "--from", str(only), "--partial", "--output", str(tmp_path / "other"))
     assert_one_message(failed, "The images of visual7w must be downloaded manually", tmp_path / "other", "valse")
 
 
@@ -323,8 +323,49 @@ def write(folder: Path, files: dict[str, bytes]) -> Path:
 @pytest.mark.parametrize("name", ["imagecode", "bivlc", "spec"])
 def test_own_copies(mirror: Site, tmp_path: Path, name: str):
     images = dict([IMAGES[name][:2]]) if name in IMAGES else {}
-    get_all_rows(name, mirror, "--from", str(write(tmp_path / "own", FILES[name] | images)))
+    get_all_rows(name, mirror, "--partial", "--from", str(write(tmp_path / "own", FILES[name] | images)))
     assert mirror.requested_ranges == []
+
+
+@pytest.mark.parametrize("name", ["imagecode", "bivlc", "spec", "nested"])
+def test_corrected_copies_replace_the_images(
+    mirror: Site, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch, here: Path
+):
+    """The corrected file has the same name. Its images are new, and nothing is written if it is the same file."""
+    own, is_nested, blue = tmp_path / "own", name == "nested", io.BytesIO()
+    Image.new("RGB", (8, 6), (0, 0, 200)).save(blue, "PNG")
+    name = "spec" if is_nested else name
+
+    def write_version(image: bytes | None) -> None:
+        files = SPEC | ({f"count/{n}.jpg": image for n in range(2)} if image else {})
+        if is_nested:
+            files = {"count.zip": make_zip({file.removeprefix("count/"): data for file, data in files.items()})}
+        frames = FRAMES | (dict.fromkeys(FRAMES, image) if image else {})
+        table = pq.read_table(io.BytesIO(make_table())).to_pylist()
+        for cell in (row[column] for row in table for column in ("image", "negative_image") if image):
+            cell["bytes"] = image
+        parquet = io.BytesIO()
+        pq.write_table(pa.Table.from_pylist(table), parquet)
+        content = {"spec": make_zip(files), "imagecode": FILES["imagecode"]["valid_data.json"]}
+        content["bivlc"] = parquet.getvalue()
+        monkeypatch.setitem(FILES, name, {next(iter(FILES[name])): content[name]})
+        if name == "imagecode":
+            monkeypatch.setitem(IMAGES, name, ("image-sets.zip", make_zip(frames), "image-sets"))
+        pin_files(monkeypatch, makes="count.zip" if is_nested else "count")
+        write(own, FILES[name] | (dict([IMAGES[name][:2]]) if name in IMAGES else {}))
+
+    def list_colours() -> set[bool]:
+        config, split, _ = SPLITS[name]
+        return {image.getpixel((0, 0))[2] == 200 for row in load_dataset(name, config, split) for image in row.values()
+                if isinstance(image, Image.Image)}  # fmt: skip
+
+    for image, is_blue in ((None, False), (blue.getvalue(), True), (blue.getvalue(), True)):
+        write_version(image)
+        get_all_rows(name, mirror, "--from", str(own))
+        assert list_colours() == {is_blue}
+    states = {path: path.stat().st_mtime_ns for path in (tmp_path / "data/sources").rglob("*") if path.is_file()}
+    get_all_rows(name, mirror, "--from", str(own))
+    assert {path: path.stat().st_mtime_ns for path in states} == states
 
 
 def test_files_that_must_be_downloaded_manually(mirror: Site, tmp_path: Path):
@@ -336,7 +377,10 @@ def test_files_that_must_be_downloaded_manually(mirror: Site, tmp_path: Path):
     header = b"image_path,correct_answer,caption_0,caption_1,caption_2,caption_3,correct_answer_template\n"
     names = ("COCO_val_mcq_llama3.1_rephrased.csv", "val2017/000000000001.jpg", "unrelated.csv")
     own = str(write(tmp_path / "own", dict(zip(names, (header + row, picture(1), b"a,b\n"), strict=True))))
-    done = call("get", "negbench", "--from", own, "--images", own)
+    refused = call("get", "negbench", "--from", own, "--images", own)
+    assert_one_message(refused, "negbench/coco_mcq: 1 of 5,914 rows", tmp_path / "data", "negbench")
+    assert "Nothing was imported; --partial imports it as it is." in refused.stderr
+    done = call("get", "negbench", "--from", own, "--images", own, "--partial")
     assert done.exit_code == 0, done.output
     assert len(load_dataset("negbench", "coco_mcq", "test")) == 1
 

@@ -1,6 +1,7 @@
 import errno
 import hashlib
 import json
+import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from PIL import Image
 
 from generators.schemas.scene_graph import Box
 from loaders.audit import audit_dataset
+from loaders.benchmarks import crepe_published
 from loaders.datasets.load import load_dataset
 from loaders.datasets.stats import read_stats
 from loaders.importing import importing
@@ -89,9 +91,38 @@ def test_rows_with_cells_beyond_the_header_are_unusable(tmp_path: Path):
     ]
 
 
+HEADER_OF_COMVG = "id,sentence,pos_image_id,neg_image_id,neg_value\n"
+GOOD = "1,a man eats,1,2,verb\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "captions", "dropped"),
+    [
+        (f"\ufeff{HEADER_OF_COMVG}{GOOD}", ["a man eats"], {}),
+        (
+            f"{HEADER_OF_COMVG}1,a man, eats,1,2,verb\n{GOOD}",
+            ["a man eats"],
+            {"the row has more cells than the header": 1},
+        ),
+        (f"{HEADER_OF_COMVG}{GOOD}1,a man ea", ["a man eats"], {"fields are missing": 1}),
+        (f'{HEADER_OF_COMVG}1,"a\r\nman",1,2,verb\n'.replace("verb\n", "verb\r\n"), ["a\r\nman"], {}),
+        (f"{HEADER_OF_COMVG}\n\n{GOOD}\n", ["a man eats"], {}),
+        ((HEADER_OF_COMVG + GOOD).replace(",", "\t"), ["a man eats"], {}),
+        ((HEADER_OF_COMVG + '1,"a ""red"" man\teats",1,2,verb\n'), ['a "red" man\teats'], {}),
+    ],
+)
+def test_odd_tables(tmp_path: Path, text: str, captions: list[str], dropped: dict[str, int]):
+    (tmp_path / "ComVG.csv").write_bytes(text.encode())
+    counts, rows = read_file(tmp_path / "ComVG.csv")
+    assert ([row.captions[0] for row in rows], counts.dropped) == (captions, dropped)
+
+
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
+        ("ComVG.csv", f'{HEADER_OF_COMVG}1,"a man,1,2,verb\n{GOOD}', r"after line 0: .* \(a quote is not closed\)"),
+        ("ComVG.csv", HEADER_OF_COMVG.replace(",", ";"), "no column neg_image_id, .* are id;sentence;pos_image_id"),
+        ("ComVG.csv", HEADER_OF_COMVG.replace("id,", "sentence,", 1), "two columns are called sentence"),
         ("mine.csv", "", r"mine\.csv: not recognised as a published file, .* Known benchmarks: .*, sugarcrepe, "),
         ("swap_att.json", "{", r"swap_att\.json: not JSON"),
         ("swap_att.json", "1", "expected a list or an object of items"),
@@ -268,6 +299,47 @@ def test_a_new_import_keeps_other_splits_and_replaces_its_own(tmp_path: Path):
     assert f"| {four.name} |" in (folder / "README.md").read_text()
 
 
+def test_the_three_files_of_a_complexity_are_joined(tmp_path: Path):
+    """prod_hnall has the captions of all three files with their negatives, prod_raw those of any, once each."""
+    files = [
+        productivity(tmp_path, *(line(row, str([f"{kind} {n}" for n in range(5)])) for row in rows), kind=kind)
+        for kind, rows in {"atom": (1, 2), "swap": (1,), "negate": (1, 3)}.items()
+    ]
+    write_stand_ins(files, tmp_path / "images")
+    import_files(files[:2], tmp_path / "images", tmp_path)
+    assert read_stats(tmp_path / "crepe_published")["rows"].keys() == {"prod_hnatom", "prod_hnswap"}
+    reports = import_files(files, tmp_path / "images", tmp_path)
+    assert reports[0].written == {"prod_hnatom/n4": 2, "prod_hnall/n4": 1, "prod_raw/n4": 3}
+    (row,) = load_dataset("crepe_published", "prod_hnall", "n4", data_dir=tmp_path)
+    negatives = [f"{kind} {n}" for kind in ("atom", "swap", "negate") for n in range(5)]
+    assert row["hard_negatives"] == negatives  # pyright: ignore
+    raw = load_dataset("crepe_published", "prod_raw", "n4", data_dir=tmp_path)
+    assert [row["image_id"] for row in raw] == ["1", "2", "3"]  # pyright: ignore
+    assert "hard_negatives" not in raw.column_names  # pyright: ignore
+    files[0].write_text(HEADER + line(2) + "\n")
+    import_files(files[:1], tmp_path / "images", tmp_path)  # the joined splits were made of another file
+    assert read_stats(tmp_path / "crepe_published")["rows"].keys() == {"prod_hnatom", "prod_hnswap", "prod_hnneg"}
+
+
+@pytest.mark.parametrize(
+    ("complexity", "joined", "raw"),
+    [
+        (4, 26, 1445),
+        pytest.param(8, 982, 2285, marks=pytest.mark.acceptance),
+        pytest.param(12, 1577, 2008, marks=pytest.mark.acceptance),
+    ],
+)
+def test_joined_rows_of_the_published_files(real_data: Path, complexity: int, joined: int, raw: int):
+    """The expected numbers were counted with csv and sets of (image, caption, box)."""
+    splits: dict[tuple[str, str], list[Row]] = {}
+    for kind in ("atom", "swap", "negate"):
+        name = f"prod_vg_hard_negs_{kind}_complexity_{complexity}.csv"
+        splits |= read_published(identify(real_data / "crepe/prod_hard_negatives" / kind / name)).splits
+    rows = list(crepe_published.join(splits))
+    assert Counter(row.config for row in rows) == {"prod_hnall": joined, "prod_raw": raw}
+    assert {len(row.hard_negatives) for row in rows if row.config == "prod_hnall"} == {15}
+
+
 def test_a_file_that_is_named_twice_is_imported_once_and_two_files_of_one_split_are_an_error(tmp_path: Path):
     (tmp_path / "again").mkdir()
     files = [productivity(tmp_path, line()), productivity(tmp_path / "again", line())]
@@ -339,7 +411,7 @@ def test_captions_of_karpathy_are_compared_with_the_text_of_the_file(tmp_path: P
     entry = {"image": "1.jpg", "caption": [f"{caption}{end}"]}
     (tmp_path / "coco_karpathy_test.json").write_text(json.dumps([entry]))
     read = read_published(identify(tmp_path / "coco_karpathy_test.json"))
-    assert ([row.captions for row in read], read.counts.changed) == ([(caption,)], changed)
+    assert [(row.captions, row.changed) for row in read] == [((caption,), bool(changed))]
 
 
 def test_captions_of_karpathy_are_all_counted_and_the_card_names_the_changes(tmp_path: Path):
@@ -357,4 +429,27 @@ def test_captions_of_karpathy_are_all_counted_and_the_card_names_the_changes(tmp
     }
     card = (tmp_path / "data/aro_published/README.md").read_text()
     assert "with these exceptions:\n\n- `*_order`: the shuffles are ours (seed 0)" in card
-    assert "1 captions differ from the published ones." in card
+    assert "1 rows have a text that differs from the published one." in card
+
+
+def test_the_card_counts_quotes_and_images_that_programs_show_in_different_ways(tmp_path: Path, real_data: Path):
+    """The images are as the authors' code sees them: deep pixels are clipped, and EXIF is ignored."""
+    cases, images = real_data / "cases", tmp_path / "images"
+    images.mkdir()
+    for number, name in enumerate(("grey16/ramp16.png", "orientation/phone.jpg", "orientation/phone180.jpg")):
+        shutil.copy(cases / name, images / f"{number}.jpg")
+    Image.new("F", (4, 4)).save(images / "3.jpg", "TIFF")
+    Image.new("RGB", (4, 4)).save(images / "4.jpg")
+    rows = "".join(f'1,"a "red" cup",{number},{number + 1},verb\n' for number in range(4)) + "2,a cup,0,4,verb\n"
+    (tmp_path / "ComVG.csv").write_text("id,sentence,pos_image_id,neg_image_id,neg_value\n" + rows)
+    (counts,) = import_files([tmp_path / "ComVG.csv"], images, tmp_path / "data")
+    expected = {"more than 8 bits per channel": 1, "an EXIF rotation": 2, "floating-point pixels": 1}
+    assert (counts.images, counts.quotes) == (expected, 4)
+    card = (tmp_path / "data/comvg/README.md").read_text()
+    assert "4 rows of the tables have text after a closing quote." in card
+    assert "ComVG.csv: 1 images have more than 8 bits per channel; 2 images have an EXIF rotation; 1 images" in card
+    shown = list(load_dataset("comvg", "verb", "test", data_dir=tmp_path / "data"))
+    for row, number in ((0, 0), (1, 1), (2, 2)):
+        with Image.open(images / f"{number}.jpg") as image:
+            assert shown[row]["image"].tobytes() == image.convert("RGB").tobytes()  # pyright: ignore
+    assert shown[0]["caption"] == 'a red" cup"'  # pyright: ignore

@@ -66,6 +66,25 @@ def test_captions_without_a_negative_are_dropped_before_neighbours_are_searched(
     assert len(encoded) == 2
 
 
+def test_neighbours_are_searched_again_if_an_image_has_changed(tmp_path: Path) -> None:
+    """The corrected image has the same name and size."""
+    encoded: list[bytes] = []
+
+    def embed(locations: Sequence[ImageLocation]) -> torch.Tensor:
+        encoded.append(b"".join(location.read() for location in locations))
+        return EYE[: len(locations)]
+
+    for content in (b"old", b"old", b"new"):
+        for number in range(6):
+            path = tmp_path / f"{number}.jpg"
+            if not path.exists() or path.read_bytes() != content:
+                path.write_bytes(content)
+        locations = tuple(ImageLocation(str(number), tmp_path / f"{number}.jpg") for number in range(6))
+        data = CaptionedImages(locations, (CAPTIONS[0],) * 6, np.arange(6))
+        mine(data, embed, "a model", tmp_path / "mined")
+    assert encoded == [b"old" * 6, b"new" * 6]
+
+
 def test_an_interrupted_mining_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mining, "CAPTIONS_PER_CHUNK", 3)
     monkeypatch.setattr(mining, "IMAGES_PER_CHUNK", 2)

@@ -1,0 +1,153 @@
+"""Evaluate a model in the current process: ``compeval.evaluate``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from evaluators import models
+from evaluators.engine import plan
+from evaluators.engine.encode import Engine
+from evaluators.engine.feature_cache import FeatureStore
+from evaluators.engine.pairs import stream_missing
+from evaluators.engine.score import score_all
+from evaluators.engine.tasks import discover, select
+from evaluators.models import Model
+from evaluators.results.compose import compose, make_examples
+from evaluators.results.scores_of_tasks import Scores, TaskScores
+from evaluators.run import default_batch_size, default_tasks, load_all
+
+METHODS = (("encode_image", "encode_text"), ("get_image_features", "get_text_features"))
+"""Methods of a torch module: open_clip's, or transformers'."""
+
+
+def evaluate(
+    model: Any,
+    preprocess: Callable[..., Any] | None = None,
+    tokenizer: Callable[..., Any] | None = None,
+    tasks: str | Sequence[str] | None = None,
+    *,
+    data_dir: Path | str | None = None,
+    limit: int | None = None,
+    batch_size: int | None = None,
+    device: str | None = None,
+) -> Scores:
+    """Evaluate a model in the current process, for instance in a training loop. No result or feature is written.
+
+    The scores are those of ``compeval run``. A model keeps its modes (training or evaluation). Raises ValueError if the
+    model lacks a method, a task is unknown, or the model does not support it.
+
+    Args:
+        model: A torch module with open_clip's ``encode_image(pixels)`` and ``encode_text(token_ids)``, or with
+            transformers' ``get_image_features`` and ``get_text_features``, with ``preprocess`` and ``tokenizer``. Or,
+            without them, an object of your own class, whose ``encode_image(images)`` and ``encode_text(texts)``, or
+            ``score(images, texts)``, take lists of PIL images and of strings. Or a name, as in ``compeval run``.
+        preprocess: Turns an RGB image into a tensor: the transform for evaluation, which is not random.
+        tokenizer: Turns a list of texts into a tensor of token ids.
+        tasks: Names or globs, in a list or separated by commas. Default: all tasks except raw retrieval.
+        data_dir: Folder that contains the dataset folders.
+        limit: Evaluate the first rows of each task only.
+        batch_size: Default: 64 on a CPU, 512 on an accelerator.
+        device: Device of a model that is given by its name. Default: the fastest available device.
+
+    Returns:
+        The scores by name of the task: ``scores["crepe/prod_hnatom/n4"].recall_at_1``, with ``.interval`` and
+        ``.chance``; ``scores.flat()`` is for loggers.
+    """
+    data_dir = None if data_dir is None else Path(data_dir)
+    _check_arguments(model, preprocess, tokenizer)
+    known = discover(data_dir)
+    selected = None if tasks is None else select(known, tasks)  # a wrong name is reported before the model is touched
+    with _in_evaluation_mode(model):
+        loaded, device = _load(model, preprocess, tokenizer, device)
+        chosen = default_tasks(known, loaded, data_dir) if selected is None else selected
+        datasets = load_all(loaded, chosen, data_dir, limit)
+        with closing(FeatureStore(None, loaded.fingerprint)) as store:
+            engine = Engine(loaded, plan.make(datasets.values()), store, batch_size or default_batch_size(device))
+            if isinstance(loaded.encoder, models.MeteredScorer):
+                loaded.encoder.state_cost(stream_missing(engine))  # raises ValueError above the maximum
+            return Scores(
+                (scored.task.dataset.task.name, TaskScores(compose(scored, make_examples(scored), loaded)))
+                for scored in score_all(engine)
+            )
+
+
+def _check_arguments(model: Any, preprocess: Any, tokenizer: Any) -> None:
+    """Raise ValueError if the arguments are not those of one kind of model."""
+    kind = type(model).__name__
+    if isinstance(model, str | Model):
+        if preprocess or tokenizer:
+            raise ValueError("A model that is given by its name has its own preprocess and tokenizer: leave them out.")
+        if isinstance(model, str):
+            models.check_name(model)
+        return
+    if (preprocess is None) != (tokenizer is None):
+        given, missing = ("preprocess", "tokenizer") if tokenizer is None else ("tokenizer", "preprocess")
+        raise ValueError(f"{kind}: {given} is given without {missing}. Pass both, or none for a class of your own.")
+    if preprocess is None:
+        return
+    if not hasattr(model, "parameters"):
+        raise ValueError(
+            f"{kind} is not a torch module. If its methods take PIL images and strings, leave out preprocess and "
+            "tokenizer: compeval.evaluate(model, tasks=...)."
+        )
+    if not any(all(hasattr(model, name) for name in names) for names in METHODS):
+        raise ValueError(
+            f"{kind} has no {' and '.join(name for name in METHODS[0] if not hasattr(model, name))}. With preprocess "
+            f"and tokenizer, a model needs {' and '.join(METHODS[0])} (open_clip), or {' and '.join(METHODS[1])} "
+            "(transformers)."
+        )
+
+
+def _load(model: Any, preprocess: Any, tokenizer: Any, device: str | None) -> tuple[Model, str]:
+    """Return the model with an interface that the engine uses, and the type of its device."""
+    if isinstance(model, str):
+        device = models.pick_device(device)
+        return models.resolve(model, device), device
+    if isinstance(model, Model):
+        return model, "cpu"
+    if preprocess is None:
+        from evaluators.models.custom import wrap
+
+        return wrap(model, type(model).__name__, type(model).__name__), "cpu"
+    from evaluators.models.openclip import in_process
+
+    loaded = in_process(model if hasattr(model, "encode_image") else _WithOpenClipMethods(model), preprocess, tokenizer)
+    return loaded, next(model.parameters()).device.type
+
+
+class _WithOpenClipMethods:
+    """A model of transformers with open_clip's ``encode_image`` and ``encode_text``."""
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+    def encode_image(self, pixels_NCHW: Any) -> Any:
+        return self._pool(self._model.get_image_features(pixel_values=pixels_NCHW))
+
+    def encode_text(self, tokens_TL: Any) -> Any:
+        return self._pool(self._model.get_text_features(input_ids=tokens_TL))
+
+    @staticmethod
+    def _pool(output: Any) -> Any:
+        return getattr(output, "pooler_output", output)
+
+
+@contextmanager
+def _in_evaluation_mode(model: Any) -> Iterator[None]:
+    """Put a torch module into evaluation mode, and restore the mode of each of its modules."""
+    if not hasattr(model, "modules"):
+        yield
+        return
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        yield
+    finally:
+        for module, was_training in modes:  # some modules may have been in evaluation mode, for example frozen layers
+            module.training = was_training

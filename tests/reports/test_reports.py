@@ -1,0 +1,48 @@
+"""Each report of reports.py, and that there are enough of them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from tests.reports.bench import Bench
+from tests.reports.reports import REPORTS, Report
+
+TOLERANCE = 1e-6
+
+
+def check(result: Any, expected: Any) -> None:
+    """Compare values: numbers up to TOLERANCE, pixels and everything else exactly."""
+    if isinstance(expected, list | tuple) and any(isinstance(part, torch.Tensor) for part in expected):
+        for part, expected_part in zip(result, expected, strict=True):
+            assert torch.equal(part, expected_part)
+    elif isinstance(expected, torch.Tensor | np.ndarray) and np.asarray(expected).dtype.kind == "f":
+        np.testing.assert_allclose(np.asarray(result), np.asarray(expected), rtol=0, atol=TOLERANCE)
+    elif isinstance(expected, torch.Tensor | np.ndarray):
+        np.testing.assert_array_equal(np.asarray(result), np.asarray(expected))
+    else:
+        assert result == pytest.approx(expected) if isinstance(expected, float) else result == expected
+
+
+@pytest.mark.parametrize("report", REPORTS, ids=lambda report: report.thread)
+def test_report(report: Report, bench: Bench, tmp_path: Path):
+    if isinstance(report.expected, re.Pattern):
+        with pytest.raises((ValueError, FileNotFoundError)) as caught:
+            report.run(bench, tmp_path, report.given)
+        assert report.expected.search(str(caught.value)), caught.value
+        return
+    (tmp_path / "expected").mkdir()
+    library = report.expected(bench, tmp_path / "expected", report.given) if callable(report.expected) else None
+    check(report.run(bench, tmp_path, report.given), report.expected if library is None else library)
+
+
+def test_the_table():
+    threads = [report.thread for report in REPORTS]
+    assert len(set(threads)) == len(threads) >= 60
+    assert len({report.kind for report in REPORTS}) >= 30
+    assert all(re.fullmatch(r"[\w.-]+/[\w.-]+#\d+", thread) for thread in threads)
