@@ -6,6 +6,7 @@ from pathlib import Path
 
 import typer
 
+from compeval.cli.console import check_results, check_writable
 from compeval.cli.options import Data, OptionalPaths
 
 
@@ -31,9 +32,11 @@ def report(
     """
     page, headline = output / "index.html", output / "headline.txt"
     if not where:
+        folders = results or [Path("results")]
+        check_results(folders)
+        check_writable(output)
         from evaluators.report import build
 
-        folders = results or [Path("results")]
         measured = text_only or sorted(Path("inspection").glob("text_only_*.json"))
         text = build(folders, output, data, validity, counts, measured)
         headline.write_text(text + "\n", encoding="utf-8")
