@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -17,6 +18,7 @@ def report(
     validity: Path | None = None,
     counts: Path | None = None,
     text_only: list[Path] | None = None,
+    rows: Annotated[int, typer.Option(min=0)] = 1000,
     where: bool = False,
 ) -> None:
     """Write the report as HTML and Markdown: tables, figures as in the papers, and examples.
@@ -27,6 +29,7 @@ def report(
         validity: validity.json, the shares of genuine hard negatives (stage validity of dvc.yaml).
         counts: Folder with CORPUS.counts.json, the counts of atoms in the training captions (Figure 12).
         text_only: text_only.json or text_only_DATASET.json, text-only baselines (stage text_only, `inspect`).
+        rows: Number of rows on the page of rows, which can be filtered (rows.html).
         where: Print the path and the headline of the last report and exit.
     """
     page, headline = output / "index.html", output / "headline.txt"
@@ -36,7 +39,7 @@ def report(
         check_writable(output)
         from evaluators.report import build
 
-        text = build(folders, output, data, validity, counts, text_only or ())
+        text = build(folders, output, data, validity, counts, text_only or (), rows)
         headline.write_text(text + "\n", encoding="utf-8")
     if not page.is_file():
         raise FileNotFoundError(f"{page}: no such report. `make demo` or `compeval report` writes one.")

@@ -94,6 +94,7 @@ def make_models(
         mean = average(name, [benchmark for benchmark in benchmarks if not benchmark.is_recognition])
         row: dict[str, Any] = {"model": name, **known, "contaminated": result.data["model"]["contaminated"] or ""}
         row["mean"] = mean
+        row["mean low"], row["mean high"] = find_mean_interval(mean, name, benchmarks)
         for benchmark in benchmarks:
             score = benchmark.scores.get(name)
             values = (score.share, *score.interval, score.rank) if score else (None,) * 4
@@ -119,13 +120,25 @@ def average(model: str, benchmarks: Sequence[BenchmarkScores]) -> float:
     return sum(scores) / len(scores) if scores and len(scores) == len(benchmarks) else float("nan")
 
 
+def find_mean_interval(
+    mean: float, model: str, benchmarks: Sequence[BenchmarkScores]
+) -> tuple[float, float] | tuple[None, None]:
+    """Return the 95 % interval of a mean over benchmarks of composition whose images are independent of each other."""
+    if mean != mean:
+        return None, None
+    intervals = [benchmark.scores[model].interval for benchmark in benchmarks if not benchmark.is_recognition]
+    half = sum(((high - low) / 2) ** 2 for low, high in intervals) ** 0.5 / len(intervals)
+    return max(0.0, mean - half), min(1.0, mean + half)
+
+
 def make_models_table(models: pd.DataFrame, benchmarks: Sequence[BenchmarkScores]) -> Table:
     """Make the table of the page: the score of each model with its rank and interval on each benchmark."""
     records = []
     for row in models.to_dict("records"):
+        mean = format_with_interval(row["mean"], (row["mean low"], row["mean high"]))
         record = {"Model": row["model"] + (" *" if row["contaminated"] else "")}
         record |= {name.replace("_", " ").capitalize(): row[name] or None for name in ABOUT}
-        record |= {"Contamination": row["contaminated"] or None, "Mean": row["mean"]}
+        record |= {"Contamination": row["contaminated"] or None, "Mean": mean}
         for benchmark in benchmarks:
             name, mark = benchmark.name, f" #{row[f'{benchmark.name} rank']}"
             interval = (row[f"{name} low"], row[f"{name} high"])

@@ -24,6 +24,7 @@ from evaluators.report.figures import join_panels
 from evaluators.report.headlines import compare_with_chance
 from evaluators.report.pages import Section, render
 from evaluators.report.results import PARTS, Result, Results, read_results, split_parts
+from evaluators.report.rows import Row, collect_rows, write_rows
 from evaluators.report.sections import SECTIONS, tasks
 from evaluators.report.sections.atom_counts import read_atom_counts
 from evaluators.report.strip import Test, make_strip
@@ -37,6 +38,8 @@ TRUNCATED = re.compile(r"[\d,]+ of [\d,]+ (texts are longer than .*)")
 EXAMPLE_TASKS: list[str] = TEXTS["example_tasks"]
 DATASETS_WITH_SECTION = (*TEXTS["datasets_with_section"], *PAIR_DATASETS)
 """Datasets that have a section. For all other datasets, the page shows examples only."""
+ROWS = 1000
+"""Number of rows on the page of rows."""
 MAX_NAMES = 4
 """Number of models whose names are in the title."""
 PRODUCTIVITY_SPLITS = tuple(f"n{complexity}" for complexity in range(4, 13))
@@ -57,8 +60,10 @@ class ReportPart:
     headline: Sequence[str]
     examples: Sequence[Example]
     strip: Sequence[Test]
-    rows: int = 0
-    """Number of rows on the page of all rows, 0 without one."""
+    rows: Sequence[Row] = ()
+    """Rows of the page of rows; there is no page without rows."""
+    num_rows: int = 0
+    """Number of all rows with hard negatives."""
 
     @property
     def title(self) -> str:
@@ -74,6 +79,10 @@ class ReportPart:
         """The models, or their number if there are many."""
         names = sorted({result.label for result in self.results})
         return ", ".join(names) if len(names) <= MAX_NAMES else f"{len(names)} models"
+
+    @property
+    def model_names(self) -> list[str]:
+        return sorted({result.model for result in self.complete})
 
     @property
     def data(self) -> str:
@@ -131,11 +140,12 @@ def build(
     validity: Path | None = None,
     counts: Path | None = None,
     text_only: Sequence[Path] = (),
+    rows: int = ROWS,
 ) -> str:
     """Write the report on the models' result folders and return its headline.
 
     ``validity``: validity.json. ``counts``: folder with the counts of atoms in the training captions. ``text_only``:
-    text_only.json and text_only_aro.json.
+    text_only.json and text_only_aro.json. ``rows``: number of rows on the page of rows, which can be filtered.
     """
     results = read_results(folders)
     results.text_only = read_text_only(text_only)
@@ -143,16 +153,20 @@ def build(
     results.atom_counts = read_atom_counts(counts, data_dir) if counts else None
     results.validity = json.loads(validity.read_text(encoding="utf-8")) if validity else None
     with verify_images_once():
-        return _build(results, output, data_dir)
+        return _build(results, output, data_dir, rows)
 
 
-def _build(results: Results, output: Path, data_dir: Path | None) -> str:
+def _build(results: Results, output: Path, data_dir: Path | None, rows: int) -> str:
     by_part = split_parts(results)
     for others in list(by_part.values())[1:]:  # validity and counts are those of the first part
         others.validity = others.atom_counts = None
-    parts = [make_part(name if len(by_part) > 1 else "", members, data_dir) for name, members in by_part.items()]
+    parts = [make_part(name if len(by_part) > 1 else "", members, data_dir, rows) for name, members in by_part.items()]
     for part in parts:
         _write_files(output, part)
+        if part.rows:
+            write_rows(output, part.prefix, part.rows, part.model_names)
+            page = render("rows.html.j2", part=part, is_synthetic=part.is_synthetic)
+            (output / f"{part.prefix}rows.html").write_text(page, encoding="utf-8")
     productivity = {
         split: collect_examples(parts[0].results, [f"crepe/prod_hnall/{split}"], data_dir, 2)
         for split in PRODUCTIVITY_SPLITS
@@ -163,7 +177,7 @@ def _build(results: Results, output: Path, data_dir: Path | None) -> str:
     return "\n".join(f"{part.title}: {line}" if part.title else line for part in parts for line in part.headline)
 
 
-def make_part(name: str, results: Results, data_dir: Path | None) -> ReportPart:
+def make_part(name: str, results: Results, data_dir: Path | None, num_shown: int = 0) -> ReportPart:
     """Make a part of the page. Limited results are in a section of their own only."""
     complete = results.copy_with(result for result in results if not result.is_limited)
     limited = [result for result in results if result.is_limited]
@@ -178,7 +192,8 @@ def make_part(name: str, results: Results, data_dir: Path | None) -> ReportPart:
     shown_tasks += find_other_tasks(complete, DATASETS_WITH_SECTION)
     examples = collect_examples(complete, shown_tasks, data_dir)
     models = make_models_table(results)
-    return ReportPart(name, results, complete, models, sections, lines, examples, make_strip(complete))
+    rows = collect_rows(complete, data_dir, num_shown)
+    return ReportPart(name, results, complete, models, sections, lines, examples, make_strip(complete), *rows)
 
 
 def make_sections(results: Results) -> list[Section]:
