@@ -1,13 +1,16 @@
 """Create a dataset folder from your own images and captions.
 
     compeval make my_dataset pairs.csv --images photos
+    compeval make my_dataset pairs.csv --images photos --negatives atom,swap,negation --corpus training.tsv
 
 The input is a table (csv, tsv, jsonl, json) or a webdataset shard (tar) of images and .txt files. A table has the
-columns ``image`` (a file name), ``caption`` or ``captions``, and optionally ``hard_negatives`` of the first caption; in
-csv and tsv a list is JSON or a Python literal, ``["a red cup", "a blue cup"]``. Two kinds of configs are written:
+columns ``image`` (a file name), ``caption`` or ``captions``, and optionally ``hard_negatives`` of the first caption, or
+those that :class:`UserColumns` names; in csv and tsv a list is JSON or a Python literal, ``["a red cup", "a cup"]``.
+These configs are written:
 
 - ``captions``: one row per image with all its captions, for retrieval in both directions;
-- ``foils_K``: one row per caption that has K hard negatives; chance is 1 / (K + 1).
+- ``foils_K``: one row per caption that has K hard negatives of its own; chance is 1 / (K + 1);
+- with ``--negatives``, one config for each kind of hard negatives that are made (own_data/negatives.py).
 """
 
 from __future__ import annotations
@@ -15,36 +18,41 @@ from __future__ import annotations
 import hashlib
 import io
 import re
+import sys
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from PIL import Image
 
 from generators.files import csv_tables
 from generators.files.atomic import atomic_folder, check_replaceable
 from generators.files.untrusted import (
-    UnsafeNameError,
     find_file,
     make_upright_rgb,
     read_file,
     resolve_below,
     safe_name,
 )
-from generators.readers import shards
+from generators.language.texts import fold_case_and_space
+from generators.readers import karpathy, shards
 from generators.schemas.rows import CHOICE_SCHEMA, RETRIEVAL_SCHEMA
 from generators.schemas.scene_graph import Box
+from generators.storage import parquet
 from generators.storage.crops import crop_id, read_size
 from generators.storage.dataset import write_config
 from loaders.cards.card import render, write_card
 from loaders.datasets.stats import Stats, measure
-from loaders.published.rows import check_text, parse_texts, read_items
+from loaders.own_data.columns import UserColumns, UserTexts
+from loaders.published.rows import read_items
+
+if TYPE_CHECKING:
+    from loaders.own_data.negatives import NegativeOptions
 
 FILE_SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", ".tar")
-MISSING = frozenset({"nan", "NaN", "null", "None", "<NA>"})
-"""How programs write a missing value."""
+STANDARD_COLUMNS = UserColumns()
 
 
 class Entry(NamedTuple):
@@ -56,14 +64,28 @@ class Entry(NamedTuple):
     captions: tuple[str, ...]
     hard_negatives: tuple[str, ...] = ()
     """Hard negatives of ``captions[0]``; the other captions have none."""
+    kind: str = ""
+    """The kind of the hard negatives, or ""."""
 
 
-def make(name: str, files: Sequence[Path], image_folder: Path | None, output: Path) -> Stats:
+def make(
+    name: str,
+    files: Sequence[Path],
+    image_folder: Path | None,
+    output: Path,
+    columns: UserColumns = STANDARD_COLUMNS,
+    negatives: NegativeOptions | None = None,
+    *,
+    drop_equal: bool = False,
+) -> Stats:
     """Write the dataset folder ``output/name``, replacing an earlier one, and return its statistics.
 
     Image names are relative to ``image_folder``, by default the folder of each file. Nothing is written before all
-    inputs are read. Raises ValueError, with the row number, for an invalid table or an unreadable image, and
-    FileNotFoundError for a missing image.
+    inputs are read. ``negatives``: the hard negatives to make, if any; then each image is stored once, and memory does
+    not depend on the number of rows. ``drop_equal``: drop hard negatives that equal a caption of their row.
+
+    Raises ValueError, with the row number, for an invalid table, an unreadable image, or a hard negative that equals a
+    caption, and FileNotFoundError for a missing image.
     """
     if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", safe_name(name)):
         raise ValueError(
@@ -71,52 +93,101 @@ def make(name: str, files: Sequence[Path], image_folder: Path | None, output: Pa
         )
     folder = output / name
     check_replaceable(folder)
+    provenance = {"source": name, "captioner": "own", "seed": 0}
     with tempfile.TemporaryDirectory() as scratch:
-        entries = [
-            entry._replace(image_id=entry.image_id if len(files) == 1 else f"{file.name}/{entry.image_id}")
-            for file in files
-            for entry in read_entries(file, image_folder or file.parent, Path(scratch))
-        ]
+        entries = _read_all(files, image_folder, Path(scratch), columns, drop_equal)
+        if negatives is not None:
+            from loaders.own_data.negatives import write_configs
+
+            with atomic_folder(folder) as partial:
+                made = write_configs(entries, partial, Path(scratch), negatives, provenance)
+                return _write_card(partial, name, {"negatives": made})
+        entries = list(entries)
         if not entries:
             raise ValueError(f"{', '.join(map(str, files))}: no rows found.")
         for entry in entries:
             _check_image(entry.image)
-        provenance = {"source": name, "captioner": "own", "seed": 0}
         with atomic_folder(folder) as partial:
             write_config(partial, "captions", {"test": caption_rows(entries, provenance)}, RETRIEVAL_SCHEMA)
             for count in sorted({len(entry.hard_negatives) for entry in entries} - {0}):
                 write_config(partial, f"foils_{count}", {"test": foil_rows(entries, count, provenance)}, CHOICE_SCHEMA)
-            stats = measure(partial) | {"source": name}
-            metadata = {"pretty_name": name, "language": ["en"], "tags": ["compositionality"]}
-            write_card(partial, metadata, render("user_files", name=name, stats=stats), stats)
+            return _write_card(partial, name, {})
+
+
+def _write_card(folder: Path, name: str, counts: Stats) -> Stats:
+    stats = measure(folder) | {"source": name} | counts
+    metadata = {"pretty_name": name, "language": ["en"], "tags": ["compositionality"]}
+    chances = {config: _describe_chance(folder, config) for config in stats["rows"]}
+    write_card(folder, metadata, render("user_files", name=name, stats=stats, chances=chances), stats)
     return stats
 
 
-def read_entries(file: Path, image_folder: Path, scratch: Path) -> Iterator[Entry]:
+def _describe_chance(folder: Path, config: str) -> str:
+    """Return the chance of Recall@1, from the first row: "1 / 5", or "1 / images"."""
+    path = min((folder / config).glob("*.parquet"))
+    if "hard_negatives" not in parquet.read_schema(path).names:
+        return "1 / images"
+    first = next(parquet.read_batches(path, 1, ["hard_negatives"]), None)
+    return f"1 / {len(first['hard_negatives'][0]) + 1}" if first is not None else "-"
+
+
+def _read_all(
+    files: Sequence[Path], image_folder: Path | None, scratch: Path, columns: UserColumns, drop_equal: bool
+) -> Iterator[Entry]:
+    """Yield the entries of all files. With several files, the name of a file is part of an image's id."""
+    for file in files:
+        for entry in read_entries(file, image_folder or file.parent, scratch, columns, drop_equal=drop_equal):
+            yield entry._replace(image_id=entry.image_id if len(files) == 1 else f"{file.name}/{entry.image_id}")
+
+
+def read_entries(
+    file: Path,
+    image_folder: Path,
+    scratch: Path,
+    columns: UserColumns = STANDARD_COLUMNS,
+    *,
+    drop_equal: bool = False,
+) -> Iterator[Entry]:
     """Yield the rows of one file, in order; images of a shard are written to a folder in ``scratch``."""
     if not file.is_file():
         raise FileNotFoundError(f"{file}: no such file.")
-    if file.suffix not in FILE_SUFFIXES:
+    if not file.name.endswith((*FILE_SUFFIXES, ".tar.gz")):
         raise ValueError(f"{file}: unknown file type; supported: {', '.join(FILE_SUFFIXES)}.")
-    if file.suffix == ".tar":
+    if file.name.endswith((".tar", ".tar.gz")):
         yield from _read_shard(file, scratch / hashlib.sha256(str(file).encode()).hexdigest()[:8])
         return
     for number, row in enumerate(_read_table(file), 1):
         try:
-            captions = _parse_texts(row.get("captions") or row["caption"])
-            negatives = _parse_texts(row.get("hard_negatives") or [])
-            image = _locate(str(row["image"]), image_folder)
-        except UnsafeNameError as error:
+            if not isinstance(row, Mapping):
+                raise ValueError(f"got {type(row).__name__}, expected an object with the columns of a row.")
+            texts = columns.read(row)
+            if number == 1 and (unread := columns.find_unread(row)):
+                print(
+                    f"{file}: not read: the columns {', '.join(unread)}. Hard negatives are read from hard_negatives; "
+                    "--negative-columns names other columns.",
+                    file=sys.stderr,
+                )
+            negatives = _drop_equal(texts) if drop_equal else _check_distinct(texts)
+            image = _locate(texts.image, image_folder)
+        except (ValueError, TypeError) as error:
             raise ValueError(f"{file}, row {number}: {error}") from None
-        except (KeyError, ValueError, TypeError, AttributeError) as error:
-            raise ValueError(
-                f"{file}, row {number}: {error}. Required columns: image, and caption or captions. Optional: "
-                "hard_negatives."
-            ) from None
         path = find_file(image)
         if path is None:
             raise FileNotFoundError(f"{file}, row {number}: image {image} not found. Set the folder with --images.")
-        yield Entry(str(row["image"]), path, captions, negatives)
+        yield Entry(texts.image, path, texts.captions, negatives, texts.kind)
+
+
+def _check_distinct(texts: UserTexts) -> tuple[str, ...]:
+    """Return the hard negatives. Raises ValueError if one equals a caption up to case, spaces and the final stop."""
+    distinct = _drop_equal(texts)
+    if equal := next((text for text in texts.negatives if text not in distinct), None):
+        raise ValueError(f"the hard negative {equal!r} equals a caption. Correct it, or drop such texts: --drop-equal.")
+    return texts.negatives
+
+
+def _drop_equal(texts: UserTexts) -> tuple[str, ...]:
+    true = {fold_case_and_space(text).rstrip(" .") for text in texts.captions}
+    return tuple(text for text in texts.negatives if fold_case_and_space(text).rstrip(" .") not in true)
 
 
 def _locate(name: str, image_folder: Path) -> Path:
@@ -127,30 +198,24 @@ def _locate(name: str, image_folder: Path) -> Path:
 
 
 def _read_table(file: Path) -> Iterable[Any]:
-    if file.suffix in (".json", ".jsonl"):
+    if file.suffix == ".json":
+        return karpathy.read_entries(file)
+    if file.suffix == ".jsonl":
         return read_items(file, file.name, ())
     delimiter = "\t" if file.suffix == ".tsv" else ","
-    return (row for _, row in csv_tables.read_numbered(file, ("image",), delimiter, is_ours=False))
-
-
-def _parse_texts(value: str | Sequence[str]) -> tuple[str, ...]:
-    """Return the texts of a string, a list of strings, or a string that holds a list. Raises ValueError."""
-    if isinstance(value, str):
-        value = parse_texts(value)[0] if value.lstrip().startswith("[") else [value]
-    if not isinstance(value, (list, tuple)):
-        raise ValueError("texts are a string or a list of strings")
-    for text in value:
-        check_text(text)
-        if not text.strip() or text.strip() in MISSING:
-            raise ValueError(f"a text is {text.strip() or 'empty'}; leave the cell empty if there is none")
-    return tuple(text.strip() for text in value)
+    return (row for _, row in csv_tables.read_numbered(file, (), delimiter, is_ours=False))
 
 
 def _read_shard(file: Path, folder: Path) -> Iterator[Entry]:
     """Yield the readable pairs of a shard. Their images are written to ``folder`` as ``0``, ``1`` and so on."""
     folder.mkdir(parents=True)
     skipped = Counter[str]()
+    keys = set[str]()
     for number, (pair, _) in enumerate(shards.read_decoded_pairs(file, skipped)):
+        if pair.key in keys:
+            skipped["with the key of an earlier sample"] += 1
+            continue
+        keys.add(pair.key)
         image = folder / str(number)
         image.write_bytes(pair.image.content or b"")
         yield Entry(pair.key, image, (pair.caption,))
@@ -172,7 +237,12 @@ def foil_rows(entries: Iterable[Entry], count: int, provenance: Mapping[str, Any
     for entry in entries:
         if len(entry.hard_negatives) == count:
             texts = {"caption": entry.captions[0], "hard_negatives": list(entry.hard_negatives)}
-            yield _image_columns(entry, provenance) | texts
+            yield _image_columns(entry, provenance) | texts | {"categories": list_categories(entry.kind)}
+
+
+def list_categories(kind: str) -> list[dict[str, str]]:
+    """Return the column ``categories`` of a row whose hard negatives have a kind, or none."""
+    return [{"by": "kind", "name": kind}] if kind else []
 
 
 def _check_image(path: Path) -> None:

@@ -181,7 +181,11 @@ def _print_sensitivity(a: Path, b: Path, difference: float, wanted: float, outpu
 
 
 def leaderboard(
-    results: OptionalPaths = None, output: Path = Path("leaderboard"), data: Data = None, about: Path | None = None
+    results: OptionalPaths = None,
+    output: Path = Path("leaderboard"),
+    data: Data = None,
+    about: Path | None = None,
+    published: bool = True,
 ) -> None:
     """Write a self-contained page that ranks models, with CSV, parquet and LaTeX. Needs compeval[leaderboard].
 
@@ -189,6 +193,7 @@ def leaderboard(
         results: Result folders, of many models. Default: all results in results/.
         output: Folder of the page and its tables.
         about: CSV with a column model and any of family, parameters, date, training_data, text_only.
+        published: Show published models with scores on the same rows, in another style.
     """
     results = results or [Path("results")]
     check_results(results)
@@ -196,5 +201,5 @@ def leaderboard(
     with err.status("Ranking"):
         from evaluators.leaderboard import build
 
-        page = build(results, output, data, about)
+        page = build(results, output, data, about, with_published=published)
     typer.echo(f"The leaderboard: {page}")

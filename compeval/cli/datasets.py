@@ -8,26 +8,76 @@ from typing import Annotated
 import typer
 
 from compeval.cli.console import err, note
-from compeval.cli.options import Data, DatasetsOutput
+from compeval.cli.options import (
+    CaptionColumn,
+    Data,
+    DatasetsOutput,
+    DropEqual,
+    ImageColumn,
+    KindColumn,
+    NegativeColumns,
+)
 
 app = typer.Typer(no_args_is_help=True, help="Results of others.")
 
 
-def make(name: str, files: list[Path], images: Path | None = None, output: DatasetsOutput = Path()) -> None:
+def make(
+    name: str,
+    files: list[Path],
+    images: Path | None = None,
+    output: DatasetsOutput = Path(),
+    image_column: ImageColumn = "",
+    caption_column: CaptionColumn = "",
+    negative_columns: NegativeColumns = "",
+    kind_column: KindColumn = "",
+    drop_equal: DropEqual = False,
+    negatives: str = "",
+    corpus: list[str] | None = None,
+    corpus_column: str = "caption",
+    graphs: list[Path] | None = None,
+    annotations: Path = Path("sample/annotations"),
+    refine: bool = True,
+    workers: Annotated[int, typer.Option(min=1)] = 1,
+) -> None:
     """Build a dataset for retrieval and hard negatives from your own images and captions.
+
+    With --negatives, hard negatives are made from the captions, and with --corpus they are divided into captions whose
+    compounds the training corpus contains (sc) and does not contain (uc).
 
     Args:
         name: Name of the new dataset.
         files: Tables (csv, tsv, jsonl, json) with the columns image, caption or captions, and hard_negatives, or
             webdataset shards.
         images: Folder of the images. Default: the folder of each table.
+        negatives: Kinds of hard negatives to make, separated by commas: atom, comp, swap, negation, order.
+        corpus: Files of a training corpus, as a glob: parquet, csv, tsv, jsonl, txt or webdataset shards. Repeatable.
+        corpus_column: Name of its caption column, or its position (from 0) in a table without a header.
+        graphs: Scene graphs of the images: Visual Genome's folder, GQA's *sceneGraphs*.json, COCO's instances or
+            panoptic file. Repeatable.
+        annotations: Folder of the annotations; the texts that `compeval annotate import` rejected are replaced.
+        refine: Remove rows from balanced sets until text-only baselines are at chance.
+        workers: Number of processes.
     """
     with err.status("Reading"):
+        from loaders.own_data.columns import UserColumns
         from loaders.user_files import make as build
 
-        stats = build(name, files, images, output)
+        columns = UserColumns(image_column, caption_column, tuple(_split_names(negative_columns)), kind_column)
+        options = None
+        if negatives:
+            from loaders.own_data.negatives import NegativeOptions
+
+            column = int(corpus_column) if corpus_column.isdecimal() else corpus_column
+            options = NegativeOptions(
+                _split_names(negatives), corpus or (), column, graphs or (), annotations / name, workers, refine
+            )
+        stats = build(name, files, images, output, columns, options, drop_equal=drop_equal)
     for config, splits in stats["rows"].items():
         typer.echo(f"{name}/{config}\t{splits['test']:,}")
+
+
+def _split_names(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def push(dataset: str, repository: str, private: bool = False, data: Data = None) -> None:

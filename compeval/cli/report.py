@@ -29,6 +29,7 @@ def report(
         validity: validity.json, the shares of genuine hard negatives (stage validity of dvc.yaml).
         counts: Folder with CORPUS.counts.json, the counts of atoms in the training captions (Figure 12).
         text_only: text_only.json or text_only_DATASET.json, text-only baselines (stage text_only, `inspect`).
+            Default: the files that `compeval inspect` wrote to inspection/.
         rows: Number of rows on the page of rows, which can be filtered (rows.html).
         where: Print the path and the headline of the last report and exit.
     """
@@ -39,7 +40,8 @@ def report(
         check_writable(output)
         from evaluators.report import build
 
-        text = build(folders, output, data, validity, counts, text_only or (), rows)
+        measured = text_only or sorted(Path("inspection").glob("text_only_*.json"))
+        text = build(folders, output, data, validity, counts, measured, rows)
         headline.write_text(text + "\n", encoding="utf-8")
     if not page.is_file():
         raise FileNotFoundError(f"{page}: no such report. `make demo` or `compeval report` writes one.")

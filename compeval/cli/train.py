@@ -64,6 +64,9 @@ def finetune(
     epochs: OptionalPositive = None,
     batch_size: Annotated[int | None, typer.Option(min=2)] = None,
     learning_rate: list[float] | None = None,
+    rules: Literal["ours", "paper"] = "ours",
+    augment: bool | None = None,
+    count_neighbours: bool = False,
     seed: int = 0,
     chunk: Positive = 256,
     workers: Workers = None,
@@ -81,6 +84,9 @@ def finetune(
         epochs: Overrides the preset.
         batch_size: Overrides the preset.
         learning_rate: Overrides the preset; repeatable.
+        rules: paper: one negative of each kind, as in the paper's appendix C.1, and clip-ft keeps captions without one.
+        augment: Crop images at random, as open_clip does in training. Default: with the preset paper.
+        count_neighbours: The similar images are a half of the batch size, not added to it.
         seed: Seed of the caption order and of the sampled negatives.
         chunk: Number of images encoded at once. A smaller value needs less memory and does not change the loss.
         precision: bf16: mixed precision, with weights and loss in fp32. auto: bf16 where the device computes it fast.
@@ -94,7 +100,8 @@ def finetune(
         from trainers.negclip.training import PRESETS, TrainingData, train
 
         rates = learning_rate and tuple(learning_rate)
-        overrides = {"epochs": epochs, "batch_size": batch_size, "learning_rates": rates}
+        overrides = {"epochs": epochs, "batch_size": batch_size, "learning_rates": rates, "augment": augment}
+        overrides |= {"rules": rules, "counts_neighbours": count_neighbours}
         recipe = replace(PRESETS[preset], **{name: value for name, value in overrides.items() if value is not None})
         chosen_device = pick_device(device)
     with progress() as report:

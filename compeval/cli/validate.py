@@ -31,8 +31,8 @@ def validate(
     """Compare a model with its published scores. The exit code is 1 if a score disagrees.
 
     Tasks that are here and have a published score are evaluated first, in fp32. Each disagreement is printed with the
-    known causes that apply: activation, macro or micro mean, ties, shuffles, precision. A score on other rows than the
-    released file neither agrees nor disagrees, nor does that of a source that differs from the nearest one.
+    known causes that apply: activation, macro or micro mean, ties, shuffles, precision, crop. A score on other rows
+    than the released file neither agrees nor disagrees, nor does that of a source that differs from the nearest one.
 
     Args:
         name: Name of the model, as in `compeval run`.

@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from pickle import UnpicklingError
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import open_clip
@@ -30,6 +30,7 @@ from torch import Tensor
 from evaluators.models import Model, fingerprint
 from evaluators.models.open_clip_names import CORPUS_OF_TAG, get_pretrained_cfg, missing_weights, parse_name, split
 from evaluators.models.prefix_forest import PrefixForestEncoder, causal_tower
+from evaluators.models.text_batches import LengthBatchEncoder
 from evaluators.models.transforms import divide
 from evaluators.models.word_cache import cache_words
 
@@ -56,8 +57,9 @@ NODES_PER_TEXT = 32
 class OpenClipEncoder:
     """A dual encoder made of an open_clip model, its image transform and its tokeniser.
 
-    A causal text tower is computed on prefix forests if this agrees with ``encode_text`` within ``TOLERANCE`` on the
-    texts in ``PROBES``. Otherwise ``encode_text`` itself is used, and ``warnings`` says so.
+    A causal text tower is computed without padding if this agrees with ``encode_text`` within ``TOLERANCE`` on the
+    texts in ``PROBES``: on prefix forests (the default on CPUs), or in batches of similar length (on other devices).
+    Otherwise ``encode_text`` itself is used, and ``warnings`` says so.
     """
 
     def __init__(
@@ -68,17 +70,25 @@ class OpenClipEncoder:
         device: str,
         precision: str = "fp32",
         image_dtype: torch.dtype | None = None,
+        text_way: Literal["forest", "batches"] | None = None,
     ) -> None:
         self._model, self._tokenizer, self.device = model, tokenizer, device
         self._tokenize = cache_words(tokenizer)
         self._image_dtype = image_dtype or open_clip.get_input_dtype(precision) or torch.float32
         self._transform = divide(preprocess, device)
-        self.preprocess = preprocess if self._transform is None else self._transform.get_pixels
-        self.prefix_forest: PrefixForestEncoder | None = None
+        self.preprocess: Callable[[Image], Any] = self._transform.get_pixels if self._transform else preprocess
+        self.unpadded: PrefixForestEncoder | LengthBatchEncoder | None = None
         self.warnings: tuple[str, ...] = ()
         tower = causal_tower(model)
         if tower is not None:
-            self._check_prefix_forest(PrefixForestEncoder(tower, device), TOLERANCE[precision])
+            way = text_way or ("forest" if device == "cpu" else "batches")
+            kind = PrefixForestEncoder if way == "forest" else LengthBatchEncoder
+            self._check_unpadded(kind(tower, device), TOLERANCE[precision])
+
+    @property
+    def prefix_forest(self) -> PrefixForestEncoder | None:
+        """The encoder of prefix forests, if texts are computed so."""
+        return self.unpadded if isinstance(self.unpadded, PrefixForestEncoder) else None
 
     def encode_images(self, images: Sequence[Any], batch_size: int) -> np.ndarray:
         return self.start_images(images, batch_size).float().cpu().numpy()
@@ -90,9 +100,15 @@ class OpenClipEncoder:
 
     def encode_texts(self, texts: Sequence[str], batch_size: int) -> np.ndarray:
         tokens_TL = self._tokenize(list(texts))
-        if self.prefix_forest is not None:
-            return self.prefix_forest(tokens_TL, batch_size * NODES_PER_TEXT)
+        if self.unpadded is not None:
+            return self.unpadded(tokens_TL, batch_size * NODES_PER_TEXT)
         return self.encode_padded(tokens_TL, batch_size)
+
+    def start_texts(self, texts: Sequence[str], batch_size: int) -> Any:
+        """Return features (T, D), on the device if a GPU may still compute them."""
+        if isinstance(self.unpadded, LengthBatchEncoder):
+            return self.unpadded.start(self._tokenize(list(texts)), batch_size * NODES_PER_TEXT)
+        return self.encode_texts(texts, batch_size)
 
     @property
     def max_tokens(self) -> int:
@@ -107,7 +123,12 @@ class OpenClipEncoder:
         is_truncated_T = np.zeros(len(texts), dtype=bool)
         if isinstance(self._tokenizer, SimpleTokenizer | HFTokenizer):
             words: Mapping[str, int] = getattr(self._tokenizer, "encoder", {})
-            long = [index for index, text in enumerate(texts) if bound_tokens(text, words) > self.max_tokens]
+            short = self.max_tokens - 2  # characters, which are at least as many as the tokens between both ends
+            long = [
+                index
+                for index, text in enumerate(texts)
+                if not (len(text) <= short and text.isascii()) and bound_tokens(text, words) > self.max_tokens
+            ]
             pad = getattr(getattr(self._tokenizer, "tokenizer", None), "pad_token_id", 0)
             if long:
                 tokens_LC = self._tokenize([texts[index] for index in long], context_length=self.max_tokens + 1)
@@ -134,14 +155,15 @@ class OpenClipEncoder:
         parts = [self._model.encode_text(part.to(self.device)) for part in tokens_TL.split(batch_size)]
         return torch.cat(parts).float().cpu().numpy()
 
-    def _check_prefix_forest(self, encoder: PrefixForestEncoder, tolerance: float) -> None:
-        """Use the prefix forest if its features of the probes agree with ``encode_text``; otherwise add a warning."""
+    def _check_unpadded(self, encoder: PrefixForestEncoder | LengthBatchEncoder, tolerance: float) -> None:
+        """Encode without padding if the features of the probes agree with ``encode_text``; otherwise add a warning."""
         tokens_TL = self._tokenizer(list(PROBES))
-        # Small batches, so that the probes make several forests, with and without shared prefixes.
+        # Small batches, so that the probes make several, with and without shared prefixes.
         difference = _difference(encoder(tokens_TL, NODES_PER_TEXT), self.encode_padded(tokens_TL, len(PROBES)))
-        encoder.nodes = 0
+        if isinstance(encoder, PrefixForestEncoder):
+            encoder.nodes = 0
         if difference <= tolerance:
-            self.prefix_forest = encoder
+            self.unpadded = encoder
         else:
             self.warnings += (
                 f"Texts were encoded with padding: without it they differ by {difference:.1e} (at most {tolerance:.0e} "

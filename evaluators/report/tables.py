@@ -36,7 +36,7 @@ LATEX = str.maketrans(
     {character: f"\\{character}" for character in "{}$&#_%"}
     | {"\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}"}
 )
-SPREAD = re.compile(rf"(-?[\d.,]+)([{BELOW_CHANCE}{ABOVE_CHANCE}]| #\d+|) (\[.+\]|± .+|\(.+\))")
+SPREAD = re.compile(rf"(-?[\d.,]+)([{BELOW_CHANCE}{ABOVE_CHANCE}]| #\d+|) (\[.+\](?: \(.+\))?|± .+|\(.+\))")
 """A value, its mark, and its interval, deviation or a remark."""
 EMPHASIS = {ABOVE_CHANCE: " above", " #1": " best"}
 """Mark -> class of the value in HTML."""

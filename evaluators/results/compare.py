@@ -24,6 +24,7 @@ from evaluators.metrics.intervals import (
     compute_weighted_interval,
     count_effective_rows,
 )
+from evaluators.protocols.ranking import PAIRWISE, compute_pairwise
 from evaluators.results.compose import get_clusters
 from evaluators.results.paired import CommonTask, PairedValues, get_query_values, read_common_tasks, read_paired_values
 
@@ -40,7 +41,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Comparison(Record):
-    """Comparison of two models on one task and direction; ``difference`` is b minus a. A mean has no p-values."""
+    """Comparison of two models on one task and direction; ``difference`` is b minus a."""
 
     model_a: str
     model_b: str
@@ -51,6 +52,7 @@ class Comparison(Record):
     difference: float
     interval: Interval
     mcnemar: float | None = None
+    """None for the accuracy on pairs, whose test is the one of the ranks, and for a mean over tasks."""
     wilcoxon: float | None = None
     mcnemar_holm: float | None = None
     wilcoxon_holm: float | None = None
@@ -66,7 +68,8 @@ def compare(a: Path, b: Path) -> list[Comparison]:
 
 def compare_pairs(pairs: Sequence[PairedValues]) -> list[Comparison]:
     """Compare two models, given their values on the same rows of each task."""
-    lines = []
+    lines: list[Comparison] = []
+    pairwise: list[Comparison] = []
     for pair in pairs:
         hit_a_Q, hit_b_Q = pair.hits
         difference_Q = hit_b_Q.astype(np.float64) - hit_a_Q
@@ -79,7 +82,13 @@ def compare_pairs(pairs: Sequence[PairedValues]) -> list[Comparison]:
                 wilcoxon=statistics.wilcoxon_p(*pair.value_MQ),
             )
         )
-    return correct_p_values(lines)
+        if pair.wrong is not None:
+            share_a_Q, share_b_Q = compute_pairwise(pair.value_MQ, pair.wrong)
+            shares = float(share_a_Q.mean()), float(share_b_Q.mean())
+            bounds = compute_difference_interval(share_b_Q - share_a_Q, pair.cluster_Q)
+            difference = shares[1] - shares[0]
+            pairwise.append(Comparison(pair.task, *pair.models, PAIRWISE, len(hit_a_Q), *shares, difference, bounds))
+    return correct_p_values(lines) + pairwise
 
 
 def summarise(pairs: Sequence[PairedValues]) -> Comparison:

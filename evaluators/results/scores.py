@@ -8,13 +8,14 @@ published_means.csv     the weights of a mean over columns. vl_compo's are those
 published_models.csv    the names of the models in each source and here; their parameters (millions), corpus and year
 published_sources.csv   commit and date of each source, and how it counts ties
 
-CREPE's authors did not release the raw pairs of Tables 15 and 16. If you have a copy, name the dataset
-``crepe_published`` and its configs ``<corpus>_{sc,uc,ua}_raw`` and ``prod_raw``.
+CREPE's authors did not release the raw pairs of Tables 15 and 16. The importer makes raw configs from the captions of
+the released files, which are other rows (:func:`count_rows`).
 """
 
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
@@ -24,6 +25,7 @@ from typing import Any, NamedTuple
 import pyarrow.parquet as pq
 
 from loaders.datasets.folders import is_published
+from loaders.papers.figures import figures
 
 FOLDER = Path(__file__).parent
 SCORES = FOLDER / "published_scores.parquet"
@@ -180,9 +182,19 @@ def _read_declared() -> Iterator[PublishedScore]:
             yield PublishedScore(score.model, task, score.metric, score.percent, 1, score.source, rows=count_rows(task))
 
 
+def _count_raw_pairs(name: str) -> int | None:
+    """Return the number of raw pairs of CREPE's Table 5. The released files have others."""
+    if match := re.fullmatch(r"prod_raw/n(\d+)", name):
+        return figures("crepe")["productivity"][int(match[1])][0]
+    counts = figures("crepe")["systematicity"].get(name.removesuffix("_raw"))
+    return counts and counts[0]
+
+
 @cache
 def count_rows(task: str) -> int | None:
     """Return the number of rows of a task in the released files; None if it is not known."""
     dataset, _, rest = task.partition("/")
+    if task.startswith("crepe_published/") and "_raw" in rest:
+        return _count_raw_pairs(rest)
     rows = import_module(DECLARATIONS).load(dataset).rows if is_published(dataset) else {}
     return rows.get(rest) or rows.get(f"{rest}/test") or ROWS.get(task.partition("@")[0])

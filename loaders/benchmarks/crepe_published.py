@@ -1,11 +1,15 @@
 """CREPE as its authors released it: productivity and systematicity files with one row per caption.
 
-    prod_vg_hard_negs_{atom,swap,negate}_complexity_<n>.csv         prod_{hnatom,hnswap,hnneg}, split n<n>
-    syst_vg_hard_negs_{seen,unseen}_compounds_in_<corpus>.csv       <corpus>_{sc,uc}_{hnatom,hncomp,hnall}, split test
+    prod_vg_hard_negs_{atom,swap,negate}_complexity_<n>.csv      prod_{hnatom,hnswap,hnneg}, split n<n>
+    syst_vg_hard_negs_{seen,unseen}_compounds_in_<corpus>.csv    <corpus>_{sc,uc}_{hnatom,hncomp,hnall,raw}, split test
 
 Source: Ma, Hong, Gul et al. 2023 (arXiv:2212.07796), https://github.com/RAIVNLab/CREPE. Each row names a Visual Genome
 image and a crop. ``sc`` means that all compounds of the caption occur in the training corpus, and ``uc`` that one does
 not. A systematicity row without negatives of a type is not in the config of this type.
+
+The three productivity files of a complexity are joined: ``prod_hnall`` has the captions that all three have, with 15
+negatives (Figure 13), and ``prod_raw`` the captions that any of them has. The raw pairs of the paper (Table 5) are
+others: they were not released, nor those of unseen atoms.
 """
 
 from __future__ import annotations
@@ -16,7 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from generators.language.texts import have_same_words
-from generators.schemas.rows import HARD_NEGATIVE_SCHEMA
+from generators.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA
 from loaders.audit import has_negation
 from loaders.papers.figures import retrieval_set_size
 from loaders.published.declaration import Benchmark
@@ -31,7 +35,7 @@ COLUMNS = {"valid_hard_negs_atom": "hnatom", "valid_hard_negs_comp": "hncomp", "
 
 
 def read(path: Path, name: str) -> Iterator[Row | Unusable]:
-    """Yield the rows of one file. A systematicity row is repeated for each type of its negatives."""
+    """Yield the rows of one file. A systematicity row is repeated for each type of its negatives, and without any."""
     if match := PRODUCTIVITY.match(name):
         config, complexity = f"prod_{TYPES[match[1]]}", int(match[2])
         rows = read_csv(path, ("image_id", "caption", "hard_negs", *BOX_COLUMNS))
@@ -50,7 +54,26 @@ def _read_systematicity(path: Path, prefix: str) -> Iterator[Row | Unusable]:
             yield Unusable(f"the row ends before {min(missing)}")
             continue
         present = [column for column in COLUMNS if row[column].strip() not in ("", "[]", "set()", "nan")]
-        yield from read_each(present, lambda column, row=row: _make_row(row, f"{prefix}_{COLUMNS[column]}", column))
+        rows = list(read_each(present, lambda column, row=row: _make_row(row, f"{prefix}_{COLUMNS[column]}", column)))
+        yield from rows
+        if usable := next((item for item in rows if isinstance(item, Row)), None):
+            yield usable._replace(config=f"{prefix}_raw", hard_negatives=(), unordered=False)
+
+
+def join(splits: Mapping[tuple[str, str], Sequence[Row]]) -> Iterator[Row]:
+    """Yield the rows of prod_hnall and prod_raw, given those of the productivity files by config and split."""
+    for split in dict.fromkeys(split for config, split in splits if config.startswith("prod_")):
+        files = [splits.get((f"prod_{kind}", split), ()) for kind in TYPES.values()]
+        if not all(files):
+            continue
+        by_caption = [{(row.image_id, row.box, row.captions): row for row in rows} for rows in files]
+        for key in dict.fromkeys(key for rows in by_caption for key in rows):
+            found = [rows[key] for rows in by_caption if key in rows]
+            row = found[0]._replace(swaps=False, unordered=any(row.unordered for row in found))
+            yield row._replace(config="prod_raw", hard_negatives=(), unordered=False)
+            if len(found) == len(files):
+                negatives = tuple(text for row in found for text in row.hard_negatives)
+                yield row._replace(config="prod_hnall", hard_negatives=negatives)
 
 
 def _make_row(row: dict[str, str], config: str, column: str, complexity: int = 0) -> Row:
@@ -82,9 +105,13 @@ is 0 for the other types, 1 for negations and at least 0.36 for swaps."""
 def recognise(name: str, items: list[dict[str, str]]) -> str | None:
     """The column ``n`` contains the complexity; the type follows from the negatives.
 
-    The systematicity files cannot be distinguished by their content.
+    The content of the systematicity files does not say which they are, so the name has to contain seen or unseen, and
+    the corpus.
     """
     columns = set(items[0]) if items and name.endswith(".csv") else set()
+    if COLUMNS.keys() <= columns:
+        seen, corpus = (re.search(pattern, name.lower()) for pattern in ("unseen|seen", "cc12m|yfcc|laion"))
+        return f"syst_vg_hard_negs_{seen[0]}_compounds_in_{corpus[0]}.csv" if seen and corpus else None
     if {"n", "hard_negs"} <= columns and len(complexities := {row.get("n") for row in items}) == 1:
         return f"prod_vg_hard_negs_{_find_type(items)}_complexity_{complexities.pop()}.csv"
     return None
@@ -108,6 +135,17 @@ BENCHMARK = Benchmark(
     ),
     read_file=read,
     recognise_file=recognise,
+    item=f"the columns image_id, caption, {', '.join(BOX_COLUMNS)}, and n and hard_negs or {', '.join(COLUMNS)}",
+    join=join,
     schema=HARD_NEGATIVE_SCHEMA,
-    chance={"prod_*": 1 / 6, "*_hnatom": 1 / 5, "*_hncomp": 1 / 7, "*_hnall": 1 / 11},
+    other_schemas={"*_raw": RAW_SCHEMA},
+    chance={
+        "prod_raw": 1 / 1508,
+        "*_raw": 1 / 1855,
+        "prod_hnall": 1 / 16,
+        "prod_*": 1 / 6,
+        "*_hnatom": 1 / 5,
+        "*_hncomp": 1 / 7,
+        "*_hnall": 1 / 11,
+    },
 )

@@ -46,6 +46,8 @@ class ImportedFile:
     file: str
     sha256: str
     repair: bool
+    published_name: str
+    """The name of the published file, which may have another name here."""
     read: int = 0
     """Number of all rows, usable or not. A caption with several types of negatives counts once per type."""
     dropped: Counter[str] = field(default_factory=Counter)
@@ -109,7 +111,7 @@ class ReadFile:
 
 def read_published(file: PublishedFile, *, repair: bool = False) -> ReadFile:
     """Read a published file. Raises ValueError if no row is usable."""
-    counts = ImportedFile(file.benchmark.name, file.label, file.sha256, repair)
+    counts = ImportedFile(file.benchmark.name, file.label, file.sha256, repair, file.name)
     published: defaultdict[tuple[str, str], list[Row]] = defaultdict(list)
     repaired: defaultdict[tuple[str, str], list[Row]] = defaultdict(list)
     for row in file.benchmark.read(file.path, file.name):
@@ -126,7 +128,11 @@ def read_published(file: PublishedFile, *, repair: bool = False) -> ReadFile:
     splits = repaired if repair else published
     if not splits:
         reasons = "; ".join(f"{count:,} {reason}" for reason, count in counts.dropped.items()) or "it is empty"
-        raise ValueError(f"{file.path}: none of its {counts.read:,} rows is usable ({reasons}).")
+        raise ValueError(
+            f"{file.path}: none of its {counts.read:,} rows is usable ({reasons}). A file of {file.benchmark.name} has "
+            f"{file.benchmark.describe_items(file.path.suffix)}. Name another benchmark with `compeval import NAME "
+            "FILE`."
+        )
     counts.audits = audit_splits(published)
     if file.path.suffix in (".csv", ".tsv"):
         counts.quotes = count_misplaced_quotes(file.path, find_delimiter(file.path))
@@ -163,16 +169,22 @@ def read_all(
 
 
 def import_files(
-    files: Sequence[Path], image_folder: Path | None, output: Path, *, repair: bool = False, skip_missing: bool = False
+    files: Sequence[Path],
+    image_folder: Path | None,
+    output: Path,
+    *,
+    benchmark: Benchmark | None = None,
+    repair: bool = False,
+    skip_missing: bool = False,
 ) -> list[ImportedFile]:
-    """Recognise published files and write their datasets with the images in ``image_folder``.
+    """Recognise published files, of any benchmark or of ``benchmark``, and write their datasets.
 
-    None: the files contain their images, or ``output`` has them. See :func:`import_published`. Raises FileNotFoundError
-    if there is no such folder.
+    ``image_folder`` contains the images. None: the files contain their images, or ``output`` has them. See
+    :func:`import_published`. Raises FileNotFoundError if there is no such folder.
     """
     if image_folder is not None and not image_folder.is_dir():
         raise FileNotFoundError(f"{image_folder}: no such image folder.")
-    published = [identify(path) for path in dict.fromkeys(files)]
+    published = [identify(path, benchmark) for path in dict.fromkeys(files)]
     read = read_all(published, output, repair=repair, skip_missing=skip_missing)
     return import_published(read, image_folder, output, skip_missing=skip_missing)
 
@@ -198,6 +210,8 @@ def import_published(
     for read in files:
         by_benchmark[read.file.benchmark.name].append(read)
     groups = [(of_benchmark, _group_by_split(of_benchmark)) for of_benchmark in by_benchmark.values()]
+    for of_benchmark, splits in groups:
+        _join(of_benchmark, splits)
     output.mkdir(parents=True, exist_ok=True)
     if image_folder is not None:
         allow_images(output, [image_folder.resolve()])
@@ -251,6 +265,21 @@ def _group_by_split(files: Iterable[ReadFile]) -> dict[str, dict[str, list[ReadF
     return configs
 
 
+def _join(files: Sequence[ReadFile], splits: dict[str, dict[str, list[ReadFile]]]) -> None:
+    """Add the splits that a benchmark makes from several files. They are counted with the first file of their rows."""
+    benchmark = files[0].file.benchmark
+    if benchmark.join is None:
+        return
+    rows = {key: file_rows for read in files for key, file_rows in read.splits.items()}
+    joined: defaultdict[tuple[str, str], list[Row]] = defaultdict(list)
+    for row in benchmark.join(rows):
+        joined[row.config, row.split].append(row)
+    for (config, split), split_rows in joined.items():
+        first = next(read for read in files if any(split == other for _, other in read.splits))
+        first.splits[config, split] = split_rows
+        splits.setdefault(config, {})[split] = [first]
+
+
 def compare_counts(benchmark: Benchmark, imported: Sequence[ImportedFile]) -> list[str]:
     """Return a message for each declared config whose number of written rows differs."""
     counts = Counter[str]()
@@ -288,6 +317,8 @@ def _write(
     earlier = folder / "stats.json"
     known = json.loads(earlier.read_text(encoding="utf-8"))["imported"] if earlier.is_file() else {}
     entries = {file: entry for file, entry in known.items() if replaced.isdisjoint(entry["written"])}
+    for stale in {name for file, entry in known.items() if file not in entries for name in entry["written"]} - replaced:
+        _remove_split(folder, *stale.split("/"))
     entries |= {read.counts.file: read.counts.to_json() for read in files}
     stats = measure(folder) | {"imported": dict(sorted(entries.items()))}
     metadata = {
@@ -299,6 +330,15 @@ def _write(
     changes = {configs: what for configs, what in benchmark.changes.items() if fnmatch.filter(stats["rows"], configs)}
     content = render("published", benchmark=benchmark, stats=stats, flaws=FLAW_NAMES, changes=changes)
     write_card(folder, metadata, content, stats)
+
+
+def _remove_split(folder: Path, config: str, split: str) -> None:
+    """Remove a split that was made from a file which has been replaced, and its config if it has no other split."""
+    for path in (folder / config).glob("*.parquet"):
+        if split_name(path) == split:
+            path.unlink()
+    if (folder / config).is_dir() and not any((folder / config).glob("*.parquet")):
+        shutil.rmtree(folder / config)
 
 
 def _make_dataset_rows(read: ReadFile, config: str, split: str, images: ImageFinder) -> Iterator[dict[str, Any]]:

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from evaluators import leaderboard
-from evaluators.leaderboard.scores import COUNTED, choose_tasks, make_benchmarks
+from evaluators.leaderboard.scores import COUNTED, BenchmarkScores, Score, choose_tasks, make_benchmarks
 from evaluators.metrics.intervals import compute_weighted_interval, wilson_interval
 from evaluators.protocols import all_protocols
 from evaluators.report.results import read_results
@@ -19,8 +19,8 @@ from tests.evaluators.written import write_hits
 ROWS = 40
 
 
-def write(root: Path, model: str, task: str, hits: int, **changes: Any) -> Path:
-    return write_hits(root, model, task, hits, ROWS, **{"chance": 0.5, "synthetic": False, "source": "coco", **changes})
+def write(root: Path, model: str, task: str, hits: int, *, rows: int = ROWS, **changes: Any) -> Path:
+    return write_hits(root, model, task, hits, rows, **{"chance": 0.5, "synthetic": False, "source": "coco", **changes})
 
 
 @pytest.fixture
@@ -110,6 +110,43 @@ def test_page_is_self_contained(results: Path, tmp_path: Path):
     assert r"95.0 \#1 [8" in (tmp_path / "out/leaderboard.tex").read_text()
 
 
+def test_published_models_are_beside_ones_own(tmp_path: Path):
+    """The counts of vl_compo's table: tests/evaluators/results/test_ranks.py. A model is not beside itself."""
+    for name in ("itables", "vl_convert"):
+        pytest.importorskip(name)
+    write(tmp_path / "r", "mine", "sugarcrepe/swap_obj", 150, rows=245)
+    write(tmp_path / "r", "NegCLIP", "sugarcrepe/swap_obj", 150, rows=245)
+    write(tmp_path / "r", "mine", "aro_published/vg_relation", 120, rows=240)  # of 23,937
+    page = leaderboard.build([tmp_path / "r"], tmp_path / "out").read_text()
+    models = pd.read_parquet(tmp_path / "out/leaderboard.parquet").set_index("model")
+    places: dict[str, int] = dict(zip(models.index, models["sugarcrepe place"], strict=True))
+    assert places["mine"] == places["NegCLIP"] == places["ViT-B-32-quickgelu/openai"] == 85  # NegCLIP has 75.9
+    ranks = models["sugarcrepe"].rank(ascending=False, method="min")
+    assert places["ViT-SO400M-14-SigLIP/webli"] == ranks["ViT-SO400M-14-SigLIP/webli"]
+    assert set(models["sugarcrepe models"].dropna()) == {202}
+    assert sorted(models["published"]) == [""] * 2 + ["yes"] * 200
+    assert models["aro_published place"].count() == 0
+    known = models.loc["ViT-B-32-quickgelu/openai", ["parameters", "date", "training_data"]].tolist()
+    assert known == ["151M", "2021", "WIT-400M"]
+    body = re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
+    assert "(85 of 202)" in body
+    assert '<span class="value">51.8</span> <span class="spread">(†)</span>' in body  # MTEB's micro mean, on other rows
+    assert "other rows, 240 rows here, 23,937 published" in body
+    for name in ("size", "year", "training_data", "own"):
+        assert f'name="{name}"' in body
+    for name in ("out", "own"):
+        leaderboard.build([tmp_path / "r"], tmp_path / name, with_published=name == "out")
+    assert len(pd.read_parquet(tmp_path / "own/leaderboard.parquet")) == 2
+
+
+def test_drawn_scenes_are_never_beside_published_models(tmp_path: Path):
+    for name in ("itables", "vl_convert"):
+        pytest.importorskip(name)
+    write(tmp_path / "r", "mine", "sugarcrepe/swap_obj", 150, rows=245, synthetic=True)
+    leaderboard.build([tmp_path / "r"], tmp_path / "out")
+    assert len(pd.read_parquet(tmp_path / "out/leaderboard.parquet")) == 1
+
+
 def test_errors(results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(leaderboard, "_read_bundles", dict)
     (tmp_path / "about.csv").write_text("model,size\nC/y,1\n")
@@ -130,5 +167,5 @@ def test_interval_of_the_mean_over_benchmarks():
         return BenchmarkScores("b", ["t"], 10, 0.5, is_recognition, scores, {})
 
     benchmarks = [make(0.06), make(0.08), make(0.4, is_recognition=True)]
-    assert find_mean_interval(0.5, "clip", benchmarks) == pytest.approx((0.45, 0.55))
-    assert find_mean_interval(float("nan"), "clip", benchmarks) == (None, None)
+    assert leaderboard.find_mean_interval(0.5, "clip", benchmarks) == pytest.approx((0.45, 0.55))
+    assert leaderboard.find_mean_interval(float("nan"), "clip", benchmarks) == (None, None)

@@ -40,8 +40,8 @@ def test_declaration(benchmark: Benchmark):
 @pytest.mark.parametrize("benchmark", ALL, ids=names)
 def test_chance_is_that_of_a_random_model(benchmark: Benchmark):
     rng = np.random.default_rng(0)
-    for name in benchmark.rows or ("prod_hnatom",):
-        config = name.partition("/")[0]
+    names = [name.partition("/")[0] for name in benchmark.rows or ("prod_hnatom",)]
+    for config in dict.fromkeys(name for name in names if not name.startswith(("yfcc_", "laion_"))):  # as cc12m_
         schema = benchmark.find_schema(config)
         protocol = protocols.find_protocol(schema.names)
         if not isinstance(protocol, RowProtocol):

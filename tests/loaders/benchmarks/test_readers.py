@@ -194,7 +194,8 @@ CASES = [
     Case("syst_vg_hard_negs_seen_compounds_in_cc12m.csv",  # rows that end early, wherever they end
          table("image_id caption valid_hard_negs_atom valid_hard_negs_comp valid_hard_negs_combined x y width height",
                *(f'5,red cup,"{ATOM}"{rest}' for rest in (",,,1,2,30,40", "", ",,,1,2,30"))),
-         [choice("cc12m_sc_hnatom", "5.jpg", "red cup", *ATOM, image_id="5", box=Box(1, 2, 30, 40))],
+         [choice("cc12m_sc_hnatom", "5.jpg", "red cup", *ATOM, image_id="5", box=Box(1, 2, 30, 40)),
+          choice("cc12m_sc_raw", "5.jpg", "red cup", image_id="5", box=Box(1, 2, 30, 40))],
          {"the row ends before valid_hard_negs_combined": 1, **MISSING}),
     Case("syst_vg_hard_negs_unseen_compounds_in_laion.csv",
          table("region_id caption x y width height valid_hard_negs_comp valid_hard_negs_atom valid_hard_negs_combined "
@@ -206,7 +207,9 @@ CASES = [
          [choice("laion_uc_hnatom", "5.jpg", "red cup", *ATOM, image_id="5", box=Box(1, 2, 30, 40)),
           choice("laion_uc_hnatom", "6.jpg", "red hat", *ATOM, image_id="6", box=Box(1, 2, 30, 40)),
           choice("laion_uc_hncomp", "5.jpg", "red cup", *COMP, image_id="5", box=Box(1, 2, 30, 40)),
-          choice("laion_uc_hnall", "5.jpg", "red cup", *ATOM, *COMP, image_id="5", box=Box(1, 2, 30, 40))],
+          choice("laion_uc_hnall", "5.jpg", "red cup", *ATOM, *COMP, image_id="5", box=Box(1, 2, 30, 40)),
+          *(choice("laion_uc_raw", f"{image}.jpg", text, image_id=image, box=Box(1, 2, 30, 40))
+            for image, text in (("5", "red cup"), ("6", "red hat")))],
          {"3 negatives instead of 4": 1, "the row ends before valid_hard_negs_atom": 1}),
 ]
 # fmt: on

@@ -11,6 +11,7 @@ from PIL import Image
 
 from generators.schemas.scene_graph import Box
 from loaders.audit import audit_dataset
+from loaders.benchmarks import crepe_published
 from loaders.datasets.load import load_dataset
 from loaders.datasets.stats import read_stats
 from loaders.importing import importing
@@ -90,9 +91,38 @@ def test_rows_with_cells_beyond_the_header_are_unusable(tmp_path: Path):
     ]
 
 
+HEADER_OF_COMVG = "id,sentence,pos_image_id,neg_image_id,neg_value\n"
+GOOD = "1,a man eats,1,2,verb\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "captions", "dropped"),
+    [
+        (f"\ufeff{HEADER_OF_COMVG}{GOOD}", ["a man eats"], {}),
+        (
+            f"{HEADER_OF_COMVG}1,a man, eats,1,2,verb\n{GOOD}",
+            ["a man eats"],
+            {"the row has more cells than the header": 1},
+        ),
+        (f"{HEADER_OF_COMVG}{GOOD}1,a man ea", ["a man eats"], {"fields are missing": 1}),
+        (f'{HEADER_OF_COMVG}1,"a\r\nman",1,2,verb\n'.replace("verb\n", "verb\r\n"), ["a\r\nman"], {}),
+        (f"{HEADER_OF_COMVG}\n\n{GOOD}\n", ["a man eats"], {}),
+        ((HEADER_OF_COMVG + GOOD).replace(",", "\t"), ["a man eats"], {}),
+        ((HEADER_OF_COMVG + '1,"a ""red"" man\teats",1,2,verb\n'), ['a "red" man\teats'], {}),
+    ],
+)
+def test_odd_tables(tmp_path: Path, text: str, captions: list[str], dropped: dict[str, int]):
+    (tmp_path / "ComVG.csv").write_bytes(text.encode())
+    counts, rows = read_file(tmp_path / "ComVG.csv")
+    assert ([row.captions[0] for row in rows], counts.dropped) == (captions, dropped)
+
+
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
+        ("ComVG.csv", f'{HEADER_OF_COMVG}1,"a man,1,2,verb\n{GOOD}', r"after line 0: .* \(a quote is not closed\)"),
+        ("ComVG.csv", HEADER_OF_COMVG.replace(",", ";"), "no column neg_image_id, .* are id;sentence;pos_image_id"),
+        ("ComVG.csv", HEADER_OF_COMVG.replace("id,", "sentence,", 1), "two columns are called sentence"),
         ("mine.csv", "", r"mine\.csv: not recognised as a published file, .* Known benchmarks: .*, sugarcrepe, "),
         ("swap_att.json", "{", r"swap_att\.json: not JSON"),
         ("swap_att.json", "1", "expected a list or an object of items"),
@@ -267,6 +297,47 @@ def test_a_new_import_keeps_other_splits_and_replaces_its_own(tmp_path: Path):
     assert read_stats(folder)["rows"] == {"prod_hnatom": {"n4": 2, "n8": 1}}
     assert audit_dataset(folder)["prod_hnatom/n4"].flaws["unordered"] == 0
     assert f"| {four.name} |" in (folder / "README.md").read_text()
+
+
+def test_the_three_files_of_a_complexity_are_joined(tmp_path: Path):
+    """prod_hnall has the captions of all three files with their negatives, prod_raw those of any, once each."""
+    files = [
+        productivity(tmp_path, *(line(row, str([f"{kind} {n}" for n in range(5)])) for row in rows), kind=kind)
+        for kind, rows in {"atom": (1, 2), "swap": (1,), "negate": (1, 3)}.items()
+    ]
+    write_stand_ins(files, tmp_path / "images")
+    import_files(files[:2], tmp_path / "images", tmp_path)
+    assert read_stats(tmp_path / "crepe_published")["rows"].keys() == {"prod_hnatom", "prod_hnswap"}
+    reports = import_files(files, tmp_path / "images", tmp_path)
+    assert reports[0].written == {"prod_hnatom/n4": 2, "prod_hnall/n4": 1, "prod_raw/n4": 3}
+    (row,) = load_dataset("crepe_published", "prod_hnall", "n4", data_dir=tmp_path)
+    negatives = [f"{kind} {n}" for kind in ("atom", "swap", "negate") for n in range(5)]
+    assert row["hard_negatives"] == negatives  # pyright: ignore
+    raw = load_dataset("crepe_published", "prod_raw", "n4", data_dir=tmp_path)
+    assert [row["image_id"] for row in raw] == ["1", "2", "3"]  # pyright: ignore
+    assert "hard_negatives" not in raw.column_names  # pyright: ignore
+    files[0].write_text(HEADER + line(2) + "\n")
+    import_files(files[:1], tmp_path / "images", tmp_path)  # the joined splits were made of another file
+    assert read_stats(tmp_path / "crepe_published")["rows"].keys() == {"prod_hnatom", "prod_hnswap", "prod_hnneg"}
+
+
+@pytest.mark.parametrize(
+    ("complexity", "joined", "raw"),
+    [
+        (4, 26, 1445),
+        pytest.param(8, 982, 2285, marks=pytest.mark.acceptance),
+        pytest.param(12, 1577, 2008, marks=pytest.mark.acceptance),
+    ],
+)
+def test_joined_rows_of_the_published_files(real_data: Path, complexity: int, joined: int, raw: int):
+    """The expected numbers were counted with csv and sets of (image, caption, box)."""
+    splits: dict[tuple[str, str], list[Row]] = {}
+    for kind in ("atom", "swap", "negate"):
+        name = f"prod_vg_hard_negs_{kind}_complexity_{complexity}.csv"
+        splits |= read_published(identify(real_data / "crepe/prod_hard_negatives" / kind / name)).splits
+    rows = list(crepe_published.join(splits))
+    assert Counter(row.config for row in rows) == {"prod_hnall": joined, "prod_raw": raw}
+    assert {len(row.hard_negatives) for row in rows if row.config == "prod_hnall"} == {15}
 
 
 def test_a_file_that_is_named_twice_is_imported_once_and_two_files_of_one_split_are_an_error(tmp_path: Path):

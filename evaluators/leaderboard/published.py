@@ -1,0 +1,107 @@
+"""Published models beside one's own on a leaderboard (evaluators/results/ranks.py says which scores are comparable).
+
+The score of a published model on a benchmark is the mean over the same tasks and metrics as that of one's own models.
+It has no interval, and no test tells it from other models: its place is 1 + the number of models with a higher score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from evaluators.leaderboard.scores import COUNTED, BenchmarkScores
+from evaluators.report.results import Result
+from evaluators.results.published import find_difference, get_alias, get_names, get_tolerance
+from evaluators.results.ranks import DECIMALS, compute_rank, explain_difference, group_by_metric
+from evaluators.results.scores import Model, PublishedScore, read_models
+
+
+@dataclass(frozen=True)
+class Published:
+    """The published scores on a benchmark, as shares."""
+
+    comparable: dict[str, float] = field(default_factory=dict)
+    """Model -> mean over the tasks, of all models that can be ranked with one's own."""
+    others: dict[str, float] = field(default_factory=dict)
+    """Model -> mean over the tasks, of models with a score that cannot."""
+    reasons: dict[str, None] = field(default_factory=dict)
+    """Why they cannot."""
+    disagreements: list[tuple[PublishedScore, PublishedScore, str]] = field(default_factory=list)
+    """Scores of two sources for one model that differ, and the cause, "" if it is not known."""
+
+
+def find_published(benchmark: BenchmarkScores) -> Published:
+    """Return the published scores on a benchmark, of models that were not evaluated here."""
+    own = {alias for results in benchmark.results.values() for item in results.values() for alias in get_aliases(item)}
+    parts: list[dict[str, tuple[float, bool]]] = []
+    published = Published()
+    for task in benchmark.tasks:
+        results = [result.data for result in benchmark.results[task].values()]
+        for metric in COUNTED[results[0]["protocol"]]:
+            part: dict[str, tuple[float, bool]] = {}
+            for model, scores in _group(task, metric, own).items():
+                reasons = {score: _explain(score, metric, results) for score in scores}
+                score = min(scores, key=lambda score: bool(reasons[score]))
+                part[model] = score.percent / 100, not reasons[score]
+                published.reasons.update(dict.fromkeys(filter(None, reasons.values())))
+                published.disagreements.extend(_compare_sources(scores, results[0]["data"]["rows"]))
+            parts.append(part)
+    for model in sorted(set.intersection(*map(set, parts))) if parts else ():
+        values = [part[model] for part in parts]
+        group = published.comparable if all(is_comparable for _, is_comparable in values) else published.others
+        group[model] = sum(value for value, _ in values) / len(values)
+    return published
+
+
+def _group(task: str, metric: str, own: set[str]) -> dict[str, list[PublishedScore]]:
+    """Return model -> its scores for the metric, or else those for its macro means."""
+    groups: dict[str, list[PublishedScore]] = {}
+    names = [name for item, name in group_by_metric() if item == task and name.startswith(f"{metric}_macro_")]
+    for name in (metric, *names):
+        for score in group_by_metric().get((task, name), ()):
+            if score.model not in own and (not groups.get(score.model) or groups[score.model][0].metric == name):
+                groups.setdefault(score.model, []).append(score)
+    return groups
+
+
+def _explain(score: PublishedScore, metric: str, results: Sequence[Mapping[str, Any]]) -> str:
+    """Return why a score cannot be ranked with the metric of one's own models, "" if it can."""
+    if score.metric != metric:
+        return f"the mean is over {score.mean} in {score.source}, here over rows"
+    reason = explain_difference(score, results[0]["data"]["rows"], results)
+    return reason and f"{score.source}: {reason}"
+
+
+def _compare_sources(scores: Sequence[PublishedScore], rows: int) -> list[tuple[PublishedScore, PublishedScore, str]]:
+    first, *rest = scores
+    return [
+        (first, other, find_difference(first.task, first.metric))
+        for other in rest
+        if abs(other.percent - first.percent) > get_tolerance(first, rows)
+    ]
+
+
+def get_aliases(result: Result) -> set[str]:
+    """Return the names under which the published scores of a result's model are recorded."""
+    return {get_alias(name) for name in get_names(result.data)}
+
+
+def find_places(own: Mapping[str, float], published: Mapping[str, float]) -> dict[str, tuple[int, int]]:
+    """Return model -> place and number of models, given the shares of one's own and of published models.
+
+    Models with equal scores share a place.
+    """
+    shares = {name: round(100 * share, DECIMALS) for name, share in {**published, **own}.items()}
+    return {name: (compute_rank(share, shares.values()), len(shares)) for name, share in shares.items()}
+
+
+def describe_published() -> dict[str, dict[str, str]]:
+    """Return name of a published model -> the columns of a leaderboard that are known about it."""
+    return {model.name: _describe(model) for model in read_models().values()}
+
+
+def _describe(model: Model) -> dict[str, str]:
+    size = f"{float(model.parameters):,.0f}M" if model.parameters else ""
+    family = model.name.partition("/")[0]
+    return {"family": family, "parameters": size, "date": model.year, "training_data": model.corpus}

@@ -1,0 +1,131 @@
+"""A parsed caption that somebody else wrote, and which of its atoms English can replace or negate in place."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from generators.captioner.parsed_caption import ParsedCaption
+from generators.graphs.entailment import Negated
+from generators.graphs.facts import ImageFacts
+from generators.graphs.walks import load_abstract_modifiers
+from generators.hard_negatives.own.caption_facts import load_words
+from generators.hard_negatives.own.form import Form, split_form
+from generators.language.grammar import is_descriptive, is_visible_object
+from generators.language.inflection import lemmatise_noun
+from generators.schemas.scene_graph import Mention, Parse, SceneGraph
+
+COUNTED = re.compile(r"\b(?:an?|another|one|each|every)\s+(?:\w+\s+)?$")
+DETERMINED = re.compile(
+    r"(?:\b(?:an?|the|his|her|its|their|my|your|our|this|that|another|each|every|one|some|no)|['’]s)\s+(?:[\w'-]+\s+){0,3}$"
+)
+JOINED_BEFORE = re.compile(r"(?:\band|\bor|,)\s+(?:an?\s+|the\s+)?$")
+JOINED_AFTER = re.compile(r"\s*(?:,|and\b|or\b)")
+OF = re.compile(r"\s+of\b|['’]s")
+POSSESSIVE = re.compile(r"(?:['’]s?|\b(?:his|her|its|their|my|your|our))\s+(?:\w+\s+)?$")
+ARTICLES = ("a", "an", "the", "one", "some")
+NEGATABLE_PREPOSITIONS = frozenset({"on", "in", "at", "under", "above", "below", "behind", "near", "beside", "over"})
+NO_DESCRIPTION = re.compile(
+    r"[?#@:;|<>*]|\d{3}|https?|\b(?:i|you|we|my|your|our|this is|how|why|what|when|because)\b", re.I
+)
+"""A text with this is seldom a description of an image."""
+
+
+@dataclass(frozen=True)
+class OwnCaption:
+    """A caption of an image, in lower case and without its final mark, and the facts of the image and the caption."""
+
+    parse: Parse
+    form: Form
+    facts: ImageFacts
+    has_graph: bool
+    """Whether the image has a scene graph, so that a noun that it lacks is absent."""
+
+    @classmethod
+    def of(cls, parse: Parse, facts: ImageFacts, *, has_graph: bool) -> OwnCaption | None:
+        """Return the caption, or None if its text is no description or lacks an atom without its final mark."""
+        first = min(parse.mentions, key=lambda mention: mention.start, default=None)
+        if first is None or NO_DESCRIPTION.search(parse.caption):
+            return None
+        is_name = first.start == 0 and first.tag.startswith("NNP")
+        form, body = split_form(parse.caption, begins_with_name=is_name)
+        if any(mention.end > len(body) for mention in parse.mentions):
+            return None
+        return cls(replace(parse, caption=body), form, facts.with_caption(parse.graph), has_graph)
+
+    @cached_property
+    def editable(self) -> ParsedCaption:
+        return ParsedCaption(self.parse.graph, self.parse.caption, self.parse.mentions, "own")
+
+    @cached_property
+    def nouns(self) -> frozenset[str]:
+        return frozenset(lemmatise_noun(item.name) for item in self.parse.graph.objects)
+
+    @cached_property
+    def replaceable(self) -> Parse:
+        """The parse with the mentions that a foil may replace only."""
+        return replace(self.parse, mentions=tuple(filter(self._is_replaceable, self.parse.mentions)))
+
+    def _is_replaceable(self, mention: Mention) -> bool:
+        """Return True for visible nouns, adjectives, and relations with a word of their own.
+
+        Mass nouns without an article ("in bed") are not replaced in captions that have articles.
+        """
+        before, after = self.parse.caption[: mention.start], self.parse.caption[mention.end :]
+        if mention.kind == "attribute":
+            return mention.tag.startswith("JJ") and is_quality(mention.text)
+        if mention.kind == "relation":
+            is_own_word = mention.text not in ("have", "with") and mention.tag not in ("POS", "PRP$")
+            return is_own_word and mention.object != mention.target
+        if mention.tag == "NNS":
+            is_regular = not COUNTED.search(before) and not after.startswith(("'", "’"))
+        else:
+            is_regular = mention.tag == "NN" and (not self._has_articles or bool(DETERMINED.search(before)))
+        return is_regular and is_named(mention.text)
+
+    @cached_property
+    def _has_articles(self) -> bool:
+        return not set(ARTICLES[:3]).isdisjoint(self.parse.caption.split())
+
+    def keeps_kinds(self, edited: SceneGraph) -> bool:
+        """Return True if an edit exchanges only visible objects of the same number."""
+        tags = {mention.object: mention.tag for mention in self.parse.mentions if mention.kind == "object"}
+        pairs = zip(self.parse.graph.objects, edited.objects, strict=True)
+        moved = {tags.get(old.id) if is_named(old.name) else None for old, new in pairs if old.name != new.name}
+        return len(moved) <= 1 and None not in moved
+
+    def is_negatable(self, atom: Negated) -> bool:
+        """Return True if an atom can be negated at its place: not in "a cup and a hat", "a cup of tea" or "his hat"."""
+        mention = next((mention for mention in self.parse.mentions if mention.atom_key == atom.atom_key), None)
+        if mention is None:
+            return False
+        text = self.parse.caption
+        before, after = text[: mention.start], text[mention.end :]
+        is_joined = JOINED_BEFORE.search(before) or JOINED_AFTER.match(after)
+        if atom.kind == "relation":
+            is_verb = mention.tag.startswith("VB") and mention.tag != "VB" and not JOINED_BEFORE.search(before)
+            is_preposition = text[mention.start : mention.end] in NEGATABLE_PREPOSITIONS and not is_joined
+            return is_verb or (is_preposition and bool(after.strip(" .")))
+        if atom.kind == "attribute":
+            names = [item.name for item in self.parse.graph.objects]  # "the cup" of two cups may be the other one
+            is_unique = names.count(self.parse.graph.by_id[atom.object].name) == 1
+            return mention.tag == "JJ" and not is_joined and is_unique and is_quality(atom.text)
+        next_word = re.match(r"[ -]([a-z]+)", after)
+        is_part_of_name = next_word is not None and is_visible_object(next_word[1])  # "microwave" of "microwave oven"
+        is_owned = OF.match(after) or POSSESSIVE.search(before)
+        return not is_joined and not is_owned and not is_part_of_name and is_named(atom.text)
+
+    def negate_all(self) -> list[str]:
+        """Return the negations of the whole caption, or [] if it does not begin with an article."""
+        return self.editable.negate_all() if self.parse.caption.split(maxsplit=1)[0] in ARTICLES else []
+
+
+def is_named(noun: str) -> bool:
+    """Return True if a noun names a visible object of its own."""
+    return is_visible_object(noun) and noun.split()[-1] not in load_words("unnamed")
+
+
+def is_quality(attribute: str) -> bool:
+    """Return True if an attribute says something visible of an object."""
+    return attribute not in load_abstract_modifiers() and is_descriptive(attribute)

@@ -1,0 +1,247 @@
+"""Hard negatives of captions that somebody else wrote: of any image, with or without a scene graph.
+
+Source: CREPE (arXiv:2212.07796), sections 4.1 and 4.2. The foils are those of crepe/: another atom (``atom``), another
+compound (``comp``), the same words attached to other objects (``swap``), and a negated atom or caption (``negation``).
+Differences from the sets of Visual Genome:
+
+- Captions have several compounds, so there is one swap and one negation per caption, and any atom is replaced.
+- Captions do not list what an image shows. A noun that no caption mentions is a foil only if captions would mention it:
+  it is not in ``unmentioned.yaml``, and few captions of images with the same objects mention it (companions.py).
+- Each negative is marked as proven or not. It is proven if the scene graph of its image excludes it, or if a caption
+  contradicts it; then it is true only if the image shows a second object of that kind that no caption mentions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import islice
+from random import Random
+from typing import Any, NamedTuple
+
+from generators.captioner.substitution import read_as_written
+from generators.graphs.assignments import SearchLimitError
+from generators.graphs.entailment import proves_false
+from generators.graphs.presence import cached_method
+from generators.graphs.vocabulary import Vocabulary
+from generators.hard_negatives.balanced.compounds import draw_words, find_parts
+from generators.hard_negatives.crepe.negation import NOT, find_negatable_atoms
+from generators.hard_negatives.crepe.replacements import find_words, make_foil
+from generators.hard_negatives.crepe.selection import select_most_plausible
+from generators.hard_negatives.crepe.swap import make_swaps
+from generators.hard_negatives.crepe.systematicity import WITHOUT, make_comp_foils
+from generators.hard_negatives.hard_negative import Foil, HardNegative
+from generators.hard_negatives.own.caption import OwnCaption, is_named, is_quality
+from generators.hard_negatives.own.caption_facts import collect_caption_facts, load_words
+from generators.hard_negatives.own.companions import Companions
+from generators.language import CACHED_PAIRS
+from generators.language.inflection import lemmatise_noun
+from generators.language.lexicon import load_lexicon
+from generators.language.texts import fold_case_and_space, have_same_words
+from generators.language.wordnet import senses
+from generators.schemas.annotated_image import AnnotatedImage
+from generators.schemas.scene_graph import Mention
+from generators.text_only.corpus_statistics import Ranker
+
+SIZES = {"atom": 4, "comp": 6, "swap": 1, "negation": 1}
+"""Hard negatives per caption for each kind."""
+MAX_SHARE = 0.05
+"""A noun is no foil if more than this share of the images with one of the caption's objects mention it."""
+MAX_DISTANCE = 4
+"""Steps to the hypernym that a noun shares with its foil; both are in the same lexicographer file of WordNet."""
+MAX_NEAR, MAX_FOILS = 40, 12
+"""Nouns from which the foils of a noun are drawn, and foils of an atom from which the most plausible are chosen."""
+WEIGHT_PER_STEP = 0.25
+WORDS_PER_VALUE = 2
+"""Words of each value of an attribute that are known whatever the captions are."""
+
+
+class ProvenNegative(NamedTuple):
+    """A hard negative, and whether the scene graph or a caption excludes it."""
+
+    negative: HardNegative
+    is_proven: bool
+
+
+class CaptionNegatives(NamedTuple):
+    """A caption of an image with its negatives by kind; a kind without enough negatives is missing."""
+
+    caption: OwnCaption
+    negatives: Mapping[str, Sequence[ProvenNegative]]
+
+
+def extend_vocabulary(vocabulary: Vocabulary) -> Vocabulary:
+    """Return the words of the captions that may be foils, and frequent words of photographs' captions.
+
+    Words of ``unmentioned.yaml`` and ``unnamed.yaml``, and words that say nothing visible, are no foils.
+    """
+    common = dict.fromkeys(sorted(load_words("common_nouns")), 1)
+    values = [words for kind in load_lexicon("attributes")["exclusive"].values() for words in kind]
+    frequent = {word: 1 for words in values for word in words[:WORDS_PER_VALUE] if word.isalpha()}
+    hidden = load_words("unmentioned")
+    nouns = {noun: count for noun, count in (common | dict(vocabulary.nouns)).items() if is_named(noun)}
+    attributes = (frequent | dict(vocabulary.attributes)).items()
+    return replace(
+        vocabulary,
+        nouns={noun: count for noun, count in nouns.items() if hidden.isdisjoint((noun, noun.split()[-1]))},
+        attributes={word: count for word, count in attributes if word.isalpha() and is_quality(word)},
+    )
+
+
+@dataclass(frozen=True)
+class FoilMaker:
+    """Makes the hard negatives of the captions of an image."""
+
+    kinds: Sequence[str]
+    vocabulary: Vocabulary
+    ranker: Ranker
+    companions: Companions
+    rejected: Mapping[str, frozenset[str]]
+    """Texts that people judged true, by crop id."""
+    annotated: frozenset[str] = frozenset()
+    """The nouns that scene graphs list where an image shows them, such as COCO's categories; empty: all nouns."""
+
+    def make(self, image: AnnotatedImage, crop_id: str) -> Iterator[CaptionNegatives]:
+        """Yield the captions of an image, each with its negatives. Captions with equal scene graphs count once."""
+        facts, signatures = collect_caption_facts(image), set[Any]()
+        true = frozenset(fold_case_and_space(region.caption) for region in image.regions)
+        for parse in (region.parse for region in image.regions if region.parse):
+            caption = OwnCaption.of(parse, facts, has_graph=bool(image.graph.objects))
+            if caption is None or parse.graph.signature in signatures:
+                continue
+            signatures.add(parse.graph.signature)
+            pools = {kind: self._make_pool(kind, caption, true) for kind in self.kinds if kind in SIZES}
+            texts = list(dict.fromkeys(item.negative.caption for pool in pools.values() for item in pool))
+            scores = dict(zip(texts, self.ranker.score(texts), strict=True))
+            rejected = self.rejected.get(crop_id, frozenset())
+            chosen = {kind: _select(pool, SIZES[kind], scores, rejected) for kind, pool in pools.items()}
+            yield CaptionNegatives(caption, {kind: negatives for kind, negatives in chosen.items() if negatives})
+
+    def find_parts(self, caption: OwnCaption, text: str) -> list[dict[str, Any]]:
+        """Return the parts of a caption with one compound that balanced negatives replace (balanced/compounds.py).
+
+        ``text`` is the caption as it is written. A noun may be absent only if captions would mention it.
+        """
+        parse = replace(caption.replaceable, caption=text)
+        parts = find_parts(parse, caption.facts, self.vocabulary, Random(f"{text}:parts"))
+        others = sorted(caption.nouns)
+        return [
+            part._asdict() | {"words": [word for word in part.words if self._may_be_absent(part.kind, word, others)]}
+            for part in parts
+        ]
+
+    def _may_be_absent(self, kind: str, word: str, others: Sequence[str]) -> bool:
+        return kind != "object" or self.companions.share(word, others) <= MAX_SHARE
+
+    def _make_pool(self, kind: str, caption: OwnCaption, true: frozenset[str]) -> list[ProvenNegative]:
+        """Return all negatives of a kind in the form of the caption, without the other captions of the image."""
+        try:
+            match kind:
+                case "atom":
+                    found = self._mark(self._replace_atoms(caption), caption)
+                case "comp":
+                    found = self._mark(make_comp_foils(caption.parse, caption.facts, self.vocabulary), caption)
+                case "swap":
+                    found = make_proven_swaps(caption)
+                case _:
+                    found = make_negations(caption)
+            distinct = {fold_case_and_space(item.negative.caption): item for item in _write(found, caption)}
+            return [item for text, item in distinct.items() if text not in true]
+        except SearchLimitError:
+            return []
+
+    def _replace_atoms(self, caption: OwnCaption) -> Iterator[HardNegative]:
+        """Yield at most ``MAX_FOILS`` foils of each atom."""
+        rng = Random(f"{caption.parse.caption}:atom")
+        for mention in caption.replaceable.mentions:
+            written = read_as_written(caption.parse.caption, mention)
+            words = self._draw_nouns(mention.text, rng) if mention.kind == "object" else self._list(caption, written)
+            foils = (make_foil(caption.parse, written, word, caption.facts) for word in words)
+            usable = (foil for foil in foils if foil is not None and self._is_usable(foil.foils[0], caption))
+            yield from islice(usable, MAX_FOILS)
+
+    def _list(self, caption: OwnCaption, mention: Mention) -> Sequence[str]:
+        return find_words(caption.parse, mention, self.vocabulary).near
+
+    def _draw_nouns(self, noun: str, rng: Random) -> list[str]:
+        """Return the nouns that may replace a noun, in a random order by frequency and nearness."""
+        return draw_words(self._weigh_near_nouns(lemmatise_noun(noun)), rng)
+
+    @cached_method
+    def _weigh_near_nouns(self, noun: str) -> Mapping[str, float]:
+        """Return the weights of the ``MAX_NEAR`` nouns of the same kind that are nearest to a noun in WordNet."""
+        weights: dict[str, float] = {}
+        for distance in range(1, MAX_DISTANCE + 1):
+            for word in self.vocabulary.find_nouns(noun, distance):
+                if word not in weights and len(weights) < MAX_NEAR and _are_alike(noun, word):
+                    weights[word] = self.vocabulary.nouns[word] * WEIGHT_PER_STEP**distance
+        return weights
+
+    def _mark(self, negatives: Iterable[HardNegative], caption: OwnCaption) -> Iterator[ProvenNegative]:
+        """Yield the usable negatives. Only a scene graph proves that an object is absent."""
+        for negative in negatives:
+            if all(self._is_usable(foil, caption) for foil in negative.foils):
+                yield ProvenNegative(negative, any(self._is_proven(foil, caption) for foil in negative.foils))
+
+    def _is_proven(self, foil: Foil, caption: OwnCaption) -> bool:
+        is_listed = caption.has_graph and (not self.annotated or foil.replacement in self.annotated)
+        return foil.type != "object" or is_listed
+
+    def _is_usable(self, foil: Foil, caption: OwnCaption) -> bool:
+        if foil.type == "object":
+            if foil.replacement not in self._weigh_near_nouns(lemmatise_noun(foil.original)):
+                return False
+            others = sorted(caption.nouns - {lemmatise_noun(foil.original)})
+            return self._is_proven(foil, caption) or self.companions.share(foil.replacement, others) <= MAX_SHARE
+        if foil.type == "attribute":
+            return foil.replacement in self.vocabulary.attributes
+        return foil.replacement != WITHOUT
+
+
+@lru_cache(CACHED_PAIRS)
+def _are_alike(first: str, second: str) -> bool:
+    """Return True if two nouns are of one kind: both animals, both persons, both artifacts."""
+    return len({senses(noun, "n")[0].lexname() for noun in (first, second)}) == 1
+
+
+def make_proven_swaps(caption: OwnCaption) -> Iterator[ProvenNegative]:
+    """Yield the swaps that the facts exclude. Any other swap may be true, so it is no foil."""
+    swaps = [swap for swap in make_swaps(caption.parse.graph) if caption.keeps_kinds(swap[0])]
+    written = [(edited, foil, caption.editable.edit(edited)) for edited, foil in swaps]
+    texts = {text: foil for _, foil, text in written if text and have_same_words(text, caption.parse.caption)}
+    may_be_true = {text for edited, _, text in written if text in texts and not caption.facts.is_false(edited)}
+    for text, foil in texts.items():
+        if text not in may_be_true and text != caption.parse.caption:
+            yield ProvenNegative(HardNegative(text, (foil,)), is_proven=True)
+
+
+def make_negations(caption: OwnCaption) -> Iterator[ProvenNegative]:
+    """Yield a random negation, of the whole caption or of one atom; that is what the caption states."""
+    rng, graph = Random(caption.parse.caption), caption.parse.graph
+    atoms = list(filter(caption.is_negatable, find_negatable_atoms(graph)))
+    for atom in rng.sample([None, *atoms], len(atoms) + 1):
+        if atom is None:
+            whole = caption.negate_all()
+            text, foil = (rng.choice(whole) if whole else None), Foil("negation", "", NOT)
+        else:
+            text = caption.editable.negate(atom) if proves_false(caption.facts, graph, atom) else None
+            foil = Foil("negation", atom.text, f"{'no' if atom.kind == 'object' else NOT} {atom.text}")
+        if text is not None:
+            yield ProvenNegative(HardNegative(text, (foil,)), is_proven=True)
+            return
+
+
+def _write(negatives: Iterable[ProvenNegative], caption: OwnCaption) -> Iterator[ProvenNegative]:
+    """Yield the negatives in the form of the caption."""
+    for (text, foils), is_proven in negatives:
+        yield ProvenNegative(HardNegative(caption.form.write(text), foils), is_proven)
+
+
+def _select(
+    pool: Sequence[ProvenNegative], count: int, scores: Mapping[str, float], rejected: frozenset[str]
+) -> list[ProvenNegative]:
+    """Return the most plausible negatives, or [] if there are too few; rejected ones are replaced."""
+    proven = {item.negative.caption: item.is_proven for item in pool}
+    chosen = select_most_plausible([item.negative for item in pool], count, scores, rejected)
+    return [ProvenNegative(negative, proven[negative.caption]) for negative in chosen]

@@ -1,0 +1,113 @@
+"""Parse somebody's own captions, and make the hard negatives of each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import islice
+from typing import NamedTuple
+
+from generators.crepe_regions import is_in_balanced_sets
+from generators.graphs.vocabulary import Vocabulary
+from generators.hard_negatives.aro.word_order import Tagger, make_wrong_captions
+from generators.hard_negatives.hard_negative import HardNegative
+from generators.hard_negatives.own.companions import Companions
+from generators.hard_negatives.own.foils import FoilMaker, extend_vocabulary
+from generators.language.inflection import lemmatise_noun
+from generators.parser.caption_parser import CaptionParser, make_parser, parse_each
+from generators.pipeline.workers import map_with
+from generators.readers.annotations import Annotations
+from generators.schemas.annotated_image import AnnotatedImage, Region
+from generators.schemas.scene_graph import Parse
+from generators.text_only.corpus_statistics import CorpusStatistics
+from loaders.own_data.rows import ORDER, Row, Rows, describe
+
+IMAGES_PER_CHUNK = 64
+"""Images that a worker parses at once."""
+MANY_CAPTIONS, MIN_COUNT = 5_000, 3
+"""In larger datasets, a word must occur this often in the captions to be a foil."""
+ORDER_SEED = 0
+
+
+def parse_images(images: Iterable[AnnotatedImage], workers: int, counts: Counter[str]) -> Iterator[AnnotatedImage]:
+    """Yield the images with the parses of their captions; count the captions, and those that cannot be parsed."""
+    stream = iter(images)
+    chunks = iter(lambda: list(islice(stream, IMAGES_PER_CHUNK)), [])
+    for chunk in map_with(make_parser, _parse, chunks, workers):
+        for image in chunk:
+            counts["captions"] += len(image.regions)
+            counts["captions that the parser cannot read"] += sum(region.parse is None for region in image.regions)
+            yield image
+
+
+def _parse(parser: CaptionParser, images: Sequence[AnnotatedImage]) -> list[AnnotatedImage]:
+    parses = iter(parse_each(parser, [region.caption for image in images for region in image.regions]))
+
+    def add_parse(region: Region) -> Region:
+        parse = next(parses)
+        return replace(region, parse=parse if isinstance(parse, Parse) else None)
+
+    return [replace(image, regions=tuple(map(add_parse, image.regions))) for image in images]
+
+
+def make_foil_maker(
+    images: Annotations,
+    kinds: Sequence[str],
+    counts: Counter[str],
+    rejected: Mapping[str, frozenset[str]],
+    annotated: frozenset[str],
+) -> FoilMaker:
+    """Count the words of all captions in three passes; memory follows the vocabulary. See :class:`FoilMaker`."""
+    graphs = (region.parse.graph for image in images for region in image.regions if region.parse)
+    min_count = MIN_COUNT if counts["captions"] >= MANY_CAPTIONS else 1
+    return FoilMaker(
+        kinds,
+        extend_vocabulary(Vocabulary.of(graphs, min_count)),
+        CorpusStatistics.of(region.caption for image in images for region in image.regions),
+        Companions.of(map(_list_nouns, images)),
+        rejected,
+        annotated,
+    )
+
+
+def _list_nouns(image: AnnotatedImage) -> set[str]:
+    parses = (region.parse for region in image.regions if region.parse)
+    return {lemmatise_noun(item.name) for parse in parses for item in parse.graph.objects}
+
+
+class CaptionWorker(NamedTuple):
+    """Makes the rows of an image in a worker process."""
+
+    maker: FoilMaker
+    rows: Rows
+    balanced_share: float
+    tagger: Tagger | None
+
+    @classmethod
+    def make(cls, maker: FoilMaker, rows: Rows, balanced_share: float) -> CaptionWorker:
+        return cls(maker, rows, balanced_share, Tagger() if ORDER in maker.kinds else None)
+
+    def make_rows(self, image: AnnotatedImage) -> list[Row]:
+        """Return the rows of TABLE_SCHEMA of an image."""
+        made = list(self.maker.make(image, image.files[0].stem))
+        captions = [self.rows.make_caption(image, item) for item in made]
+        for row, (caption, _) in zip(captions, made, strict=True):
+            if is_in_balanced_sets(image, caption.parse.graph, self.balanced_share):
+                row["parts"] = self.maker.find_parts(caption, row["caption"])
+        rejected = self.maker.rejected.get(image.files[0].stem, frozenset())
+        if self.tagger:
+            for row, words in zip(captions, self.tagger(row["caption"] for row in captions), strict=True):
+                shuffles = make_wrong_captions(words, ORDER_SEED) or []
+                shuffles = shuffles if rejected.isdisjoint(shuffles) else []
+                row |= {"shuffled": words.text, ORDER: [describe(HardNegative(text, ()), None) for text in shuffles]}
+        return captions
+
+
+def make_captions(
+    images: Iterable[AnnotatedImage], maker: FoilMaker, rows: Rows, balanced_share: float, workers: int
+) -> Iterator[list[Row]]:
+    """Yield the rows of TABLE_SCHEMA of each image that has captions with atoms."""
+    make_worker = partial(CaptionWorker.make, maker, rows, balanced_share)
+    yield from filter(None, map_with(make_worker, CaptionWorker.make_rows, images, workers))

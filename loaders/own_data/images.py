@@ -1,0 +1,110 @@
+"""The images of somebody's own data, one at a time, with all their captions and scene graphs.
+
+Rows and graphs are grouped by image in a temporary database on disk, and each image is stored once in the dataset
+folder, upright and with 8 bits, so memory does not depend on the number of rows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from generators.files.untrusted import decode_image, make_upright_rgb, read_file
+from generators.readers.records import RecordsByImage
+from generators.schemas.annotated_image import AnnotatedImage, Region
+from generators.schemas.scene_graph import Box, SceneGraph
+from generators.storage.crops import HASHES, IMAGES, make_crop_id
+from generators.storage.dataset import EXTENSIONS
+from loaders.user_files import Entry
+
+FOLDER = "own"
+"""Folder below ``images`` with the image files."""
+GRAPH = "graph"
+
+
+class OwnImage(NamedTuple):
+    """An image with its captions, not parsed, and its rows with hard negatives of their own."""
+
+    annotated: AnnotatedImage
+    """Its only file is the name of the stored image, which begins with its crop id."""
+    rows: list[dict[str, Any]]
+
+
+class ImageStore:
+    """Writes image files to ``images/own`` of a dataset folder, each once, and the list of their hashes."""
+
+    def __init__(self, dataset: Path) -> None:
+        self._folder = dataset / IMAGES / FOLDER
+        self._folder.mkdir(parents=True)
+
+    def add(self, path: Path) -> tuple[str, int, int]:
+        """Store an image; return the name of its file, its width and its height. Raises ValueError, with the path."""
+        try:
+            data = read_file(path)
+            decode_image(data)
+            data = make_upright_rgb(data)
+            size = decode_image(data).size
+        except (OSError, ValueError) as error:
+            raise ValueError(f"{path}: not a readable image ({error}).") from None
+        extension = next((extension for start, extension in EXTENSIONS.items() if data.startswith(start)), "")
+        sha256 = hashlib.sha256(data).hexdigest()
+        file = self._folder / f"{make_crop_id(sha256, Box(0.0, 0.0, *map(float, size)))}{extension}"
+        if not file.exists():
+            file.write_bytes(data)
+        return file.name, *size
+
+    def write_hashes(self) -> None:
+        """Write the list of the hashes, in the format of the command ``sha256sum``."""
+        with (self._folder / HASHES).open("w") as file:
+            for path in sorted(self._folder.iterdir()):
+                if path.name != HASHES:
+                    file.write(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n")
+
+
+def read_images(
+    entries: Iterable[Entry], graphs: Iterable[AnnotatedImage], store: ImageStore, counts: Counter[str]
+) -> Iterator[OwnImage]:
+    """Yield the images by the length and the letters of their names, and store them.
+
+    A scene graph belongs to the images whose file name without suffix is its image id. Raises ValueError if there are
+    no entries, or an image is not readable.
+    """
+    records = RecordsByImage()
+    for entry in entries:
+        fields = {"id": entry.image_id, "captions": entry.captions, "negatives": entry.hard_negatives}
+        records.add(entry.image.stem, str(entry.image), fields | {"kind": entry.kind})
+        counts["rows"] += 1
+    if not counts["rows"]:
+        raise ValueError("No rows found.")
+    for image in graphs:
+        records.add(image.image_id, GRAPH, image.to_row())
+    for _, group in records:
+        by_path: dict[str, list[dict[str, Any]]] = {}
+        for path, record in group:
+            by_path.setdefault(path, []).append(record)
+        found = [AnnotatedImage.from_row(row) for row in by_path.pop(GRAPH, ())]
+        graph = _join_graphs([image.graph for image in found])
+        for path, rows in by_path.items():
+            counts["images"] += 1
+            counts["images with a scene graph"] += bool(graph.objects)
+            name, width, height = store.add(Path(path))
+            captions = dict.fromkeys(caption for row in rows for caption in row["captions"])
+            box = Box(0.0, 0.0, float(width), float(height))
+            regions = tuple(Region(str(number), text, box, text) for number, text in enumerate(captions))
+            other_names = {f"{n}:{key}": names for n, i in enumerate(found) for key, names in i.other_names.items()}
+            annotated = AnnotatedImage(rows[0]["id"], width, height, graph, regions, other_names, (Path(name),))
+            yield OwnImage(annotated, rows)
+
+
+def _join_graphs(graphs: list[SceneGraph]) -> SceneGraph:
+    """Return one graph with the objects and relations of all; their ids get a prefix."""
+    rows = [graph.to_row() for graph in graphs]
+    for number, row in enumerate(rows):
+        for item in row["objects"]:
+            item["id"] = f"{number}:{item['id']}"
+        for edge in row["relations"]:
+            edge |= {side: f"{number}:{edge[side]}" for side in ("subject", "object")}
+    return SceneGraph.from_row({key: [item for row in rows for item in row[key]] for key in ("objects", "relations")})

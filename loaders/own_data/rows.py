@@ -1,0 +1,110 @@
+"""The rows of datasets of somebody's own captions, and the table from which they are made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from generators.crepe_regions import NEGATIVES_SCHEMA
+from generators.hard_negatives.hard_negative import HardNegative
+from generators.hard_negatives.own.foils import SIZES, CaptionNegatives
+from generators.schemas.annotated_image import AnnotatedImage
+from generators.schemas.rows import CHOICE_SCHEMA, HARD_NEGATIVE_SCHEMA, RAW_SCHEMA
+from generators.schemas.scene_graph import Box
+from generators.storage import parquet
+from generators.storage.crops import IMAGES
+from loaders.own_data.images import FOLDER, OwnImage
+from loaders.user_files import list_categories
+
+Row = dict[str, Any]
+
+ORDER = "order"
+KINDS = (*SIZES, ORDER)
+"""All kinds of hard negatives; ``order`` are the shuffles of ARO."""
+ROWS_PER_BATCH = 512
+
+
+OWN_SCHEMA = pa.schema([*HARD_NEGATIVE_SCHEMA, ("proven", pa.list_(pa.bool_())), CHOICE_SCHEMA.field("categories")])
+"""A hard-negative row. ``proven``: whether the scene graph or a caption of the image excludes each negative. The
+category ``atoms`` is the number of atoms of the caption."""
+_negatives = pa.list_(
+    pa.struct(
+        [
+            ("caption", pa.string()),
+            ("foils", HARD_NEGATIVE_SCHEMA.field("foils").type.value_type),
+            ("proven", pa.bool_()),
+        ]
+    )
+)
+TABLE_SCHEMA = pa.schema(
+    [*RAW_SCHEMA, NEGATIVES_SCHEMA.field("parts"), ("shuffled", pa.string()), *((kind, _negatives) for kind in KINDS)]
+)
+"""A caption with its negatives of all kinds. ``shuffled`` is the caption as the shuffles of ``order`` write it."""
+
+
+class Rows(NamedTuple):
+    """Makes the rows of a dataset, whose images are files in its folder."""
+
+    dataset: str
+    provenance: Mapping[str, Any]
+
+    def make_image(self, image: AnnotatedImage) -> Row:
+        """Return the columns of an image."""
+        (file,) = image.files
+        return {
+            "image": {"bytes": None, "path": f"{self.dataset}/{IMAGES}/{FOLDER}/{file}"},
+            "crop_id": file.stem,
+            "image_id": image.image_id,
+            **Box(0.0, 0.0, float(image.width), float(image.height))._asdict(),
+            "provenance": dict(self.provenance),
+        }
+
+    def make_retrieval(self, image: AnnotatedImage) -> Row:
+        """Return the row of RETRIEVAL_SCHEMA of an image."""
+        return {**self.make_image(image), "captions": [item.caption for item in image.regions], "categories": []}
+
+    def make_own(self, image: OwnImage) -> Iterator[Row]:
+        """Yield the rows of CHOICE_SCHEMA of an image, of the hard negatives that its owner wrote."""
+        for row in image.rows:
+            if row["negatives"]:
+                texts = {"caption": row["captions"][0], "hard_negatives": row["negatives"]}
+                yield {**self.make_image(image.annotated), **texts, "categories": list_categories(row["kind"])}
+
+    def make_caption(self, image: AnnotatedImage, made: CaptionNegatives) -> Row:
+        """Return the row of TABLE_SCHEMA of a caption, without shuffles and parts."""
+        graph = made.caption.parse.graph
+        columns = {
+            "caption": made.caption.form.write(made.caption.parse.caption),
+            "atoms": [atom._asdict() for atom in graph.atoms],
+            "compounds": [compound._asdict() for compound in graph.compounds],
+            "complexity": graph.complexity,
+            "scene_graph": graph.to_row(),
+        }
+        negatives = {kind: [describe(*item) for item in made.negatives.get(kind, ())] for kind in SIZES}
+        return {**self.make_image(image), **columns, **negatives, "parts": [], "shuffled": "", ORDER: []}
+
+
+def describe(negative: HardNegative, is_proven: bool | None) -> Row:
+    """Return a negative of TABLE_SCHEMA. None: a shuffle, which states nothing."""
+    return {"caption": negative.caption, "foils": negative.foil_rows, "proven": is_proven}
+
+
+def make_row(row: Row, kind: str, negatives: Sequence[Row]) -> Row:
+    """Return a row of OWN_SCHEMA."""
+    return {
+        **{name: row[name] for name in RAW_SCHEMA.names},
+        "caption": row["shuffled"] if kind == ORDER else row["caption"],
+        "hard_negatives": [item["caption"] for item in negatives],
+        "foils": [item["foils"] for item in negatives],
+        "proven": [item["proven"] for item in negatives],
+        "categories": [{"by": "atoms", "name": str(row["complexity"])}],
+    }
+
+
+def read_table(path: Path, columns: list[str] | None = None) -> Iterator[Row]:
+    """Yield the rows of a table, in constant memory."""
+    for batch in parquet.read_batches(path, ROWS_PER_BATCH, columns):
+        yield from batch.to_pylist()

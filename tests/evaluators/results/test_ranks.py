@@ -1,0 +1,103 @@
+"""The ranks were counted in vl_compo's table at the commit of published_sources.csv, without this package.
+
+It has 201 models, since RN101/openai is there twice. 150 of 245 rows of swap_obj are 61.2245 %: 85 models are better,
+and 8 have the same score, among them ViT-B-32/openai. 400 of 666 rows of swap_att are 60.0601 %: 120 are better.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from compeval.cli import app
+from evaluators.results import ranks
+from evaluators.results.ranks import Position, compute_rank, find_positions
+from evaluators.results.scores import PublishedScore
+from tests.evaluators.results.test_published import MODEL, make_result
+from tests.evaluators.written import write_hits
+
+REAL = {"synthetic": False, "source": "coco", "chance": 0.5}
+
+
+def make_results(model: str = "mine", **metrics: float) -> list[dict[str, Any]]:
+    named = {"model": dict.fromkeys(("spec", "name", "effective"), model) | {"contaminated": None}}
+    rows = {"swap_obj": 245, "swap_att": 666}
+    return [make_result(f"sugarcrepe/{name}", value, rows[name]) | named for name, value in metrics.items()]
+
+
+@pytest.mark.parametrize(("percent", "rank"), [(3.0, 1), (2.0, 2), (1.5, 4), (1.0, 4), (0.0, 5)])
+def test_models_with_equal_scores_share_a_rank(percent: float, rank: int):
+    assert compute_rank(percent, [2.5, 2.0, 2.0, 1.0]) == rank
+
+
+@pytest.mark.parametrize(
+    ("model", "rank", "models", "equal"), [("mine", 86, 201, 8), (MODEL, 86, 200, 7), ("ViT-B-32/openai", 86, 200, 7)]
+)
+def test_rank_among_the_published_models(model: str, rank: int, models: int, equal: int):
+    """A published model is not ranked with its own score."""
+    results = make_results(model, swap_obj=150 / 245, swap_att=400 / 666)
+    if model == "ViT-B-32/openai":
+        results = [result | {"model": result["model"] | {"effective": MODEL}} for result in results]
+    first, second = find_positions(results)
+    assert (first.rank, len(first.published)) == (rank, models)
+    assert str(first) == (
+        f"sugarcrepe/swap_obj 61.2: rank 86 of {models + 1}, shared with {equal} ({models} published models; "
+        "median 60.4; best 75.9, NegCLIP)"
+    )
+    assert second.rank == (121 if model == "mine" else 120)  # ViT-B-32/openai has 64.0
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"data": {"rows": 200, "limit": None}}, "other rows, 200 rows here, 245 published"),
+        ({"metrics": {"recall@1": 0.6, "tie_rate": 0.02}}, "ties (2.0%) are errors here, there: not stated"),
+    ],
+)
+def test_what_differs_in_rows_or_ties_is_not_ranked(changes: dict[str, Any], text: str):
+    (position,) = find_positions([make_results(swap_obj=0.6)[0] | changes])
+    assert position.published == {}
+    assert "not ranked among the published models (vl_compo's table of published models: " in str(position)
+    assert text in str(position)
+
+
+def test_what_differs_in_the_mean_is_ranked_by_its_own_metric():
+    """MTEB has the micro mean of 49 models and Table 2 the macro mean, which vl_compo has, too."""
+    result = make_result("aro_published/vg_relation", 0.52, 23_937) | {"main": ["recall@1"]}
+    (micro,) = find_positions([result])
+    result["metrics"] = {"recall@1_macro_relation_table_2": 0.6}
+    (macro,) = find_positions([result])
+    assert (micro.metric, len(micro.published)) == ("recall@1", 48)
+    assert len(macro.published) == 201 - 1 + 4  # of Table 2 also CLIP-FT, BLIP, X-VLM and FLAVA
+    assert str(macro).startswith("aro_published/vg_relation recall@1 macro relation table 2 60.0: rank ")
+
+
+@pytest.mark.parametrize("changes", [{"synthetic": True}, {"data": {"rows": 245, "limit": 245}}])
+def test_drawn_scenes_and_a_limited_number_of_rows_have_no_rank(
+    changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(ranks, "read_scores", None)  # the scores are not even read
+    assert find_positions([make_results(swap_obj=0.6)[0] | changes]) == []
+
+
+def test_the_first_source_of_a_model_counts():
+    others = [
+        PublishedScore(model, "sugarcrepe/swap_obj", "recall@1", percent, 1, source)
+        for model, percent, source in (("a", 70.0, "x"), ("a", 50.0, "y"), ("b", 60.0, "y"))
+    ]
+    published, _ = ranks.select_comparable(others, 245, make_results(swap_obj=0.6))
+    assert published == {"a": 70.0, "b": 60.0}
+    assert str(Position("mine", "d/c", "recall@1", True, 60.0, published, "")) == (
+        "d/c 60.0: rank 2 of 3, shared with 1 (2 published models; median 65.0; best 70.0, a)"
+    )
+
+
+def test_show_ends_with_the_ranks(tmp_path: Path):
+    """A result with a published model's hits, under another name. --quiet prints no ranks."""
+    path = write_hits(tmp_path, "mine", "sugarcrepe/swap_obj", 150, 245, **REAL)
+    shown = CliRunner().invoke(app, ["show", str(path)])
+    assert "sugarcrepe/swap_obj 61.2: rank 86 of 202, shared with 8 (201 published" in " ".join(shown.stderr.split())
+    assert CliRunner().invoke(app, ["show", str(path), "--quiet"]).stderr == ""
+    drawn = write_hits(tmp_path, "mine", "sugarcrepe/swap_obj", 150, 245)
+    assert "rank" not in CliRunner().invoke(app, ["show", str(drawn)]).stderr
