@@ -40,7 +40,7 @@ def score_conditional_logit(sets: RetrievalSets) -> np.ndarray:
     from scipy.optimize import minimize
     from scipy.special import log_softmax
 
-    feature_MF = count_ngrams(sets, token_pattern=TOKEN.pattern, ngram_range=(1, 2), binary=True)
+    feature_MF: Any = count_ngrams(sets, token_pattern=TOKEN.pattern, ngram_range=(1, 2), binary=True)
 
     def fit(index_TK: np.ndarray) -> Callable[[Any], np.ndarray]:
         train_MF: Any = feature_MF[index_TK.ravel()]
