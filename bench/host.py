@@ -36,6 +36,7 @@ from torch import Tensor, nn
 from bench.engine import make_row
 from bench.gpu import make_captions
 from bench.real_size import read_tree_memory
+from evaluators.engine import compute
 from evaluators.engine.tasks import discover
 from evaluators.models import Model
 from evaluators.models.openclip import OpenClipEncoder
@@ -176,10 +177,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=1200, help="number of rows of a layout")
     parser.add_argument("--repeats", type=int, default=3, help="number of runs; the medians are printed")
+    parser.add_argument("--workers", type=int, default=PROCESSORS, help="number of threads or processes")
     parser.add_argument("--photographs", type=int, help="number of images of 12 megapixels, for the peak memory")
     parser.add_argument("--ways", nargs="+", choices=DEVICES, default=["threads", "processes"], help="who prepares")
     options = parser.parse_args()
     torch.set_num_threads(1)  # the processors are for the preparation
+    compute.NUM_THREADS = options.workers
     print(f"{PROCESSORS} processors, load {os.getloadavg()[0]:.1f}, open_clip {open_clip.__version__}")
     with tempfile.TemporaryDirectory() as name:
         if options.photographs is None:
@@ -187,7 +190,7 @@ def main() -> None:
             return
         write_dataset(Path(name), options.photographs, "by_reference", 1, PHOTOGRAPH)
         usage = measure_run(Path(name), options.ways[-1])
-        print(f"{options.photographs:,} photographs: {usage.seconds:.1f} s, peak {usage.peak_bytes / 1e6:,.0f} MB")
+        print(f"{options.photographs:,} photographs, {options.workers} workers: peak {usage.peak_bytes / 1e6:,.0f} MB")
 
 
 if __name__ == "__main__":

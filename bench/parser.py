@@ -206,7 +206,7 @@ def main() -> None:
             "published files."
         )
     try:
-        parsers["sng"] = SngParser()
+        parsers["sng"] = SngParser(as_published=True)
     except ImportError as error:
         print(error)
     with path.open(newline="") as file:

@@ -7,8 +7,9 @@ For each stage and size, prints the wall time, the processor time of all process
 processes; then the ratios between the sizes, and the projection to all images of the real files by the line through
 both sizes. Time and memory that follow the rows, not the images, have a ratio near 1. No stage uses a language model.
 
-The peak is the largest sum, over the stage's processes, of the proportional share of anonymous memory (``Pss_Anon`` of
-/proc/PID/smaps_rollup, sampled twice per second). It does not include files and libraries, which processes share.
+The peak is the largest sum, over the stage's processes, of the proportional share of anonymous and shared memory
+(``Pss_Anon`` and ``Pss_Shmem`` of /proc/PID/smaps_rollup, sampled twice per second). It does not include files and
+libraries, which processes share.
 """
 
 from __future__ import annotations
@@ -85,12 +86,12 @@ def measure(command: Sequence[str], folder: Path) -> Usage:
 
 
 def read_tree_memory(pid: int) -> int:
-    """Return the anonymous memory, in bytes, of a process and its descendants; shared pages are counted once."""
+    """Return the anonymous and shared memory, in bytes, of a process and its descendants; each page counts once."""
     kilobytes = 0
     with suppress(psutil.NoSuchProcess, OSError):  # a process has ended
         for process in (psutil.Process(pid), *psutil.Process(pid).children(recursive=True)):
             memory = Path(f"/proc/{process.pid}/smaps_rollup").read_text(encoding="utf-8")
-            kilobytes += sum(map(int, re.findall(r"Pss_Anon: +(\d+)", memory)))
+            kilobytes += sum(map(int, re.findall(r"Pss_(?:Anon|Shmem): +(\d+)", memory)))
     return 1024 * kilobytes
 
 

@@ -22,6 +22,7 @@ from evaluators.models import MeteredScorer, Model
 from evaluators.results import documents
 from evaluators.results.compose import compose, describe, make_examples
 from evaluators.results.documents import Result
+from loaders.datasets.verified import verify_images_once
 
 CPU_BATCH, ACCELERATOR_BATCH = 64, 512
 Item = TypeVar("Item")
@@ -158,7 +159,8 @@ def load_all(
     on_refused: OnRefused = _raise_refused,
 ) -> dict[Task, TaskDataset]:
     """Return the rows of the tasks that can be evaluated. The others are passed to ``on_refused``."""
-    return _collect(partial(_load_supported, model, data_dir, limit), {task: task for task in tasks}, on_refused)
+    with verify_images_once():
+        return _collect(partial(_load_supported, model, data_dir, limit), {task: task for task in tasks}, on_refused)
 
 
 def _load_supported(model: Model, data_dir: Path | None, limit: int | None, task: Task) -> TaskDataset:

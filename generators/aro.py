@@ -27,6 +27,7 @@ from generators.hard_negatives.aro.swapped_pairs import (
 from generators.language.lexicon.relations import kind_of_relation
 from generators.pipeline import stage
 from generators.pipeline.input_sources import read_sources
+from generators.pipeline.params import OURS, read_rules
 from generators.readers.annotations import Annotations
 from generators.schemas.annotated_image import AnnotatedImage
 from generators.schemas.rows import CHOICE_SCHEMA
@@ -35,18 +36,20 @@ from generators.storage.crops import Crop, crop_id
 
 UNREADABLE = "the image is missing or unreadable"
 
-Miner = Callable[[AnnotatedImage, AttestedPairs, Counter[str]], Iterator[SwappedPair]]
+Miner = Callable[[AnnotatedImage, AttestedPairs, Counter[str], str], Iterator[SwappedPair]]
 MINERS: dict[str, Miner] = {"vg_relation": mine_relation_pairs, "vg_attribution": mine_attribute_pairs}
 
 
-def mine(config: str, images: Iterable[AnnotatedImage], dropped: Counter[str]) -> Iterator[SwappedPair]:
+def mine(
+    config: str, images: Iterable[AnnotatedImage], dropped: Counter[str], rules: str = OURS
+) -> Iterator[SwappedPair]:
     """Yield the pairs of a config in the order of the images, which are read twice.
 
     Rejected pairs are counted in ``dropped``, by reason.
     """
     attested = AttestedPairs.from_graphs(image.graph for image in images)
     for image in images:
-        yield from MINERS[config](image, attested, dropped)
+        yield from MINERS[config](image, attested, dropped, rules)
 
 
 def categories(config: str, pair: SwappedPair) -> list[dict[str, str]]:
@@ -74,14 +77,18 @@ def row(config: str, pair: SwappedPair, provenance: dict[str, Any]) -> dict[str,
 
 
 def make_rows(
-    config: str, images: Iterable[AnnotatedImage], provenance: dict[str, Any], dropped: Counter[str]
+    config: str,
+    images: Iterable[AnnotatedImage],
+    provenance: dict[str, Any],
+    dropped: Counter[str],
+    rules: str = OURS,
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of a config. Rejected pairs are counted in ``dropped``, also those without a readable image.
 
     Raises ValueError if no pair has a readable image.
     """
     num_rows = 0
-    for pair in mine(config, images, dropped):
+    for pair in mine(config, images, dropped, rules):
         try:
             yield row(config, pair, provenance)
         except (OSError, ValueError) as error:
@@ -104,7 +111,7 @@ def main(annotations: Path = Path("annotations/gqa.parquet"), output: Path = Pat
     funnels: dict[str, dict[str, int]] = {}
     for config in MINERS:
         dropped = Counter[str]()
-        rows = make_rows(config, images, provenance, dropped)
+        rows = make_rows(config, images, provenance, dropped, read_rules())
         counts = dataset.write_config(output / dataset.PARTS / "aro", config, {"test": rows}, CHOICE_SCHEMA, pixels)
         funnels[f"{config}: pairs of objects"] = dict(sorted((+dropped).items())) | {"kept": counts["test"]}
     funnels["Flawed records of the source"] = statistics["flaws"]

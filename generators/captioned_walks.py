@@ -46,7 +46,7 @@ from generators.files.atomic import atomic_folder, write_json
 from generators.graphs.walks import COMPLEXITIES
 from generators.hard_negatives.crepe.walk_conditions import FALSE_ORDERS, FALSE_SWAPS
 from generators.pipeline import stage
-from generators.pipeline.params import read_params, read_settings
+from generators.pipeline.params import PAPER, read_params, read_rules, read_settings
 from generators.pipeline.workers import map_with
 from generators.readers.annotations import Annotations
 from generators.schemas.annotated_image import AnnotatedImage
@@ -99,6 +99,10 @@ class Settings(WalkSettings):
     parser: str = "rules"
     variants: Mapping[str, Captions] = field(default_factory=dict)
 
+    def select_conditions(self, conditions: Sequence[WalkCondition]) -> Sequence[WalkCondition]:
+        """Return the conditions of the walks. The paper has no second search for walks with false swaps."""
+        return [item for item in conditions if self.rules != PAPER or item != FALSE_SWAPS]
+
     @property
     def captions(self) -> dict[str, Captions]:
         """The captions by name, the default first."""
@@ -108,7 +112,8 @@ class Settings(WalkSettings):
     def read(cls) -> Settings:
         """Read params.yaml. Raises ValueError if a key is unknown or missing."""
         variants = {name: _read_variant(name, block) for name, block in read_params("productivity_variants").items()}
-        return read_settings(cls, "captioned_walks", parser=read_params("parser"), variants=variants)
+        fixed = {"parser": read_params("parser"), "rules": read_rules(), "variants": variants}
+        return read_settings(cls, "captioned_walks", **fixed)
 
 
 def _read_variant(name: str, block: Mapping[str, Any]) -> Captions:
@@ -143,7 +148,8 @@ class Sampler:
     def __init__(self, images: Annotations, settings: Settings, captions: Mapping[str, Captions]) -> None:
         self.images, self.settings, self.captions = images, settings, captions
         self.captioners: dict[str, Captioner] = {
-            name: make_captioner(item.captioner, settings.parser, item.template) for name, item in captions.items()
+            name: make_captioner(item.captioner, settings.parser, item.template, settings.rules)
+            for name, item in captions.items()
         }
 
     def visit(self, visit: Visit) -> VisitedImage:
@@ -246,7 +252,8 @@ def build(images: Annotations, settings: Settings, folder: Path, sets: Iterable[
     """
     for name in sets:
         captions = settings.captions if name == "paper" else {DEFAULT: settings.captions[DEFAULT]}
-        plan = VisitPlan(images.list_ids(), settings, settings.walks, SETS[name], is_single=name == "balanced")
+        conditions = settings.select_conditions(SETS[name])
+        plan = VisitPlan(images.list_ids(), settings, settings.walks, conditions, is_single=name == "balanced")
         make_sampler = partial(Sampler, images, settings, captions)
         with atomic_folder(folder / name) as scratch:
             _write(plan, map_with(make_sampler, Sampler.visit, plan, settings.workers), scratch)
@@ -301,7 +308,8 @@ def sample_asked_graphs(
     walks_asked = limit or ASKED_PER_WALK * (captions.rows or settings.walks)
     asked = set(captions.complexities) - {template.COMPLEXITY}  # no language model captions four atoms
     for part in SETS if name == DEFAULT else ["paper"]:
-        plan = VisitPlan(images.list_ids(), settings, walks_asked, SETS[part], is_single=part == "balanced")
+        conditions = settings.select_conditions(SETS[part])
+        plan = VisitPlan(images.list_ids(), settings, walks_asked, conditions, is_single=part == "balanced")
         for visit in plan:
             chosen = visit._replace(complexities=tuple(n for n in visit.complexities if n in asked))
             walks = sample_image(images[visit.image_id], chosen, settings, defaultdict(Counter))

@@ -10,6 +10,9 @@ The config ``main`` has one split per kind of prompt, all with the same images: 
 and ``test.examples.1`` to ``test.examples.7`` (that many example captions). The config ``nouns`` lists all 400
 compounds (data/words/compun.csv).
 
+``rules: paper``: the request for captions is the one that the paper prints, at temperature 0.1, and nothing replaces
+captions or descriptors that a language model did not give. Such compounds are left out of their split and counted.
+
 Difference from the paper: by default the micro-world draws the images of 60 compounds, 20 of each of the paper's
 categories. If ``images`` in params.yaml names the authors' images, every compound of the 400 is used whose three images
 are there. The others are counted.
@@ -33,13 +36,13 @@ import yaml
 
 from generators.captioner import class_descriptors, example_captions
 from generators.captioner.class_descriptors import DESCRIPTORS
-from generators.captioner.example_captions import CAPTIONS
+from generators.captioner.example_captions import CAPTIONS, PUBLISHED_CAPTIONS
 from generators.files.atomic import atomic_folder, write_json
 from generators.llm.client import Cache, Client, Endpoint
-from generators.llm.questions import ask, read_cached_items
+from generators.llm.questions import Question, ask, read_cached_items
 from generators.microworld.compun_images import CompoundImages, ImageCollection, can_draw, render_compound
 from generators.pipeline import stage
-from generators.pipeline.params import read_settings
+from generators.pipeline.params import OURS, PAPER, read_rules, read_settings
 from generators.schemas.rows import COMPOUND_SCHEMA, NOUN_SCHEMA, use_shared_images
 from generators.storage import dataset
 
@@ -47,6 +50,9 @@ FOLDER, STATS = Path("compun"), Path("stats/compun/compun.json")
 IMAGE_COLUMNS = tuple(f"image{suffix}" for suffix in ("", "_n1", "_n2"))
 MAX_EXAMPLES = 7
 """The largest number of example captions in Table 2 of the paper (k)."""
+EXAMPLE_COUNTS = range(1, MAX_EXAMPLES + 1)
+PAPER_TEMPERATURE = 0.1
+"""Of the language model (section 5)."""
 
 
 class Noun(NamedTuple):
@@ -92,10 +98,17 @@ class Settings:
     """A folder or zip file with the authors' images; None: the micro-world draws the images."""
     captioner: Mapping[str, Any]
     """``{}``: the grammar writes the example captions. Otherwise the fields of llm.client.Endpoint."""
+    rules: str = OURS
 
     @property
     def endpoint(self) -> Endpoint | None:
-        return Endpoint(**self.captioner) if self.captioner else None
+        defaults: dict[str, Any] = {"temperature": PAPER_TEMPERATURE} if self.rules == PAPER else {}
+        return Endpoint(**defaults | dict(self.captioner)) if self.captioner else None
+
+    @property
+    def captions_question(self) -> Question:
+        """The request for example captions."""
+        return PUBLISHED_CAPTIONS if self.rules == PAPER else CAPTIONS
 
 
 class Prompting(NamedTuple):
@@ -105,7 +118,8 @@ class Prompting(NamedTuple):
     captioner: str
 
 
-MakePrompting = Callable[[Noun], Prompting]
+MakePrompting = Callable[[Noun], Prompting | None]
+"""Returns None if the compound has no prompts of this kind."""
 
 
 def make_template_prompting(noun: Noun) -> Prompting:
@@ -137,6 +151,27 @@ def make_descriptor_prompting(
     return make_template_prompting(noun)
 
 
+def make_paper_promptings(settings: Settings, cache: Cache) -> dict[str, MakePrompting]:
+    """Return split name -> function that returns the prompts of a compound, or None without enough answers."""
+
+    def make_example_prompting(noun: Noun, count: int) -> Prompting | None:
+        examples = example_captions.find_published_examples(noun.name, MAX_EXAMPLES, settings.endpoint, cache)
+        if examples is None:
+            return None
+        return Prompting(example_captions.make_prompts(noun.name, examples.captions[:count]), examples.captioner)
+
+    def make_answered_prompting(noun: Noun) -> Prompting | None:
+        prompting = make_descriptor_prompting(noun, {}, settings.endpoint, cache)
+        return None if prompting == make_template_prompting(noun) else prompting
+
+    return {
+        "test": make_template_prompting,
+        "test.reversed": make_reversed_prompting,
+        "test.descriptors": make_answered_prompting,
+        **{f"test.examples.{count}": partial(make_example_prompting, count=count) for count in EXAMPLE_COUNTS},
+    }
+
+
 def make_promptings(
     settings: Settings, own_descriptors: Mapping[str, list[str]], cache: Cache
 ) -> dict[str, MakePrompting]:
@@ -150,10 +185,7 @@ def make_promptings(
         "test": make_template_prompting,
         "test.reversed": make_reversed_prompting,
         "test.descriptors": lambda noun: make_descriptor_prompting(noun, own_descriptors, settings.endpoint, cache),
-        **{
-            f"test.examples.{count}": partial(make_example_prompting, count=count)
-            for count in range(1, MAX_EXAMPLES + 1)
-        },
+        **{f"test.examples.{count}": partial(make_example_prompting, count=count) for count in EXAMPLE_COUNTS},
     }
 
 
@@ -216,11 +248,17 @@ def write(folder: Path, nouns: list[Noun], settings: Settings, words: Path, cach
     own_descriptors = yaml.safe_load((words / "compun_descriptors.yaml").read_text(encoding="utf-8"))
     source = "compun" if settings.images else "microworld"
     provenance = {"source": source, "seed": settings.seed}
-    promptings = make_promptings(settings, own_descriptors, cache)
+    is_paper = settings.rules == PAPER
+    promptings = (
+        make_paper_promptings(settings, cache) if is_paper else make_promptings(settings, own_descriptors, cache)
+    )
 
     def make_rows(split: str, make_prompting: MakePrompting) -> Iterator[dict[str, Any]]:
         for number, (noun, noun_images) in enumerate(images):
-            row = make_row(noun, noun_images, number, make_prompting(noun), provenance)
+            prompting = make_prompting(noun)
+            if prompting is None:
+                continue
+            row = make_row(noun, noun_images, number, prompting, provenance)
             yield row if split == "test" else row | dict.fromkeys(IMAGE_COLUMNS)
 
     with atomic_folder(folder) as scratch:
@@ -231,21 +269,25 @@ def write(folder: Path, nouns: list[Noun], settings: Settings, words: Path, cach
     return {
         "Images": dict(skipped) | {"compounds with images": len(compounds)},
         "Example captions: compounds by captioner": dict(
-            Counter(promptings["test.examples.1"](noun).captioner for noun in compounds)
+            Counter(_name_captioner(promptings["test.examples.1"](noun)) for noun in compounds)
         ),
     }
 
 
+def _name_captioner(prompting: Prompting | None) -> str:
+    return prompting.captioner if prompting else "none: left out"
+
+
 def main(ask_model: Annotated[bool, typer.Option("--ask")] = False, max_cost: float = 0.0) -> None:
     """Write the folder compun/; with --ask, request the language model's answers into sample/llm/ instead."""
-    settings = read_settings(Settings, "compun")
+    settings = read_settings(Settings, "compun", rules=read_rules())
     if ask_model:
         endpoint = settings.endpoint
         if endpoint is None:
             raise ValueError("params.yaml, compun.captioner: no language model is set. Set the endpoint to use --ask.")
         client = Client(endpoint, Cache([Path("sample/llm")], Path("sample/llm/compun.jsonl")))
         nouns = [noun.name for noun in read_nouns(Path("sample/words/compun.csv"))]
-        questions = [(CAPTIONS, MAX_EXAMPLES), (DESCRIPTORS, class_descriptors.DESCRIPTORS_PER_CLASS)]
+        questions = [(settings.captions_question, MAX_EXAMPLES), (DESCRIPTORS, class_descriptors.DESCRIPTORS_PER_CLASS)]
         for outcome, count in sorted(ask(questions, nouns, client, max_cost).items()):
             print(f"{count:,} {outcome}")
         return

@@ -29,7 +29,7 @@ from __future__ import annotations
 import pickle
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import compress, groupby, islice
 from operator import itemgetter
@@ -44,11 +44,12 @@ from generators.captioned_walks import DEFAULT, read_dropped, read_walks
 from generators.captioner.captioned_walks import ANY_WALK, CaptionedWalk, WalkCondition
 from generators.files.atomic import write_json
 from generators.graphs.walks import COMPLEXITIES, SAME_CROP, is_same_crop
+from generators.hard_negatives.crepe.paper_example import PaperExample
 from generators.hard_negatives.crepe.productivity import BALANCED_KINDS, PAPER_KINDS, PER_TYPE, SWAP_KINDS, Example
 from generators.hard_negatives.crepe.source import ImageSource, Source
 from generators.hard_negatives.crepe.walk_conditions import FALSE_ORDERS, FALSE_SWAPS
 from generators.pipeline import stage
-from generators.pipeline.params import read_params, read_settings
+from generators.pipeline.params import OURS, PAPER, read_params, read_rules, read_settings
 from generators.pipeline.workers import map_with
 from generators.schemas.annotated_image import make_id_sort_key
 from generators.schemas.corpus_names import name_productivity_funnel
@@ -57,7 +58,7 @@ from generators.schemas.scene_graph import Box
 from generators.storage import dataset
 from generators.storage.crops import replace_crop_files
 from generators.text_only.baselines import RetrievalSets
-from generators.text_only.language_models import EntailmentModel
+from generators.text_only.language_models import EntailmentModel, MaskedLM
 from generators.text_only.ngram import NgramModel
 from generators.text_only.refinement import select_rows_at_chance
 
@@ -65,6 +66,8 @@ Row = dict[str, Any]
 
 RAW = "raw"
 """The config that has all examples, without negatives."""
+STATISTICS = "statistics"
+"""The ranker that is no language model."""
 LIMIT, NOT_FOUND = "proofs given up", "rows not found"
 """Reasons in the counts of a split: searches that reached their limit, and rows that a config lacks at the end."""
 
@@ -80,6 +83,10 @@ class Settings:
     refine: bool
     """If True, rows of the balanced configs are removed until text-only baselines perform at chance
     (text_only/refinement.py)."""
+    rules: str = field(default=OURS, kw_only=True)
+    """``paper``: the negatives of CREPE's authors, whose HN-Atoms ``ranker`` ranks."""
+    ranker: str = field(default=STATISTICS, kw_only=True)
+    """The masked language model that ranks HN-Atoms under ``rules: paper``; otherwise, the bigram model does."""
     entailment: str | None = None
     """The natural language inference model that filters the swaps; None: no filter."""
     complexities: Sequence[int] = COMPLEXITIES
@@ -95,7 +102,9 @@ class Settings:
     @property
     def conditions(self) -> tuple[WalkCondition, ...]:
         """The conditions of the walks that are used."""
-        return (ANY_WALK, FALSE_ORDERS) if self.balanced else (ANY_WALK, FALSE_SWAPS)
+        if self.balanced:
+            return ANY_WALK, FALSE_ORDERS
+        return (ANY_WALK,) if self.rules == PAPER else (ANY_WALK, FALSE_SWAPS)
 
     @property
     def label(self) -> str | None:
@@ -114,7 +123,9 @@ class Settings:
     @classmethod
     def read(cls, variant: str | None = None) -> Settings:
         """Read params.yaml. Raises ValueError if the variant is unknown or a key is wrong."""
-        settings, variants = read_settings(cls, "crepe_productivity"), captioned_walks.Settings.read().variants
+        fixed = {"rules": read_rules(), "ranker": read_params("crepe_systematicity")["ranker"]}
+        settings = read_settings(cls, "crepe_productivity", **fixed)
+        variants = captioned_walks.Settings.read().variants
         if variant is None:
             return settings
         if variant not in variants:
@@ -166,12 +177,19 @@ class Builder:
     def entailment(self) -> EntailmentModel | None:
         return EntailmentModel(self.settings.entailment) if self.settings.entailment else None
 
+    @cached_property
+    def ranker(self) -> MaskedLM | None:
+        """The masked language model of the paper's rules, or None: the bigram model ranks the negatives."""
+        is_used = self.settings.rules == PAPER and self.settings.ranker != STATISTICS and not self.settings.balanced
+        return MaskedLM(self.settings.ranker) if is_used else None
+
     def make_examples(self, item: ImageWalks) -> list[ExampleRows]:
         """Return the examples of an image. The entailment model gets the swaps of all captions at once."""
         image = ImageSource(self.source.images[item.image_id], self.source)
-        likelihood = self.bigrams.leave_out(item.texts).score
+        ranker = self.ranker or self.bigrams.leave_out(item.texts)
         captioned = (CaptionedWalk.from_row(row, self.settings.variant or DEFAULT) for row in item.walks)
-        examples = [Example(walk, image, likelihood, self.entailment) for walk in captioned if walk is not None]
+        make_example = PaperExample if self.settings.rules == PAPER and not self.settings.balanced else Example
+        examples = [make_example(walk, image, ranker.score, self.entailment) for walk in captioned if walk is not None]
         if self.entailment is not None:
             need_swaps = (example for example in examples if not item.kinds[example.complexity].isdisjoint(SWAP_KINDS))
             self.entailment.pair_logits([pair for example in need_swaps for pair in example.list_swap_pairs()])

@@ -26,7 +26,7 @@ from generators.files.atomic import atomic_folder, write_json
 from generators.hard_negatives.balanced.compounds import find_parts
 from generators.hard_negatives.crepe.systematicity import NEGATIVES, SystematicityNegatives, make_negatives_factory
 from generators.pipeline import stage
-from generators.pipeline.params import read_params
+from generators.pipeline.params import OURS, read_params, read_rules
 from generators.pipeline.workers import map_with
 from generators.readers.annotations import Annotations
 from generators.schemas.annotated_image import AnnotatedImage
@@ -74,7 +74,8 @@ def build(
 
     ``images`` have parsed regions. Returns how many regions each filter removed.
     """
-    make_negatives = make_negatives_factory(images, settings["at_least"], settings["ranker"])
+    rules = settings.get("rules", OURS)
+    make_negatives = make_negatives_factory(images, settings["at_least"], settings["ranker"], rules)
     funnel = Funnel()
     candidates = find_candidates(images, funnel, partial(is_in_balanced_sets, share=settings["balanced_share"]))
     make_rows = partial(_make_rows, source, settings["balanced_share"])
@@ -148,7 +149,7 @@ def main() -> None:
         funnel = build(
             read_params("source"),
             Annotations(Path("annotations/parsed.parquet")),
-            read_params("crepe_systematicity"),
+            read_params("crepe_systematicity") | {"rules": read_rules()},
             FOLDER,
             dataset.read_image_storage(),
             crop_files,

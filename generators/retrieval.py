@@ -21,12 +21,11 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice, product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from generators.files.atomic import write_json
 from generators.files.untrusted import read_file
@@ -35,7 +34,7 @@ from generators.hard_negatives.aro.patch_order import GRIDS, draw_patches
 from generators.hard_negatives.aro.word_order import TEXT_PERTURBATIONS, Tagger, Words, perturb
 from generators.pipeline import stage
 from generators.pipeline.input_sources import MICROWORLD, read_sources
-from generators.pipeline.params import read_params
+from generators.pipeline.params import OURS, PAPER, read_params, read_rules
 from generators.readers.karpathy import CaptionedImage, read_images
 from generators.schemas.rows import CHOICE_SCHEMA, RETRIEVAL_SCHEMA, ImageStorage, add_patches, use_shared_images
 from generators.schemas.scene_graph import Box
@@ -51,8 +50,34 @@ RETRIEVAL_SEEDS = range(3)
 Row = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Entry:
+class RetrievalRules(NamedTuple):
+    """How captions are read, and which part of an image is shown with its patches in another order."""
+
+    clean_captions: Callable[[CaptionedImage], CaptionedImage]
+    crop: Callable[[Box], Box]
+
+
+def _clean_captions(image: CaptionedImage) -> CaptionedImage:
+    texts = dict.fromkeys(map(word_order.clean_caption, image.captions))
+    return image._replace(captions=tuple(text for text in texts if text))
+
+
+def crop_centre(box: Box) -> Box:
+    """Return the central square of an image, which CLIP's preprocessing crops."""
+    side = min(box.width, box.height)
+    return Box(float((box.width - side) // 2), float((box.height - side) // 2), side, side)
+
+
+RULES = {
+    OURS: RetrievalRules(lambda image: image, lambda box: box),
+    PAPER: RetrievalRules(_clean_captions, crop_centre),
+}
+"""By the value of ``rules``. The authors clean captions, and shuffle the patches of an image after it was resized and
+cropped. Here the central square is cut into patches before it is resized, so only the pixels between two patches
+differ. Embedded images are stored whole, so their patches are those of the whole image."""
+
+
+class Entry(NamedTuple):
     """A readable image with its captions, of which there is at least one."""
 
     image: CaptionedImage
@@ -106,11 +131,15 @@ def make_retrieval_rows(
         yield row | entry.make_image_cells(number, not name, storage)
 
 
-def make_retrieval_splits(entries: Sequence[Entry], provenance: Row, storage: ImageStorage) -> dict[str, Iterator[Row]]:
+def make_retrieval_splits(
+    entries: Sequence[Entry], provenance: Row, storage: ImageStorage, rules: RetrievalRules
+) -> dict[str, Iterator[Row]]:
     """Return split name -> rows for ``retrieval/<set>``."""
     splits = {"test": make_retrieval_rows(entries, "", 0, provenance, storage)}
     for name, seed in product([*(function.__name__ for function in TEXT_PERTURBATIONS), *GRIDS], RETRIEVAL_SEEDS):
-        splits[f"test.{name}.s{seed}"] = make_retrieval_rows(entries, name, seed, provenance, storage)
+        is_cropped = name in GRIDS and storage == "by_reference"
+        shown = [entry._replace(box=rules.crop(entry.box)) for entry in entries] if is_cropped else entries
+        splits[f"test.{name}.s{seed}"] = make_retrieval_rows(shown, name, seed, provenance, storage)
     return splits
 
 
@@ -149,13 +178,18 @@ def count_unchanged(entries: Iterable[Entry]) -> dict[str, int]:
 
 
 def write(
-    name: str, entries: Sequence[Entry], provenance: Row, storage: ImageStorage, output: Path = Path()
+    name: str,
+    entries: Sequence[Entry],
+    provenance: Row,
+    storage: ImageStorage,
+    output: Path = Path(),
+    rules: RetrievalRules | None = None,
 ) -> dict[str, dict[str, int]]:
     """Write both configs; return dataset -> counts of images and captions."""
     splits = {f"test.s{seed}": make_order_rows(entries, seed, provenance, storage) for seed in ORDER_SEEDS}
     schema = add_patches(use_shared_images(CHOICE_SCHEMA))
     kept = dataset.write_config(output / dataset.PARTS / "aro", f"{name}_order", splits, schema, storage)["test.s0"]
-    splits = make_retrieval_splits(entries, provenance, storage)
+    splits = make_retrieval_splits(entries, provenance, storage, rules or RULES[OURS])
     schema = add_patches(use_shared_images(RETRIEVAL_SCHEMA))
     dataset.write_config(output / dataset.PARTS / "retrieval", name, splits, schema, storage)
     counts = {"images": len(entries), "captions": sum(len(entry.captions) for entry in entries)}
@@ -175,12 +209,14 @@ def main(name: str, source: Path | None = None, output: Path = Path()) -> None:
     caption_file, image_folder = Path(sets[name]["captions"]), Path(sets[name]["images"])
     if source:
         caption_file, image_folder = source / caption_file.name, source
-    skipped = Counter[str]()
-    entries = read_entries(read_images(caption_file, image_folder, ("test",)), Tagger(), skipped)
+    rules, skipped = RULES[read_rules()], Counter[str]()
+    images = map(rules.clean_captions, read_images(caption_file, image_folder, ("test",)))
+    entries = read_entries(images, Tagger(), skipped)
     if not entries:
         raise ValueError(f"{caption_file}: there is no readable image with captions ({dict(skipped)}).")
+    storage = dataset.read_image_storage()
     provenance = {"source": MICROWORLD if source else sources[f"retrieval.{name}"], "captioner": "karpathy", "seed": 0}
-    for dataset_name, counts in write(name, entries, provenance, dataset.read_image_storage(), output).items():
+    for dataset_name, counts in write(name, entries, provenance, storage, output, rules).items():
         funnels = {f"{name}: captions and images": dict(skipped) | counts}
         write_json(output / "stats" / dataset_name / f"{name}.json", {"funnels": funnels})
 

@@ -14,6 +14,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -220,14 +221,22 @@ def audit_dataset(folder: Path) -> dict[str, Audit]:
     unordered = Counter[str]()
     for entry in read_stats(folder).get("imported", {}).values():
         unordered.update(entry["unordered"])
+    audits = {name: audit(rows) for name, rows in read_splits(folder).items()}
+    return {name: replace(split, flaws={**split.flaws, UNORDERED: unordered[name]}) for name, split in audits.items()}
+
+
+def read_splits(folder: Path) -> dict[str, Iterator[Texts]]:
+    """Return the texts of every split with hard negatives, by ``config/split``.
+
+    Raises ValueError if no split has hard negatives.
+    """
     files: dict[str, list[Path]] = {}
     for path in parquet_files(folder):
         if "hard_negatives" in parquet.read_schema(path).names:
             files.setdefault(f"{path.parent.name}/{split_name(path)}", []).append(path)
     if not files:
         raise ValueError(f"{folder}: no split has hard negatives to audit.")
-    audits = {name: audit(row for path in paths for row in read_texts(path)) for name, paths in files.items()}
-    return {name: replace(split, flaws={**split.flaws, UNORDERED: unordered[name]}) for name, split in audits.items()}
+    return {name: chain.from_iterable(map(read_texts, paths)) for name, paths in files.items()}
 
 
 def read_texts(path: Path) -> Iterator[Texts]:

@@ -18,6 +18,7 @@ from __future__ import annotations
 import hashlib
 import io
 import re
+import sys
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -150,9 +151,9 @@ def read_entries(
     """Yield the rows of one file, in order; images of a shard are written to a folder in ``scratch``."""
     if not file.is_file():
         raise FileNotFoundError(f"{file}: no such file.")
-    if file.suffix not in FILE_SUFFIXES:
+    if not file.name.endswith((*FILE_SUFFIXES, ".tar.gz")):
         raise ValueError(f"{file}: unknown file type; supported: {', '.join(FILE_SUFFIXES)}.")
-    if file.suffix == ".tar":
+    if file.name.endswith((".tar", ".tar.gz")):
         yield from _read_shard(file, scratch / hashlib.sha256(str(file).encode()).hexdigest()[:8])
         return
     for number, row in enumerate(_read_table(file), 1):
@@ -160,6 +161,12 @@ def read_entries(
             if not isinstance(row, Mapping):
                 raise ValueError(f"got {type(row).__name__}, expected an object with the columns of a row.")
             texts = columns.read(row)
+            if number == 1 and (unread := columns.find_unread(row)):
+                print(
+                    f"{file}: not read: the columns {', '.join(unread)}. Hard negatives are read from hard_negatives; "
+                    "--negative-columns names other columns.",
+                    file=sys.stderr,
+                )
             negatives = _drop_equal(texts) if drop_equal else _check_distinct(texts)
             image = _locate(texts.image, image_folder)
         except (ValueError, TypeError) as error:
@@ -203,7 +210,12 @@ def _read_shard(file: Path, folder: Path) -> Iterator[Entry]:
     """Yield the readable pairs of a shard. Their images are written to ``folder`` as ``0``, ``1`` and so on."""
     folder.mkdir(parents=True)
     skipped = Counter[str]()
+    keys = set[str]()
     for number, (pair, _) in enumerate(shards.read_decoded_pairs(file, skipped)):
+        if pair.key in keys:
+            skipped["with the key of an earlier sample"] += 1
+            continue
+        keys.add(pair.key)
         image = folder / str(number)
         image.write_bytes(pair.image.content or b"")
         yield Entry(pair.key, image, (pair.caption,))

@@ -52,7 +52,8 @@ def test_preset_has_the_keys_of_the_parameters_in_their_order():
 
 def test_preset_is_the_paper_s_crepe():
     params = yaml.safe_load(PRESET.read_text())
-    assert (params["source"], params["spelling"], params["parser"]) == ("visual_genome", True, "rules")
+    assert params["rules"] == "paper"
+    assert (params["source"], params["spelling"], params["parser"]) == ("visual_genome", True, "sng")
     assert params["crepe_systematicity"]["ranker"] == "bert-base-uncased"
     productivity = params["crepe_productivity"] | params["captioned_walks"]
     assert (productivity["rows"], productivity["visible"], productivity["refine"]) == (2000, 1.0, True)

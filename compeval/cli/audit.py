@@ -2,33 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from csv import DictWriter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from compeval.cli.console import err, note, print_records
+from compeval.cli.console import check_writable, err, note, print_records
 from compeval.cli.options import Data, Format, FormatName
 
 if TYPE_CHECKING:
     from evaluators.validity.best_baselines import BestBaseline
     from loaders.audit import Audit
+    from loaders.malformed import Finding
 
 
-def audit(targets: list[str], data: Data = None, output_format: Format = "table") -> None:
+def audit(targets: list[str], data: Data = None, output_format: Format = "table", csv: Path | None = None) -> None:
     """Find flaws in hard negatives, and cues that select the correct caption without the image.
 
     A second table shows the best text-only baseline on each set, and its accuracy beside chance: of the cues, the
-    medoid of the captions, and models that are trained on the captions of other images. Targets that cannot be read are
+    medoid of the captions, and models that are trained on the captions of other images. A third one counts malformed
+    texts: words that a replacement inside a word made, doubled words, wrong articles, negatives that differ from the
+    caption in punctuation only, wrong encodings, and phrases of a language model. Targets that cannot be read are
     listed at the end.
 
     Args:
         targets: Names or folders of datasets, or files of published benchmarks.
+        csv: File to write the malformed texts to, with their rows: one line per text and kind.
     """
     failed: list[str] = []
     audits: dict[str, Audit] = {}
     baselines: dict[str, BestBaseline] = {}
+    malformed: dict[str, list[Finding]] = {}
     with err.status("Reading"):
         for target in targets:
             try:
@@ -38,7 +44,7 @@ def audit(targets: list[str], data: Data = None, output_format: Format = "table"
                     raise
                 failed.append(str(error))
                 continue
-            for results, found in zip((audits, baselines), of_target, strict=True):
+            for results, found in zip((audits, baselines, malformed), of_target, strict=True):
                 results |= {f"{target}: {name}" if name in results else name: found[name] for name in found}
     judged = {name: _judge(name, result, baselines) for name, result in audits.items()}
     _print_audits(audits, judged, output_format)
@@ -46,11 +52,14 @@ def audit(targets: list[str], data: Data = None, output_format: Format = "table"
         if baselines:
             typer.echo()
             _print_baselines(baselines, output_format)
+        _print_malformed(malformed, output_format)
         flawed = sum(bool(findings) for _, findings in judged.values())
         note(
             f"{flawed} of {len(audits)} sets have flaws, or cues to the correct caption in the texts. `--format csv` "
             "counts them."
         )
+    if csv:
+        write_malformed(csv, malformed)
     if failed:
         note(f"{len(failed)} of {len(targets)} targets cannot be read:")
         for reason in failed:
@@ -111,28 +120,76 @@ def _print_baselines(baselines: Mapping[str, BestBaseline], output_format: Forma
     note(f"A text-only baseline beats chance on {solved} of {len(baselines)} sets.")
 
 
-def _audit_target(target: str, data: Path | None) -> tuple[dict[str, Audit], dict[str, BestBaseline]]:
-    """Return the audits by split, and the best baselines by config, of a dataset or a published file.
+def _print_malformed(malformed: Mapping[str, Sequence[Finding]], output_format: FormatName) -> None:
+    rows = [
+        {
+            "set": name,
+            "malformed": kind,
+            "negatives": f"{len(found):,}",
+            "rows": f"{len({item.row for item in found}):,}",
+        }
+        | {"example": f"row {found[0].row}: {found[0].detail}"}
+        for name, findings in malformed.items()
+        for kind, found in group_by_kind(findings).items()
+    ]
+    if rows:
+        typer.echo()
+        print_records(output_format, rows, [], left=2)
+
+
+def group_by_kind(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
+    """Return the malformed negatives by kind, the most frequent kind first; captions are not negatives."""
+    by_kind: dict[str, list[Finding]] = {}
+    for item in findings:
+        if item.candidate:
+            by_kind.setdefault(item.kind, []).append(item)
+    return dict(sorted(by_kind.items(), key=lambda item: -len(item[1])))
+
+
+def write_malformed(path: Path, malformed: Mapping[str, Sequence[Finding]]) -> None:
+    """Write one line per malformed text and kind: the set, the number of the row in it (from 0), and the texts."""
+    from generators.files.atomic import atomic_file
+    from loaders.malformed import Finding
+
+    with atomic_file(path) as scratch, scratch.open("w", encoding="utf-8", newline="") as file:
+        writer = DictWriter(file, ["set", *Finding._fields])
+        writer.writeheader()
+        writer.writerows({"set": name, **item._asdict()} for name, found in malformed.items() for item in found)
+    note(f"{path}: {sum(map(len, malformed.values())):,} malformed texts")
+
+
+AuditedTarget = tuple[dict[str, "Audit"], dict[str, "BestBaseline"], dict[str, "list[Finding]"]]
+
+
+def _audit_target(target: str, data: Path | None) -> AuditedTarget:
+    """Return the audits and malformed texts by split, and the best baselines by config, of a dataset or published file.
 
     Prints how many rows of a file are unreadable.
     """
     if Path(target).is_file():
         return _audit_file(Path(target))
-    from loaders.audit import audit_dataset
+    from loaders.audit import audit_dataset, read_splits
     from loaders.datasets.folders import resolve_folder
     from loaders.datasets.split_names import name_of_stored
+    from loaders.malformed import find_malformed
 
     folder = resolve_folder(target, data)
     audits = {name_of_stored(folder.name, *name.split("/")): result for name, result in audit_dataset(folder).items()}
     from evaluators.validity.best_baselines import find_best_of_dataset
 
-    return audits, {f"{folder.name}/{config}": result for config, result in find_best_of_dataset(folder).items()}
+    baselines = {f"{folder.name}/{config}": result for config, result in find_best_of_dataset(folder).items()}
+    malformed = {
+        name_of_stored(folder.name, *name.split("/")): list(find_malformed(list(texts)))
+        for name, texts in read_splits(folder).items()
+    }
+    return audits, baselines, malformed
 
 
-def _audit_file(path: Path) -> tuple[dict[str, Audit], dict[str, BestBaseline]]:
+def _audit_file(path: Path) -> AuditedTarget:
     from evaluators.validity.best_baselines import find_best
     from loaders.importing.identify import identify
     from loaders.importing.importing import read_published
+    from loaders.malformed import find_malformed
 
     read = read_published(identify(path))
     counts = read.counts
@@ -146,33 +203,56 @@ def _audit_file(path: Path) -> tuple[dict[str, Audit], dict[str, BestBaseline]]:
         if (split := f"{config}/{name}") in names
         and (baseline := find_best((row.image_id or row.images[0], row.list_candidates()) for row in rows))
     }
-    return {names[split]: result for split, result in counts.audits.items()}, baselines
+    malformed = {
+        names[f"{config}/{name}"]: list(find_malformed([row.texts() for row in rows]))
+        for (config, name), rows in read.splits.items()
+        if f"{config}/{name}" in names
+    }
+    return {names[split]: result for split, result in counts.audits.items()}, baselines, malformed
 
 
 def inspect(
-    targets: list[str], output: Path = Path("inspection"), data: Data = None, output_format: Format = "table"
+    targets: list[str],
+    output: Path = Path("inspection"),
+    results: Path | None = None,
+    data: Data = None,
+    output_format: Format = "table",
 ) -> None:
     """Make a page per dataset: text-only baselines, how captions differ from negatives, duplicates, random rows.
 
     A baseline that learns is trained on other images of the same set, so the page shows what a model can learn from the
     texts of the set. `compeval audit` prints the simplest baselines and all flaws in seconds.
 
+    The file rows_NAME.csv has the text-only predictability of each sampled row: the share of the baselines that select
+    its true caption.
+
     Args:
         targets: Names or folders of datasets, or published files.
         output: Folder of the pages.
+        results: Folder of a model's results: its score on the sampled rows, and on the least predictable half of them.
     """
+    from loaders.datasets.folders import resolve_folder
+
+    check_writable(output)
+    for target in targets:
+        if not Path(target).exists():
+            resolve_folder(target, data)
     from evaluators.inspection import inspect as make_page
     from evaluators.inspection import open_sources
+    from evaluators.inspection.predictability import score_least_predictable
     from evaluators.report.tables import format_percent
     from evaluators.report.text_only import name_baseline
 
     records: list[dict[str, Any]] = []
+    halves: list[dict[str, Any]] = []
     with err.status("Reading"):
         sources = open_sources(targets, data)
     for source in sources:
         with err.status(source.name) as status:
             reports = make_page(source, output, status.update)
         note(f"{source.name}: {output / source.name}.html")
+        if results is not None:
+            halves += score_least_predictable(source, reports, results)
         for report in reports:
             low, high = report.rules[report.best_baseline]["interval"]
             rule = name_baseline(report.best_baseline)
@@ -195,3 +275,16 @@ def inspect(
         for record in records
     ]
     print_records(output_format, rows, records)
+    if halves and output_format in ("table", "md"):
+        typer.echo()
+        print_records(output_format, [_describe_half(record) for record in halves], [], left=2)
+
+
+def _describe_half(record: Mapping[str, Any]) -> dict[str, str]:
+    from evaluators.report.tables import format_with_interval
+
+    texts = {"task": record["task"], "model": record["model"]}
+    for name, title in (("all", "sampled rows"), ("least", "least predictable half")):
+        score = format_with_interval(record[name], record[f"{name} interval"])
+        texts[f"{title} %"] = f"{score} of {record[f'{name} rows']:,}"
+    return texts

@@ -9,8 +9,17 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from compeval.cli.console import err, note, print_records, progress
-from compeval.cli.options import DatasetsOutput, Format, FormatName
+from compeval.cli.console import check_writable, err, note, print_records, progress
+from compeval.cli.options import (
+    CaptionColumn,
+    DatasetsOutput,
+    DropEqual,
+    Format,
+    FormatName,
+    ImageColumn,
+    KindColumn,
+    NegativeColumns,
+)
 
 if TYPE_CHECKING:
     from loaders.importing.importing import ImportedFile
@@ -30,20 +39,43 @@ def import_(
     output: DatasetsOutput = Path(),
     repair: Repair = False,
     skip_missing: SkipMissing = False,
+    image_column: ImageColumn = "",
+    caption_column: CaptionColumn = "",
+    negative_columns: NegativeColumns = "",
+    kind_column: KindColumn = "",
+    drop_equal: DropEqual = False,
     output_format: Format = "table",
 ) -> None:
     """Import files of published benchmarks as datasets. `compeval get` downloads them first.
 
+    With the name of a column, tables of your own are imported: `compeval make` with the name of each file.
+
     Args:
-        files: Published files, recognised by their names or content.
+        files: Published files, recognised by their names or content. If the first word is the name of a benchmark, they
+            are files of this benchmark, and an error says what was expected.
         images: Folder of the images, with their original file names. Do not delete it: crops are cut from these images
             when they are loaded. Not needed for tables that contain their images, and for images in sources/ of the
             output folder.
     """
+    check_writable(output)
+    if any((image_column, caption_column, negative_columns, kind_column)):
+        from compeval.cli.datasets import make
+
+        for file in files:
+            columns = (image_column, caption_column, negative_columns, kind_column)
+            make(file.stem, [file], images, output, *columns, drop_equal=drop_equal)
+        return
     with err.status("Importing"):
+        from loaders import benchmarks
         from loaders.importing.importing import import_files
 
-        imported = import_files(files, images, output, repair=repair, skip_missing=skip_missing)
+        name = str(files[0]) if len(files) > 1 and not files[0].is_file() else ""
+        benchmark = benchmarks.load(name) if name in benchmarks.list_names() else None
+        paths = files[1:] if benchmark else files
+        imported = import_files(paths, images, output, benchmark=benchmark, repair=repair, skip_missing=skip_missing)
+    for file in imported:
+        if not file.file.endswith(file.published_name.rpartition("/")[2]):
+            note(f"{file.file}: recognised as {file.published_name} of {file.family}.")
     _print_imported(imported, output_format)
 
 
@@ -72,6 +104,7 @@ def get(
     images: Path | None = None,
     existing: Annotated[Path | None, typer.Option("--from")] = None,
     mirror: str | None = None,
+    partial: bool = False,
     yes: Annotated[bool, typer.Option("--yes", "-y")] = False,
     skip_missing: SkipMissing = False,
     repair: Repair = False,
@@ -84,6 +117,7 @@ def get(
         name: Name of a benchmark, as in `compeval list benchmarks`.
         images: Folder with images that you have. Do not delete it: datasets refer to it.
         existing: Folder with the published files and archives. Nothing is downloaded then.
+        partial: Import what the folder of --from has, also if rows are missing.
         mirror: URL of a mirror with the files as BENCHMARK/FILE and COLLECTION/IMAGE.
         yes: Do not ask before downloading more than 1 GB.
         output: Folder to write to. Default: COMPEVAL_DATA or ~/.cache/compeval/datasets, which is searched.
@@ -95,11 +129,13 @@ def get(
     if name not in benchmarks.list_names():
         raise unknown_name("benchmark", name, benchmarks.list_names())
     benchmark, data = benchmarks.load(name), output or data_folder()
+    check_writable(data)
     source = benchmark.source
     note(f"{source.title}: {benchmark.description}\nLicence: {source.licence}.\nCite: {source.citation}.")
     if benchmark.untested:
         note("Untested: its reader follows the documented format and was not tried on the published files.")
-    imported = get_benchmark(benchmark, data, Options(images, existing, mirror, skip_missing, repair), Terminal(yes))
+    options = Options(images, existing, mirror, skip_missing, repair, partial)
+    imported = get_benchmark(benchmark, data, options, Terminal(yes))
     note(f"{data / name}: `compeval run --task '{name}/*'` evaluates a model on it.")
     _print_imported(imported, output_format)
 

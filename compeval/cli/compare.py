@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from compeval.cli.console import err, format_interval, note, print_records
+from compeval.cli.console import check_results, check_writable, err, format_interval, note, print_records
 from compeval.cli.options import Data, Format, FormatName, OptionalPaths, OptionalPositive
 
 
@@ -30,7 +30,9 @@ def compare(
     if len(folders) < 2 or (len(folders) > 2 and (by_category or disagreements)):
         expected = "two" if by_category or disagreements else "two or more"
         raise ValueError(f"Name the result folders of {expected} models; got {len(folders)}.")
+    check_results(folders)
     if disagreements is not None:
+        check_writable(disagreements.parent, "--disagreements")
         from evaluators.report.disagreements import write_page
 
         note(f"The page: {write_page(folders[0], folders[1], disagreements, data)}")
@@ -55,13 +57,17 @@ def _print_comparison(a: Path, b: Path, output_format: FormatName) -> None:
             "B": f"{line.b:.1%}",
             "B - A": f"{100 * line.difference:+.1f}",
             "95 % interval": format_interval(line.interval, "+"),
-            "McNemar p": f"{line.mcnemar_holm:.2g}",
-            "Wilcoxon p": f"{line.wilcoxon_holm:.2g}",
+            "McNemar p": _format_p(line.mcnemar_holm),
+            "Wilcoxon p": _format_p(line.wilcoxon_holm),
         }
         for line in lines
     ]
     print_records(output_format, rows, [line.to_json() for line in lines])
     note("p-values are Holm-corrected over the lines of this table.")
+
+
+def _format_p(p: float | None) -> str:
+    return "" if p is None else f"{p:.2g}"
 
 
 def print_ranking(folders: Sequence[Path], output_format: FormatName) -> None:
@@ -127,6 +133,7 @@ def power(
         rows: Print the smallest difference that N rows show.
         wanted: Probability to find it, in percent.
     """
+    check_results(folders or ())
     from evaluators.metrics.power import count_rows, find_difference
 
     if folders:
@@ -187,8 +194,11 @@ def leaderboard(
         about: CSV with a column model and any of family, parameters, date, training_data, text_only.
         published: Show published models with scores on the same rows, in another style.
     """
+    results = results or [Path("results")]
+    check_results(results)
+    check_writable(output)
     with err.status("Ranking"):
         from evaluators.leaderboard import build
 
-        page = build(results or [Path("results")], output, data, about, with_published=published)
+        page = build(results, output, data, about, with_published=published)
     typer.echo(f"The leaderboard: {page}")

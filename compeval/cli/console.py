@@ -11,9 +11,11 @@ import logging
 import os
 import re
 import sys
+import tempfile
 import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -184,6 +186,26 @@ def note(text: str) -> None:
 def echo_json(data: Any) -> None:
     """Print JSON to stdout."""
     typer.echo(json.dumps(data, indent=1, ensure_ascii=False))
+
+
+def check_writable(folder: Path, option: str = "--output") -> None:
+    """Raise ValueError if nothing can be written to a folder, before any work. A folder that is missing is not made."""
+    parent = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    try:
+        if not parent.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, f"{parent} is a file")
+        tempfile.TemporaryDirectory(dir=parent).cleanup()
+    except OSError as error:
+        raise ValueError(
+            f"{folder}: nothing can be written there ({error.strerror}). Choose another {option}."
+        ) from None
+
+
+def check_results(paths: Iterable[Path]) -> None:
+    """Raise FileNotFoundError if a result or a folder of results does not exist, before heavy imports."""
+    for path in paths:
+        if not path.exists():
+            raise FileNotFoundError(f"{path}: no such result. `compeval run` writes results to results/.")
 
 
 def format_interval(interval: Sequence[float] | None, sign: str = "") -> str:

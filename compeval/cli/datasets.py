@@ -8,7 +8,15 @@ from typing import Annotated
 import typer
 
 from compeval.cli.console import err, note
-from compeval.cli.options import Data, DatasetsOutput
+from compeval.cli.options import (
+    CaptionColumn,
+    Data,
+    DatasetsOutput,
+    DropEqual,
+    ImageColumn,
+    KindColumn,
+    NegativeColumns,
+)
 
 app = typer.Typer(no_args_is_help=True, help="Results of others.")
 
@@ -18,11 +26,11 @@ def make(
     files: list[Path],
     images: Path | None = None,
     output: DatasetsOutput = Path(),
-    image_column: str = "",
-    caption_column: str = "",
-    negative_columns: str = "",
-    kind_column: str = "",
-    drop_equal: bool = False,
+    image_column: ImageColumn = "",
+    caption_column: CaptionColumn = "",
+    negative_columns: NegativeColumns = "",
+    kind_column: KindColumn = "",
+    drop_equal: DropEqual = False,
     negatives: str = "",
     corpus: list[str] | None = None,
     corpus_column: str = "caption",
@@ -41,11 +49,6 @@ def make(
         files: Tables (csv, tsv, jsonl, json) with the columns image, caption or captions, and hard_negatives, or
             webdataset shards.
         images: Folder of the images. Default: the folder of each table.
-        image_column: Column of the image files. Default: image.
-        caption_column: Column of the caption or captions. Default: captions or caption.
-        negative_columns: Columns of your hard negatives, separated by commas. Default: hard_negatives.
-        kind_column: Column with the kind of your hard negatives, by which results are reported.
-        drop_equal: Drop your hard negatives that equal a caption of their row. Default: an error names the row.
         negatives: Kinds of hard negatives to make, separated by commas: atom, comp, swap, negation, order.
         corpus: Files of a training corpus, as a glob: parquet, csv, tsv, jsonl, txt or webdataset shards. Repeatable.
         corpus_column: Name of its caption column, or its position (from 0) in a table without a header.

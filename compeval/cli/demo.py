@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from compeval.cli.console import err, progress
+from compeval.cli.console import check_writable, err, progress
 
 
 def demo(output: Path = Path("compeval-demo")) -> None:
@@ -16,6 +16,7 @@ def demo(output: Path = Path("compeval-demo")) -> None:
     Args:
         output: Folder of the model, the sample, the results and the report.
     """
+    check_writable(output)
     with err.status("Loading the model"):
         from compeval.demo import FOLDER, MODEL, SAMPLE, write_model
         from compeval.demo.summary import print_summary

@@ -41,3 +41,18 @@ AsJson = Annotated[
 Positive = Annotated[int, typer.Option(min=1)]
 OptionalPositive = Annotated[int | None, typer.Option(min=1)]
 OptionalPaths = Annotated[list[Path] | None, typer.Argument()]
+ImageColumn = Annotated[str, typer.Option(help="Column of the image files in your own table. Default: image.")]
+CaptionColumn = Annotated[str, typer.Option(help="Column of the caption or captions. Default: captions or caption.")]
+NegativeColumns = Annotated[
+    str, typer.Option(help="Columns of your hard negatives, separated by commas. Default: hard_negatives.")
+]
+KindColumn = Annotated[
+    str, typer.Option(help="Column with the kind of your hard negatives, by which results are reported.")
+]
+DropEqual = Annotated[
+    bool,
+    typer.Option(
+        "--drop-equal",
+        help="Drop your hard negatives that equal a caption of their row. Default: an error names the row.",
+    ),
+]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from compeval.cli.console import echo_json, err, out, print_table, progress
+from compeval.cli.console import check_writable, echo_json, err, out, print_table, progress
 from compeval.cli.options import AsJson, Data, Device, OptionalPositive, Results
 
 if TYPE_CHECKING:
@@ -65,7 +65,11 @@ def probe(
         text_encoder: Text encoder to probe: any model of `compeval run`, or sentence-transformers:NAME.
         output: Default: checkpoints/probe-ENCODER.
     """
-    from evaluators.models import pick_device, resolve, slug
+    from evaluators.models import check_name, pick_device, resolve, slug
+
+    folder = output or Path("checkpoints") / f"probe-{slug(text_encoder.removeprefix('local:checkpoints/'))}"
+    check_writable(folder)
+    check_name(text_encoder)
     from trainers.probe.training import train_probe
 
     with err.status("Loading"):
@@ -74,7 +78,6 @@ def probe(
         texts, about = _load_texts(text, column, captions, seed, data)
     sizes = {"epochs": epochs, "batch_size": batch_size, "accumulate": accumulate}
     recipe = _make_recipe(chosen, decoder=decoder, learning_rate=learning_rate, precision=precision, seed=seed, **sizes)
-    folder = output or Path("checkpoints") / f"probe-{slug(text_encoder.removeprefix('local:checkpoints/'))}"
     with progress() as report:
         loss = train_probe(encoder, texts, recipe, folder, device=chosen, about=about, report=report)
     typer.echo(f"{folder}: validation loss {loss:.4f}. Evaluate it with `compeval probe run local:{folder}`.")
@@ -100,6 +103,7 @@ def autoencoder(
     Args:
         output: Folder of the encoder.
     """
+    check_writable(output)
     from evaluators.models import pick_device
     from trainers.probe.training import train_autoencoder
 
@@ -131,8 +135,12 @@ def run(
         limit: Evaluate only the first N rows of each config.
         summary: Folder to write the tables to, as Markdown and JSON.
     """
+    from evaluators.models import check_name, pick_device, resolve
+
+    check_writable(output)
+    for spec in probes:
+        check_name(spec)
     with err.status("Loading"):
-        from evaluators.models import pick_device, resolve
         from evaluators.probes.evaluate import evaluate_probe
         from evaluators.report import probe_report
 

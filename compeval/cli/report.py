@@ -6,6 +6,7 @@ from pathlib import Path
 
 import typer
 
+from compeval.cli.console import check_results, check_writable
 from compeval.cli.options import Data, OptionalPaths
 
 
@@ -26,14 +27,18 @@ def report(
         validity: validity.json, the shares of genuine hard negatives (stage validity of dvc.yaml).
         counts: Folder with CORPUS.counts.json, the counts of atoms in the training captions (Figure 12).
         text_only: text_only.json or text_only_DATASET.json, text-only baselines (stage text_only, `inspect`).
+            Default: the files that `compeval inspect` wrote to inspection/.
         where: Print the path and the headline of the last report and exit.
     """
     page, headline = output / "index.html", output / "headline.txt"
     if not where:
+        folders = results or [Path("results")]
+        check_results(folders)
+        check_writable(output)
         from evaluators.report import build
 
-        folders = results or [Path("results")]
-        text = build(folders, output, data, validity, counts, text_only or ())
+        measured = text_only or sorted(Path("inspection").glob("text_only_*.json"))
+        text = build(folders, output, data, validity, counts, measured)
         headline.write_text(text + "\n", encoding="utf-8")
     if not page.is_file():
         raise FileNotFoundError(f"{page}: no such report. `make demo` or `compeval report` writes one.")

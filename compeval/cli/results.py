@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from compeval.cli.console import err, format_interval, note, print_records
+from compeval.cli.console import check_writable, err, format_interval, note, print_records
 from compeval.cli.options import Data, Format, FormatName, Results
 
 if TYPE_CHECKING:
     from evaluators.results.documents import Result
 
+TIES = "ties %"
+"""Column with the share of ties, which tables have if it is above 1 % for one of their metrics."""
 SUMMARY_FROM = 20
 """Number of lines from which `compeval run` prints a summary."""
 
@@ -48,6 +50,7 @@ def score(
         task: Task that was scored.
         name: Name of the model.
     """
+    check_writable(output)
     from evaluators.results.external import score_file
 
     print_results([score_file(file, task, name, data_dir=data, output=output)], output_format)
@@ -58,6 +61,8 @@ def print_results(results: Sequence[Result], output_format: FormatName, folder: 
     lines = [(result, metric) for result in results for metric in _main_metrics(result)]
     is_long = bool(folder) and len(lines) > SUMMARY_FROM and output_format in ("table", "md")
     rows = _summarise(results) if is_long else [_make_row(result, metric) for result, metric in lines]
+    if not any(row[TIES] for row in rows):
+        rows = [{name: cell for name, cell in row.items() if name != TIES} for row in rows]
     print_records(output_format, rows, [record for result in results for record in _to_records(result)], results)
     for text in [*_collect_notes(results), *_describe_positions(results, is_long)]:
         note(text)
@@ -90,7 +95,16 @@ def _make_row(result: Result, metric: str) -> dict[str, str]:
         "%": f"{100 * result['metrics'][metric]:.1f}",
         "95 % interval": format_interval(result["intervals"].get(metric)),
         "chance": f"{100 * result['chance'][metric]:.1f}",
+        TIES: _format_ties([result], metric),
     }
+
+
+def _format_ties(results: Sequence[Result], metric: str) -> str:
+    """Return the largest share of ties in percent; empty if it is not worth a line."""
+    from evaluators.results.ties import SHOWN_FROM, get_tie_rate
+
+    share = max(get_tie_rate(result["metrics"], metric) for result in results)
+    return f"{100 * share:.1f}" if share > SHOWN_FROM else ""
 
 
 def _label(result: Result) -> str:
@@ -99,11 +113,13 @@ def _label(result: Result) -> str:
 
 def _summarise(results: Sequence[Result]) -> list[dict[str, str]]:
     """Return one line per group of tasks: a config with its splits, or its variants without their seeds."""
+    from evaluators.protocols.ranking import PAIRWISE, has_pairs
+
     groups: dict[tuple[str, str, str], list[Result]] = {}
     for result in results:
         variant = re.sub(r"(^|-)s\d+$", "", result["variant"] or "") or ("*" if result["variant"] else "")
         name = f"{result['dataset']}/{result['config']}" + (f"@{variant}" if variant else "")
-        for metric in result["main"]:
+        for metric in [*result["main"], *([PAIRWISE] if has_pairs(result) else [])]:
             groups.setdefault((_label(result), name, metric), []).append(result)
     rows: list[dict[str, str]] = []
     for (model, name, metric), members in groups.items():
@@ -118,6 +134,7 @@ def _summarise(results: Sequence[Result]) -> list[dict[str, str]]:
                 "mean %": f"{sum(shares) / len(shares):.1f}",
                 "lowest to highest": f"{min(shares):.1f} to {max(shares):.1f}",
                 "chance": " to ".join(dict.fromkeys((chances[0], chances[-1]))),
+                TIES: _format_ties(members, metric),
             }
         )
     return rows
@@ -159,8 +176,11 @@ def _collect_notes(results: Sequence[Result]) -> list[str]:
 
 
 def _main_metrics(result: dict[str, Any]) -> list[str]:
-    """Return the main metrics, each followed by its macro means."""
+    """Return the main metrics, each followed by its macro means, and the accuracy on pairs if that is another one."""
+    from evaluators.protocols.ranking import PAIRWISE, has_pairs
+
     macro = [name for name in result["metrics"] if "_macro_" in name]
-    return [
+    metrics = [
         name for main in result["main"] for name in (main, *(mean for mean in macro if mean.startswith(f"{main}_")))
     ]
+    return [*metrics, *([PAIRWISE] if has_pairs(result) else [])]

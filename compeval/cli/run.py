@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import typer
 
-from compeval.cli.console import describe_error, err, note, print_records, progress
+from compeval.cli.console import check_writable, describe_error, err, note, print_records, progress
 from compeval.cli.options import Data, Format, FormatName, Limit, Models, OptionalPositive, Results
 from compeval.cli.results import print_results
 
@@ -89,9 +89,12 @@ def run(
         dry_run: Print what would run, without loading or downloading weights.
         on_error: What to do with an image that cannot be read.
     """
+    if not dry_run:
+        check_writable(output)
     with err.status("Reading the datasets"):
         from evaluators import models
         from evaluators.engine import tasks
+        from evaluators.models.checks import check_available
         from evaluators.models.names import expand
         from evaluators.results.documents import get_model_folder
         from loaders.datasets.folders import list_datasets
@@ -112,6 +115,8 @@ def run(
     if dry_run:
         _print_plan(specs, available, selected, options, output_format)
         return
+    if len(specs) == 1:
+        check_available(specs[0])
     refused: list[RefusedTask] = []
     options |= {"batch_size": batch_size, "on_error": on_error, "on_refused": refused.append, "on_cost": note}
     with _start_cluster(device, ray_address, workers) as (cluster, device):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 import typer
 
 from compeval.cli import probe
-from compeval.cli.console import echo_json, err, out, print_table, progress
+from compeval.cli.console import check_writable, echo_json, err, out, print_table, progress
 from compeval.cli.options import AsJson, Device, OptionalPositive, Positive
 
 if TYPE_CHECKING:
@@ -64,6 +64,9 @@ def finetune(
     epochs: OptionalPositive = None,
     batch_size: Annotated[int | None, typer.Option(min=2)] = None,
     learning_rate: list[float] | None = None,
+    rules: Literal["ours", "paper"] = "ours",
+    augment: bool | None = None,
+    count_neighbours: bool = False,
     seed: int = 0,
     chunk: Positive = 256,
     workers: Workers = None,
@@ -81,17 +84,24 @@ def finetune(
         epochs: Overrides the preset.
         batch_size: Overrides the preset.
         learning_rate: Overrides the preset; repeatable.
+        rules: paper: one negative of each kind, as in the paper's appendix C.1, and clip-ft keeps captions without one.
+        augment: Crop images at random, as open_clip does in training. Default: with the preset paper.
+        count_neighbours: The similar images are a half of the batch size, not added to it.
         seed: Seed of the caption order and of the sampled negatives.
         chunk: Number of images encoded at once. A smaller value needs less memory and does not change the loss.
         precision: bf16: mixed precision, with weights and loss in fp32. auto: bf16 where the device computes it fast.
     """
     err.quiet = err.quiet or not is_first_process()
+    from evaluators.models import check_name, pick_device
+
+    check_writable(output)
+    check_name(model)
     with err.status("Loading"):
-        from evaluators.models import pick_device
         from trainers.negclip.training import PRESETS, TrainingData, train
 
         rates = learning_rate and tuple(learning_rate)
-        overrides = {"epochs": epochs, "batch_size": batch_size, "learning_rates": rates}
+        overrides = {"epochs": epochs, "batch_size": batch_size, "learning_rates": rates, "augment": augment}
+        overrides |= {"rules": rules, "counts_neighbours": count_neighbours}
         recipe = replace(PRESETS[preset], **{name: value for name, value in overrides.items() if value is not None})
         chosen_device = pick_device(device)
     with progress() as report:
@@ -134,8 +144,11 @@ def export(
         output: Output folder.
         to: parquet: one row per image. webdataset: shards.
     """
+    from evaluators.models import check_name, pick_device
+
+    check_writable(output)
+    check_name(model)
     with err.status("Loading"):
-        from evaluators.models import pick_device
         from trainers.negclip.training import TrainingData, export_mined
 
         options = {"device": pick_device(device), "workers": _choose_workers(workers)}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from compeval.cli.console import err, note, print_records, progress
+from compeval.cli.console import check_writable, err, note, print_records, progress
 from compeval.cli.options import Data, Format, FormatName, Models
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ def validate(
     """Compare a model with its published scores. The exit code is 1 if a score disagrees.
 
     Tasks that are here and have a published score are evaluated first, in fp32. Each disagreement is printed with the
-    known causes that apply: activation, macro or micro mean, ties, shuffles, precision. A score on other rows than the
-    released file neither agrees nor disagrees, nor does that of a source that differs from the nearest one.
+    known causes that apply: activation, macro or micro mean, ties, shuffles, precision, crop. A score on other rows
+    than the released file neither agrees nor disagrees, nor does that of a source that differs from the nearest one.
 
     Args:
         name: Name of the model, as in `compeval run`.
@@ -96,14 +96,17 @@ def _find_tasks(patterns: Collection[str], data: Path | None, results: Sequence[
 def _run(model: str, tasks: Sequence[Task], data: Path | None, device: str | None, output: Path) -> None:
     """Evaluate the model on the tasks. Tasks that cannot be evaluated are reported and left out."""
     from evaluators import models
+    from evaluators.models.checks import check_available
     from evaluators.run import RefusedTask
     from evaluators.run import run as run_tasks
 
+    check_writable(output, "--results")
     try:
         models.check_name(model)
     except ValueError as error:  # a published name, which results may have that `compeval run --name` wrote
         note(f"Not evaluated: {error}")
         return
+    check_available(model)
     chosen = models.pick_device(device)
     with err.status("Loading the model"):
         loaded = models.resolve(model, chosen, "fp32")

@@ -19,6 +19,8 @@ from loaders.datasets.stats import parquet_files, read_stats, split_name
 
 CAPTION = "caption"
 """``type`` of a caption. The type of a hard negative is its config without the corpus."""
+NOT_PROVEN = ", not proven"
+"""Suffix of the type of negatives of own datasets that neither a scene graph nor a caption excludes."""
 FILE = "items.csv"
 
 
@@ -74,13 +76,14 @@ def _has_own_negatives(folder: Path, config: str, split: str) -> bool:
 
 def _draw(folder: Path, config: str, split: str, count: int, seed: int) -> Iterator[Item]:
     rows = enumerate(
-        _read_rows(folder, config, split, ("caption", "complexity", "crop_id", "image_id", "hard_negatives"))
+        _read_rows(folder, config, split, ("caption", "complexity", "crop_id", "image_id", "hard_negatives", "proven"))
     )
     for number, row in sorted(rows, key=lambda pair: _hash(seed, pair[1]["crop_id"], pair[1]["caption"]))[:count]:
         is_caption = has_generated_captions(config)
         texts = [row["caption"]] if is_caption else row["hard_negatives"]
-        kind = CAPTION if is_caption else get_type(config)
-        for text in texts:
+        proven = row.get("proven") or [None] * len(texts)
+        for text, is_proven in zip(texts, proven, strict=True):
+            kind = CAPTION if is_caption else get_type(config) + (NOT_PROVEN if is_proven is False else "")
             position = (config, split, number, row["crop_id"], row["image_id"])
             yield Item(_hash(row["crop_id"], text)[:16], *position, kind, row.get("complexity") or 0, text)
 

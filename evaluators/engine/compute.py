@@ -106,6 +106,8 @@ def compute_here(
     is_gpu = prepares_in_processes(encoder)
     pool = Workers(encoder.preprocess, NUM_THREADS) if is_gpu else ThreadPoolExecutor(NUM_THREADS)
     computed: deque[tuple[Chunk, Callable[[], Results]]] = deque()
+    reader = ThreadPoolExecutor(1)
+    chunks = _next_in_thread(reader, iter(chunks)) if is_gpu else chunks
     try:
         for chunk, inputs in _prepare_ahead(pool, encoder, chunks):
             computed.append((chunk, start_computing(model, chunk.method, inputs, batch_size, on_error)))
@@ -121,7 +123,16 @@ def compute_here(
             "Finished work is kept."
         ) from None
     finally:
-        pool.shutdown(cancel_futures=True)
+        for executor in (reader, pool):
+            executor.shutdown(cancel_futures=True)
+
+
+def _next_in_thread(reader: Executor, chunks: Iterator[Chunk]) -> Iterator[Chunk]:
+    """Yield the chunks. The files of the next one are read and hashed in a thread."""
+    following = reader.submit(next, chunks, None)
+    while (chunk := following.result()) is not None:
+        following = reader.submit(next, chunks, None)
+        yield chunk
 
 
 def _prepare_ahead(pool: Executor, encoder: Any, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, list[Any]]]:

@@ -24,9 +24,11 @@ from evaluators.models import (
 )
 from evaluators.protocols import authors
 from evaluators.protocols.base import Directions, RowProtocol, Sample, SetProtocol, TextProtocol
-from evaluators.protocols.ranking import cosine
+from evaluators.protocols.ranking import cosine_in_float64
 
 ROWS_PER_BLOCK = 1024
+SAME = 1e-12
+"""Cosines of equal features differ by less, since the order of a sum can depend on the column."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,8 @@ class Scored:
     metrics: Directions
     skipped: list[dict[str, Any]]
     """Row number and error of each row with an unreadable image."""
+    num_close: int = 0
+    """Number of rows with two cosines that float64 tells apart and float32 does not."""
     position_bias: PositionBias | None = None
     """Of a model that chooses between two captions."""
     warnings: tuple[str, ...] = ()
@@ -138,11 +142,11 @@ def _score_features(engine: Engine, task: TaskPlan, encoded: Encoded) -> Scored:
     if not isinstance(engine.model.encoder, DualEncoder):
         assert protocol.of_texts
         return Scored(task, index_N, np.empty((len(index_N), 0, 1), np.float32), protocol.of_texts(sample), [])
-    score_NIT = _compute_cosines(sample)
+    score_NIT, num_close = _compute_cosines(sample)
     metrics = evaluate_scores(task.dataset, score_NIT, sample.label_N)
     for evaluate in filter(None, (protocol.among_all, protocol.of_texts)):
         metrics |= evaluate(sample)
-    return Scored(task, index_N, score_NIT, metrics, skipped)
+    return Scored(task, index_N, score_NIT, metrics, skipped, num_close)
 
 
 def _find_readable(task: TaskPlan, is_unreadable_N: np.ndarray) -> np.ndarray:
@@ -153,15 +157,27 @@ def _find_readable(task: TaskPlan, is_unreadable_N: np.ndarray) -> np.ndarray:
     return index_N
 
 
-def _compute_cosines(sample: Sample) -> np.ndarray:
-    """Return the cosine similarities (N, I, T) of each row's images and texts, computed in blocks."""
-    blocks = []
+def _compute_cosines(sample: Sample) -> tuple[np.ndarray, int]:
+    """Return the cosine similarities (N, I, T) of each row's images and texts in float32, computed in blocks.
+
+    The number says in how many rows two of them differ, but not in float32.
+    """
+    blocks, num_close = [], 0
     for block in plan.chunks(len(sample.text_NT), ROWS_PER_BLOCK):
         crop_NI, text_NT = sample.crop_NI[block], sample.text_NT[block]
         text_NTD = sample.text(np.where(text_NT < 0, text_NT.max(), text_NT).ravel()).reshape(*text_NT.shape, -1)
-        score_NIT = np.stack([cosine(sample.image(crop_N), text_NTD) for crop_N in crop_NI.T], axis=1)
-        blocks.append(np.where(text_NT[:, None] < 0, np.float32(np.nan), score_NIT))
-    return np.concatenate(blocks)
+        exact_NIT = np.stack([cosine_in_float64(sample.image(crop_N), text_NTD) for crop_N in crop_NI.T], axis=1)
+        exact_NIT = np.where(text_NT[:, None] < 0, np.nan, exact_NIT)
+        blocks.append(exact_NIT.astype(np.float32))
+        num_close += count_close_rows(exact_NIT)
+    return np.concatenate(blocks), num_close
+
+
+def count_close_rows(exact_NIT: np.ndarray) -> int:
+    """Return the number of rows in which two scores are equal in float32 only."""
+    exact_NK = np.sort(exact_NIT.reshape(len(exact_NIT), -1), axis=1)
+    is_close_NK = (np.diff(exact_NK) > SAME) & (np.diff(exact_NK.astype(np.float32)) == 0)
+    return int(is_close_NK.any(axis=1).sum())
 
 
 def _recover(engine: Engine, task: TaskPlan) -> Scored:
@@ -194,7 +210,7 @@ def _score_pairs(engine: Engine, task: TaskPlan, answer_keys: AnswerKeys) -> Sco
             f"{bias.flipped:.1%} of the pairs the choice depends on the order.",
             *warnings,
         )
-    return Scored(task, index_N, score_NIT, metrics, skipped, bias, warnings)
+    return Scored(task, index_N, score_NIT, metrics, skipped, position_bias=bias, warnings=warnings)
 
 
 def _warn_of_declined(model: Model, rows: Sequence[PairScores]) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ Its name is ``dataset/config[/split][@variant]``, for example ``retrieval/coco@s
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, replace
@@ -113,9 +114,20 @@ def select(known: Sequence[Task], patterns: str | Sequence[str]) -> list[Task]:
         if not matches and is_published(dataset := pattern.partition("/")[0]) and dataset not in datasets:
             raise missing_benchmark(dataset)
         if not matches:
-            raise unknown_name("task", pattern, [task.name for task in known], "compeval list tasks")
+            names = [task.name for task in known]
+            raise unknown_name("task", pattern, names, "compeval list tasks", _find_similar(known, pattern))
         selected |= matches
     return sort_tasks(selected)
+
+
+def _find_similar(known: Sequence[Task], pattern: str) -> list[str]:
+    """Return similar patterns that match known tasks: "crepe/*" for "crep/*", "*/prod_*" for "prod_*"."""
+    if not (glob := GLOB.search(pattern)):
+        return []
+    stem, rest = pattern[: glob.start()], pattern[glob.start() :]
+    beginnings = {task.name[: len(stem) + change] for task in known for change in (-1, 0, 1)}
+    similar = [f"{beginning}{rest}" for beginning in difflib.get_close_matches(stem, sorted(beginnings), n=9)]
+    return [other for other in (f"*/{pattern}", *similar) if _match(known, other)][:1]
 
 
 def select_datasets(patterns: str | Sequence[str], data_dir: Path | None = None) -> set[str]:

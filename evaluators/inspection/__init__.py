@@ -19,6 +19,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from evaluators.inspection.measures import SetReport, measure_set
+from evaluators.inspection.predictability import write_predictability
 from evaluators.inspection.rows import Source, TextRow, open_sources
 from evaluators.report.examples import Candidate, Example, make_data_uri, mark_changes
 from evaluators.report.pages import render
@@ -33,6 +34,8 @@ WORKERS = 2
 
 def inspect(source: Source, output: Path, report: Callable[[str], object] = lambda line: None) -> list[SetReport]:
     """Write OUTPUT/<name>.html and text_only_<name>.json about a source, which ``compeval report`` reads, too.
+
+    OUTPUT/rows_<name>.csv has the text-only predictability of each sampled row (predictability.py).
 
     ``report`` is called with a line about the progress.
     """
@@ -57,9 +60,11 @@ def inspect(source: Source, output: Path, report: Callable[[str], object] = lamb
     output.mkdir(parents=True, exist_ok=True)
     version = {"version": source.version} if source.version else {}
     with atomic_file(output / f"text_only_{source.name}.json") as path:
-        path.write_text(
-            json.dumps({report.name: asdict(report) | version for report in reports}, indent=1) + "\n", encoding="utf-8"
-        )
+        documents = {report.name: asdict(report) | version for report in reports}
+        for document in documents.values():
+            del document["predictability"]  # in the file of the rows
+        path.write_text(json.dumps(documents, indent=1) + "\n", encoding="utf-8")
+    write_predictability(output / f"rows_{source.name}.csv", source, reports)
     with atomic_file(output / f"{source.name}.html") as path:
         path.write_text(page, encoding="utf-8")
     return reports

@@ -5,8 +5,8 @@ Shapes: N rows of K candidates, with the true caption in column 0; V words; C im
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,10 +16,11 @@ from scipy.stats import norm
 from evaluators.inspection.rows import SetRows
 from evaluators.metrics.statistics import correct_by_holm
 from evaluators.validity.best_baselines import BASELINES, beats_chance
-from evaluators.validity.text_only import measure_baselines
+from evaluators.validity.text_only import describe_scores
 from generators.text_only.baselines import (
     RetrievalSets,
     count_words,
+    recall_at_1,
     score_by_function,
     score_ngram_likelihood,
 )
@@ -60,6 +61,8 @@ class SetReport:
     """Words that are significantly more or less frequent in true captions, most significant first."""
     duplicates: Mapping[str, int]
     flaws: list[str]
+    predictability: list[float] = field(default_factory=list, repr=False)
+    """The share of the baselines that select the true caption, of each sampled row (evaluators/inspection/rows.py)."""
 
     @property
     def best_baseline(self) -> str:
@@ -83,6 +86,7 @@ def measure_set(name: str, rows: SetRows) -> SetReport:
         "characters": score_by_function(sets, len),
         "log-probability of a word (trigrams of other true captions)": score_ngram_likelihood(sets, 3),
     }
+    scores = {key: baseline(sets) for key, baseline in BASELINES.items()}
     return SetReport(
         name=name,
         rows=rows.audit.rows,
@@ -90,12 +94,23 @@ def measure_set(name: str, rows: SetRows) -> SetReport:
         candidates=rows.candidates,
         sampled=len(sets),
         chance=sets.chance,
-        rules=measure_baselines(sets, BASELINES),
+        rules={key: describe_scores(score_NK, sets.images) for key, score_NK in scores.items()},
         contrasts=[contrast(name, value_NK, sets.images) for name, value_NK in values.items()],
         words=contrast_words(sets)[:MAX_WORDS],
         duplicates=rows.duplicates,
         flaws=rows.audit.flaws_found,
+        predictability=compute_predictability(scores.values()).tolist(),
     )
+
+
+def compute_predictability(scores: Iterable[np.ndarray]) -> np.ndarray:
+    """Return the text-only predictability s(x) of each row (N): the mean Recall@1 of text-only baselines on it.
+
+    ``scores`` (N, K) are cross-fitted over images. Source: "Benchmark designers should train on the test set"
+    (arXiv:2511.04655, TsT), which has the mean confidence of models of the texts of a question. Tied captions share the
+    hit.
+    """
+    return np.mean([recall_at_1(score_NK) for score_NK in scores], axis=0)
 
 
 def contrast(name: str, value_NK: np.ndarray, images: Sequence[str]) -> Contrast:

@@ -13,7 +13,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import binom, norm
 
 from evaluators.metrics.intervals import Clusters
 from evaluators.metrics.statistics import CONFIDENCE, correct_by_holm, number_clusters
@@ -52,6 +51,8 @@ def compare_all_pairs(
 
 def _compare(difference_KC: np.ndarray) -> np.ndarray:
     """Return the p-values (K) of K pairs of models."""
+    from scipy.stats import binom, norm  # takes a second, which finished results need not wait for
+
     difference_KC = np.where(np.abs(difference_KC) < 1e-12, 0, difference_KC)
     up_K, down_K = (difference_KC > 0).sum(axis=1), (difference_KC < 0).sum(axis=1)
     exact_K = np.minimum(1, 2 * binom.cdf(np.minimum(up_K, down_K), up_K + down_K, 0.5))

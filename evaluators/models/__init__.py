@@ -175,16 +175,18 @@ def parse(spec: str) -> tuple[str, str]:
 
 
 def check_name(spec: str) -> None:
-    """Raise ValueError if a spec names an unknown backend, or an unknown architecture or tag of open_clip."""
-    backend, name = parse(spec)
-    if backend == "open_clip":
-        from evaluators.models.openclip import parse_name
+    """Raise ValueError or FileNotFoundError if a spec names no known model, folder or module. Nothing is loaded."""
+    from evaluators.models import checks
 
-        parse_name(name)
+    checks.check_name(spec)
 
 
 def pick_device(device: str | None = None) -> str:
     """Return the device, by default the fastest available. Raises ValueError if the device cannot be used."""
+    from evaluators.models.checks import check_device, refuse_device
+
+    if device is not None:
+        check_device(device)
     import torch
 
     if device is None:
@@ -192,9 +194,7 @@ def pick_device(device: str | None = None) -> str:
     try:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:
-        raise ValueError(
-            f"Device {device!r} cannot be used ({str(error).splitlines()[0].split('. ')[0]}). Try --device cpu."
-        ) from None
+        raise refuse_device(device, str(error).splitlines()[0].split(". ")[0]) from None
     return device
 
 
@@ -222,7 +222,7 @@ def resolve(spec: str, device: str = "cpu", precision: Precision = "auto") -> Mo
 
 def known_models() -> list[str]:
     """Return the specs of the checkpoints in the current folder and of all pretrained weights of open_clip."""
-    import open_clip
+    from evaluators.models.open_clip_names import list_pretrained
 
     local = [f"local:{path.parent}" for path in sorted(Path("checkpoints").glob("*/open_clip_config.json"))]
-    return [*local, *(f"{architecture}/{tag}" for architecture, tag in open_clip.list_pretrained())]
+    return [*local, *(f"{architecture}/{tag}" for architecture, tag in list_pretrained())]

@@ -29,11 +29,9 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -42,6 +40,7 @@ from PIL.Image import Image
 
 from evaluators.models import Model, fingerprint
 from evaluators.models.batches import in_batches
+from evaluators.models.checks import check_module
 
 NO_FINGERPRINT = "The class has no attribute `fingerprint`: nothing was cached."
 
@@ -49,11 +48,7 @@ NO_FINGERPRINT = "The class has no attribute `fingerprint`: nothing was cached."
 def load(name: str, device: str, precision: str) -> Model:
     """Create an instance of ``module:Class``. The class chooses its own precision, so ``precision`` is ignored."""
     spec = f"python:{name}"
-    module_name, _, class_name = name.partition(":")
-    if not class_name:
-        raise ValueError(f"{spec}: expected python:module:Class.")
-    if str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))
+    module_name, class_name = check_module(name), name.partition(":")[2]
     try:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:

@@ -7,6 +7,7 @@ from pathlib import Path
 import open_clip
 
 from evaluators.models import Model
+from evaluators.models.checks import unavailable
 from evaluators.models.openclip import UNREADABLE, contaminated, create, describe
 
 
@@ -24,19 +25,6 @@ def load(name: str, device: str, precision: str) -> Model:
     mark = contaminated(name.partition("/")[2])
     return describe(
         model, preprocess, tokenizer, device=device, precision=precision, spec=spec, name=name, contaminated=mark
-    )
-
-
-def unavailable(spec: str, repository: str, error: Exception) -> FileNotFoundError:
-    """Return the error for a repository that cannot be downloaded, or for a folder with missing or damaged files."""
-    reason = str(error).splitlines()[0]
-    if Path(repository).is_dir():
-        return FileNotFoundError(f"{spec}: files of the folder are missing or damaged ({reason}).")
-    if Path(repository).is_absolute() or repository.startswith("."):
-        return FileNotFoundError(f"{spec}: no such folder.")
-    return FileNotFoundError(
-        f"{spec}: its files are not on this machine and could not be downloaded ({reason}).\n"
-        f"With a network: `hf download {repository}` (into HF_HOME, then HF_HUB_OFFLINE=1 works without one)."
     )
 
 

@@ -1,12 +1,17 @@
 """Load models of transformers: ``transformers:openai/clip-vit-base-patch32``, or a folder of ``save_pretrained``.
 
 CLIP, MetaCLIP 2, SigLIP, SigLIP 2, ALIGN and FLAVA are dual encoders. BLIP is a pair scorer with its matching head; the
-score is the probability of a match. BLIP-2 is a pair scorer with its contrastive head (ITC): the score is the largest
-cosine of the text with one of the image's queries. ``@itm`` behind the name of a FLAVA or BLIP-2 model chooses its
-matching head (ITM); ARO's authors scored FLAVA so. EVA-CLIP, PE-Core and MobileCLIP2 are models of open_clip. ALBEF and
-X-VLM are in no maintained library, and jina-clip runs code of its repository: wrap them in ``python:module:Class``.
-CyCLIP has the architecture of OpenAI's CLIP ResNet-50: remove the prefix ``module.`` from the names in its state dict,
-save it as safetensors, and run it as ``RN50-quickgelu/FILE``.
+score is the log-odds of a match. BLIP-2 is a pair scorer with its contrastive head (ITC): the score is the largest
+cosine of the text with one of the image's queries. A suffix of the name chooses the score:
+
+- ``@itm``: the matching head of FLAVA, BLIP or BLIP-2. ARO's authors scored FLAVA so.
+- ``@itc``: the cosine of BLIP or BLIP-2.
+- ``@itm+itc``: the logit of a match plus the cosine, by which the authors of BLIP and BLIP-2 rank.
+
+EVA-CLIP, PE-Core and MobileCLIP2 are models of open_clip. ALBEF and X-VLM are in no maintained library, and jina-clip
+runs code of its repository: wrap them in ``python:module:Class``. CyCLIP has the architecture of OpenAI's CLIP
+ResNet-50: remove the prefix ``module.`` from the names in its state dict, save it as safetensors, and run it as
+``RN50-quickgelu/FILE``.
 """
 
 from __future__ import annotations
@@ -20,14 +25,16 @@ import transformers
 from PIL.Image import Image
 from safetensors import SafetensorError
 from torch import Tensor
+from torch.nn.functional import normalize
 
 from evaluators.models import Model, fingerprint
 from evaluators.models.batches import in_batches
-from evaluators.models.hub import get_title, read_family, unavailable
+from evaluators.models.checks import unavailable
+from evaluators.models.hub import get_title, read_family
 
 CONTAMINATED: dict[str, str] = dict.fromkeys(("flava", "blip", "blip-2"), "trained on Visual Genome and COCO")
-ITM = "@itm"
-"""Suffix of the name of a FLAVA or BLIP-2 model that is scored with its ITM head."""
+SCORES = ("@itm+itc", "@itm", "@itc")
+"""Suffixes of a name that choose the score."""
 SIGLIP_2_TOKENS = 256_000
 """Size of the vocabulary of SigLIP 2 (Gemma's). Its models of fixed resolution have the type of SigLIP."""
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
@@ -35,17 +42,18 @@ DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 def load(name: str, device: str, precision: str) -> Model:
     """Load the model in a repository or folder. Raises ValueError if its family is not supported."""
-    spec, has_itm_head = f"transformers:{name}", name.endswith(ITM)
-    name = name.removesuffix(ITM)
+    spec, score = f"transformers:{name}", next((suffix for suffix in SCORES if name.endswith(suffix)), "")
+    name = name.removesuffix(score)
     family = read_family(name, spec)
     if family not in FAMILIES:
         raise ValueError(
             f"{spec}: models of type {family!r} are not supported; known: {', '.join(FAMILIES)}. For generative "
             "models, use vlm:NAME."
         )
-    if has_itm_head and family not in WITH_ITM:
-        raise ValueError(f"{spec}: only FLAVA and BLIP-2 have {ITM}; the model is of type {family!r}.")
-    architecture, adapter = (WITH_ITM if has_itm_head else FAMILIES)[family]
+    if score and family not in WITH_SCORE[score]:
+        known = " and ".join(WITH_SCORE[score])
+        raise ValueError(f"{spec}: only models of the types {known} have {score}; this one is of type {family!r}.")
+    architecture, adapter = WITH_SCORE[score][family] if score else FAMILIES[family]
     kind: Any = getattr(transformers, architecture)
     try:
         model: Any = kind.from_pretrained(name, dtype=DTYPES[precision], trust_remote_code=False).to(device).eval()
@@ -64,7 +72,7 @@ def load(name: str, device: str, precision: str) -> Model:
     ]
     return Model(
         spec,
-        get_title(name) + (ITM if has_itm_head else ""),
+        get_title(name) + score,
         adapter(model, tokenizer, image_processor, device),
         fingerprint.of_json(parts),
         precision,
@@ -143,21 +151,40 @@ class _PairAdapter(_Adapter):
         raise NotImplementedError
 
 
+class BlipScorer(_PairAdapter):
+    """BLIP's contrastive head: the cosine of the first tokens of image and text."""
+
+    def _score(self, images: dict[str, Tensor], index_B: list[int], texts: Sequence[str]) -> Tensor:
+        model, tokens = self._model, self._texts(texts)
+        seen = model.vision_proj(model.vision_model(**images).last_hidden_state[:, 0])[index_B]
+        read = model.text_encoder(input_ids=tokens["input_ids"], attention_mask=tokens["attention_mask"])
+        read = model.text_proj(read.last_hidden_state[:, 0])
+        return (normalize(seen.float(), dim=-1) * normalize(read.float(), dim=-1)).sum(dim=-1)
+
+
 class BlipMatcher(_PairAdapter):
     def _score(self, images: dict[str, Tensor], index_B: list[int], texts: Sequence[str]) -> Tensor:
+        return _match_log_odds(self._match(images, index_B, texts))
+
+    def _match(self, images: dict[str, Tensor], index_B: list[int], texts: Sequence[str]) -> Tensor:
+        """Return the logits (B, 2) of no match and of a match."""
         tokens = self._texts(texts)
         joint = self._model.text_encoder(
             input_ids=tokens["input_ids"],
             attention_mask=tokens["attention_mask"],
             encoder_hidden_states=self._model.vision_model(**images).last_hidden_state[index_B],
         )
-        return _match_log_odds(self._model.itm_head(joint.last_hidden_state[:, 0]))
+        return self._model.itm_head(joint.last_hidden_state[:, 0])
 
 
 class Blip2Matcher(_PairAdapter):
     """BLIP-2's matching head: queries and text attend to each other, and the queries to the image."""
 
     def _score(self, images: dict[str, Tensor], index_B: list[int], texts: Sequence[str]) -> Tensor:
+        return _match_log_odds(self._match(images, index_B, texts))
+
+    def _match(self, images: dict[str, Tensor], index_B: list[int], texts: Sequence[str]) -> Tensor:
+        """Return the logits (B, 2) of no match and of a match, the mean over the queries."""
         tokens, query = self._texts(texts), self._model.query_tokens.expand(len(texts), -1, -1)
         mask = torch.cat([tokens["attention_mask"].new_ones(query.shape[:2]), tokens["attention_mask"]], dim=1)
         joint = self._model.qformer(
@@ -166,8 +193,7 @@ class Blip2Matcher(_PairAdapter):
             attention_mask=mask,
             encoder_hidden_states=self._model.vision_model(**images).last_hidden_state[index_B],
         ).last_hidden_state
-        logits = self._model.itm_head(joint[:, : query.shape[1]].to(self._model.itm_head.weight.dtype)).mean(dim=1)
-        return _match_log_odds(logits)
+        return self._model.itm_head(joint[:, : query.shape[1]].to(self._model.itm_head.weight.dtype)).mean(dim=1)
 
 
 class Blip2Scorer(_PairAdapter):
@@ -188,6 +214,22 @@ class Blip2Scorer(_PairAdapter):
         seen = model.vision_projection(seen.to(model.vision_projection.weight.dtype)).float()[index_B]
         read = model.text_projection(read.to(model.text_projection.weight.dtype)).float()
         return torch.cosine_similarity(seen, read[:, None], dim=-1).amax(dim=1)
+
+
+class BlipSum(BlipMatcher, BlipScorer):
+    """The logit of a match plus the cosine, as BLIP's evaluation ranks its first 128 candidates (k_test)."""
+
+    def _score(self, images: dict[str, Tensor], index_B: list[int], texts: Sequence[str]) -> Tensor:
+        cosine = BlipScorer._score(self, images, index_B, texts)
+        return self._match(images, index_B, texts)[:, 1].double() + cosine.double()
+
+
+class Blip2Sum(Blip2Matcher, Blip2Scorer):
+    """The same for BLIP-2."""
+
+    def _score(self, images: dict[str, Tensor], index_B: list[int], texts: Sequence[str]) -> Tensor:
+        cosine = Blip2Scorer._score(self, images, index_B, texts)
+        return self._match(images, index_B, texts)[:, 1].double() + cosine.double()
 
 
 class FlavaMatcher(_PairAdapter):
@@ -233,8 +275,14 @@ FAMILIES: dict[str, tuple[str, Any]] = {
     "blip-2": ("Blip2ForImageTextRetrieval", Blip2Scorer),
 }
 """Class of transformers, and adapter, of each type of model."""
-WITH_ITM: dict[str, tuple[str, Any]] = {
-    "flava": ("FlavaForPreTraining", FlavaMatcher),
-    "blip-2": ("Blip2ForImageTextRetrieval", Blip2Matcher),
+_BLIP, _BLIP_2 = "BlipForImageTextRetrieval", "Blip2ForImageTextRetrieval"
+WITH_SCORE: dict[str, dict[str, tuple[str, Any]]] = {
+    "@itm": {
+        "flava": ("FlavaForPreTraining", FlavaMatcher),
+        "blip": (_BLIP, BlipMatcher),
+        "blip-2": (_BLIP_2, Blip2Matcher),
+    },
+    "@itc": {"blip": (_BLIP, BlipScorer), "blip-2": (_BLIP_2, Blip2Scorer)},
+    "@itm+itc": {"blip": (_BLIP, BlipSum), "blip-2": (_BLIP_2, Blip2Sum)},
 }
-"""The same for models that are scored with their ITM head."""
+"""The same for models with a suffix."""

@@ -20,18 +20,18 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from evaluators.models import Model
+from evaluators.models.local_folder import CONFIG, TRAINING, WEIGHTS, check_folder, is_probe_folder, read_training
 from evaluators.models.openclip import UNREADABLE, create, describe, describe_error, load_tokenizer
 
-CONFIG, WEIGHTS, TRAINING = "open_clip_config.json", "open_clip_model.safetensors", "training.json"
 EMBEDDING, TOKEN_IDS = "token_embedding.weight", "token_ids"
 
 
 def load(name: str, device: str, precision: str) -> Model:
     """Load the model in a folder. Raises FileNotFoundError, which names the file, if a file is missing."""
-    from evaluators.models import recovery_probe
-
     spec = f"local:{name}"
-    if recovery_probe.is_probe_folder(Path(name)):
+    if is_probe_folder(Path(name)):
+        from evaluators.models import recovery_probe
+
         return recovery_probe.load(Path(name), spec, device, precision)
     folder = check_folder(name)
     model, preprocess = load_weights(folder, device, precision)
@@ -75,31 +75,3 @@ def restore_embeddings(small: Path, folder: Path) -> Path:
     full = {name: weight.float() if weight.is_floating_point() else weight for name, weight in weights.items()}
     save_file(full | {EMBEDDING: embedding}, folder / WEIGHTS)
     return folder
-
-
-def check_folder(name: str) -> Path:
-    """Return the folder of a model. Raises FileNotFoundError, which names the file, if a file is missing."""
-    folder = Path(name)
-    for needed in (CONFIG, WEIGHTS):
-        if not (folder / needed).is_file():
-            raise FileNotFoundError(
-                f"{folder / needed}: not found. A local model is a folder with {CONFIG} and {WEIGHTS}; "
-                "`dvc repro train` trains the models of the micro-world."
-            )
-    return folder
-
-
-def read_training(folder: Path) -> dict[str, str | None]:
-    """Return the fields of Model that ``training.json`` records; empty if there is no such file."""
-    path = folder / TRAINING
-    if not path.is_file():
-        return {}
-    try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{path}: not JSON ({error}).") from None
-    return {
-        "corpus": record.get("corpus"),
-        "corpus_source": record.get("source", "microworld"),
-        "contaminated": record.get("contaminated"),
-    }

@@ -10,14 +10,13 @@ the requested model and the model that ran. For a weights file, the architecture
 
 from __future__ import annotations
 
-import difflib
 import json
 import logging
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from pickle import UnpicklingError
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import open_clip
@@ -28,13 +27,13 @@ from PIL.Image import Image
 from safetensors import SafetensorError
 from torch import Tensor
 
-from evaluators.models import BACKENDS, Model, fingerprint
+from evaluators.models import Model, fingerprint
+from evaluators.models.open_clip_names import CORPUS_OF_TAG, get_pretrained_cfg, missing_weights, parse_name, split
 from evaluators.models.prefix_forest import PrefixForestEncoder, causal_tower
+from evaluators.models.text_batches import LengthBatchEncoder
 from evaluators.models.transforms import divide
 from evaluators.models.word_cache import cache_words
 
-CORPUS_OF_TAG = {"cc12m": "cc12m", "yfcc15m": "yfcc", "laion400m_e31": "laion", "laion400m_e32": "laion"}
-"""Corpus of CREPE's systematicity splits that the weights of a tag were trained on."""
 CONTAMINATED_NAMES = {"mscoco_finetuned": "fine-tuned on COCO"}
 """Reason why scores are marked, by the beginning of the weights tag or repository name."""
 UNREADABLE = (RuntimeError, OSError, AssertionError, LookupError, EOFError, UnpicklingError, SafetensorError)
@@ -58,8 +57,9 @@ NODES_PER_TEXT = 32
 class OpenClipEncoder:
     """A dual encoder made of an open_clip model, its image transform and its tokeniser.
 
-    A causal text tower is computed on prefix forests if this agrees with ``encode_text`` within ``TOLERANCE`` on the
-    texts in ``PROBES``. Otherwise ``encode_text`` itself is used, and ``warnings`` says so.
+    A causal text tower is computed without padding if this agrees with ``encode_text`` within ``TOLERANCE`` on the
+    texts in ``PROBES``: on prefix forests (the default on CPUs), or in batches of similar length (on other devices).
+    Otherwise ``encode_text`` itself is used, and ``warnings`` says so.
     """
 
     def __init__(
@@ -70,17 +70,25 @@ class OpenClipEncoder:
         device: str,
         precision: str = "fp32",
         image_dtype: torch.dtype | None = None,
+        text_way: Literal["forest", "batches"] | None = None,
     ) -> None:
         self._model, self._tokenizer, self.device = model, tokenizer, device
         self._tokenize = cache_words(tokenizer)
         self._image_dtype = image_dtype or open_clip.get_input_dtype(precision) or torch.float32
         self._transform = divide(preprocess, device)
-        self.preprocess = preprocess if self._transform is None else self._transform.get_pixels
-        self.prefix_forest: PrefixForestEncoder | None = None
+        self.preprocess: Callable[[Image], Any] = self._transform.get_pixels if self._transform else preprocess
+        self.unpadded: PrefixForestEncoder | LengthBatchEncoder | None = None
         self.warnings: tuple[str, ...] = ()
         tower = causal_tower(model)
         if tower is not None:
-            self._check_prefix_forest(PrefixForestEncoder(tower, device), TOLERANCE[precision])
+            way = text_way or ("forest" if device == "cpu" else "batches")
+            kind = PrefixForestEncoder if way == "forest" else LengthBatchEncoder
+            self._check_unpadded(kind(tower, device), TOLERANCE[precision])
+
+    @property
+    def prefix_forest(self) -> PrefixForestEncoder | None:
+        """The encoder of prefix forests, if texts are computed so."""
+        return self.unpadded if isinstance(self.unpadded, PrefixForestEncoder) else None
 
     def encode_images(self, images: Sequence[Any], batch_size: int) -> np.ndarray:
         return self.start_images(images, batch_size).float().cpu().numpy()
@@ -92,9 +100,15 @@ class OpenClipEncoder:
 
     def encode_texts(self, texts: Sequence[str], batch_size: int) -> np.ndarray:
         tokens_TL = self._tokenize(list(texts))
-        if self.prefix_forest is not None:
-            return self.prefix_forest(tokens_TL, batch_size * NODES_PER_TEXT)
+        if self.unpadded is not None:
+            return self.unpadded(tokens_TL, batch_size * NODES_PER_TEXT)
         return self.encode_padded(tokens_TL, batch_size)
+
+    def start_texts(self, texts: Sequence[str], batch_size: int) -> Any:
+        """Return features (T, D), on the device if a GPU may still compute them."""
+        if isinstance(self.unpadded, LengthBatchEncoder):
+            return self.unpadded.start(self._tokenize(list(texts)), batch_size * NODES_PER_TEXT)
+        return self.encode_texts(texts, batch_size)
 
     @property
     def max_tokens(self) -> int:
@@ -109,7 +123,12 @@ class OpenClipEncoder:
         is_truncated_T = np.zeros(len(texts), dtype=bool)
         if isinstance(self._tokenizer, SimpleTokenizer | HFTokenizer):
             words: Mapping[str, int] = getattr(self._tokenizer, "encoder", {})
-            long = [index for index, text in enumerate(texts) if bound_tokens(text, words) > self.max_tokens]
+            short = self.max_tokens - 2  # characters, which are at least as many as the tokens between both ends
+            long = [
+                index
+                for index, text in enumerate(texts)
+                if not (len(text) <= short and text.isascii()) and bound_tokens(text, words) > self.max_tokens
+            ]
             pad = getattr(getattr(self._tokenizer, "tokenizer", None), "pad_token_id", 0)
             if long:
                 tokens_LC = self._tokenize([texts[index] for index in long], context_length=self.max_tokens + 1)
@@ -136,14 +155,15 @@ class OpenClipEncoder:
         parts = [self._model.encode_text(part.to(self.device)) for part in tokens_TL.split(batch_size)]
         return torch.cat(parts).float().cpu().numpy()
 
-    def _check_prefix_forest(self, encoder: PrefixForestEncoder, tolerance: float) -> None:
-        """Use the prefix forest if its features of the probes agree with ``encode_text``; otherwise add a warning."""
+    def _check_unpadded(self, encoder: PrefixForestEncoder | LengthBatchEncoder, tolerance: float) -> None:
+        """Encode without padding if the features of the probes agree with ``encode_text``; otherwise add a warning."""
         tokens_TL = self._tokenizer(list(PROBES))
-        # Small batches, so that the probes make several forests, with and without shared prefixes.
+        # Small batches, so that the probes make several, with and without shared prefixes.
         difference = _difference(encoder(tokens_TL, NODES_PER_TEXT), self.encode_padded(tokens_TL, len(PROBES)))
-        encoder.nodes = 0
+        if isinstance(encoder, PrefixForestEncoder):
+            encoder.nodes = 0
         if difference <= tolerance:
-            self.prefix_forest = encoder
+            self.unpadded = encoder
         else:
             self.warnings += (
                 f"Texts were encoded with padding: without it they differ by {difference:.1e} (at most {tolerance:.0e} "
@@ -207,7 +227,7 @@ def load(name: str, device: str, precision: str) -> Model:
     """Load ``architecture/tag`` or ``architecture/file``."""
     built, weights, quick_gelu = parse_name(name)
     architecture, _ = split(name)
-    tag = open_clip.get_pretrained_cfg(architecture, weights)
+    tag = get_pretrained_cfg(architecture, weights)
     model, preprocess = create_named(name, device, precision)
     return describe(
         model,
@@ -238,69 +258,16 @@ def load_tokenizer(built: str, spec: str) -> Any:
         ) from None
 
 
-def parse_name(name: str) -> tuple[str, str, bool]:
-    """Return the architecture for open_clip, the tag or file, and True if open_clip must be told to use QuickGELU.
-
-    Raises ValueError if the name is unknown, or if it does not state the activation of a weights file.
-    """
-    architecture, weights = split(name)
-    built = architecture.removesuffix("-gelu")
-    tag = open_clip.get_pretrained_cfg(architecture, weights)
-    has_both = open_clip.get_model_config(f"{architecture}-quickgelu") is not None
-    if not tag and built == architecture and has_both:  # a file of weights does not state its activation
-        raise ValueError(
-            f"{weights}: nothing states the activation that these weights were trained with. Ask for "
-            f"{architecture}-quickgelu/... (OpenAI, NegCLIP, LAION-400M ViT-B-32) or {architecture}-gelu/...; the "
-            "wrong one moves scores by several points."
-        )
-    config = open_clip.get_model_config(built) or {}
-    return built, weights, bool(tag.get("quick_gelu")) and not config.get("quick_gelu")
-
-
 def create_named(name: str, device: str, precision: str) -> tuple[Any, Callable[[Image], Tensor]]:
     """Create ``architecture/tag`` or ``architecture/file`` with the right activation. Returns model and transform."""
     built, weights, quick_gelu = parse_name(name)
     try:
         return create(built, device, precision, pretrained=weights, force_quick_gelu=quick_gelu)
     except UNREADABLE as error:
-        reason, tag = describe_error(error), open_clip.get_pretrained_cfg(split(name)[0], weights)
-        if not tag:
+        reason = describe_error(error)
+        if not get_pretrained_cfg(*split(name)):
             raise ValueError(f"{name}: the weights do not fit or cannot be read ({reason}).") from None
-        repository = str(tag.get("hf_hub", "")).rstrip("/")
-        location = f"{repository} on the Hugging Face Hub" if repository else str(tag.get("url"))
-        raise FileNotFoundError(
-            f"{name}: the weights are not on this machine and could not be downloaded: {location} ({reason}).\n"
-            f"With a network: `hf download {repository}` (into HF_HOME, then HF_HUB_OFFLINE=1 works without one).\n"
-            f"With a file: --model <architecture>-quickgelu/<file> or <architecture>-gelu/<file>."
-        ) from None
-
-
-def split(name: str) -> tuple[str, str]:
-    """Split a name into architecture and tag or file, at the last slash that gives a known tag or an existing file.
-
-    Raises ValueError, with similar known names, if there is no such slash.
-    """
-    cuts = [index for index, letter in enumerate(name) if letter == "/"]
-    for cut in reversed(cuts):
-        architecture, weights = name[:cut], name[cut + 1 :]
-        known = open_clip.get_model_config(architecture.removesuffix("-gelu")) is not None
-        if known and (open_clip.is_pretrained_cfg(architecture, weights) or Path(weights).is_file()):
-            return architecture, weights
-    architecture, _, weights = name.partition("/")
-    if open_clip.get_model_config(architecture.removesuffix("-gelu")) is None:
-        *others, last = sorted(f"{backend}:" for backend in BACKENDS if backend != "open_clip")
-        known = open_clip.list_models()
-        raise _unknown("architecture", architecture, known, f" Other models begin with {', '.join(others)} or {last}.")
-    tags = open_clip.list_pretrained_tags_by_model(architecture)
-    if not weights:
-        raise ValueError(f"Model {name!r} has no weights. Tags of {architecture}: {', '.join(tags) or 'none'}.")
-    raise _unknown(f"weights of {architecture}: neither a tag nor a file,", weights, tags)
-
-
-def _unknown(what: str, name: str, known: Sequence[str], advice: str = "") -> ValueError:
-    near = difflib.get_close_matches(name, known, n=3)
-    hint = f" Did you mean {' or '.join(near)}?" if near else ""
-    return ValueError(f"Unknown open_clip {what} {name!r}.{hint} `compeval list models` lists them all.{advice}")
+        raise missing_weights(name, reason) from None
 
 
 def create(name: str, device: str, precision: str, **options: Any) -> tuple[Any, Callable[[Image], Tensor]]:

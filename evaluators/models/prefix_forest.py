@@ -175,7 +175,7 @@ class PrefixForestEncoder:
         for layer in layers:
             x_NW = _residual(layer, x_NW, attend(layer, x_NW, key_BK, mask_BQK))
         x_SW = _residual(last, x_NW[ends], attend(last, x_NW, key_BK, mask_BQK)[ends])
-        return _project(tower.text_projection, tower.ln_final(x_SW)).float().cpu().numpy()
+        return project(tower.text_projection, tower.ln_final(x_SW)).float().cpu().numpy()
 
 
 def batches(sequences: Sequence[Sequence[int]], batch_nodes: int) -> list[slice]:
@@ -209,7 +209,7 @@ def _residual(layer: Any, x_NW: Tensor, gathered_NW: Tensor) -> Tensor:
     return x_NW + layer.ls_2(layer.mlp(layer.ln_2(x_NW)))
 
 
-def _project(projection: Any, pooled_SW: Tensor) -> Tensor:
+def project(projection: Any, pooled_SW: Tensor) -> Tensor:
     """Project pooled outputs into the common space of images and texts."""
     if projection is None:
         return pooled_SW

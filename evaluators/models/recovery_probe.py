@@ -25,8 +25,8 @@ from transformers.modeling_outputs import BaseModelOutput
 
 from evaluators.models import Model, TextEncoder, fingerprint, resolve
 from evaluators.models.batches import in_batches, scale_to_unit_length
+from evaluators.models.local_folder import AUTOENCODER, PROBE
 
-PROBE, AUTOENCODER = "probe.json", "autoencoder.json"
 MAX_TOKENS = 64
 BEAMS = 5
 
@@ -136,11 +136,6 @@ class AutoencoderText:
         tokens = self._tokenizer(list(texts), padding=True, truncation=True, max_length=MAX_TOKENS, return_tensors="pt")
         tokens = tokens.to(self._model.device)
         return self._model.pool(tokens["input_ids"], tokens["attention_mask"]).float().cpu().numpy()
-
-
-def is_probe_folder(folder: Path) -> bool:
-    """Return True if the folder contains a probe or an autoencoder."""
-    return (folder / PROBE).is_file() or (folder / AUTOENCODER).is_file()
 
 
 def load(folder: Path, spec: str, device: str, precision: str) -> Model:

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from evaluators.models import Model, fingerprint
-from evaluators.models.hub import get_title, unavailable
+from evaluators.models.checks import unavailable
+from evaluators.models.hub import get_title
 
 
 class SentenceEncoder:

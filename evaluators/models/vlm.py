@@ -21,8 +21,9 @@ from safetensors import SafetensorError
 from torch import Tensor
 
 from evaluators.models import Model, fingerprint
+from evaluators.models.checks import unavailable
 from evaluators.models.generative import PROBES, Generative, Picture, first_tokens, log_probability
-from evaluators.models.hub import get_title, read_family, unavailable
+from evaluators.models.hub import get_title, read_family
 from evaluators.models.questions import QUESTIONS, SETTINGS, Scoring, make_scoring, split_settings
 
 DEFAULTS = {"paligemma": Scoring(question=QUESTIONS["yes"], answers=("yes", "no"))}

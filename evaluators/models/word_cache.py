@@ -32,7 +32,7 @@ class WordCache:
 
     def __init__(self, tokenizer: SimpleTokenizer) -> None:
         self._tokenizer = tokenizer
-        self._encode_word = lru_cache(MAX_WORDS)(tokenizer.encode)
+        self._encode_word = lru_cache(MAX_WORDS)(self._encode_plain_word)
 
     def __call__(self, texts: Sequence[str], context_length: int | None = None) -> Tensor:
         """Return tokens (T, L), int64, as ``SimpleTokenizer.__call__`` does."""
@@ -50,3 +50,9 @@ class WordCache:
         if not PLAIN.fullmatch(text):
             return self._tokenizer.encode(text)
         return [token for word in text.split() for token in self._encode_word(word)]
+
+    def _encode_plain_word(self, word: str) -> list[int]:
+        """Return the tokens. A lower-case word needs no cleaning or splitting, which take most of the time."""
+        if word.isalpha() and word.islower():
+            return [self._tokenizer.encoder[part] for part in self._tokenizer.bpe(word).split(" ")]
+        return self._tokenizer.encode(word)

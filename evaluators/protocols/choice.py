@@ -3,7 +3,8 @@
 Source: CREPE (arXiv:2212.07796), section 3.4; Yuksekgonul et al. 2023 (arXiv:2210.01936), section 2.
 Difference from the papers: the tie rule (ranking.py).
 
-Shapes: N rows, 1 image, K captions, of which the first is true. Chance of recall@1 (accuracy): 1 / K.
+Shapes: N rows, 1 image, K captions, of which the first is true. Chance of recall@1 (accuracy): 1 / K; of ``pairwise``,
+the accuracy on pairs of the true and a wrong caption: 1 / 2.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from evaluators.protocols.base import Directions, RowProtocol
-from evaluators.protocols.ranking import Ranks, compute_ranks, to_metrics
+from evaluators.protocols.ranking import Ranks, add_pairwise, compute_ranks, to_metrics
 
 
 def rank_truth(score_NK: np.ndarray) -> Ranks:
@@ -20,7 +21,8 @@ def rank_truth(score_NK: np.ndarray) -> Ranks:
 
 
 def evaluate(score_NIT: np.ndarray) -> Directions:
-    return {"": to_metrics(rank_truth(score_NIT[:, 0]))}
+    ranks = rank_truth(score_NIT[:, 0])
+    return {"": add_pairwise(to_metrics(ranks), ranks)}
 
 
 PROTOCOLS = (RowProtocol("choice", ("caption", "hard_negatives"), evaluate=evaluate),)

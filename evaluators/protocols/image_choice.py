@@ -13,14 +13,15 @@ from __future__ import annotations
 import numpy as np
 
 from evaluators.protocols.base import Directions, RowProtocol
-from evaluators.protocols.ranking import compute_ranks, to_metrics
+from evaluators.protocols.ranking import add_pairwise, compute_ranks, to_metrics
 
 COUNTS = (2, 3, 4, 9, 10)
 """Numbers of images per row in the known benchmarks."""
 
 
 def evaluate(score_NIT: np.ndarray) -> Directions:
-    return {"": to_metrics(compute_ranks(score_NIT[:, 0, 0], score_NIT[:, 1:, 0]))}
+    ranks = compute_ranks(score_NIT[:, 0, 0], score_NIT[:, 1:, 0])
+    return {"": add_pairwise(to_metrics(ranks), ranks)}
 
 
 def _columns(count: int) -> tuple[str, ...]:

@@ -9,10 +9,10 @@ of recall@k: k / K with one truth among K candidates; 1 - C(W, k) / C(W + m, k) 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import comb
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -62,8 +62,12 @@ def cosine(query_ND: np.ndarray, item_NKD: np.ndarray) -> np.ndarray:
     Sums are computed in float64 and rounded to float32, so that equal features have equal scores. In float32, the last
     bit of a product can depend on the column, which would hide ties.
     """
-    score_NK = np.einsum("nd,nkd->nk", query_ND.astype(np.float64), item_NKD.astype(np.float64))
-    return score_NK.astype(np.float32)
+    return cosine_in_float64(query_ND, item_NKD).astype(np.float32)
+
+
+def cosine_in_float64(query_ND: np.ndarray, item_NKD: np.ndarray) -> np.ndarray:
+    """Return the cosine similarities (N, K) of unit-length features, before they are rounded."""
+    return np.einsum("nd,nkd->nk", query_ND.astype(np.float64), item_NKD.astype(np.float64))
 
 
 def to_metrics(ranks: Ranks, truths_Q: np.ndarray | int = 1, row_Q: np.ndarray | None = None) -> QueryMetrics:
@@ -88,6 +92,29 @@ def to_metrics(ranks: Ranks, truths_Q: np.ndarray | int = 1, row_Q: np.ndarray |
         medians={"median_rank": ranks.rank_N},
         row_Q=row_Q,
     )
+
+
+PAIRWISE = "pairwise"
+"""Metric: the share of pairs of the truth and a wrong candidate that are ordered rightly; chance 1/2."""
+
+
+def add_pairwise(metrics: QueryMetrics, ranks: Ranks) -> QueryMetrics:
+    """Add the pairwise accuracy. A pair with equal scores is wrong.
+
+    A rule that compares candidates with each other has nothing to compare in a pair: the medoid is at chance.
+    """
+    return metrics.add({PAIRWISE: compute_pairwise(ranks.rank_N, ranks.wrong_N)}, {PAIRWISE: 0.5})
+
+
+def compute_pairwise(rank_N: np.ndarray, wrong_N: np.ndarray) -> np.ndarray:
+    """Return the share of pairs that are ordered rightly (N), from ranks and numbers of wrong candidates."""
+    return 1 - (rank_N - 1) / wrong_N
+
+
+def has_pairs(result: Mapping[str, Any]) -> bool:
+    """Return True if a result has an accuracy on pairs that is not its Recall@1, as with two candidates."""
+    chance = result["chance"]
+    return PAIRWISE in result["metrics"] and chance[PAIRWISE] != chance.get("recall@1")
 
 
 def compute_chance(wrong_Q: np.ndarray | int, truths_Q: np.ndarray | int = 1) -> dict[str, float]:

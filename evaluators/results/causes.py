@@ -16,6 +16,7 @@ KINDS = {
     "ties": "ties, which are errors here, explain the difference",
     "shuffles": "the published shuffles are not available and were drawn again",
     "precision": "the result is not in fp32",
+    "crop": "transformers crops some images one pixel beside open_clip, which the published scores come from",
 }
 """Kind of cause -> what it means, in the order of a report."""
 
@@ -66,9 +67,19 @@ def find_causes(
         yield from _compare_metrics(score, results[0]["metrics"], difference.tolerance)
     if fnmatchcase(score.task, "*_order"):
         yield Cause("shuffles", "the published shuffles are not available")
+    if any(_is_cropped_by_transformers(result["model"]) for result in results):
+        yield Cause("crop", "ran through transformers, which crops a tenth to a quarter of the images one pixel off")
     precisions = {result["model"].get("precision") or "fp32" for result in results} - {"fp32"}
     if precisions:
         yield Cause("precision", f"computed in {', '.join(sorted(precisions))}")
+
+
+def _is_cropped_by_transformers(model: Mapping[str, Any]) -> bool:
+    """Return True for a CLIP that ran through transformers. The offset of its crop is truncated, open_clip's rounded.
+
+    FLAVA and BLIP, which are marked, were published by way of transformers or their own code.
+    """
+    return model["spec"].startswith("transformers:") and not model.get("contaminated")
 
 
 def describe_rows(score: PublishedScore, rows: int) -> str:

@@ -23,6 +23,7 @@ from evaluators.metrics.intervals import (
     compute_share_interval,
     count_effective_rows,
 )
+from evaluators.protocols.ranking import PAIRWISE, compute_pairwise
 from evaluators.results.compose import get_clusters
 from evaluators.results.paired import CommonTask, get_query_values, read_common_tasks, read_paired_values
 
@@ -47,10 +48,11 @@ class Comparison(Record):
     b: float
     difference: float
     interval: Interval
-    mcnemar: float
-    wilcoxon: float
-    mcnemar_holm: float = 1.0
-    wilcoxon_holm: float = 1.0
+    mcnemar: float | None
+    """None for the accuracy on pairs, whose test is the one of the ranks."""
+    wilcoxon: float | None
+    mcnemar_holm: float | None = None
+    wilcoxon_holm: float | None = None
 
 
 def compare(a: Path, b: Path) -> list[Comparison]:
@@ -58,7 +60,8 @@ def compare(a: Path, b: Path) -> list[Comparison]:
 
     Raises ValueError if there is no common task or if two results are of different data.
     """
-    lines = []
+    lines: list[Comparison] = []
+    pairwise: list[Comparison] = []
     for pair in read_paired_values([a, b]):
         hit_a_Q, hit_b_Q = pair.hits
         difference_Q = hit_b_Q.astype(np.float64) - hit_a_Q
@@ -71,13 +74,19 @@ def compare(a: Path, b: Path) -> list[Comparison]:
                 wilcoxon=statistics.wilcoxon_p(*pair.value_MQ),
             )
         )
-    return correct_p_values(lines)
+        if pair.wrong is not None:
+            share_a_Q, share_b_Q = compute_pairwise(pair.value_MQ, pair.wrong)
+            shares = float(share_a_Q.mean()), float(share_b_Q.mean())
+            bounds = compute_difference_interval(share_b_Q - share_a_Q, pair.cluster_Q)
+            difference = shares[1] - shares[0]
+            pairwise.append(Comparison(pair.task, PAIRWISE, len(hit_a_Q), *shares, difference, bounds, None, None))
+    return correct_p_values(lines) + pairwise
 
 
 def correct_p_values(lines: list[Comparison]) -> list[Comparison]:
     """Add Holm-corrected p-values. Each test is corrected over all comparisons."""
-    mcnemar = statistics.correct_by_holm([line.mcnemar for line in lines])
-    wilcoxon = statistics.correct_by_holm([line.wilcoxon for line in lines])
+    mcnemar = statistics.correct_by_holm([line.mcnemar or 0.0 for line in lines])
+    wilcoxon = statistics.correct_by_holm([line.wilcoxon or 0.0 for line in lines])
     return [replace(line, mcnemar_holm=p, wilcoxon_holm=q) for line, p, q in zip(lines, mcnemar, wilcoxon, strict=True)]
 
 

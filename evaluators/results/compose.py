@@ -23,6 +23,7 @@ from evaluators.metrics.intervals import compute_intervals
 from evaluators.models import Model, fingerprint
 from evaluators.protocols import authors, recall
 from evaluators.results.documents import SCHEMA, Result
+from evaluators.results.ties import explain_ties
 from generators.pipeline.code_digest import code_digest, strip_comments
 
 
@@ -68,6 +69,8 @@ def compose(scored: Scored, examples: pa.Table, model: Model) -> Result:
     for name, (mean, bound) in macro.items():
         parts["metrics"][name], parts["intervals"][name] = mean, bound and list(bound)
         parts["chance"][name] = parts["chance"][name.partition("_macro_")[0]]
+    main = [_join_name(direction, metrics.main) for direction, metrics in directions.items()]
+    rounded = explain_ties(scored, parts["metrics"], main, model.precision)
     folds = None if dataset.fold_size is None else int(scored.task.fold_N.max()) + 1
     document = describe(dataset, model)
     document["data"] |= {
@@ -81,10 +84,15 @@ def compose(scored: Scored, examples: pa.Table, model: Model) -> Result:
     if scored.position_bias:
         document["position_bias"] = scored.position_bias._asdict()
     return document | {
-        "main": [_join_name(direction, metrics.main) for direction, metrics in directions.items()],
+        "main": main,
         **parts,
         "categories": by_category,
-        "warnings": [*model.warnings, *scored.warnings, *warnings(dataset.task, dataset.source, model)],
+        "warnings": [
+            *model.warnings,
+            *scored.warnings,
+            *([rounded] if rounded else []),
+            *warnings(dataset.task, dataset.source, model),
+        ],
         "skipped": scored.skipped,
     }
 

@@ -16,7 +16,9 @@ from pathlib import Path
 from evaluators.engine.feature_cache import cache_folder, count_features
 from evaluators.engine.task_dataset import load
 from evaluators.engine.tasks import Task, defaults
-from evaluators.models import Model, check_name, local, parse
+from evaluators.models import Model, check_name, parse
+from evaluators.models.local_folder import read_training
+from evaluators.models.open_clip_names import CORPUS_OF_TAG, parse_name
 from evaluators.results import documents
 from evaluators.results.compose import get_code
 from evaluators.results.documents import Result
@@ -82,13 +84,9 @@ def _peek(spec: str) -> Model:
     backend, name = parse(spec)
     about: dict[str, str | None] = {}
     if backend == "open_clip":
-        from evaluators.models.openclip import CORPUS_OF_TAG, parse_name
-
         spec, about = name, {"corpus": CORPUS_OF_TAG.get(parse_name(name)[1])}
     elif backend == "local":
-        if not Path(name).is_dir():
-            raise FileNotFoundError(f"{name}: no such folder.")
-        about = local.read_training(Path(name))
+        about = read_training(Path(name))
     return Model(spec, name, None, "", **about)  # pyright: ignore[reportArgumentType]
 
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from evaluators.protocols.ranking import has_pairs
 from evaluators.results import documents
 from evaluators.results.compose import get_clusters
 from evaluators.results.documents import Result
@@ -35,6 +36,8 @@ class PairedValues(NamedTuple):
     value_MQ: np.ndarray
     """Ranks (1 is a hit) or hits (True is a hit)."""
     cluster_Q: np.ndarray
+    wrong: int | None = None
+    """Number of wrong candidates of each query, if the results have an accuracy on pairs that Recall@1 is not."""
 
     @property
     def hits(self) -> np.ndarray:
@@ -72,7 +75,15 @@ def read_paired_values(folders: Sequence[Path]) -> Iterator[PairedValues]:
                     np.array([value_Q for value_Q, _ in values]),
                     get_clusters(tables[0])[values[0][1]],
                 )
-                yield PairedValues(results[0]["task"], metric, models, value_MQ, cluster_Q)
+                wrong = find_num_wrong(results) if metric == "recall@1" else None
+                yield PairedValues(results[0]["task"], metric, models, value_MQ, cluster_Q, wrong)
+
+
+def find_num_wrong(results: Sequence[Result]) -> int | None:
+    """Return the number of wrong candidates in each row, or None without pairs, or if rows differ in it."""
+    candidates = 1 / results[0]["chance"]["recall@1"]
+    is_constant = abs(candidates - round(candidates)) < 1e-9
+    return round(candidates) - 1 if is_constant and all(map(has_pairs, results)) else None
 
 
 def find_documents(path: Path) -> dict[str, Path]:

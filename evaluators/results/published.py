@@ -131,7 +131,7 @@ def _find_row(task: str, metric: str) -> dict[str, str]:
 @cache
 def get_canonical_name(name: str) -> str:
     """Return one name for all names of a model: with -quickgelu if the weights were trained with this activation."""
-    from evaluators.models.openclip import parse_name
+    from evaluators.models.open_clip_names import parse_name
 
     name = get_alias(name)
     try:

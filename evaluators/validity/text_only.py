@@ -18,7 +18,7 @@ is a cue.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -96,16 +96,17 @@ def read_groups(folder: Path, max_rows: int) -> dict[str, RetrievalSets]:
 
 def measure_baselines(sets: RetrievalSets, baselines: Mapping[str, Baseline]) -> dict[str, dict[str, Any]]:
     """Return Recall@1 with its confidence interval and the pairwise accuracy of each baseline."""
-    results: dict[str, dict[str, Any]] = {}
-    for name, baseline in baselines.items():
-        score_NK = baseline(sets)
-        hit_N = recall_at_1(score_NK)
-        results[name] = {
-            "recall@1": float(hit_N.mean()),
-            "interval": compute_share_interval(hit_N, sets.images),
-            "pairwise_accuracy": float(measure_pairwise_accuracy(score_NK).mean()),
-        }
-    return results
+    return {name: describe_scores(baseline(sets), sets.images) for name, baseline in baselines.items()}
+
+
+def describe_scores(score_NK: np.ndarray, images: Sequence[str]) -> dict[str, Any]:
+    """Return Recall@1 with its confidence interval and the pairwise accuracy of scores."""
+    hit_N = recall_at_1(score_NK)
+    return {
+        "recall@1": float(hit_N.mean()),
+        "interval": compute_share_interval(hit_N, images),
+        "pairwise_accuracy": float(measure_pairwise_accuracy(score_NK).mean()),
+    }
 
 
 def measure(name: str, sets: RetrievalSets, model: str | None) -> dict[str, Any]:

@@ -6,16 +6,19 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from itertools import islice
+from random import Random
 from typing import Any, NamedTuple
 
 from generators.captioner.captioner import GRAMMAR, TEMPLATE, EditableCaption, GrammarCaption, TemplateCaption
 from generators.captioner.parsed_caption import ParsedCaption
 from generators.captioner.realiser import can_express_predicate
 from generators.graphs.facts import ImageFacts
-from generators.graphs.walks import Walk, sample_walks, select_describable
+from generators.graphs.uniform_walks import draw_uniform_walk, repeats_object, select_annotated
+from generators.graphs.walks import Walk, is_redundant, random_walk, sample_walks, select_describable
+from generators.pipeline.params import OURS, PAPER
 from generators.schemas.annotated_image import AnnotatedImage
 from generators.schemas.scene_graph import Box, Mention, SceneGraph
 from generators.seen_analysis.splits import find_crop_fault
@@ -29,6 +32,16 @@ class WalkSettings:
     attempts: int
     """Maximum number of attempts per image, condition and complexity."""
     visible: float
+    rules: str = field(default=OURS, kw_only=True)
+    """A key of WALK_RULES."""
+
+
+class WalkRules(NamedTuple):
+    """How walks are drawn: from which part of a graph, by which draws, and when two objects are redundant."""
+
+    select: Callable[[SceneGraph], SceneGraph]
+    draw: Callable[[SceneGraph, int, Random], SceneGraph | None]
+    repeats_object: Callable[[SceneGraph], bool]
 
 
 @dataclass(frozen=True)
@@ -136,8 +149,9 @@ def sample_keyed_walk(
         assert facts is not None
         return None if condition.accepts(walk.graph, facts) else condition.reason
 
+    rules = WALK_RULES[settings.rules]
     walks = sample_walks(
-        _select_describable(image.graph),
+        rules.select(image.graph),
         complexity,
         key=":".join(filter(None, (str(settings.seed), image.image_id, condition.name))),
         visible=settings.visible,
@@ -145,6 +159,8 @@ def sample_keyed_walk(
         limit=number + 1,
         fault=find_fault,
         dropped=attempts,
+        draw=rules.draw,
+        repeats_object=rules.repeats_object,
     )
     if len(list(islice(walks, number))) < number:
         return None
@@ -162,3 +178,9 @@ def sample_keyed_walk(
 def _select_describable(graph: SceneGraph) -> SceneGraph:
     """Return the describable part of an image's graph, which its walks of all complexities share."""
     return select_describable(graph, can_express_predicate)
+
+
+WALK_RULES = {
+    OURS: WalkRules(_select_describable, random_walk, is_redundant),
+    PAPER: WalkRules(lru_cache(maxsize=1)(select_annotated), draw_uniform_walk, repeats_object),
+}

@@ -60,6 +60,8 @@ def select_valid(captions: Iterable[str], name: str) -> list[str]:
 
 
 CAPTIONS = Question("example_captions", select_valid)
+PUBLISHED_CAPTIONS = Question("published_example_captions", lambda captions, name: list(dict.fromkeys(captions)))
+"""The request that the paper prints; its captions are not checked (``rules: paper``)."""
 
 
 def captions_from_grammar(name: str, count: int) -> tuple[str, ...]:
@@ -87,6 +89,14 @@ def choose_examples(
         return Examples(tuple(captions), f"{LLM}:{endpoint.model}")
     fault = "not asked yet" if pending else f"{len(captions)} of {count} captions are good"
     return Examples(captions_from_grammar(name, count), GRAMMAR, fault)
+
+
+def find_published_examples(name: str, count: int, endpoint: Endpoint | None, cache: Cache) -> Examples | None:
+    """Return the first ``count`` cached answers to the paper's request, or None if there are fewer."""
+    if endpoint is None:
+        return None
+    captions = read_cached_items(PUBLISHED_CAPTIONS, name, count, endpoint, cache).items
+    return Examples(tuple(captions), f"{LLM}:{endpoint.model}") if len(captions) == count else None
 
 
 def example_captions(

@@ -70,10 +70,10 @@ def describe_difference(parse: Parse, graph: SceneGraph) -> str:
 
 
 def _normalise_parse(parse: Parse, graph: SceneGraph) -> Parse:
-    return _resolve_references(_split_names(parse, graph))
+    return resolve_references(_split_names(parse, graph))
 
 
-def _resolve_references(parse: Parse) -> Parse:
+def resolve_references(parse: Parse) -> Parse:
     """Return the parse with "the cup" resolved to the last matching cup before it."""
     ids: dict[str, str] = {}
     heads = {mention.object: mention for mention in parse.mentions if mention.kind == "object"}

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from generators.captioner import template
 from generators.captioner.captioner import (
     Captioner,
     CaptionerByComplexity,
@@ -32,11 +33,16 @@ from generators.captioner.captioner import (
 )
 from generators.captioner.faithfulness import align_mentions, describe_difference, is_elliptical
 from generators.captioner.parsed_caption import LANGUAGE_MODEL, ParsedCaption
+from generators.captioner.realiser import can_express_predicate
+from generators.captioner.words import join_pieces
 from generators.graphs.assignments import SearchLimitError
 from generators.llm.client import REFUSED, Cache, Client, Endpoint, Message, ask_all, make_client, request_hash
 from generators.parser.caption_parser import CaptionParser, make_parser
+from generators.pipeline.params import OURS
 from generators.schemas.scene_graph import Parse, Relation, SceneGraph, SceneObject
 
+PUBLISHED_TEMPLATE = "published template"
+"""Name of the captioner of :class:`PublishedTemplateCaptioner`."""
 ANSWER_TOKENS = 60
 """Assumed number of tokens per answer, for the cost estimate."""
 PARAMS = "captioned_walks.captioner"
@@ -54,12 +60,14 @@ class Shot(NamedTuple):
     caption: str
 
 
-def make_captioner(endpoint: Mapping[str, Any], parser: str, use_template: bool) -> Captioner:
+def make_captioner(endpoint: Mapping[str, Any], parser: str, use_template: bool, rules: str = OURS) -> Captioner:
     """Return the captioner of graphs of four atoms, the template or the grammar, and of longer ones.
 
     Longer graphs are captioned by the grammar if ``endpoint`` is empty, or else by cached answers of a language model.
+    The walks of the paper's rules can have predicates that the grammar cannot express; these have no caption.
     """
-    longer: Captioner = GrammarCaptioner()
+    grammar: Captioner = GrammarCaptioner() if rules == OURS else GrammarWhereItCan()
+    longer = grammar
     if endpoint:
         longer = PromptedCaptioner(
             Endpoint.from_params(endpoint, PARAMS),
@@ -67,7 +75,27 @@ def make_captioner(endpoint: Mapping[str, Any], parser: str, use_template: bool)
             Cache([Path("data/llm")]),
             make_parser(parser),
         )
-    return CaptionerByComplexity(TemplateCaptioner() if use_template else GrammarCaptioner(), longer)
+    template_captioner = TemplateCaptioner() if rules == OURS else PublishedTemplateCaptioner()
+    return CaptionerByComplexity(template_captioner if use_template else grammar, longer)
+
+
+class GrammarWhereItCan:
+    """The grammar for graphs whose predicates it can express."""
+
+    def captions(self, requests: Iterable[Request]) -> Iterator[EditableCaption | NoCaption]:
+        for request in requests:
+            if all(can_express_predicate(edge.predicate) for edge in request.graph.relations):
+                yield from GrammarCaptioner().captions([request])
+            else:
+                yield NoCaption("the grammar cannot express a predicate")
+
+
+class PublishedTemplateCaptioner:
+    """The template as in the published files, for any graph. Its captions are edited in place."""
+
+    def captions(self, requests: Iterable[Request]) -> Iterator[EditableCaption | NoCaption]:
+        for graph, _ in requests:
+            yield ParsedCaption(graph, *join_pieces(template.write_published(graph)), PUBLISHED_TEMPLATE)
 
 
 def ask_captions(graphs: Iterable[SceneGraph], endpoint: Mapping[str, Any], max_cost: float) -> Counter[str]:

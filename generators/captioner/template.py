@@ -11,8 +11,10 @@ crown" could mean that the boy holds no crown.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from generators.captioner.words import (
+    ARTICLE,
     Piece,
     Words,
     attribute_piece,
@@ -50,6 +52,31 @@ def write_caption(graph: SceneGraph, negated: Sequence[Negated] = ()) -> Words:
     for atom in objects:
         joint = to_pieces(", no" if rest.relations else "and no")
         pieces += (*joint, *_write_noun_phrase(graph.by_id[atom.object], ()))
+    return pieces
+
+
+def write_published(graph: SceneGraph) -> Words:
+    """Return the caption of any graph in the style of the published files: "cup on table. table under cup and a vase".
+
+    Subject, relation and object of each relation are strung together, and unrelated objects are appended with "and a".
+    Attributes are before the first mention of their object.
+    """
+    clauses: list[Words] = []
+    named: set[str] = set()
+    for edge in graph.relations:
+        subject, other = (
+            graph.by_id[key] if key not in named else replace(graph.by_id[key], attributes=())
+            for key in (edge.subject, edge.object)
+        )
+        named |= {edge.subject, edge.object}
+        predicate = write_predicate([edge], subject, clause=False)._replace(text=edge.predicate)
+        clauses.append((*_write_noun_phrase(subject, ()), predicate, *_write_noun_phrase(other, ())))
+    phrases = [_write_noun_phrase(item, ()) for item in graph.objects if item.id not in named]
+    pieces = clauses[0] if clauses else phrases.pop(0)
+    for clause in clauses[1:]:
+        pieces += (Piece("."), *clause)
+    for phrase in phrases:
+        pieces += (Piece("and"), ARTICLE, *phrase)
     return pieces
 
 

@@ -78,10 +78,10 @@ def count_extra_cells(header: Sequence[str], cells: Sequence[str]) -> int:
 
 
 def check_header(path: Path, header: Sequence[str], columns: Collection[str]) -> None:
-    """Raise ValueError, with the columns that there are, if one of ``columns`` is missing or there twice."""
+    """Raise ValueError if one of ``columns`` is missing or there twice; without ``columns``, if any is there twice."""
     if missing := sorted(set(columns) - set(header)):
         raise ValueError(f"{path}: no column {', '.join(missing)}; its columns are {', '.join(header) or 'none'}.")
-    if twice := [name for name in columns if header.count(name) > 1]:
+    if twice := [name for name in columns or filter(None, header) if header.count(name) > 1]:
         raise ValueError(f"{path}: two columns are called {twice[0]}. Rename or delete one of them.")
 
 

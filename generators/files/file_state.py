@@ -40,7 +40,7 @@ def is_same(path: Path, state: Sequence[int | str]) -> bool:
 
 def record_origin(folder: Path, source: Path) -> None:
     """Note in ``folder`` that it was made from the file ``source``."""
-    (folder / ORIGIN).write_text(json.dumps(read_state(source)) + "\n")
+    (folder / ORIGIN).write_text(json.dumps(read_state(source)) + "\n", encoding="utf-8")
 
 
 def is_made_from(folder: Path, source: Path) -> bool:

@@ -167,7 +167,7 @@ class _Walker:
 
     def jump(self) -> str | None:
         """Add a random object of an unvisited component and return it, or return None if there is no such component."""
-        components = _find_components(self.graph)
+        components = find_components(self.graph)
         unvisited = [key for key, component in components.items() if self.attributes.keys().isdisjoint(component)]
         if not unvisited:
             return None
@@ -236,7 +236,7 @@ def _lemmatise_first_word(edge: Relation) -> str:
     return verb_lemma(edge.predicate.split()[0])
 
 
-def _find_components(graph: SceneGraph) -> dict[str, frozenset[str]]:
+def find_components(graph: SceneGraph) -> dict[str, frozenset[str]]:
     """Return the connected component of each object."""
     components = {item.id: frozenset({item.id}) for item in graph.objects}
     for edge in graph.relations:
@@ -261,11 +261,14 @@ def sample_walks(
     limit: int,
     fault: Callable[[Walk], str | None],
     dropped: Counter[str],
+    draw: Callable[[SceneGraph, int, Random], SceneGraph | None] = random_walk,
+    repeats_object: Callable[[SceneGraph], bool] = is_redundant,
 ) -> Iterator[Walk]:
     """Yield up to ``limit`` walks of ``size`` atoms in one image, with different crops and without a ``fault``.
 
     ``graph`` is the result of :func:`select_describable`. All random draws depend on ``key``, which identifies the seed
-    and the image. ``dropped`` counts the failed attempts by reason.
+    and the image. ``dropped`` counts the failed attempts by reason. ``draw`` draws a walk, and ``repeats_object``
+    tells those with redundant objects.
     """
     rng = Random(f"{key}:{size}")
     if graph.complexity < size:
@@ -275,8 +278,8 @@ def sample_walks(
     for _ in range(attempts):
         if len(boxes) == limit:
             return
-        subgraph = random_walk(_drop_at_random(graph, rng.uniform(visible, 1.0), rng), size, rng)
-        if subgraph is None or is_redundant(subgraph):
+        subgraph = draw(_drop_at_random(graph, rng.uniform(visible, 1.0), rng), size, rng)
+        if subgraph is None or repeats_object(subgraph):
             dropped["redundant objects" if subgraph else "walk ended short"] += 1
             continue
         walk = Walk(subgraph, reduce(Box.union, [item.box for item in subgraph.objects if item.box]))

@@ -223,6 +223,31 @@ def grand_hypernym_siblings(noun: str) -> tuple[str, ...]:
     return tuple(sorted(close_words, key=lambda word: (-counts[word], word)))
 
 
+@lru_cache(CACHED_WORDS)
+def list_published_foils(word: str) -> tuple[str, ...]:
+    """Return the antonyms of a word, and the words with the same hypernym or grand-hypernym, in alphabetical order.
+
+    Every sense and part of speech of the word counts, as in CREPE (arXiv:2212.07796), section 4.1 and its published
+    hard negatives ("cat": "wolf", but also "gossip"). Synonyms and WordNet's hypernyms of the word are not returned.
+    Names (capitalised) are omitted.
+    """
+    forms = {_wordnet_name(word), *(wordnet().morphy(_wordnet_name(word), pos) for pos in "nvar")} - {None}
+    own = list(dict.fromkeys(sense for form in sorted(filter(None, forms)) for sense in wordnet().synsets(form)))
+    lemmas = [lemma for sense in own for near in (sense, *sense.similar_tos()) for lemma in near.lemmas()]
+    names = {other.name() for lemma in lemmas for other in lemma.antonyms()}
+    level = own
+    shared: dict[Synset, None] = {}
+    for _ in range(2):
+        level = [up for sense in level for up in (*sense.hypernyms(), *sense.instance_hypernyms())]
+        shared |= dict.fromkeys(level)
+    level = list(shared)
+    for _ in range(2):
+        level = list(dict.fromkeys(down for sense in level for down in sense.hyponyms()))
+        names |= {lemma.name() for sense in level if sense not in own for lemma in sense.lemmas()}
+    synonyms = {lemma.name() for sense in own for lemma in sense.lemmas()} | forms
+    return tuple(sorted(name.replace("_", " ") for name in names - synonyms if name.islower()))
+
+
 def _similar_senses(adjective: str) -> set[Synset]:
     """Return the usual senses of an adjective and the senses that WordNet lists as similar."""
     return {near for sense in senses(adjective, "a") for near in (sense, *sense.similar_tos())}

@@ -1,8 +1,10 @@
 """The parser that CREPE's authors used (``SceneGraphParser`` on PyPI), with our interface (``parser: sng``).
 
-Source: https://github.com/vacancy/SceneGraphParser, release 0.1.0; CREPE (arXiv:2212.07796), section 3.2. The parser
-runs on the installed spaCy model, and its graphs are unchanged. It does not report the positions of atoms. Atoms whose
-words are found at a unique position get a mention, so that foils can replace them; other atoms have no mention.
+Source: https://github.com/vacancy/SceneGraphParser, release 0.1.0; CREPE (arXiv:2212.07796), section 4.1: objects and
+relations are the parser's, and attributes are the words that spaCy tags as adjectives. They belong to the noun that
+they modify, or to the subject of their verb ("the dog is black"). Pronouns are not objects, and numbers are not
+attributes. The parser runs on the installed spaCy model. It does not report the positions of atoms. Atoms whose words
+are found at a unique position get a mention, so that foils can replace them; other atoms have no mention.
 """
 
 from __future__ import annotations
@@ -24,8 +26,12 @@ class SngParser:
 
     reciprocal_words = frozenset[str]()
 
-    def __init__(self) -> None:
-        """Load SceneGraphParser on the installed spaCy model. Raises ImportError if the package is not installed."""
+    def __init__(self, *, as_published: bool = False) -> None:
+        """Load SceneGraphParser on the installed spaCy model. Raises ImportError if the package is not installed.
+
+        With ``as_published``, the graphs are those of the package: CREPE's step that reads adjectives is omitted.
+        """
+        self._as_published = as_published
         try:
             import sng_parser
         except ImportError as error:
@@ -44,6 +50,8 @@ class SngParser:
     def parse(self, captions: Iterable[str]) -> Iterator[Parse]:
         for caption in captions:
             parsed, doc = self._parser.parse(clean_text(caption), return_doc=True)
+            if not self._as_published:
+                parsed = _read_adjectives(parsed, doc)
             graph = _build_graph(parsed)
             yield Parse(caption, graph, tuple(_locate_mentions(parsed, graph, doc)))
 
@@ -57,6 +65,38 @@ class SngParser:
         irregular = (form for part in parts for of_class in self._exceptions for form in of_class.get(part, ()))
         regular = (part.removesuffix(old) + new for part in parts for old, new in self._endings if part.endswith(old))
         return frozenset((*parts, *irregular, *regular))
+
+
+def _read_adjectives(parsed: dict[str, Any], doc: Doc) -> dict[str, Any]:
+    """Return a parse without pronouns, and with the adjectives of each noun as its modifiers."""
+    roots = [doc[slice(*entity["span_bounds"])].root for entity in parsed["entities"]]
+    numbers = [index for index, root in enumerate(roots) if root.pos_ != "PRON"]
+    entities = [
+        parsed["entities"][index]
+        | {
+            "modifiers": [
+                {"dep": token.dep_, "span": token.text, "lemma_span": token.lemma_, "token": token}
+                for token in _find_adjectives(roots[index])
+                if token.text not in parsed["entities"][index]["head"].split()
+            ]
+        }
+        for index in numbers
+    ]
+    renumbered = {old: new for new, old in enumerate(numbers)}
+    relations = [
+        edge | {side: renumbered[edge[side]] for side in ("subject", "object")}
+        for edge in parsed["relations"]
+        if {edge["subject"], edge["object"]} <= renumbered.keys()
+    ]
+    return parsed | {"entities": entities, "relations": relations}
+
+
+def _find_adjectives(noun: Token) -> list[Token]:
+    """Return the adjectives that modify a noun, or that its verb predicates of it, with those joined to them."""
+    own = [child for child in noun.children if child.pos_ == "ADJ" and child.dep_ != "det"]
+    if noun.dep_ == "nsubj":
+        own += [child for child in noun.head.children if child.dep_ == "acomp"]
+    return list(dict.fromkeys(token for item in own for token in (item, *item.conjuncts) if token.pos_ == "ADJ"))
 
 
 def _build_graph(parsed: dict[str, Any]) -> SceneGraph:
@@ -90,6 +130,7 @@ def _locate_mentions(parsed: dict[str, Any], graph: SceneGraph, doc: Doc) -> Ite
         yield Mention("object", item.name, *spans[-1], chunk.root.tag_, item.id)
         for modifier in _select_modifiers(entity):
             tokens = [token for token in chunk.root.subtree if token.text == modifier["span"]]
+            tokens = [modifier["token"]] if "token" in modifier else tokens
             if len(tokens) == 1:
                 yield Mention("attribute", _lemma(modifier), *_span(tokens), tokens[0].tag_, item.id)
     for edge, relation in zip(parsed["relations"], graph.relations, strict=True):

@@ -7,6 +7,9 @@ import yaml
 
 Settings = TypeVar("Settings")
 
+OURS, PAPER = "ours", "paper"
+"""The values of ``rules``: our procedure, or that of each paper to the letter (docs/papers.md)."""
+
 
 def read_all_params(path: Path = Path("params.yaml")) -> dict[str, Any]:
     """Return all blocks of params.yaml. Raises FileNotFoundError without the file."""
@@ -36,6 +39,14 @@ def read_settings(settings_class: type[Settings], block: str, **extra: Any) -> S
         return settings_class(**params, **extra)
     except TypeError as error:
         raise ValueError(f"params.yaml, block {block}: {str(error).partition(') ')[2] or error}.") from None
+
+
+def read_rules() -> str:
+    """Return the parameter ``rules``; by default, ours. Raises ValueError for another value than ours and paper."""
+    rules = read_all_params().get("rules", OURS)
+    if rules not in (OURS, PAPER):
+        raise ValueError(f"params.yaml: rules is {rules!r}; expected {OURS} or {PAPER}.")
+    return rules
 
 
 def read_parser_params() -> dict[str, Any]:

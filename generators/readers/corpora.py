@@ -145,7 +145,7 @@ def _skip_line(file: IO[bytes]) -> None:
 
 def _decode(data: bytes) -> str | None:
     try:
-        return data.decode()
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError:
         return None
 

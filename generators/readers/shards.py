@@ -115,18 +115,18 @@ def read_pairs(path: Path, skipped: Counter[str], *, read_images: bool = True) -
     With ``read_images=False``, the bytes of the images are not read.
     """
     for key, members in read_samples(path, ("txt", *IMAGE_SUFFIXES) if read_images else ("txt",), skipped):
-        image = next((members[suffix] for suffix in IMAGE_SUFFIXES if suffix in members), None)
+        images = [members[suffix] for suffix in IMAGE_SUFFIXES if suffix in members]
         try:
-            caption = (members["txt"].content or b"").decode().strip() if "txt" in members else ""
+            caption = (members["txt"].content or b"").decode("utf-8-sig").strip() if "txt" in members else ""
         except UnicodeDecodeError:
             skipped["with a caption that is not in UTF-8"] += 1
             continue
-        if image is None:
-            skipped["without an image"] += 1
+        if len(images) != 1:
+            skipped["with more than one image" if images else "without an image"] += 1
         elif not caption:
             skipped["without a caption"] += 1
         else:
-            yield Pair(key, image, caption)
+            yield Pair(key, images[0], caption)
 
 
 def read_decoded_pairs(path: Path, skipped: Counter[str]) -> Iterator[tuple[Pair, Image.Image]]:

@@ -11,7 +11,7 @@ import shutil
 import stat
 import tarfile
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import IO, NamedTuple
@@ -43,7 +43,7 @@ def unpack(archive: Path, folder: Path, report: ProgressCallback = lambda done, 
         with _members(archive) as members:
             for member in members:
                 _check(archive, member)
-            files = {str(PurePosixPath(member.name)): member for member in members if member.is_file}
+            files = _name_files(archive, members)
             total, free = sum(member.size for member in files.values()), shutil.disk_usage(folder).free
             if total > free:
                 raise OSError(
@@ -62,6 +62,15 @@ def unpack(archive: Path, folder: Path, report: ProgressCallback = lambda done, 
         raise ValueError(
             f"{archive.name}: the archive is damaged ({error}). Delete it and download it again."
         ) from None
+
+
+def _name_files(archive: Path, members: Iterable[Member]) -> dict[str, Member]:
+    """Return the files among the members by path. Raises ValueError if two have the same path."""
+    files: dict[str, Member] = {}
+    for member in members:
+        if member.is_file and files.setdefault(str(PurePosixPath(member.name)), member) is not member:
+            raise ValueError(f"{archive.name}: {member.name!r} is there twice. Nothing was unpacked.")
+    return files
 
 
 @contextmanager

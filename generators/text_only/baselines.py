@@ -88,6 +88,20 @@ class RetrievalSets:
         return rows[:, None] * self.size + np.arange(self.size)
 
 
+def split_pairs(sets: RetrievalSets) -> RetrievalSets:
+    """Return the pairs (N (K - 1)) of each truth and one of its negatives, set by set."""
+    pairs = [(truth, negative) for truth, *negatives in sets.captions for negative in negatives]
+    return RetrievalSets(pairs, [image for image in sets.images for _ in range(sets.size - 1)])
+
+
+def measure_on_pairs(sets: RetrievalSets, baseline: Baseline) -> np.ndarray:
+    """Return the share of pairs of each set (N) that a baseline orders rightly which reads nothing but the pair.
+
+    A tie counts half. Baselines that compare the captions of a set, such as the medoid, have nothing to compare.
+    """
+    return recall_at_1(baseline(split_pairs(sets))).reshape(len(sets), sets.size - 1).mean(axis=1)
+
+
 Baseline = Callable[[RetrievalSets], np.ndarray]
 """Returns the scores (N, K) of all captions. A higher score is more likely true."""
 

@@ -219,7 +219,7 @@ def score_other_rows(sets: RetrievalSets, order: int = 3) -> np.ndarray:
     has_MF = count_ngrams(sets, token_pattern=TOKEN.pattern, ngram_range=(1, order), binary=True)
     rows = np.arange(len(sets))
     row_M = np.repeat(rows, sets.size)
-    count_NF = csr_matrix((np.ones(len(row_M)), (row_M, np.arange(len(row_M))))) @ has_MF
+    count_NF = csr_matrix(csr_matrix((np.ones(len(row_M)), (row_M, np.arange(len(row_M))))) @ has_MF)
     image_N = np.unique(np.asarray(sets.images), return_inverse=True)[1]
     known_N = np.ones(len(sets)) if sets.trainable_N is None else sets.trainable_N.astype(float)
     known_NF = count_NF.multiply(known_N[:, None]).tocsr()

@@ -14,6 +14,7 @@ Here they are drawn by generators/hard_negatives/aro/word_order.py with seed 0.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -100,6 +101,12 @@ def recognise(name: str, items: list[Any]) -> str | None:
         return f"{split}_neg_clip.tsv"
     if {"true_caption", "false_caption", "bbox_x"} <= fields:
         return f"visual_genome_{'attribution' if 'attributes' in fields else 'relation'}.json"
+    if {"image", "caption"} <= fields and name.endswith(".json"):
+        split = re.search(r"val|test", name)
+        images = {str(row.get("image", "")) for row in items if isinstance(row, dict)}
+        source = "flickr30k" if any("flickr30k" in image for image in images) else "coco_karpathy"
+        has_source = source == "flickr30k" or any("val2014/" in image for image in images)
+        return f"{source}_{split[0]}.json" if split and has_source else None
     return None
 
 
@@ -113,6 +120,8 @@ BENCHMARK = Benchmark(
     },
     read_file=read,
     recognise_file=recognise,
+    item="the keys true_caption, false_caption and bbox_x (Visual Genome), image and caption (orders), or the columns "
+    "title, filepath, neg_caption (NegCLIP)",
     schema=CHOICE_SCHEMA,
     chance={"vg_*": 1 / 2, "*_order": 1 / 5, **{f"negclip_{count}": 1 / (count + 1) for count in range(1, 6)}},
     changes={

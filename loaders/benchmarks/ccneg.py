@@ -63,6 +63,7 @@ IMAGES = ImageSet(
 BENCHMARK = Benchmark(
     images={"ccneg_preprocessed.pt": IMAGES},
     read_file=read,
+    item="a file of torch.save with image_paths and annotations",
     schema=CHOICE_SCHEMA,
     chance={"*": 1 / 2},
     changes={"main": "the negated captions have no commas, as in the authors' loader"},

@@ -18,9 +18,17 @@ from loaders.published.rows import Row
 
 def make_row(item: list[str], file: str) -> Row:
     image_0, caption_0, image_1, caption_1 = item
+    if not all(url.startswith(("http://", "https://")) for url in (image_0, image_1)):
+        raise ValueError("an image is not a URL")
     images = tuple(PurePosixPath(url).name for url in (image_0, image_1))
     pair = "_".join(sorted(PurePosixPath(name).stem for name in images))
     return Row("multi_object", images, (caption_0, caption_1), image_id=pair)
 
 
-BENCHMARK = Benchmark(images=VISUAL_GENOME, make_row=make_row, schema=GROUP_SCHEMA, chance={"*": 1 / 4})
+BENCHMARK = Benchmark(
+    images=VISUAL_GENOME,
+    make_row=make_row,
+    item="lists [URL of image 1, caption 1, URL of image 2, caption 2]",
+    schema=GROUP_SCHEMA,
+    chance={"*": 1 / 4},
+)

@@ -28,6 +28,7 @@ def make_row(item: dict[str, str], file: str) -> Row:
 
 
 BENCHMARK = Benchmark(
+    item="the columns image or image_path, correct, pos or orig_pos, and neg or new_neg",
     images=COCO,
     make_row=make_row,
     schema=CHOICE_SCHEMA,

@@ -105,9 +105,13 @@ is 0 for the other types, 1 for negations and at least 0.36 for swaps."""
 def recognise(name: str, items: list[dict[str, str]]) -> str | None:
     """The column ``n`` contains the complexity; the type follows from the negatives.
 
-    The systematicity files cannot be distinguished by their content.
+    The content of the systematicity files does not say which they are, so the name has to contain seen or unseen, and
+    the corpus.
     """
     columns = set(items[0]) if items and name.endswith(".csv") else set()
+    if COLUMNS.keys() <= columns:
+        seen, corpus = (re.search(pattern, name.lower()) for pattern in ("unseen|seen", "cc12m|yfcc|laion"))
+        return f"syst_vg_hard_negs_{seen[0]}_compounds_in_{corpus[0]}.csv" if seen and corpus else None
     if {"n", "hard_negs"} <= columns and len(complexities := {row.get("n") for row in items}) == 1:
         return f"prod_vg_hard_negs_{_find_type(items)}_complexity_{complexities.pop()}.csv"
     return None
@@ -131,6 +135,7 @@ BENCHMARK = Benchmark(
     ),
     read_file=read,
     recognise_file=recognise,
+    item=f"the columns image_id, caption, {', '.join(BOX_COLUMNS)}, and n and hard_negs or {', '.join(COLUMNS)}",
     join=join,
     schema=HARD_NEGATIVE_SCHEMA,
     other_schemas={"*_raw": RAW_SCHEMA},

@@ -57,6 +57,7 @@ BENCHMARK = Benchmark(
     images=dict.fromkeys(("private_info_global.json", "eqben_subset_10percent_final.json"), IMAGES),
     read_file=read,
     recognise_file=recognise,
+    item="the keys image0, image1, caption0, caption1",
     schema=GROUP_SCHEMA,
     chance={"*": 1 / 6},
     untested=True,

@@ -49,6 +49,7 @@ BENCHMARK = Benchmark(
     images={f"data/{name}": VISUAL_GENOME for name in FILES},
     companions=tuple(f"swapped_data/{name}" for name in FILES),
     read_file=read,
+    fields=("image_id", "true_caption", "false_caption", "image_path"),
     schema=PARAPHRASE_SCHEMA,
     chance={"*": 1 / 3},
 )

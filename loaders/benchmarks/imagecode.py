@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from generators.files.untrusted import safe_name
 from generators.readers.records import stream_records
@@ -49,9 +50,17 @@ def select(folder: Path, name: str) -> Path | None:
     return frames[sorted(frames)[int(index)]] if len(frames) == IMAGES else None
 
 
+def recognise(name: str, items: list[Any]) -> str | None:
+    """Recognise renamed files. The training file has the same format."""
+    is_set = bool(items) and all(isinstance(item, dict) and item and item.keys() <= {*INDICES} for item in items)
+    return "valid_data.json" if is_set and "train" not in name else None
+
+
 BENCHMARK = Benchmark(
     images=ImageSet("imagecode", ("image-sets",), archives=read_registry()["imagecode"].image_archives, select=select),
     read_file=read,
+    recognise_file=recognise,
+    item="sets {index of the image, 0 to 9: caption}",
     schema=image_choice_schema(IMAGES),
     chance={"*": 1 / 10},
 )

@@ -50,6 +50,7 @@ BENCHMARK = Benchmark(
     ),
     make_row=make_row,
     items_per_row=2,
+    item="three columns: the number of the image, the visual pattern and the statement, in pairs of rows 2k - 1 and 2k",
     schema=GROUP_SCHEMA,
     chance={"*": 1 / 4},
     changes={"*": '"a photo of " precedes each statement, as in the authors\' script'},

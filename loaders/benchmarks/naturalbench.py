@@ -81,6 +81,7 @@ BENCHMARK = Benchmark(
     },
     read_file=read,
     recognise_file=recognise,
+    item=f"the columns {', '.join(FIELDS)} (train-*.parquet), or lists [question, image, answer, type] (test_set.json)",
     schema=QUESTIONS_SCHEMA,
     split_files=True,
     chance={"*": 1 / 16},

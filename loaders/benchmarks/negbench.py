@@ -12,6 +12,7 @@ t2i_recall@5, with plain captions against negated ones. The questions about vide
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
@@ -19,9 +20,10 @@ import numpy as np
 
 from generators.schemas.rows import CHOICE_SCHEMA, RETRIEVAL_SCHEMA
 from generators.sources import RemoteFile
+from loaders.audit import has_negation
 from loaders.published.declaration import AuthorsRule, Benchmark
 from loaders.published.image_sets import COCO, ImageSet
-from loaders.published.rows import Row, Unusable, parse_texts, read_csv, read_each
+from loaders.published.rows import Row, Unusable, get_fields, parse_texts, read_csv, read_each
 
 OPTIONS = tuple(f"caption_{number}" for number in range(4))
 CHOICES = {
@@ -61,6 +63,25 @@ def _read_retrieval(item: dict[str, str], config: str) -> Row:
     return Row(config, (image,), parse_texts(item["captions"])[0], image_id=_get_image_id(image))
 
 
+def recognise(name: str, items: list[dict[str, str]]) -> str | None:
+    """Recognise renamed files by their columns, the paths of their images and their captions. The two versions of the
+    synthetic retrieval do not differ in this, so the name has to contain v1 or v2."""
+    fields = get_fields(items)
+    is_choice = {"image_path", "correct_answer", "correct_answer_template", *OPTIONS} <= fields
+    if not (is_choice or {"filepath", "captions"} <= fields):
+        return None
+    image = str(items[0].get("image_path" if is_choice else "filepath", ""))
+    source = "COCO_val" if "val2017" in image else "VOC2007" if "VOC" in image else "synthetic"
+    if is_choice:
+        return f"{source}_mcq_llama3.1_rephrased.csv"
+    if source == "synthetic":
+        version = re.search("v[12]", name)
+        return f"synthetic_retrieval_{version[0]}.csv" if version else None
+    negated = sum(has_negation(item.get("captions", "")) for item in items)
+    kind = "negated_retrieval_llama3.1_rephrased_affneg_true" if 2 * negated > len(items) else "retrieval"
+    return f"{source}_{kind}.csv"
+
+
 def _get_image_id(image: str) -> str:
     """Return the id of a generated image with its folder: positive/1_img.png and negative/1_img.png are two images.
 
@@ -92,6 +113,9 @@ BENCHMARK = Benchmark(
         for stem in (*CHOICES, *RETRIEVALS)
     },
     read_file=read,
+    recognise_file=recognise,
+    item=f"the columns image_path, correct_answer, correct_answer_template and {', '.join(OPTIONS)}, or filepath and "
+    "captions",
     schema=CHOICE_SCHEMA,
     other_schemas={"*_retrieval*": RETRIEVAL_SCHEMA},
     chance={"*_mcq": 1 / 4, "synthetic_retrieval_v2": 1 / 10_000, "*_retrieval*": 1 / 5000},

@@ -25,4 +25,11 @@ def make_row(pair: tuple[dict[str, Any], dict[str, Any]], file: str) -> Row:
     return Row("main", images, captions, categories=(("part that differs", str(pair[0]["pos"])),))
 
 
-BENCHMARK = Benchmark(images=OPEN_IMAGES, make_row=make_row, items_per_row=2, schema=GROUP_SCHEMA, chance={"*": 1 / 4})
+BENCHMARK = Benchmark(
+    images=OPEN_IMAGES,
+    make_row=make_row,
+    items_per_row=2,
+    fields=("img_filename", "open_images_split", "sentence_target", "sentence_distractor", "pos"),
+    schema=GROUP_SCHEMA,
+    chance={"*": 1 / 4},
+)

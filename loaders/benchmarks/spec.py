@@ -38,6 +38,7 @@ IMAGES = ImageSet("spec", (), bytes_per_image=100_000)
 BENCHMARK = Benchmark(
     images={f"{subset}/{file}.json": IMAGES for subset in CANDIDATES for file in ("image2text", "text2image")},
     make_row=make_row,
+    fields=("query", "keys", "label"),
     schema=CHOICE_SCHEMA,
     other_schemas={f"{subset}_t2i": image_choice_schema(count) for subset, count in CANDIDATES.items()},
     chance={f"{subset}_*": 1 / count for subset, count in CANDIDATES.items()},

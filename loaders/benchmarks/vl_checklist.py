@@ -50,6 +50,7 @@ BENCHMARK = Benchmark(
     },
     split_files=True,
     make_row=make_row,
+    item='lists [image, {"POS": [caption], "NEG": [caption]}]',
     schema=CHOICE_SCHEMA,
     chance={"*": 1 / 2},
 )

@@ -11,6 +11,7 @@ that is first in the file, which is always the true one.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -21,7 +22,7 @@ from generators.schemas.rows import CHOICE_SCHEMA
 from generators.sources import read_registry
 from loaders.published.declaration import AuthorsRule, Benchmark
 from loaders.published.image_sets import COCO, VISUAL_GENOME, ImageSet
-from loaders.published.rows import Row, Unusable, read_each, read_json
+from loaders.published.rows import Row, Unusable, get_fields, read_each, read_json
 from loaders.published.schemas import set_schema
 
 CONTROLLED = {
@@ -73,6 +74,18 @@ def _sets(items: Sequence[Any], config: str, prepositions: Sequence[str]) -> Ite
     yield from read_each(sets.items(), make_row)
 
 
+def recognise(name: str, items: list[Any]) -> str | None:
+    """Recognise renamed files. The numbers of COCO's images do not differ from those of Visual Genome's, nor the
+    captions of one object surely from those of two, so the name has to contain coco or vg, and one or two."""
+    if get_fields(items) >= {"image_path", "caption_options"}:
+        kind = "clevr" if "clevr" in str(items[0]["image_path"]) else "images"
+        return f"controlled_{kind}_dataset.json"
+    if not (items and isinstance(items[0], list) and [type(part) for part in items[0]] == [int, str, str]):
+        return None
+    source, count = (re.search(pattern, name.lower()) for pattern in ("coco|vg", "one|two"))
+    return f"{source[0]}_qa_{count[0]}_obj.json" if source and count else None
+
+
 def _choose_first(score_NIT: np.ndarray) -> dict[str, np.ndarray]:
     """Return the hits of the authors in sets: the true caption has the highest score or shares it."""
     hit_NI = np.diagonal(score_NIT, axis1=1, axis2=2) >= score_NIT.max(axis=2)
@@ -92,6 +105,8 @@ BENCHMARK = Benchmark(
         "vg_qa_*_obj.json": VISUAL_GENOME,
     },
     read_file=read,
+    recognise_file=recognise,
+    item="the keys image_path and caption_options, or lists [image number, caption, wrong caption]",
     schema=CHOICE_SCHEMA,
     other_schemas={"controlled_*": set_schema(4)},
     chance={"controlled_*": 1 / 4, "*_qa_*": 1 / 2},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from generators.files.cache_folder import cache_folder
@@ -78,10 +78,15 @@ def resolve_folder(target: str, data_dir: str | Path | None = None) -> Path:
     return Path(target) if (Path(target) / "stats.json").is_file() else dataset_folder(target, data_dir)
 
 
-def unknown_name(kind: str, name: str, known: Iterable[str], list_command: str | None = None) -> ValueError:
-    """Return the error for an unknown name, with similar names, and all known names or the command that lists them."""
+def unknown_name(
+    kind: str, name: str, known: Iterable[str], list_command: str | None = None, similar: Sequence[str] = ()
+) -> ValueError:
+    """Return the error for an unknown name, with similar names, and all known names or the command that lists them.
+
+    ``similar``: names that are closer than those that difflib finds.
+    """
     known = sorted(known)
-    close = difflib.get_close_matches(name, known, n=3)
+    close = similar or difflib.get_close_matches(name, known, n=3)
     hint = f" Did you mean {' or '.join(close)}?" if close else ""
     rest = f"`{list_command}` lists all {len(known)}." if list_command else f"Known: {', '.join(known) or 'none'}."
     return ValueError(f"Unknown {kind} {name!r}.{hint} {rest}")

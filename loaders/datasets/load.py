@@ -1,6 +1,7 @@
 """Load a dataset by name, from any folder or from the Hugging Face Hub.
 
     compeval.load_dataset("crepe", "laion_uc_hnatom")
+    compeval.load_dataset("pairs.csv", image_column="file_name", caption_column="text")
 
 This checks the folder against its ``stats.json`` and then returns the same rows as ``datasets.load_dataset``, with
 images decoded by the rules for untrusted data. Rows that only reference their image get a column ``image`` as well, and
@@ -11,10 +12,13 @@ from __future__ import annotations
 
 import os
 import re
+import tempfile
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from generators.files.untrusted import read_file
 from generators.schemas.rows import get_image_storage
 from generators.storage import parquet
 from loaders.datasets.folders import dataset_folder, list_datasets, unknown_name
@@ -30,7 +34,12 @@ if TYPE_CHECKING:
 
 
 def load_dataset(
-    name: str, config: str, split: str | None = None, data_dir: str | Path | None = None, revision: str | None = None
+    name: str,
+    config: str | None = None,
+    split: str | None = None,
+    data_dir: str | Path | None = None,
+    revision: str | None = None,
+    **columns: Any,
 ) -> Dataset | DatasetDict:
     """Load one config of a dataset: all its splits, or only ``split``.
 
@@ -43,7 +52,13 @@ def load_dataset(
     ~/.cache/compeval/datasets), then in the checkout that this package is installed from. ``revision`` (or
     NAME@REVISION) is a commit, branch or tag of the Hub repository or of the checkout that contains the dataset, or the
     dataset's version. Raises ValueError if a name or revision is unknown or the folder differs from its stats.json.
+
+    ``name`` may also be a table of your own images and captions (csv, tsv, jsonl, json) or a webdataset shard.
+    ``columns`` are then ``image_column``, ``caption_column``, ``negative_columns`` (a list) and ``kind_column``, as of
+    ``compeval make``, and ``data_dir`` is the folder of the images, by default that of the table.
     """
+    if config is None:
+        return load_table(name, data_dir, columns)
     import datasets
 
     from loaders.datasets.stored_images import decode_stored
@@ -75,6 +90,38 @@ def load_dataset(
         images = rows if split == first else read(data_files={first: files[first]}, split=first)
         return share_images(rows, decode_stored(images, folder), names)
     return rows
+
+
+def load_table(file: str, image_folder: str | Path | None, columns: Mapping[str, Any]) -> Dataset:
+    """Return the rows of a table: ``image``, ``image_id``, ``captions``, ``hard_negatives`` and ``kind``."""
+    from datasets import Dataset, Image
+
+    from loaders.own_data.columns import UserColumns
+    from loaders.user_files import FILE_SUFFIXES, read_entries
+
+    path = Path(file)
+    if path.suffix not in FILE_SUFFIXES:
+        raise ValueError(
+            f"load_dataset({file!r}) needs a config: `compeval list configs` prints those of all datasets."
+        )
+    names = {name: f"{name}_column" for name in UserColumns._fields} | {"negatives": "negative_columns"}
+    if unknown := columns.keys() - set(names.values()):
+        raise ValueError(f"load_dataset: unknown {', '.join(sorted(unknown))}; known: {', '.join(names.values())}.")
+    given = {name: columns[key] for name, key in names.items() if key in columns}
+    if "negatives" in given:
+        given["negatives"] = tuple(given["negatives"])
+    with tempfile.TemporaryDirectory() as scratch:
+        rows = [
+            {
+                "image": {"bytes": read_file(entry.image), "path": entry.image.name},
+                "image_id": entry.image_id,
+                "captions": list(entry.captions),
+                "hard_negatives": list(entry.hard_negatives),
+                "kind": entry.kind,
+            }
+            for entry in read_entries(path, Path(image_folder or path.parent), Path(scratch), UserColumns(**given))
+        ]
+    return Dataset.from_list(rows).cast_column("image", Image())
 
 
 def _find(name: str, config: str, data_dir: str | Path | None, revision: str | None) -> Path:

@@ -13,6 +13,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -42,9 +43,33 @@ def verify_images(folder: Path, stats: dict[str, Any]) -> None:
 
     Raises ValueError, which names the first file that differs.
     """
-    if images := stats.get("images"):
-        folders = sorted({resolve_below(folder, name).parent for name in images})
-        _verify_images(folder, tuple(images.items()), tuple(map(_read_states, folders)))
+    verified = _VERIFIED.get()
+    images = tuple(stats.get("images", {}).items())
+    if images and (folder, images) not in verified:
+        folders = sorted({resolve_below(folder, name).parent for name, _ in images})
+        _verify_images(folder, images, tuple(map(_read_states, folders)))
+        verified.add((folder, images))
+
+
+@contextmanager
+def verify_images_once() -> Iterator[None]:
+    """Verify the images of a dataset for its first task only: their files are many, and all tasks share them."""
+    token = _VERIFIED.set(set())
+    try:
+        yield
+    finally:
+        _VERIFIED.reset(token)
+
+
+class _Nothing(set[Any]):
+    """Remembers nothing."""
+
+    def add(self, element: Any, /) -> None:
+        pass
+
+
+_VERIFIED: ContextVar[set[Any]] = ContextVar("verified", default=_Nothing())  # noqa: B039 - it stays empty
+"""Folders and lists of images that were verified within ``verify_images_once``."""
 
 
 def _read_states(folder: Path) -> frozenset[State]:

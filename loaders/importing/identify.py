@@ -1,8 +1,8 @@
 """Recognise published files by their names, their SHA-256 or their content.
 
 A file whose name belongs to one benchmark is not read. If several benchmarks use the name, or none does, the SHA-256 of
-the pinned files decides, and then the first rows (``Benchmark.recognise``). A damaged file belongs to the first
-benchmark that uses its name.
+the pinned files decides, and then the first rows (``Benchmark.recognise``). If the user names the benchmark, only the
+published name of the file is searched for. A damaged file belongs to the first benchmark that uses its name.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from generators.files.hashes import hash_file
 from loaders import benchmarks
 from loaders.published.declaration import Benchmark
 from loaders.published.image_sets import ImageSet
-from loaders.published.rows import read_csv, read_json
+from loaders.published.rows import is_table, read_csv, read_items, read_json
 from loaders.published.tables import read_sample
 
 SAMPLE_ROWS = 200
@@ -49,8 +50,8 @@ class PublishedFile:
         return self.benchmark.find_images(self.name)
 
 
-def identify(path: Path) -> PublishedFile:
-    """Return the benchmark of a published file and its published name.
+def identify(path: Path, benchmark: Benchmark | None = None) -> PublishedFile:
+    """Return the benchmark of a published file and its published name. ``benchmark`` is given if the user names it.
 
     Raises FileNotFoundError if there is no such file, and ValueError if it is a folder or is not recognised.
     """
@@ -58,7 +59,7 @@ def identify(path: Path) -> PublishedFile:
         raise ValueError(f"{path} is a folder. Name its files, for example {path}/*.json.")
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file.")
-    declared = benchmarks.load_all()
+    declared = benchmarks.load_all() if benchmark is None else [benchmark]
     named = [
         PublishedFile(path, benchmark, "/".join(path.absolute().parts[-len(PurePosixPath(pattern).parts) :]))
         for benchmark in declared
@@ -68,28 +69,63 @@ def identify(path: Path) -> PublishedFile:
         return named[0]
     digest = hash_file(path)
     pinned = [(item, file.name) for item in declared for file in item.source.files if file.sha256 == digest]
-    for benchmark, name in chain(pinned, _find_by_content(path, declared)):
-        if benchmark.find_pattern(PurePosixPath(name)):
-            return PublishedFile(path, benchmark, name, digest)
+    items, problem = _read_sample(path)
+    for found, name in chain(pinned, _find_by_content(path, items, declared, is_named=benchmark is not None)):
+        if found.find_pattern(PurePosixPath(name)):
+            return PublishedFile(path, found, name, digest)
     if named:
         return replace(named[0], known_sha256=digest)
+    if benchmark:
+        raise ValueError(_explain(path, items, problem, benchmark))
+    possible = [item.name for item in declared if item.has_items(items)]
     raise ValueError(
-        f"{path}: not recognised as a published file, neither by its name nor by its content. Give it its published "
-        f"name. Known benchmarks: {', '.join(benchmarks.list_names())}."
+        f"{path}: not recognised as a published file, neither by its name nor by its content{problem}. It has "
+        f"{describe(path, items)}{f', like the files of {possible[0]}' if possible else ''}. Give it its published "
+        f"name, or name the benchmark: `compeval import {possible[0] if possible else 'NAME'} {path}`. Known "
+        f"benchmarks: {', '.join(benchmarks.list_names())}."
     )
 
 
-def _find_by_content(path: Path, declared: Iterable[Benchmark]) -> Iterator[tuple[Benchmark, str]]:
-    """Yield the benchmarks that recognise the first items of a file; first the one that needs the most fields."""
+def _explain(path: Path, items: list[Any], problem: str, benchmark: Benchmark) -> str:
+    """Say why a file is not one of the benchmark that the user named: its rows are others, or its name is needed."""
+    found = f"Expected {benchmark.describe_items(path.suffix)}; it has {describe(path, items)}."
+    if problem or ((benchmark.required_fields or benchmark.make_row) and not benchmark.has_items(items)):
+        return f"{path}: not a file of {benchmark.name}{problem}. {found}"
+    return (
+        f"{path}: its content does not say which file of {benchmark.name} it is. {found} Give it one of these "
+        f"names, or one with the words of one of them: {', '.join(benchmark.files)}."
+    )
+
+
+def describe(path: Path, items: list[Any]) -> str:
+    """Return what the first item of a file is, for messages."""
+    if not items:
+        return "no items that can be read"
+    if isinstance(items[0], dict):
+        return f"the {'columns' if is_table(path.suffix) else 'keys'} {', '.join(map(str, items[0]))[:300]}"
+    text = repr(items[0])
+    return f"items like {text[:150]}{'...' if len(text) > 150 else ''}"
+
+
+def _read_sample(path: Path) -> tuple[list[Any], str]:
+    """Return the first items of a file, and why they cannot be read, or ""."""
     try:
         if path.suffix in (".parquet", ".arrow"):
-            items = read_sample(path, SAMPLE_ROWS)
-        elif path.suffix in (".csv", ".tsv"):
-            items = list(islice(read_csv(path, ()), SAMPLE_ROWS))
-        else:
-            items = read_json(path)[:SAMPLE_ROWS] if path.suffix == ".json" else []
-    except ValueError:
-        return
-    for benchmark in sorted(declared, key=lambda item: len(item.required_fields), reverse=True):
-        if name := benchmark.recognise(path.name, items):
+            return read_sample(path, SAMPLE_ROWS), ""
+        if path.suffix in (".csv", ".tsv"):
+            return list(islice(read_csv(path, ()), SAMPLE_ROWS)), ""
+        if path.suffix == ".jsonl":
+            return list(islice(read_items(path, path.name, ()), SAMPLE_ROWS)), ""
+        return (read_json(path)[:SAMPLE_ROWS] if path.suffix == ".json" else []), ""
+    except ValueError as error:
+        return [], f" ({str(error).removeprefix(f'{path}: ').rstrip('.')})"
+
+
+def _find_by_content(
+    path: Path, items: list[Any], declared: Iterable[Benchmark], *, is_named: bool
+) -> Iterator[tuple[Benchmark, str]]:
+    """Yield the benchmarks that recognise the first items of a file; first those with a function for it, and then the
+    one that needs the most fields."""
+    for benchmark in sorted(declared, key=lambda item: (item.recognise_file is None, -len(item.required_fields))):
+        if name := benchmark.recognise(path, items, is_named=is_named):
             yield benchmark, name

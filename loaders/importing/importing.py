@@ -46,6 +46,8 @@ class ImportedFile:
     file: str
     sha256: str
     repair: bool
+    published_name: str
+    """The name of the published file, which may have another name here."""
     read: int = 0
     """Number of all rows, usable or not. A caption with several types of negatives counts once per type."""
     dropped: Counter[str] = field(default_factory=Counter)
@@ -109,7 +111,7 @@ class ReadFile:
 
 def read_published(file: PublishedFile, *, repair: bool = False) -> ReadFile:
     """Read a published file. Raises ValueError if no row is usable."""
-    counts = ImportedFile(file.benchmark.name, file.label, file.sha256, repair)
+    counts = ImportedFile(file.benchmark.name, file.label, file.sha256, repair, file.name)
     published: defaultdict[tuple[str, str], list[Row]] = defaultdict(list)
     repaired: defaultdict[tuple[str, str], list[Row]] = defaultdict(list)
     for row in file.benchmark.read(file.path, file.name):
@@ -126,7 +128,11 @@ def read_published(file: PublishedFile, *, repair: bool = False) -> ReadFile:
     splits = repaired if repair else published
     if not splits:
         reasons = "; ".join(f"{count:,} {reason}" for reason, count in counts.dropped.items()) or "it is empty"
-        raise ValueError(f"{file.path}: none of its {counts.read:,} rows is usable ({reasons}).")
+        raise ValueError(
+            f"{file.path}: none of its {counts.read:,} rows is usable ({reasons}). A file of {file.benchmark.name} has "
+            f"{file.benchmark.describe_items(file.path.suffix)}. Name another benchmark with `compeval import NAME "
+            "FILE`."
+        )
     counts.audits = audit_splits(published)
     if file.path.suffix in (".csv", ".tsv"):
         counts.quotes = count_misplaced_quotes(file.path, find_delimiter(file.path))
@@ -163,16 +169,22 @@ def read_all(
 
 
 def import_files(
-    files: Sequence[Path], image_folder: Path | None, output: Path, *, repair: bool = False, skip_missing: bool = False
+    files: Sequence[Path],
+    image_folder: Path | None,
+    output: Path,
+    *,
+    benchmark: Benchmark | None = None,
+    repair: bool = False,
+    skip_missing: bool = False,
 ) -> list[ImportedFile]:
-    """Recognise published files and write their datasets with the images in ``image_folder``.
+    """Recognise published files, of any benchmark or of ``benchmark``, and write their datasets.
 
-    None: the files contain their images, or ``output`` has them. See :func:`import_published`. Raises FileNotFoundError
-    if there is no such folder.
+    ``image_folder`` contains the images. None: the files contain their images, or ``output`` has them. See
+    :func:`import_published`. Raises FileNotFoundError if there is no such folder.
     """
     if image_folder is not None and not image_folder.is_dir():
         raise FileNotFoundError(f"{image_folder}: no such image folder.")
-    published = [identify(path) for path in dict.fromkeys(files)]
+    published = [identify(path, benchmark) for path in dict.fromkeys(files)]
     read = read_all(published, output, repair=repair, skip_missing=skip_missing)
     return import_published(read, image_folder, output, skip_missing=skip_missing)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,6 +44,8 @@ class Options:
     mirror: str | None = None
     skip_missing: bool = False
     repair: bool = False
+    partial: bool = False
+    """Whether an incomplete copy in ``existing`` is imported."""
 
 
 def get_benchmark(benchmark: Benchmark, data: Path, options: Options, user: User) -> list[ImportedFile]:
@@ -58,6 +61,8 @@ def get_benchmark(benchmark: Benchmark, data: Path, options: Options, user: User
     with user.show_progress(in_bytes=True) as report:
         files = get_files(benchmark, data, options.mirror, options.existing, report)
     read = read_all(files, data, repair=options.repair, skip_missing=options.skip_missing)
+    if options.existing and not (options.partial or options.skip_missing or options.repair):
+        _check_complete(benchmark, read, options.existing)
     read, missing = _list_missing_images(read, finder, options, user)
     if missing:
         count, size = sum(map(len, missing.values())), _measure_images(missing)
@@ -77,6 +82,25 @@ def get_benchmark(benchmark: Benchmark, data: Path, options: Options, user: User
     for difference in compare_counts(benchmark, imported):
         user.inform(difference)
     return imported
+
+
+def _check_complete(benchmark: Benchmark, files: list[ReadFile], existing: Path) -> None:
+    """Raise ValueError if a config has fewer rows than were published. Configs whose file is not there are left out."""
+    counts = Counter[str]()
+    for read in files:
+        for (config, split), rows in read.splits.items():
+            counts[config] += len(rows)
+            counts[f"{config}/{split}"] += len(rows)
+    lacking = [
+        f"{benchmark.name}/{config}: {counts[config]:,} of {expected:,} rows"
+        for config, expected in benchmark.rows.items()
+        if 0 < counts[config] < expected
+    ]
+    if lacking:
+        raise ValueError(
+            f"{existing}: not all of {benchmark.name}. Nothing was imported; --partial imports it as it is.\n"
+            + "\n".join(lacking)
+        )
 
 
 def _measure_files_with_images(benchmark: Benchmark, data: Path) -> int:

@@ -96,9 +96,11 @@ class CaptionWorker(NamedTuple):
         for row, (caption, _) in zip(captions, made, strict=True):
             if is_in_balanced_sets(image, caption.parse.graph, self.balanced_share):
                 row["parts"] = self.maker.find_parts(caption, row["caption"])
+        rejected = self.maker.rejected.get(image.files[0].stem, frozenset())
         if self.tagger:
             for row, words in zip(captions, self.tagger(row["caption"] for row in captions), strict=True):
                 shuffles = make_wrong_captions(words, ORDER_SEED) or []
+                shuffles = shuffles if rejected.isdisjoint(shuffles) else []
                 row |= {"shuffled": words.text, ORDER: [describe(HardNegative(text, ()), None) for text in shuffles]}
         return captions
 

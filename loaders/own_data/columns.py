@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from loaders.published.rows import check_text, parse_texts
+from loaders.published.rows import check_text, has_missing_comma, parse_texts
 
 MISSING = frozenset({"nan", "NaN", "null", "None", "<NA>"})
 """How programs write a missing value."""
+BRACKETS = (("[", "]"), ("(", ")"), ("{", "}"))
 NO_KIND = "none"
 """The kind of the rows whose cell is empty."""
 
@@ -36,11 +38,20 @@ class UserColumns(NamedTuple):
                 f"no column {', '.join(missing)}; its columns are {', '.join(map(str, row)) or 'none'}. Name them with "
                 "--image-column, --caption-column, --negative-columns and --kind-column."
             )
+        if not self.caption and row.get("caption") and row.get("captions"):
+            raise ValueError("both caption and captions have texts. Name one of them with --caption-column")
         captions = row[self.caption] if self.caption else row.get("captions") or row.get("caption")
         cells = [row.get(name) for name in self.negatives or ("hard_negatives",)]
         negatives = tuple(text for cell in cells for text in read_texts(cell or []))
         kind = (str(row[self.kind] or "").strip() or NO_KIND) if self.kind else ""
         return UserTexts(str(row[self.image or "image"]), read_texts(captions), negatives, kind)
+
+    def find_unread(self, row: Mapping[str, Any]) -> list[str]:
+        """Return the columns that are not read, but whose names look like those of hard negatives or captions."""
+        read = {self.image or "image", self.caption or "caption", "captions", self.kind}
+        read |= {*(self.negatives or ("hard_negatives",))}
+        names = [str(name) for name in row if name not in read]
+        return [name for name in names if re.search("neg|foil|distractor|caption", name, re.IGNORECASE)]
 
 
 class UserTexts(NamedTuple):
@@ -52,10 +63,29 @@ class UserTexts(NamedTuple):
     kind: str
 
 
+def _read_list(text: str) -> Sequence[str]:
+    """Return the texts of a JSON or Python list, or of a text that is not in brackets the text itself.
+
+    Raises ValueError for a list or an object of anything else.
+    """
+    cell = text.strip()
+    if (cell[:1], cell[-1:]) not in BRACKETS:
+        return [text]
+    try:
+        texts = parse_texts(cell)[0]
+    except ValueError:
+        if cell[0] == "[" or (cell[0] == "{" and ":" in cell):
+            raise
+        return [text]
+    if has_missing_comma(cell):
+        raise ValueError(f"{cell[:100]!r}: a comma is missing between two texts")
+    return texts
+
+
 def read_texts(value: str | Sequence[str] | None) -> tuple[str, ...]:
     """Return the texts of a string, a list of strings, or a string that holds a list. Raises ValueError."""
     if isinstance(value, str):
-        value = parse_texts(value)[0] if value.lstrip().startswith("[") else [value]
+        value = _read_list(value)
     if not isinstance(value, (list, tuple)):
         raise ValueError("texts are a string or a list of strings")
     for text in value:

@@ -74,6 +74,10 @@ class NegativeOptions:
         if unknown := sorted(set(self.kinds) - set(KINDS)):
             raise ValueError(f"--negatives: unknown kind {', '.join(unknown)}; known: {', '.join(KINDS)}.")
 
+    def read_rejected(self) -> Mapping[str, frozenset[str]]:
+        """Return the texts that people judged true, by crop id."""
+        return Rejections.read(self.annotations).by_crop if self.annotations else {}
+
     def list_shards(self) -> tuple[Shard, ...]:
         """Return the shards of the corpus. Raises FileNotFoundError or ValueError for files that cannot be read."""
         return tuple(chain.from_iterable(map(list_shards, self.corpus)))
@@ -126,10 +130,10 @@ def write_configs(
 def _write_table(table: Path, annotated: Path, rows: Rows, options: NegativeOptions, made: Made) -> None:
     """Write the table of all captions with their negatives."""
     images, counts = Annotations(annotated), made.counts
-    rejected = Rejections.read(options.annotations) if options.annotations else Rejections()
-    made.counts["texts that people judged true"] = sum(map(len, rejected.by_crop.values()))
+    rejected = options.read_rejected()
+    made.counts["negatives that people judged true"] = sum(map(len, rejected.values()))
     nouns = list_annotated_nouns(options.graphs)
-    maker = make_foil_maker(images, options.kinds, counts, rejected.by_crop, nouns)
+    maker = make_foil_maker(images, options.kinds, counts, rejected, nouns)
     is_balanced = not BALANCED_KINDS.keys().isdisjoint(options.kinds)
     share = min(1.0, MAX_BALANCED / max(counts["captions"], 1)) if is_balanced else 0.0
     with parquet.open_writer(table, TABLE_SCHEMA) as writer:
@@ -185,11 +189,12 @@ def _write_balanced(
     pairs = zip(splits, read_table(table, columns), strict=True)
     rows = {split: [row for name, row in pairs if name == split and row["parts"]] for split in SPLITS}
     nouns = ImageNouns.of_rows(chain.from_iterable(rows.values()))
+    rejected = options.read_rejected()
     compounds = {split: {Compound(**row["compounds"][0]) for row in members} for split, members in rows.items()}
     for split, others in SPLITS.items():
         outside = compounds[others] - compounds[split]
         negatives = make_balanced_negatives(
-            rows[split], BALANCED_KINDS[kind], compounds[split], nouns, outside, refine=options.refine
+            rows[split], BALANCED_KINDS[kind], compounds[split], nouns, outside, rejected, options.refine
         )
         keys = [(row["crop_id"], row["caption"]) for row in rows[split]]
         by_caption = {key: items for key, items in zip(keys, negatives, strict=True) if items}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -15,7 +16,7 @@ import pyarrow as pa
 from generators.sources import DataSource
 from loaders.published.columns import Columns
 from loaders.published.image_sets import ImageSet
-from loaders.published.rows import Row, Unusable, get_fields, read_each, read_items
+from loaders.published.rows import Row, Unusable, get_fields, is_table, read_each, read_items
 
 T = TypeVar("T")
 
@@ -95,7 +96,9 @@ class Benchmark:
     """Function that yields the rows of further splits, which are made from several files, given the rows of all files
     that are imported together by config and split."""
     fields: tuple[str, ...] = ()
-    """Fields that ``make_row`` needs. By these fields, a file is recognised whose name other benchmarks use as well."""
+    """Fields that the items of all files need to have. By these fields, a file with another name is recognised."""
+    item: str = ""
+    """What an item of a file is, for messages, if ``fields`` and ``columns`` do not say it."""
     recognise_file: Callable[[str, list[Any]], str | None] | None = None
     """Function that returns the published name of a file with another or an ambiguous name, given this name and its
     first rows; None if they are not of this benchmark."""
@@ -134,19 +137,59 @@ class Benchmark:
         """
         if self.read_file:
             return self.read_file(path, name)
+        return self._make_rows(read_items(path, name, self.required_fields, self.find_images(name).columns), name)
+
+    def _make_rows(self, items: Iterable[Any], name: str) -> Iterator[Row | Unusable]:
         make_row = self.columns.make_row if self.columns else self.make_row
         assert make_row is not None, self.name
-        items: Iterable[Any] = read_items(path, name, self.required_fields, self.find_images(name).columns)
         if self.items_per_row > 1:
             items = zip_longest(*[iter(items)] * self.items_per_row)
         return read_each(items, lambda item: make_row(item, name))
 
-    def recognise(self, name: str, items: list[Any]) -> str | None:
-        """Return the published name of a file with an ambiguous name, given its first items; None if it is another
-        benchmark's."""
-        if self.recognise_file:
-            return self.recognise_file(name, items)
-        return name if self.required_fields and get_fields(items) >= {*self.required_fields} else None
+    def recognise(self, path: Path, items: list[Any], *, is_named: bool = False) -> str | None:
+        """Return the published name of a file with another or an ambiguous name, given its first items.
+
+        ``is_named`` is True if the user says that the file is of this benchmark. Returns None if the items are not of
+        this benchmark, or if several published names are possible.
+        """
+        if any(path.match(companion) for companion in self.companions):
+            return None
+        if self.recognise_file and (name := self.recognise_file(path.name, items)):
+            return name
+        return self._choose_name(path, is_named=is_named) if self.has_items(items) else None
+
+    def has_items(self, items: list[Any]) -> bool:
+        """Return True if the first items of a file have the fields of this benchmark, or can be read as its rows."""
+        if self.required_fields:
+            return get_fields(items) >= {*self.required_fields}
+        if self.make_row is None or not items:
+            return False
+        name = next(pattern for pattern in self.files if "*" not in PurePosixPath(pattern).name)
+        rows = list(self._make_rows(items, name))
+        return 2 * sum(isinstance(row, Row) for row in rows) > len(rows)
+
+    def _choose_name(self, path: Path, *, is_named: bool) -> str | None:
+        """Return the published name of a file of this benchmark: its own, or the one with the most words in it, or the
+        only one of this kind of file, unless it is a training file."""
+        if pattern := self.find_pattern(PurePosixPath(path.absolute())):
+            return "/".join(path.absolute().parts[-len(PurePosixPath(pattern).parts) :])
+        has_images = path.suffix in (".parquet", ".arrow")
+        names = [
+            pattern
+            for pattern in self.files
+            if PurePosixPath(pattern).suffix == path.suffix and (has_images or "*" not in pattern)
+        ]
+        words = _split_words(path.name)
+        matching = _find_names(names, words) or _find_names(names, words | _split_words(f"{path.parent.name}."))
+        if not matching and len(names) == 1 and (is_named or "train" not in words - _split_words(names[0])):
+            matching = names
+        return matching[0].replace("*", path.stem) if len(matching) == 1 else None
+
+    def describe_items(self, suffix: str) -> str:
+        """Return what an item of a file with this suffix needs to have, for messages."""
+        if self.item:
+            return self.item
+        return f"the {'columns' if is_table(suffix) else 'keys'} {', '.join(dict.fromkeys(self.required_fields))}"
 
     def find_pattern(self, path: PurePosixPath) -> str | None:
         """Return the pattern of ``files`` that the end of a path matches."""
@@ -176,6 +219,18 @@ class Benchmark:
             return sum(file.size or 0 for images in sets for file in images.archives)
         count = self.image_count or sum(self.rows.values())
         return count * max(images.bytes_per_image for images in sets)
+
+
+def _split_words(name: str) -> set[str]:
+    """Return the words and numbers of a file name without its suffix."""
+    return set(re.findall(r"[a-z]+|\d+", name.lower().rpartition(".")[0]))
+
+
+def _find_names(names: Iterable[str], words: set[str]) -> list[str]:
+    """Return the names all of whose words are among ``words``, and of these the ones with the most words."""
+    found = [name for name in names if _split_words(name) <= words]
+    most = max((len(_split_words(name)) for name in found), default=0)
+    return [name for name in found if len(_split_words(name)) == most]
 
 
 def _find(by_pattern: Mapping[str, T], config: str) -> T | None:

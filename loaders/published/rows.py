@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import ast
 import csv
+import io
 import json
 import math
+import tokenize
 from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -85,6 +89,15 @@ def parse_texts(literal: str) -> tuple[tuple[str, ...], bool]:
     return (tuple(sorted(texts)), True) if isinstance(texts, set) else (tuple(texts), False)
 
 
+def has_missing_comma(literal: str) -> bool:
+    """Return True if two strings of a Python literal follow each other without a comma, as in numpy's lists. Python
+    joins them."""
+    with suppress(tokenize.TokenError, SyntaxError):
+        kinds = [token.type for token in tokenize.generate_tokens(io.StringIO(literal).readline)]
+        return (tokenize.STRING, tokenize.STRING) in pairwise(kinds)
+    return False
+
+
 def check_text(text: Any) -> None:
     """Raise ValueError for a value that is not a text, or a text that no file can contain (lone surrogates)."""
     if not isinstance(text, str):
@@ -152,7 +165,8 @@ def read_csv(path: Path, columns: Iterable[str], delimiter: str | None = None) -
         with path.open(encoding="utf-8-sig", newline="") as file:
             rows = csv_tables.read_rows(file, delimiter or find_delimiter(path))
             _, header, _ = next(rows, (0, [], False))
-            csv_tables.check_header(path, header, list(columns))
+            if columns := list(columns):  # without names, the rows are only looked at
+                csv_tables.check_header(path, header, columns)
             for number, cells, _ in rows:  # noqa: B007  (used in the message)
                 is_too_long = csv_tables.count_extra_cells(header, cells) > 0
                 yield TooLongRow() if is_too_long else dict(zip(header, cells, strict=False))
@@ -187,6 +201,11 @@ def read_items(path: Path, name: str, fields: Iterable[str], image_columns: Coll
             yield from (value for _, value in json_lines.read_numbered(path))
         case _:
             yield from read_json(path)
+
+
+def is_table(suffix: str) -> bool:
+    """Return True if files with this suffix have columns."""
+    return suffix in (".csv", ".tsv", ".parquet", ".arrow")
 
 
 def get_fields(items: list[Any]) -> set[str]:

@@ -92,6 +92,129 @@ def test_files_of_aro_and_sugarcrepe_are_known_too(
     assert identify(tmp_path / renamed).name == expected
 
 
+RENAMED = {
+    "cola/data/COLA_multiobjects_matching_benchmark.json": "pairs.json",
+    "imagecode/data/valid_data.json": "sets.json",
+    "aro/visual_genome_attribution.json": "attributes.json",
+    "predicate_noun/eval_set.json": "items.json",
+    "comvg/ComVG.csv": "mine.csv",
+    "svo_probes/svo_probes.csv": "table.csv",
+    "negbench/images/synthetic_mcq_llama3.1_rephrased.csv": "a.csv",
+    "negbench/images/COCO_val_mcq_llama3.1_rephrased.csv": "b.csv",
+    "negbench/images/VOC2007_mcq_llama3.1_rephrased.csv": "c.csv",
+    "negbench/images/COCO_val_retrieval.csv": "d.csv",
+    "negbench/images/COCO_val_negated_retrieval_llama3.1_rephrased_affneg_true.csv": "e.csv",
+    "naturalbench/dataset_split_for_finetuning/test_set.json": "lines.json",
+    # The content does not say which file it is, so the name does.
+    "negbench/images/synthetic_retrieval_v2.csv": "retrieval-v2.csv",
+    "sugarcrepe_pp/data/replace_att.json": "att (replace).json",
+    "valse/data/counting-hard.json": "valse_hard_counting.json",
+    "vsr/splits/zeroshot/dev.jsonl": "vsr dev zeroshot.jsonl",
+    "colorswap/test.json": "colorswap_test_2.json",
+}
+
+
+STATEMENT = '{"image": "1.jpg", "caption": "a", "label": 1, "relation": "on"}\n'
+
+
+@pytest.mark.parametrize("name", RENAMED)
+def test_renamed_copies_are_recognised_by_their_items_and_words(tmp_path: Path, real_data: Path, name: str):
+    source = real_data / "benchmarks" / name
+    shutil.copy(source, tmp_path / RENAMED[name])
+    found, published = identify(tmp_path / RENAMED[name]), identify(source)
+    assert (found.benchmark, found.name) == (published.benchmark, published.name)
+    assert identify(tmp_path / RENAMED[name], published.benchmark) == found
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "name", "content", "message"),
+    [
+        (
+            "comvg",
+            "a.csv",
+            "x,y\n1,2\n",
+            "a.csv: not a file of comvg. Expected the columns sentence, pos_image_id, neg_image_id, neg_value; "
+            "it has the "
+            "columns x, y.",
+        ),
+        ("comvg", "a.csv", "sentence;pos_image_id\n1;2\n", "it has the columns sentence;pos_image_id."),
+        (
+            "sugarcrepe",
+            "a.json",
+            '[{"caption": "a"}]',
+            "Expected the keys filename, caption, negative_caption; it has the keys caption.",
+        ),
+        (
+            "cola",
+            "a.json",
+            "[[1, 2]]",
+            "not a file of cola. Expected lists [URL of image 1, caption 1, URL of image 2, caption 2]; it has "
+            "items like "
+            "[1, 2].",
+        ),
+        (
+            "vsr",
+            "a.jsonl",
+            STATEMENT,
+            "its content does not say which file of vsr it is. Expected the keys image, caption, label, "
+            "relation; it has "
+            "the keys image, caption, label, relation. Give it one of these names, or one with the words of one "
+            "of them: "
+            "random/dev.jsonl, random/test.jsonl",
+        ),
+        ("negbench", "a.csv", "filepath,captions\nx/1.png,[]\n", "does not say which file of negbench it is."),
+        ("cola", "a.json", "{", "not a file of cola (not JSON (Expecting property name enclosed in double quotes"),
+        (
+            "imagecode",
+            "train.json",
+            '{"s": {"1": "a"}}',
+            "its content does not say which file of imagecode it is. Expected sets {index of the image, 0 to 9: "
+            "caption}; "
+            "it has the keys 1.",
+        ),
+        (
+            "",
+            "a.csv",
+            "x,y\n1,2\n",
+            "a.csv: not recognised as a published file, neither by its name nor by its content. It has the "
+            "columns x, y. "
+            "Give it its published name, or name the benchmark: `compeval import NAME a.csv`.",
+        ),
+        (
+            "",
+            "a.jsonl",
+            STATEMENT,
+            "like the files of vsr. Give it its published name, or name the benchmark: `compeval import vsr a.jsonl`.",
+        ),
+        (
+            "",
+            "test.json",
+            '[{"img_filename": "a.jpg"}]',
+            "none of its 1 rows is usable (1 fields are missing). A file of colorswap has the keys id, caption_1,",
+        ),
+    ],
+)
+def test_an_error_says_what_was_expected_and_what_the_file_has(
+    here: Path, benchmark: str, name: str, content: str, message: str
+):
+    Path(name).write_text(content)
+    done = call("import", *filter(None, (benchmark, name)))
+    assert (done.exit_code, done.stderr.count("Error:")) == (2, 1), done.output
+    assert " ".join(message.split()) in " ".join(done.stderr.split())
+
+
+def test_the_benchmark_can_be_named(here: Path):
+    rows = "1,a dog eats,1,2,verb\n"
+    Path("mine.csv").write_text(f"id,sentence,pos_image_id,neg_image_id,neg_value\n{rows}")
+    write_stand_ins([Path("mine.csv")], here / "images")
+    Path("comvg").mkdir()  # a folder of the same name is not a file
+    done = call("import", "comvg", "mine.csv", "--images", "images", "--output", "data", "--json")
+    assert done.exit_code == 0, done.output
+    assert "mine.csv: recognised as ComVG.csv of comvg." in done.stderr
+    (counts,) = json.loads(done.stdout)
+    assert (counts["published_name"], counts["written"]) == ("ComVG.csv", {"verb/test": 1})
+
+
 def test_captions_of_unknown_sets_need_their_published_name(tmp_path: Path, real_data: Path):
     shutil.copy(real_data / "aro" / "coco_karpathy_test.json", tmp_path / "mine.json")
     with pytest.raises(ValueError, match=r"mine.json: not recognised as a published file, .*aro_published"):

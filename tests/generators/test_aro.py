@@ -11,6 +11,7 @@ from PIL import Image
 
 from generators import aro
 from generators.aro import MINERS, mine
+from generators.pipeline.params import PAPER
 from generators.readers import annotations, gqa
 from generators.readers.annotations import Format
 from generators.readers.records import Flaws
@@ -23,6 +24,17 @@ def test_real_graphs(real_data) -> None:
     assert "the food is in the bowl" in {pair.true for pair in pairs["vg_relation"]}
     # The paint is on the side of the building, so the white building's paint is white.
     assert "the peeling paint and the white building" not in {pair.true for pair in pairs["vg_attribution"]}
+
+
+def test_rules_of_the_paper_keep_what_may_be_true(real_data: Path) -> None:
+    """The paper's steps drop small objects, objects of one name, and "near" and "next to"."""
+    images = list(gqa.read(real_data / "gqa" / "sceneGraphs.debug.json", Path(), Flaws()))
+    pairs = {config: list(mine(config, images, Counter(), PAPER)) for config in MINERS}
+    ours = {config: {pair.true for pair in mine(config, images, Counter())} for config in MINERS}
+    assert {config: len(rows) for config, rows in pairs.items()} == {"vg_relation": 12, "vg_attribution": 52}
+    assert all(ours[config] <= {pair.true for pair in rows} for config, rows in pairs.items())
+    assert "the peeling paint and the white building" in {pair.true for pair in pairs["vg_attribution"]}
+    assert not {"near", "next to"} & {pair.category for pair in pairs["vg_relation"]}
 
 
 def test_rows_have_the_source_that_was_read_and_a_missing_image_costs_its_pairs(

@@ -1,4 +1,5 @@
 import io
+import json
 import zipfile
 from collections import Counter
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 import yaml
 from PIL import Image
 
+from generators.captioner.example_captions import PUBLISHED_CAPTIONS
 from generators.compun import (
     Noun,
     Settings,
@@ -18,8 +20,9 @@ from generators.compun import (
     write,
 )
 from generators.language import wordnet
-from generators.llm.client import Cache
+from generators.llm.client import Cache, Message, request_hash
 from generators.microworld.compun_images import ImageCollection, can_draw, render_compound
+from generators.pipeline.params import PAPER
 from loaders.cards.card import write_card
 from loaders.datasets.load import load_dataset
 from loaders.datasets.stats import measure
@@ -211,3 +214,26 @@ def test_an_encrypted_zip_is_one_message(tmp_path: Path):
     collection_in_zip = ImageCollection.open(tmp_path / "images.zip")
     with pytest.raises(ValueError, match=r"ice cube: cannot be unpacked \(.*encrypted"):
         collection_in_zip.of("ice cube")
+
+
+def test_rules_of_the_paper_replace_no_missing_captions(tmp_path: Path):
+    """A model has answered for one of two compounds: the other one is left out of the split, and counted."""
+    settings = Settings(0, 1, None, {"model": "m"}, PAPER)
+    endpoint = settings.endpoint
+    assert endpoint is not None
+    assert endpoint.temperature == 0.1
+    known, unknown = DRAWN[:2]
+    cache = Cache([tmp_path], tmp_path / "m.jsonl")
+    text = PUBLISHED_CAPTIONS.make_text(0, known.name, 7)
+    assert text.startswith(f"Return a list of 7 diverse captions with a {known.name} in a photo.")
+    captions = [f"caption {number}, which need not name it" for number in range(7)]
+    request = request_hash(endpoint, [Message(role="user", content=text)])
+    cache.add(request, {"answer": json.dumps(captions)})
+    counts = write(tmp_path / "compun", [known, unknown], settings, WORDS, cache)
+    assert counts["Example captions: compounds by captioner"] == {"llm:m": 1, "none: left out": 1}
+    files = (tmp_path / "compun/main").glob("*.parquet")
+    rows = {path.name.split("-")[0]: pq.read_table(path).to_pylist() for path in files}
+    assert [row["compound"] for row in rows["test"]] == [known.name, unknown.name]
+    assert [row["compound"] for row in rows["test.examples.5"]] == [known.name]
+    assert rows["test.examples.5"][0]["prompts"][0].endswith(captions[0])
+    assert rows["test.descriptors"] == []

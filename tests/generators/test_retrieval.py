@@ -37,10 +37,10 @@ TEXT_VARIANTS = [f"test.{function.__name__}.s{seed}" for function in TEXT_PERTUR
 IMAGE_VARIANTS = [f"test.{name}.s{seed}" for name in GRIDS for seed in range(3)]
 
 
-def write_params(source: str, inputs: str = "", pixels: str = "null") -> None:
+def write_params(source: str, inputs: str = "", pixels: str = "null", rules: str = "ours") -> None:
     """Write params.yaml with ``source``, and the source ``inputs`` (by default the same) of the set coco."""
     coco = f"{{source: {inputs or source}, captions: captions.json, images: .}}"
-    Path("params.yaml").write_text(f"source: {source}\npixels: {pixels}\nretrieval: {{coco: {coco}}}\n")
+    Path("params.yaml").write_text(f"source: {source}\npixels: {pixels}\nrules: {rules}\nretrieval: {{coco: {coco}}}\n")
 
 
 def build(root: Path, source: str = "microworld", inputs: str = "", pixels: str = "null") -> Path:
@@ -216,6 +216,32 @@ def test_images_that_cannot_be_used_are_counted(
     Path("captions.json").write_text(json.dumps([{"image": "gone.jpg", "caption": "a dog"}]))
     with pytest.raises(ValueError, match=r"captions\.json: there is no readable image with captions"):
         retrieval.main("coco")
+
+
+@pytest.mark.parametrize(
+    ("text", "cleaned"),
+    [
+        ('A "small" dog: sits, (quietly) #1.', "a small dog sits, quietly 1"),
+        ("The man's  dog\n", "the man's dog"),
+        (" ".join(["word"] * 31), " ".join(["word"] * 30)),
+    ],
+)
+def test_the_authors_clean_captions(text: str, cleaned: str) -> None:
+    assert word_order.clean_caption(text) == cleaned
+
+
+def test_rules_of_the_paper(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Captions are cleaned, and patches are those of the central square that CLIP's preprocessing crops."""
+    copy_sources(built, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    write_params("coco", pixels="by_reference", rules="paper")
+    retrieval.main("coco")
+    original, shuffled = (
+        read_rows(tmp_path, "parts/retrieval/coco", split) for split in ("test", "test.shuffle_rows.s0")
+    )
+    assert original[0]["captions"] == [text.rstrip(".") for text in ORDERED[:2]]
+    sides = [(row["width"], row["height"]) for row in shuffled]
+    assert sides == [(min(row["width"], row["height"]),) * 2 for row in original]
 
 
 def test_a_caption_without_four_distinct_orders_is_not_in_the_order_sets() -> None:

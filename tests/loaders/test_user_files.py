@@ -176,7 +176,10 @@ CASES = {
     r'["café sign"]': "café sign",
     r'["a \"red\" hat"]': 'a "red" hat',
     r'["line\nbreak"]': "line\nbreak",
-    "['it''s']": "its",
+    "[sic] a cup": "[sic] a cup",
+    "(a cup)": "(a cup)",
+    "('a tuple',)": "a tuple",
+    "{'a set'}": "a set",
     r"['caf\xe9']": "café",
     "a plain text": "a plain text",
 }
@@ -209,6 +212,16 @@ def test_apostrophes_of_files_that_we_did_not_write_stay(folder: Path):
         ("a.csv", "image,caption,hard_negatives\n1.jpg,b,nan\n", "row 1: a text is nan; leave the cell empty"),
         ("a.csv", 'image,caption,hard_negatives\n1.jpg,a,"[""c"", null]"\n', "row 1: the negatives are not a list of"),
         ("a.csv", 'image,caption,hard_negatives\n1.jpg,a,"[""\\ud83d""]"\n', "row 1: a text has half of a surrogate"),
+        ("a.csv", "image,caption,hard_negatives\n1.jpg,a,['it''s' 'b']\n", "a comma is missing between two texts"),
+        ("a.csv", 'image,caption,hard_negatives\n1.jpg,a,"{""swap"": ""c""}"\n', "row 1: the negatives are not a list"),
+        ("a.csv", "image,caption,caption\n1.jpg,a,b\n", "a.csv: two columns are called caption. Rename or delete one"),
+        ("a.csv", 'image,caption\n1.jpg,"a ""red" cup\n', "line 2: text after a closing quote. Double the quotes"),
+        (
+            "a.jsonl",
+            '{"image": "1.jpg", "caption": "a", "caption": "b"}\n',
+            "line 1: not JSON (the key 'caption' is there",
+        ),
+        ("a.jsonl", '{"image": "1.jpg", "caption": "a", "captions": ["b"]}\n', "row 1: both caption and captions have"),
         (
             "a.jsonl",
             '{"image": "1.jpg", "caption": "a", "hard_negatives": {"swap": "c"}}\n',
@@ -277,3 +290,27 @@ def test_pixels_without_a_known_range_are_an_error(folder: Path):
         ValueError, match=r"x\.tiff: .* \(pixels of mode F from -1 to -1; convert the image to 8 bits\)"
     ):
         make("mine", [folder / "a.csv"], None, folder)
+
+
+def test_columns_that_look_like_hard_negatives_are_named(folder: Path, capsys: pytest.CaptureFixture):
+    (folder / "a.csv").write_text("id,image,caption,hard_negative\n5,1.jpg,a cup,a hat\n5,1.jpg,a cup,a hat\n")
+    make("mine", [folder / "a.csv"], None, folder)
+    assert (
+        capsys.readouterr().err.count("a.csv: not read: the columns hard_negative. Hard negatives are read from") == 1
+    )
+
+
+def test_doubled_keys_and_images_of_a_shard_are_counted(folder: Path, capsys: pytest.CaptureFixture):
+    image = (folder / "1.jpg").read_bytes()
+    members = [("a.jpg", image), ("a.txt", "\ufeffone"), ("b.jpg", image), ("b.png", image), ("b.txt", "two")]
+    members += [("c.jpg", image), ("c.txt", "three"), ("a.jpg", image), ("a.txt", "four")]
+    with tarfile.open(folder / "shard.tar.gz", "w:gz") as archive:
+        for name, content in members:
+            data = content.encode() if isinstance(content, str) else content
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+    make("mine", [folder / "shard.tar.gz"], None, folder)
+    rows = load_dataset("mine", "captions", "test", data_dir=folder)
+    assert (rows["image_id"], rows["captions"]) == (["a", "c"], [["one"], ["three"]])
+    assert "1 with more than one image, 1 with the key of an earlier sample." in capsys.readouterr().err

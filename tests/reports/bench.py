@@ -63,9 +63,12 @@ class Bench:
 
     @cached_property
     def open_clip(self) -> tuple[Any, Any, Any]:
-        """The model, the transform and the tokeniser, loaded by open_clip itself."""
-        loaded: Any = open_clip.create_model_from_pretrained(f"local-dir:{self.clip_folder}")
-        return loaded[0].eval(), loaded[1], open_clip.get_tokenizer(f"local-dir:{self.clip_folder}")
+        return self.load_open_clip(self.clip_folder)
+
+    def load_open_clip(self, folder: Path) -> tuple[Any, Any, Any]:
+        """Return the model, the transform and the tokeniser, loaded by open_clip itself."""
+        loaded: Any = open_clip.create_model_from_pretrained(f"local-dir:{folder}")
+        return loaded[0].eval(), loaded[1], open_clip.get_tokenizer(f"local-dir:{folder}")
 
     @cached_property
     def parser(self) -> Any:
@@ -96,6 +99,14 @@ class Bench:
         self.real_tokenizer.save_pretrained(path)
         hf.CLIPImageProcessor(size={"shortest_edge": 16}, crop_size=SIZE).save_pretrained(path)
         return self._resolve(path), hf.CLIPModel.from_pretrained(path).eval()
+
+
+def normalize(encoder: Any, image: Image.Image) -> torch.Tensor:
+    """Return what open_clip's adapter gives to the model: bytes from the processor, normalised on the device."""
+    prepared = encoder.preprocess(image)
+    if encoder._transform is None:
+        return prepared
+    return encoder._transform.normalize(torch.from_numpy(prepared[None].copy()))[0]
 
 
 def noise(width: int, height: int, mode: str = "RGB") -> Image.Image:

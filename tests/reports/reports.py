@@ -365,7 +365,7 @@ def _tables() -> Iterator[Report]:
          rows_of(("1.png", "a cup", ""), ("2.png", '"a box', ""), ("3.png", "a hat", "")),
          re.compile("row from line 3")),
         ("pandas-dev/pandas#15910", "a letter behind a closing quote", "a.csv",
-         rows_of(("1.png", "a cup", ""), ("2.png", '"a box"es', "")), re.compile("row from line 3")),
+         rows_of(("1.png", "a cup", ""), ("2.png", '"a box"es', "")), re.compile("line 3: text after a closing quote")),
     ):
         before = UNCLEAR if isinstance(expected, re.Pattern) else RIGHT
         yield Report(thread, kind, wrong, r.own_table, (name, text), expected, before)

@@ -22,6 +22,7 @@ from PIL import Image
 from evaluators import models
 from evaluators.engine.feature_cache import FeatureStore
 from evaluators.engine.tasks import Task
+from evaluators.in_process import evaluate
 from evaluators.models.api import ApiChooser
 from evaluators.models.endpoint import Answer
 from evaluators.models.huggingface import _match_log_odds
@@ -29,7 +30,7 @@ from evaluators.models.openclip import parse_name
 from evaluators.models.questions import Scoring
 from evaluators.protocols import choice, classification, group, recall
 from evaluators.results.external import score_file
-from evaluators.run import evaluate, run
+from evaluators.run import run
 from generators.files.untrusted import decode_image, make_upright_rgb
 from generators.readers import shards
 from loaders.datasets.load import load_dataset
@@ -37,10 +38,12 @@ from loaders.datasets.stats import read_stats
 from loaders.datasets.verified import verify_files
 from loaders.published import tables
 from loaders.user_files import make, read_entries
-from tests.reports.bench import Bench, Colors, encode, iterate_pairs, tar_of, wrap, write_rows, write_table
+from tests.reports.bench import Bench, Colors, encode, iterate_pairs, normalize, tar_of, wrap, write_rows, write_table
 from tests.rows import toy_dataset
 
 TASK = Task("crepe", "prod_hnatom", "n4")
+CUT: dict[str, Any] = {"truncation": True, "max_length": 12}
+"""How the tiny tokenisers cut texts."""
 Runner = Callable[[Bench, Path, Any], Any]
 
 
@@ -85,7 +88,7 @@ def library_texts(bench: Bench, folder: Path, given: tuple[str, Sequence[str]]) 
     model, tokenizer, _ = bench.library(family)
     padding, features = "max_length" if "siglip" in family else "do_not_pad", []
     for text in texts:
-        tokens = tokenizer([text], padding=padding, truncation=True, max_length=12, return_tensors="pt")
+        tokens = tokenizer([text], padding=padding, return_tensors="pt", **CUT)
         if "siglip" in family:
             del tokens["attention_mask"]
         with torch.no_grad():
@@ -116,7 +119,7 @@ def activation(bench: Bench, folder: Path, name: str) -> Any:
 def pixels(bench: Bench, folder: Path, image: Image.Image) -> Any:
     """Pixels of our adapters of open_clip and of transformers' CLIP."""
     decoded = decode_image(encode(image))
-    return [bench.clip.preprocess(decoded), bench.ours("clip").preprocess(decoded)["pixel_values"]]
+    return [normalize(bench.clip, decoded), bench.ours("clip").preprocess(decoded)["pixel_values"]]
 
 
 def library_pixels(bench: Bench, folder: Path, image: Image.Image) -> Any:
@@ -128,7 +131,7 @@ def cropped(bench: Bench, folder: Path, size: tuple[int, int]) -> Any:
     """How many columns of a grey ramp are left of the crop: by open_clip, and by transformers' CLIP."""
     width, height = size
     ramp = Image.fromarray(np.tile(np.arange(width, dtype=np.uint8), (height, 1))).convert("RGB")
-    ours = bench.clip.preprocess(ramp), bench.real_clip[0].preprocess(ramp)["pixel_values"]
+    ours = normalize(bench.clip, ramp), bench.real_clip[0].preprocess(ramp)["pixel_values"]
     means = (0.48145466, 0.26862954)
     return [round(float(one[0, 0, 0]) * means[1] * 255 + means[0] * 255) for one in ours]
 
@@ -232,18 +235,23 @@ def library_yes_scores(bench: Bench, folder: Path, given: tuple[str, Sequence[st
     yes = processor.tokenizer.convert_tokens_to_ids("Yes")
     scores = []
     for caption in given[1]:
-        question = f'Does this figure show "{caption.replace("<image>", "< image>")}"? Please answer yes or no.'
-        content = [{"type": "image", "image": Image.new("RGB", (40, 30), "red")}, {"type": "text", "text": question}]
-        inputs = processor.apply_chat_template(
-            [{"role": "user", "content": content}],
-            add_generation_prompt=True,
-            tokenize=True,
-            return_dict=True,
-            return_tensors="pt",
-        )
+        inputs = ask(processor, Image.new("RGB", (40, 30), "red"), caption.replace("<image>", "< image>"))
         with torch.no_grad():
             scores.append(model(**inputs).logits[0, -1].double().log_softmax(dim=0)[yes])
     return torch.stack(scores)
+
+
+def ask(processor: Any, image: Image.Image, caption: str) -> Any:
+    """Return the processor's inputs for VQAScore's question, by the model's chat template."""
+    question = f'Does this figure show "{caption}"? Please answer yes or no.'
+    content = [{"type": "image", "image": image}, {"type": "text", "text": question}]
+    return processor.apply_chat_template(
+        [{"role": "user", "content": content}],
+        add_generation_prompt=True,
+        tokenize=True,
+        return_dict=True,
+        return_tensors="pt",
+    )
 
 
 # Files

@@ -16,11 +16,6 @@ from tests.reports.reports import REPORTS, Report
 TOLERANCE = 1e-6
 
 
-@pytest.fixture(scope="session")
-def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
-    return Bench(tmp_path_factory.mktemp("reports"))
-
-
 def check(result: Any, expected: Any) -> None:
     """Compare values: numbers up to TOLERANCE, pixels and everything else exactly."""
     if isinstance(expected, list | tuple) and any(isinstance(part, torch.Tensor) for part in expected):

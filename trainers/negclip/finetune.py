@@ -32,6 +32,7 @@ from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
 from generators.files.atomic import atomic_file
+from generators.pipeline.params import OURS
 from trainers.clip.training import LOGIT_SCALE_LIMIT, make_adamw
 from trainers.negclip.embedding import Precision, encode_images, encode_texts
 from trainers.negclip.image_text import ImageDataset, Normalise
@@ -49,13 +50,19 @@ class Recipe:
     epochs: int
     batch_size: int
     """Number of captions drawn per batch. With hard negatives, a caption of a similar image (one of the image's nearest
-    neighbours, mining.py) is added for each of them and is not counted."""
+    neighbours, mining.py) is added for each of them and is not counted, unless ``counts_neighbours``."""
     learning_rates: tuple[float, ...]
     """One run per learning rate. The model with the best validation score is kept."""
     weight_decay: float = 0.2
     """open_clip's default; the paper does not state it."""
     warmup: int = 50
     """Number of steps in which the learning rate increases from 0."""
+    counts_neighbours: bool = False
+    """If True, the similar images are a half of the ``batch_size``. The paper's N = 1,024 can mean either."""
+    augment: bool = False
+    """If True, images are cropped at random as in open_clip's training (90 to 100 % of the area)."""
+    rules: str = OURS
+    """``paper``: negative captions as in C.1, and CLIP-FT keeps the captions that have none."""
 
 
 @dataclass(frozen=True)
@@ -87,8 +94,9 @@ class TrainingRun:
     @property
     def key(self) -> str:
         """String that identifies the inputs of the run. A state file with a different key is ignored."""
+        data = self.mined.data
         return (
-            f"{self.initial_weights} {self.mined.data.digest} {asdict(self.recipe)} {self.learning_rate} "
+            f"{self.initial_weights} {data.digest} {data.file_states} {asdict(self.recipe)} {self.learning_rate} "
             f"{self.use_hard_negatives} {self.seed} {self.chunk_size} {self.precision}"
         )
 
@@ -96,7 +104,12 @@ class TrainingRun:
         """Return the parts of the batches of an epoch that this process encodes."""
         share = self.processes.take_share
         batches = make_batches(
-            self.mined, self.recipe.batch_size, self.seed, epoch, use_hard_negatives=self.use_hard_negatives
+            self.mined,
+            self.recipe.batch_size,
+            self.seed,
+            epoch,
+            use_hard_negatives=self.use_hard_negatives,
+            counts_neighbours=self.recipe.counts_neighbours,
         )
         return [
             Batch(share(image_N), share(caption_N), None if negative_N is None else share(negative_N))
@@ -126,8 +139,9 @@ def finetune(
     encoder = run.processes.wrap(BatchEncoder(model, run.chunk_size, run.images.normalise, run.precision))
     while step < total_steps:
         model.train()
-        remaining = run.make_batches(step // steps_per_epoch)[step % steps_per_epoch :]
-        images = run.images.read_batches([batch.image_N.tolist() for batch in remaining], run.workers)
+        epoch = step // steps_per_epoch
+        remaining = run.make_batches(epoch)[step % steps_per_epoch :]
+        images = run.images.read_batches([batch.image_N.tolist() for batch in remaining], run.workers, epoch)
         for batch, pixels_NCHW in zip(remaining, images, strict=True):
             schedule(step)
             losses.append(_train_step(run, model, encoder, optimizer, batch, pixels_NCHW))

@@ -70,6 +70,16 @@ class CaptionedImages:
         content = [[item.name, item.size] for item in self.locations], self.captions, self.image_C.tolist()
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:12]
 
+    @cached_property
+    def file_states(self) -> str:
+        """Hash (12 hex digits) of the sizes and modification times of the files that contain the images.
+
+        Work on these images is resumed only as long as it is the same. Unlike ``digest``, it is not part of a result.
+        """
+        paths = dict.fromkeys(location.path for location in self.locations)
+        states = [(status.st_size, status.st_mtime_ns) for path in paths if path.exists() and (status := path.stat())]
+        return hashlib.sha256(json.dumps(states).encode()).hexdigest()[:12]
+
     def find_caption_ranges(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the index of each image's first caption, and each image's number of captions."""
         _, start_I, count_I = np.unique(self.image_C, return_index=True, return_counts=True)
@@ -159,14 +169,17 @@ class ImageDataset(Dataset[Tensor]):
     """Dataset of images (CHW): uint8 if possible, before ``normalise``.
 
     Each image is kept in memory after it was read for the first time, unless ``cache`` is False or the dataset is
-    larger than MAX_CACHED_BYTES. Images that are read only once need no cache.
+    larger than MAX_CACHED_BYTES. Images that are read only once need no cache. With ``seed``, the preprocessing is
+    random: it depends on the seed, the epoch and the image, and nothing is cached.
     """
 
-    def __init__(self, locations: Sequence[ImageLocation], preprocess: Read, *, cache: bool = True) -> None:
-        self._locations = locations
+    def __init__(
+        self, locations: Sequence[ImageLocation], preprocess: Read, *, cache: bool = True, seed: int | None = None
+    ) -> None:
+        self._locations, self._seed, self._epoch = locations, seed, 0
         self._preprocess, self.normalise = split_preprocess(preprocess)
         self._cache: dict[int, Tensor] | None = None
-        if cache and self[0].nbytes * len(locations) <= MAX_CACHED_BYTES:
+        if cache and seed is None and self[0].nbytes * len(locations) <= MAX_CACHED_BYTES:
             self._cache = {}
 
     @property
@@ -183,19 +196,30 @@ class ImageDataset(Dataset[Tensor]):
             return self._cache[index]
         location = self._locations[index]
         try:
-            pixels_CHW = self._preprocess(decode_image(location.read()))
+            pixels_CHW = self._preprocess_image(decode_image(location.read()), index)
         except (OSError, ValueError) as error:
             raise ValueError(f"{location.path}, {location.name}: the image cannot be read ({error}).") from None
         if self._cache is not None:
             self._cache[index] = pixels_CHW
         return pixels_CHW
 
-    def read_batches(self, batch_indices: Sequence[Sequence[int]], workers: int = 0) -> Iterator[Tensor]:
+    def _preprocess_image(self, image: Image, index: int) -> Tensor:
+        if self._seed is None:
+            return self._preprocess(image)
+        with torch.random.fork_rng(devices=[]):
+            digest = hashlib.sha256(f"{self._seed}:{self._epoch}:{index}".encode()).digest()
+            torch.manual_seed(int.from_bytes(digest[:4]))
+            return self._preprocess(image)
+
+    def read_batches(
+        self, batch_indices: Sequence[Sequence[int]], workers: int = 0, epoch: int = 0
+    ) -> Iterator[Tensor]:
         """Yield one batch (B, C, H, W) per list of image indices. The model's input is ``normalise(batch)``.
 
         ``workers``: number of processes that read images; 0 reads them in this process. Not used if ``is_cached``.
         Processes send parts of batches as arrays, which need no shared memory, and read up to one batch ahead.
         """
+        self._epoch = epoch
         workers = 0 if self.is_cached else workers
         batches = [_divide(indices, IMAGES_PER_PART) for indices in batch_indices]
         parts_ahead = max(map(len, batches), default=0)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,6 +28,7 @@ from torch import Tensor
 
 from generators.files.atomic import atomic_file
 from generators.hard_negatives.negclip.negatives import Negative, make_negatives
+from generators.pipeline.params import OURS
 from generators.pipeline.workers import map_with
 from generators.storage import parquet
 from trainers.negclip.image_text import CaptionedImages, ImageLocation
@@ -69,26 +70,40 @@ def count_negatives(negatives: pa.ChunkedArray) -> np.ndarray:
     return np.concatenate([np.diff(chunk.offsets) for chunk in negatives.chunks])
 
 
-def mine(data: CaptionedImages, embed: Embed, model: str, folder: Path, workers: int, report: Callable) -> MinedData:
-    """Mine hard negatives. What an interrupted mining of the same data and model wrote to ``folder`` is read.
+def mine(
+    data: CaptionedImages,
+    embed: Embed,
+    model: str,
+    folder: Path,
+    workers: int,
+    report: Callable,
+    rules: str = OURS,
+    keep_all: bool = False,
+) -> MinedData:
+    """Mine hard negatives. What an interrupted mining of the same data and model wrote to ``folder`` is read, unless
+    the files of the images have changed since.
 
     ``model`` is the fingerprint of the model behind ``embed``; ``workers`` is the number of processes that read
-    captions. Calls ``report(title, done, total)`` after each chunk. Raises ValueError if no caption has a negative or
+    captions. With ``keep_all``, captions without a negative stay, for a training without hard negatives. Calls
+    ``report(title, done, total)`` after each chunk. Raises ValueError if no caption has a negative or
     too few images remain for K neighbours.
     """
     folder = folder / data.digest
-    negatives = mine_negatives(data.captions, folder / "negatives", workers, report)
-    has_negative_C = count_negatives(negatives) > 0
+    texts = folder / ("negatives" if rules == OURS else f"negatives-{rules}")
+    negatives = mine_negatives(data.captions, texts, workers, report, rules)
+    has_negative_C = (count_negatives(negatives) > 0) | keep_all
     if not has_negative_C.any():
         raise ValueError(
             f"None of {len(negatives):,} captions has two parts that can be exchanged, so there are no negatives."
         )
     selected = data.with_captions(has_negative_C)
-    neighbour_IK = _mine_neighbours(selected.locations, embed, folder / model, report)
+    neighbour_IK = _mine_neighbours(selected.locations, embed, folder / f"{model}-{data.file_states}", report)
     return MinedData(selected, negatives.filter(pa.array(has_negative_C)), neighbour_IK)
 
 
-def mine_negatives(captions: Sequence[str], folder: Path, workers: int, report: Callable) -> pa.ChunkedArray:
+def mine_negatives(
+    captions: Sequence[str], folder: Path, workers: int, report: Callable, rules: str = OURS
+) -> pa.ChunkedArray:
     """Return the negatives of all captions. Chunks that are in ``folder`` already are read.
 
     Large data is mined by ``workers`` processes.
@@ -98,7 +113,8 @@ def mine_negatives(captions: Sequence[str], folder: Path, workers: int, report: 
     chunks = [(folder / f"{start:09d}.parquet", captions[start : start + CAPTIONS_PER_CHUNK]) for start in starts]
     missing = [chunk for chunk in chunks if not chunk[0].exists()]
     done = len(captions) - sum(len(texts) for _, texts in missing)
-    for count in map_with(_no_state, _write_negatives, missing, max(1, min(workers, len(missing)))):
+    write = partial(_write_negatives, rules=rules)
+    for count in map_with(_no_state, write, missing, max(1, min(workers, len(missing)))):
         done += count
         report("captions", done, len(captions))
     return pa.concat_tables([parquet.read_table(path) for path, _ in chunks])["negatives"]
@@ -108,10 +124,10 @@ def _no_state() -> None:
     """The parser is loaded on first use, once per process."""
 
 
-def _write_negatives(_: None, chunk: tuple[Path, Sequence[str]]) -> int:
+def _write_negatives(_: None, chunk: tuple[Path, Sequence[str]], *, rules: str = OURS) -> int:
     """Write the negatives of a chunk of captions to its file, and return the number of captions."""
     path, captions = chunk
-    table = pa.table({"negatives": to_array(make_negatives(captions))})
+    table = pa.table({"negatives": to_array(make_negatives(captions, rules))})
     with atomic_file(path) as partial_file:
         pq.write_table(table, partial_file, compression="zstd")
     return len(captions)
@@ -168,13 +184,24 @@ class Batch(NamedTuple):
     negative_N: np.ndarray | None
 
 
-def make_batches(mined: MinedData, batch_size: int, seed: int, epoch: int, *, use_hard_negatives: bool) -> list[Batch]:
+def make_batches(
+    mined: MinedData,
+    batch_size: int,
+    seed: int,
+    epoch: int,
+    *,
+    use_hard_negatives: bool,
+    counts_neighbours: bool = False,
+) -> list[Batch]:
     """Return the batches of an epoch. Each caption occurs at most once; an incomplete last batch is dropped.
 
     With hard negatives, a batch of N captions has 2N rows: the N captions and one caption of a sampled neighbour image
-    for each of them. Every row gets one negative of its caption (section 4; appendix C). The order of the captions is
-    the same with and without hard negatives.
+    for each of them. With ``counts_neighbours``, N counts both: a batch has N rows, of which half are neighbours. The
+    paper's N = 1,024 can mean either. Every row gets one negative of its caption (section 4; appendix C). The order of
+    the captions is the same with and without hard negatives.
     """
+    if use_hard_negatives and counts_neighbours:
+        batch_size //= 2
     order_C = np.random.default_rng([seed, epoch]).permutation(len(mined.data.captions))
     rng = np.random.default_rng([seed, epoch, 1])
     starts = range(0, len(order_C) - batch_size + 1, batch_size)

@@ -10,8 +10,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import open_clip
+from open_clip.transform import PreprocessCfg, image_transform_v2
 from PIL.Image import Image
 from torch import Tensor
+from torchvision.transforms import Compose
 
 from evaluators.models import fingerprint, local, openclip, parse
 
@@ -27,6 +29,12 @@ class StartingModel(NamedTuple):
     preprocess_config: dict[str, Any]
     training: dict[str, str | None]
     """Information about the model's training data: ``corpus``, ``contaminated`` ..."""
+
+    def make_training_transform(self) -> Callable[[Image], Tensor]:
+        """Return open_clip's transform for training with this model's preprocessing: a random crop of 90 to 100 %."""
+        transform = image_transform_v2(PreprocessCfg(**self.preprocess_config), is_train=True)
+        assert isinstance(transform, Compose)
+        return transform
 
     @property
     def fingerprint(self) -> str:

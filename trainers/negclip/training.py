@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from generators.files.atomic import atomic_folder, check_replaceable, write_json
+from generators.pipeline.params import OURS, PAPER
 from generators.readers import karpathy
 from trainers.clip import training as clip
 from trainers.negclip import published, starting_model
@@ -34,11 +35,11 @@ from trainers.negclip.starting_model import StartingModel
 Method = Literal["negclip", "clip-ft"]
 
 PRESETS = {
-    "paper": Recipe(epochs=5, batch_size=1024, learning_rates=(1e-5, 5e-6, 1e-6)),
+    "paper": Recipe(epochs=5, batch_size=1024, learning_rates=(1e-5, 5e-6, 1e-6), augment=True),
     "microworld": Recipe(epochs=4, batch_size=32, learning_rates=(3e-4,), weight_decay=0.1),
 }
-"""``paper``: appendix C.3. ``microworld``: for tiny models; in its small batches, captions with the same words in
-another order are rare."""
+"""``paper``: appendix C.3, with the augmentation of open_clip, on whose code it builds. ``microworld``: for tiny
+models; in its small batches, captions with the same words in another order are rare."""
 IMAGES_PER_VALIDATION_IMAGE = 20
 """Without validation data, one image in 20 (the last 5 %) is held out."""
 CHUNK_SIZE = 256
@@ -91,8 +92,11 @@ def train(
     data, validation = sources.read()
     start, work = starting_model.load(spec, processes.device), get_work_folder(output)
     with processes.first_one_first():
-        mined = read_or_mine(sources.data, start, data, work, workers, report)
+        keep_all = method == "clip-ft" and recipe.rules == PAPER
+        mined = read_or_mine(sources.data, start, data, work, workers, report, recipe.rules, keep_all)
     images, held_out = (ImageDataset(part.locations, start.preprocess) for part in (mined.data, validation))
+    if recipe.augment:
+        images = ImageDataset(mined.data.locations, start.make_training_transform(), seed=seed)
     validate = partial(measure_retrieval, data=validation, images=held_out, tokenizer=start.tokenizer, workers=workers)
     options = {"seed": seed, "chunk_size": chunk_size, "workers": workers, "precision": precision}
     inputs = start.fingerprint, mined, images, start.tokenizer, recipe, method == "negclip"
@@ -148,7 +152,14 @@ def get_work_folder(output: Path) -> Path:
 
 
 def read_or_mine(
-    file: Path, start: StartingModel, data: CaptionedImages, work: Path, workers: int, report: Callable
+    file: Path,
+    start: StartingModel,
+    data: CaptionedImages,
+    work: Path,
+    workers: int,
+    report: Callable,
+    rules: str = OURS,
+    keep_all: bool = False,
 ) -> MinedData:
     """Return the images ``data`` of ``file`` with their hard negatives.
 
@@ -166,6 +177,8 @@ def read_or_mine(
         work / "mined",
         workers,
         report,
+        rules,
+        keep_all,
     )
 
 

@@ -14,6 +14,7 @@ from evaluators.report.sections import (
     compun,
     crepe,
     gap,
+    own,
     probes,
     published,
     text_only,
@@ -21,6 +22,7 @@ from evaluators.report.sections import (
 )
 
 SECTIONS = (
+    own.make_section,
     *(crepe.make_systematicity, gap.make_section, atom_counts.make_section, crepe.make_productivity),
     *(captioners.make_section, validity.make_section, aro.make_section, aro.make_retrieval),
     *(probes.make_compprompts, probes.make_controlledimcaps, compun.make_section, classification.make_section),

@@ -3,10 +3,12 @@
 Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), section 2.1 and appendix A.1. Each object covers at least a quarter
 of the image's width and height.
 
-Difference from the paper: the following pairs are dropped, which the published sets keep.
+``rules: paper`` follows these steps and drops the symmetric relations that the paper names. By default (``ours``), the
+following pairs are dropped as well, which the published sets keep.
 
 - Symmetric relations, from a longer list than the authors' (generators/language/lexicon/not_asymmetric.yaml). "standing
   by" is kept, although the list contains it: the paper's macro accuracy is the mean over the 45 relations of Table 2.
+- Objects that one name may describe ("man" and "person"), and captions that an image has twice.
 - Pairs whose swapped caption may also be true. It may be true of the same two objects (a ball that is both red and
   blue), or of other objects with the same names.
 
@@ -17,13 +19,15 @@ is possible unless the source never uses it with the noun ("an open cat").
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations, permutations, product
+from operator import eq
 from typing import NamedTuple
 
 from generators.graphs.facts import Entity, ImageFacts, collect_facts
 from generators.language.lexicon import attributes, nouns, relations
+from generators.pipeline.params import OURS, PAPER
 from generators.schemas.annotated_image import AnnotatedImage
 from generators.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
 
@@ -86,6 +90,29 @@ def may_share_a_name(first: SceneObject, second: SceneObject) -> bool:
     return first.name == second.name or nouns.may_name_same_object(first.name, second.name)
 
 
+class Checks(NamedTuple):
+    """Which pairs are dropped; ``proves``: also those whose swapped caption may be true."""
+
+    have_one_category: Callable[[SceneObject, SceneObject], bool]
+    is_symmetric: Callable[[str], bool]
+    are_one_attribute: Callable[[str, str], bool]
+    proves: bool
+
+
+CHECKS = {
+    OURS: Checks(
+        may_share_a_name,
+        lambda relation: relation not in IN_TABLE_2 and not relations.is_asymmetric(relation),
+        attributes.may_hold_together,
+        proves=True,
+    ),
+    PAPER: Checks(
+        lambda first, second: first.name == second.name, frozenset({"near", "next to"}).__contains__, eq, proves=False
+    ),
+}
+"""By the value of ``rules``. The paper names two symmetric relations, as examples (appendix A.1, step 6)."""
+
+
 def write_relation_caption(subject: str, relation: str, object: str) -> str:
     """Fill in the template of VG-Relation (appendix A.1, step 5)."""
     return f"the {subject} is {relation} the {object}"
@@ -96,8 +123,11 @@ def write_attribute_caption(attribute: str, noun: str, other_attribute: str, oth
     return f"the {attribute} {noun} and the {other_attribute} {other_noun}"
 
 
-def mine_relation_pairs(image: AnnotatedImage, attested: AttestedPairs, dropped: Counter[str]) -> Iterator[SwappedPair]:
+def mine_relation_pairs(
+    image: AnnotatedImage, attested: AttestedPairs, dropped: Counter[str], rules: str = OURS
+) -> Iterator[SwappedPair]:
     """Yield VG-Relation's pairs of an image in the order of its relations; count the others in ``dropped``."""
+    checks = CHECKS[rules]
     large = {item.id: item for item in select_large_objects(image)}
     facts = collect_facts(image.graph)
     captions: set[str] = set()
@@ -107,13 +137,13 @@ def mine_relation_pairs(image: AnnotatedImage, attested: AttestedPairs, dropped:
             continue
         subject, object_ = large[edge.subject], large[edge.object]
         true = write_relation_caption(subject.name, edge.predicate, object_.name)
-        if may_share_a_name(subject, object_):
+        if checks.have_one_category(subject, object_):
             dropped["objects of one category"] += 1
-        elif edge.predicate not in IN_TABLE_2 and not relations.is_asymmetric(edge.predicate):
+        elif checks.is_symmetric(edge.predicate):
             dropped["symmetric relation"] += 1
-        elif _may_hold_reversed(edge, subject, object_, facts, attested):
+        elif checks.proves and _may_hold_reversed(edge, subject, object_, facts, attested):
             dropped["the swapped caption may be true"] += 1
-        elif true in captions:
+        elif checks.proves and true in captions:
             dropped["caption occurs twice in the image"] += 1
         else:
             captions.add(true)
@@ -137,28 +167,28 @@ def _may_hold_reversed(
 
 
 def mine_attribute_pairs(
-    image: AnnotatedImage, attested: AttestedPairs, dropped: Counter[str]
+    image: AnnotatedImage, attested: AttestedPairs, dropped: Counter[str], rules: str = OURS
 ) -> Iterator[SwappedPair]:
     """Yield VG-Attribution's pairs of an image, for every two objects and every two of their attributes.
 
     Rejected pairs are counted in ``dropped``.
     """
-    facts = collect_facts(image.graph)
+    checks, facts = CHECKS[rules], collect_facts(image.graph)
     captions: set[str] = set()
     for first, second in combinations(select_large_objects(image), 2):
-        if may_share_a_name(first, second):
+        if checks.have_one_category(first, second):
             dropped["objects of one category"] += 1
             continue
-        if _is_surface_of(first, second, image.graph) or _is_surface_of(second, first, image.graph):
+        if checks.proves and any(_is_surface_of(*pair, image.graph) for pair in permutations((first, second), 2)):
             dropped["one is the other's surface"] += 1
             continue
         for attribute, other_attribute in product(first.attributes, second.attributes):
             true = write_attribute_caption(attribute, first.name, other_attribute, second.name)
-            if attributes.may_hold_together(attribute, other_attribute):
+            if checks.are_one_attribute(attribute, other_attribute):
                 dropped["one attribute"] += 1
-            elif _may_hold_exchanged((attribute, first), (other_attribute, second), facts, attested):
+            elif checks.proves and _may_hold_exchanged((attribute, first), (other_attribute, second), facts, attested):
                 dropped["the swapped caption may be true"] += 1
-            elif true in captions:
+            elif checks.proves and true in captions:
                 dropped["caption occurs twice in the image"] += 1
             else:
                 captions.add(true)

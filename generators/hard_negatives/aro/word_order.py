@@ -12,6 +12,7 @@ Here a perturbed caption differs from the true caption only in the order of its 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
@@ -27,8 +28,20 @@ MAX_DRAWS = 60
 """Maximum number of orders that a perturbation draws to find a new text. If none is found, the caption is treated as
 having no other order. With two different words, each draw finds the other order with probability 1/2."""
 
+MAX_WORDS = 30
+"""Words of a caption under ``rules: paper``, as in the authors' loaders of the order and retrieval sets."""
+_MARKS = re.compile(r'[.!"()*#:;~]')
+
 Order = list[int]
 """A permutation of word positions: the word at position i of the result is word ``order[i]`` of the caption."""
+
+
+def clean_caption(text: str) -> str:
+    """Return a caption as the authors' code reads it (``rules: paper``).
+
+    It is in lower case, some marks are spaces, and it has at most MAX_WORDS words. Commas and apostrophes stay.
+    """
+    return " ".join(_MARKS.sub(" ", text.lower()).split()[:MAX_WORDS])
 
 
 @dataclass(frozen=True)

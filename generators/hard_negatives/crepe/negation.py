@@ -31,7 +31,7 @@ object that is neither annotated nor mentioned in a region phrase. It is not eno
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations, islice, permutations
 from random import Random
@@ -58,7 +58,10 @@ NOT = "not"
 
 
 def make_negation_negatives(
-    false_negations: Sequence[Negated], caption: EditableCaption, rng: Random
+    false_negations: Sequence[Negated],
+    caption: EditableCaption,
+    rng: Random,
+    negate: Callable[[EditableCaption, Negated], str | None] = lambda caption, atom: caption.negate(atom),
 ) -> Iterator[HardNegative]:
     """Yield the negations of these atoms and one of the whole caption if it has any, in random order, each once."""
     whole_negations = caption.negate_all()
@@ -69,7 +72,7 @@ def make_negation_negatives(
         (
             (whole_negation, Foil("negation", "", NOT))
             if atom is None
-            else (caption.negate(atom), Foil("negation", atom.text, _describe_negation(atom.kind, atom.text)))
+            else (negate(caption, atom), Foil("negation", atom.text, _describe_negation(atom.kind, atom.text)))
             for atom in choices
         ),
         caption.text,
@@ -81,14 +84,17 @@ def find_negatable_atoms(graph: SceneGraph) -> Iterator[Negated]:
 
     The graph without the atom must not be empty, and must not have redundant objects.
     """
+    for atom in list_atoms(graph):
+        rest = atom.remove_from(graph)
+        if atom.kind == "relation" or (rest.objects and not is_redundant(rest)):
+            yield atom
+
+
+def list_atoms(graph: SceneGraph) -> Iterator[Negated]:
+    """Yield all atoms: each object followed by its attributes, then the relations."""
     for item in graph.objects:
-        for atom in (
-            Negated("object", item.id, item.name),
-            *(Negated("attribute", item.id, text) for text in item.attributes),
-        ):
-            rest = atom.remove_from(graph)
-            if rest.objects and not is_redundant(rest):
-                yield atom
+        yield Negated("object", item.id, item.name)
+        yield from (Negated("attribute", item.id, text) for text in item.attributes)
     for edge in graph.relations:
         yield Negated("relation", edge.subject, edge.predicate, edge)
 

@@ -6,7 +6,7 @@ Source: CREPE (arXiv:2212.07796), section 4.2 and appendix A.4. The kind ``hnneg
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, islice
@@ -93,9 +93,12 @@ class Example:
     def hnneg(self) -> tuple[HardNegative, ...]:
         if self._false_negations is None:
             return ()
-        candidates = make_negation_negatives(self._false_negations, self.walk.caption, self._rng("hnneg"))
+        candidates = self._negate(self._false_negations)
         chosen = tuple(islice(candidates, PER_TYPE))
         return replace_rejected(chosen, candidates, self._rejected) if len(chosen) == PER_TYPE else ()
+
+    def _negate(self, false_negations: Sequence[Negated]) -> Iterator[HardNegative]:
+        return make_negation_negatives(false_negations, self.walk.caption, self._rng("hnneg"))
 
     @cached_property
     def hnall(self) -> tuple[HardNegative, ...]:

@@ -11,7 +11,7 @@ need a second "the cup", or "an" for "a", is dropped.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, combinations, permutations
 from random import Random
@@ -50,16 +50,26 @@ def write_swaps(
     return [negatives[text] for text in rng.sample(texts, len(texts))]
 
 
-def make_swaps(graph: SceneGraph) -> Iterator[Edit]:
-    """Yield all edits of appendix A.4 without redundant objects, and without graphs that are equal."""
-    cases = [swap_objects, swap_described_objects, swap_attributes, move_attributes]
+def make_swaps(graph: SceneGraph, *, strict: bool = True) -> Iterator[Edit]:
+    """Yield all edits of appendix A.4 without graphs that are equal.
+
+    With ``strict``, edits with redundant objects and with two attributes of one kind on an object are omitted, too. The
+    paper has no such rule.
+    """
+    cases: list[Callable[..., Iterator[Edit]]] = [
+        swap_objects,
+        swap_described_objects,
+        swap_attributes,
+        move_attributes,
+    ]
     if graph.complexity == template.COMPLEXITY:
         cases = [permute_objects, permute_attributes, permute_relations, *cases]
     seen = {graph.signature}
-    for edited, foil in chain.from_iterable(case(graph) for case in cases):
+    options = {swap_attributes: {"strict": strict}, move_attributes: {"strict": strict}}
+    for edited, foil in chain.from_iterable(case(graph, **options.get(case, {})) for case in cases):
         if edited.signature not in seen:
             seen.add(edited.signature)
-            if not is_redundant(edited):
+            if not (strict and is_redundant(edited)):
                 yield edited, foil
 
 
@@ -123,30 +133,27 @@ def swap_described_objects(graph: SceneGraph) -> Iterator[Edit]:
             yield _replace_attributes(renamed, attributes), foil
 
 
-def swap_attributes(graph: SceneGraph) -> Iterator[Edit]:
+def swap_attributes(graph: SceneGraph, *, strict: bool = True) -> Iterator[Edit]:
     """Swap two attributes of two objects (case 2).
 
-    No object gets two attributes of one kind, because no true caption has "a red and blue cup".
+    With ``strict``, no object gets two attributes of one kind, because no true caption has "a red and blue cup".
     """
     for first, second in combinations(graph.objects, 2):
         for first_text in first.attributes:
             for second_text in second.attributes:
                 first_rest = [text for text in first.attributes if text != first_text]
                 second_rest = [text for text in second.attributes if text != second_text]
-                if (
-                    first_text != second_text
-                    and not _has_kind(second_text, first_rest)
-                    and not _has_kind(first_text, second_rest)
-                ):
+                is_taken = _has_kind(second_text, first_rest) or _has_kind(first_text, second_rest)
+                if first_text != second_text and not (strict and is_taken):
                     attributes = {first.id: (*first_rest, second_text), second.id: (*second_rest, first_text)}
                     yield _replace_attributes(graph, attributes), Foil("swap", first_text, second_text)
 
 
-def move_attributes(graph: SceneGraph) -> Iterator[Edit]:
-    """Move one attribute to an object without an attribute of its kind (case 4)."""
+def move_attributes(graph: SceneGraph, *, strict: bool = True) -> Iterator[Edit]:
+    """Move one attribute to an object; with ``strict``, to one without an attribute of its kind (case 4)."""
     for first, second in permutations(graph.objects, 2):
         for text in first.attributes:
-            if not _has_kind(text, second.attributes):
+            if text not in second.attributes and not (strict and _has_kind(text, second.attributes)):
                 rest = tuple(attribute for attribute in first.attributes if attribute != text)
                 attributes = {first.id: rest, second.id: (*second.attributes, text)}
                 yield (

@@ -10,20 +10,23 @@ distance and frequency of the new word.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations, product
+from random import Random
 from typing import Any, NamedTuple
 
 from generators.captioner.substitution import read_as_written
 from generators.graphs.facts import ImageFacts
 from generators.graphs.vocabulary import Vocabulary
+from generators.hard_negatives.crepe import paper_foils
 from generators.hard_negatives.crepe.replacements import ALL_WORDS, find_words, make_foil
-from generators.hard_negatives.crepe.selection import select_most_plausible
+from generators.hard_negatives.crepe.selection import select_most_plausible, select_top
 from generators.hard_negatives.hard_negative import HardNegative
 from generators.hard_negatives.rejections import Rejections
 from generators.language.texts import fold_case_and_space
+from generators.pipeline.params import OURS, PAPER
 from generators.readers.annotations import Annotations
 from generators.schemas.annotated_image import AnnotatedImage
 from generators.schemas.scene_graph import Mention, Parse, SceneGraph
@@ -50,6 +53,8 @@ class SystematicityNegatives(NamedTuple):
     vocabulary: Vocabulary
     ranker: Ranker
     rejections: Rejections
+    rules: str = OURS
+    """A key of FOIL_RULES."""
 
     def columns(
         self, image: AnnotatedImage, facts: ImageFacts, candidates: Sequence[Candidate]
@@ -58,14 +63,15 @@ class SystematicityNegatives(NamedTuple):
 
         The ranker scores the candidates of all captions at once.
         """
-        pools = [self._make_pool(item.parse, facts) for item in candidates]
+        rules = FOIL_RULES[self.rules]
+        pools = [self._make_pool(item.parse, image, facts) for item in candidates]
         texts = list(dict.fromkeys(foil.caption for pool in pools for foils in pool.values() for foil in foils))
         scores = dict(zip(texts, self.ranker.score(texts), strict=True))
         return [
             {
                 kind: [
                     {"caption": negative.caption, "foils": negative.foil_rows}
-                    for negative in select_most_plausible(
+                    for negative in rules.select(
                         foils, NEGATIVES[kind], scores, self.rejections.texts(image, item.region.box)
                     )
                 ]
@@ -74,18 +80,19 @@ class SystematicityNegatives(NamedTuple):
             for item, pool in zip(candidates, pools, strict=True)
         ]
 
-    def _make_pool(self, parse: Parse, facts: ImageFacts) -> Mapping[str, Sequence[HardNegative]]:
+    def _make_pool(
+        self, parse: Parse, image: AnnotatedImage, facts: ImageFacts
+    ) -> Mapping[str, Sequence[HardNegative]]:
         """Return the candidates of each kind, or [] if there are too few to select from."""
         if len(parse.graph.compounds) != 1:
             return {kind: [] for kind in NEGATIVES}
-        pool = {
-            "hnatom": make_atom_foils(parse, facts, self.vocabulary),
-            "hncomp": make_comp_foils(parse, facts, self.vocabulary),
-        }
+        pool = FOIL_RULES[self.rules].make_pool(parse, image, facts, self.vocabulary)
         return {kind: foils if len(foils) >= NEGATIVES[kind] else [] for kind, foils in pool.items()}
 
 
-def make_negatives_factory(images: Annotations, min_count: int, ranker: str) -> Callable[[], SystematicityNegatives]:
+def make_negatives_factory(
+    images: Annotations, min_count: int, ranker: str, rules: str = OURS
+) -> Callable[[], SystematicityNegatives]:
     """Return a function that makes a :class:`SystematicityNegatives` in a worker process.
 
     ``min_count`` is the minimum number of occurrences of a vocabulary word. ``ranker`` is "statistics" (of the source's
@@ -93,20 +100,58 @@ def make_negatives_factory(images: Annotations, min_count: int, ranker: str) -> 
     """
     vocabulary = Vocabulary.from_counts(*images.count_words(), min_count)
     if ranker != "statistics":
-        return partial(_make, vocabulary, ranker)
+        return partial(_make, vocabulary, ranker, rules)
     captions = (
         region.caption
         for image in images
         for region in image.regions
         if not find_crop_fault(region.box, image.width, image.height)
     )
-    return partial(_make, vocabulary, CorpusStatistics.of(captions))
+    return partial(_make, vocabulary, CorpusStatistics.of(captions), rules)
 
 
-def _make(vocabulary: Vocabulary, ranker: CorpusStatistics | str) -> SystematicityNegatives:
-    return SystematicityNegatives(
-        vocabulary, MaskedLM(ranker) if isinstance(ranker, str) else ranker, Rejections.read()
-    )
+def _make(vocabulary: Vocabulary, ranker: CorpusStatistics | str, rules: str) -> SystematicityNegatives:
+    model = MaskedLM(ranker) if isinstance(ranker, str) else ranker
+    return SystematicityNegatives(vocabulary, model, Rejections.read(), rules)
+
+
+def _make_proven_pool(
+    parse: Parse, image: AnnotatedImage, facts: ImageFacts, vocabulary: Vocabulary
+) -> dict[str, list[HardNegative]]:
+    """Return the candidates of each kind by our rules: proven false, words of the vocabulary first."""
+    return {
+        "hnatom": make_atom_foils(parse, facts, vocabulary),
+        "hncomp": make_comp_foils(parse, facts, vocabulary),
+    }
+
+
+def _make_unannotated_pool(
+    parse: Parse, image: AnnotatedImage, facts: ImageFacts, vocabulary: Vocabulary
+) -> dict[str, list[HardNegative]]:
+    """Return candidates of each kind by the paper's rules, drawn at random: not annotated in the image."""
+    graph, rng = image.facts(), Random(f"{image.image_id}:{parse.caption}")
+    atoms = [negative for pool in paper_foils.draw_atom_pools(parse, graph, rng) for negative in pool]
+    compound = extract_only_compound(parse)
+    joined: list[HardNegative] = []
+    for _ in range(paper_foils.MAX_RANKED if compound and len(compound.mentions) > 1 else 0):
+        assert compound is not None
+        mentions = rng.sample(compound.mentions, 2)
+        halves = [next(paper_foils.draw_foils(compound, mention, graph, rng), None) for mention in mentions]
+        first, second = halves
+        if first and second:
+            joined.append(HardNegative(_join_captions(first.caption, second.caption), first.foils + second.foils))
+    return {"hnatom": _drop_repeated(atoms), "hncomp": _drop_repeated(joined)}
+
+
+def _drop_repeated(negatives: Iterable[HardNegative]) -> list[HardNegative]:
+    return list({fold_case_and_space(item.caption): item for item in negatives}.values())
+
+
+class FoilRules(NamedTuple):
+    """How the candidates of a caption are made, and how its hard negatives are selected from them."""
+
+    make_pool: Callable[[Parse, AnnotatedImage, ImageFacts, Vocabulary], dict[str, list[HardNegative]]]
+    select: Callable[[Sequence[HardNegative], int, Mapping[str, float], frozenset[str]], tuple[HardNegative, ...]]
 
 
 def make_atom_foils(parse: Parse, image: ImageFacts, vocabulary: Vocabulary = ALL_WORDS) -> list[HardNegative]:
@@ -182,3 +227,9 @@ def _make_negatives(
             if (negative := make_foil(parse, mention, word, facts)) is not None:
                 count += 1
                 yield negative
+
+
+FOIL_RULES = {
+    OURS: FoilRules(_make_proven_pool, select_most_plausible),
+    PAPER: FoilRules(_make_unannotated_pool, select_top),
+}

@@ -10,6 +10,9 @@ caption. Differences from the script:
   begins with a capital letter, and "a" or "an" is adapted to the next word.
 - Swaps that do not change the meaning are skipped: two items of a list ("cats and dogs", "a gray chair and a black
   chair") and two ends of a symmetric relation ("a cat next to a dog").
+
+``rules: paper`` has neither of these: C.1 to the letter, one negative of each kind, of two random nouns, adjectives,
+adverbs, verb phrases (a verb with its auxiliaries and particles) and noun phrases of at least three tokens.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ from generators.language.inflection import choose_article
 from generators.language.lexicon.relations import is_asymmetric
 from generators.language.optional_imports import without
 from generators.parser.spacy_model import find_installed_model
+from generators.pipeline.params import OURS, PAPER
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -40,6 +44,8 @@ PART_NOUNS = frozenset(["back", "bottom", "center", "edge", "end", "front", "lef
 """Nouns that are part of a preposition: "in front of", "to the left of"."""
 
 
+PHRASAL = frozenset(["aux", "auxpass", "neg", "prt"])
+"""Labels of the words that are part of a verb phrase."""
 COMPLEMENTS = frozenset(["acomp", "attr", "ccomp", "dative", "dobj", "oprd", "prt", "xcomp"])
 """Labels of the objects, particles and clauses of a verb."""
 
@@ -60,12 +66,13 @@ class Part(NamedTuple):
     head: Token
 
 
-def make_negatives(captions: Iterable[str]) -> Iterator[list[Negative]]:
-    """Yield up to five different negatives per caption, alternating between kinds.
+def make_negatives(captions: Iterable[str], rules: str = OURS) -> Iterator[list[Negative]]:
+    """Yield up to five different negatives per caption, alternating between kinds; by the paper's rules, one per kind.
 
     Random draws depend only on the caption.
     """
-    return map(_make_negatives, _load_model().pipe(captions, batch_size=256))
+    make = {OURS: _make_negatives, PAPER: _make_one_of_each_kind}[rules]
+    return map(make, _load_model().pipe(captions, batch_size=256))
 
 
 @cache
@@ -88,6 +95,45 @@ def _make_negatives(doc: Doc) -> list[Negative]:
             if round_index < len(queue) and queue[round_index].text.lower() != doc.text.lower():
                 by_text.setdefault(queue[round_index].text.lower(), queue[round_index])
     return list(by_text.values())[:MAX_NEGATIVES]
+
+
+def _make_one_of_each_kind(doc: Doc) -> list[Negative]:
+    """Return one negative of each kind that has two different parts (C.1)."""
+    rng = Random(doc.text)
+    negatives: dict[str, Negative] = {}
+    for kind, find in PUBLISHED_KINDS.items():
+        pairs = [
+            (first, second)
+            for first, second in combinations(find(doc), 2)
+            if first.stop <= second.start
+            and doc.text[first.start : first.stop].lower() != doc.text[second.start : second.stop].lower()
+        ]
+        if pairs:
+            text = _swap_parts(doc.text, *rng.choice(pairs))
+            negatives.setdefault(text.lower(), Negative(text, kind))
+    return list(negatives.values())
+
+
+def _find_tagged(tag: str) -> Callable[[Doc], list[Part]]:
+    """Return a function that finds all words with a Penn tag."""
+    return lambda doc: [
+        Part(token.idx, token.idx + len(token), "", token) for token in doc if token.tag_.startswith(tag)
+    ]
+
+
+def _find_verb_phrases(doc: Doc) -> list[Part]:
+    """Return verbs with the auxiliaries, negations and particles around them: "is not looking up"."""
+    parts: list[Part] = []
+    for verb in doc:
+        if verb.pos_ == "VERB":
+            members = {verb.i, *(child.i for child in verb.children if child.dep_ in PHRASAL)}
+            first = last = verb.i
+            while first - 1 in members:
+                first -= 1
+            while last + 1 in members:
+                last += 1
+            parts.append(Part(doc[first].idx, doc[last].idx + len(doc[last]), "", verb))
+    return parts
 
 
 def _find_nouns(doc: Doc) -> list[Part]:
@@ -156,6 +202,16 @@ KINDS: dict[str, Callable[[Doc], list[Part]]] = {
     "verb": _find_verbs,
     "noun phrase": _find_phrases,
 }
+
+
+PUBLISHED_KINDS: dict[str, Callable[[Doc], list[Part]]] = {
+    "noun": _find_tagged("NN"),
+    "adjective": _find_tagged("JJ"),
+    "adverb": _find_tagged("RB"),
+    "verb phrase": _find_verb_phrases,
+    "noun phrase": _find_phrases,
+}
+"""The kinds of appendix C.1, in its order."""
 
 
 def _changes_meaning(doc: Doc, first: Part, second: Part) -> bool:

@@ -43,10 +43,8 @@ FILE_NAME = (
     "cannot be used as a file name: it has to begin with a letter, a digit or an underscore, without slashes, and have "
     "at most 200 characters."
 )
-NOT_PUBLISHED = (
-    "not recognised as a published file, neither by its name nor by its content. Give it its published name. "
-    "Known benchmarks: aro_published, "
-)
+NOT_PUBLISHED = "not recognised as a published file, neither by its name nor by its content. It has "
+OTHERWISE = r"\. Give it its published name, or name the benchmark: `compeval import NAME {}`\. Known benchmarks: aro_"
 SOURCES = f"Known: {', '.join(sorted(read_registry()))}."
 NO_SAMPLE = "notes/crepe/items.csv: no sample. Draw a sample with `compeval annotate sample`."
 NOT_JSON = "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"
@@ -91,8 +89,13 @@ ERRORS = {
     f"run {KNOWS} --data nowhere": NO_DATASET.format("nowhere"),
     f"run {KNOWS} --data empty": NO_DATASET.format("empty"),
     f"run {KNOWS} --device cuda:99 DATA": r"Device 'cuda:99' cannot be used \(.*\). Try --device cpu.",
-    f"run {KNOWS} --output a.txt --tasks {ATOM} DATA": "a.txt/microworld/Knows: the result cannot be written (Not a "
-    "directory). Free some space or choose another --output. Encoded features are kept.",
+    f"run {KNOWS} --output a.txt --tasks {ATOM} DATA": "a.txt: nothing can be written there (a.txt is a "
+    "file). Choose another --output.",
+    f"run {KNOWS} --tasks crep/* DATA": r"Unknown task 'crep/\*'. Did you mean crepe/\*\? .*",
+    f"run {KNOWS} --tasks prod_* DATA": r"Unknown task 'prod_\*'. Did you mean \*/prod_\*\? .*",
+    f"run {KNOWS} --device gpu DATA": "Device 'gpu' cannot be used (expected cpu, cuda, mps or, of several devices, "
+    "cuda:1). Try --device cpu.",
+    "report nowhere": "nowhere: no such result. `compeval run` writes results to results/.",
     f"run {KNOWS} --name .. --tasks {ATOM} DATA": f"'..' {FILE_NAME}",
     f"run {KNOWS} -n 1 --tasks crepe/laion_uc_raw DATA": "crepe/laion_uc_raw: retrieval needs a wrong candidate for "
     "each image and each caption, and some image or caption of the 1 rows has none. Use more images with different "
@@ -127,12 +130,11 @@ ERRORS = {
     "validate nobody/none": r"nobody/none: no published scores. Models with published scores: ALBEF, .*flava-full\.",
     "validate ViT-B-32/openai --results empty": r"empty: no result of ViT-B-32/openai on a published dataset. "
     r"\d+ scores on aro_published, .*Import the files with `compeval import`, .*",
-    "report nowhere": "nowhere: no results. `compeval run --model ...` writes them.",
     "report --where": "report/index.html: no such report. `make demo` or `compeval report` writes one.",
     "import nowhere.csv --images empty": "nowhere.csv: no such file.",
-    "import a.csv --images empty": rf"a.csv: {re.escape(NOT_PUBLISHED)}.*winoground\.",
+    "import a.csv --images empty": rf"a.csv: {NOT_PUBLISHED}the columns a, b{OTHERWISE.format('a.csv')}.*winoground\.",
     "audit nowhere DATA": "Unknown dataset 'nowhere'. Known: crepe.",
-    "audit a.txt DATA": rf"a.txt: {re.escape(NOT_PUBLISHED)}.*winoground\.",
+    "audit a.txt DATA": rf"a.txt: {NOT_PUBLISHED}no items that can be read{OTHERWISE.format('a.txt')}.*winoground\.",
     "make ../../escape missing.csv": f"'../../escape' {FILE_NAME}",
     "make a,b missing.csv": f"'a,b' {DATASET_NAME}",
     "make a@b missing.csv": f"'a@b' {DATASET_NAME}",

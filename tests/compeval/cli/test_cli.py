@@ -1,5 +1,6 @@
 import csv
 import json
+import os
 import subprocess
 import sys
 from importlib.metadata import version
@@ -128,6 +129,38 @@ def test_help_imports_no_heavy_library():
     assert process.stdout == "[]\n"
 
 
+def test_mistakes_are_found_before_torch_is_imported(tmp_path: Path, data: Path):
+    run = ["run", "--data", str(data), "--output", str(tmp_path / "results"), "--tasks"]
+    task = "crepe/prod_hnatom/n4"
+    (tmp_path / "file").touch()
+    commands = [
+        [*run, task, "local:nowhere"],
+        [*run, task, "ViT-B-32/openay"],
+        [*run, task, "ViT-B-33/openai"],
+        [*run, task, "python:nowhere:X"],
+        [*run, task, "transformers:./nowhere"],
+        [*run, task, "ViT-B-32/openai"],
+        [*run, task, "ViT-B-32/openai", "--device", "gpu"],
+        [*run, "crep/*", "ViT-B-32/openai"],
+        [*run, task, "ViT-B-32/openai", "--output", str(tmp_path / "file")],
+        ["compare", "nowhere", "nowhere"],
+        ["report", "nowhere"],
+        ["inspect", "nowhere"],
+        ["train", "negclip", "--model", "local:nowhere", "--data", "nowhere", "--output", str(tmp_path)],
+        ["probe", "run", "local:nowhere"],
+        ["validate", "ViT-B-32/openai", "--results", str(tmp_path / "file")],
+    ]
+    code = (
+        "import sys; from typer.testing import CliRunner; from compeval.cli import app\n"
+        f"for command in {commands}:\n"
+        "    code = CliRunner().invoke(app, command).exit_code\n"
+        "    if code != 2 or 'torch' in sys.modules: sys.exit(f'{code}: {command}')"
+    )
+    offline = os.environ | {"HF_ENDPOINT": "http://127.0.0.1:9", "HF_HOME": str(tmp_path / "hub"), "no_proxy": "*"}
+    process = subprocess.run([sys.executable, "-c", code], env=offline, capture_output=True, text=True)
+    assert process.stderr == ""
+
+
 def test_report_prints_its_path_and_headline(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
     def build(folders: list[Path], output: Path, *_: object) -> str:
         output.mkdir()
@@ -135,6 +168,8 @@ def test_report_prints_its_path_and_headline(here: Path, data: Path, monkeypatch
         return "Seen beats unseen."
 
     monkeypatch.setattr("evaluators.report.build", build)
+    for name in ("a", "b"):
+        Path(f"results/{name}").mkdir(parents=True)
     written = call("report", "results/a", "results/b")
     assert written.stdout == call("report", "--where").stdout == "Seen beats unseen.\n\nThe report: report/index.html\n"
 

@@ -105,7 +105,7 @@ def test_dry_run_does_not_hash_files_and_the_run_does(checkpoints: Path, data: P
 def test_dry_run_names_what_would_fail(here: Path, data: Path):
     result = call("run", "--model", "local:nowhere", "--model", "locl:x", "--dry-run", "--data", data)
     assert result.exit_code == 1
-    assert "local:nowhere would fail: nowhere: no such folder." in result.stderr
+    assert "local:nowhere would fail: nowhere/open_clip_config.json: not found." in result.stderr
     assert "locl:x would fail: Unknown model backend 'locl'. Did you mean local" in result.stderr
 
 

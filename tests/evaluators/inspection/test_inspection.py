@@ -1,10 +1,12 @@
 """Tests of the page about a dataset's hard negatives."""
 
+import dataclasses
 import json
 import re
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from scipy.stats import norm
 from typer.testing import CliRunner
@@ -12,8 +14,14 @@ from typer.testing import CliRunner
 from compeval.cli import app
 from evaluators.inspection import measures
 from evaluators.inspection.measures import contrast, contrast_words, measure_set
-from evaluators.inspection.rows import TextRow, gather, open_sources
+from evaluators.inspection.predictability import (
+    score_least_predictable,
+    select_least_predictable,
+    write_predictability,
+)
+from evaluators.inspection.rows import SetRows, Source, TextRow, gather, open_sources
 from evaluators.report.text_only import read_text_only
+from evaluators.results import documents
 from generators.schemas.rows import GROUP_SCHEMA
 from generators.storage.dataset import write_config
 from generators.text_only.baselines import RetrievalSets
@@ -204,3 +212,35 @@ def test_bad_targets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: st
     assert (result.exit_code, result.stdout) == (2, "")
     assert message in " ".join(result.stderr.split())
     assert not Path("inspection").exists()
+
+
+def test_predictability_of_ten_rows_against_brute_force():
+    """Three baselines of ten sets; a tie of t captions with the truth on top counts 1/t."""
+    scores = [np.random.default_rng(seed).integers(0, 3, (10, 4)).astype(float) for seed in range(3)]
+    expected = []
+    for row in range(10):
+        hits = [(of[row][0] == max(of[row])) / list(of[row]).count(max(of[row])) for of in scores]
+        expected.append(sum(hits) / 3)
+    found = measures.compute_predictability(scores)
+    assert found.tolist() == pytest.approx(expected)
+    least = select_least_predictable(found)
+    assert least.sum() >= 5
+    assert found[least].max() <= (found[~least].min() if (~least).any() else 1)
+
+
+def test_score_on_the_least_predictable_half_by_hand(tmp_path: Path):
+    rows = SetRows(None, 4, {2: 4}, [*make_rows([(f"cup {n}", ["hat"]) for n in range(4)])], {})  # type: ignore[arg-type]
+    source = Source("toy", {"main": rows}, is_synthetic=False, version=None, read_image=lambda row: None)
+    report = measure_set("main", gather(make_rows([("cup", ["hat"])] * 12)))
+    report = dataclasses.replace(report, predictability=[0.9, 0.1, 0.2, 0.8])
+    table = pa.table({"row": [0, 1, 2, 3], "image_id": list("abcd"), "rank": [1, 1, 2, 1], "tie": [False] * 4})
+    result = {"schema": 1, "task": "toy/main", "dataset": "toy", "config": "main", "split": "test", "variant": None}
+    document = result | {"main": ["recall@1"], "model": {"name": "model"}}
+    (tmp_path / "results").mkdir()
+    documents.write(tmp_path / "results/main.json", document, table)
+    (record,) = score_least_predictable(source, [report], tmp_path / "results")
+    assert (record["all"], record["all rows"], record["least"], record["least rows"]) == (0.75, 4, 0.5, 2)
+    write_predictability(tmp_path / "rows.csv", source, [report])
+    lines = (tmp_path / "rows.csv").read_text().splitlines()
+    assert lines[0] == "set,split,row,image_id,predictability"
+    assert [line.split(",")[2] for line in lines[1:]] == ["1", "2", "3", "0"]

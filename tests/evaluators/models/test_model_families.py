@@ -104,12 +104,21 @@ def expect_flava_itm(folder: Path, _: str) -> np.ndarray:
     return score_pairs(score, folder, "max_length")
 
 
-def expect_blip(folder: Path, _: str) -> np.ndarray:
+def combine(head: str, logits: torch.Tensor, cosine: torch.Tensor) -> torch.Tensor:
+    """Return the score that the suffix of a name chooses; by default, BLIP's is the match and BLIP-2's the cosine."""
+    if head.endswith("@itm+itc"):
+        return logits[:, 1] + cosine
+    return cosine if head in ("blip@itc", "blip-2@itc", "blip-2") else logits[:, 1] - logits[:, 0]
+
+
+def expect_blip(folder: Path, head: str) -> np.ndarray:
     library = hf.BlipForImageTextRetrieval.from_pretrained(folder).eval()
 
     def score(pixels: torch.Tensor, texts: Any) -> torch.Tensor:
         shown = pixels.expand(len(TEXTS), -1, -1, -1)
-        return library(**texts, pixel_values=shown, use_itm_head=True).itm_score.diff(dim=-1)[:, 0]
+        logits = library(**texts, pixel_values=shown, use_itm_head=True).itm_score
+        cosine = library(**texts, pixel_values=pixels, use_itm_head=False).itm_score[0]
+        return combine(head, logits, cosine)
 
     return score_pairs(score, folder, "longest")
 
@@ -118,13 +127,21 @@ def expect_blip_2(folder: Path, head: str) -> np.ndarray:
     library = hf.Blip2ForImageTextRetrieval.from_pretrained(folder).eval()
 
     def score(pixels: torch.Tensor, texts: Any) -> torch.Tensor:
-        options = {"pixel_values": pixels, "use_image_text_matching_head": head.endswith("@itm")}
         lengths = texts["attention_mask"].sum(dim=1).tolist()
-        one_by_one = [
-            library(**{name: value[i : i + 1, :length] for name, value in texts.items()}, **options).logits_per_image[0]
-            for i, length in enumerate(lengths)
-        ]
-        return torch.stack([one[1] - one[0] if head.endswith("@itm") else one[0] for one in one_by_one])
+        logits, cosine = (
+            torch.stack(
+                [
+                    library(
+                        **{name: value[i : i + 1, :length] for name, value in texts.items()},
+                        pixel_values=pixels,
+                        use_image_text_matching_head=matches,
+                    ).logits_per_image[0]
+                    for i, length in enumerate(lengths)
+                ]
+            )
+            for matches in (True, False)
+        )
+        return combine(head, logits, cosine[:, 0])
 
     return score_pairs(score, folder, "longest")
 
@@ -135,16 +152,16 @@ def expect_blip_2(folder: Path, head: str) -> np.ndarray:
         *((family, expect_clip, None) for family in ("clip", "metaclip_2", "siglip", "siglip2", "align")),
         ("flava", expect_flava, MARK),
         ("flava_itm@itm", expect_flava_itm, MARK),
-        ("blip", expect_blip, MARK),
-        ("blip-2", expect_blip_2, MARK),
-        ("blip-2@itm", expect_blip_2, MARK),
+        *((f"blip{head}", expect_blip, MARK) for head in ("", "@itm", "@itc", "@itm+itc")),
+        *((f"blip-2{head}", expect_blip_2, MARK) for head in ("", "@itm", "@itc", "@itm+itc")),
     ],
 )
 def test_scores_equal_those_of_transformers(
     family: str, expect: Callable[[Path, str], np.ndarray], mark: str | None, transformers_folder: Folders
 ):
-    folder = transformers_folder(family.removesuffix("@itm"))
-    model = models.resolve(f"transformers:{folder}{'@itm' if '@' in family else ''}")
+    name, at, head = family.partition("@")
+    folder = transformers_folder(name)
+    model = models.resolve(f"transformers:{folder}{at}{head}")
     expected_IT = expect(folder, family)
     np.testing.assert_allclose(score_all(model.encoder), expected_IT, atol=1e-5)
     assert np.std(expected_IT, axis=1).min() > 0, "texts matter"
@@ -152,8 +169,10 @@ def test_scores_equal_those_of_transformers(
 
 
 def test_models_that_transformers_cannot_score(tmp_path: Path, transformers_folder: Folders):
-    with pytest.raises(ValueError, match="only FLAVA and BLIP-2 have @itm; the model is of type 'blip'"):
-        models.resolve(f"transformers:{transformers_folder('blip')}@itm")
+    with pytest.raises(
+        ValueError, match="only models of the types blip and blip-2 have @itc; this one is of type 'flava'"
+    ):
+        models.resolve(f"transformers:{transformers_folder('flava')}@itc")
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "bert"}))
     with pytest.raises(ValueError, match=r"models of type 'bert' are not supported; known: clip, siglip"):
         models.resolve(f"transformers:{tmp_path}")

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from compeval.cli import app
 from evaluators import models
-from evaluators.models import openclip
+from evaluators.models import open_clip_names, openclip
 from evaluators.models.custom import adapt
 from tests.evaluators import tiny
 
@@ -77,7 +77,7 @@ def test_wrong_specs_are_one_clear_message(here: Path, spec: str, message: str):
 def test_split_at_the_last_slash_that_gives_weights(here: Path, name: str, expected: tuple[str, str]):
     Path("weights").mkdir()
     Path("weights/file.pt").touch()
-    assert openclip.split(name) == expected
+    assert open_clip_names.split(name) == expected
 
 
 class AskedError(Exception):

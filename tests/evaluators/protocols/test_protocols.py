@@ -482,3 +482,19 @@ def test_choice_among_images():
 def test_the_number_of_image_columns_is_the_number_of_images(images: int):
     protocol = protocols.find_protocol(image_choice_schema(images).names)
     assert (protocol.name, len(protocol.images)) == ("image_choice", images)
+
+
+def test_accuracy_on_pairs_of_ten_rows_against_brute_force():
+    """Two scores have the values 0, 1 and 2 only, so that many pairs are ties, which are wrong."""
+    score_NK = np.random.default_rng(0).integers(0, 3, (10, 4)).astype(float)
+    by_row = [sum(row[0] > wrong for wrong in row[1:]) / 3 for row in score_NK.tolist()]
+    metrics = choice.evaluate(score_NK[:, None])[""]
+    assert metrics.values["pairwise"].tolist() == pytest.approx(by_row)
+    assert metrics.summarise()["pairwise"] == pytest.approx(sum(by_row) / 10)
+    assert metrics.chance["pairwise"] == 0.5
+    assert image_choice.evaluate(score_NK[:, :, None])[""].values["pairwise"].tolist() == pytest.approx(by_row)
+    two = choice.evaluate(score_NK[:, None, :2])[""]  # with one wrong candidate, it is Recall@1
+    assert two.values["pairwise"].tolist() == two.values["recall@1"].tolist()
+    described = {"metrics": two.summarise(), "chance": two.chance}
+    assert not ranking.has_pairs(described)
+    assert ranking.has_pairs({"metrics": metrics.summarise(), "chance": metrics.chance})

@@ -105,7 +105,7 @@ def test_error_for_an_output_that_cannot_be_written(here: Path, data: Path):
 
 
 def test_compare(here: Path, data: Path):
-    (line,) = compare(run_toy("Constant", data), run_toy("Knows", data))
+    line, pairs = compare(run_toy("Constant", data), run_toy("Knows", data))
     # Constant is always wrong and Knows is always right: only b is right on 23 rows, so p = 2 * (1/2)^23.
     assert (line.task, line.metric, line.rows) == ("crepe/laion_uc_hnatom", "recall@1", 23)
     assert (line.a, line.b, line.difference) == (0.0, 1.0, 1.0)
@@ -114,6 +114,8 @@ def test_compare(here: Path, data: Path):
     assert line.mcnemar == line.mcnemar_holm == pytest.approx(2**-22)
     assert line.wilcoxon < 1e-4
     assert json.dumps(line.to_json())
+    # A pair with equal scores is wrong. The test of the pairs is that of the ranks.
+    assert (pairs.metric, pairs.a, pairs.b, pairs.interval, pairs.mcnemar) == ("pairwise", 0, 1, line.interval, None)
 
 
 def test_each_test_is_corrected_over_all_lines():

@@ -81,3 +81,22 @@ def test_graph_of_a_caption(sng: SngParser):
     assert parse.graph == SceneGraph(
         (SceneObject("o0", "woman"), SceneObject("o1", "piano")), (Relation("o0", "play", "o1"),)
     )
+
+
+@pytest.mark.parametrize(
+    ("caption", "objects", "raw"),
+    [
+        ("the dog is black", [("dog", ("black",))], [("dog", ())]),
+        ("two dogs play in the snow", [("dog", ()), ("snow", ())], [("dog", ("two",)), ("snow", ())]),
+        ("it is a red car", [("car", ("red",))], [("it", ()), ("car", ("red",))]),
+        ("a black and white cat", [("cat", ("black", "white"))], [("cat", ("black", "white"))]),
+    ],
+)
+def test_attributes_are_the_adjectives_that_spacy_tags(
+    sng: SngParser, monkeypatch: pytest.MonkeyPatch, caption: str, objects: list, raw: list
+):
+    parses = list(sng.parse([caption]))
+    monkeypatch.setattr(sng, "_as_published", True)
+    parses += sng.parse([caption])
+    assert [[(item.name, item.attributes) for item in parse.graph.objects] for parse in parses] == [objects, raw]
+    assert all(caption[item.start : item.end] == item.text for item in parses[0].mentions if item.kind == "attribute")

@@ -25,7 +25,7 @@ def test_captions_of_one_image_are_merged(tmp_path) -> None:
 def test_a_wrong_file_is_named(tmp_path) -> None:
     with pytest.raises(FileNotFoundError, match=r"none\.json: not found"):
         list(read_images(tmp_path / "none.json", tmp_path))
-    with pytest.raises(ValueError, match="got dict at the top level, expected a list of .* or Karpathy"):
+    with pytest.raises(ValueError, match=r"got dict at the top level, expected a list of .* or Karpathy"):
         list(read_images(write(tmp_path, {}), tmp_path))
     with pytest.raises(ValueError, match=r"entry 1: got image, captions, expected the keys 'image' and 'caption'"):
         list(read_images(write(tmp_path, [{"image": "a", "caption": "b"}, {"image": "a", "captions": []}]), tmp_path))

@@ -77,3 +77,15 @@ def test_a_damaged_archive_and_an_unknown_suffix(tmp_path: Path):
         unpack(tmp_path / "a.zip", tmp_path)
     with pytest.raises(ValueError, match=r"a\.rar: neither a zip nor a tar"):
         unpack(tmp_path / "a.rar", tmp_path)
+
+
+@pytest.mark.parametrize("names", [("a/1.jpg", "a/1.jpg"), ("a/1.jpg", "./a/1.jpg"), ("a/1.jpg", "a//1.jpg")])
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_two_members_of_one_path_are_an_error(tmp_path: Path, names: tuple[str, str]):
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        for name in names:
+            archive.writestr(name, name)
+    (tmp_path / "in").mkdir()
+    with pytest.raises(ValueError, match=r"a\.zip: '.*1\.jpg' is there twice\. Nothing was unpacked"):
+        unpack(tmp_path / "a.zip", tmp_path / "in")
+    assert not list((tmp_path / "in").iterdir())

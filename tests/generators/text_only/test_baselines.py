@@ -1,4 +1,5 @@
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -7,12 +8,16 @@ from generators.text_only.baselines import (
     HELD_OUT_BASELINES,
     RetrievalSets,
     list_ordered_pairs,
+    measure_on_pairs,
     measure_pairwise_accuracy,
     measure_random_recall,
     recall_at_1,
+    score_by_function,
     score_form,
+    split_pairs,
 )
 from generators.text_only.refinement import REFINEMENT_BASELINES
+from generators.text_only.relative_baselines import score_medoid_of_words
 
 BASELINES = {**REFINEMENT_BASELINES, **HELD_OUT_BASELINES}
 NOUNS = ("cup", "table", "cat", "bus", "lamp", "chair", "apple", "box", "tree", "hat")
@@ -32,6 +37,15 @@ def test_ties():
     score_NK = np.array([[2, 1, 1], [1, 1, 0], [1, 1, 1], [0, 1, 0]])
     assert recall_at_1(score_NK).tolist() == [1, 1 / 2, 1 / 3, 0]
     assert measure_pairwise_accuracy(score_NK).tolist() == [1, 3 / 4, 1 / 2, 1 / 4]
+
+
+def test_the_medoid_is_at_chance_on_pairs_and_other_rules_are_as_they_were():
+    sets = RetrievalSets([["a cup on a box", "a cup on a hat", "a cup by a box"], ["a b", "a", "a b c"]], ["1", "2"])
+    assert recall_at_1(score_medoid_of_words(sets)).tolist() == [1, 1]
+    assert measure_on_pairs(sets, score_medoid_of_words).tolist() == [0.5, 0.5]
+    by_length = partial(score_by_function, function=len)
+    assert measure_on_pairs(sets, by_length).tolist() == [0.5, 0.5]  # two ties; a win and a loss
+    assert split_pairs(sets).images == ["1", "1", "2", "2"]
 
 
 def test_splits_do_not_share_images():

@@ -202,7 +202,7 @@ def test_files_whose_images_must_be_downloaded_manually_are_left_out(mirror: Sit
     assert (tmp_path / "data/valse/existence").exists()
     del mirror.files["/valse/relations.json"]
     only = write(tmp_path / "only", {"existence.json": make_valse("visual7w")})
-    failed = get("valse", mirror, "--from", str(only), "--output", str(tmp_path / "other"))
+    failed = get("valse", mirror, "--from", str(only), "--partial", "--output", str(tmp_path / "other"))
     assert_one_message(failed, "The images of visual7w must be downloaded manually", tmp_path / "other", "valse")
 
 
@@ -323,7 +323,7 @@ def write(folder: Path, files: dict[str, bytes]) -> Path:
 @pytest.mark.parametrize("name", ["imagecode", "bivlc", "spec"])
 def test_own_copies(mirror: Site, tmp_path: Path, name: str):
     images = dict([IMAGES[name][:2]]) if name in IMAGES else {}
-    get_all_rows(name, mirror, "--from", str(write(tmp_path / "own", FILES[name] | images)))
+    get_all_rows(name, mirror, "--partial", "--from", str(write(tmp_path / "own", FILES[name] | images)))
     assert mirror.requested_ranges == []
 
 
@@ -377,7 +377,10 @@ def test_files_that_must_be_downloaded_manually(mirror: Site, tmp_path: Path):
     header = b"image_path,correct_answer,caption_0,caption_1,caption_2,caption_3,correct_answer_template\n"
     names = ("COCO_val_mcq_llama3.1_rephrased.csv", "val2017/000000000001.jpg", "unrelated.csv")
     own = str(write(tmp_path / "own", dict(zip(names, (header + row, picture(1), b"a,b\n"), strict=True))))
-    done = call("get", "negbench", "--from", own, "--images", own)
+    refused = call("get", "negbench", "--from", own, "--images", own)
+    assert_one_message(refused, "negbench/coco_mcq: 1 of 5,914 rows", tmp_path / "data", "negbench")
+    assert "Nothing was imported; --partial imports it as it is." in refused.stderr
+    done = call("get", "negbench", "--from", own, "--images", own, "--partial")
     assert done.exit_code == 0, done.output
     assert len(load_dataset("negbench", "coco_mcq", "test")) == 1
 

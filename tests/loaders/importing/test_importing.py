@@ -91,9 +91,38 @@ def test_rows_with_cells_beyond_the_header_are_unusable(tmp_path: Path):
     ]
 
 
+HEADER_OF_COMVG = "id,sentence,pos_image_id,neg_image_id,neg_value\n"
+GOOD = "1,a man eats,1,2,verb\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "captions", "dropped"),
+    [
+        (f"\ufeff{HEADER_OF_COMVG}{GOOD}", ["a man eats"], {}),
+        (
+            f"{HEADER_OF_COMVG}1,a man, eats,1,2,verb\n{GOOD}",
+            ["a man eats"],
+            {"the row has more cells than the header": 1},
+        ),
+        (f"{HEADER_OF_COMVG}{GOOD}1,a man ea", ["a man eats"], {"fields are missing": 1}),
+        (f'{HEADER_OF_COMVG}1,"a\r\nman",1,2,verb\n'.replace("verb\n", "verb\r\n"), ["a\r\nman"], {}),
+        (f"{HEADER_OF_COMVG}\n\n{GOOD}\n", ["a man eats"], {}),
+        ((HEADER_OF_COMVG + GOOD).replace(",", "\t"), ["a man eats"], {}),
+        ((HEADER_OF_COMVG + '1,"a ""red"" man\teats",1,2,verb\n'), ['a "red" man\teats'], {}),
+    ],
+)
+def test_odd_tables(tmp_path: Path, text: str, captions: list[str], dropped: dict[str, int]):
+    (tmp_path / "ComVG.csv").write_bytes(text.encode())
+    counts, rows = read_file(tmp_path / "ComVG.csv")
+    assert ([row.captions[0] for row in rows], counts.dropped) == (captions, dropped)
+
+
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
+        ("ComVG.csv", f'{HEADER_OF_COMVG}1,"a man,1,2,verb\n{GOOD}', r"after line 0: .* \(a quote is not closed\)"),
+        ("ComVG.csv", HEADER_OF_COMVG.replace(",", ";"), "no column neg_image_id, .* are id;sentence;pos_image_id"),
+        ("ComVG.csv", HEADER_OF_COMVG.replace("id,", "sentence,", 1), "two columns are called sentence"),
         ("mine.csv", "", r"mine\.csv: not recognised as a published file, .* Known benchmarks: .*, sugarcrepe, "),
         ("swap_att.json", "{", r"swap_att\.json: not JSON"),
         ("swap_att.json", "1", "expected a list or an object of items"),

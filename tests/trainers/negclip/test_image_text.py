@@ -53,6 +53,20 @@ def test_pixels_are_uint8_and_normalised_as_open_clip_does(shards: Path, monkeyp
         assert torch.equal(images.normalise(torch.cat(parts)), expected)
 
 
+def test_random_crops_depend_on_the_seed_the_epoch_and_the_image(shards: Path) -> None:
+    preprocess = image_transform(24, is_train=True)
+    assert callable(preprocess)
+
+    def read(seed: int, epoch: int, workers: int = 0) -> torch.Tensor:
+        images = ImageDataset(read_captioned_images(shards).locations, preprocess, seed=seed)
+        return torch.cat(list(images.read_batches([[0, 1], [5]], workers, epoch)))
+
+    first = read(0, 0)
+    assert torch.equal(read(0, 0, workers=2), first)
+    assert not torch.equal(read(0, 1), first)
+    assert not torch.equal(read(1, 0), first)
+
+
 def test_images_without_a_remaining_caption_are_dropped(karpathy: Path) -> None:
     data = read_captioned_images(karpathy)
     with_cups = data.with_captions(np.array(["cup" in caption for caption in data.captions]))

@@ -14,6 +14,7 @@ from torch.nn import functional
 
 from generators.hard_negatives.negclip import negatives as negclip
 from generators.hard_negatives.negclip.negatives import Negative
+from generators.pipeline.params import OURS, PAPER
 from tests.trainers import toy
 from trainers.negclip import mining
 from trainers.negclip.image_text import CaptionedImages, ImageLocation
@@ -66,18 +67,37 @@ def test_captions_without_a_negative_are_dropped_before_neighbours_are_searched(
     assert len(encoded) == 2
 
 
+def test_neighbours_are_searched_again_if_an_image_has_changed(tmp_path: Path) -> None:
+    """The corrected image has the same name and size."""
+    encoded: list[bytes] = []
+
+    def embed(locations: Sequence[ImageLocation]) -> torch.Tensor:
+        encoded.append(b"".join(location.read() for location in locations))
+        return EYE[: len(locations)]
+
+    for content in (b"old", b"old", b"new"):
+        for number in range(6):
+            path = tmp_path / f"{number}.jpg"
+            if not path.exists() or path.read_bytes() != content:
+                path.write_bytes(content)
+        locations = tuple(ImageLocation(str(number), tmp_path / f"{number}.jpg") for number in range(6))
+        data = CaptionedImages(locations, (CAPTIONS[0],) * 6, np.arange(6))
+        mine(data, embed, "a model", tmp_path / "mined")
+    assert encoded == [b"old" * 6, b"new" * 6]
+
+
 def test_an_interrupted_mining_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mining, "CAPTIONS_PER_CHUNK", 3)
     monkeypatch.setattr(mining, "IMAGES_PER_CHUNK", 2)
     data, parsed, encoded = make_data((*CAPTIONS, *CAPTIONS), list(range(8))), list[str](), list[list[str]]()
 
-    def make_negatives(captions: Sequence[str]) -> Iterator[list[Negative]]:
+    def make_negatives(captions: Sequence[str], rules: str) -> Iterator[list[Negative]]:
         for caption in captions:
             if len(parsed) == 7:  # the second caption of the third chunk
                 parsed.clear()
                 raise KeyboardInterrupt
             parsed.append(caption)
-        return negclip.make_negatives(captions)
+        return negclip.make_negatives(captions, rules)
 
     def embed(locations: Sequence[ImageLocation]) -> torch.Tensor:
         if len(encoded) == 2:  # the third chunk
@@ -97,6 +117,23 @@ def test_an_interrupted_mining_resumes(tmp_path: Path, monkeypatch: pytest.Monke
     whole = mine(data, lambda images: EYE[[int(image.name) % 6 for image in images]], "a model", tmp_path / "whole")
     assert resumed.negatives.equals(whole.negatives)
     assert np.array_equal(resumed.neighbour_IK, whole.neighbour_IK)
+
+
+@pytest.mark.parametrize(("rules", "keep_all", "kept"), [(OURS, False, 6), (PAPER, False, 6), (PAPER, True, 8)])
+def test_clip_ft_keeps_captions_without_a_negative(tmp_path: Path, rules: str, keep_all: bool, kept: int) -> None:
+    data = make_data((*CAPTIONS, *CAPTIONS), list(range(8)))
+    mined = mine(
+        data, lambda images: torch.eye(8)[: len(images)], "m", tmp_path / "mined", rules=rules, keep_all=keep_all
+    )
+    assert (len(mined.data.captions), len(mined.negatives), len(mined.neighbour_IK)) == (kept, kept, kept)
+
+
+def test_neighbours_can_be_a_half_of_the_batch(mined: MinedData) -> None:
+    """Both readings of N: 4 captions and 4 neighbours, or 2 and 2."""
+    make = partial(make_batches, mined, 4, seed=0, epoch=0, use_hard_negatives=True)
+    added, counted = make(), make(counts_neighbours=True)
+    assert [len(batch.caption_N) for batch in added] == [8]
+    assert [len(batch.caption_N) for batch in counted] == [4, 4, 4]
 
 
 def test_error_if_no_caption_has_a_negative(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ def test_preset_has_the_papers_hyperparameters() -> None:
     recipe = PRESETS["paper"]
     assert (recipe.epochs, recipe.batch_size, recipe.warmup) == (5, 1024, 50)
     assert recipe.learning_rates == (1e-5, 5e-6, 1e-6)
+    assert recipe.augment  # it builds on open_clip's code
 
 
 @pytest.mark.parametrize("method", ["negclip", "clip-ft"])

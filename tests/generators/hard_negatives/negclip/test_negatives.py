@@ -6,6 +6,7 @@ import re
 import pytest
 
 from generators.hard_negatives.negclip.negatives import MAX_NEGATIVES, make_negatives
+from generators.pipeline.params import PAPER
 
 MISFIT = re.compile(r"\b[Aa] (umbrella|apple|orange|animal|elephant|old|airplane|oven)\b")
 
@@ -21,6 +22,34 @@ def test_example_of_the_paper() -> None:
     assert len(negatives) == MAX_NEGATIVES
     assert negatives["The horse is drinking the grass and the zebra is eating the water."] == "verb"
     assert set(negatives.values()) == {"noun", "verb"}
+
+
+@pytest.mark.parametrize(
+    ("caption", "expected"),
+    [
+        ("Two dogs play in the snow.", {"Two snow play in the dogs.": "noun"}),  # number and place do not matter
+        ("A cat and a dog.", {"A dog and a cat.": "noun"}),
+        (
+            "a man is not looking up while a child sleeps",
+            {
+                "a child is not looking up while a man sleeps": "noun",
+                "a man sleeps while a child is not looking up": "verb phrase",
+            },
+        ),
+        (
+            "a black cat and a white dog",
+            {
+                "a black dog and a white cat": "noun",
+                "a white cat and a black dog": "adjective",
+                "a white dog and a black cat": "noun phrase",
+            },
+        ),
+        ("a dog", {}),
+    ],
+)
+def test_one_negative_of_each_kind_by_the_papers_rules(caption: str, expected: dict[str, str]) -> None:
+    (negatives,) = make_negatives([caption], PAPER)
+    assert {negative.text: negative.kind for negative in negatives} == expected
 
 
 def test_capitals_and_articles_are_adapted() -> None:

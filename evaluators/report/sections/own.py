@@ -1,0 +1,104 @@
+"""Results on datasets of somebody's own images and captions (``compeval make``): by kind of hard negatives."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from matplotlib.axes import Axes
+
+from evaluators.report.figures import COLOURS, OTHER_COLOUR, draw
+from evaluators.report.pages import Section
+from evaluators.report.results import Result, Results
+from evaluators.report.tables import TEXTS, format_with_interval, make_table
+from evaluators.report.text_only import find_best_baseline
+from loaders.datasets.natural import natural_key
+
+MAX_MODELS = 8
+"""A figure with more models would not be legible."""
+SPLIT = re.compile(r"(?:(sc|uc)_)?(.+)")
+HEIGHT_PER_SET = 0.28
+"""Inches."""
+
+
+def make_section(results: Results) -> Section | None:
+    """Make the section. Returns None if there is no result with hard negatives on an own dataset."""
+    own = [result for result in results if is_own(result) and result.data["protocol"] == "choice"]
+    if not own:
+        return None
+    own.sort(key=lambda result: (_sort_key(result.data["config"]), result.model))
+    tables, figures = [], {}
+    for dataset in sorted({result.data["dataset"] for result in own}):
+        members = [result for result in own if result.data["dataset"] == dataset]
+        tables.append(
+            make_table("own", (make_record(results, item) for item in members), f"_{dataset}", dataset=dataset)
+        )
+        if categories := [record for result in members for record in list_categories(result)]:
+            tables.append(make_table("own_categories", categories, f"_{dataset}", dataset=dataset))
+        caption = f"{dataset}: Recall@1 by kind, with 95 % intervals over images; the grey marks are chance."
+        figures[caption] = draw_kinds(members)
+    return Section("own", tables, figures, shown={result.key for result in own})
+
+
+def is_own(result: Result) -> bool:
+    """Return True if ``compeval make`` made the dataset: its rows name it as their source."""
+    return result.data["source"] == result.data["dataset"]
+
+
+def describe_set(config: str) -> str:
+    """Return a config in words: "atom, unseen compounds" for ``uc_atom``."""
+    split, kind = SPLIT.fullmatch(config).groups()  # pyright: ignore[reportOptionalMemberAccess]
+    words = kind.replace("_", " ")
+    return f"{words}, {TEXTS['own_splits'][split]}" if split else words
+
+
+def _sort_key(config: str) -> tuple[object, ...]:
+    split, kind = SPLIT.fullmatch(config).groups()  # pyright: ignore[reportOptionalMemberAccess]
+    return natural_key(kind), split or ""
+
+
+def make_record(results: Results, result: Result) -> dict[str, object]:
+    """Return the row of a result: Recall@1, chance and the best text-only baseline, if `compeval inspect` has run."""
+    data, baseline = result.data, find_best_baseline(results, result)
+    chance = data["chance"]["recall@1"]
+    score = format_with_interval(result.metrics["recall@1"], data["intervals"].get("recall@1"), chance)
+    record = {"set": describe_set(data["config"]), "model": result.label, "rows": data["data"]["rows"], "score": score}
+    return record | {"chance": chance, "baseline": str(baseline) if baseline else None}
+
+
+def list_categories(result: Result) -> Iterator[dict[str, object]]:
+    """Yield a row for each kind that the user's own table names (``--kind-column``)."""
+    for name, values in result.data.get("categories", {}).get("kind", {}).items():
+        record = {"set": describe_set(result.data["config"]), "kind": name, "model": result.label}
+        yield record | {
+            "rows": values["rows"],
+            "recall": values["recall@1"],
+            "chance": result.data["chance"]["recall@1"],
+        }
+
+
+def draw_kinds(results: Sequence[Result]) -> str:
+    """Draw one line per set, from top to bottom, with a dot and its interval for each model."""
+    sets = list(dict.fromkeys(result.data["config"] for result in results))
+    models = sorted({result.label for result in results})[:MAX_MODELS]
+    palette = [*COLOURS.values(), OTHER_COLOUR]
+
+    def paint(panels: list[Axes]) -> None:
+        (axes,), labels = panels, {label: label for label in models}
+        for result in (result for result in results if result.label in models):
+            row, number = sets.index(result.data["config"]), models.index(result.label)
+            height = row + (number - (len(models) - 1) / 2) * 0.6 / len(models)
+            share = 100 * result.metrics["recall@1"]
+            low, high = (100 * end for end in result.data["intervals"].get("recall@1") or (share / 100, share / 100))
+            errors = [[max(share - low, 0)], [max(high - share, 0)]]
+            label = labels.pop(result.label, None)
+            axes.errorbar(share, height, xerr=errors, fmt="o", color=palette[number % len(palette)], label=label)
+        for row, config in enumerate(sets):
+            chance = next(r.data["chance"]["recall@1"] for r in results if r.data["config"] == config)
+            axes.vlines(100 * chance, row - 0.4, row + 0.4, color="#999999", linestyle="--", linewidth=1)
+        axes.set(xlim=(0, 100), xlabel="Recall@1 (%)", yticks=range(len(sets)), yticklabels=map(describe_set, sets))
+        axes.invert_yaxis()
+        axes.grid(visible=False, axis="y")
+        axes.legend(loc="upper left", bbox_to_anchor=(0, -0.25))
+
+    return draw(1, paint, (4.5, 1.2 + HEIGHT_PER_SET * len(sets) * max(1, len(models) / 3)))

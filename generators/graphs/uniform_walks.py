@@ -1,0 +1,98 @@
+"""Random walks to the letter of CREPE's appendix A.3 (``rules: paper``): uniform draws over the whole graph.
+
+Source: CREPE (arXiv:2212.07796), section 3.3 (footnote 2) and appendix A.3. A walk starts at a random object and adds
+compounds with at least one new atom, drawn uniformly. After a relation it continues from the new object, otherwise from
+the same object. When the connected component is exhausted, it continues in another one.
+Where the paper is silent: a compound that would exceed the number of atoms does not fit, and an object without a
+fitting compound is left for another object of the walk in the same component. Footnote 2 excludes redundant objects and
+abstract modifiers: here, two objects with one name and the same attributes, and the words of abstract_modifiers.yaml.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from random import Random
+
+from generators.graphs.walks import find_components, load_abstract_modifiers
+from generators.schemas.scene_graph import Relation, SceneGraph
+
+
+def select_annotated(graph: SceneGraph) -> SceneGraph:
+    """Return the graph without objects that have no box, abstract modifiers, and repeated or reflexive relations."""
+    abstract = load_abstract_modifiers()
+    objects = tuple(
+        replace(item, attributes=tuple(text for text in dict.fromkeys(item.attributes) if text not in abstract))
+        for item in graph.objects
+        if item.box is not None
+    )
+    ids = {item.id for item in objects}
+    edges = (edge for edge in graph.relations if edge.subject != edge.object and {edge.subject, edge.object} <= ids)
+    return SceneGraph(objects, tuple(dict.fromkeys(edges)))
+
+
+def repeats_object(graph: SceneGraph) -> bool:
+    """Return True if two objects have one name and the same attributes ("a lamb and a lamb")."""
+    counts = Counter((item.name, frozenset(item.attributes)) for item in graph.objects)
+    return max(counts.values(), default=0) > 1
+
+
+class _UniformWalk:
+    """The growing subgraph of a walk; ``attributes`` maps the ids of its objects to their attributes."""
+
+    def __init__(self, graph: SceneGraph, size: int) -> None:
+        self.graph, self.size = graph, size
+        self.attributes: dict[str, list[str]] = {}
+        self.relations: list[Relation] = []
+        self.edges: dict[str, list[Relation]] = {item.id: [] for item in graph.objects}
+        for edge in graph.relations:
+            self.edges[edge.subject].append(edge)
+            self.edges[edge.object].append(edge)
+
+    @property
+    def missing(self) -> int:
+        return self.size - len(self.attributes) - sum(map(len, self.attributes.values())) - len(self.relations)
+
+    def list_compounds(self, here: str) -> list[str | Relation]:
+        """Return the attributes and relations at an object that are new and fit."""
+        texts = [text for text in self.graph.by_id[here].attributes if text not in self.attributes[here]]
+        edges = [
+            edge
+            for edge in self.edges[here]
+            if edge not in self.relations
+            and self.missing >= 1 + sum(end not in self.attributes for end in (edge.subject, edge.object))
+        ]
+        return [*texts, *edges]
+
+    def add(self, here: str, compound: str | Relation) -> str:
+        """Add a compound and return the object to continue from."""
+        if isinstance(compound, str):
+            self.attributes[here].append(compound)
+            return here
+        self.relations.append(compound)
+        other_end = compound.object if compound.subject == here else compound.subject
+        if other_end in self.attributes:
+            return here
+        self.attributes[other_end] = []
+        return other_end
+
+
+def draw_uniform_walk(graph: SceneGraph, size: int, rng: Random) -> SceneGraph | None:
+    """Return a random walk of exactly ``size`` atoms, or None if the walk ends with fewer atoms."""
+    walk, components = _UniformWalk(graph, size), find_components(graph)
+    here: str | None = None
+    while walk.missing:
+        starts = [here] if here is not None and walk.list_compounds(here) else []
+        if here is not None and not starts:
+            starts = [key for key in walk.attributes if key in components[here] and walk.list_compounds(key)]
+        if starts:
+            here = rng.choice(starts)
+            here = walk.add(here, rng.choice(walk.list_compounds(here)))
+            continue
+        unvisited = [key for key in components if walk.attributes.keys().isdisjoint(components[key])]
+        if not unvisited:
+            return None
+        here = rng.choice(unvisited)
+        walk.attributes[here] = []
+    objects = (replace(graph.by_id[key], attributes=tuple(texts)) for key, texts in walk.attributes.items())
+    return SceneGraph(tuple(objects), tuple(walk.relations))

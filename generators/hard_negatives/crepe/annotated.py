@@ -1,0 +1,57 @@
+"""What an image's scene graph annotates: the checks of CREPE's appendix A.4 (``rules: paper``).
+
+Source: CREPE (arXiv:2212.07796), appendix A.4. A swap is a hard negative if the graph G of the image does not have what
+it states. A negation is one unless another object or pair of G could be meant. Both take the graph for complete; our
+own rules prove that a statement is false (graphs/entailment.py, graphs/facts.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from generators.graphs.entailment import Negated
+from generators.schemas.scene_graph import SceneGraph, SceneObject
+
+
+def is_new(edited: SceneGraph, graph: SceneGraph, image: SceneGraph) -> bool:
+    """Return True if a swap in a subgraph ``graph`` of ``image`` states something that the image's graph does not have.
+
+    Moved attributes must all be new to their objects; of swapped objects, one compound must be new.
+    """
+    new = set(edited.compounds) - set(graph.compounds)
+    names, edited_names = ([item.name for item in part.objects] for part in (graph, edited))
+    moves_attributes = names == edited_names and edited.relations == graph.relations
+    is_absent = [compound not in image.compounds for compound in new]
+    return bool(new) and (all(is_absent) if moves_attributes else any(is_absent))
+
+
+def may_be_negated(negated: Negated, graph: SceneGraph, image: SceneGraph) -> bool:
+    """Return True if no other object or pair of the image's graph makes the negation true (A.4)."""
+    if (edge := negated.relation) is not None:
+        names = image.by_id[edge.subject].name, image.by_id[edge.object].name
+        return not any(
+            (image.by_id[other.subject].name, image.by_id[other.object].name) == names
+            and (other.subject, other.object) != (edge.subject, edge.object)
+            and other.predicate != edge.predicate
+            for other in image.relations
+        )
+    item = graph.by_id[negated.object]
+    attributes = set(item.attributes) - {negated.text}
+    relations = set(_describe_relations(item, graph))
+    return not any(
+        other.id != item.id
+        and other.name == item.name
+        and attributes <= set(other.attributes)
+        and relations <= set(_describe_relations(other, image))
+        and (negated.kind == "object" or negated.text not in other.attributes)
+        for other in image.objects
+    )
+
+
+def _describe_relations(item: SceneObject, graph: SceneGraph) -> Iterator[tuple[str, str, bool]]:
+    """Yield the relations of an object: the predicate, the name of the other end, and whether it is the subject."""
+    for edge in graph.relations:
+        if item.id == edge.subject:
+            yield edge.predicate, graph.by_id[edge.object].name, True
+        if item.id == edge.object:
+            yield edge.predicate, graph.by_id[edge.subject].name, False

@@ -1,0 +1,154 @@
+"""Processes that prepare images: the results of threads, readable errors, and nothing left behind."""
+
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from multiprocessing import forkserver
+from pathlib import Path
+
+import psutil
+import pytest
+
+from evaluators import models
+from evaluators.engine import compute, encode
+from evaluators.engine.tasks import discover
+from evaluators.models.pixels import PixelTransform
+from evaluators.run import run
+from generators.schemas.rows import HARD_NEGATIVE_SCHEMA
+from generators.storage.dataset import write_config
+from loaders.cards.card import write_card
+from loaders.datasets.stats import measure
+from tests.evaluators import tiny
+from tests.evaluators.dying import die
+from tests.evaluators.engine.test_by_reference import rows, stripes
+from tests.evaluators.engine.test_faults import spoilt
+from tests.evaluators.engine.test_resumption import killed
+from tests.evaluators.tiny import all_files
+
+SIZE = (16, 16)
+FORKSERVER = ("_forkserver_address", "_forkserver_alive_fd", "_forkserver_pid")
+
+
+@pytest.fixture
+def _processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Prepare images as for a GPU."""
+    monkeypatch.setattr(compute, "is_on_cpu", lambda encoder: False)
+
+
+@pytest.fixture(scope="module")
+def clip(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return f"local:{tiny.write_clip(tmp_path_factory.mktemp('models') / 'clip')}"
+
+
+@pytest.fixture(params=["embedded", "by_reference"])
+def stored(data: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    """Folder of a dataset with images in the rows, or with crops of two image files."""
+    if request.param == "embedded":
+        return data
+    (tmp_path / "pictures").mkdir()
+    stripes(tmp_path / "pictures/one.png")
+    stripes(tmp_path / "pictures/two.png").open("ab").write(b"x")
+    order = [("one.png", 0), ("two.png", 0), ("one.png", 1), ("two.png", 3)]
+    written = rows(tmp_path / "pictures", order, "ball")
+    write_config(tmp_path / "crepe", "prod_hnatom", {"test": written}, HARD_NEGATIVE_SCHEMA, "by_reference")
+    write_card(tmp_path / "crepe", {}, "", measure(tmp_path / "crepe"))
+    return tmp_path
+
+
+@pytest.mark.parametrize("kept_bytes", [0, encode.KEPT_BYTES])
+def test_processes_write_the_results_of_threads(
+    here: Path, stored: Path, clip: str, kept_bytes: int, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(encode, "KEPT_BYTES", kept_bytes)
+    monkeypatch.setattr(encode, "MIN_CROPS_PER_CHUNK", 4)
+    monkeypatch.setattr(encode, "MIN_TEXTS_PER_CHUNK", 16)
+    for folder in ("threads", "processes"):
+        monkeypatch.setenv("COMPEVAL_CACHE", str(here / f"cache of {folder}"))
+        monkeypatch.setattr(compute, "is_on_cpu", lambda encoder, folder=folder: folder == "threads")
+        run(models.resolve(clip), discover(stored), data_dir=stored, output=here / folder, batch_size=4)
+    assert all_files(here / "threads")
+    assert all_files(here / "processes") == all_files(here / "threads")
+
+
+@pytest.mark.usefixtures("_processes")
+def test_a_corrupt_image_is_named_and_can_be_skipped(here: Path, tmp_path: Path, clip: str):
+    data = spoilt(tmp_path / "spoilt")
+    model, tasks = models.resolve(clip), discover(data)
+    with pytest.raises(ValueError, match=r"laion_uc_hnatom, row 2: the image cannot be decoded .*--on-error skip"):
+        run(model, tasks, data_dir=data)
+    (result,) = run(model, tasks, data_dir=data, on_error="skip")
+    assert [item["row"] for item in result["skipped"]] == [2, 4]
+
+
+@pytest.mark.usefixtures("_processes")
+def test_a_worker_that_dies_is_one_message(here: Path, data: Path, clip: str):
+    model = models.resolve(clip)
+    model.encoder.preprocess = PixelTransform((die,), SIZE)  # pyright: ignore
+    with pytest.raises(ValueError, match=r"^A process that prepares images died\. .* Finished work is kept\.$"):
+        run(model, discover(data), data_dir=data)
+
+
+def evaluate_in_child(model: models.Model, data: Path, folder: Path) -> int:
+    """Start a process that evaluates all tasks, with cache and results in ``folder``. Returns its process id."""
+    if child := os.fork():
+        return child
+    try:
+        vars(forkserver._forkserver).update(dict.fromkeys(FORKSERVER))  # the parent's, if it has one
+        os.environ["COMPEVAL_CACHE"] = str(folder / "cache")
+        run(model, discover(data), data_dir=data, output=folder / "results", batch_size=4)
+        os._exit(0)
+    finally:
+        os._exit(1)
+
+
+@pytest.mark.acceptance
+@pytest.mark.usefixtures("_processes")
+def test_twenty_kills_do_not_change_the_results(
+    here: Path, data: Path, clip: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(encode, "MIN_CROPS_PER_CHUNK", 4)
+    monkeypatch.setattr(encode, "MIN_TEXTS_PER_CHUNK", 16)
+    model = models.resolve(clip)
+    began = time.monotonic()
+    assert os.waitpid(evaluate_in_child(model, data, here / "whole"), 0)[1] == 0
+    seconds = time.monotonic() - began
+    moments, kills, trials = random.Random(0), 0, 0
+    while kills < 20:
+        trials += 1
+        folder = here / f"trial {trials}"
+        while killed(evaluate_in_child(model, data, folder), moments.uniform(0, seconds)):
+            kills += 1
+        assert all_files(folder / "results") == all_files(here / "whole" / "results")
+
+
+SCRIPT = """
+import json, time
+from evaluators.engine.workers import Workers
+from evaluators.models.pixels import PixelTransform
+import os
+print("started")
+workers = Workers(PixelTransform((), (1, 1)), 2)
+modules = "[name for name in ('torch', 'open_clip', 'scipy', 'script') if name in __import__('sys').modules]"
+print(json.dumps([workers.submit(os.getpid).result(), workers.submit(eval, modules).result()]), flush=True)
+time.sleep(60)
+"""
+
+
+def test_workers_import_no_torch_and_end_with_a_killed_caller(tmp_path: Path):
+    (tmp_path / "script.py").write_text(SCRIPT)
+    root = str(Path(__file__).parents[3])
+    with subprocess.Popen(
+        [sys.executable, tmp_path / "script.py"], stdout=subprocess.PIPE, env=os.environ | {"PYTHONPATH": root}
+    ) as caller:
+        assert caller.stdout
+        assert caller.stdout.readline() == b"started\n"
+        worker, modules = json.loads(caller.stdout.readline())
+        assert modules == []
+        caller.kill()
+    deadline = time.monotonic() + 20
+    while psutil.pid_exists(worker) and psutil.Process(worker).status() != psutil.STATUS_ZOMBIE:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)

@@ -1,0 +1,56 @@
+"""Malformed texts, each kind with texts that have it and texts that must not be reported."""
+
+import pytest
+
+from loaders.audit import Texts
+from loaders.malformed import find_malformed
+
+GOOD = "a person in front of a street sign"
+
+
+@pytest.mark.parametrize(
+    ("caption", "negative", "kind", "detail"),
+    [
+        ("a person on a street", "a persinside inside a street", "mangled word", "person>persinside"),
+        ("a tree on a street", "a banana on a sbananat", "mangled word", "street>sbananat"),
+        (
+            "a man in a hat wearing a ring",
+            "a man under a hat wearunderg a runderg",
+            "mangled word",
+            "wearing>wearunderg",
+        ),
+        ("a man in a hat wearing a ring", "a man under a hat wearing a ring", "", ""),
+        ("a dog on a mat", "a cat on a mat", "", ""),  # another word, not inside one
+        ("a boat with boats", "a car with cars", "", ""),  # a word of the dictionary
+        ("a dog and it was", "a dog would it was", "", ""),
+        ("a dog on a mat", "a dog on on a mat", "doubled word", "on on"),
+        ("a bye bye sign", "a bye bye mat", "", ""),  # the caption has it, too
+        ("a cat and a dog", "an cat and a dog", "article", "an cat"),
+        ("a cat and a dog", "a cat and a owl", "article", "a owl"),
+        ("a cat and a dog", "an hour, a unicorn, a one-way sign, an SUV, a umpire", "article", "a umpire"),
+        ("a cat and a dog", "an hour and a unicorn, a one-way sign, a European, an SUV, a used car", "", ""),
+        ("a cat, a dog", "A cat a dog.", "punctuation", "A cat a dog."),
+        ("a cat a dog", "a dog a cat", "", ""),
+        ("a café", "a cafÃ©", "mojibake", "Ã©"),
+        ("a dog", 'Sure, here is the caption: "a cat"', "chatter", "Sure,"),
+        ("a dog", "Here is a cat", "", ""),
+        ("a dog", "a sure-footed cat", "", ""),
+        ("a dog", '"a cat" is also possible', "chatter", '"a cat" i'),
+        ("a dog", "As an AI, I cannot", "chatter", "As an AI"),
+    ],
+)
+def test_each_kind(caption: str, negative: str, kind: str, detail: str) -> None:
+    found = list(find_malformed([Texts(caption, [GOOD, negative], [False] * 2)]))
+    assert [(item.row, item.candidate, item.kind, item.detail) for item in found] == (
+        [(0, 2, kind, detail)] if kind else []
+    )
+
+
+def test_captions_are_searched_and_their_words_are_words() -> None:
+    rows = [
+        Texts("a person on a persinside", ["a cat"], [False]),
+        Texts("a person on a mat", ["a persinside"], [False]),
+    ]
+    assert list(find_malformed(rows)) == []
+    (found,) = find_malformed([Texts("Sure, a dog", ["a cat"], [False])])
+    assert (found.candidate, found.kind) == (0, "chatter")
