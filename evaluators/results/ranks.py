@@ -15,7 +15,7 @@ from functools import cache
 from statistics import median
 from typing import Any, NamedTuple
 
-from evaluators.results.causes import describe_rows, get_tie_rate
+from evaluators.results.causes import describe_rows
 from evaluators.results.published import (
     find_difference,
     get_alias,
@@ -26,9 +26,8 @@ from evaluators.results.published import (
     measure,
 )
 from evaluators.results.scores import MEAN, SAME_TIES, PublishedScore, read_scores
+from evaluators.results.ties import SHOWN_FROM, get_tie_rate
 
-MIN_TIE_RATE = 0.01
-"""Share of ties from which it matters how a source counts them."""
 DECIMALS = 4
 """Decimals of the built-in scores in percent."""
 
@@ -127,7 +126,7 @@ def explain_difference(score: PublishedScore, rows: int, results: Sequence[Mappi
         return find_difference(score.task, score.metric)
     if has_other_rows(score, rows):
         return f"other rows, {describe_rows(score, rows)}"
-    ties = max(get_tie_rate(score.metric, result["metrics"]) for result in results)
-    if score.ties != SAME_TIES and ties >= MIN_TIE_RATE:
+    ties = max(get_tie_rate(result["metrics"], score.metric) for result in results)
+    if score.ties != SAME_TIES and ties > SHOWN_FROM:
         return f"ties ({ties:.1%}) are errors here, there: {score.ties}"
     return ""
