@@ -45,29 +45,30 @@ def compare(
 
 
 def _print_comparison(a: Path, b: Path, output_format: FormatName) -> None:
-    from evaluators.results.compare import compare as compare_results
+    from evaluators.report.tables import format_p
+    from evaluators.results.compare import compare_pairs, summarise
+    from evaluators.results.paired import read_paired_values
 
-    lines = compare_results(a, b)
+    pairs = list(read_paired_values([a, b]))
+    lines = compare_pairs(pairs)
+    if len(pairs) > 1:
+        lines.append(summarise(pairs))
     rows = [
         {
             "task": line.task,
             "metric": line.metric,
             "rows": f"{line.rows:,}",
-            "A": f"{line.a:.1%}",
-            "B": f"{line.b:.1%}",
+            f"A: {line.model_a}": f"{line.a:.1%}",
+            f"B: {line.model_b}": f"{line.b:.1%}",
             "B - A": f"{100 * line.difference:+.1f}",
             "95 % interval": format_interval(line.interval, "+"),
-            "McNemar p": _format_p(line.mcnemar_holm),
-            "Wilcoxon p": _format_p(line.wilcoxon_holm),
+            "McNemar p": format_p(line.mcnemar_holm),
+            "Wilcoxon p": format_p(line.wilcoxon_holm),
         }
         for line in lines
     ]
     print_records(output_format, rows, [line.to_json() for line in lines])
-    note("p-values are Holm-corrected over the lines of this table.")
-
-
-def _format_p(p: float | None) -> str:
-    return "" if p is None else f"{p:.2g}"
+    note("p-values are Holm-corrected over the tasks of this table. The mean gives each task the same weight.")
 
 
 def print_ranking(folders: Sequence[Path], output_format: FormatName) -> None:
@@ -103,8 +104,8 @@ def _print_effects(a: Path, b: Path, output_format: FormatName) -> None:
             "task": line.task,
             "category": f"{line.by}: {line.category}",
             "rows": f"{line.rows:,}",
-            "A": f"{line.a:.1%}",
-            "B": f"{line.b:.1%}",
+            f"A: {line.model_a}": f"{line.a:.1%}",
+            f"B: {line.model_b}": f"{line.b:.1%}",
             "B - A": f"{100 * (line.b - line.a):+.1f}",
             "95 % interval": format_interval(line.interval, "+"),
             "Cohen's g": "-" if line.g is None else f"{line.g:+.2f}",

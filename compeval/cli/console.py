@@ -131,7 +131,7 @@ def print_records(
     document: Any = None,
     left: int = 2,
 ) -> None:
-    """Print rows as a table or in Markdown, ``records`` as CSV, or ``document`` (default: the records) as JSON.
+    """Print rows as a table, in Markdown or LaTeX, ``records`` as CSV, or ``document`` (default: the records) as JSON.
 
     The keys of a row are the header. Columns after the first ``left`` ones are right-aligned.
     """
@@ -152,6 +152,11 @@ def print_records(
         escaped = [[cell.replace("|", "\\|").replace("\n", "; ") for cell in row.values()] for row in rows]
         for line in (header, ["---"] * len(header), *escaped):
             typer.echo(f"| {' | '.join(line)} |")
+    elif output_format == "latex":
+        from pandas import DataFrame
+
+        columns = "l" * min(left, len(header)) + "r" * max(0, len(header) - left)
+        typer.echo(DataFrame(list(rows)).to_latex(index=False, escape=True, column_format=columns), nl=False)
     else:
         print_table(header, (row.values() for row in rows), left)
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
-FormatName = Literal["table", "csv", "md", "json"]
+FormatName = Literal["table", "csv", "md", "latex", "json"]
 
 
 def _store_json(ctx: typer.Context, value: bool) -> bool:
@@ -33,7 +33,9 @@ Limit = Annotated[int | None, typer.Option("--limit", "-n", min=1, help="Evaluat
 Models = Annotated[list[str] | None, typer.Option("--model", "-m")]
 Format = Annotated[
     FormatName,
-    typer.Option("--format", callback=prefer_json, help="csv: one line per value. md: a Markdown table."),
+    typer.Option(
+        "--format", callback=prefer_json, help="csv: one line per value. md, latex: the table in Markdown or LaTeX."
+    ),
 ]
 AsJson = Annotated[
     bool, typer.Option("--json", is_eager=True, callback=_store_json, help="Print JSON in place of the table.")

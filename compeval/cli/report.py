@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -17,6 +18,7 @@ def report(
     validity: Path | None = None,
     counts: Path | None = None,
     text_only: list[Path] | None = None,
+    rows: Annotated[int, typer.Option(min=0)] = 1000,
     where: bool = False,
 ) -> None:
     """Write the report as HTML and Markdown: tables, figures as in the papers, and examples.
@@ -28,6 +30,7 @@ def report(
         counts: Folder with CORPUS.counts.json, the counts of atoms in the training captions (Figure 12).
         text_only: text_only.json or text_only_DATASET.json, text-only baselines (stage text_only, `inspect`).
             Default: the files that `compeval inspect` wrote to inspection/.
+        rows: Number of rows on the page of rows, which can be filtered (rows.html).
         where: Print the path and the headline of the last report and exit.
     """
     page, headline = output / "index.html", output / "headline.txt"
@@ -38,7 +41,7 @@ def report(
         from evaluators.report import build
 
         measured = text_only or sorted(Path("inspection").glob("text_only_*.json"))
-        text = build(folders, output, data, validity, counts, measured)
+        text = build(folders, output, data, validity, counts, measured, rows)
         headline.write_text(text + "\n", encoding="utf-8")
     if not page.is_file():
         raise FileNotFoundError(f"{page}: no such report. `make demo` or `compeval report` writes one.")

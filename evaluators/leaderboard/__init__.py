@@ -143,7 +143,8 @@ def _make_own_row(result: Result, benchmarks: Sequence[BenchmarkScores], about: 
         known |= {key: value for key, value in texts.items() if value}
     mean = average(name, [benchmark for benchmark in benchmarks if not benchmark.is_recognition])
     row: dict[str, Any] = {"model": name, **known, "contaminated": result.data["model"]["contaminated"] or ""}
-    row |= {"published": "", "mean": mean}
+    low, high = find_mean_interval(mean, name, benchmarks)
+    row |= {"published": "", "mean": mean, "mean low": low, "mean high": high}
     for benchmark in benchmarks:
         score = benchmark.scores.get(name)
         values = (score.share, *score.interval, score.rank) if score else (None,) * 4
@@ -184,6 +185,17 @@ def average(model: str, benchmarks: Sequence[BenchmarkScores]) -> float:
     return sum(scores) / len(scores) if scores and len(scores) == len(benchmarks) else float("nan")
 
 
+def find_mean_interval(
+    mean: float, model: str, benchmarks: Sequence[BenchmarkScores]
+) -> tuple[float, float] | tuple[None, None]:
+    """Return the 95 % interval of a mean over benchmarks of composition whose images are independent of each other."""
+    if np.isnan(mean):
+        return None, None
+    intervals = [benchmark.scores[model].interval for benchmark in benchmarks if not benchmark.is_recognition]
+    half = sum(((high - low) / 2) ** 2 for low, high in intervals) ** 0.5 / len(intervals)
+    return max(0.0, mean - half), min(1.0, mean + half)
+
+
 def make_models_table(
     models: pd.DataFrame, benchmarks: Sequence[BenchmarkScores], published: Mapping[str, Published]
 ) -> Table:
@@ -193,7 +205,7 @@ def make_models_table(
     for row in rows:
         record = {"Model": row["model"] + (" *" if row["contaminated"] else ""), "Published": row["published"] or None}
         record |= {name.replace("_", " ").capitalize(): row[name] or None for name in ABOUT}
-        record |= {"Contamination": row["contaminated"] or None, "Mean": row["mean"]}
+        record |= {"Contamination": row["contaminated"] or None, "Mean": _format_mean(row)}
         for benchmark in benchmarks:
             heading = f"{benchmark.name} (chance {format_percent(benchmark.chance)})"
             record[heading] = format_score(row, benchmark.name)
@@ -201,6 +213,12 @@ def make_models_table(
     reasons = [f"{name}: {reason}" for name, item in published.items() if item.others for reason in item.reasons]
     note = f"{NOT_RANKED} cannot be ranked with one's own models ({'; '.join(reasons)})." if reasons else ""
     return make_table("leaderboard", records, note=note)
+
+
+def _format_mean(row: Mapping[str, Any]) -> str:
+    if row["published"]:
+        return format_percent(row["mean"])
+    return format_with_interval(row["mean"], (row["mean low"], row["mean high"]))
 
 
 def format_score(row: Mapping[str, Any], name: str) -> str:

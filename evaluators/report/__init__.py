@@ -20,20 +20,28 @@ from typing import Any
 
 from evaluators.probes.analysis import PAIR_DATASETS
 from evaluators.report.examples import Example, collect_examples, find_other_tasks
+from evaluators.report.figures import join_panels
 from evaluators.report.headlines import compare_with_chance
 from evaluators.report.pages import Section, render
 from evaluators.report.results import PARTS, Result, Results, read_results, split_parts
+from evaluators.report.rows import Row, collect_rows, write_rows
 from evaluators.report.sections import SECTIONS, tasks
 from evaluators.report.sections.atom_counts import read_atom_counts
+from evaluators.report.strip import Test, make_strip
 from evaluators.report.tables import TEXTS, Table, make_table, to_csv, to_latex
 from evaluators.report.text_only import read_text_only
 from evaluators.validity.best_baselines import find_best_of_published
+from loaders.datasets.verified import verify_images_once
 
 TRUNCATED = re.compile(r"[\d,]+ of [\d,]+ (texts are longer than .*)")
 """A warning of evaluators/engine/score.py."""
 EXAMPLE_TASKS: list[str] = TEXTS["example_tasks"]
 DATASETS_WITH_SECTION = (*TEXTS["datasets_with_section"], *PAIR_DATASETS)
 """Datasets that have a section. For all other datasets, the page shows examples only."""
+ROWS = 1000
+"""Number of rows on the page of rows."""
+MAX_NAMES = 4
+"""Number of models whose names are in the title."""
 PRODUCTIVITY_SPLITS = tuple(f"n{complexity}" for complexity in range(4, 13))
 """The splits of which examples.html shows a few rows."""
 
@@ -51,6 +59,11 @@ class ReportPart:
     sections: Sequence[Section]
     headline: Sequence[str]
     examples: Sequence[Example]
+    strip: Sequence[Test]
+    rows: Sequence[Row] = ()
+    """Rows of the page of rows; there is no page without rows."""
+    num_rows: int = 0
+    """Number of all rows with hard negatives."""
 
     @property
     def title(self) -> str:
@@ -60,6 +73,40 @@ class ReportPart:
     def prefix(self) -> str:
         """Beginning of the names of files and of ids in the page."""
         return f"{self.id}_" if self.id else ""
+
+    @property
+    def names(self) -> str:
+        """The models, or their number if there are many."""
+        names = sorted({result.label for result in self.results})
+        return ", ".join(names) if len(names) <= MAX_NAMES else f"{len(names)} models"
+
+    @property
+    def model_names(self) -> list[str]:
+        return sorted({result.model for result in self.complete})
+
+    @property
+    def data(self) -> str:
+        """The data and the day of the last evaluation."""
+        tasks, rows = {result.data["task"] for result in self.results}, sum(self.rows_by_task.values())
+        text = f"{len(tasks):,} task{'s'[: len(tasks) > 1]}, {rows:,} rows"
+        return f"{text}, evaluated on {self.date}" if self.date else text
+
+    @property
+    def rows_by_task(self) -> dict[str, int]:
+        return {result.data["task"]: result.data["data"]["rows"] for result in self.results}
+
+    @property
+    def date(self) -> str:
+        """The day of the last evaluation (side files of the results), "" if it is not known."""
+        return max((result.date for result in self.results), default="")
+
+    @property
+    def first_examples(self) -> list[Example]:
+        """Two examples with a picture for the top: one on which a model is wrong, and one of another task."""
+        shown = [example for example in self.examples if example.image and example.top]
+        shown.sort(key=lambda example: not example.is_failure)
+        others = [example for example in shown[1:] if example.task != shown[0].task]
+        return [*shown[:1], *sorted(others, key=lambda example: example.is_failure)[:1]]
 
     @property
     def is_synthetic(self) -> bool:
@@ -93,23 +140,33 @@ def build(
     validity: Path | None = None,
     counts: Path | None = None,
     text_only: Sequence[Path] = (),
+    rows: int = ROWS,
 ) -> str:
     """Write the report on the models' result folders and return its headline.
 
     ``validity``: validity.json. ``counts``: folder with the counts of atoms in the training captions. ``text_only``:
-    text_only.json and text_only_aro.json.
+    text_only.json and text_only_aro.json. ``rows``: number of rows on the page of rows, which can be filtered.
     """
     results = read_results(folders)
     results.text_only = read_text_only(text_only)
     results.best_baselines = find_best_of_published({result.data["dataset"] for result in results}, data_dir)
     results.atom_counts = read_atom_counts(counts, data_dir) if counts else None
     results.validity = json.loads(validity.read_text(encoding="utf-8")) if validity else None
+    with verify_images_once():
+        return _build(results, output, data_dir, rows)
+
+
+def _build(results: Results, output: Path, data_dir: Path | None, rows: int) -> str:
     by_part = split_parts(results)
     for others in list(by_part.values())[1:]:  # validity and counts are those of the first part
         others.validity = others.atom_counts = None
-    parts = [make_part(name if len(by_part) > 1 else "", members, data_dir) for name, members in by_part.items()]
+    parts = [make_part(name if len(by_part) > 1 else "", members, data_dir, rows) for name, members in by_part.items()]
     for part in parts:
         _write_files(output, part)
+        if part.rows:
+            write_rows(output, part.prefix, part.rows, part.model_names)
+            page = render("rows.html.j2", part=part, is_synthetic=part.is_synthetic)
+            (output / f"{part.prefix}rows.html").write_text(page, encoding="utf-8")
     productivity = {
         split: collect_examples(parts[0].results, [f"crepe/prod_hnall/{split}"], data_dir, 2)
         for split in PRODUCTIVITY_SPLITS
@@ -120,7 +177,7 @@ def build(
     return "\n".join(f"{part.title}: {line}" if part.title else line for part in parts for line in part.headline)
 
 
-def make_part(name: str, results: Results, data_dir: Path | None) -> ReportPart:
+def make_part(name: str, results: Results, data_dir: Path | None, num_shown: int = 0) -> ReportPart:
     """Make a part of the page. Limited results are in a section of their own only."""
     complete = results.copy_with(result for result in results if not result.is_limited)
     limited = [result for result in results if result.is_limited]
@@ -134,7 +191,9 @@ def make_part(name: str, results: Results, data_dir: Path | None) -> ReportPart:
     shown_tasks = [f"{dataset}/{task}" for dataset in crepe for task in EXAMPLE_TASKS]
     shown_tasks += find_other_tasks(complete, DATASETS_WITH_SECTION)
     examples = collect_examples(complete, shown_tasks, data_dir)
-    return ReportPart(name, results, complete, make_models_table(results), sections, lines, examples)
+    models = make_models_table(results)
+    rows = collect_rows(complete, data_dir, num_shown)
+    return ReportPart(name, results, complete, models, sections, lines, examples, make_strip(complete), *rows)
 
 
 def make_sections(results: Results) -> list[Section]:
@@ -181,7 +240,8 @@ def _write_files(output: Path, part: ReportPart) -> None:
         (output / "tables" / f"{part.prefix}{table.name}.tex").write_text(to_latex(table), encoding="utf-8")
     for section in part.sections:
         for number, svg in enumerate(section.figures.values(), 1):
-            (output / "figures" / f"{part.prefix}{section.id}-{number}.svg").write_text(svg, encoding="utf-8")
+            path = output / "figures" / f"{part.prefix}{section.id}-{number}.svg"
+            path.write_text(join_panels(svg), encoding="utf-8")
     if part.complete:
         _write_plots(output / "plots", part)
 

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from evaluators.engine.task_dataset import load
+from evaluators.engine.task_dataset import TaskDataset, load
 from evaluators.engine.tasks import Task
 from evaluators.report.results import Result
 from loaders.datasets.load import load_dataset
@@ -89,7 +89,7 @@ def collect_examples(
     return examples
 
 
-def load_split(result: Result, data_dir: Path | None) -> Any:
+def load_rows(result: Result, data_dir: Path | None) -> TaskDataset | None:
     """Return the rows of a result's task, None if they are not here or have changed since the evaluation."""
     data = result.data
     task = Task(data["dataset"], data["config"], data["split"], data.get("variant") or "")
@@ -97,8 +97,15 @@ def load_split(result: Result, data_dir: Path | None) -> Any:
         dataset = load(task, data_dir, data["data"]["limit"])
     except ValueError:
         return None
-    is_current = dataset.fingerprint == data["data"]["fingerprint"]
-    return load_dataset(task.dataset, task.config, task.split, data_dir) if is_current else None
+    return dataset if dataset.fingerprint == data["data"]["fingerprint"] else None
+
+
+def load_split(result: Result, data_dir: Path | None) -> Any:
+    """Return the rows of a result's task with their images, None if they are not here or have changed since then."""
+    if (dataset := load_rows(result, data_dir)) is None:
+        return None
+    task = dataset.task
+    return load_dataset(task.dataset, task.config, task.split, data_dir)
 
 
 def read_frames(results: Sequence[Result]) -> Frames:
@@ -123,7 +130,7 @@ def make_choice_example(task: str, frames: Frames, row: int, columns: Mapping[st
     """Make an example of a row. ``columns``: the row of the dataset, {} without images."""
     texts = next(iter(frames.values())).loc[row]
     captions = [texts["caption"], *texts["hard_negatives"]]
-    kinds = ["", *map(_get_kind, columns.get("foils") or [[]] * (len(captions) - 1))]
+    kinds = ["", *map(get_kind, columns.get("foils") or [[]] * (len(captions) - 1))]
     ranking = {name: find_top(rows["scores"][row]) for name, rows in frames.items()}
     candidates = []
     for index, caption in enumerate(captions):
@@ -153,7 +160,7 @@ def choose_rows(frames: Frames, count: int) -> list[int]:
     """Choose ``count`` rows by content hash. On half of them, some model is wrong, if there are enough such rows."""
     captions = next(iter(frames.values()))["caption"]
     is_wrong = dict(zip(captions.index, np.any([rows["rank"] > 1 for rows in frames.values()], axis=0), strict=True))
-    order = captions.map(lambda text: _hash(str(text))).sort_values().index
+    order = captions.map(lambda text: hash_text(str(text))).sort_values().index
     wrong, right = ([row for row in order if is_wrong[row] == expected] for expected in (True, False))
     half = wrong[: count // 2]
     return [*half, *right, *wrong[len(half) :]][:count]
@@ -167,7 +174,7 @@ def find_top(scores: Sequence[float], count: int = NUM_TOP) -> list[int]:
     return sorted(range(len(scores)), key=lambda index: (-scores[index], -index))[:count]
 
 
-def _get_kind(foils: Sequence[Mapping[str, str]]) -> str:
+def get_kind(foils: Sequence[Mapping[str, str]]) -> str:
     """Return the type of a hard negative, given its foils."""
     return KINDS.get(foils[0]["type"], "HN-Comp" if len(foils) > 1 else "HN-Atom") if foils else ""
 
@@ -176,7 +183,7 @@ def make_retrieval_examples(task: str, frames: Frames, split: Any, count: int) -
     """Make examples of a retrieval task: images with their captions, and the ranks by each model."""
     captions_by_row: dict[Any, Sequence[str]] = next(iter(frames.values()))["captions"].to_dict()
     examples = []
-    for row in sorted(captions_by_row, key=lambda row: _hash(str(list(captions_by_row[row]))))[:count]:
+    for row in sorted(captions_by_row, key=lambda row: hash_text(str(list(captions_by_row[row]))))[:count]:
         first_hit = [name for name, rows in frames.items() if np.atleast_1d(rows["i2t_rank"][row])[0] == 1]
         image_ranks = {name: np.atleast_1d(rows["t2i_rank"][row]) for name, rows in frames.items()}
         candidates = []
@@ -188,14 +195,14 @@ def make_retrieval_examples(task: str, frames: Frames, split: Any, count: int) -
     return examples
 
 
-def _hash(text: str) -> str:
+def hash_text(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def make_data_uri(image: Any) -> str:
-    """Return the image as a JPEG data URI of at most IMAGE_SIZE pixels per side."""
+def make_data_uri(image: Any, size: int = IMAGE_SIZE) -> str:
+    """Return the image as a JPEG data URI of at most ``size`` pixels per side."""
     small = image.convert("RGB")
-    small.thumbnail((IMAGE_SIZE, IMAGE_SIZE))
+    small.thumbnail((size, size))
     buffer = io.BytesIO()
     small.save(buffer, "JPEG", quality=85)
     return "data:image/jpeg;base64," + base64.b64encode(buffer.getvalue()).decode()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +17,8 @@ from matplotlib.figure import Figure
 COLOURS = {"cc12m": "#0072b2", "yfcc": "#d55e00", "laion": "#009e73"}
 OTHER_COLOUR = "#555555"
 DASHES = ("-", "--", ":", "-.")
+SIZE = re.compile(r'<svg [^>]*?width="([\d.]+)pt"[^>]*?height="([\d.]+)pt"')
+"""Width and height of an SVG."""
 STYLE: dict[Any, Any] = yaml.safe_load(Path(__file__).with_name("figures.yaml").read_text(encoding="utf-8"))
 
 
@@ -25,18 +28,35 @@ def draw(
     size: tuple[float, float] = (3.3, 3.0),
     projection: str | None = None,
 ) -> str:
-    """Draw a row of panels and return it as SVG without XML prolog.
+    """Draw panels and return them as SVG elements without XML prolog, one per panel: a narrow page stacks them.
 
     ``paint`` is called with the axes of the panels. ``size``: width and height of a panel in inches. The same input
     always produces the same text.
     """
-    buffer = io.StringIO()
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(size[0] * num_panels, size[1]), layout="constrained")
-        paint([figure.add_subplot(1, num_panels, index + 1, projection=projection) for index in range(num_panels)])
-        metadata = {"Date": None, "Creator": None}
-        figure.savefig(buffer, format="svg", metadata=metadata, bbox_inches="tight", transparent=True)
+        panels = [Figure(figsize=size, layout="constrained") for _ in range(num_panels)]
+        paint([panel.add_subplot(projection=projection) for panel in panels])
+        return "".join(map(_to_svg, panels))
+
+
+def _to_svg(figure: Figure) -> str:
+    buffer, metadata = io.StringIO(), {"Date": None, "Creator": None}
+    figure.savefig(buffer, format="svg", metadata=metadata, bbox_inches="tight", transparent=True)
     return "".join(buffer.getvalue().partition("<svg")[1:])
+
+
+def join_panels(panels: str) -> str:
+    """Return the panels of a figure side by side in one SVG, for a file."""
+    sizes = [(float(width), float(height)) for width, height in SIZE.findall(panels)]
+    if len(sizes) == 1:
+        return panels
+    parts, x = [], 0.0
+    for part, (width, _) in zip(panels.split("<svg ")[1:], sizes, strict=True):
+        parts.append(f'<svg x="{x:g}" {part}')
+        x += width
+    box = f'width="{x:g}pt" height="{max(height for _, height in sizes):g}pt" viewBox="0 0 {x:g} '
+    box += f'{max(height for _, height in sizes):g}"'
+    return f'<svg {box} xmlns="http://www.w3.org/2000/svg">{"".join(parts)}</svg>\n'
 
 
 def add_legend(axes: Axes, ylabel: str) -> None:

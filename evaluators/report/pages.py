@@ -65,7 +65,6 @@ def render(template: str, folder: Path = FOLDER, **context: Any) -> str:
         "escape_markdown": escape_markdown,
         "table": lambda table: markupsafe.Markup(to_html(table)),
         "percent": format_percent,
-        "width": lambda svg: float(svg.partition(' width="')[2].partition("pt")[0]),
         "label": _label_svg,
         "script_json": lambda value: markupsafe.Markup(json.dumps(value).replace("<", "\\u003c")),
     }
@@ -73,5 +72,9 @@ def render(template: str, folder: Path = FOLDER, **context: Any) -> str:
 
 
 def _label_svg(svg: str, caption: str) -> markupsafe.Markup:
-    """Return a figure that a screen reader calls by its caption."""
-    return markupsafe.Markup(svg.replace("<svg", f'<svg role="img" aria-label="{markupsafe.escape(caption)}"', 1))
+    """Return a figure whose panels a screen reader calls by its caption."""
+    panels = svg.split("<svg ")[1:]
+    labels = [f"{caption} Panel {number} of {len(panels)}." for number in range(1, len(panels) + 1)]
+    labels = labels if len(panels) > 1 else [caption]
+    labelled = zip(panels, map(markupsafe.escape, labels), strict=True)
+    return markupsafe.Markup("".join(f'<svg role="img" aria-label="{label}" {panel}' for panel, label in labelled))

@@ -21,11 +21,12 @@ from evaluators.metrics.intervals import (
     Interval,
     compute_difference_interval,
     compute_share_interval,
+    compute_weighted_interval,
     count_effective_rows,
 )
 from evaluators.protocols.ranking import PAIRWISE, compute_pairwise
 from evaluators.results.compose import get_clusters
-from evaluators.results.paired import CommonTask, get_query_values, read_common_tasks, read_paired_values
+from evaluators.results.paired import CommonTask, PairedValues, get_query_values, read_common_tasks, read_paired_values
 
 
 @dataclass(frozen=True)
@@ -42,15 +43,17 @@ class Record:
 class Comparison(Record):
     """Comparison of two models on one task and direction; ``difference`` is b minus a."""
 
+    model_a: str
+    model_b: str
     metric: str
     rows: int
     a: float
     b: float
     difference: float
     interval: Interval
-    mcnemar: float | None
-    """None for the accuracy on pairs, whose test is the one of the ranks."""
-    wilcoxon: float | None
+    mcnemar: float | None = None
+    """None for the accuracy on pairs, whose test is the one of the ranks, and for a mean over tasks."""
+    wilcoxon: float | None = None
     mcnemar_holm: float | None = None
     wilcoxon_holm: float | None = None
 
@@ -60,14 +63,19 @@ def compare(a: Path, b: Path) -> list[Comparison]:
 
     Raises ValueError if there is no common task or if two results are of different data.
     """
+    return compare_pairs(list(read_paired_values([a, b])))
+
+
+def compare_pairs(pairs: Sequence[PairedValues]) -> list[Comparison]:
+    """Compare two models, given their values on the same rows of each task."""
     lines: list[Comparison] = []
     pairwise: list[Comparison] = []
-    for pair in read_paired_values([a, b]):
+    for pair in pairs:
         hit_a_Q, hit_b_Q = pair.hits
         difference_Q = hit_b_Q.astype(np.float64) - hit_a_Q
         lines.append(
             Comparison(
-                *(pair.task, pair.metric, len(hit_a_Q), float(hit_a_Q.mean()), float(hit_b_Q.mean())),
+                *(pair.task, *pair.models, pair.metric, len(hit_a_Q), float(hit_a_Q.mean()), float(hit_b_Q.mean())),
                 difference=float(difference_Q.mean()),
                 interval=compute_difference_interval(difference_Q, pair.cluster_Q),
                 mcnemar=statistics.mcnemar_p(hit_a_Q, hit_b_Q),
@@ -79,8 +87,25 @@ def compare(a: Path, b: Path) -> list[Comparison]:
             shares = float(share_a_Q.mean()), float(share_b_Q.mean())
             bounds = compute_difference_interval(share_b_Q - share_a_Q, pair.cluster_Q)
             difference = shares[1] - shares[0]
-            pairwise.append(Comparison(pair.task, PAIRWISE, len(hit_a_Q), *shares, difference, bounds, None, None))
+            pairwise.append(Comparison(pair.task, *pair.models, PAIRWISE, len(hit_a_Q), *shares, difference, bounds))
     return correct_p_values(lines) + pairwise
+
+
+def summarise(pairs: Sequence[PairedValues]) -> Comparison:
+    """Return the unweighted mean over the tasks, with an interval over the images of all tasks. It has no test.
+
+    The interval is that of the weighted mean of (difference + 1) / 2, which is a share.
+    """
+    hit_2Q = np.concatenate([pair.hits for pair in pairs], axis=1).astype(np.float64)
+    weight_Q = np.concatenate([np.full(pair.hits.shape[1], 1 / pair.hits.shape[1]) for pair in pairs]) / len(pairs)
+    datasets = [np.full(pair.hits.shape[1], f"{pair.task.partition('/')[0]} ", object) for pair in pairs]
+    cluster_Q = np.concatenate(datasets) + np.concatenate([pair.cluster_Q.astype(str).astype(object) for pair in pairs])
+    share_a, share_b = hit_2Q @ weight_Q
+    low, high = compute_weighted_interval((hit_2Q[1] - hit_2Q[0] + 1) / 2, cluster_Q.astype(str), weight_Q)
+    return Comparison(
+        *(f"mean over {len(pairs)} tasks", *pairs[0].models, "share of hits", hit_2Q.shape[1], float(share_a)),
+        *(float(share_b), float(share_b - share_a), (2 * low - 1, 2 * high - 1)),
+    )
 
 
 def correct_p_values(lines: list[Comparison]) -> list[Comparison]:
@@ -97,6 +122,8 @@ class Effect(Record):
     ``g`` is Cohen's g of McNemar's test: the share of b among the rows that one model solves, minus 1/2.
     """
 
+    model_a: str
+    model_b: str
     by: str
     category: str
     rows: int
@@ -126,6 +153,7 @@ def _compare_categories(common: CommonTask) -> Iterator[Effect]:
         return
     hit_a_N, hit_b_N = (get_query_values(table, column)[0] == 1 for table in common.tables)
     cluster_N = get_clusters(common.tables[0])
+    names = [result["model"]["name"] for result in common.results]
     for by, category_N in read_categories(common.tables[0]).items():
         for category in np.unique(category_N):
             member_N = category_N == category
@@ -133,7 +161,7 @@ def _compare_categories(common: CommonTask) -> Iterator[Effect]:
             difference_M = hit_b_M.astype(np.float64) - hit_a_M
             disagreeing = int((difference_M != 0).sum())
             yield Effect(
-                *(common.results[0]["task"], by, str(category), len(hit_a_M)),
+                *(common.results[0]["task"], *names, by, str(category), len(hit_a_M)),
                 *(float(hit_a_M.mean()), float(hit_b_M.mean())),
                 interval=compute_difference_interval(difference_M, cluster_N[member_N]),
                 g=float((difference_M > 0).sum() / disagreeing - 0.5) if disagreeing else None,

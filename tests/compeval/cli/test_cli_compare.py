@@ -23,6 +23,19 @@ def test_ranking_of_three_models(folders: list[str]):
     assert json.loads(call("compare", *folders, "--json").stdout)[0]["p"].keys() == {"Knows2", "Constant"}
 
 
+def test_both_models_are_named_in_every_format(folders: list[str]):
+    command = ("compare", *folders[:2])
+    for text in (call(*command, "--format", name).stdout for name in ("table", "md", "latex")):
+        assert all(name in text for name in ("A: Knows", "B: Constant", "B - A")), text
+    latex = call(*command, "--format", "latex").stdout
+    assert latex.startswith("\\begin{tabular}{ll")
+    assert "crepe/prod\\_hnatom/n4 &" in latex
+    assert "mean over 2 tasks" in latex
+    (line, *_) = csv.DictReader(call(*command, "--format", "csv").stdout.splitlines())
+    (record, *_) = json.loads(call(*command, "--json").stdout)
+    assert (line["model_a"], line["model_b"]) == (record["model_a"], record["model_b"]) == ("Knows", "Constant")
+
+
 def test_page_of_disagreements(folders: list[str], data: Path):
     shown = call("compare", *folders[:2], "--disagreements", "page", "--data", data)
     assert "The page: page/index.html" in shown.stderr

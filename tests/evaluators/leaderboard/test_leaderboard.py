@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from evaluators import leaderboard
-from evaluators.leaderboard.scores import COUNTED, choose_tasks, make_benchmarks
+from evaluators.leaderboard.scores import COUNTED, BenchmarkScores, Score, choose_tasks, make_benchmarks
 from evaluators.metrics.intervals import compute_weighted_interval, wilson_interval
 from evaluators.protocols import all_protocols
 from evaluators.report.results import read_results
@@ -157,3 +157,15 @@ def test_errors(results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     write(results, "toy", "crepe/prod_hnatom", 3, synthetic=True)
     with pytest.raises(ValueError, match=r"drawn scenes \(micro-world\), photographs, which must not be in one"):
         leaderboard.build([results], tmp_path / "out")
+
+
+def test_interval_of_the_mean_over_benchmarks():
+    """Half widths of 0.06 and 0.08 of independent benchmarks: the mean has half of the root of their squares, 0.05."""
+
+    def make(half: float, is_recognition: bool = False) -> BenchmarkScores:
+        scores = {"clip": Score(0.5, (0.5 - half, 0.5 + half), 1)}
+        return BenchmarkScores("b", ["t"], 10, 0.5, is_recognition, scores, {})
+
+    benchmarks = [make(0.06), make(0.08), make(0.4, is_recognition=True)]
+    assert leaderboard.find_mean_interval(0.5, "clip", benchmarks) == pytest.approx((0.45, 0.55))
+    assert leaderboard.find_mean_interval(float("nan"), "clip", benchmarks) == (None, None)

@@ -1,0 +1,109 @@
+"""The strip at the top of the report: tests x models, a dot with its interval, chance as a line.
+
+A test is a config of a dataset, over all its splits and seeds: the mean over their rows, with an interval over images.
+CREPE's systematicity tests are those of each model's own training corpus. Tests of recognition (retrieval,
+classification), perturbed sets and the sets of other captioners are in the sections only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import pandas as pd
+
+from evaluators.metrics.intervals import compute_share_interval
+from evaluators.report.results import SEED, Result
+from evaluators.report.tables import TEXTS, format_percent
+from generators.schemas.corpus_names import get_kind, parse_systematicity
+
+TITLES: dict[str, str] = TEXTS["labels"]["strip"]
+"""Kind of CREPE's tests -> its title; others of CREPE are not in the strip."""
+MAX_MODELS = 8
+NOT_COMPOSITION = ("recall", "classification", "recovery")
+RANKS = ("rank", "hit", "group_hit")
+"""Columns of the examples with the rank (1 is a hit) or the hit of the main metric."""
+
+
+class Dot(NamedTuple):
+    """A model on a test. Shares are in percent."""
+
+    model: str
+    share: float
+    low: float
+    high: float
+    chance: float
+    rows: int
+
+    @property
+    def relation(self) -> str:
+        return "above" if self.low > self.chance else "below" if self.high < self.chance else "same"
+
+    @property
+    def text(self) -> str:
+        chance = format_percent(self.chance / 100)
+        relation = {"same": "not different from"}.get(self.relation, self.relation)
+        interval = f"{self.low:.1f} to {self.high:.1f}"
+        return f"{self.share:.1f} % ({interval}), {relation} chance, {chance} %; {self.rows:,} rows"
+
+
+class Test(NamedTuple):
+    """A test with the dots of its models."""
+
+    title: str
+    dots: Sequence[Dot]
+
+
+def make_strip(results: Iterable[Result]) -> list[Test]:
+    """Return the tests with the dots of the models, or [] for too many models."""
+    groups: dict[str, dict[str, list[Result]]] = {}
+    for result in results:
+        if title := get_title(result):
+            groups.setdefault(title, {}).setdefault(result.label, []).append(result)
+    if len({model for by_model in groups.values() for model in by_model}) > MAX_MODELS:
+        return []
+    order = {title: number for number, title in enumerate(TITLES.values())}
+    tests = [Test(title, list(_make_dots(by_model))) for title, by_model in groups.items()]
+    tests = [test for test in tests if test.dots]
+    return sorted(tests, key=lambda test: (order.get(test.title, len(order)), test.title))
+
+
+def get_title(result: Result) -> str | None:
+    """Return the title of the test that a result belongs to, or None if it is not in the strip."""
+    data = result.data
+    is_perturbed = bool(data["variant"]) and SEED.sub("", f"-{data['variant']}") != ""
+    if result.is_limited or is_perturbed or data["protocol"] in NOT_COMPOSITION:
+        return None
+    if result.family != "crepe":
+        return data["dataset"] if data["config"] == "main" else f"{data['dataset']}/{data['config']}"
+    systematicity = parse_systematicity(data["config"])
+    if systematicity and systematicity.corpus != data["model"]["corpus"]:
+        return None
+    split = f"{systematicity.split}_" if systematicity else ""
+    kind = get_kind(data["config"])
+    is_own = systematicity is None and not kind.startswith("prod_")
+    return f"{data['dataset']}/{data['config']}" if is_own else TITLES.get(f"{split}{kind}")
+
+
+def _make_dots(by_model: dict[str, list[Result]]) -> Iterator[Dot]:
+    for model, members in sorted(by_model.items()):
+        main = members[0].data["main"][0]
+        bounds, share = members[0].data["intervals"].get(main), members[0].metrics[main]
+        if len(members) > 1:
+            hits = pd.concat(list(map(_read_hits, members)))
+            share = float(hits["hit"].mean())
+            bounds = compute_share_interval(hits["hit"].to_numpy(dtype=float), hits["image_id"].tolist())
+        if bounds:
+            weights = [result.data["data"]["rows"] for result in members]
+            chances = [result.data["chance"][main] for result in members]
+            chance = sum(weight * one for weight, one in zip(weights, chances, strict=True)) / sum(weights)
+            share, low, high, chance = (100 * value for value in (share, *bounds, chance))
+            yield Dot(model, share, low, high, chance, sum(weights))
+
+
+def _read_hits(result: Result) -> pd.DataFrame:
+    rows = result.examples
+    column = next(name for name in RANKS if name in rows)
+    return pd.DataFrame(
+        {"hit": rows[column] == 1, "image_id": (rows["image_id"] if "image_id" in rows else rows["row"]).astype(str)}
+    )
