@@ -131,9 +131,11 @@ def _find_row(task: str, metric: str) -> dict[str, str]:
 @cache
 def get_canonical_name(name: str) -> str:
     """Return one name for all names of a model: with -quickgelu if the weights were trained with this activation."""
-    from evaluators.models.open_clip_names import parse_name
+    from evaluators.models.open_clip_names import list_models, parse_name
 
     name = get_alias(name)
+    if name.partition("/")[0].removesuffix("-gelu") not in list_models():  # the error would look for similar names
+        return name
     try:
         architecture, weights, is_quick_gelu = parse_name(name)
     except (ValueError, OSError):  # not a name of open_clip
