@@ -237,6 +237,7 @@ def test_a_variant_has_its_own_configs_and_settings(
     keys = ("seed", "workers", "walks", "walks_per_image", "attempts", "visible", "template", "captioner")
     params = {
         "captioned_walks": {key: getattr(WALKS, key) for key in keys},
+        "crepe_systematicity": {"ranker": "statistics"},
         "crepe_productivity": {key: getattr(SETTINGS, key) for key in ("seed", "workers", "rows", "refine")},
         "productivity_variants": {"short": {"template": True, "complexities": [4]}},
         "parser": "rules",
