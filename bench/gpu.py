@@ -1,6 +1,6 @@
 """Measure the engine's speed on a GPU: ``python -m bench.gpu [--rows 2000] [--models ViT-B-32 ViT-L-14]``.
 
-The rows are synthetic: crops of random JPEG images, captions of 12 to 24 random words, five hard negatives per row.
+Rows have crops of random JPEG images and a caption with five hard negatives: CREPE's, or of 12 to 24 random words.
 Weights are random, precision is bf16. Prints one table to paste into an issue, with a line per model, in rows/s:
 
 - loop: encodes one row at a time, as the papers' scripts do
@@ -8,7 +8,9 @@ Weights are random, precision is bf16. Prints one table to paste into an issue, 
 - limit: encodes each distinct crop and text once, from tensors in GPU memory. The engine can exceed it: it skips
   the padding of texts.
 
-Without a GPU, the script runs on a few rows in fp32, only to test that it works.
+Then prints, per model, the texts/s of both ways through the text tower with tokenising, and whether the processes that
+prepare images for a GPU are used: they need normalisation on the device to equal the library's, bit by bit. Set
+COMPEVAL_REAL_DATA for CREPE's captions. Without a GPU, the script runs on a few rows in fp32, to test that it works.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import io
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,8 +36,11 @@ from torch import Tensor
 
 from bench.engine import describe_device, make_random_image, make_row, measure_time
 from bench.reference import NetworkParts, make_random_model, score_row_by_row
+from evaluators.engine.encode import MIN_TEXTS_PER_CHUNK
 from evaluators.engine.tasks import discover
-from evaluators.models.openclip import in_process
+from evaluators.models.batches import scale_to_unit_length
+from evaluators.models.openclip import OpenClipEncoder, in_process
+from evaluators.models.transforms import divide
 from evaluators.run import default_batch_size, run
 from generators.schemas.rows import HARD_NEGATIVE_SCHEMA
 from generators.schemas.scene_graph import Box
@@ -124,6 +130,27 @@ def measure_limit(network: Any, pixels_CHW: Tensor, tokenizer: Any, rows: Rows, 
     return len(rows) / measure_time(lambda: encode(len(rows), len(texts)), device)[0]
 
 
+def describe_ways(parts: NetworkParts, rows: Rows, device: str, precision: str) -> str:
+    """Return the texts/s of both ways through the text tower, their largest difference, and who prepares images."""
+    texts = sorted({text for row in rows for text in (row["caption"], *row["hard_negatives"])}, key=str.lower)
+    speeds, features = list[str](), list[np.ndarray]()
+    for way in ("forest", "batches"):
+        encoder = OpenClipEncoder(*parts, device, precision, text_way=way)
+        encoder.encode_texts(texts[: default_batch_size(device)], default_batch_size(device))  # warm-up
+        seconds, feature_ND = measure_time(partial(_encode_chunks, encoder, texts, default_batch_size(device)), device)
+        features.append(feature_ND)
+        speeds.append(f"{way} {len(texts) / seconds:,.0f} texts/s")
+    difference = np.abs(features[0] - features[1]).max()
+    is_known = divide(parts[1], device) is not None
+    return f"{', '.join(speeds)}, largest difference {difference:.1e}; {'processes' if is_known else 'threads'}"
+
+
+def _encode_chunks(encoder: OpenClipEncoder, texts: Sequence[str], size: int) -> np.ndarray:
+    """Return features at unit length, encoded in chunks as the engine does."""
+    parts = (slice(start, start + MIN_TEXTS_PER_CHUNK) for start in range(0, len(texts), MIN_TEXTS_PER_CHUNK))
+    return np.concatenate([scale_to_unit_length(encoder.encode_texts(texts[part], size), "", "text") for part in parts])
+
+
 def measure_model(name: str, rows: Rows, data: Path, device: str, precision: str) -> Speed:
     network, preprocess, tokenizer = parts = make_random_model(name, device, precision)
     dtype = torch.bfloat16 if precision == "bf16" else torch.float32
@@ -164,6 +191,10 @@ def main() -> None:
             speed = measure_model(model, rows, data, options.device, precision)
             ratios = f"{speed.engine / speed.loop:.1f} | {speed.engine / speed.limit:.0%}"
             print(f"| {model} | {' | '.join(f'{value:,.1f}' for value in speed)} | {ratios} |", flush=True)
+        print()
+        for model in options.models:
+            parts = make_random_model(model, options.device, precision)
+            print(f"{model}: {describe_ways(parts, rows, options.device, precision)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -56,7 +56,15 @@ def main(
 
 EVALUATE = (demo.demo, run.run, list_.list_, results.show, compare.compare, compare.power, results.score)
 PUBLISH = (report.report, compare.leaderboard)
-DATASETS = (benchmarks.get, benchmarks.import_, audit.audit, audit.inspect, datasets.push, datasets.publish)
+DATASETS = (
+    benchmarks.get,
+    benchmarks.import_,
+    audit.audit,
+    audit.inspect,
+    audit.balance,
+    datasets.push,
+    datasets.publish,
+)
 MORE = (datasets.make, validate.validate, examples.examples)
 GROUPS = {"cache": cache, "annotate": annotate, "probe": probe, "results": datasets, "sources": sources, "train": train}
 

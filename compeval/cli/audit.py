@@ -280,6 +280,36 @@ def inspect(
         print_records(output_format, [_describe_half(record) for record in halves], [], left=2)
 
 
+def balance(files: list[Path], output: Path = Path("sources/balanced.yaml"), output_format: Format = "table") -> None:
+    """Select the pairs of published files on which no text-only baseline is above chance.
+
+    A pair is a caption with one of its negatives. The list of pairs is written to a file, and `compeval import` then
+    writes the task @balanced. The lists of SugarCrepe's files are in the package. Each file takes minutes.
+
+    Args:
+        files: Published files, each of one set with negatives.
+        output: File of the lists; `compeval import` reads the default one.
+    """
+    from evaluators.report.tables import format_with_interval
+    from evaluators.validity.balanced_subsets import balance_file
+    from loaders.published.balanced import write_lists
+
+    entries: list[dict[str, Any]] = []
+    for path in files:
+        with err.status(f"{path}: selecting"):
+            entries.append(balance_file(path))
+        write_lists(output, entries)
+    rows = []
+    for entry in entries:
+        row = {"file": entry["file"], "pairs": f"{entry['pairs']:,}", "kept": f"{entry['pairs_kept']:,}"}
+        for group, when in (("seen", "before"), ("seen", "after"), ("unseen", "before"), ("unseen", "after")):
+            scores = entry[when][group]
+            row[f"{group}, {when} %"] = format_with_interval(scores["accuracy"], scores["interval"])
+        rows.append(row | {"balanced": "yes" if "kept" in entry else "no subset"})
+    print_records(output_format, rows, entries)
+    note(f"{output}: the pairs. seen: the best text-only baseline of those that select; unseen: of those that judge.")
+
+
 def _describe_half(record: Mapping[str, Any]) -> dict[str, str]:
     from evaluators.report.tables import format_with_interval
 

@@ -2,7 +2,8 @@
 
 A benchmark is a dataset; a dataset whose tasks have different numbers of candidates is several benchmarks. Its score is
 the unweighted mean over its tasks (and over both directions of retrieval). A model without some task of a benchmark has
-no score on it, so no mean is over other tasks than that of another model. Left out: raw retrieval, perturbed sets,
+no score on it, so no mean is over other tasks than that of another model. The balanced subsets of a published dataset
+(loaders/published/balanced.py) are a benchmark of their own. Left out: raw retrieval, perturbed sets,
 the sets of systematicity (each model has its own), and runs on a limited number of rows.
 """
 
@@ -39,6 +40,8 @@ COUNTED = {
 RECOGNITION = ("classification", "recall")
 """Protocols that measure recognition. All others measure composition."""
 SEED = re.compile(r"s\d+")
+BALANCED = "balanced"
+"""Variant of the balanced subsets of published sets."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,8 @@ def make_benchmarks(results: Iterable[Result]) -> list[BenchmarkScores]:
     for result in filter(is_ranked, results):
         is_recognition = result.data["protocol"] in RECOGNITION
         chance = 0.0 if is_recognition else round(float(np.mean(get_chances(result))), 3)
-        groups.setdefault((result.data["dataset"], is_recognition, chance), []).append(result)
+        dataset = result.data["dataset"] + (f"@{BALANCED}" if result.data["variant"] == BALANCED else "")
+        groups.setdefault((dataset, is_recognition, chance), []).append(result)
     counts = Counter(dataset for dataset, *_ in groups)
     benchmarks = []
     for (dataset, is_recognition, chance), members in groups.items():
@@ -82,7 +86,7 @@ def is_ranked(result: Result) -> bool:
     """Return False for results that are not part of any benchmark (module docstring)."""
     data = result.data
     is_own_set = result.family == "crepe" and parse_systematicity(data["config"]) is not None
-    is_perturbed = bool(data["variant"]) and not SEED.fullmatch(data["variant"])
+    is_perturbed = data["variant"] not in ("", None, BALANCED) and not SEED.fullmatch(data["variant"])
     is_raw = data["config"].endswith("_raw")
     is_limited = data["data"]["limit"] is not None
     return data["protocol"] in COUNTED and not (is_own_set or is_perturbed or is_raw or is_limited)

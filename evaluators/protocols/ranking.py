@@ -106,7 +106,7 @@ def add_pairwise(metrics: QueryMetrics, ranks: Ranks) -> QueryMetrics:
     return metrics.add({PAIRWISE: compute_pairwise(ranks.rank_N, ranks.wrong_N)}, {PAIRWISE: 0.5})
 
 
-def compute_pairwise(rank_N: np.ndarray, wrong_N: np.ndarray) -> np.ndarray:
+def compute_pairwise(rank_N: np.ndarray, wrong_N: np.ndarray | int) -> np.ndarray:
     """Return the share of pairs that are ordered rightly (N), from ranks and numbers of wrong candidates."""
     return 1 - (rank_N - 1) / wrong_N
 

@@ -115,8 +115,17 @@ def _read_differences() -> list[dict[str, str]]:
 
 def find_difference(task: str, metric: str) -> str:
     """Return why the sources differ on a metric of a task, "" if it is not known."""
-    found = (row["cause"] for row in _read_differences() if fnmatchcase(task, row["task"]) and row["metric"] == metric)
-    return next(found, "")
+    return _find_row(task, metric).get("cause", "")
+
+
+def is_apart(score: PublishedScore) -> bool:
+    """Return True if a source differs from the others on all models, so that it cannot be ranked with them."""
+    return _find_row(score.task, score.metric).get("apart") == score.source
+
+
+def _find_row(task: str, metric: str) -> dict[str, str]:
+    rows = (row for row in _read_differences() if fnmatchcase(task, row["task"]) and row["metric"] == metric)
+    return next(rows, {})
 
 
 @cache

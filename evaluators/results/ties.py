@@ -21,7 +21,8 @@ HALF = ("bf16", "fp16")
 def get_tie_rate(metrics: Mapping[str, float], metric: str) -> float:
     """Return the share of ties among the queries of a main metric; 0 if the protocol counts none."""
     base = metric.partition("_macro_")[0]
-    return metrics.get(re.sub(r"(recall@\d+|avg_recall|score|accuracy|top\d)$", "tie_rate", base), 0.0)
+    name, found = re.subn(r"(recall@\d+|avg_recall|score|accuracy|top\d)$", "tie_rate", base)
+    return metrics.get(name, 0.0) if found else 0.0
 
 
 def explain_ties(scored: Scored, metrics: Mapping[str, float], main: Iterable[str], precision: str) -> str | None:

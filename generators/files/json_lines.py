@@ -9,14 +9,25 @@ from typing import Any
 
 
 def read_numbered(path: Path) -> Iterator[tuple[int, Any]]:
-    """Yield the line number and the value of each line that is not empty. Raises ValueError, which names the line."""
+    """Yield the line number and the value of each line that is not empty.
+
+    Raises ValueError, which names the line, if it is not JSON or a key of an object is there twice.
+    """
     try:
         with path.open(encoding="utf-8-sig") as lines:  # unlike str.splitlines, this does not split at U+2028
             for number, line in enumerate(lines, 1):
                 if line.strip():
                     try:
-                        yield number, json.loads(line)
-                    except (json.JSONDecodeError, RecursionError) as error:
+                        yield number, json.loads(line, object_pairs_hook=_make_object)
+                    except (ValueError, RecursionError) as error:
                         raise ValueError(f"{path}, line {number}: not JSON ({error}).") from None
     except UnicodeDecodeError:
         raise ValueError(f"{path}: not in UTF-8.") from None
+
+
+def _make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"the key {next(name for name in names if names.count(name) > 1)!r} is there twice")
+    return values

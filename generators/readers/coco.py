@@ -47,7 +47,7 @@ def read(path: Path, flaws: Flaws) -> Iterator[AnnotatedImage]:
                 flaws.add(MALFORMED, f"{path}, image {image_id}, object {number}: no known category_id, or no bbox.")
         image = images[0]
         stem = Path(image["file_name"]).stem
-        yield AnnotatedImage(stem, image["width"], image["height"], SceneGraph(tuple(objects)))
+        yield AnnotatedImage(stem, image.get("width", 0), image.get("height", 0), SceneGraph(tuple(objects)))
 
 
 def _stream(path: Path, key: str) -> Iterator[Any]:

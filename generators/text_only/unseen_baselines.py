@@ -40,10 +40,10 @@ def score_conditional_logit(sets: RetrievalSets) -> np.ndarray:
     from scipy.optimize import minimize
     from scipy.special import log_softmax
 
-    feature_MF = count_ngrams(sets, token_pattern=TOKEN.pattern, ngram_range=(1, 2), binary=True)
+    feature_MF: Any = count_ngrams(sets, token_pattern=TOKEN.pattern, ngram_range=(1, 2), binary=True)
 
     def fit(index_TK: np.ndarray) -> Callable[[Any], np.ndarray]:
-        train_MF = feature_MF[index_TK.ravel()]
+        train_MF: Any = feature_MF[index_TK.ravel()]
 
         def measure_loss(weight_F: np.ndarray) -> tuple[float, np.ndarray]:
             log_TK = log_softmax((train_MF @ weight_F).reshape(index_TK.shape), axis=1)
@@ -81,7 +81,7 @@ def score_nearest_neighbour(sets: RetrievalSets) -> np.ndarray:
     """Score by the cosine similarity to the nearest true caption of other images minus that to the nearest negative."""
     from sklearn.preprocessing import normalize
 
-    unit_MF = normalize(count_ngrams(sets, token_pattern=TOKEN.pattern, ngram_range=(1, 2)))
+    unit_MF: Any = normalize(count_ngrams(sets, token_pattern=TOKEN.pattern, ngram_range=(1, 2)))
 
     def fit(index_TK: np.ndarray) -> Callable[[Any], np.ndarray]:
         truth_TF, negative_QF = unit_MF[index_TK[:, 0]], unit_MF[index_TK[:, 1:].ravel()]

@@ -33,6 +33,7 @@ from loaders.importing.embedded import extract_images
 from loaders.importing.identify import PublishedFile, identify
 from loaders.importing.images import ImageFinder, make_dataset_row, measure_outside
 from loaders.importing.repair import repair as repair_row
+from loaders.published.balanced import VARIANT, find_entry, is_balanced, select_pairs
 from loaders.published.declaration import Benchmark
 from loaders.published.image_sets import ImageSet
 from loaders.published.rows import Row, Unusable, find_delimiter
@@ -126,6 +127,9 @@ def read_published(file: PublishedFile, *, repair: bool = False) -> ReadFile:
         elif repair:
             repaired[row.config, row.split].append(row)
     splits = repaired if repair else published
+    if (entry := find_entry(file.sha256)) and not repair:
+        ((config, split), rows), *_ = published.items()
+        splits[config, f"{split}.{VARIANT}"] = [row for _, row in select_pairs(rows, entry)]
     if not splits:
         reasons = "; ".join(f"{count:,} {reason}" for reason, count in counts.dropped.items()) or "it is empty"
         raise ValueError(
@@ -144,7 +148,7 @@ def audit_splits(splits: Mapping[tuple[str, str], Sequence[Row]]) -> dict[str, A
     return {
         "/".join(key): audit(row.texts() for row in rows)
         for key, rows in splits.items()
-        if any(row.hard_negatives for row in rows)
+        if any(row.hard_negatives for row in rows) and not is_balanced(key[1])
     }
 
 
@@ -285,6 +289,8 @@ def compare_counts(benchmark: Benchmark, imported: Sequence[ImportedFile]) -> li
     counts = Counter[str]()
     for file in imported:
         for split, rows in file.written.items():
+            if is_balanced(split.partition("/")[2]):
+                continue
             counts[split] += rows
             counts[split.partition("/")[0]] += rows
     return [

@@ -16,22 +16,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from generators.files.cache_folder import cache_folder
 from generators.hard_negatives.balanced.compounds import make_balanced_negatives
 from generators.hard_negatives.balanced.image_nouns import ImageNouns
 from generators.hard_negatives.rejections import Rejections
-from generators.readers.annotations import Annotations, write_images
+from generators.readers.annotations import Annotations
 from generators.readers.corpora import Shard, list_shards
 from generators.readers.records import Flaws
 from generators.schemas.annotated_image import AnnotatedImage
-from generators.schemas.rows import CHOICE_SCHEMA, RETRIEVAL_SCHEMA
+from generators.schemas.rows import ANNOTATION_SCHEMA, CHOICE_SCHEMA, RETRIEVAL_SCHEMA
 from generators.schemas.scene_graph import Atom, Compound, SceneGraph
 from generators.seen_analysis.engines import make_engine
 from generators.seen_analysis.seen import analyse, code_version
@@ -43,7 +42,7 @@ from generators.storage.dataset import write_config
 from loaders.own_data.captions import make_captions, make_foil_maker, parse_images
 from loaders.own_data.graphs import list_annotated_nouns, read_graphs
 from loaders.own_data.images import ImageStore, read_images
-from loaders.own_data.rows import KINDS, OWN_SCHEMA, TABLE_SCHEMA, Row, Rows, make_row, read_table
+from loaders.own_data.rows import KINDS, OWN_SCHEMA, TABLE_SCHEMA, Row, Rows, Spool, make_row, read_table, write_table
 from loaders.user_files import Entry
 
 BALANCED_KINDS = {"atom": "hnatom_balanced", "comp": "hncomp_balanced"}
@@ -104,20 +103,20 @@ def write_configs(
     annotated, table, own = (scratch / f"{name}.parquet" for name in ("annotated", "captions", "own"))
     rows = Rows(folder.name, provenance)
     images = read_images(entries, read_graphs(options.graphs, Flaws()), store, made.counts)
-    with parquet.open_writer(own, CHOICE_SCHEMA) as writer:
+    with closing(Spool(own, CHOICE_SCHEMA)) as foils:
 
         def keep_own_negatives() -> Iterator[AnnotatedImage]:
             for image in images:
-                if foils := list(rows.make_own(image)):
-                    writer.write_table(pa.Table.from_pylist(foils, CHOICE_SCHEMA))
+                foils.add(rows.make_own(image))
                 yield image.annotated
 
-        write_images(annotated, parse_images(keep_own_negatives(), options.workers, made.counts))
+        parsed = parse_images(keep_own_negatives(), options.workers, made.counts)
+        write_table(annotated, ANNOTATION_SCHEMA, (image.to_row() for image in parsed))
     store.write_hashes()
     write_config(folder, "captions", {"test": map(rows.make_retrieval, Annotations(annotated))}, RETRIEVAL_SCHEMA)
     for count in sorted({len(row["hard_negatives"]) for row in read_table(own, ["hard_negatives"])}):
-        foils = (row for row in read_table(own) if len(row["hard_negatives"]) == count)
-        write_config(folder, f"foils_{count}", {"test": foils}, CHOICE_SCHEMA)
+        of_size = (row for row in read_table(own) if len(row["hard_negatives"]) == count)
+        write_config(folder, f"foils_{count}", {"test": of_size}, CHOICE_SCHEMA)
     _write_table(table, annotated, rows, options, made)
     splits = assign_splits(table, shards, options, made)
     for kind in options.kinds:
@@ -136,10 +135,9 @@ def _write_table(table: Path, annotated: Path, rows: Rows, options: NegativeOpti
     maker = make_foil_maker(images, options.kinds, counts, rejected, nouns)
     is_balanced = not BALANCED_KINDS.keys().isdisjoint(options.kinds)
     share = min(1.0, MAX_BALANCED / max(counts["captions"], 1)) if is_balanced else 0.0
-    with parquet.open_writer(table, TABLE_SCHEMA) as writer:
-        for captions in make_captions(images, maker, rows, share, options.workers):
-            counts["captions with atoms of their own"] += len(captions)
-            writer.write_table(pa.Table.from_pylist(captions, TABLE_SCHEMA))
+    captions = chain.from_iterable(make_captions(images, maker, rows, share, options.workers))
+    write_table(table, TABLE_SCHEMA, captions)
+    counts["captions with distinct atoms"] = parquet.count_rows(table)
 
 
 def assign_splits(table: Path, shards: Sequence[Shard], options: NegativeOptions, made: Made) -> list[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,7 +25,7 @@ Row = dict[str, Any]
 ORDER = "order"
 KINDS = (*SIZES, ORDER)
 """All kinds of hard negatives; ``order`` are the shuffles of ARO."""
-ROWS_PER_BATCH = 512
+ROWS_PER_BATCH, ROWS_PER_GROUP = 256, 1024
 
 
 OWN_SCHEMA = pa.schema([*HARD_NEGATIVE_SCHEMA, ("proven", pa.list_(pa.bool_())), CHOICE_SCHEMA.field("categories")])
@@ -102,6 +103,33 @@ def make_row(row: Row, kind: str, negatives: Sequence[Row]) -> Row:
         "proven": [item["proven"] for item in negatives],
         "categories": [{"by": "atoms", "name": str(row["complexity"])}],
     }
+
+
+class Spool:
+    """A table to which rows are added while another table is written, in constant memory."""
+
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        self._writer, self._schema, self._rows = parquet.open_writer(path, schema), schema, list[Row]()
+
+    def add(self, rows: Iterable[Row]) -> None:
+        self._rows += rows
+        if len(self._rows) >= ROWS_PER_GROUP:
+            self._flush()
+
+    def _flush(self) -> None:
+        self._writer.write_table(pa.Table.from_pylist(self._rows, self._schema))
+        self._rows.clear()
+
+    def close(self) -> None:
+        self._flush()
+        self._writer.close()
+
+
+def write_table(path: Path, schema: pa.Schema, rows: Iterable[Row]) -> None:
+    """Write a table in constant memory. Large row groups keep the description of the file small."""
+    with closing(Spool(path, schema)) as spool:
+        for row in rows:
+            spool.add([row])
 
 
 def read_table(path: Path, columns: list[str] | None = None) -> Iterator[Row]:

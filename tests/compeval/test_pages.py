@@ -33,7 +33,7 @@ from tests.rows import hard_negative_row, picture
 from tests.trainers import toy
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("evaluate-my-model", "splits-for-my-corpus", "hard-negatives-for-training")
+PAGES = ("evaluate-my-model", "splits-for-my-corpus", "hard-negatives-for-training", "my-own-data")
 OTHER_PAGES = (
     "add-a-benchmark",
     "add-to-the-micro-world",
@@ -225,6 +225,25 @@ def test_hard_negatives_for_training(world: Path, hub_server: Repositories, monk
     assert len(mined) == 19, "one of 20 images has only a caption without two exchangeable parts"
     assert all(row["neighbours"] and row["captions"][0]["negatives"] for row in mined)
     assert "prod_hnatom/n4-00000-of-00001.parquet" in hub_server.files["my-name/microworld-crepe"]
+
+
+def test_my_own_data(world: Path, monkeypatch: pytest.MonkeyPatch):
+    names = write_pairs(world / "downloads")
+    texts = [
+        "a black dog on a white couch",
+        "a red car on a street",
+        "a young boy next to a small horse",
+        "a cat on a bed",
+    ]
+    lines = [f"{name},{text}" for name, text in zip(names, texts, strict=True)]
+    (world / "downloads" / "captions.csv").write_text("\n".join(["file_name,text", *lines]) + "\n")
+    (world / "downloads" / "corpus").mkdir()
+    (world / "downloads" / "corpus" / "a.txt").write_text(
+        "\n".join([*texts[:2], "a boy", "a young horse", "a small cat"])
+    )
+    assert run_page(f"docs/{PAGES[3]}.md", monkeypatch) == 13
+    assert "Own data" in Path("mine_report/report.md").read_text()
+    assert Path("sample/annotations/mine/answers/anna.csv").is_file()
 
 
 def test_no_guide_runs_help_commands():

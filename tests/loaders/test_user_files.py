@@ -216,6 +216,11 @@ def test_apostrophes_of_files_that_we_did_not_write_stay(folder: Path):
         ("a.csv", 'image,caption,hard_negatives\n1.jpg,a,"{""swap"": ""c""}"\n', "row 1: the negatives are not a list"),
         ("a.csv", "image,caption,caption\n1.jpg,a,b\n", "a.csv: two columns are called caption. Rename or delete one"),
         ("a.csv", 'image,caption\n1.jpg,"a ""red" cup\n', "line 2: text after a closing quote. Double the quotes"),
+        (
+            "a.jsonl",
+            '{"image": "1.jpg", "caption": "a", "caption": "b"}\n',
+            "line 1: not JSON (the key 'caption' is there",
+        ),
         ("a.jsonl", '{"image": "1.jpg", "caption": "a", "captions": ["b"]}\n', "row 1: both caption and captions have"),
         (
             "a.jsonl",

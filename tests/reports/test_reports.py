@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 import torch
 
 from tests.reports.bench import Bench
+from tests.reports.page import render
 from tests.reports.reports import REPORTS, Report
 
 TOLERANCE = 1e-6
@@ -41,8 +43,25 @@ def test_report(report: Report, bench: Bench, tmp_path: Path):
     check(report.run(bench, tmp_path, report.given), report.expected if library is None else library)
 
 
+def test_text_files_have_an_encoding():
+    """Without one, it is that of the locale: MemPalace/mempalace#1203."""
+    root, found = Path(__file__).parents[2], []
+    for package in ("compeval", "evaluators", "generators", "loaders", "trainers"):
+        for path in (root / package).rglob("*.py"):
+            source = path.read_text(encoding="utf-8")
+            for call in ast.walk(ast.parse(source)) if "_text(" in source else ():
+                if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+                    continue
+                num_others = {"read_text": 0, "write_text": 1}.get(call.func.attr)
+                if num_others is not None and len(call.args) <= num_others and not call.keywords:
+                    found.append(f"{path}:{call.lineno}")
+    assert not found
+
+
 def test_the_table():
     threads = [report.thread for report in REPORTS]
     assert len(set(threads)) == len(threads) >= 60
     assert len({report.kind for report in REPORTS}) >= 30
+    page = Path(__file__).parents[2] / "docs" / "reports.md"
+    assert page.read_text(encoding="utf-8") == render(), "the page is out of date: python -m tests.reports.page"
     assert all(re.fullmatch(r"[\w.-]+/[\w.-]+#\d+", thread) for thread in threads)

@@ -96,7 +96,7 @@ def draw_kinds(results: Sequence[Result]) -> str:
         for row, config in enumerate(sets):
             chance = next(r.data["chance"]["recall@1"] for r in results if r.data["config"] == config)
             axes.vlines(100 * chance, row - 0.4, row + 0.4, color="#999999", linestyle="--", linewidth=1)
-        axes.set(xlim=(0, 100), xlabel="Recall@1 (%)", yticks=range(len(sets)), yticklabels=map(describe_set, sets))
+        axes.set(xlim=(-2, 102), xlabel="Recall@1 (%)", yticks=range(len(sets)), yticklabels=map(describe_set, sets))
         axes.invert_yaxis()
         axes.grid(visible=False, axis="y")
         axes.legend(loc="upper left", bbox_to_anchor=(0, -0.25))

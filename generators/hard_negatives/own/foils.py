@@ -38,6 +38,7 @@ from generators.hard_negatives.own.companions import Companions
 from generators.language import CACHED_PAIRS
 from generators.language.inflection import lemmatise_noun
 from generators.language.lexicon import load_lexicon
+from generators.language.lexicon.attributes import is_color
 from generators.language.texts import fold_case_and_space, have_same_words
 from generators.language.wordnet import senses
 from generators.schemas.annotated_image import AnnotatedImage
@@ -46,12 +47,16 @@ from generators.text_only.corpus_statistics import Ranker
 
 SIZES = {"atom": 4, "comp": 6, "swap": 1, "negation": 1}
 """Hard negatives per caption for each kind."""
+UNUSUAL_RELATIONS = frozenset({WITHOUT, "containing", "contain", "supporting", "support"})
+"""Relations that captions of photographs do not state in this form ("a beach containing a city")."""
 MAX_SHARE = 0.05
 """A noun is no foil if more than this share of the images with one of the caption's objects mention it."""
-MAX_DISTANCE = 4
+MAX_DISTANCE = 3
 """Steps to the hypernym that a noun shares with its foil; both are in the same lexicographer file of WordNet."""
-MAX_NEAR, MAX_FOILS = 40, 12
-"""Nouns from which the foils of a noun are drawn, and foils of an atom from which the most plausible are chosen."""
+ENOUGH_NEAR, MAX_NEAR = 6, 40
+"""More distant nouns are added until a noun has this many possible foils; and the most that are drawn from."""
+MAX_FOILS = 12
+"""Foils of an atom from which the most plausible are chosen."""
 WEIGHT_PER_STEP = 0.25
 WORDS_PER_VALUE = 2
 """Words of each value of an attribute that are known whatever the captions are."""
@@ -173,6 +178,8 @@ class FoilMaker:
         """Return the weights of the ``MAX_NEAR`` nouns of the same kind that are nearest to a noun in WordNet."""
         weights: dict[str, float] = {}
         for distance in range(1, MAX_DISTANCE + 1):
+            if len(weights) >= ENOUGH_NEAR:
+                break
             for word in self.vocabulary.find_nouns(noun, distance):
                 if word not in weights and len(weights) < MAX_NEAR and _are_alike(noun, word):
                     weights[word] = self.vocabulary.nouns[word] * WEIGHT_PER_STEP**distance
@@ -195,14 +202,24 @@ class FoilMaker:
             others = sorted(caption.nouns - {lemmatise_noun(foil.original)})
             return self._is_proven(foil, caption) or self.companions.share(foil.replacement, others) <= MAX_SHARE
         if foil.type == "attribute":
-            return foil.replacement in self.vocabulary.attributes
-        return foil.replacement != WITHOUT
+            return foil.replacement in self.vocabulary.attributes and _is_listed(foil.original, foil.replacement)
+        return foil.replacement not in UNUSUAL_RELATIONS
 
 
 @lru_cache(CACHED_PAIRS)
 def _are_alike(first: str, second: str) -> bool:
     """Return True if two nouns are of one kind: both animals, both persons, both artifacts."""
     return len({senses(noun, "n")[0].lexname() for noun in (first, second)}) == 1
+
+
+def _is_listed(first: str, second: str) -> bool:
+    """Return True if two attributes are colours or values of one kind in attributes.yaml.
+
+    WordNet's antonyms are too uncertain for captions of all kinds ("seamless" and "textured").
+    """
+    kinds = load_lexicon("attributes")["exclusive"].values()
+    is_one_kind = any({first, second} <= {word for words in kind for word in words} for kind in kinds)
+    return is_one_kind or (is_color(first) and is_color(second))
 
 
 def make_proven_swaps(caption: OwnCaption) -> Iterator[ProvenNegative]:

@@ -43,10 +43,8 @@ FILE_NAME = (
     "cannot be used as a file name: it has to begin with a letter, a digit or an underscore, without slashes, and have "
     "at most 200 characters."
 )
-NOT_PUBLISHED = (
-    "not recognised as a published file, neither by its name nor by its content. Give it its published name. "
-    "Known benchmarks: aro_published, "
-)
+NOT_PUBLISHED = "not recognised as a published file, neither by its name nor by its content. It has "
+OTHERWISE = r"\. Give it its published name, or name the benchmark: `compeval import NAME {}`\. Known benchmarks: aro_"
 SOURCES = f"Known: {', '.join(sorted(read_registry()))}."
 NO_SAMPLE = "notes/crepe/items.csv: no sample. Draw a sample with `compeval annotate sample`."
 NOT_JSON = "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"
@@ -134,9 +132,9 @@ ERRORS = {
     r"\d+ scores on aro_published, .*Import the files with `compeval import`, .*",
     "report --where": "report/index.html: no such report. `make demo` or `compeval report` writes one.",
     "import nowhere.csv --images empty": "nowhere.csv: no such file.",
-    "import a.csv --images empty": rf"a.csv: {re.escape(NOT_PUBLISHED)}.*winoground\.",
+    "import a.csv --images empty": rf"a.csv: {NOT_PUBLISHED}the columns a, b{OTHERWISE.format('a.csv')}.*winoground\.",
     "audit nowhere DATA": "Unknown dataset 'nowhere'. Known: crepe.",
-    "audit a.txt DATA": rf"a.txt: {re.escape(NOT_PUBLISHED)}.*winoground\.",
+    "audit a.txt DATA": rf"a.txt: {NOT_PUBLISHED}no items that can be read{OTHERWISE.format('a.txt')}.*winoground\.",
     "make ../../escape missing.csv": f"'../../escape' {FILE_NAME}",
     "make a,b missing.csv": f"'a,b' {DATASET_NAME}",
     "make a@b missing.csv": f"'a@b' {DATASET_NAME}",

@@ -1,0 +1,68 @@
+"""The page about published benchmarks: every cell by hand, from a file of eight rows."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from evaluators.flaws import page
+from generators.text_only.baselines import score_by_function
+from generators.text_only.relative_baselines import score_medoid_of_words
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Row 1 repeats row 0, row 2 has its caption as negative, row 3 a mangled word, row 4 a wrong article."""
+    texts = [
+        ("a red cup", "a cup"),
+        ("a red cup", "a cup"),
+        ("a hat", "A  hat"),
+        ("a person on a mat", "a persinside inside a mat"),
+    ]
+    texts += [
+        ("a cat and a dog", "an cat"),
+        ("a pen and a box", "a pen"),
+        ("a jar and a map", "a jar"),
+        ("a bus and a car", "a bus"),
+    ]
+    rows = {
+        str(index): {"filename": f"{max(index, 1):012d}.jpg", "caption": caption, "negative_caption": negative}
+        for index, (caption, negative) in enumerate(texts)
+    }
+    path = tmp_path / "swap_att.json"
+    path.write_text(json.dumps(rows))
+    baselines = {"longest": lambda sets: score_by_function(sets, len), "medoid_of_words": score_medoid_of_words}
+    monkeypatch.setattr(page, "BASELINES", baselines)
+    return path
+
+
+def test_every_cell_by_hand(file: Path, tmp_path: Path) -> None:
+    item = page.measure_file(file)
+    counts = {name: round(8 * entry["share"]) for name, entry in item["shares"].items() if entry["share"]}
+    assert counts == {"repeated rows": 2, "identical texts": 1, "mangled word": 1, "article": 1}
+    assert item["negatives"] == {"mangled word": 1, "article": 1}
+    assert item["rules"]["recall@1"] == item["rules"]["pairwise"]
+    assert (item["rules"]["pairwise"]["rule"], item["rules"]["pairwise"]["share"]) == ("longest", 6 / 8)
+    assert item["rules"]["medoid on pairs"]["share"] == 0.5
+    page.main(tmp_path / "flaws.json", [file])
+    text = (tmp_path / "benchmark-flaws.md").read_text()
+    (line,) = [line for line in text.splitlines() if line.startswith("| sugarcrepe / swap_att")]
+    cells = [cell.strip() for cell in line.split("|")[1:-1]]
+    assert cells[1:4] == ["8", f"{page.cell(item['rules']['recall@1'])}, longest", "50.0"]
+    assert cells[8:10] == ["2", page.cell(item["shares"]["repeated rows"])]
+    assert (tmp_path / "benchmark-flaws.svg").read_text().startswith("<svg")
+
+
+def test_a_measured_file_is_not_measured_again(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page.main(tmp_path / "flaws.json", [file])
+    monkeypatch.setattr(page, "measure_file", lambda path: pytest.fail("measured again"))
+    page.main(tmp_path / "flaws.json", [file])
+
+
+def test_balanced_subsets_are_described() -> None:
+    scores = {"unseen": {"accuracy": 0.7, "interval": [0.6, 0.8]}}
+    entry = {"pairs": 10, "pairs_kept": 5, "before": scores, "after": scores}
+    assert page.describe_balanced(entry) == "no subset"
+    kept = page.describe_balanced(entry | {"kept": ""})
+    assert kept == "5 of 10 pairs: 70.0 (60.0 to 80.0) before, 70.0 (60.0 to 80.0) after"
+    assert page.describe_balanced(None) == "not computed"

@@ -1,0 +1,178 @@
+"""``compeval make --negatives``: from a table of captions to a dataset."""
+
+import csv
+import json
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from generators.hard_negatives.aro.word_order import Tagger
+from generators.parser.caption_parser import make_parser
+from generators.seen_analysis import engines
+from generators.storage import parquet
+from loaders.audit import audit_dataset
+from loaders.datasets.load import load_dataset
+from loaders.own_data import captions
+from loaders.own_data.columns import UserColumns
+from loaders.own_data.negatives import NegativeOptions
+from loaders.user_files import make
+from tests.rows import picture
+
+load_parser, load_tagger = cache(make_parser), cache(Tagger)
+CAPTIONS = {
+    1: ["A black dog on a white couch.", "A dog sits on a couch."],
+    2: ["A red car next to a green truck.", "Two vehicles on a street."],
+    3: ["a young boy holding a blue umbrella"],
+    4: ["a yellow kite above a wooden boat", "a kite in the sky"],
+}
+
+
+@pytest.fixture(autouse=True)
+def _load_models_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (captions, engines):
+        monkeypatch.setattr(module, "make_parser", load_parser)
+    monkeypatch.setattr(captions, "Tagger", load_tagger)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    with (tmp_path / "captions.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["file_name", "text", "wrong", "also wrong", "type"])
+        for number, captions in CAPTIONS.items():
+            name = picture(tmp_path, number).name
+            writer.writerows([name, text, "a lion", "", "animal"] for text in captions)
+    (tmp_path / "corpus.txt").write_text("a black dog\na white couch\na dog on a couch\na red car, a green truck\n")
+    return tmp_path
+
+
+COLUMNS = UserColumns("file_name", "text", ("wrong", "also wrong"), "type")
+
+
+def build(folder: Path, **options) -> dict:
+    kinds = options.pop("kinds", ("atom", "swap", "negation", "order"))
+    return make("mine", [folder / "captions.csv"], None, folder, COLUMNS, NegativeOptions(kinds, **options))
+
+
+def test_captions_become_hard_negatives_of_every_kind(folder: Path):
+    stats = build(folder)
+    assert {"captions", "foils_1", "atom", "swap", "negation", "order"} <= stats["rows"].keys()
+    assert stats["rows"]["captions"] == {"test": 4}
+    rows = list(load_dataset("mine", "atom", "test", folder))
+    assert rows[0]["image"].size == (100, 80)  # pyright: ignore
+    for row in rows:
+        assert len(set(row["hard_negatives"])) == len(row["proven"]) == 4  # pyright: ignore
+        assert row["categories"] == [{"by": "atoms", "name": str(row["complexity"])}]  # pyright: ignore
+    true = {text for texts in CAPTIONS.values() for text in texts}
+    for config in ("atom", "swap", "negation", "order"):
+        for row in load_dataset("mine", config, "test", folder):
+            assert true.isdisjoint(row["hard_negatives"])  # pyright: ignore
+    (own,) = {tuple(map(str, row["categories"])) for row in load_dataset("mine", "foils_1", "test", folder)}  # pyright: ignore
+    assert "animal" in own[0]
+    assert stats["negatives"]["proven"]["swap"] == stats["negatives"]["proven"]["negation"] == 1.0
+    assert stats["negatives"]["proven"]["order"] is None
+    card = (folder / "mine/README.md").read_text()
+    assert "| swap |" in card
+    assert "100.0%" in card
+    audits = audit_dataset(folder / "mine")
+    assert not any(sum(audits[f"{config}/test"].flaws.values()) for config in ("atom", "swap", "negation"))
+    assert build(folder)["version"] == stats["version"]
+
+
+def test_a_corpus_divides_captions_into_seen_and_unseen_compounds(folder: Path):
+    stats = build(folder, kinds=("negation",), corpus=[str(folder / "corpus.txt")])
+    found = {
+        config: {row["caption"] for row in load_dataset("mine", config, "test", folder)}  # pyright: ignore
+        for config in stats["rows"]
+        if config.endswith("negation")
+    }
+    assert found["sc_negation"] == {"A black dog on a white couch."}
+    assert not any("car" in text or "boy" in text for text in found["sc_negation"])
+    assert stats["negatives"]["corpus"]["splits"]["ua"] >= 2, "the corpus has no boy and no kite"
+
+
+def test_rejected_negatives_do_not_come_back(folder: Path):
+    build(folder, kinds=("atom", "order"))
+    (folder / "annotations").mkdir()
+    rejected = [
+        (row["crop_id"], row["image_id"], row["hard_negatives"][0])  # pyright: ignore
+        for config in ("atom", "order")
+        for row in load_dataset("mine", config, "test", folder)
+    ]
+    with (folder / "annotations/rejected.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([("crop_id", "image_id", "text"), *rejected])
+    stats = build(folder, kinds=("atom", "order"), annotations=folder / "annotations")
+    texts = {
+        (row["crop_id"], text)
+        for path in (folder / "mine").glob("*/*.parquet")
+        if path.parent.name in ("atom", "order")
+        for row in parquet.read_table(path, ["crop_id", "hard_negatives"]).to_pylist()
+        for text in row["hard_negatives"]
+    }
+    assert texts.isdisjoint({(crop, text) for crop, _, text in rejected})
+    assert stats["negatives"]["counts"]["negatives that people judged true"] == len(rejected)
+
+
+def test_scene_graphs_of_coco_are_used(folder: Path):
+    content = {
+        "images": [{"id": 7, "file_name": "1.jpg", "width": 100, "height": 80}, {"id": 8, "file_name": "9.jpg"}],
+        "annotations": [
+            {"image_id": 7, "category_id": 1, "bbox": [0, 0, 50, 50]},
+            {"image_id": 7, "category_id": 2, "bbox": [0, 40, 90, 40]},
+            {"image_id": 7, "category_id": 99, "bbox": [0, 0, 1, 1]},
+        ],
+        "categories": [{"id": 1, "name": "dog"}, {"id": 2, "name": "couch"}, {"id": 3, "name": "cat"}],
+    }
+    (folder / "instances_val2017.json").write_text(json.dumps(content))
+    stats = build(folder, kinds=("atom",), graphs=[folder / "instances_val2017.json"])
+    assert stats["negatives"]["counts"]["images with a scene graph"] == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"kinds": ("atom", "swop")}, "--negatives: unknown kind swop; known: atom, comp, swap, negation, order"),
+        ({"corpus": ["none*.txt"]}, r"none\*\.txt: no caption file found"),
+        ({"graphs": [Path("none.json")]}, "none.json: no such file or folder of scene graphs"),
+    ],
+)
+def test_wrong_options_are_named(folder: Path, options: dict, message: str):
+    with pytest.raises((ValueError, FileNotFoundError), match=message):
+        build(folder, **options)
+    assert not (folder / "mine").exists()
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+def test_missing_columns_are_named_with_the_options(tmp_path: Path, suffix: str):
+    text = "file_name,positive\n1.jpg,a cup\n" if suffix == "csv" else '{"file_name": "1.jpg", "positive": "a cup"}\n'
+    (tmp_path / f"a.{suffix}").write_text(text)
+    message = r"row 1: no column image, caption; its columns are file_name, positive\. Name them with --image-column"
+    with pytest.raises(ValueError, match=message):
+        make("mine", [tmp_path / f"a.{suffix}"], None, tmp_path)
+
+
+def test_a_negative_that_equals_its_caption_is_an_error_or_dropped(folder: Path):
+    name = picture(folder, 1).name
+    row = {"image": name, "caption": "A cup.", "hard_negatives": ["a cup", "a hat"]}
+    (folder / "a.jsonl").write_text(json.dumps(row))
+    with pytest.raises(ValueError, match=r"row 1: the hard negative 'a cup' equals a caption.*--drop-equal"):
+        make("other", [folder / "a.jsonl"], None, folder)
+    stats = make("other", [folder / "a.jsonl"], None, folder, drop_equal=True)
+    assert stats["rows"] == {"captions": {"test": 1}, "foils_1": {"test": 1}}
+
+
+def test_a_table_is_loaded_without_a_dataset(folder: Path):
+    columns = {"image_column": "file_name", "caption_column": "text", "kind_column": "type"}
+    rows = list(load_dataset(str(folder / "captions.csv"), **columns, negative_columns=["wrong"]))
+    assert {**rows[0], "image": None} == {  # pyright: ignore
+        "image": None,
+        "image_id": "1.jpg",
+        "captions": ["A black dog on a white couch."],
+        "hard_negatives": ["a lion"],
+        "kind": "animal",
+    }
+    with pytest.raises(ValueError, match="unknown colour_column; known: image_column"):
+        load_dataset(str(folder / "captions.csv"), colour_column="x")
+    with pytest.raises(ValueError, match="needs a config"):
+        load_dataset("mine")

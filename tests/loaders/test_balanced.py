@@ -1,0 +1,82 @@
+"""Balanced subsets: lists of pairs by the hash of a file, and the task that an import makes of them."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from evaluators.engine.tasks import discover
+from evaluators.validity import balanced_subsets
+from generators.text_only.baselines import score_by_function
+from loaders.importing.identify import identify
+from loaders.importing.importing import import_files, read_published
+from loaders.published import balanced
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file of SugarCrepe with 40 rows; the caption is the longer text in three quarters of them."""
+    monkeypatch.chdir(tmp_path)
+    rows = {}
+    for row in range(40):
+        texts = [f"a big cup {row} there", f"a cup {row}"]
+        caption, negative = texts if row % 4 else texts[::-1]
+        rows[str(row)] = {"filename": f"{row:012d}.jpg", "caption": caption, "negative_caption": negative}
+    path = tmp_path / "swap_att.json"
+    path.write_text(json.dumps(rows))
+    return path
+
+
+def test_mask_is_stored_as_text() -> None:
+    keep = np.random.default_rng(0).random(77) < 0.5
+    assert balanced.unpack(balanced.pack(keep), 77).tolist() == keep.tolist()
+
+
+def test_subset_of_a_file_is_a_task(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    longest = {"longest": lambda sets: score_by_function(sets, len)}
+    for name in ("REFINEMENT_BASELINES", "HELD_OUT_BASELINES", "UNSEEN_BASELINES"):
+        monkeypatch.setattr(balanced_subsets, name, longest)
+    select = balanced_subsets.select_rows_at_chance
+    monkeypatch.setattr(balanced_subsets, "select_rows_at_chance", lambda sets, seed: select(sets, seed, longest))
+    entry = balanced_subsets.balance_file(file)
+    assert (entry["pairs"], entry["pairs_kept"], entry["before"]["seen"]["accuracy"]) == (40, 20, 0.75)
+    assert entry["after"]["unseen"]["accuracy"] == 0.5
+    balanced.write_lists(balanced.OWN_LISTS, [entry])
+    read = read_published(identify(file))
+    texts = [(row.captions, row.hard_negatives) for row in read.splits["swap_att", "test"]]
+    kept = [(row.captions, row.hard_negatives) for row in read.splits["swap_att", "test.balanced"]]
+    assert len(kept) == 20
+    assert [pair for pair in texts if pair in kept] == kept
+    assert list(read.counts.audits) == ["swap_att/test"]
+    (tmp_path / "images").mkdir()
+    for row in range(40):
+        Image.new("RGB", (8, 8), (row, 0, 0)).save(tmp_path / f"images/{row:012d}.jpg")
+    import_files([file], tmp_path / "images", tmp_path / "data")
+    assert [task.name for task in discover(tmp_path / "data")] == [
+        "sugarcrepe/swap_att",
+        "sugarcrepe/swap_att@balanced",
+    ]
+
+
+def test_a_list_of_another_number_of_pairs_is_refused(file: Path) -> None:
+    rows = read_published(identify(file)).splits["swap_att", "test"]
+    with pytest.raises(ValueError, match="40 pairs, but its balanced subset is of 41"):
+        list(balanced.select_pairs(rows, {"file": "x", "pairs": 41, "kept": ""}))
+
+
+def test_a_pair_of_several_negatives_keeps_its_row(file: Path) -> None:
+    row = read_published(identify(file)).splits["swap_att", "test"][0]._replace(hard_negatives=("a", "b", "c"))
+    entry = {"file": "x", "pairs": 6, "kept": balanced.pack(np.array([0, 1, 1, 0, 0, 1]))}
+    found = [(position, pair.hard_negatives) for position, pair in balanced.select_pairs([row, row], entry)]
+    assert found == [(0, ("b",)), (0, ("c",)), (1, ("c",))]
+
+
+def test_packaged_lists_are_complete() -> None:
+    for entry in balanced.read_lists(balanced.LISTS):
+        assert len(entry["sha256"]) == 64
+        assert entry["pairs_kept"] >= entry["pairs"] / 2
+        if "kept" in entry:
+            assert balanced.unpack(entry["kept"], entry["pairs"]).sum() == entry["pairs_kept"]
+            assert all(map(balanced_subsets.is_at_chance, entry["after"].values()))
