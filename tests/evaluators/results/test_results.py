@@ -119,7 +119,7 @@ def test_compare(here: Path, data: Path):
 
 
 def test_each_test_is_corrected_over_all_lines():
-    lines = [Comparison(str(p), "recall@1", 1, 0, 1, 1, (0, 1), p, 2 * p) for p in (0.01, 0.04, 0.03)]
+    lines = [Comparison(str(p), "a", "b", "recall@1", 1, 0, 1, 1, (0, 1), p, 2 * p) for p in (0.01, 0.04, 0.03)]
     # The sorted p-values .01, .03, .04 are multiplied by 3, 2, 1. Then .04 is raised to .06 to keep the order.
     corrected = correct_p_values(lines)
     assert [line.mcnemar_holm for line in corrected] == pytest.approx([0.03, 0.06, 0.06])
