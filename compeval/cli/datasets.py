@@ -107,11 +107,13 @@ def publish(
 ) -> None:
     """Upload results with their rows as a dataset, and propose them for the page of a model.
 
+    The dataset also has one document per model in the schema of Every Eval Ever. Results on drawn scenes have none.
+
     Args:
         folders: Folders of results.
         repository: ORG/NAME of the dataset. The name for micro-world results must contain microworld.
         model_repository: ORG/NAME of the model, whose page gets .eval_results/compeval.yaml.
-        benchmark: NAME=ORG/DATASET: the repository of a dataset, for --model-repo. Repeatable.
+        benchmark: NAME=ORG/DATASET: the repository of a dataset, for --model-repo and Every Eval Ever. Repeatable.
         private: Create a new repository as private.
         dry_run: Print all files, and upload nothing.
     """

@@ -149,6 +149,7 @@ def _prepare_ahead(pool: Executor, encoder: Any, chunks: Iterable[Chunk]) -> Ite
         while len(pending) > num_ahead:
             chunk, collect = pending.popleft()
             inputs = collect()
+            del collect  # which holds the pixels
             if chunk.method == "encode_images":
                 chunk_bytes = max(map(_size, inputs), default=0) * (chunk.part.stop - chunk.part.start)
                 num_ahead = min(most, READ_AHEAD_BYTES // max(1, chunk_bytes))

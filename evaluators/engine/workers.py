@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from itertools import accumulate
@@ -74,19 +75,19 @@ class Workers(ProcessPoolExecutor):
         jobs = list(_make_jobs(items))
         starts = [0, *accumulate(sum(len(item.crops) for item in job) for job in jobs)]
         shape = (starts[-1], *self._transform.size, 3)
-        file = os.fdopen(os.memfd_create("pixels"), "r+b")
-        file.truncate(math.prod(shape))
-        path = f"/proc/{os.getpid()}/fd/{file.fileno()}"
+        memory = os.memfd_create("pixels")
+        os.ftruncate(memory, math.prod(shape))
+        path = f"/proc/{os.getpid()}/fd/{memory}"
         futures = [
             self.submit(fill_slots, self._transform, job, path, start) for job, start in zip(jobs, starts, strict=False)
         ]
 
         def collect() -> list[Any]:
             errors = [error for future in futures for error in future.result()]
-            pixels_NHWC = np.ndarray(shape, np.uint8, mmap(file.fileno(), 0))
-            file.close()
+            pixels_NHWC = np.ndarray(shape, np.uint8, mmap(memory, 0))
             return [error or pixels_HWC for error, pixels_HWC in zip(errors, pixels_NHWC, strict=True)]
 
+        weakref.finalize(collect, os.close, memory)
         return collect
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple, Protocol
 
 from evaluators.results.scores import MEAN, PublishedScore, count_rows
+from evaluators.results.ties import get_tie_rate
 
 KINDS = {
     "activation": "the published model ran with another activation than its weights were trained with",
@@ -95,13 +95,7 @@ def _compare_metrics(score: PublishedScore, metrics: Mapping[str, float], tolera
         is_other = name != score.metric and (name == base or name.startswith((f"{base}_macro_", "authors_")))
         if is_other and "tie_rate" not in name and abs(100 * value - score.percent) <= tolerance:
             yield Cause("mean", f"{name} agrees ({100 * value:.2f})")
-    ties = get_tie_rate(score.metric, metrics)
+    ties = get_tie_rate(metrics, score.metric)
     ours = metrics[score.metric]
     if ties and 100 * ours < score.percent <= 100 * (ours + ties) + tolerance:
         yield Cause("ties", f"{ties:.1%} of the queries are ties, which are errors here")
-
-
-def get_tie_rate(metric: str, metrics: Mapping[str, float]) -> float:
-    """Return the share of queries with a tie, given the metric that counts them as errors."""
-    name, found = re.subn(r"(recall@1|top1|score|accuracy)$", "tie_rate", metric.partition("_macro_")[0])
-    return metrics.get(name, metrics.get("tie_rate", 0.0)) if found else 0.0

@@ -71,11 +71,12 @@ def compare_pairs(pairs: Sequence[PairedValues]) -> list[Comparison]:
     lines: list[Comparison] = []
     pairwise: list[Comparison] = []
     for pair in pairs:
-        hit_a_Q, hit_b_Q = pair.hits
+        (name_a, name_b), (hit_a_Q, hit_b_Q) = pair.models, pair.hits
         difference_Q = hit_b_Q.astype(np.float64) - hit_a_Q
         lines.append(
             Comparison(
-                *(pair.task, *pair.models, pair.metric, len(hit_a_Q), float(hit_a_Q.mean()), float(hit_b_Q.mean())),
+                *(pair.task, name_a, name_b, pair.metric, len(hit_a_Q)),
+                *(float(hit_a_Q.mean()), float(hit_b_Q.mean())),
                 difference=float(difference_Q.mean()),
                 interval=compute_difference_interval(difference_Q, pair.cluster_Q),
                 mcnemar=statistics.mcnemar_p(hit_a_Q, hit_b_Q),
@@ -87,7 +88,8 @@ def compare_pairs(pairs: Sequence[PairedValues]) -> list[Comparison]:
             shares = float(share_a_Q.mean()), float(share_b_Q.mean())
             bounds = compute_difference_interval(share_b_Q - share_a_Q, pair.cluster_Q)
             difference = shares[1] - shares[0]
-            pairwise.append(Comparison(pair.task, *pair.models, PAIRWISE, len(hit_a_Q), *shares, difference, bounds))
+            names = (pair.task, name_a, name_b, PAIRWISE, len(hit_a_Q))
+            pairwise.append(Comparison(*names, *shares, difference, bounds))
     return correct_p_values(lines) + pairwise
 
 
@@ -100,10 +102,10 @@ def summarise(pairs: Sequence[PairedValues]) -> Comparison:
     weight_Q = np.concatenate([np.full(pair.hits.shape[1], 1 / pair.hits.shape[1]) for pair in pairs]) / len(pairs)
     datasets = [np.full(pair.hits.shape[1], f"{pair.task.partition('/')[0]} ", object) for pair in pairs]
     cluster_Q = np.concatenate(datasets) + np.concatenate([pair.cluster_Q.astype(str).astype(object) for pair in pairs])
-    share_a, share_b = hit_2Q @ weight_Q
+    (name_a, name_b), (share_a, share_b) = pairs[0].models, hit_2Q @ weight_Q
     low, high = compute_weighted_interval((hit_2Q[1] - hit_2Q[0] + 1) / 2, cluster_Q.astype(str), weight_Q)
     return Comparison(
-        *(f"mean over {len(pairs)} tasks", *pairs[0].models, "share of hits", hit_2Q.shape[1], float(share_a)),
+        *(f"mean over {len(pairs)} tasks", name_a, name_b, "share of hits", hit_2Q.shape[1], float(share_a)),
         *(float(share_b), float(share_b - share_a), (2 * low - 1, 2 * high - 1)),
     )
 
@@ -153,7 +155,7 @@ def _compare_categories(common: CommonTask) -> Iterator[Effect]:
         return
     hit_a_N, hit_b_N = (get_query_values(table, column)[0] == 1 for table in common.tables)
     cluster_N = get_clusters(common.tables[0])
-    names = [result["model"]["name"] for result in common.results]
+    name_a, name_b = (result["model"]["name"] for result in common.results)
     for by, category_N in read_categories(common.tables[0]).items():
         for category in np.unique(category_N):
             member_N = category_N == category
@@ -161,7 +163,7 @@ def _compare_categories(common: CommonTask) -> Iterator[Effect]:
             difference_M = hit_b_M.astype(np.float64) - hit_a_M
             disagreeing = int((difference_M != 0).sum())
             yield Effect(
-                *(common.results[0]["task"], *names, by, str(category), len(hit_a_M)),
+                *(common.results[0]["task"], name_a, name_b, by, str(category), len(hit_a_M)),
                 *(float(hit_a_M.mean()), float(hit_b_M.mean())),
                 interval=compute_difference_interval(difference_M, cluster_N[member_N]),
                 g=float((difference_M > 0).sum() / disagreeing - 0.5) if disagreeing else None,

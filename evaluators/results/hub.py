@@ -1,6 +1,7 @@
 """Publish results on the Hugging Face Hub, and get the results of others.
 
-    compeval publish results --to ORG/NAME           documents and per-row parquet as a dataset
+    compeval publish results --to ORG/NAME           documents and per-row parquet as a dataset, and one
+                                                     document per model in the schema of Every Eval Ever
     compeval results pull ORG/NAME
 
 With --model-repo, the main metrics are also proposed for the model's own page, as ``.eval_results/compeval.yaml``
@@ -21,7 +22,7 @@ import jinja2
 import pyarrow.parquet as pq
 import yaml
 
-from evaluators.results import documents
+from evaluators.results import documents, every_eval_ever
 from evaluators.results.documents import Result
 from generators.files.atomic import atomic_file
 from generators.files.untrusted import UnsafeNameError, resolve_below
@@ -73,6 +74,7 @@ def prepare(
         if name in files:
             raise ValueError(f"{path}: a second result of {model} on {task}.")
         files[name], files[name.removesuffix(".json") + ".parquet"] = path, path.with_suffix(".parquet")
+    files |= every_eval_ever.make_files(results, repository, benchmarks)
     files[CARD] = make_card(list(results.values()), list(files)).encode()
     if model_repository is None:
         return Publication(repository, files)
@@ -202,6 +204,8 @@ def pull(repository: str, output: Path) -> list[Path]:
     target, folders = output / repository.replace("/", "--"), set()
     for source in documents.list_documents(snapshot):
         name = source.relative_to(snapshot).as_posix()
+        if name.startswith(f"{every_eval_ever.FOLDER}/"):
+            continue
         result = read_foreign(source, f"{repository}: {name}")
         try:
             expected = documents.get_result_path(Path(), result["source"], result["model"]["name"], result["task"])

@@ -115,16 +115,27 @@ def _read_differences() -> list[dict[str, str]]:
 
 def find_difference(task: str, metric: str) -> str:
     """Return why the sources differ on a metric of a task, "" if it is not known."""
-    found = (row["cause"] for row in _read_differences() if fnmatchcase(task, row["task"]) and row["metric"] == metric)
-    return next(found, "")
+    return _find_row(task, metric).get("cause", "")
+
+
+def is_apart(score: PublishedScore) -> bool:
+    """Return True if a source differs from the others on all models, so that it cannot be ranked with them."""
+    return _find_row(score.task, score.metric).get("apart") == score.source
+
+
+def _find_row(task: str, metric: str) -> dict[str, str]:
+    rows = (row for row in _read_differences() if fnmatchcase(task, row["task"]) and row["metric"] == metric)
+    return next(rows, {})
 
 
 @cache
 def get_canonical_name(name: str) -> str:
     """Return one name for all names of a model: with -quickgelu if the weights were trained with this activation."""
-    from evaluators.models.open_clip_names import parse_name
+    from evaluators.models.open_clip_names import list_models, parse_name
 
     name = get_alias(name)
+    if name.partition("/")[0].removesuffix("-gelu") not in list_models():  # the error would look for similar names
+        return name
     try:
         architecture, weights, is_quick_gelu = parse_name(name)
     except (ValueError, OSError):  # not a name of open_clip

@@ -3,7 +3,8 @@
 A model is compared with the scores of other models for the same metric on the same rows. If several sources have a
 score for a model, the first one counts: vl_compo, MTEB, FSC-CLIP, papers. The rank is 1 + the number of models with a
 higher score; models with equal scores share it. Scores on other rows are not ranked, nor are those of sources that
-count ties otherwise, or do not say how, if there are ties. Results on drawn scenes and on a limited number of rows have
+count ties otherwise, or do not say how, if there are ties, and of a source that differs from the others on all
+models (published_differences.csv). Results on drawn scenes and on a limited number of rows have
 no rank.
 """
 
@@ -14,12 +15,19 @@ from functools import cache
 from statistics import median
 from typing import Any, NamedTuple
 
-from evaluators.results.causes import describe_rows, get_tie_rate
-from evaluators.results.published import get_alias, get_names, group_by_model, has_other_rows, measure
+from evaluators.results.causes import describe_rows
+from evaluators.results.published import (
+    find_difference,
+    get_alias,
+    get_names,
+    group_by_model,
+    has_other_rows,
+    is_apart,
+    measure,
+)
 from evaluators.results.scores import MEAN, SAME_TIES, PublishedScore, read_scores
+from evaluators.results.ties import SHOWN_FROM, get_tie_rate
 
-MIN_TIE_RATE = 0.01
-"""Share of ties from which it matters how a source counts them."""
 DECIMALS = 4
 """Decimals of the built-in scores in percent."""
 
@@ -114,9 +122,11 @@ def select_comparable(
 
 def explain_difference(score: PublishedScore, rows: int, results: Sequence[Mapping[str, Any]]) -> str:
     """Return why a score and a value of these results cannot be ranked together, "" if they can."""
+    if is_apart(score):
+        return find_difference(score.task, score.metric)
     if has_other_rows(score, rows):
         return f"other rows, {describe_rows(score, rows)}"
-    ties = max(get_tie_rate(score.metric, result["metrics"]) for result in results)
-    if score.ties != SAME_TIES and ties >= MIN_TIE_RATE:
+    ties = max(get_tie_rate(result["metrics"], score.metric) for result in results)
+    if score.ties != SAME_TIES and ties > SHOWN_FROM:
         return f"ties ({ties:.1%}) are errors here, there: {score.ties}"
     return ""

@@ -132,23 +132,24 @@ def read_scores() -> tuple[PublishedScore, ...]:
 
 
 def _read_tables() -> Iterator[PublishedScore]:
-    """Yield the scores of the tables of many models, and the means over columns of vl_compo.
+    """Yield the scores of the tables of many models; after vl_compo's follow the means over its columns.
 
     A model that is twice in a source, with equal scores, counts once.
     """
-    seen: set[tuple[str, str, str]] = set()
-    percents: dict[str, dict[str, float]] = {}
+    scores: dict[str, dict[tuple[str, str], PublishedScore]] = {}
     for row in pq.read_table(SCORES).to_pylist():
         source, column = row["source"], row["column"]
         model = read_models()[source, row["name"]].name
-        if (source, model, column) in seen:
-            continue
-        seen.add((source, model, column))
-        measured, facts = read_columns()[source, column], _get_facts(source)
+        measured = read_columns()[source, column] | _get_facts(source)
+        score = PublishedScore(model, percent=row["percent"], seconds=row["seconds"], **measured)
+        scores.setdefault(source, {}).setdefault((model, column), score)
+    for source, by_column in scores.items():
+        yield from by_column.values()
         if source == "vl_compo":
-            percents.setdefault(model, {})[column] = row["percent"]
-        yield PublishedScore(model, percent=row["percent"], seconds=row["seconds"], **measured, **facts)
-    yield from _compute_means(percents, _get_facts("vl_compo"))
+            percents: dict[str, dict[str, float]] = {}
+            for (model, column), score in by_column.items():
+                percents.setdefault(model, {})[column] = score.percent
+            yield from _compute_means(percents, _get_facts(source))
 
 
 def _compute_means(percents: Mapping[str, Mapping[str, float]], facts: Mapping[str, Any]) -> Iterator[PublishedScore]:

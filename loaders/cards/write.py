@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from generators.pipeline import stage
+from generators.pipeline.params import PAPER, read_rules
 from generators.schemas.corpus_names import CORPORA
 from generators.storage import parquet
 from loaders.cards.card import collect_stats, hub_metadata, render, write_card
@@ -24,6 +25,15 @@ from loaders.cards.parts import assemble
 from loaders.datasets.stats import Stats, measure
 from loaders.papers.figures import figures, retrieval_set_size
 from loaders.papers.prompt_types import PROMPT_TYPES, TOTAL_PROMPTS
+
+PARAMS = Path("params.yaml")
+FOLLOWS_RULES = frozenset({"aro", "compun", "crepe", "retrieval"})
+"""The datasets that the parameter ``rules`` changes."""
+PAPER_NOTE = """
+## Rules
+
+Made with `rules: paper`, the procedure of the paper to the letter. Hard negatives are not proven to be false.
+"""
 
 COMPUN_VARIANTS = ("template", "reversed", "descriptors", *(f"examples-{count}" for count in range(1, 8)))
 
@@ -141,6 +151,8 @@ def main(name: str, folder: Path | None = None, root: Path | None = None, withou
             stats = measure(target) | {"source": name}
             metadata = {"pretty_name": card.title, **card.metadata}
         text = render(name, stats=stats, figures=figures, **card.values(target, stats))
+        if name in FOLLOWS_RULES and PARAMS.exists() and read_rules() == PAPER:
+            text = f"{text.rstrip()}\n{PAPER_NOTE}"
         write_card(target, metadata, text, stats)
 
 

@@ -242,6 +242,9 @@ def test_rules_of_the_paper(built: Path, tmp_path: Path, monkeypatch: pytest.Mon
     assert original[0]["captions"] == [text.rstrip(".") for text in ORDERED[:2]]
     sides = [(row["width"], row["height"]) for row in shuffled]
     assert sides == [(min(row["width"], row["height"]),) * 2 for row in original]
+    write_card("retrieval")
+    assert "Made with `rules: paper`" in (tmp_path / "retrieval/README.md").read_text()
+    assert "rules: paper" not in (built / "retrieval/README.md").read_text()
 
 
 def test_a_caption_without_four_distinct_orders_is_not_in_the_order_sets() -> None:

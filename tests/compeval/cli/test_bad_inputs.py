@@ -182,7 +182,7 @@ USAGE_ERRORS = {
     f"run {KNOWS} -n x": "Invalid value for '--limit' / '-n': Input should be a valid integer",
     f"run {KNOWS} --batch-size 0": "Invalid value for '--batch-size': Input should be greater than or equal to 1",
     f"run {KNOWS} --precision fp8": "'fp8' is not one of 'auto', 'fp32', 'bf16', 'fp16'.",
-    f"run {KNOWS} --format xml": "'xml' is not one of 'table', 'csv', 'md', 'json'.",
+    f"run {KNOWS} --format xml": "'xml' is not one of 'table', 'csv', 'md', 'latex', 'json'.",
     f"run {KNOWS} --on-error ignore": "'ignore' is not one of 'stop', 'skip'.",
     "list taks": "'taks' is not one of 'datasets', 'benchmarks', 'models', 'tasks', 'configs'.",
     f"score scores.csv --task {ATOM}": "Missing option '--name'.",

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from evaluators import leaderboard
+from evaluators.leaderboard.published import find_published
 from evaluators.leaderboard.scores import COUNTED, BenchmarkScores, Score, choose_tasks, make_benchmarks
 from evaluators.metrics.intervals import compute_weighted_interval, wilson_interval
 from evaluators.protocols import all_protocols
@@ -124,10 +125,10 @@ def test_published_models_are_beside_ones_own(tmp_path: Path):
     ranks = models["sugarcrepe"].rank(ascending=False, method="min")
     assert places["ViT-SO400M-14-SigLIP/webli"] == ranks["ViT-SO400M-14-SigLIP/webli"]
     assert set(models["sugarcrepe models"].dropna()) == {202}
-    assert sorted(models["published"]) == [""] * 2 + ["yes"] * 200
-    assert models["aro_published place"].count() == 0
-    known = models.loc["ViT-B-32-quickgelu/openai", ["parameters", "date", "training_data"]].tolist()
-    assert known == ["151M", "2021", "WIT-400M"]
+    assert sorted(models["published"].to_numpy()) == [""] * 2 + ["yes"] * 200
+    assert pd.isna(models["aro_published place"].to_numpy()).all()
+    known = models.loc["ViT-B-32-quickgelu/openai"]
+    assert (known["parameters"], known["date"], known["training_data"]) == ("151M", "2021", "WIT-400M")
     body = re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
     assert "(85 of 202)" in body
     assert '<span class="value">51.8</span> <span class="spread">(†)</span>' in body  # MTEB's micro mean, on other rows
@@ -137,6 +138,18 @@ def test_published_models_are_beside_ones_own(tmp_path: Path):
     for name in ("out", "own"):
         leaderboard.build([tmp_path / "r"], tmp_path / name, with_published=name == "out")
     assert len(pd.read_parquet(tmp_path / "own/leaderboard.parquet")) == 2
+
+
+def test_both_sides_of_sources_that_differ_are_shown(tmp_path: Path):
+    write(tmp_path, "mine", "imagecode/valid", 500, rows=2302)
+    (benchmark,) = make_benchmarks(read_results([tmp_path]))
+    found = find_published(benchmark)
+    sides = {first.model: (first.percent, other.percent, cause) for first, other, cause in found.disagreements}
+    first, other, cause = sides["ViT-B-32-quickgelu/openai"]
+    assert (first, other) == (21.7202, 13.206)
+    assert cause.startswith("MTEB and vl_compo have other scores for the same 2,302 captions")
+    cells = leaderboard.make_sources_table({"imagecode": found}).cells
+    assert cells["Model"].tolist() == list(sides)
 
 
 def test_drawn_scenes_are_never_beside_published_models(tmp_path: Path):

@@ -62,6 +62,20 @@ def test_what_differs_in_rows_or_ties_is_not_ranked(changes: dict[str, Any], tex
     assert text in str(position)
 
 
+def test_a_source_that_differs_on_all_models_is_not_ranked_with_another():
+    """MTEB's ImageCoDe is 12.4 points below vl_compo's; its Winoground is at most one point apart, for 16 models."""
+    images, pairs = find_positions(
+        [
+            make_result("imagecode/valid", 0.2, 2302) | {"model": dict.fromkeys(("spec", "name", "effective"), "mine")},
+            make_result("winoground/main", 0.1, 400, "group_score")
+            | {"model": dict.fromkeys(("spec", "name", "effective"), "mine")},
+        ]
+    )
+    assert len(images.published) == 201 + 12  # vl_compo and FSC-CLIP
+    assert images.left_out.startswith("MTEB's results repository: MTEB and vl_compo have other scores")
+    assert (len(pairs.published), pairs.left_out) == (201 + 12 + 49 - 16, "")
+
+
 def test_what_differs_in_the_mean_is_ranked_by_its_own_metric():
     """MTEB has the micro mean of 49 models and Table 2 the macro mean, which vl_compo has, too."""
     result = make_result("aro_published/vg_relation", 0.52, 23_937) | {"main": ["recall@1"]}

@@ -361,10 +361,10 @@ def test_corrected_copies_replace_the_images(
 
     for image, is_blue in ((None, False), (blue.getvalue(), True), (blue.getvalue(), True)):
         write_version(image)
-        get_all_rows(name, mirror, "--from", str(own))
+        get_all_rows(name, mirror, "--partial", "--from", str(own))
         assert list_colours() == {is_blue}
     states = {path: path.stat().st_mtime_ns for path in (tmp_path / "data/sources").rglob("*") if path.is_file()}
-    get_all_rows(name, mirror, "--from", str(own))
+    get_all_rows(name, mirror, "--partial", "--from", str(own))
     assert {path: path.stat().st_mtime_ns for path in states} == states
 
 
