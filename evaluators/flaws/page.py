@@ -165,7 +165,7 @@ def draw_figure(measured: Mapping[str, Measured]) -> str:
 
 def main(output: Path, files: Annotated[list[Path] | None, typer.Argument()] = None) -> None:
     """Measure files, and write the page from all that are measured."""
-    measured: dict[str, Measured] = json.loads(output.read_text()) if output.is_file() else {}
+    measured: dict[str, Measured] = json.loads(output.read_text(encoding="utf-8")) if output.is_file() else {}
     for path in files or []:
         sha256 = identify(path).sha256
         if sha256 not in measured:

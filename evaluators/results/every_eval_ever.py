@@ -56,7 +56,9 @@ def read_time(results: Mapping[Path, Result]) -> str:
     for path, result in results.items():
         side = get_side_file(path.parents[len(Path(result["task"]).parts) - 1])
         if side.is_file():
-            return str(int(datetime.fromisoformat(json.loads(side.read_text())["finished"]).timestamp()))
+            return str(
+                int(datetime.fromisoformat(json.loads(side.read_text(encoding="utf-8"))["finished"]).timestamp())
+            )
     return "0"
 
 

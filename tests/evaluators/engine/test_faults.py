@@ -92,7 +92,7 @@ def test_an_unwritable_output_is_reported_before_anything_is_encoded(
     monkeypatch.setattr("evaluators.engine.score.encode", lambda *_: pytest.fail("encoded in vain"))
     Path("taken").write_text("")
     told = failure("python:toy_models:Knows", "--data", data, "--task", TASK, "--output", "taken")
-    assert "the result cannot be written (Not a directory)" in told
+    assert "taken: nothing can be written there (taken is a file). Choose another --output." in told
     monkeypatch.setattr("tempfile.TemporaryFile", raising(errno.EROFS))
     told = failure("python:toy_models:Knows", "--data", data, "--task", TASK)
     assert "the result cannot be written (Read-only file system)" in told

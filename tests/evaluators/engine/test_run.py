@@ -29,6 +29,7 @@ def test_a_perfect_encoder_ranks_every_truth_first(here: Path, data: Path):
     assert choice["metrics"] == {
         "recall@1": 1.0,
         "recall@3": 1.0,
+        "pairwise": 1.0,
         "avg_recall": 1.0,
         "mean_rank": 1.0,
         "median_rank": 1.0,
