@@ -96,7 +96,7 @@ def find_article(caption: str, negative: str) -> str:
     for match in ARTICLE.finditer(negative):
         article, word = match[1].lower(), match[2]
         wrong = VOWEL_SOUND.match(word) if article == "a" else CONSONANT_SOUND.match(word)
-        if wrong and not word.isupper() and match[0].lower() not in allowed:
+        if wrong and len(word) > 1 and not word.isupper() and match[0].lower() not in allowed:
             return match[0]
     return ""
 

@@ -27,6 +27,7 @@ GOOD = "a person in front of a street sign"
         ("a bye bye sign", "a bye bye mat", "", ""),  # the caption has it, too
         ("a cat and a dog", "an cat and a dog", "article", "an cat"),
         ("a cat and a dog", "a cat and a owl", "article", "a owl"),
+        ("a red dog", "A a dog", "doubled word", "A a"),  # not a wrong article as well
         ("a cat and a dog", "an hour, a unicorn, a one-way sign, an SUV, a umpire", "article", "a umpire"),
         ("a cat and a dog", "an hour and a unicorn, a one-way sign, a European, an SUV, a used car", "", ""),
         ("a cat, a dog", "A cat a dog.", "punctuation", "A cat a dog."),
