@@ -127,9 +127,9 @@ ERRORS = {
     "score scores.csv --task crepe/laion_uc_raw --name x DATA": "crepe/laion_uc_raw: only tasks whose rows are scored "
     "independently can be scored from a file.",
     "validate": ONE_MODEL.format("got none."),
-    "validate nobody/none": r"nobody/none: no published scores. Models with published scores: ALBEF, .*flava-full\.",
+    "validate nobody/none": r"nobody/none: no published scores. Models with published scores: .*flava-full; \d+ in all\.",
     "validate ViT-B-32/openai --results empty": r"empty: no result of ViT-B-32/openai on a published dataset. "
-    r"\d+ scores on aro_published, .*Import the files with `compeval import`, .*",
+    r"\d+ scores on aro, aro_published, .*Import the files with `compeval import`, .*",
     "report --where": "report/index.html: no such report. `make demo` or `compeval report` writes one.",
     "import nowhere.csv --images empty": "nowhere.csv: no such file.",
     "import a.csv --images empty": rf"a.csv: {NOT_PUBLISHED}the columns a, b{OTHERWISE.format('a.csv')}.*winoground\.",
@@ -139,10 +139,11 @@ ERRORS = {
     "make a,b missing.csv": f"'a,b' {DATASET_NAME}",
     "make a@b missing.csv": f"'a@b' {DATASET_NAME}",
     "make mine nowhere.csv": "nowhere.csv: no such file.",
-    "make mine a.csv": "a.csv: no column image; its columns are a, b.",
-    "make mine empty.csv": "empty.csv: no column image; its columns are none.",
+    "make mine a.csv": "a.csv, row 1: no column image, caption; its columns are a, b. Name them with --image-column, "
+    "--caption-column, --negative-columns and --kind-column.",
+    "make mine empty.csv": "empty.csv: no rows found.",
     "make mine a.txt": "a.txt: unknown file type; supported: .csv, .tsv, .jsonl, .json, .tar.",
-    "make mine broken.json": f"broken.json: not JSON ({NOT_JSON}).",
+    "make mine broken.json": f"broken.json: broken JSON ({NOT_JSON}).",
     "make mine latin.csv": "latin.csv: not in UTF-8. Save it as CSV UTF-8.",
     "make mine missing.csv": "missing.csv, row 1: image nothere.png not found. Set the folder with --images.",
     "make mine outside.csv": "outside.csv, row 1: '../../etc/passwd' does not name a file below the folder '.'.",
