@@ -3,9 +3,12 @@ import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
@@ -32,6 +35,8 @@ from tests.evaluators import tiny
 
 MODEL = "ViT-B-32-quickgelu/openai"
 LAION = "ViT-B-32-quickgelu/laion400m_e32"
+ROOT = Path(__file__).parents[3]
+TABLE = "benchmarks/published_scores/individual_results.csv"
 FIVE = {
     ("NegCLIP", "coco-ft"),
     *(("ViT-B-32-quickgelu", "laion400m_e32"), ("ViT-L-14", "laion400m_e32")),
@@ -176,7 +181,7 @@ def test_the_scores_of_five_models_of_vl_compos_table_are_entered(real_data: Pat
 
 
 def test_the_built_in_scores_are_those_of_the_authors_file(real_data: Path):
-    with (real_data / "benchmarks" / "published_scores" / "individual_results.csv").open(newline="") as file:
+    with (real_data / TABLE).open(newline="") as file:
         table = {f"{row['arch']}/{row['pretrained']}/{row['family']}": row for row in csv.DictReader(file)}
     rows = read_csv("scores")
     keys = [(row["name"], row["column"]) for row in rows]
@@ -185,6 +190,30 @@ def test_the_built_in_scores_are_those_of_the_authors_file(real_data: Path):
     assert {(row["source"], row["seconds"]) for row in rows} == {("vl_compo", None)}
     for row in rows:
         assert row["percent"] == pytest.approx(float(table[row["name"]][row["column"]]), abs=0.50001e-4), row
+
+
+def test_the_tool_writes_and_checks_the_scores(
+    real_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, add_scores: Callable[..., None]
+):
+    """A clone with the five models. One changed score in the cache is one fault, and one that it lacks another."""
+    path = real_data / TABLE
+    loader = SourceFileLoader("published_scores", str(ROOT / "tools" / "published-scores"))
+    spec = spec_from_loader(loader.name, loader)
+    assert spec
+    tool = module_from_spec(spec)
+    loader.exec_module(tool)
+    monkeypatch.setattr(tool, "show", lambda clone, commit, name: path.read_text())
+    monkeypatch.setattr(tool, "check_means", lambda clone: 0)
+    monkeypatch.setattr(tool, "BUILT_IN", tmp_path / "scores.csv")
+    tool.write_built_in(path)
+    assert (tmp_path / "scores.csv").read_bytes() == (ROOT / "evaluators/results/published_scores.csv").read_bytes()
+    assert tool.check({"vl_compo": Path()}) == 0
+    tool.write({"vl_compo": Path()})
+    assert pq.read_table(find_added_scores()).num_rows == 5 * 115
+    assert tool.check({"vl_compo": Path()}) == 0
+    model = "NegCLIP/coco-ft/StructuredCLIP"
+    add_scores(("vl_compo", model, "winoground::group", 9.0), ("vl_compo", model, "elevator::cifar10", 9.0))
+    assert tool.check({"vl_compo": Path()}) == 2
 
 
 def test_every_column_and_model_of_the_built_in_scores_is_described():
