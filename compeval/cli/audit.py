@@ -283,8 +283,9 @@ def inspect(
 def balance(files: list[Path], output: Path = Path("sources/balanced.yaml"), output_format: Format = "table") -> None:
     """Select the pairs of published files on which no text-only baseline is above chance.
 
-    A pair is a caption with one of its negatives. The list of pairs is written to a file, and `compeval import` then
-    writes the task @balanced. The lists of SugarCrepe's files are in the package. Each file takes minutes.
+    A pair is a caption with its negative; files with several negatives a row are refused. The list of pairs is written
+    to a file, and `compeval import` then writes the task @balanced. The lists of SugarCrepe's swap_att and swap_obj are
+    in the package. Each file takes minutes.
 
     Args:
         files: Published files, each of one set with negatives.

@@ -34,6 +34,10 @@ def balance_file(path: Path) -> dict[str, Any]:
     """
     read = read_published(identify(path))
     sets = read_sets(read)
+    if sets.size > 2:
+        raise ValueError(
+            f"{read.file.path}: rows have {sets.size - 1} negatives; a balanced subset is of rows with one."
+        )
     pairs = split_pairs(sets)
     keep_P = select_rows_at_chance(pairs, SEED)
     before, after = measure_pairs(pairs), measure_pairs(pairs.select(keep_P))
