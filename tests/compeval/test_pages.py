@@ -38,6 +38,7 @@ OTHER_PAGES = (
     "add-a-benchmark",
     "add-to-the-micro-world",
     "api",
+    "benchmark-flaws",
     "benchmarks",
     "cli",
     "concepts",
@@ -46,6 +47,7 @@ OTHER_PAGES = (
     "install",
     "many-models",
     "papers",
+    "reports",
     "security",
     "versioned-data",
 )
