@@ -35,10 +35,11 @@ from tests.trainers import toy
 ROOT = Path(__file__).parents[2]
 PAGES = ("evaluate-my-model", "splits-for-my-corpus", "hard-negatives-for-training", "my-own-data")
 OTHER_PAGES = (
+    "benchmark-flaws",
+    "reports",
     "add-a-benchmark",
     "add-to-the-micro-world",
     "api",
-    "benchmark-flaws",
     "benchmarks",
     "cli",
     "concepts",
@@ -47,7 +48,6 @@ OTHER_PAGES = (
     "install",
     "many-models",
     "papers",
-    "reports",
     "security",
     "versioned-data",
 )

@@ -129,7 +129,7 @@ ERRORS = {
     "validate": ONE_MODEL.format("got none."),
     "validate nobody/none": r"nobody/none: no published scores. Models with .* scores: .*flava-full; \d+ in all\.",
     "validate ViT-B-32/openai --results empty": r"empty: no result of ViT-B-32/openai on a published dataset. "
-    r"\d+ scores on aro, aro_published, .*Import the files with `compeval import`, .*",
+    r"\d+ scores on .*aro_published, .*Import the files with `compeval import`, .*",
     "report --where": "report/index.html: no such report. `make demo` or `compeval report` writes one.",
     "import nowhere.csv --images empty": "nowhere.csv: no such file.",
     "import a.csv --images empty": rf"a.csv: {NOT_PUBLISHED}the columns a, b{OTHERWISE.format('a.csv')}.*winoground\.",
