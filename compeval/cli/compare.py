@@ -193,7 +193,8 @@ def leaderboard(
         results: Result folders, of many models. Default: all results in results/.
         output: Folder of the page and its tables.
         about: CSV with a column model and any of family, parameters, date, training_data, text_only.
-        published: Show published models with scores on the same rows, in another style.
+        published: Show published models with scores on the same rows, in another style. tools/published-scores adds
+            models.
     """
     results = results or [Path("results")]
     check_results(results)

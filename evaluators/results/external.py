@@ -126,17 +126,10 @@ def _read_parquet(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
 
 
 def _read_json_lines(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    number = 0
-    try:
-        for number, record in json_lines.read_numbered(path):
-            if not isinstance(record, dict):
-                raise ValueError(f"{path}, line {number}: not a JSON object with `row` and `scores`.")
-            yield number, record
-    except ValueError as error:
-        if str(error).startswith(str(path)):
-            raise
-        # An integer of more than 4,300 digits: json raises a plain ValueError, which names neither file nor line.
-        raise ValueError(f"{path}, after line {number}: not readable as JSON ({error}).") from None
+    for number, record in json_lines.read_numbered(path):
+        if not isinstance(record, dict):
+            raise ValueError(f"{path}, line {number}: not a JSON object with `row` and `scores`.")
+        yield number, record
 
 
 READERS: dict[str, Callable[[Path], Iterator[tuple[int, Mapping[str, Any]]]]] = {

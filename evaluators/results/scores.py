@@ -1,12 +1,16 @@
-"""The published scores: of papers' tables, of three tables of many models, and those that benchmarks declare.
+"""The published scores: of papers' tables, of tables of many models, and those that benchmarks declare.
 
 published_papers.csv    the papers' tables
-published_scores.parquet    one score per model and column of vl_compo (Oh et al. 2024, arXiv:2406.09388; 202 models),
-                        MTEB's results repository and FSC-CLIP's table; `tools/published-scores` writes and checks it
+published_scores.csv    one score per column of vl_compo (Oh et al. 2024, arXiv:2406.09388) for five of its 202 models
 published_columns.csv   what a column measures, and on which rows
 published_means.csv     the weights of a mean over columns. vl_compo's are those that reproduce its table of means
 published_models.csv    the names of the models in each source and here; their parameters (millions), corpus and year
 published_sources.csv   commit and date of each source, and how it counts ties
+
+The scores of the other models of vl_compo, of MTEB's results repository and of FSC-CLIP's table are not part of the
+package. `tools/published-scores write vl_compo=CLONE mteb=CLONE fsc_clip=CLONE` reads them from clones of these
+repositories and writes them to published_scores.parquet in the cache folder (``$COMPEVAL_CACHE`` or
+~/.cache/compeval). They are added to those of published_scores.csv; if both have a number, that of the cache counts.
 
 CREPE's authors did not release the raw pairs of Tables 15 and 16. The importer makes raw configs from the captions of
 the released files, which are other rows (:func:`count_rows`).
@@ -22,13 +26,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
+from generators.files.cache_folder import cache_folder
 from loaders.datasets.folders import is_published
 from loaders.papers.figures import figures
 
 FOLDER = Path(__file__).parent
-SCORES = FOLDER / "published_scores.parquet"
 DECLARATIONS = "loaders.benchmarks"
 """Imported by name: the stages of the pipeline report on generated datasets only and do not depend on it."""
 TABLE_SOURCE = "vl_compo's table of published models"
@@ -88,10 +93,11 @@ class Model(NamedTuple):
 
 
 def read_csv(name: str) -> list[dict[str, Any]]:
-    """Return the rows of a file of this folder. ``tasks`` and ``rows`` are integers, and empty ``rows`` None."""
+    """Return the rows of a file of this folder. Numbers are parsed; empty ``rows`` and ``seconds`` are None."""
     with (FOLDER / f"published_{name}.csv").open(encoding="utf-8", newline="") as file:
         rows: list[dict[str, Any]] = list(csv.DictReader(file))
-    types = {"tasks": int, "percent": float, "weight": float, "rows": lambda text: int(text) if text else None}
+    types = {"tasks": int, "percent": float, "weight": float}
+    types |= {"rows": lambda text: int(text) if text else None, "seconds": lambda text: float(text) if text else None}
     return [row | {name: kind(row[name]) for name, kind in types.items() if name in row} for row in rows]
 
 
@@ -131,13 +137,47 @@ def read_scores() -> tuple[PublishedScore, ...]:
     return (*_read_tables(), *_read_papers(), *_read_declared())
 
 
+def find_added_scores() -> Path:
+    """Return the path of the user's file of more models, which `tools/published-scores write` writes."""
+    return cache_folder() / "published_scores.parquet"
+
+
+def read_tables() -> list[dict[str, Any]]:
+    """Return the rows of the tables of many models, ordered by source: source, name, column, percent and seconds.
+
+    Rows of the user's file replace those of published_scores.csv with the same source, name and column.
+
+    Raises:
+        ValueError: The user's file is not one that this version of tools/published-scores wrote.
+    """
+    path = find_added_scores()
+    added = _read_added(path) if path.exists() else []
+    rows = {(row["source"], row["name"], row["column"]): row for row in [*read_csv("scores"), *added]}
+    order = list(read_sources())
+    return sorted(rows.values(), key=lambda row: order.index(row["source"]))
+
+
+def _read_added(path: Path) -> list[dict[str, Any]]:
+    try:
+        rows = pq.read_table(path, columns=["source", "name", "column", "percent", "seconds"]).to_pylist()
+        known = all(
+            (row["source"], row["name"]) in read_models() and (row["source"], row["column"]) in read_columns()
+            for row in rows
+        )
+    except (pa.ArrowException, OSError):
+        known, rows = False, []
+    if not known:
+        raise ValueError(f"{path}: not a file of this version's `tools/published-scores write`. Delete or rewrite it.")
+    return rows
+
+
 def _read_tables() -> Iterator[PublishedScore]:
     """Yield the scores of the tables of many models; after vl_compo's follow the means over its columns.
 
     A model that is twice in a source, with equal scores, counts once.
     """
     scores: dict[str, dict[tuple[str, str], PublishedScore]] = {}
-    for row in pq.read_table(SCORES).to_pylist():
+    for row in read_tables():
         source, column = row["source"], row["column"]
         model = read_models()[source, row["name"]].name
         measured = read_columns()[source, column] | _get_facts(source)

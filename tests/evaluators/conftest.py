@@ -1,10 +1,19 @@
-"""Saved tiny models, each written once per session. Tests must not change the folders."""
+"""Saved tiny models, each written once per session, whose folders tests must not change; more published scores."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+
+from evaluators.results.published import group_scores
+from evaluators.results.ranks import group_by_metric
+from evaluators.results.scores import find_added_scores, read_scores
+
+ADDED_SCORES = find_added_scores()
+"""The user's file, named before tests get a cache of their own."""
 
 
 @pytest.fixture(scope="session")
@@ -21,3 +30,36 @@ def vlm_folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path
     from tests.evaluators import tiny_vlms
 
     return cache(lambda family: tiny_vlms.write_vlm(family, tmp_path_factory.mktemp("vlm") / family))
+
+
+def forget_scores() -> None:
+    for function in (read_scores, group_by_metric, group_scores):
+        function.cache_clear()
+
+
+@pytest.fixture
+def add_scores() -> Iterator[Callable[..., None]]:
+    """Function that writes (source, name, column, percent) of several scores to the user's file of more models."""
+
+    def add(*scores: tuple[str, str, str, float]) -> None:
+        rows = [
+            {"source": source, "name": name, "column": column, "percent": percent, "seconds": 1.5}
+            for source, name, column, percent in scores
+        ]
+        find_added_scores().parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(pa.Table.from_pylist(rows), find_added_scores())
+        forget_scores()
+
+    yield add
+    forget_scores()
+
+
+@pytest.fixture
+def all_models(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Read the file that `tools/published-scores write` wrote; the test is skipped if there is none."""
+    if not ADDED_SCORES.exists():
+        pytest.skip(f"{ADDED_SCORES} is missing: tools/published-scores write")
+    monkeypatch.setenv("COMPEVAL_CACHE", str(ADDED_SCORES.parent))
+    forget_scores()
+    yield
+    forget_scores()

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -111,27 +112,28 @@ def test_page_is_self_contained(results: Path, tmp_path: Path):
     assert r"95.0 \#1 [8" in (tmp_path / "out/leaderboard.tex").read_text()
 
 
-def test_published_models_are_beside_ones_own(tmp_path: Path):
-    """The counts of vl_compo's table: tests/evaluators/results/test_ranks.py. A model is not beside itself."""
+def test_published_models_are_beside_ones_own(tmp_path: Path, add_scores: Callable[..., None]):
+    """The scores of vl_compo's table: tests/evaluators/results/test_ranks.py. A model is not beside itself."""
     for name in ("itables", "vl_convert"):
         pytest.importorskip(name)
+    add_scores(("mteb", "openai/clip-vit-base-patch32", "AROVisualRelation:text_acc", 52.0))
     write(tmp_path / "r", "mine", "sugarcrepe/swap_obj", 150, rows=245)
     write(tmp_path / "r", "NegCLIP", "sugarcrepe/swap_obj", 150, rows=245)
     write(tmp_path / "r", "mine", "aro_published/vg_relation", 120, rows=240)  # of 23,937
     page = leaderboard.build([tmp_path / "r"], tmp_path / "out").read_text()
     models = pd.read_parquet(tmp_path / "out/leaderboard.parquet").set_index("model")
     places: dict[str, int] = dict(zip(models.index, models["sugarcrepe place"], strict=True))
-    assert places["mine"] == places["NegCLIP"] == places["ViT-B-32-quickgelu/openai"] == 85  # NegCLIP has 75.9
-    ranks = models["sugarcrepe"].rank(ascending=False, method="min")
-    assert places["ViT-SO400M-14-SigLIP/webli"] == ranks["ViT-SO400M-14-SigLIP/webli"]
-    assert set(models["sugarcrepe models"].dropna()) == {202}
-    assert sorted(models["published"].to_numpy()) == [""] * 2 + ["yes"] * 200
+    assert places["mine"] == places["NegCLIP"] == places["ViT-B-32-quickgelu/openai"] == 2  # NegCLIP has 75.9
+    assert places["ViT-L-14/laion400m_e32"] == 1
+    assert places["ViT-L-14-quickgelu/openai"] == places["ViT-B-32-quickgelu/laion400m_e32"] == 5
+    assert set(models["sugarcrepe models"].dropna()) == {6}
+    assert sorted(models["published"].to_numpy()) == [""] * 2 + ["yes"] * 4
     assert pd.isna(models["aro_published place"].to_numpy()).all()
     known = models.loc["ViT-B-32-quickgelu/openai"]
     assert (known["parameters"], known["date"], known["training_data"]) == ("151M", "2021", "WIT-400M")
     body = re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
-    assert "(85 of 202)" in body
-    assert '<span class="value">51.8</span> <span class="spread">(†)</span>' in body  # MTEB's micro mean, on other rows
+    assert "(2 of 6)" in body
+    assert '<span class="value">52.0</span> <span class="spread">(†)</span>' in body  # MTEB's micro mean, on other rows
     assert "other rows, 240 rows here, 23,937 published" in body
     for name in ("size", "year", "training_data", "own"):
         assert f'name="{name}"' in body
@@ -140,13 +142,14 @@ def test_published_models_are_beside_ones_own(tmp_path: Path):
     assert len(pd.read_parquet(tmp_path / "own/leaderboard.parquet")) == 2
 
 
-def test_both_sides_of_sources_that_differ_are_shown(tmp_path: Path):
+def test_both_sides_of_sources_that_differ_are_shown(tmp_path: Path, add_scores: Callable[..., None]):
+    add_scores(("mteb", "openai/clip-vit-base-patch32", "ImageCoDe:accuracy", 14.0))
     write(tmp_path, "mine", "imagecode/valid", 500, rows=2302)
     (benchmark,) = make_benchmarks(read_results([tmp_path]))
     found = find_published(benchmark)
     sides = {first.model: (first.percent, other.percent, cause) for first, other, cause in found.disagreements}
     first, other, cause = sides["ViT-B-32-quickgelu/openai"]
-    assert (first, other) == (21.7202, 13.206)
+    assert (first, other) == (21.7202, 14.0)
     assert cause.startswith("MTEB and vl_compo have other scores for the same 2,302 captions")
     cells = leaderboard.make_sources_table({"imagecode": found}).cells
     assert cells["Model"].tolist() == list(sides)

@@ -1,8 +1,10 @@
 import csv
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from typing import Any
 
@@ -16,20 +18,31 @@ from evaluators.report.sections.published import make_section
 from evaluators.results.published import find_scores, get_canonical_name, get_tolerance, match_scores
 from evaluators.results.scores import (
     MEAN,
-    SCORES,
     TABLE_SOURCE,
     PublishedScore,
     count_rows,
+    find_added_scores,
     read_columns,
+    read_csv,
     read_means,
     read_models,
     read_scores,
     read_sources,
+    read_tables,
 )
 from loaders import benchmarks
 from tests.evaluators import tiny
 
 MODEL = "ViT-B-32-quickgelu/openai"
+LAION = "ViT-B-32-quickgelu/laion400m_e32"
+ROOT = Path(__file__).parents[3]
+TABLE = "benchmarks/published_scores/individual_results.csv"
+FIVE = {
+    ("NegCLIP", "coco-ft"),
+    *(("ViT-B-32-quickgelu", "laion400m_e32"), ("ViT-L-14", "laion400m_e32")),
+    *(("ViT-B-32", "openai"), ("ViT-L-14", "openai")),
+}
+"""The models of vl_compo's table that are built in."""
 
 
 def make_result(task: str, value: float, rows: int = 1000, metric: str = "recall@1", limit: int | None = None) -> dict:
@@ -146,15 +159,15 @@ def test_canonical_names(name: str, same: str):
     assert get_canonical_name(name) == same
 
 
-def test_all_scores_of_vl_compos_table_are_entered(real_data: Path):
+def test_the_scores_of_five_models_of_vl_compos_table_are_entered(real_data: Path):
     scores = {
         (score.model, score.task, score.metric): score.percent
         for score in read_scores()
         if score.source == TABLE_SOURCE and not score.category
     }
     with (real_data / "published" / "scores.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert sum(len(row) - 2 for row in rows) == 170
+        rows = [row for row in csv.DictReader(file) if (row["arch"], row["pretrained"]) in FIVE]
+    assert sum(len(row) - 2 for row in rows) == 5 * 17
     for row in rows:
         given = "/".join(filter(None, (row.pop("arch"), row.pop("pretrained"))))
         assert any("vl_compo" in score.source for score in find_scores(given))
@@ -167,34 +180,94 @@ def test_all_scores_of_vl_compos_table_are_entered(real_data: Path):
     assert scores["ViT-L-14-quickgelu/openai", "mmvp_vlm/main", "group_score"] == 7.4074  # 10 of 135
 
 
-@pytest.mark.parametrize(
-    ("source", "name", "column", "percent", "model"),
-    [
-        # Looked up in the sources at the commits of published_sources.csv.
-        ("vl_compo", "DAC-LLM/cc3m-ft/StructuredCLIP", "winoground::group", 4.75, "StructuredCLIP/DAC-LLM/cc3m-ft"),
-        ("vl_compo", "RN101/openai/OpenCLIP", "winoground::group", 7.5, "RN101-quickgelu/openai"),
-        ("mteb", "openai/clip-vit-base-patch32", "AROVisualRelation:text_acc", 51.7609, MODEL),
-        ("mteb", "openai/clip-vit-base-patch32", "ImageCoDe:accuracy", 13.206, MODEL),
-        ("fsc_clip", "fsc-clip/openai_coco/ViT-B-32", "sugarcrepe", 85.1187, "FSC-CLIP/ViT-B-32/openai_coco"),
-    ],
-)
-def test_built_in_scores(source: str, name: str, column: str, percent: float, model: str):
-    rows = pq.read_table(SCORES, filters=[("source", "=", source), ("name", "=", name), ("column", "=", column)])
-    (row,) = rows.to_pylist()
-    assert row["percent"] == percent
-    assert (row["seconds"] or 0) > 0 or source != "mteb"
-    assert read_models()[source, name].name == model
+def test_the_built_in_scores_are_those_of_the_authors_file(real_data: Path):
+    with (real_data / TABLE).open(newline="") as file:
+        table = {f"{row['arch']}/{row['pretrained']}/{row['family']}": row for row in csv.DictReader(file)}
+    rows = read_csv("scores")
+    keys = [(row["name"], row["column"]) for row in rows]
+    assert keys == sorted({(name, column) for name, row in table.items() for column in row if "::" in column})
+    assert len(keys) == 5 * 115
+    assert {(row["source"], row["seconds"]) for row in rows} == {("vl_compo", None)}
+    for row in rows:
+        assert row["percent"] == pytest.approx(float(table[row["name"]][row["column"]]), abs=0.50001e-4), row
+
+
+def test_the_tool_writes_and_checks_the_scores(
+    real_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, add_scores: Callable[..., None]
+):
+    """A clone with the five models. One changed score in the cache is one fault, and one that it lacks another."""
+    path = real_data / TABLE
+    loader = SourceFileLoader("published_scores", str(ROOT / "tools" / "published-scores"))
+    spec = spec_from_loader(loader.name, loader)
+    assert spec
+    tool = module_from_spec(spec)
+    loader.exec_module(tool)
+    monkeypatch.setattr(tool, "show", lambda clone, commit, name: path.read_text())
+    monkeypatch.setattr(tool, "check_means", lambda clone: 0)
+    monkeypatch.setattr(tool, "BUILT_IN", tmp_path / "scores.csv")
+    tool.write_built_in(path)
+    assert (tmp_path / "scores.csv").read_bytes() == (ROOT / "evaluators/results/published_scores.csv").read_bytes()
+    assert tool.check({"vl_compo": Path()}) == 0
+    tool.write({"vl_compo": Path()})
+    assert pq.read_table(find_added_scores()).num_rows == 5 * 115
+    assert tool.check({"vl_compo": Path()}) == 0
+    model = "NegCLIP/coco-ft/StructuredCLIP"
+    add_scores(("vl_compo", model, "winoground::group", 9.0), ("vl_compo", model, "elevator::cifar10", 9.0))
+    assert tool.check({"vl_compo": Path()}) == 2
 
 
 def test_every_column_and_model_of_the_built_in_scores_is_described():
-    table = pq.read_table(SCORES)
-    counts = Counter(table["source"].to_pylist())
-    assert counts == {"vl_compo": 202 * 118, "mteb": 49 * 6 + 2 * 49 + 42, "fsc_clip": 12 * 10}
-    assert set(zip(table["source"].to_pylist(), table["column"].to_pylist(), strict=True)) == read_columns().keys()
-    assert set(zip(table["source"].to_pylist(), table["name"].to_pylist(), strict=True)) == read_models().keys()
+    rows = read_tables()
+    assert {(row["source"], row["column"]) for row in rows} < read_columns().keys()
+    assert {read_models()[row["source"], row["name"]].name for row in rows} == {
+        "NegCLIP", MODEL, "ViT-L-14-quickgelu/openai", LAION, "ViT-L-14/laion400m_e32",
+    }  # fmt: skip
     assert {part for weights in read_means().values() for part in weights} <= {column for _, column in read_columns()}
     assert all(sum(weights.values()) == pytest.approx(1) for weights in read_means().values())
     assert all(source["date"] for source in read_sources().values())
+
+
+@pytest.mark.acceptance
+@pytest.mark.usefixtures("all_models")
+def test_every_column_and_model_of_the_file_of_all_models_is_described():
+    rows = read_tables()
+    assert len(rows) > len(read_csv("scores"))
+    for source in {row["source"] for row in rows}:
+        columns = {column for origin, column in read_columns() if origin == source}
+        models = {name for origin, name in read_models() if origin == source}
+        assert {row["column"] for row in rows if row["source"] == source} == columns
+        assert {row["name"] for row in rows if row["source"] == source} == models
+
+
+def test_a_file_in_the_cache_adds_models_and_replaces_scores(add_scores: Callable[..., None]):
+    own = "ViT-B-32/openai/OpenCLIP"
+    before = len(read_tables())
+    add_scores(
+        (*("mteb", "BAAI/bge-visualized-base"), "Winoground:accuracy", 12.5),
+        ("vl_compo", own, "winoground::group", 10.25),  # 8.75 in published_scores.csv
+        (*("vl_compo", "ALIP/yfcc15m/StructuredCLIP"), "winoground::group", 3.5),
+    )
+    rows = read_tables()
+    assert len(rows) == before + 2
+    assert [row["source"] for row in rows] == ["vl_compo"] * (before + 1) + ["mteb"]
+    scores = {
+        score.model: score for score in read_scores() if score.task == "winoground/main" and "group" in score.metric
+    }
+    assert (scores[MODEL].percent, scores["NegCLIP"].percent) == (10.25, 8.0)
+    added = scores["BAAI/bge-visualized-base"]
+    assert (added.percent, added.rows, added.seconds, added.source) == (12.5, 400, 1.5, "MTEB's results repository")
+
+
+@pytest.mark.parametrize("content", ["not parquet", "unknown model", "unknown column"])
+def test_a_file_in_the_cache_of_another_version_is_refused(content: str, add_scores: Callable[..., None]):
+    model = "NegCLIP/coco-ft/StructuredCLIP"
+    add_scores(("vl_compo", "nobody" if content == "unknown model" else model, "nothing::here", 1.0))
+    if content == "not parquet":
+        find_added_scores().write_text("source,name,column,percent,seconds\n")
+    with pytest.raises(
+        ValueError, match=r"published_scores\.parquet: not a file of this version.* Delete or rewrite it"
+    ):
+        read_scores()
 
 
 def test_every_published_score_is_recorded_once_and_is_of_a_declared_config():
@@ -211,9 +284,6 @@ def test_every_published_score_is_recorded_once_and_is_of_a_declared_config():
     # BiVLC's authors declare theirs in its module: the score of ViT-B/32 is not in vl_compo's table.
     source = "the authors' file of results, computed over all rows"
     assert PublishedScore(MODEL, "bivlc/main", "group_score", 49.06, 1, source, rows=2933) in scores
-
-
-LAION = "ViT-B-32-quickgelu/laion400m_e32"
 
 
 @pytest.mark.parametrize(
@@ -354,13 +424,22 @@ def test_no_published_score_is_called_a_disagreement_with_itself():
             if match.score.source == source and match.score.model == model:
                 verdicts[source, match.verdict] += 1
     crepe, vl_checklist, svo, means = 3, 13, 3, 3
-    # RN101/openai is twice in vl_compo, so 201 models.
-    assert verdicts.pop((TABLE_SOURCE, "other rows")) == 201 * (crepe + vl_checklist + svo + means)
-    assert verdicts[TABLE_SOURCE, "yes"] == 201 * (118 - crepe - vl_checklist - svo + 12 - means)
+    assert verdicts.pop((TABLE_SOURCE, "other rows")) == 5 * (crepe + vl_checklist + svo + means)
+    assert verdicts[TABLE_SOURCE, "yes"] == 5 * (115 - crepe - vl_checklist - svo + 12 - means)
     assert {verdict for _, verdict in verdicts} == {"yes"}
 
 
 @pytest.mark.acceptance
+@pytest.mark.usefixtures("all_models")
+def test_no_published_score_of_all_models_is_called_a_disagreement_with_itself():
+    for (source, model), scores in group_scores("source", "model").items():
+        for match in match_scores(list(make_published_results(scores).values())):
+            if match.score.source == source and match.score.model == model:
+                assert match.verdict == ("other rows" if match.score.which else "yes"), match
+
+
+@pytest.mark.acceptance
+@pytest.mark.usefixtures("all_models")
 def test_no_published_score_is_called_a_disagreement_with_another_source():
     """Every model with the scores of all sources: where they differ, both are shown."""
     verdicts: Counter[str] = Counter()
@@ -373,15 +452,22 @@ def test_no_published_score_is_called_a_disagreement_with_another_source():
     ("source", "model", "task", "metric"),
     [
         (TABLE_SOURCE, MODEL, "sugarcrepe/swap_obj", "recall@1"),
-        (TABLE_SOURCE, "LaCLIP/LaCLIP_ViT-B-16/cc12m", "valse/plurals", "recall@1"),
+        (TABLE_SOURCE, "NegCLIP", "valse/plurals", "recall@1"),
         ("MTEB's results repository", "ViT-L-14-quickgelu/openai", "aro_published/vg_attribution", "recall@1"),
         ("CREPE, Table 9", "ViT-L-14/laion400m_e32", "crepe_published/laion_uc_hnall", "recall@3"),
     ],
 )
 def test_a_score_that_is_moved_by_two_points_is_one_disagreement(
-    source: str, model: str, task: str, metric: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    source: str,
+    model: str,
+    task: str,
+    metric: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    add_scores: Callable[..., None],
 ):
     """Through `compeval validate`, with the scores of all sources."""
+    add_scores(("mteb", "openai/clip-vit-large-patch14", "AROVisualAttribution:text_acc", 60.0))
     results = make_published_results(group_scores("model")[model,])
     monkeypatch.chdir(tmp_path)
     (tmp_path / "results").mkdir()
@@ -398,11 +484,12 @@ def test_a_score_that_is_moved_by_two_points_is_one_disagreement(
     assert (status, wrong["task"], wrong["metric"], wrong["source"]) == (1, task, metric, source)
 
 
-def test_both_sides_of_sources_that_differ_are_shown():
-    """ImageCoDe with ViT-B-32/openai: 13.2 in MTEB, 21.7 in vl_compo, for the same captions."""
-    matches = {match.score.source: match for match in match_scores([make_result("imagecode/valid", 0.132, rows=2302)])}
+def test_both_sides_of_sources_that_differ_are_shown(add_scores: Callable[..., None]):
+    """ImageCoDe with ViT-B-32/openai: (302 * 50.6977 + 2000 * 15.0641) / 2302 are not MTEB's, here 14."""
+    add_scores(("mteb", "openai/clip-vit-base-patch32", "ImageCoDe:accuracy", 14.0))
+    matches = {match.score.source: match for match in match_scores([make_result("imagecode/valid", 0.142, rows=2302)])}
     mteb, table = matches["MTEB's results repository"], matches[TABLE_SOURCE]
-    assert (mteb.score.percent, mteb.verdict) == (13.206, "yes")
+    assert (mteb.score.percent, mteb.verdict) == (14.0, "yes")
     assert (table.score.percent, table.verdict) == (21.7202, "other source")
     assert table.explanation.startswith("MTEB and vl_compo have other scores for the same 2,302 captions")
 

@@ -250,7 +250,7 @@ NOT_UTF8 = pa.Array.from_buffers(
         ("jsonl", f'{{"row": 0, "scores": [{10**400}]}}', r"scores.jsonl, line 1: .* not a list of finite"),
         (
             *("jsonl", '{"row": 0, "scores": [1]}\n{"row": 1, "scores": [1' + "0" * 5000 + "]}"),
-            r"scores.jsonl, after line 1: not readable as JSON \(Exceeds the limit",
+            r"scores.jsonl, line 2: not JSON \(Exceeds the limit",
         ),
         ("npy", "", r"scores.npy: unknown file type; supported: .parquet, .csv, .tsv, .jsonl"),
     ],
