@@ -238,8 +238,8 @@ def make_row(
 def write(folder: Path, nouns: list[Noun], settings: Settings, words: Path, cache: Cache) -> dict[str, dict[str, int]]:
     """Replace ``folder``; ``words`` is the folder of compun_descriptors.yaml.
 
-    Returns the numbers of compounds with and without images, and per captioner of the example captions. Raises
-    ValueError if no compound has images.
+    Returns the numbers of compounds with and without images, and per captioner of the example captions; by the paper's
+    rules, of the descriptors as well. Raises ValueError if no compound has images.
     """
     skipped = Counter[str]()
     images = list(collect_images(nouns, settings, skipped))
@@ -266,12 +266,17 @@ def write(folder: Path, nouns: list[Noun], settings: Settings, words: Path, cach
         rows = {split: make_rows(split, make_prompting) for split, make_prompting in promptings.items()}
         dataset.write_config(scratch, "main", rows, use_shared_images(COMPOUND_SCHEMA))
     compounds = dict.fromkeys(noun for noun, _ in images)
-    return {
+
+    def count_captioners(split: str) -> dict[str, int]:
+        return dict(Counter(_name_captioner(promptings[split](noun)) for noun in compounds))
+
+    counts = {
         "Images": dict(skipped) | {"compounds with images": len(compounds)},
-        "Example captions: compounds by captioner": dict(
-            Counter(_name_captioner(promptings["test.examples.1"](noun)) for noun in compounds)
-        ),
+        "Example captions: compounds by captioner": count_captioners("test.examples.1"),
     }
+    if is_paper:
+        counts["Descriptors: compounds by captioner"] = count_captioners("test.descriptors")
+    return counts
 
 
 def _name_captioner(prompting: Prompting | None) -> str:

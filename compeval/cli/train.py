@@ -85,6 +85,7 @@ def finetune(
         batch_size: Overrides the preset.
         learning_rate: Overrides the preset; repeatable.
         rules: paper: one negative of each kind, as in the paper's appendix C.1, and clip-ft keeps captions without one.
+            Without effect on the authors' files (*.tsv), which have their own negatives.
         augment: Crop images at random, as open_clip does in training. Default: with the preset paper.
         count_neighbours: The similar images are a half of the batch size, not added to it.
         seed: Seed of the caption order and of the sampled negatives.

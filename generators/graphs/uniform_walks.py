@@ -1,11 +1,12 @@
-"""Random walks to the letter of CREPE's appendix A.3 (``rules: paper``): uniform draws over the whole graph.
+"""Random walks by CREPE's appendix A.3 (``rules: paper``): uniform draws over the objects and their compounds.
 
 Source: CREPE (arXiv:2212.07796), section 3.3 (footnote 2) and appendix A.3. A walk starts at a random object and adds
-compounds with at least one new atom, drawn uniformly. After a relation it continues from the new object, otherwise from
-the same object. When the connected component is exhausted, it continues in another one.
-Where the paper is silent: a compound that would exceed the number of atoms does not fit, and an object without a
-fitting compound is left for another object of the walk in the same component. Footnote 2 excludes redundant objects and
-abstract modifiers: here, two objects with one name and the same attributes, and the words of abstract_modifiers.yaml.
+compounds with at least one new atom. After a relation it continues from the new object, otherwise from the same object.
+When the connected component is exhausted, it continues in another one.
+Where the paper is silent: compounds are drawn uniformly, a compound that would exceed the number of atoms does not fit,
+and an object without a fitting compound is left for another object of the walk in the same component. Footnote 2
+excludes redundant objects and abstract modifiers: here, two objects with one name and the same attributes, and the
+words of abstract_modifiers.yaml. A walk sees the whole graph only if ``visible`` (walks.py) is 1.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ from generators.schemas.scene_graph import Box, Relation, SceneGraph, SceneObjec
 
 COMPLEXITIES = range(4, 13)
 SAME_CROP_IOU = 0.75
-"""Two crops of one image and complexity count as the same from this intersection over union (A.3)."""
+"""From this intersection over union, two crops of one image and complexity count as the same (section 4.2)."""
 SAME_CROP = "crop overlaps an earlier one"
 """Reason in the counts of walks."""
 SAME_OBJECT_IOU = 0.5

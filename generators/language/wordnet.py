@@ -225,11 +225,11 @@ def grand_hypernym_siblings(noun: str) -> tuple[str, ...]:
 
 @lru_cache(CACHED_WORDS)
 def list_published_foils(word: str) -> tuple[str, ...]:
-    """Return the antonyms of a word, and the words with the same hypernym or grand-hypernym, in alphabetical order.
+    """Return the antonyms of a word, and the words at most two steps below a hypernym or grand-hypernym, sorted.
 
     Every sense and part of speech of the word counts, as in CREPE (arXiv:2212.07796), section 4.1 and its published
-    hard negatives ("cat": "wolf", but also "gossip"). Synonyms and WordNet's hypernyms of the word are not returned.
-    Names (capitalised) are omitted.
+    hard negatives ("cat": "wolf", but also "gossip"). Antonyms of synonyms and of similar adjectives count, too. The
+    words include hypernyms and hyponyms of the word. Synonyms and names (capitalised) are omitted.
     """
     forms = {_wordnet_name(word), *(wordnet().morphy(_wordnet_name(word), pos) for pos in "nvar")} - {None}
     own = list(dict.fromkeys(sense for form in sorted(filter(None, forms)) for sense in wordnet().synsets(form)))

@@ -1,8 +1,8 @@
 """Filter the region captions of the systematicity test set, and assign the test rows to splits for a training corpus.
 
 Source: CREPE (arXiv:2212.07796), section 3.2 and Table 8 (the splits sc: seen compounds, uc: unseen compounds, ua:
-unseen atoms) and section 4.1 (filters). Difference from the paper: captions are normalised and their spelling is
-corrected before they are parsed.
+unseen atoms) and section 4.1 (filters). As in section 5, captions can have their spelling corrected before they are
+parsed (params.yaml, ``spelling``). Difference from the paper: they are normalised.
 """
 
 from __future__ import annotations

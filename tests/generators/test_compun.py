@@ -231,6 +231,7 @@ def test_rules_of_the_paper_replace_no_missing_captions(tmp_path: Path):
     cache.add(request, {"answer": json.dumps(captions)})
     counts = write(tmp_path / "compun", [known, unknown], settings, WORDS, cache)
     assert counts["Example captions: compounds by captioner"] == {"llm:m": 1, "none: left out": 1}
+    assert counts["Descriptors: compounds by captioner"] == {"none: left out": 2}
     files = (tmp_path / "compun/main").glob("*.parquet")
     rows = {path.name.split("-")[0]: pq.read_table(path).to_pylist() for path in files}
     assert [row["compound"] for row in rows["test"]] == [known.name, unknown.name]

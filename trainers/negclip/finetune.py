@@ -1,8 +1,9 @@
 """Fine-tune a CLIP on captioned images, with hard negatives (NegCLIP) or without (CLIP-FT).
 
 Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), section 4 and appendix C.3: AdamW, cosine schedule after 50 steps of
-warm-up, batches of 1,024. Both methods see the same captions in the same order for the same number of steps. NegCLIP's
-loss is CLIP's with negative captions as additional candidates for each image.
+warm-up, batches of 1,024. Both methods see the same captions in the same order for the same number of steps, except
+under ``rules: paper``, where CLIP-FT keeps the captions without a negative. NegCLIP's loss is CLIP's with negative
+captions as additional candidates for each image.
 
 To train with large batches in little memory, features are computed in chunks, and the loss compares all images with all
 captions of the batch. The idea is that of gradient caching (Gao et al. 2021, arXiv:2101.06983), implemented with
@@ -62,7 +63,8 @@ class Recipe:
     augment: bool = False
     """If True, images are cropped at random as in open_clip's training (90 to 100 % of the area)."""
     rules: str = OURS
-    """``paper``: negative captions as in C.1, and CLIP-FT keeps the captions that have none."""
+    """``paper``: negative captions as in C.1, and CLIP-FT keeps the captions that have none. Without effect on the
+    authors' files (published.py), whose rows without a negative are skipped."""
 
 
 @dataclass(frozen=True)

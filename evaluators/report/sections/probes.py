@@ -63,7 +63,10 @@ def make_controlledimcaps(results: Results) -> Section | None:
 
 
 def make_recovery_tables(probes: Sequence[Recovered]) -> list[Table]:
-    """Make Tables 1, 5 and 6 (one table), 2 and 3, and the means of sections 3.2 and 3.3."""
+    """Make Tables 1, 5 and 6 (one table), 2 and 3, and the means of sections 3.2 and 3.3.
+
+    The means of the probes and of the paper are over the same cells.
+    """
     means = {probe.name: average_over_groups(probe.mean_by_cell()) for probe in probes}
     means |= {f"Paper: {name}": values for name, values in average_published().items()}
     aggregates = ({"Prompts": group} | {name: column[group] for name, column in means.items()} for group in GROUPS)

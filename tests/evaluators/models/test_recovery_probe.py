@@ -100,6 +100,14 @@ def test_means_over_groups_of_prompt_types():
     assert np.isnan(means["Negations"])
 
 
+def test_means_are_over_the_cells_that_have_published_scores():
+    names = ["negation_obj1_adj", "negation_obj2_verb2", "multiples_obj1", "multiples_obj2_verb2", "obj2_own"]
+    means = average_over_groups(pd.Series([0.5, 1.0, 0.25, 1.0, 1.0], index=names))
+    assert means["Negations"] == 0.5
+    assert means["Multiples"] == 0.25
+    assert np.isnan(means["2 unique objects"])
+
+
 def test_published_means_over_groups():
     # Sections 3.2 and 3.3 print 44.8, 34.5 and 91.8; negCLIP is 15.4 points above CLIP ViT-B/32, and 16.3 where word
     # order matters; ViT-L/14 is 20.7 points above ViT-B/32 without spatial relations.
