@@ -80,7 +80,7 @@ class Pair(NamedTuple):
 
 def is_on_cpu(encoder: Any) -> bool:
     """Return True if a model computes on processors, or does not tell its device."""
-    return getattr(encoder, "device", "cpu") == "cpu"
+    return str(getattr(encoder, "device", "cpu")).partition(":")[0] == "cpu"
 
 
 def prepares_in_processes(encoder: Any) -> bool:

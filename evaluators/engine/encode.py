@@ -146,13 +146,15 @@ def _list_image_chunks(engine: Engine, crop_keys: list[bytes]) -> Iterator[Chunk
     crops = engine.plan.crops
     engine.report("images", 0, len(crops))
     submitted: set[bytes] = set()
+    in_processes = prepares_in_processes(engine.model.encoder)
     for part in plan.crop_chunks(crops, crops_per_chunk(engine.model.encoder, engine.batch_size)):
         keys, files, kept_bytes = [], list[ImageFile | None](), 0
         for crop, file in zip(crops[part], images.read(crops[part]), strict=True):
             keys.append(images.key(file, crop))
             if isinstance(file, bytes) and not (files and file is files[-1]):
                 kept_bytes += len(file)
-            is_kept = engine.remote or kept_bytes <= KEPT_BYTES or isinstance(file, UnreadableImageError)
+            is_cell = in_processes and crop.reference is None  # a worker would read its whole row group again
+            is_kept = engine.remote or is_cell or kept_bytes <= KEPT_BYTES or isinstance(file, UnreadableImageError)
             files.append(file if is_kept else None)
         first = {keys[index]: index for index in reversed(engine.store.missing(keys)) if keys[index] not in submitted}
         submitted.update(first)

@@ -17,12 +17,18 @@ from concurrent.futures import ProcessPoolExecutor
 from itertools import accumulate
 from mmap import mmap
 from multiprocessing import parent_process
-from multiprocessing.context import ForkServerContext, ForkServerProcess
+from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from PIL import Image
+
+if sys.platform == "win32":  # it has no forkserver, and no memfd_create either, so Workers is never used there
+    from multiprocessing.context import SpawnContext as ForkServerContext
+    from multiprocessing.context import SpawnProcess as ForkServerProcess
+else:
+    from multiprocessing.context import ForkServerContext, ForkServerProcess
 
 from evaluators.engine.images import ImageCrops, UnreadableImageError, preprocess_crops
 from evaluators.models.pixels import PixelTransform
@@ -61,6 +67,14 @@ def _end_with_caller() -> None:
     os._exit(1)
 
 
+class Memory(NamedTuple):
+    """The path of shared memory, and what tells it from a file that got the same descriptor after it was closed."""
+
+    path: Path
+    device: int
+    inode: int
+
+
 class Workers(ProcessPoolExecutor):
     """Processes that run a transform."""
 
@@ -77,9 +91,10 @@ class Workers(ProcessPoolExecutor):
         shape = (starts[-1], *self._transform.size, 3)
         memory = os.memfd_create("pixels")
         os.ftruncate(memory, math.prod(shape))
-        path = f"/proc/{os.getpid()}/fd/{memory}"
+        place = Memory(Path(f"/proc/{os.getpid()}/fd/{memory}"), os.fstat(memory).st_dev, os.fstat(memory).st_ino)
         futures = [
-            self.submit(fill_slots, self._transform, job, path, start) for job, start in zip(jobs, starts, strict=False)
+            self.submit(fill_slots, self._transform, job, place, start)
+            for job, start in zip(jobs, starts, strict=False)
         ]
 
         def collect() -> list[Any]:
@@ -104,12 +119,19 @@ def _make_jobs(items: Sequence[ImageCrops]) -> Iterator[list[ImageCrops]]:
 
 
 def fill_slots(
-    transform: PixelTransform, items: Sequence[ImageCrops], path: str, start: int
+    transform: PixelTransform, items: Sequence[ImageCrops], memory: Memory, start: int
 ) -> list[UnreadableImageError | None]:
-    """Write the pixels of crops into shared memory, from slot ``start`` on. Returns the error of each crop, or None."""
-    values = [value for item in items for value in preprocess_crops(transform, item.file, item.crops)]
-    shape = (len(values), *transform.size, 3)
-    pixels_NHWC = np.memmap(path, np.uint8, "r+", start * math.prod(shape[1:]), shape)
+    """Write the pixels of crops into shared memory, from slot ``start`` on. Returns the error of each crop, or None.
+
+    Raises FileNotFoundError if the memory was closed, as after an error in the caller.
+    """
+    with memory.path.open("r+b") as file:
+        status = os.fstat(file.fileno())
+        if (status.st_dev, status.st_ino) != memory[1:]:
+            raise FileNotFoundError(f"{memory.path}: the shared memory was closed.")
+        values = [value for item in items for value in preprocess_crops(transform, item.file, item.crops)]
+        shape = (len(values), *transform.size, 3)
+        pixels_NHWC = np.memmap(file, np.uint8, "r+", start * math.prod(shape[1:]), shape)
     errors = list[UnreadableImageError | None]()
     for pixels_HWC, value in zip(pixels_NHWC, values, strict=True):
         errors.append(value if isinstance(value, UnreadableImageError) else None)

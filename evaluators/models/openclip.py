@@ -81,7 +81,7 @@ class OpenClipEncoder:
         self.warnings: tuple[str, ...] = ()
         tower = causal_tower(model)
         if tower is not None:
-            way = text_way or ("forest" if device == "cpu" else "batches")
+            way = text_way or ("forest" if device.partition(":")[0] == "cpu" else "batches")
             kind = PrefixForestEncoder if way == "forest" else LengthBatchEncoder
             self._check_unpadded(kind(tower, device), TOLERANCE[precision])
 

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from evaluators import models
-from evaluators.engine import compute, encode
+from evaluators.engine import compute, encode, workers
 from evaluators.engine.tasks import discover
 from evaluators.models.pixels import PixelTransform
 from evaluators.run import run
@@ -56,6 +56,25 @@ def stored(data: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     write_config(tmp_path / "crepe", "prod_hnatom", {"test": written}, HARD_NEGATIVE_SCHEMA, "by_reference")
     write_card(tmp_path / "crepe", {}, "", measure(tmp_path / "crepe"))
     return tmp_path
+
+
+@pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="Linux")
+def test_a_file_that_got_the_descriptor_of_closed_memory_is_not_overwritten(tmp_path: Path):
+    """After an error in the caller, its memory is closed while workers still run."""
+    number = os.memfd_create("pixels")
+    status = os.fstat(number)
+    memory = workers.Memory(Path(f"/proc/{os.getpid()}/fd/{number}"), status.st_dev, status.st_ino)
+    os.close(number)
+    path = tmp_path / "other"
+    path.write_bytes(b"content")
+    other = os.open(path, os.O_RDWR)
+    assert other == number
+    try:
+        with pytest.raises(FileNotFoundError, match="the shared memory was closed"):
+            workers.fill_slots(PixelTransform((), (4, 4)), [], memory, 0)
+    finally:
+        os.close(other)
+    assert path.read_bytes() == b"content"
 
 
 @pytest.mark.parametrize("kept_bytes", [0, encode.KEPT_BYTES])
