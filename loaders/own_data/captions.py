@@ -24,6 +24,8 @@ from generators.schemas.scene_graph import Parse
 from generators.text_only.corpus_statistics import CorpusStatistics
 from loaders.own_data.rows import ORDER, Row, Rows, describe
 
+MAX_CHARACTERS = 1_000
+"""Longer captions are not parsed: a text of thousands of words takes minutes, and no text tower reads it."""
 IMAGES_PER_CHUNK = 64
 """Images that a worker parses at once."""
 MANY_CAPTIONS, MIN_COUNT = 5_000, 3
@@ -32,21 +34,25 @@ ORDER_SEED = 0
 
 
 def parse_images(images: Iterable[AnnotatedImage], workers: int, counts: Counter[str]) -> Iterator[AnnotatedImage]:
-    """Yield the images with the parses of their captions; count the captions, and those that cannot be parsed."""
+    """Yield the images with the parses of their captions; count the captions, and those that are not parsed."""
     stream = iter(images)
     chunks = iter(lambda: list(islice(stream, IMAGES_PER_CHUNK)), [])
     for chunk in map_with(make_parser, _parse, chunks, workers):
         for image in chunk:
             counts["captions"] += len(image.regions)
-            counts["captions that the parser cannot read"] += sum(region.parse is None for region in image.regions)
+            too_long = sum(len(region.caption) > MAX_CHARACTERS for region in image.regions)
+            counts[f"captions of more than {MAX_CHARACTERS:,} characters"] += too_long
+            unread = sum(region.parse is None for region in image.regions) - too_long
+            counts["captions that the parser cannot read"] += unread
             yield image
 
 
 def _parse(parser: CaptionParser, images: Sequence[AnnotatedImage]) -> list[AnnotatedImage]:
-    parses = iter(parse_each(parser, [region.caption for image in images for region in image.regions]))
+    captions = [region.caption for image in images for region in image.regions]
+    parses = iter(parse_each(parser, [caption for caption in captions if len(caption) <= MAX_CHARACTERS]))
 
     def add_parse(region: Region) -> Region:
-        parse = next(parses)
+        parse = next(parses) if len(region.caption) <= MAX_CHARACTERS else None
         return replace(region, parse=parse if isinstance(parse, Parse) else None)
 
     return [replace(image, regions=tuple(map(add_parse, image.regions))) for image in images]

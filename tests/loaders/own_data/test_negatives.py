@@ -176,3 +176,15 @@ def test_a_table_is_loaded_without_a_dataset(folder: Path):
         load_dataset(str(folder / "captions.csv"), colour_column="x")
     with pytest.raises(ValueError, match="needs a config"):
         load_dataset("mine")
+
+
+def test_long_captions_are_counted_and_not_parsed(folder: Path):
+    long = " and ".join(["a dog"] * 200)
+    with (folder / "captions.csv").open("a", newline="") as file:
+        csv.writer(file).writerow(["1.jpg", long, "a lion", "", "animal"])
+    stats = build(folder)
+    assert stats["negatives"]["counts"]["captions of more than 1,000 characters"] == 1
+    assert stats["negatives"]["counts"]["captions that the parser cannot read"] == 0
+    captions = {row["caption"] for row in load_dataset("mine", "atom", "test", folder)}
+    assert captions
+    assert long not in captions
