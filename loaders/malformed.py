@@ -1,10 +1,10 @@
-"""Find malformed texts among hard negatives: texts that nobody wrote, and that identify themselves without the image.
+"""Find malformed texts among hard negatives: errors by which a reader identifies them without the image.
 
     for finding in find_malformed(rows): ...
 
 Each kind occurs in a published set. ``mangled word``: CREPE's productivity files replace or swap parts of words
 ("person": "persinside", when "on" became "inside"). ``doubled word``, ``article``: replacements that were not fitted
-to their neighbours. ``punctuation``: the negative is the caption but for its marks. ``mojibake``: a wrong encoding.
+to their neighbours. ``punctuation``: only punctuation differs from the caption. ``mojibake``: a wrong encoding.
 ``chatter``: an answer of a language model around the caption (NegBench).
 """
 
@@ -108,12 +108,12 @@ def find_punctuation(caption: str, negative: str) -> str:
 
 
 def find_match(pattern: re.Pattern[str], text: str) -> str:
+    """Return the first match of a pattern in a text, or ""."""
     match = pattern.search(text)
     return match[0] if match else ""
 
 
-PairTest = Callable[[str, str], str]
-TESTS_OF_PAIRS: dict[str, PairTest] = {
+TESTS_OF_PAIRS: dict[str, Callable[[str, str], str]] = {
     "doubled word": find_doubled_word,
     "article": find_article,
     "punctuation": find_punctuation,

@@ -29,13 +29,7 @@ from PIL import Image
 
 from generators.files import csv_tables
 from generators.files.atomic import atomic_folder, check_replaceable
-from generators.files.untrusted import (
-    find_file,
-    make_upright_rgb,
-    read_file,
-    resolve_below,
-    safe_name,
-)
+from generators.files.untrusted import find_file, make_upright_rgb, read_file, resolve_below, safe_name
 from generators.language.texts import fold_case_and_space
 from generators.readers import karpathy, shards
 from generators.schemas.rows import CHOICE_SCHEMA, RETRIEVAL_SCHEMA
@@ -51,7 +45,7 @@ from loaders.published.rows import read_items
 if TYPE_CHECKING:
     from loaders.own_data.negatives import NegativeOptions
 
-FILE_SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", ".tar")
+FILE_SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", ".tar", ".tar.gz")
 STANDARD_COLUMNS = UserColumns()
 
 
@@ -151,7 +145,7 @@ def read_entries(
     """Yield the rows of one file, in order; images of a shard are written to a folder in ``scratch``."""
     if not file.is_file():
         raise FileNotFoundError(f"{file}: no such file.")
-    if not file.name.endswith((*FILE_SUFFIXES, ".tar.gz")):
+    if not file.name.endswith(FILE_SUFFIXES):
         raise ValueError(f"{file}: unknown file type; supported: {', '.join(FILE_SUFFIXES)}.")
     if file.name.endswith((".tar", ".tar.gz")):
         yield from _read_shard(file, scratch / hashlib.sha256(str(file).encode()).hexdigest()[:8])

@@ -46,12 +46,8 @@ def _make_row(pair: tuple[str, dict[str, Any]]) -> Row:
     negated = annotation["sop_data"]["negative-prompt"]
     if not isinstance(negated, str):
         raise ValueError("a caption or name is not a text")
-    images, captions, negatives = (
-        (PurePosixPath(image).name,),
-        (annotation["json"]["caption"],),
-        (negated.replace(",", ""),),
-    )
-    return Row("main", images, captions, negatives, changed="," in negated)
+    name, caption = PurePosixPath(image).name, annotation["json"]["caption"]
+    return Row("main", (name,), (caption,), (negated.replace(",", ""),), changed="," in negated)
 
 
 IMAGES = ImageSet(

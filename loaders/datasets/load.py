@@ -55,10 +55,13 @@ def load_dataset(
 
     ``name`` may also be a table of your own images and captions (csv, tsv, jsonl, json) or a webdataset shard.
     ``columns`` are then ``image_column``, ``caption_column``, ``negative_columns`` (a list) and ``kind_column``, as of
-    ``compeval make``, and ``data_dir`` is the folder of the images, by default that of the table.
+    ``compeval make``, and ``data_dir`` is the folder of the images, by default that of the table. Raises TypeError if
+    ``columns`` are given with a config.
     """
     if config is None:
         return load_table(name, data_dir, columns)
+    if columns:
+        raise TypeError(f"load_dataset: {', '.join(columns)} cannot be combined with a config.")
     import datasets
 
     from loaders.datasets.stored_images import decode_stored
@@ -100,7 +103,7 @@ def load_table(file: str, image_folder: str | Path | None, columns: Mapping[str,
     from loaders.user_files import FILE_SUFFIXES, read_entries
 
     path = Path(file)
-    if path.suffix not in FILE_SUFFIXES:
+    if not path.name.endswith(FILE_SUFFIXES):
         raise ValueError(
             f"load_dataset({file!r}) needs a config: `compeval list configs` prints those of all datasets."
         )

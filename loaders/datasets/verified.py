@@ -1,9 +1,9 @@
 """Compare the files of a dataset folder with their recorded SHA-256, once.
 
 The cache folder remembers which files were equal to their hash, with their size and times, so a file is hashed again
-only after it has been written again. The time of the last change of status tells of writes that restore the time of
-modification. All configs share the image files, so their list is read again only
-if a file in the folder of the images has been written.
+only after it has been written again. The time of the last change of status (ctime) detects writes that restore the
+modification time. All configs share the image files, so their list is read again only if a file in the folder of the
+images has been written.
 """
 
 from __future__ import annotations
@@ -45,9 +45,11 @@ def verify_images(folder: Path, stats: dict[str, Any]) -> None:
     """
     verified = _VERIFIED.get()
     images = tuple(stats.get("images", {}).items())
-    if images and (folder, images) not in verified:
-        folders = sorted({resolve_below(folder, name).parent for name, _ in images})
-        _verify_images(folder, images, tuple(map(_read_states, folders)))
+    if not images or (verified is not None and (folder, images) in verified):
+        return
+    folders = sorted({resolve_below(folder, name).parent for name, _ in images})
+    _verify_images(folder, images, tuple(map(_read_states, folders)))
+    if verified is not None:
         verified.add((folder, images))
 
 
@@ -61,19 +63,12 @@ def verify_images_once() -> Iterator[None]:
         _VERIFIED.reset(token)
 
 
-class _Nothing(set[Any]):
-    """Remembers nothing."""
-
-    def add(self, element: Any, /) -> None:
-        pass
-
-
-_VERIFIED: ContextVar[set[Any]] = ContextVar("verified", default=_Nothing())  # noqa: B039 - it stays empty
-"""Folders and lists of images that were verified within ``verify_images_once``."""
+_VERIFIED: ContextVar[set[Any] | None] = ContextVar("verified", default=None)
+"""Folders and lists of images that were verified within ``verify_images_once``; None outside of it."""
 
 
 def _read_states(folder: Path) -> frozenset[State]:
-    """Return the name, size and times of all files of a folder; nothing if there is none."""
+    """Return the name, size and times of all files of a folder; nothing if there is no such folder."""
     try:
         with os.scandir(folder) as entries:
             states = ((entry.name, entry.stat()) for entry in entries)

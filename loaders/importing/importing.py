@@ -284,15 +284,22 @@ def _join(files: Sequence[ReadFile], splits: dict[str, dict[str, list[ReadFile]]
         splits.setdefault(config, {})[split] = [first]
 
 
+def count_by_config(rows: Iterable[tuple[str, int]]) -> Counter[str]:
+    """Return the number of rows by config and by ``config/split``, given those of ``config/split``.
+
+    Balanced subsets are left out: their rows are in the split as well.
+    """
+    counts = Counter[str]()
+    for name, count in rows:
+        config, _, split = name.partition("/")
+        if not is_balanced(split):
+            counts.update({name: count, config: count})
+    return counts
+
+
 def compare_counts(benchmark: Benchmark, imported: Sequence[ImportedFile]) -> list[str]:
     """Return a message for each declared config whose number of written rows differs."""
-    counts = Counter[str]()
-    for file in imported:
-        for split, rows in file.written.items():
-            if is_balanced(split.partition("/")[2]):
-                continue
-            counts[split] += rows
-            counts[split.partition("/")[0]] += rows
+    counts = count_by_config(chain.from_iterable(file.written.items() for file in imported))
     return [
         f"{benchmark.name}/{config}: {counts[config]:,} rows written, {expected:,} expected."
         for config, expected in benchmark.rows.items()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,14 @@ from generators.sources import DataSource
 from generators.sources.obtain import ProgressCallback, check_file
 from loaders.importing.get import are_outdated, explain_manual_download, get_files, get_images
 from loaders.importing.images import ImageFinder
-from loaders.importing.importing import ImportedFile, ReadFile, compare_counts, import_published, read_all
+from loaders.importing.importing import (
+    ImportedFile,
+    ReadFile,
+    compare_counts,
+    count_by_config,
+    import_published,
+    read_all,
+)
 from loaders.published.declaration import Benchmark
 from loaders.published.image_sets import ImageSet
 
@@ -86,20 +92,16 @@ def get_benchmark(benchmark: Benchmark, data: Path, options: Options, user: User
 
 def _check_complete(benchmark: Benchmark, files: list[ReadFile], existing: Path) -> None:
     """Raise ValueError if a config has fewer rows than were published. Configs whose file is not there are left out."""
-    counts = Counter[str]()
-    for read in files:
-        for (config, split), rows in read.splits.items():
-            counts[config] += len(rows)
-            counts[f"{config}/{split}"] += len(rows)
-    lacking = [
+    counts = count_by_config(("/".join(key), len(rows)) for read in files for key, rows in read.splits.items())
+    incomplete = [
         f"{benchmark.name}/{config}: {counts[config]:,} of {expected:,} rows"
         for config, expected in benchmark.rows.items()
         if 0 < counts[config] < expected
     ]
-    if lacking:
+    if incomplete:
         raise ValueError(
             f"{existing}: not all of {benchmark.name}. Nothing was imported; --partial imports it as it is.\n"
-            + "\n".join(lacking)
+            + "\n".join(incomplete)
         )
 
 

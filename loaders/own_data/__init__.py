@@ -1,1 +1,1 @@
-"""Datasets of somebody's own images and captions: their columns, their scene graphs, and their hard negatives."""
+"""Datasets of a user's own images and captions: their columns, their scene graphs, and their hard negatives."""

@@ -1,4 +1,4 @@
-"""Parse somebody's own captions, and make the hard negatives of each."""
+"""Parse a user's own captions, and make the hard negatives of each."""
 
 from __future__ import annotations
 

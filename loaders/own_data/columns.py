@@ -1,4 +1,4 @@
-"""The columns of a table of somebody's own images and captions, and the texts in their cells."""
+"""The columns of a table of a user's own images and captions, and the texts in their cells."""
 
 from __future__ import annotations
 
@@ -91,5 +91,5 @@ def read_texts(value: str | Sequence[str] | None) -> tuple[str, ...]:
     for text in value:
         check_text(text)
         if not text.strip() or text.strip() in MISSING:
-            raise ValueError(f"a text is {text.strip() or 'empty'}; leave the cell empty if there is none")
+            raise ValueError(f"a text is {text.strip() or 'empty'}; leave the cell empty if there is no text")
     return tuple(text.strip() for text in value)

@@ -1,4 +1,4 @@
-"""Scene graphs of somebody's own images: Visual Genome's and GQA's, and COCO's instances and panoptic files."""
+"""Scene graphs of a user's own images: Visual Genome's and GQA's, and COCO's instances and panoptic files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The images of somebody's own data, one at a time, with all their captions and scene graphs.
+"""The images of a user's own data, one at a time, with all their captions and scene graphs.
 
 Rows and graphs are grouped by image in a temporary database on disk, and each image is stored once in the dataset
 folder, upright and with 8 bits, so memory does not depend on the number of rows.
@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from generators.files.hashes import hash_file
 from generators.files.untrusted import decode_image, make_upright_rgb, read_file
 from generators.readers.records import RecordsByImage
 from generators.schemas.annotated_image import AnnotatedImage, Region
@@ -58,10 +59,8 @@ class ImageStore:
 
     def write_hashes(self) -> None:
         """Write the list of the hashes, in the format of the command ``sha256sum``."""
-        with (self._folder / HASHES).open("w") as file:
-            for path in sorted(self._folder.iterdir()):
-                if path.name != HASHES:
-                    file.write(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n")
+        lines = [f"{hash_file(path)}  {path.name}\n" for path in sorted(self._folder.iterdir())]
+        (self._folder / HASHES).write_text("".join(lines), encoding="utf-8")
 
 
 def read_images(

@@ -1,4 +1,4 @@
-"""Hard negatives of somebody's own captions, split by what a training corpus contains.
+"""Hard negatives of a user's own captions, split by what a training corpus contains.
 
     compeval make mine captions.csv --negatives atom,comp,swap,negation,order --corpus training.tsv
 
@@ -130,7 +130,7 @@ def _write_table(table: Path, annotated: Path, rows: Rows, options: NegativeOpti
     """Write the table of all captions with their negatives."""
     images, counts = Annotations(annotated), made.counts
     rejected = options.read_rejected()
-    made.counts["negatives that people judged true"] = sum(map(len, rejected.values()))
+    counts["negatives that people judged true"] = sum(map(len, rejected.values()))
     nouns = list_annotated_nouns(options.graphs)
     maker = make_foil_maker(images, options.kinds, counts, rejected, nouns)
     is_balanced = not BALANCED_KINDS.keys().isdisjoint(options.kinds)

@@ -1,4 +1,4 @@
-"""The rows of datasets of somebody's own captions, and the table from which they are made."""
+"""The rows of datasets of a user's own captions, and the table from which they are made."""
 
 from __future__ import annotations
 

@@ -156,9 +156,9 @@ def find_delimiter(path: Path) -> str:
 def read_csv(path: Path, columns: Iterable[str], delimiter: str | None = None) -> Iterator[dict[str, str]]:
     """Yield the rows of a CSV or TSV file. A row that is too short lacks its last columns, one that is too long all.
 
-    None: the header tells the delimiter. The dialect is that of csv and pandas (generators/files/csv_tables.py), which
-    the authors' code uses: text may follow a closing quote. Raises ValueError if a column is missing or there twice, if
-    the file is not in UTF-8, or if a quote is not closed.
+    None: :func:`find_delimiter`. The dialect is that of csv and pandas (generators/files/csv_tables.py), which the
+    authors' code uses: text may follow a closing quote. Raises ValueError if a column is missing or repeated, if the
+    file is not in UTF-8, or if a quote is not closed.
     """
     number = 0
     try:

@@ -39,7 +39,7 @@ class Report(NamedTuple):
 
     @property
     def now(self) -> str:
-        """What it does: the right value, or an error with its remedy where there is none."""
+        """What it does: the right value, or an error with its remedy where no value is right."""
         return "a clear error" if isinstance(self.expected, re.Pattern) else RIGHT
 
 

@@ -110,10 +110,9 @@ def read_captioned_images(
 ) -> CaptionedImages:
     """Read a folder of webdataset shards or a Karpathy file.
 
-    ``image_folder``: the folder of a Karpathy file's images; by default, the folder of the file. ``splits``: those to
-    read of a file in Karpathy's own layout. Raises
-    FileNotFoundError if shards or images are missing. Raises ValueError if a shard is damaged or no image has a
-    caption.
+    ``image_folder``: the folder of a Karpathy file's images; by default, the folder of the file. ``splits``: the splits
+    to read from a file in Karpathy's own layout. Raises FileNotFoundError if shards or images are missing. Raises
+    ValueError if a shard is damaged or no image has a caption.
     """
     captioned_images = (
         _read_shards(data) if data.is_dir() else _read_karpathy(data, image_folder or data.parent, splits)

@@ -85,8 +85,8 @@ def mine(
 
     ``model`` is the fingerprint of the model behind ``embed``; ``workers`` is the number of processes that read
     captions. With ``keep_all``, captions without a negative stay, for a training without hard negatives. Calls
-    ``report(title, done, total)`` after each chunk. Raises ValueError if no caption has a negative or
-    too few images remain for K neighbours.
+    ``report(title, done, total)`` after each chunk. Raises ValueError if no caption has a negative or too few images
+    remain for K neighbours.
     """
     folder = folder / data.digest
     texts = folder / ("negatives" if rules == OURS else f"negatives-{rules}")
@@ -124,7 +124,7 @@ def _no_state() -> None:
     """The parser is loaded on first use, once per process."""
 
 
-def _write_negatives(_: None, chunk: tuple[Path, Sequence[str]], *, rules: str = OURS) -> int:
+def _write_negatives(_: None, chunk: tuple[Path, Sequence[str]], *, rules: str) -> int:
     """Write the negatives of a chunk of captions to its file, and return the number of captions."""
     path, captions = chunk
     table = pa.table({"negatives": to_array(make_negatives(captions, rules))})
