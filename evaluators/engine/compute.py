@@ -79,7 +79,7 @@ class Pair(NamedTuple):
 
 
 def is_on_cpu(encoder: Any) -> bool:
-    """Return True if a model computes on processors, or does not tell its device."""
+    """Return True if a model computes on processors, or has no attribute ``device``."""
     return str(getattr(encoder, "device", "cpu")).partition(":")[0] == "cpu"
 
 
@@ -100,19 +100,19 @@ def compute_here(
 ) -> Iterator[tuple[Chunk, Results]]:
     """Yield the chunks with their results, computed in this process.
 
-    The results of a GPU are waited for when the next chunk has been sent to it.
+    If processes prepare the images, the GPU gets the next chunk before the results of the last one are copied.
     """
     encoder: Any = model.encoder
-    is_gpu = prepares_in_processes(encoder)
-    pool = Workers(encoder.preprocess, NUM_THREADS) if is_gpu else ThreadPoolExecutor(NUM_THREADS)
+    in_processes = prepares_in_processes(encoder)
+    pool = Workers(encoder.preprocess, NUM_THREADS) if in_processes else ThreadPoolExecutor(NUM_THREADS)
     computed: deque[tuple[Chunk, Callable[[], Results]]] = deque()
     reader = ThreadPoolExecutor(1)
-    chunks = _next_in_thread(reader, iter(chunks)) if is_gpu else chunks
+    chunks = _next_in_thread(reader, iter(chunks)) if in_processes else chunks
     try:
         for chunk, inputs in _prepare_ahead(pool, encoder, chunks):
             computed.append((chunk, start_computing(model, chunk.method, inputs, batch_size, on_error)))
             inputs.clear()  # before the next chunk is decoded
-            while len(computed) > int(is_gpu):
+            while len(computed) > int(in_processes):
                 chunk, get_results = computed.popleft()
                 yield chunk, get_results()
         for chunk, get_results in computed:
@@ -208,14 +208,14 @@ def start_computing(
     positions = [index for index, value in enumerate(inputs) if not isinstance(value, UnreadableImageError)]
     if len(positions) < len(inputs) and on_error == "stop":
         raise next(value for value in inputs if isinstance(value, UnreadableImageError))
-    errors: Results = [value if isinstance(value, UnreadableImageError) else np.empty(0) for value in inputs]
+    # Without the inputs, so that their memory is free before the results are needed.
+    results: Results = [value if isinstance(value, UnreadableImageError) else np.empty(0) for value in inputs]
     if not positions:
-        return lambda: errors
+        return lambda: results
     run = partial(_score if method == "score" else _encode, model, method, [inputs[index] for index in positions])
     computed = retry_with_smaller_batches(run, batch_size)
 
     def get_results() -> Results:
-        results = errors
         values = computed if method == "score" else _to_unit_length(model, method, computed)
         for index, value in zip(positions, values, strict=True):
             results[index] = value

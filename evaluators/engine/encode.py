@@ -110,8 +110,8 @@ def encode(engine: Engine) -> Encoded:
     """
     crop_keys: list[bytes] = []
     text_keys = [text_key(text) for text in engine.plan.texts]
-    stages = [_list_text_chunks(engine, text_keys)]
-    if isinstance(encoder := engine.model.encoder, DualEncoder):
+    encoder, stages = engine.model.encoder, [_list_text_chunks(engine, text_keys)]
+    if isinstance(encoder, DualEncoder):
         stages = [_list_image_chunks(engine, crop_keys), *stages]
     engine.fill(_take_turns(stages) if prepares_in_processes(encoder) else chain(*stages))
     errors = {crop: engine.errors[key] for crop, key in enumerate(crop_keys) if key in engine.errors}

@@ -68,7 +68,7 @@ def _end_with_caller() -> None:
 
 
 class Memory(NamedTuple):
-    """The path of shared memory, and what tells it from a file that got the same descriptor after it was closed."""
+    """The path of shared memory, and its identity: a closed descriptor may be reused for another file."""
 
     path: Path
     device: int
@@ -76,7 +76,7 @@ class Memory(NamedTuple):
 
 
 class Workers(ProcessPoolExecutor):
-    """Processes that run a transform."""
+    """Executor of ``count`` processes that run ``transform`` on images (Linux)."""
 
     def __init__(self, transform: PixelTransform, count: int) -> None:
         context = _Context()
@@ -132,9 +132,8 @@ def fill_slots(
         values = [value for item in items for value in preprocess_crops(transform, item.file, item.crops)]
         shape = (len(values), *transform.size, 3)
         pixels_NHWC = np.memmap(file, np.uint8, "r+", start * math.prod(shape[1:]), shape)
-    errors = list[UnreadableImageError | None]()
-    for pixels_HWC, value in zip(pixels_NHWC, values, strict=True):
-        errors.append(value if isinstance(value, UnreadableImageError) else None)
-        if errors[-1] is None:
+    errors = [value if isinstance(value, UnreadableImageError) else None for value in values]
+    for pixels_HWC, value, error in zip(pixels_NHWC, values, errors, strict=True):
+        if error is None:
             pixels_HWC[:] = value
     return errors

@@ -2,7 +2,7 @@
 
     python -m evaluators.flaws.page docs/flaws.json FILE ...    # measures the files that it lacks; writes the page
 
-Writes benchmark-flaws.md and benchmark-flaws.svg beside the JSON file. A file is measured once, by its SHA-256. Shares
+Writes benchmark-flaws.md and benchmark-flaws.svg next to the JSON file. A file is measured once, by its SHA-256. Shares
 are fractions of 1 with 95 % intervals over images. The best rule is chosen with knowledge of the truth, out of the
 baselines that take seconds (best_baselines.py), on at most ``MAX_ROWS`` random rows.
 """
@@ -34,7 +34,7 @@ from loaders.published.balanced import LISTS, read_lists
 
 MAX_ROWS = 300
 OTHER_ROWS = "other_rows"
-"""Baseline that is not measured on pairs: all pairs of a row have its truth, so that they tell about each other."""
+"""Baseline that is not measured on pairs: all pairs of a row share its truth, which leaks between them."""
 TEMPLATE = Path(__file__).with_name("page.md.j2")
 HUMAN_CHECKS = {
     "sugarcrepe": "negatives checked by people before release (paper)",
@@ -77,6 +77,7 @@ def measure_file(path: Path) -> Measured:
 
 
 def describe(value_N: np.ndarray, images: Sequence[str]) -> Measured:
+    """Return the mean of values (N) in [0, 1], its 95 % interval over images, and N."""
     low, high = compute_share_interval(value_N, images)
     return {"share": float(value_N.mean()), "interval": [low, high], "rows": len(value_N)}
 
@@ -88,8 +89,8 @@ def measure_rules(sets: RetrievalSets) -> Measured:
     pairs = {name: measure_on_pairs(sets, baseline) for name, baseline in baselines.items() if name != OTHER_ROWS}
     best = {"recall@1": max(recall, key=lambda name: recall[name].mean())}
     best["pairwise"] = max(pairs, key=lambda name: pairs[name].mean())
-    found = {"recall@1": recall[best["recall@1"]], "pairwise": pairs[best["pairwise"]]}
-    rules = {key: describe(value_N, sets.images) | {"rule": best[key]} for key, value_N in found.items()}
+    hits = {"recall@1": recall[best["recall@1"]], "pairwise": pairs[best["pairwise"]]}
+    rules = {key: describe(value_N, sets.images) | {"rule": best[key]} for key, value_N in hits.items()}
     medoid_N = measure_on_pairs(sets, score_medoid_of_words)
     return rules | {"medoid on pairs": describe(medoid_N, sets.images)}
 

@@ -53,7 +53,8 @@ def score_least_predictable(source: Source, reports: Sequence[SetReport], folder
             continue
         table = parquet.read_table(path.with_suffix(".parquet"))
         clusters = get_clusters(table)
-        hits = {row: (rank == 1, clusters[index]) for index, (row, rank) in enumerate(_read_ranks(table))}
+        ranks = zip(table["row"].to_pylist(), table["rank"].to_pylist(), strict=True)
+        hits = {row: (rank == 1, clusters[index]) for index, (row, rank) in enumerate(ranks)}
         least_N = select_least_predictable(np.array(report.predictability))
         groups = defaultdict[str, list[Any]](list)
         for is_least, row in zip(least_N, source.sets[report.name].sample, strict=True):
@@ -63,10 +64,6 @@ def score_least_predictable(source: Source, reports: Sequence[SetReport], folder
                     groups["least"].append(hits[row.position])
         if groups["least"]:
             yield {"task": result["task"], "model": result["model"]["name"], **dict(_describe(groups))}
-
-
-def _read_ranks(table: Any) -> Iterator[tuple[int, int]]:
-    yield from zip(table["row"].to_pylist(), table["rank"].to_pylist(), strict=True)
 
 
 def _describe(groups: dict[str, list[Any]]) -> Iterator[tuple[str, Any]]:

@@ -20,6 +20,8 @@ from evaluators.models import open_clip_names, parse
 from evaluators.models.local_folder import check_folder, is_probe_folder
 
 HUB = "https://huggingface.co"
+SCORES = ("@itm+itc", "@itm", "@itc")
+"""Suffixes of the name of a model of transformers that choose the score (``evaluators.models.huggingface``)."""
 DEVICES = ("cpu", "cuda", "mps", "xpu", "hpu", "npu", "xla")
 SECONDS_TO_CONNECT = 3
 
@@ -34,7 +36,7 @@ def check_name(spec: str) -> None:
             check_folder(name)
     elif backend == "python":
         check_module(name)
-    elif is_path(name) and not Path(name.partition("?")[0].removesuffix("@itm")).is_dir():
+    elif is_path(name) and not Path(_remove_suffix(name)).is_dir():
         raise unavailable(spec, name, OSError())
 
 
@@ -60,12 +62,12 @@ def check_module(name: str) -> str:
 def check_available(spec: str) -> None:
     """Raise FileNotFoundError if the files of a model must be downloaded, and the Hugging Face Hub is not reachable."""
     backend, name = parse(spec)
-    name = name.partition("?")[0]
+    name = _remove_suffix(name)
     if backend == "open_clip":
         tag = open_clip_names.get_pretrained_cfg(*open_clip_names.split(name))
         repository = str(tag.get("hf_hub", "")).rstrip("/")
     elif backend in ("hf-hub", "transformers", "vlm", "sentence-transformers"):
-        repository = "" if Path(name).is_dir() else name.partition("@")[0]
+        repository = "" if Path(name).is_dir() else name
         if backend == "sentence-transformers" and repository and "/" not in repository:
             repository = f"sentence-transformers/{repository}"
     else:
@@ -74,6 +76,12 @@ def check_available(spec: str) -> None:
         if backend == "open_clip":
             raise open_clip_names.missing_weights(name, reason)
         raise unavailable(spec, name, OSError(reason))
+
+
+def _remove_suffix(name: str) -> str:
+    """Return the repository or folder of a name: without settings and the suffix that chooses the score."""
+    name = name.partition("?")[0]
+    return name.removesuffix(next((score for score in SCORES if name.endswith(score)), ""))
 
 
 def _is_cached(repository: str) -> bool:
@@ -116,7 +124,7 @@ def unavailable(spec: str, repository: str, error: Exception) -> FileNotFoundErr
 
 
 def check_device(device: str) -> None:
-    """Raise ValueError for an unknown device, and for a GPU without a driver, which PyTorch takes seconds to tell."""
+    """Raise ValueError for an unknown device, and for a GPU without a driver, without the import of PyTorch."""
     family = device.partition(":")[0]
     if family not in DEVICES or not re.fullmatch(r"\w+(:\d+)?", device):
         raise refuse_device(device, f"expected {', '.join(DEVICES[:3])} or, of several devices, cuda:1")
@@ -130,4 +138,5 @@ def check_device(device: str) -> None:
 
 
 def refuse_device(device: str, reason: str) -> ValueError:
+    """Return the error for a device that cannot be used."""
     return ValueError(f"Device {device!r} cannot be used ({reason}). Try --device cpu.")

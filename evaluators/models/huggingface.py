@@ -29,12 +29,10 @@ from torch.nn.functional import normalize
 
 from evaluators.models import Model, fingerprint
 from evaluators.models.batches import in_batches
-from evaluators.models.checks import unavailable
+from evaluators.models.checks import SCORES, unavailable
 from evaluators.models.hub import get_title, read_family
 
 CONTAMINATED: dict[str, str] = dict.fromkeys(("flava", "blip", "blip-2"), "trained on Visual Genome and COCO")
-SCORES = ("@itm+itc", "@itm", "@itc")
-"""Suffixes of a name that choose the score."""
 SIGLIP_2_TOKENS = 256_000
 """Size of the vocabulary of SigLIP 2 (Gemma's). Its models of fixed resolution have the type of SigLIP."""
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}

@@ -82,7 +82,7 @@ def get_pretrained_cfg(architecture: str, weights: str) -> dict[str, Any]:
 
 
 def parse_name(name: str) -> tuple[str, str, bool]:
-    """Return the architecture for open_clip, the tag or file, and True if open_clip must be told to use QuickGELU.
+    """Return the architecture for open_clip, the tag or file, and True if QuickGELU must be forced.
 
     Raises ValueError if the name is unknown, or if it does not state the activation of a weights file.
     """

@@ -31,20 +31,24 @@ class LengthBatchEncoder:
     def start(self, tokens_SL: Tensor, batch_tokens: int) -> Tensor:
         """Return the features on the device. A GPU may still compute them."""
         end_S, order_S = find_end_positions(self._tower, tokens_SL).sort(stable=True)
+        lengths = (end_S + 1).tolist()
+        # Copied once, because a copy from memory that is not pinned waits for what the GPU computes.
+        tokens_SL, end_S, rank_S = (
+            values.to(self._device) for values in (tokens_SL[order_S], end_S, order_S.argsort())
+        )
         features = [
-            self._encode(tokens_SL[order_S[batch], : int(end_S[batch][-1]) + 1], end_S[batch])
-            for batch in batches((end_S + 1).tolist(), batch_tokens)
+            self._encode(tokens_SL[batch, : lengths[batch.stop - 1]], end_S[batch])
+            for batch in batches(lengths, batch_tokens)
         ]
-        return torch.cat(features)[order_S.argsort().to(self._device)]
+        return torch.cat(features)[rank_S]
 
     def _encode(self, tokens_BL: Tensor, end_B: Tensor) -> Tensor:
+        """Return the features (B, D), float32. ``end_B``: the positions at which the tower pools."""
         tower, length = self._tower, tokens_BL.shape[1]
         dtype = tower.transformer.get_cast_dtype()
-        x_BLW = tower.token_embedding(tokens_BL.to(self._device)).to(dtype) + tower.positional_embedding[:length].to(
-            dtype
-        )
+        x_BLW = tower.token_embedding(tokens_BL).to(dtype) + tower.positional_embedding[:length].to(dtype)
         x_BLW = tower.transformer(x_BLW, attn_mask=tower.attn_mask[:length, :length])
-        x_BW = x_BLW[torch.arange(len(x_BLW), device=self._device), end_B.to(self._device)]
+        x_BW = x_BLW[torch.arange(len(x_BLW), device=self._device), end_B]
         return project(tower.text_projection, tower.ln_final(x_BW)).float()
 
 

@@ -31,17 +31,15 @@ class DividedTransform(NamedTuple):
     """An image transform in two parts."""
 
     get_pixels: PixelTransform
-    mean: tuple[float, ...]
-    std: tuple[float, ...]
+    most: Tensor
+    """255, in a tensor on the device, because CUDA multiplies by the rounded reciprocal of a number."""
+    mean_CHW: Tensor
+    std_CHW: Tensor
 
     def normalize(self, pixels_BHWC: Tensor) -> Tensor:
-        """Return what the transform makes of pixels (uint8), float32 (B, 3, H, W), on the device of the pixels."""
-        # A tensor on the device, because CUDA multiplies by the rounded reciprocal of a number.
-        most, mean_CHW, std_CHW = (
-            torch.tensor(values, dtype=torch.float32, device=pixels_BHWC.device).reshape(-1, 1, 1)
-            for values in (255.0, self.mean, self.std)
-        )
-        return pixels_BHWC.permute(0, 3, 1, 2).float().contiguous().div_(most).sub_(mean_CHW).div_(std_CHW)
+        """Return what the transform makes of pixels (uint8) on the device: float32 (B, 3, H, W)."""
+        pixels_BCHW = pixels_BHWC.permute(0, 3, 1, 2).float().contiguous()
+        return pixels_BCHW.div_(self.most).sub_(self.mean_CHW).div_(self.std_CHW)
 
 
 def divide(preprocess: Any, device: str) -> DividedTransform | None:
@@ -50,11 +48,14 @@ def divide(preprocess: Any, device: str) -> DividedTransform | None:
     if [type(step) for step in steps[-2:]] not in KNOWN_ENDS:
         return None
     known = [_translate(step) for step in steps[:-2] if not _converts_to_rgb(step)]
-    size = getattr(known[-1], "size", None) if known else None
-    if None in known or size is None:
-        return None
-    get_pixels = PixelTransform(tuple(step for step in known if step), size)
-    divided = DividedTransform(get_pixels, tuple(steps[-1].mean), tuple(steps[-1].std))
+    if None in known or not known or not isinstance(known[-1], pixels.ResizeTo | pixels.CenterCrop):
+        return None  # a step is unknown, or the size depends on the image
+    get_pixels = PixelTransform(tuple(step for step in known if step), known[-1].size)
+    constants = (
+        torch.tensor(values, dtype=torch.float32, device=device).reshape(-1, 1, 1)
+        for values in (255.0, steps[-1].mean, steps[-1].std)
+    )
+    divided = DividedTransform(get_pixels, *constants)
     noise = np.random.default_rng(0).integers(0, 256, (*PROBE_SIZE, 3), dtype=np.uint8)
     probe: Any = Image.fromarray(noise)
     pixels_BHWC = torch.from_numpy(get_pixels(probe)[None].copy()).to(device)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from evaluators.metrics.intervals import compute_share_interval
-from generators.text_only.baselines import HELD_OUT_BASELINES, Baseline, RetrievalSets, recall_at_1, split_pairs
+from generators.text_only.baselines import HELD_OUT_BASELINES, Baseline, RetrievalSets, recall_at_1
 from generators.text_only.refinement import REFINEMENT_BASELINES, select_rows_at_chance
 from generators.text_only.unseen_baselines import UNSEEN_BASELINES
 from loaders.importing.identify import identify
@@ -30,15 +30,14 @@ MARGIN = 0.05
 def balance_file(path: Path) -> dict[str, Any]:
     """Return the entry of a published file for loaders/published/balanced.yaml; without ``kept`` if there is no subset.
 
-    Raises ValueError if the file has several sets, no negatives, or rows with different numbers of them.
+    Raises ValueError if the file has several sets, or rows without or with several negatives.
     """
     read = read_published(identify(path))
-    sets = read_sets(read)
-    if sets.size > 2:
+    pairs = read_sets(read)
+    if pairs.size > 2:
         raise ValueError(
-            f"{read.file.path}: rows have {sets.size - 1} negatives; a balanced subset is of rows with one."
+            f"{read.file.path}: rows have {pairs.size - 1} negatives; a balanced subset is of rows with one."
         )
-    pairs = split_pairs(sets)
     keep_P = select_rows_at_chance(pairs, SEED)
     before, after = measure_pairs(pairs), measure_pairs(pairs.select(keep_P))
     entry = {
@@ -46,7 +45,7 @@ def balance_file(path: Path) -> dict[str, Any]:
         "sha256": read.file.sha256,
         "rules": sorted(REFINEMENT_BASELINES),
         "seed": SEED,
-        "rows": len(sets),
+        "rows": len(pairs),
         "pairs": len(pairs),
         "pairs_kept": int(keep_P.sum()),
         "before": before,
@@ -57,6 +56,10 @@ def balance_file(path: Path) -> dict[str, Any]:
 
 
 def read_sets(read: ReadFile) -> RetrievalSets:
+    """Return the sets of a file.
+
+    Raises ValueError if it has several sets, no negatives, or rows with different numbers of them.
+    """
     splits = [(key, rows) for key, rows in read.splits.items() if not is_balanced(key[1])]
     if len(splits) != 1:
         raise ValueError(f"{read.file.path}: has {len(splits)} sets; a balanced subset is of a file with one.")
@@ -74,6 +77,7 @@ def measure_pairs(pairs: RetrievalSets) -> dict[str, dict[str, Any]]:
 
 
 def find_farthest(pairs: RetrievalSets, baselines: Mapping[str, Baseline]) -> dict[str, Any]:
+    """Return the baseline with the highest accuracy on pairs (a fraction of 1), with its 95 % interval over images."""
     hits = {name: recall_at_1(baseline(pairs)) for name, baseline in baselines.items()}
     best = max(hits, key=lambda name: hits[name].mean())
     interval = compute_share_interval(hits[best], pairs.images)

@@ -161,7 +161,9 @@ def test_scores_equal_those_of_transformers(
 ):
     name, at, head = family.partition("@")
     folder = transformers_folder(name)
-    model = models.resolve(f"transformers:{folder}{at}{head}")
+    spec = f"transformers:{folder}{at}{head}"
+    models.check_name(spec)
+    model = models.resolve(spec)
     expected_IT = expect(folder, family)
     np.testing.assert_allclose(score_all(model.encoder), expected_IT, atol=1e-5)
     assert np.std(expected_IT, axis=1).min() > 0, "texts matter"

@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import open_clip
 import pytest
@@ -82,24 +84,29 @@ def test_a_forest_contains_each_prefix_once(sequences: list[tuple[int, ...]]):
     assert len(forest.tokens) == len({sequence[:end] for sequence in sequences for end in range(1, len(sequence) + 1)})
 
 
-@pytest.mark.parametrize(
-    ("kind", "text"),
-    [
-        (open_clip.CLIP, {}),
-        (open_clip.CustomTextCLIP, {}),
-        (open_clip.CLIP, {"pool_type": "eos", "eos_id": 49407}),
-        (open_clip.CustomTextCLIP, {"proj_type": "none"}),
-        (open_clip.CustomTextCLIP, {"proj_bias": True}),
-        (open_clip.CustomTextCLIP, {"ls_init_value": 0.1}),
-    ],
-)
-def test_features_equal_those_of_the_model(kind: type, text: dict):
+TOWERS = [
+    (open_clip.CLIP, {}),
+    (open_clip.CustomTextCLIP, {}),
+    (open_clip.CLIP, {"pool_type": "eos", "eos_id": 49407}),
+    (open_clip.CustomTextCLIP, {"proj_type": "none"}),
+    (open_clip.CustomTextCLIP, {"proj_bias": True}),
+    (open_clip.CustomTextCLIP, {"ls_init_value": 0.1}),
+]
+
+
+def encode_with_padding(kind: Any, text: dict) -> tuple[Any, torch.Tensor, np.ndarray]:
+    """Return a causal text tower, the tokens of TEXTS, and their features by ``encode_text``."""
     torch.manual_seed(0)
     model = kind(**CONFIG | {"text_cfg": CONFIG["text_cfg"] | text}).eval()
     tokens = open_clip.get_tokenizer(context_length=20)(TEXTS)
-    encode = PrefixForestEncoder(causal_tower(model), "cpu")
     with torch.inference_mode():
-        own = model.encode_text(tokens).numpy()
+        return causal_tower(model), tokens, model.encode_text(tokens).numpy()
+
+
+@pytest.mark.parametrize(("kind", "text"), TOWERS)
+def test_features_equal_those_of_the_model(kind: type, text: dict):
+    tower, tokens, own = encode_with_padding(kind, text)
+    encode = PrefixForestEncoder(tower, "cpu")
     np.testing.assert_allclose(encode(tokens, 64), own, atol=2e-6)
     # <s> a dog </s> 4, on a table </s> 4, red table </s> 3, cat </s> 2, the empty text's </s> 1, 18 words and </s> 19.
     assert encode.nodes == 4 + 4 + 3 + 2 + 1 + 19

@@ -1,16 +1,13 @@
 """Texts in batches of similar length have the features of the model's own ``encode_text``."""
 
 import numpy as np
-import open_clip
 import pytest
-import torch
 
 from evaluators.models import resolve
 from evaluators.models.openclip import OpenClipEncoder
-from evaluators.models.prefix_forest import causal_tower
 from evaluators.models.text_batches import LengthBatchEncoder, batches
 from tests.evaluators import tiny
-from tests.evaluators.models.test_prefix_forest import CONFIG, TEXTS
+from tests.evaluators.models.test_prefix_forest import TEXTS, TOWERS, encode_with_padding
 
 
 def test_batches_of_sorted_lengths():
@@ -18,24 +15,11 @@ def test_batches_of_sorted_lengths():
     assert [*batches([2, 2, 2, 3, 3, 3, 8], 6)] == [slice(0, 3), slice(3, 5), slice(5, 6), slice(6, 7)]
 
 
-@pytest.mark.parametrize(
-    ("kind", "text"),
-    [
-        (open_clip.CLIP, {}),
-        (open_clip.CLIP, {"pool_type": "eos", "eos_id": 49407}),
-        (open_clip.CustomTextCLIP, {"proj_bias": True}),
-        (open_clip.CustomTextCLIP, {"ls_init_value": 0.1}),
-    ],
-)
+@pytest.mark.parametrize(("kind", "text"), TOWERS)
 def test_features_equal_those_of_the_model(kind: type, text: dict):
-    torch.manual_seed(0)
-    model = kind(**CONFIG | {"text_cfg": CONFIG["text_cfg"] | text}).eval()
-    tokens = open_clip.get_tokenizer(context_length=20)(TEXTS)
-    with torch.inference_mode():
-        own = model.encode_text(tokens, normalize=True).numpy()
+    tower, tokens, own = encode_with_padding(kind, text)
     for batch_tokens in (1, 16, 1000):
-        feature_ND = LengthBatchEncoder(causal_tower(model), "cpu")(tokens, batch_tokens)
-        np.testing.assert_allclose(feature_ND / np.linalg.norm(feature_ND, axis=1, keepdims=True), own, atol=1e-6)
+        np.testing.assert_allclose(LengthBatchEncoder(tower, "cpu")(tokens, batch_tokens), own, atol=1e-6)
 
 
 def test_an_encoder_with_either_way_through_the_tower(tmp_path):

@@ -7,7 +7,7 @@ import numpy as np
 import open_clip
 import pytest
 import torch
-from open_clip.transform import PreprocessCfg, image_transform_v2, merge_preprocess_dict
+from open_clip.transform import PreprocessCfg, ResizeKeepRatio, image_transform_v2, merge_preprocess_dict
 from PIL import Image
 from torchvision import transforms
 
@@ -81,6 +81,7 @@ def test_every_configuration_of_pretrained_models(images: list[Image.Image], con
     [
         [transforms.Resize(8), transforms.ColorJitter()],
         [transforms.Resize(8)],  # the size depends on the image
+        [ResizeKeepRatio(8)],
         [transforms.Resize(8, max_size=9), transforms.CenterCrop(8)],
         [transforms.Resize(8, interpolation=transforms.InterpolationMode.LANCZOS), transforms.CenterCrop(8)],
         [],
