@@ -29,7 +29,7 @@ from generators.text_only.baselines import RetrievalSets, measure_on_pairs, reca
 from generators.text_only.relative_baselines import score_medoid_of_words
 from loaders.importing.identify import identify
 from loaders.importing.importing import read_published
-from loaders.malformed import find_malformed
+from loaders.malformed import KINDS, find_malformed
 from loaders.published.balanced import LISTS, read_lists
 
 MAX_ROWS = 300
@@ -41,7 +41,6 @@ HUMAN_CHECKS = {
     "crepe_published": "8 to 30 % of negatives are true (paper's own check of samples)",
 }
 """What is known of the negatives' falsehood, by benchmark."""
-MALFORMED = ("mangled word", "doubled word", "article", "punctuation", "mojibake", "chatter")
 
 Measured = dict[str, Any]
 
@@ -52,7 +51,7 @@ def measure_file(path: Path) -> Measured:
     sets = read_sets(read)
     rows = next(iter(read.splits.values()))
     malformed = Counter[str]()
-    flawed: dict[str, set[int]] = {kind: set() for kind in MALFORMED}
+    flawed: dict[str, set[int]] = {kind: set() for kind in KINDS}
     for finding in find_malformed([row.texts() for row in rows]):
         if finding.candidate:
             malformed[finding.kind] += 1
@@ -62,7 +61,7 @@ def measure_file(path: Path) -> Measured:
     identical = [len(set(of)) < len(of) for of in texts]
     repeated = [seen[image, *sorted(of)] > 1 for image, of in zip(sets.images, texts, strict=True)]
     shares: Measured = {"repeated rows": repeated, "identical texts": identical}
-    shares |= {kind: [row in flawed[kind] for row in range(len(rows))] for kind in MALFORMED}
+    shares |= {kind: [row in flawed[kind] for row in range(len(rows))] for kind in KINDS}
     sample = sets.take(np.sort(np.random.default_rng(0).permutation(len(sets))[:MAX_ROWS]))
     return {
         "benchmark": read.file.benchmark.name,
@@ -106,7 +105,7 @@ def render(measured: Mapping[str, Measured], balanced: Mapping[str, Mapping[str,
 
 def make_line(item: Measured, balanced: Mapping[str, Any] | None) -> dict[str, str]:
     rules = item["rules"]
-    mangled = sum(item["negatives"].get(kind, 0) for kind in MALFORMED)
+    mangled = sum(item["negatives"].get(kind, 0) for kind in KINDS)
     return {
         "set": f"{item['benchmark']}/{item['config']}".replace("/", " / "),
         "rows": f"{item['rows']:,}",
