@@ -41,6 +41,7 @@ from generators.hard_negatives.crepe.in_place import negate_in_place, swap_in_pl
 from generators.hard_negatives.crepe.negation import list_atoms
 from generators.hard_negatives.crepe.replacements import ALL_WORDS, find_words, make_foil
 from generators.hard_negatives.crepe.swap import make_swaps
+from generators.hard_negatives.crepe.walk_conditions import PER_TYPE
 from generators.language.texts import have_same_words, words
 from generators.language.wordnet_database import wordnet
 from generators.parser.caption_parser import make_parser
@@ -50,7 +51,6 @@ from loaders.benchmarks.crepe_published import PRODUCTIVITY, read
 from loaders.published.rows import Row
 
 FOLDER = Path(os.environ.get("COMPEVAL_REAL_DATA", ".")) / "crepe" / "prod_hard_negatives"
-PER_TYPE = 5
 RULES = (PAPER, OURS)
 KINDS = ("object", "attribute", "relation", "outside every atom")
 MAX_CANDIDATES = 400

@@ -71,11 +71,11 @@ Rows = Sequence[dict[str, Any]]
 def make_captions() -> Iterator[tuple[str, list[str]]]:
     """Yield captions with their negatives: CREPE's, if COMPEVAL_REAL_DATA is set, otherwise random words."""
     real_data = os.environ.get("COMPEVAL_REAL_DATA")
-    files = sorted(Path(real_data or "").glob("crepe/prod_hard_negatives/*/*.csv")) if real_data else []
+    files = sorted(Path(real_data).glob("crepe/prod_hard_negatives/*/*.csv")) if real_data else []
     for cycle in count():
         beginning = "again, " * cycle  # texts stay distinct
         for path in files:
-            with path.open() as file:
+            with path.open(encoding="utf-8", newline="") as file:
                 for row in csv.DictReader(file):
                     negatives = sorted(ast.literal_eval(row["hard_negs"]))
                     yield beginning + row["caption"], [beginning + negative for negative in negatives]

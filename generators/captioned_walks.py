@@ -14,7 +14,7 @@ Images are visited in a random order until there are ``walks`` walks of each com
 depends on the number of walks. The files are sorted by this order.
 
 The sets of the paper use an image at all complexities. The balanced sets use it at one of them: rows of one image share
-facts, so that one row tells what is true in another.
+facts, so that one row may state what is true in another.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class Visit(NamedTuple):
     number: int
     complexities: tuple[int, ...]
     is_single: bool = False
-    """True if one walk is enough, of the first of the complexities that has one."""
+    """True if only the first of the complexities that has a walk is used."""
 
 
 class VisitedImage(NamedTuple):
@@ -225,7 +225,7 @@ class VisitPlan:
         """Count the walks of a visit, of which some are usable; return the complexities that still needed a walk."""
         tried = visit.complexities
         if visit.is_single and walks:
-            tried = tried[: tried.index(min(walks, key=tried.index)) + 1]
+            tried = tried[: max(map(tried.index, walks)) + 1]
         needed = [n for n in tried if self.needs_walks(visit.condition, n)]
         for n in needed:
             self.visits[visit.condition, n] += 1
@@ -311,10 +311,11 @@ def sample_asked_graphs(
         conditions = settings.select_conditions(SETS[part])
         plan = VisitPlan(images.list_ids(), settings, walks_asked, conditions, is_single=part == "balanced")
         for visit in plan:
-            chosen = visit._replace(complexities=tuple(n for n in visit.complexities if n in asked))
-            walks = sample_image(images[visit.image_id], chosen, settings, defaultdict(Counter))
+            if not visit.is_single:  # an image with a walk of four atoms is not used at another complexity
+                visit = visit._replace(complexities=tuple(n for n in visit.complexities if n in asked))
+            walks = sample_image(images[visit.image_id], visit, settings, defaultdict(Counter))
             plan.count(visit, dict.fromkeys(walks, True))
-            yield from (walk.walk.graph for walk in walks.values())
+            yield from (walk.walk.graph for n, walk in walks.items() if n in asked)
 
 
 def ask(images: Annotations, settings: Settings, name: str, max_cost: float) -> Counter[str]:

@@ -41,13 +41,12 @@ import typer
 
 from generators import captioned_walks
 from generators.captioned_walks import DEFAULT, read_dropped, read_walks
-from generators.captioner.captioned_walks import ANY_WALK, CaptionedWalk, WalkCondition
+from generators.captioner.captioned_walks import ANY_WALK, CaptionedWalk
 from generators.files.atomic import write_json
 from generators.graphs.walks import COMPLEXITIES, SAME_CROP, is_same_crop
 from generators.hard_negatives.crepe.paper_example import PaperExample
 from generators.hard_negatives.crepe.productivity import BALANCED_KINDS, PAPER_KINDS, PER_TYPE, SWAP_KINDS, Example
 from generators.hard_negatives.crepe.source import ImageSource, Source
-from generators.hard_negatives.crepe.walk_conditions import FALSE_ORDERS, FALSE_SWAPS
 from generators.pipeline import stage
 from generators.pipeline.params import OURS, PAPER, read_params, read_rules, read_settings
 from generators.pipeline.workers import map_with
@@ -67,7 +66,7 @@ Row = dict[str, Any]
 RAW = "raw"
 """The config that has all examples, without negatives."""
 STATISTICS = "statistics"
-"""The ranker that is no language model."""
+"""The ranker without a language model."""
 LIMIT, NOT_FOUND = "proofs given up", "rows not found"
 """Reasons in the counts of a split: searches that reached their limit, and rows that a config lacks at the end."""
 
@@ -98,13 +97,6 @@ class Settings:
     def kinds(self) -> tuple[str, ...]:
         """The kinds of hard negatives."""
         return BALANCED_KINDS if self.balanced else PAPER_KINDS
-
-    @property
-    def conditions(self) -> tuple[WalkCondition, ...]:
-        """The conditions of the walks that are used."""
-        if self.balanced:
-            return ANY_WALK, FALSE_ORDERS
-        return (ANY_WALK,) if self.rules == PAPER else (ANY_WALK, FALSE_SWAPS)
 
     @property
     def label(self) -> str | None:
@@ -278,10 +270,9 @@ def collect_rows(walks: Path, source: Source, source_name: str, settings: Settin
     texts = {} if settings.balanced else read_first_captions(walks, settings.variant or DEFAULT)
     bigrams = NgramModel.of([text for image_texts in texts.values() for text in image_texts], 2)
     splits = {n: SplitRows(settings.rows, settings.kinds) for n in settings.complexities}
-    conditions = {condition.name for condition in settings.conditions}
 
     def select_walks() -> Iterator[ImageWalks]:
-        rows = (row for row in read_walks(walks, balanced=settings.balanced) if row["condition"] in conditions)
+        rows = read_walks(walks, balanced=settings.balanced)
         for (image_id, _), group in groupby(rows, itemgetter("image_id", "condition")):
             kinds = {n: split.open_kinds for n, split in splits.items() if split.open_kinds}
             if not kinds:
@@ -314,8 +305,8 @@ def read_first_captions(walks: Path, name: str) -> dict[str, list[str]]:
 def refine(splits: Mapping[str, SplitRows], settings: Settings) -> dict[str, dict[str, list[bool]]]:
     """Return, by balanced kind and split, which rows adversarial refinement keeps.
 
-    All splits of a kind are refined together. Each kind is refined in a worker process. Of rows of one image, only
-    those stay that do not tell about each other.
+    All splits of a kind are refined together, without rows that share foils with another row of their image. Each kind
+    is refined in a worker process.
     """
     rows = {kind: {split: list(item.read_rows(kind)) for split, item in splits.items()} for kind in settings.kinds}
     joined = (_make_retrieval_sets(row for part in by_split.values() for row in part) for by_split in rows.values())

@@ -183,13 +183,13 @@ def write(
     provenance: Row,
     storage: ImageStorage,
     output: Path = Path(),
-    rules: RetrievalRules | None = None,
+    rules: RetrievalRules = RULES[OURS],
 ) -> dict[str, dict[str, int]]:
     """Write both configs; return dataset -> counts of images and captions."""
     splits = {f"test.s{seed}": make_order_rows(entries, seed, provenance, storage) for seed in ORDER_SEEDS}
     schema = add_patches(use_shared_images(CHOICE_SCHEMA))
     kept = dataset.write_config(output / dataset.PARTS / "aro", f"{name}_order", splits, schema, storage)["test.s0"]
-    splits = make_retrieval_splits(entries, provenance, storage, rules or RULES[OURS])
+    splits = make_retrieval_splits(entries, provenance, storage, rules)
     schema = add_patches(use_shared_images(RETRIEVAL_SCHEMA))
     dataset.write_config(output / dataset.PARTS / "retrieval", name, splits, schema, storage)
     counts = {"images": len(entries), "captions": sum(len(entry.captions) for entry in entries)}

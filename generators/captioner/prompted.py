@@ -66,7 +66,7 @@ def make_captioner(endpoint: Mapping[str, Any], parser: str, use_template: bool,
     Longer graphs are captioned by the grammar if ``endpoint`` is empty, or else by cached answers of a language model.
     The walks of the paper's rules can have predicates that the grammar cannot express; these have no caption.
     """
-    grammar: Captioner = GrammarCaptioner() if rules == OURS else GrammarWhereItCan()
+    grammar: Captioner = GrammarCaptioner() if rules == OURS else PartialGrammarCaptioner()
     longer = grammar
     if endpoint:
         longer = PromptedCaptioner(
@@ -79,8 +79,8 @@ def make_captioner(endpoint: Mapping[str, Any], parser: str, use_template: bool,
     return CaptionerByComplexity(template_captioner if use_template else grammar, longer)
 
 
-class GrammarWhereItCan:
-    """The grammar for graphs whose predicates it can express."""
+class PartialGrammarCaptioner:
+    """Writes captions with the grammar; a graph with a predicate that it cannot express has none."""
 
     def captions(self, requests: Iterable[Request]) -> Iterator[EditableCaption | NoCaption]:
         for request in requests:

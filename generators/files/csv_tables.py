@@ -1,8 +1,8 @@
-"""CSV and TSV files, and those with a header as people fill them in with a spreadsheet.
+"""CSV and TSV files, also those that people fill in with a spreadsheet.
 
 The dialect is that of Python's csv and of pandas, in TSV files too: a field that begins with a double quote ends at the
 next one that is not doubled, and may contain delimiters and line ends. Other quotes are part of the text. After a
-closing quote, csv and pandas accept further text; :func:`read_rows` says which rows needed this. A quote that is never
+closing quote, csv and pandas accept further text; :func:`read_rows` marks these rows. A quote that is never
 closed is an error.
 
 The byte-order mark of spreadsheets is not part of a name. A text that a spreadsheet would execute as a formula is
@@ -52,8 +52,8 @@ def read_rows(lines: Iterable[str], delimiter: str = ",") -> Iterator[tuple[int,
         if any('"' in line for line in consumed):
             try:
                 next(csv.reader(iter(consumed), delimiter=delimiter, strict=True))
-            except csv.Error as error:
-                if "end of data" in str(error):
+            except csv.Error:
+                if len(list(csv.reader([*consumed, "next row"], delimiter=delimiter))) == 1:
                     raise csv.Error("a quote is not closed") from None
                 is_misplaced = True
         consumed.clear()
@@ -78,11 +78,11 @@ def count_extra_cells(header: Sequence[str], cells: Sequence[str]) -> int:
 
 
 def check_header(path: Path, header: Sequence[str], columns: Collection[str]) -> None:
-    """Raise ValueError if one of ``columns`` is missing or there twice; without ``columns``, if any is there twice."""
+    """Raise ValueError if one of ``columns`` is missing or repeated; without ``columns``, if any column is repeated."""
     if missing := sorted(set(columns) - set(header)):
         raise ValueError(f"{path}: no column {', '.join(missing)}; its columns are {', '.join(header) or 'none'}.")
-    if twice := [name for name in columns or filter(None, header) if header.count(name) > 1]:
-        raise ValueError(f"{path}: two columns are called {twice[0]}. Rename or delete one of them.")
+    if repeated := [name for name in columns or filter(None, header) if header.count(name) > 1]:
+        raise ValueError(f"{path}: two columns are called {repeated[0]}. Rename or delete one of them.")
 
 
 def count_misplaced_quotes(path: Path, delimiter: str) -> int:

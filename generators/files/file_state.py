@@ -1,7 +1,7 @@
-"""Whether a file is still the one that something was made from, so that what was made is kept only as long as it is.
+"""The state of a file, to find out whether results that were made from it are up to date.
 
-A file is the same if it has the same size, and the same modification time or SHA-256. So a large file is hashed again
-only after it was written or copied again.
+A file is unchanged if it has the same size, and the same modification time or SHA-256. A large file is therefore hashed
+again only after it was written or copied.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 from generators.files.hashes import hash_file
 
 ORIGIN = ".origin.json"
-"""File in a folder that was made from one file: the state of this file."""
+"""File with the state of the one file that a folder was made from."""
 
 
 class FileState(NamedTuple):
@@ -39,7 +39,7 @@ def is_same(path: Path, state: Sequence[int | str]) -> bool:
 
 
 def record_origin(folder: Path, source: Path) -> None:
-    """Note in ``folder`` that it was made from the file ``source``."""
+    """Record in ``folder`` that it was made from the file ``source``."""
     (folder / ORIGIN).write_text(json.dumps(read_state(source)) + "\n", encoding="utf-8")
 
 

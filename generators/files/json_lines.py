@@ -11,7 +11,7 @@ from typing import Any
 def read_numbered(path: Path) -> Iterator[tuple[int, Any]]:
     """Yield the line number and the value of each line that is not empty.
 
-    Raises ValueError, which names the line, if it is not JSON or a key of an object is there twice.
+    Raises ValueError, which names the line, if it is not JSON or an object repeats a key.
     """
     try:
         with path.open(encoding="utf-8-sig") as lines:  # unlike str.splitlines, this does not split at U+2028

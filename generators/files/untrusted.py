@@ -137,9 +137,9 @@ def open_archive(open_archive: Callable[[Path], Any], archive: Path) -> Any:
 
 
 def find_file(path: Path) -> Path | None:
-    """Return the path if it is a file, else its other Unicode form if that is one; None if neither is.
+    """Return the path, or its other Unicode form, whichever is a file; None if neither is.
 
-    The letter é is one character (NFC), or two (NFD, as macOS writes it).
+    The letter é is one character (NFC), or two (NFD, on macOS).
     """
     forms = dict.fromkeys((str(path), *(unicodedata.normalize(form, str(path)) for form in ("NFC", "NFD"))))
     return next(filter(is_file, map(Path, forms)), None)
@@ -166,18 +166,18 @@ def read_file(path: Path) -> bytes:
 
 
 def list_oddities(image: Image.Image) -> list[str]:
-    """Return why programs show an image in different ways, of DEEP, FLOATING, ROTATED, TRANSPARENT; usually nothing."""
-    is_odd = {
+    """Return why programs show an image in different ways: any of DEEP, FLOATING, ROTATED and TRANSPARENT."""
+    has_oddity = {
         DEEP: image.mode[0] == "I",
         FLOATING: image.mode[0] == "F",
         ROTATED: image.getexif().get(ORIENTATION, 1) not in (0, 1),
         TRANSPARENT: image.has_transparency_data,
     }
-    return [name for name, is_one in is_odd.items() if is_one]
+    return [name for name, has_it in has_oddity.items() if has_it]
 
 
 def count_oddities(paths: Iterable[Path]) -> Counter[str]:
-    """Return the number of images by what makes them odd. Their pixels are not decoded, except those of PNG files."""
+    """Return the number of images by oddity. Their pixels are not decoded, except those of PNG files."""
     counts = Counter[str]()
     for path in paths:
         counts.update(list_oddities(Image.open(io.BytesIO(read_file(path)), formats=IMAGE_FORMATS)))

@@ -12,24 +12,15 @@ words of abstract_modifiers.yaml. A walk sees the whole graph only if ``visible`
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from random import Random
 
-from generators.graphs.walks import find_components, load_abstract_modifiers
+from generators.graphs.walks import GrowingSubgraph, find_components, load_abstract_modifiers, select_atoms
 from generators.schemas.scene_graph import Relation, SceneGraph
 
 
 def select_annotated(graph: SceneGraph) -> SceneGraph:
     """Return the graph without objects that have no box, abstract modifiers, and repeated or reflexive relations."""
-    abstract = load_abstract_modifiers()
-    objects = tuple(
-        replace(item, attributes=tuple(text for text in dict.fromkeys(item.attributes) if text not in abstract))
-        for item in graph.objects
-        if item.box is not None
-    )
-    ids = {item.id for item in objects}
-    edges = (edge for edge in graph.relations if edge.subject != edge.object and {edge.subject, edge.object} <= ids)
-    return SceneGraph(objects, tuple(dict.fromkeys(edges)))
+    return select_atoms(graph, keeps_attribute=lambda text: text not in load_abstract_modifiers())
 
 
 def repeats_object(graph: SceneGraph) -> bool:
@@ -38,22 +29,7 @@ def repeats_object(graph: SceneGraph) -> bool:
     return max(counts.values(), default=0) > 1
 
 
-class _UniformWalk:
-    """The growing subgraph of a walk; ``attributes`` maps the ids of its objects to their attributes."""
-
-    def __init__(self, graph: SceneGraph, size: int) -> None:
-        self.graph, self.size = graph, size
-        self.attributes: dict[str, list[str]] = {}
-        self.relations: list[Relation] = []
-        self.edges: dict[str, list[Relation]] = {item.id: [] for item in graph.objects}
-        for edge in graph.relations:
-            self.edges[edge.subject].append(edge)
-            self.edges[edge.object].append(edge)
-
-    @property
-    def missing(self) -> int:
-        return self.size - len(self.attributes) - sum(map(len, self.attributes.values())) - len(self.relations)
-
+class _UniformWalk(GrowingSubgraph):
     def list_compounds(self, here: str) -> list[str | Relation]:
         """Return the attributes and relations at an object that are new and fit."""
         texts = [text for text in self.graph.by_id[here].attributes if text not in self.attributes[here]]
@@ -70,12 +46,7 @@ class _UniformWalk:
         if isinstance(compound, str):
             self.attributes[here].append(compound)
             return here
-        self.relations.append(compound)
-        other_end = compound.object if compound.subject == here else compound.subject
-        if other_end in self.attributes:
-            return here
-        self.attributes[other_end] = []
-        return other_end
+        return self.add_relation(here, compound)
 
 
 def draw_uniform_walk(graph: SceneGraph, size: int, rng: Random) -> SceneGraph | None:
@@ -95,5 +66,4 @@ def draw_uniform_walk(graph: SceneGraph, size: int, rng: Random) -> SceneGraph |
             return None
         here = rng.choice(unvisited)
         walk.attributes[here] = []
-    objects = (replace(graph.by_id[key], attributes=tuple(texts)) for key, texts in walk.attributes.items())
-    return SceneGraph(tuple(objects), tuple(walk.relations))
+    return walk.build()

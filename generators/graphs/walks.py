@@ -77,14 +77,24 @@ def select_describable(graph: SceneGraph, is_supported: Callable[[str], bool]) -
     not describe objects; and relations of an object to itself, duplicate relations, and relations whose predicate is
     not supported.
     """
+    return select_atoms(graph, _is_nameable, _is_concrete, is_supported)
+
+
+def select_atoms(
+    graph: SceneGraph,
+    keeps_name: Callable[[str], bool] = lambda name: True,
+    keeps_attribute: Callable[[str], bool] = lambda attribute: True,
+    keeps_predicate: Callable[[str], bool] = lambda predicate: True,
+) -> SceneGraph:
+    """Return the graph without duplicates, without other texts, objects without a box, and reflexive relations."""
     objects = tuple(
-        replace(item, attributes=tuple(dict.fromkeys(filter(_is_concrete, item.attributes))))
+        replace(item, attributes=tuple(dict.fromkeys(filter(keeps_attribute, item.attributes))))
         for item in graph.objects
-        if item.box is not None and _is_nameable(item.name)
+        if item.box is not None and keeps_name(item.name)
     )
     ids = {item.id for item in objects}
     edges = (edge for edge in graph.relations if edge.subject != edge.object and {edge.subject, edge.object} <= ids)
-    return SceneGraph(objects, tuple(dict.fromkeys(edge for edge in edges if is_supported(edge.predicate))))
+    return SceneGraph(objects, tuple(dict.fromkeys(edge for edge in edges if keeps_predicate(edge.predicate))))
 
 
 @cache
@@ -133,17 +143,16 @@ def _lemmatise_words(text: str) -> frozenset[str]:
     return frozenset(lemmatise_noun(word) for word in text.split())
 
 
-class _Walker:
-    """The growing subgraph of one walk.
+class GrowingSubgraph:
+    """The subgraph of a walk.
 
     ``attributes`` maps the ids of the objects, in the order of their addition, to their attributes.
     """
 
-    def __init__(self, graph: SceneGraph, size: int, rng: Random) -> None:
-        self.graph, self.size, self.rng = graph, size, rng
+    def __init__(self, graph: SceneGraph, size: int) -> None:
+        self.graph, self.size = graph, size
         self.attributes: dict[str, list[str]] = {}
         self.relations: list[Relation] = []
-        self.component: list[str] = []
         self.edges: dict[str, list[Relation]] = {item.id: [] for item in graph.objects}
         for edge in graph.relations:
             self.edges[edge.subject].append(edge)
@@ -154,16 +163,35 @@ class _Walker:
         """The number of atoms that are still to be added."""
         return self.size - len(self.attributes) - sum(map(len, self.attributes.values())) - len(self.relations)
 
+    def add_relation(self, here: str, edge: Relation) -> str:
+        """Add a relation and return the object to continue from: the other end if it is new, otherwise ``here``."""
+        self.relations.append(edge)
+        other_end = edge.object if edge.subject == here else edge.subject
+        if other_end in self.attributes:
+            return here
+        self.attributes[other_end] = []
+        return other_end
+
+    def build(self) -> SceneGraph:
+        by_id = self.graph.by_id
+        objects = (replace(by_id[key], attributes=tuple(texts)) for key, texts in self.attributes.items())
+        return SceneGraph(tuple(objects), tuple(self.relations))
+
+
+class _Walker(GrowingSubgraph):
+    """A walk by our rules. ``component`` are its objects in the component that it is in."""
+
+    def __init__(self, graph: SceneGraph, size: int, rng: Random) -> None:
+        super().__init__(graph, size)
+        self.rng = rng
+        self.component: list[str] = []
+
     def run(self) -> SceneGraph | None:
         """Return the subgraph of exactly ``size`` atoms, or None if the walk ends with fewer atoms."""
         here = self.jump()
         while here is not None and self.missing:
             here = self.step(here) or self.jump()
-        if here is None:
-            return None
-        by_id = self.graph.by_id
-        objects = (replace(by_id[key], attributes=tuple(texts)) for key, texts in self.attributes.items())
-        return SceneGraph(tuple(objects), tuple(self.relations))
+        return None if here is None else self.build()
 
     def jump(self) -> str | None:
         """Add a random object of an unvisited component and return it, or return None if there is no such component."""
@@ -204,12 +232,10 @@ class _Walker:
         if not edges:
             return None
         other_end = self.rng.choice(sorted(edges))
-        self.relations.append(self.rng.choice(edges[other_end]))
-        if other_end in self.attributes:
-            return here
-        self.attributes[other_end] = []
-        self.component.append(other_end)
-        return other_end
+        reached = self.add_relation(here, self.rng.choice(edges[other_end]))
+        if reached != here:
+            self.component.append(reached)
+        return reached
 
     def find_new_relations(self, here: str, *, repeat: bool) -> dict[str, list[Relation]]:
         """Return the relations at ``here`` that fit and are new, by the object at their other end."""
@@ -268,7 +294,7 @@ def sample_walks(
 
     ``graph`` is the result of :func:`select_describable`. All random draws depend on ``key``, which identifies the seed
     and the image. ``dropped`` counts the failed attempts by reason. ``draw`` draws a walk, and ``repeats_object``
-    tells those with redundant objects.
+    returns True if it has redundant objects.
     """
     rng = Random(f"{key}:{size}")
     if graph.complexity < size:

@@ -129,8 +129,8 @@ def _locate_mentions(parsed: dict[str, Any], graph: SceneGraph, doc: Doc) -> Ite
         spans.append(_span([*(child for child in chunk.root.children if child.dep_ == "compound"), chunk.root]))
         yield Mention("object", item.name, *spans[-1], chunk.root.tag_, item.id)
         for modifier in _select_modifiers(entity):
-            tokens = [token for token in chunk.root.subtree if token.text == modifier["span"]]
-            tokens = [modifier["token"]] if "token" in modifier else tokens
+            same_text = [token for token in chunk.root.subtree if token.text == modifier["span"]]
+            tokens = [modifier["token"]] if "token" in modifier else same_text
             if len(tokens) == 1:
                 yield Mention("attribute", _lemma(modifier), *_span(tokens), tokens[0].tag_, item.id)
     for edge, relation in zip(parsed["relations"], graph.relations, strict=True):

@@ -1,8 +1,8 @@
 """Read COCO's objects as scene graphs: instances_*.json and panoptic_*.json, with names and boxes.
 
-Source: Lin et al. 2014; Kirillov et al. 2019 (panoptic). Only the categories of the file are annotated, so a graph says
-nothing of other nouns. Names of panoptic categories lose their suffixes ("wall-brick" and "wall-other-merged" are
-``wall``). The id of an image is its file name without suffix.
+Source: Lin et al. 2014; Kirillov et al. 2019 (panoptic). Only the categories of the file are annotated, so a graph does
+not show that other nouns are absent. Names of panoptic categories lose their suffixes ("wall-brick" and
+"wall-other-merged" are ``wall``). The id of an image is its file name without suffix.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def read(path: Path, flaws: Flaws) -> Iterator[AnnotatedImage]:
     for item in _stream(path, "images"):
         records.add(str(item["id"]), "image", item)
     for item in _stream(path, "annotations"):
-        records.add(str(item["image_id"]), "objects", item.get("segments_info") or [item])
+        records.add(str(item["image_id"]), "objects", item.get("segments_info", [item]))
     for image_id, found in records:
         images = [record for kind, record in found if kind == "image"]
         if not images:

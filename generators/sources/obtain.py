@@ -61,7 +61,8 @@ def fetch(
         _check_existing(source, missing, existing)
     for file in missing:
         packed = (existing or folder / WORK_FOLDER) / file.name
-        if existing is None and not (packed.is_file() and file.sha256 in (None, hash_file(packed))):
+        is_downloaded = packed.is_file() and (file.sha256 is None or file.sha256 == hash_file(packed))
+        if existing is None and not is_downloaded:
             url = f"{mirror.rstrip('/')}/{source.name}/{file.name}" if mirror else file.url
             download(url, packed, file.size, file.sha256, lambda *counts, name=file.name: report(name, *counts))
         try:

@@ -95,9 +95,9 @@ def split_pairs(sets: RetrievalSets) -> RetrievalSets:
 
 
 def measure_on_pairs(sets: RetrievalSets, baseline: Baseline) -> np.ndarray:
-    """Return the share of pairs of each set (N) that a baseline orders rightly which reads nothing but the pair.
+    """Return the share of the pairs of each set (N) that a baseline orders correctly if it reads only the pair.
 
-    A tie counts half. Baselines that compare the captions of a set, such as the medoid, have nothing to compare.
+    A tie counts half. Baselines that compare the captions of a set, such as the medoid, are at chance on pairs.
     """
     return recall_at_1(baseline(split_pairs(sets))).reshape(len(sets), sets.size - 1).mean(axis=1)
 

@@ -10,8 +10,8 @@ less often than 1/K; therefore the program balances random baselines as well. Tr
 remaining rows. Therefore they are retrained on these rows, and the program is solved again over all rows and the
 baselines of all rounds.
 
-Rows of one image tell about each other: if "a red ball" is in all captions of one row, it is true in another one.
-``select_unrelated_rows`` keeps rows of an image that share no word that differs between the captions of one of them.
+A row may reveal the truth of another row of its image: if "a red ball" is in all captions of one, it is true in the
+other. ``select_unrelated_rows`` keeps rows of an image that share no word that differs between the captions of one.
 
 The result is deterministic and does not depend on the order of the rows.
 """
@@ -99,7 +99,7 @@ def select_rows_at_chance(
 
 
 def select_unrelated_rows(sets: RetrievalSets) -> np.ndarray:
-    """Return the indices of rows that do not tell about each other: each row that fits the earlier ones of its image.
+    """Return the indices of rows that do not reveal each other's truth: those that fit the earlier ones of their image.
 
     Two rows fit if no caption of one has a word that differs between the captions of the other. A row whose captions
     have the same words in another order fits no other one.

@@ -189,8 +189,8 @@ def _to_dense_sets(sets: RetrievalSets) -> list[np.ndarray]:
 def score_left_out(sets: RetrievalSets, prior: float = 1.0) -> np.ndarray:
     """Score by what the set leaves out: how often each word of a caption was true when the same words were absent.
 
-    If foils are chosen by the true word, the members of its family that no caption has tell which of the others is
-    true. The family of a word are the words that differ between the captions of some set together with it.
+    If foils are selected by the true word, the members of its family that no caption has reveal which of the others is
+    true. The family of a word is the words that differ between the captions of some set together with it.
     ``prior`` is added to all counts.
     """
     has_MV = count_ngrams(sets, token_pattern=TOKEN.pattern, binary=True, max_features=MAX_PAIRED_WORDS)
@@ -201,10 +201,10 @@ def score_left_out(sets: RetrievalSets, prior: float = 1.0) -> np.ndarray:
     for train, test in sets.splits():
         differs_TV, true_TV = differs_NV[train], own_NKV[train, 0]
         false_TV = own_NKV[train, 1:].mean(axis=1)
-        absent_TV = 1 - differs_TV
+        absent_TV, absent_QV = 1 - differs_TV, 1 - differs_NV[test]
         weight_VV = np.log((true_TV.T @ absent_TV + prior) / (false_TV.T @ absent_TV + prior))
         weight_VV *= differs_TV.T @ differs_TV > 0
-        score_NK[test] = np.einsum("nkv,nv->nk", own_NKV[test], (1 - differs_NV[test]) @ weight_VV.T)
+        score_NK[test] = np.einsum("nkv,nv->nk", own_NKV[test], absent_QV @ weight_VV.T)
     return score_NK
 
 

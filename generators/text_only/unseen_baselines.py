@@ -1,4 +1,4 @@
-"""Text-only baselines that refinement never uses: they judge what refinement.py selects.
+"""Text-only baselines that refinement never uses, to evaluate the rows that refinement.py selects.
 
 A set on which the baselines of refinement are at chance may still have cues that other models find. These are of other
 families: boosted trees, a conditional logit (McFadden 1974), the contrast of two n-gram models, nearest neighbours.

@@ -18,7 +18,7 @@ often than others, above all in ``uc``, whose true captions state the few compou
   (``find_usable_words``).
 - Regions with equal scene graphs stay: if each compound were true once, a baseline that has read the other true
   captions would avoid their compounds.
-- Rows of one image do not tell about each other: no word that differs between the captions of a row is in another one.
+- No word that differs between the captions of a row is in another row of its image, which may state what is true.
 - Refinement removes rows that can still be solved (refinement.py).
 
 A foil is false because the image shows no such object, or an object whose attribute excludes the new one
@@ -277,7 +277,7 @@ def make_balanced_negatives(
     ``rejected`` the rejected texts by crop id. ``image_nouns`` are the nouns of all images.
 
     With ``refine``, rows on which text-only baselines are above chance have no negatives, and neither have rows that
-    other rows of their image tell about (refinement.py).
+    share such a word with another row of their image (refinement.py).
     """
     rows = list(rows)
     compounds = [Compound(**row["compounds"][0]) for row in rows if row["parts"]]

@@ -11,9 +11,8 @@ number and the article of the old word, and names are no foils.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from itertools import islice
 from random import Random
 
@@ -33,7 +32,6 @@ does not say which of them BERT reads."""
 _WORD = re.compile(r"[\w'-]+")
 
 
-@lru_cache(maxsize=1 << 14)
 def list_words(text: str) -> tuple[str, ...]:
     """Return the foils of a word, in alphabetical order."""
     if text in PREPOSITIONS:
@@ -46,23 +44,17 @@ def list_edits(caption: str, mention: Mention) -> Iterator[tuple[Mention, str]]:
 
     An atom of several words is also replaced as a whole ("fire hydrant").
     """
-    spans = [(mention.start + match.start(), mention.start + match.end()) for match in _find_words(caption, mention)]
+    spans = [match.span() for match in _WORD.finditer(caption, mention.start, mention.end)]
     whole = [(mention.start, mention.end)] if len(spans) > 1 else []
     for start, end in (*whole, *spans):
         part = replace(mention, start=start, end=end)
         yield from ((part, word) for word in list_words(caption[start:end].lower()))
 
 
-def _find_words(caption: str, mention: Mention) -> Iterable[re.Match[str]]:
-    return _WORD.finditer(caption[mention.start : mention.end])
-
-
 def write_edit(caption: str, part: Mention, word: str) -> str:
     """Return the caption with one word of an atom replaced, in the form of the old word where it has one."""
     inflected = replace_atom_text(caption, part, word)
-    if inflected is None:
-        inflected = fit_article(caption[: part.start], word) + word + caption[part.end :]
-    return inflected
+    return inflected or fit_article(caption[: part.start], word) + word + caption[part.end :]
 
 
 def is_annotated(parse: Parse, mention: Mention, new: str, graph: SceneGraph) -> bool:
@@ -80,9 +72,7 @@ def draw_foils(parse: Parse, mention: Mention, graph: SceneGraph, rng: Random) -
     """Yield the HN-Atoms of one mention that the image's graph does not contain, in random order."""
     edits = list(list_edits(parse.caption, mention))
     for part, word in rng.sample(edits, len(edits)):
-        before, after = parse.caption[mention.start : part.start], parse.caption[part.end : mention.end]
-        text = mention.text if (part.start, part.end) == (mention.start, mention.end) else f"{before}{word}{after}"
-        new = word if text == mention.text else text
+        new = parse.caption[mention.start : part.start] + word + parse.caption[part.end : mention.end]
         if not is_annotated(parse, mention, new, graph):
             caption = write_edit(parse.caption, part, word)
             if caption.lower() != parse.caption.lower():

@@ -112,8 +112,8 @@ class Example:
     def hnatom_balanced(self) -> tuple[HardNegative, ...]:
         """HN-Atoms that replace the same attribute, the first of a random order.
 
-        A choice by scores (``select_rank_balanced``) would decide which words of the family are left out, and these
-        would tell which of the others is true.
+        If scores selected them (``select_rank_balanced``), the words of the family that are left out would reveal which
+        of the others is true.
         """
         negatives = make_one_attribute_negatives(self._atoms, PER_TYPE, self._rng("hnatom_balanced"))
         return replace_rejected(negatives[:PER_TYPE], negatives, self._rejected)

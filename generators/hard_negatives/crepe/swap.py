@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain, combinations, permutations
 from random import Random
 
@@ -56,17 +57,16 @@ def make_swaps(graph: SceneGraph, *, strict: bool = True) -> Iterator[Edit]:
     With ``strict``, edits with redundant objects and with two attributes of one kind on an object are omitted, too. The
     paper has no such rule.
     """
-    cases: list[Callable[..., Iterator[Edit]]] = [
+    cases: list[Callable[[SceneGraph], Iterator[Edit]]] = [
         swap_objects,
         swap_described_objects,
-        swap_attributes,
-        move_attributes,
+        partial(swap_attributes, strict=strict),
+        partial(move_attributes, strict=strict),
     ]
     if graph.complexity == template.COMPLEXITY:
         cases = [permute_objects, permute_attributes, permute_relations, *cases]
     seen = {graph.signature}
-    options = {swap_attributes: {"strict": strict}, move_attributes: {"strict": strict}}
-    for edited, foil in chain.from_iterable(case(graph, **options.get(case, {})) for case in cases):
+    for edited, foil in chain.from_iterable(case(graph) for case in cases):
         if edited.signature not in seen:
             seen.add(edited.signature)
             if not (strict and is_redundant(edited)):

@@ -133,13 +133,12 @@ def _make_unannotated_pool(
     atoms = [negative for pool in paper_foils.draw_atom_pools(parse, graph, rng) for negative in pool]
     compound = extract_only_compound(parse)
     joined: list[HardNegative] = []
-    for _ in range(paper_foils.MAX_RANKED if compound and len(compound.mentions) > 1 else 0):
-        assert compound is not None
-        mentions = rng.sample(compound.mentions, 2)
-        halves = [next(paper_foils.draw_foils(compound, mention, graph, rng), None) for mention in mentions]
-        first, second = halves
-        if first and second:
-            joined.append(HardNegative(_join_captions(first.caption, second.caption), first.foils + second.foils))
+    if compound and len(compound.mentions) > 1:
+        for _ in range(paper_foils.MAX_RANKED):
+            mentions = rng.sample(compound.mentions, 2)
+            first, second = (next(paper_foils.draw_foils(compound, item, graph, rng), None) for item in mentions)
+            if first and second:
+                joined.append(HardNegative(_join_captions(first.caption, second.caption), first.foils + second.foils))
     return {"hnatom": _drop_repeated(atoms), "hncomp": _drop_repeated(joined)}
 
 

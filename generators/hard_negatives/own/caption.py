@@ -1,4 +1,4 @@
-"""A parsed caption that somebody else wrote, and which of its atoms English can replace or negate in place."""
+"""A parsed caption of the user, and which of its atoms can be replaced or negated in place."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NEGATABLE_PREPOSITIONS = frozenset({"on", "in", "at", "under", "above", "below",
 NO_DESCRIPTION = re.compile(
     r"[?#@:;|<>*]|\d{3}|https?|\b(?:i|you|we|my|your|our|this is|how|why|what|when|because)\b", re.I
 )
-"""A text with this is seldom a description of an image."""
+"""A text with this is rarely a description of an image."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Hard negatives of captions that somebody else wrote: of any image, with or without a scene graph.
+"""Hard negatives of the user's own captions, of images with or without a scene graph.
 
 Source: CREPE (arXiv:2212.07796), sections 4.1 and 4.2. The foils are those of crepe/: another atom (``atom``), another
 compound (``comp``), the same words attached to other objects (``swap``), and a negated atom or caption (``negation``).
@@ -42,7 +42,6 @@ from generators.language.lexicon.attributes import is_color
 from generators.language.texts import fold_case_and_space, have_same_words
 from generators.language.wordnet import senses
 from generators.schemas.annotated_image import AnnotatedImage
-from generators.schemas.scene_graph import Mention
 from generators.text_only.corpus_statistics import Ranker
 
 SIZES = {"atom": 4, "comp": 6, "swap": 1, "negation": 1}
@@ -146,7 +145,9 @@ class FoilMaker:
                 case "atom":
                     found = self._mark(self._replace_atoms(caption), caption)
                 case "comp":
-                    found = self._mark(make_comp_foils(caption.parse, caption.facts, self.vocabulary), caption)
+                    negatives = make_comp_foils(caption.parse, caption.facts, self.vocabulary)
+                    usable = (item for item in negatives if all(self._is_usable(foil, caption) for foil in item.foils))
+                    found = self._mark(usable, caption)
                 case "swap":
                     found = make_proven_swaps(caption)
                 case _:
@@ -161,17 +162,13 @@ class FoilMaker:
         rng = Random(f"{caption.parse.caption}:atom")
         for mention in caption.replaceable.mentions:
             written = read_as_written(caption.parse.caption, mention)
-            words = self._draw_nouns(mention.text, rng) if mention.kind == "object" else self._list(caption, written)
+            if mention.kind == "object":
+                words = draw_words(self._weigh_near_nouns(lemmatise_noun(mention.text)), rng)
+            else:
+                words = find_words(caption.parse, written, self.vocabulary).near
             foils = (make_foil(caption.parse, written, word, caption.facts) for word in words)
             usable = (foil for foil in foils if foil is not None and self._is_usable(foil.foils[0], caption))
             yield from islice(usable, MAX_FOILS)
-
-    def _list(self, caption: OwnCaption, mention: Mention) -> Sequence[str]:
-        return find_words(caption.parse, mention, self.vocabulary).near
-
-    def _draw_nouns(self, noun: str, rng: Random) -> list[str]:
-        """Return the nouns that may replace a noun, in a random order by frequency and nearness."""
-        return draw_words(self._weigh_near_nouns(lemmatise_noun(noun)), rng)
 
     @cached_method
     def _weigh_near_nouns(self, noun: str) -> Mapping[str, float]:
@@ -186,12 +183,12 @@ class FoilMaker:
         return weights
 
     def _mark(self, negatives: Iterable[HardNegative], caption: OwnCaption) -> Iterator[ProvenNegative]:
-        """Yield the usable negatives. Only a scene graph proves that an object is absent."""
+        """Yield the negatives, each with whether one of its foils is proven."""
         for negative in negatives:
-            if all(self._is_usable(foil, caption) for foil in negative.foils):
-                yield ProvenNegative(negative, any(self._is_proven(foil, caption) for foil in negative.foils))
+            yield ProvenNegative(negative, any(self._is_proven(foil, caption) for foil in negative.foils))
 
     def _is_proven(self, foil: Foil, caption: OwnCaption) -> bool:
+        """Return True unless the foil is an object whose absence no scene graph proves."""
         is_listed = caption.has_graph and (not self.annotated or foil.replacement in self.annotated)
         return foil.type != "object" or is_listed
 
@@ -234,7 +231,7 @@ def make_proven_swaps(caption: OwnCaption) -> Iterator[ProvenNegative]:
 
 
 def make_negations(caption: OwnCaption) -> Iterator[ProvenNegative]:
-    """Yield a random negation, of the whole caption or of one atom; that is what the caption states."""
+    """Yield a random negation, of the whole caption or of one atom. It is proven: the caption states the contrary."""
     rng, graph = Random(caption.parse.caption), caption.parse.graph
     atoms = list(filter(caption.is_negatable, find_negatable_atoms(graph)))
     for atom in rng.sample([None, *atoms], len(atoms) + 1):

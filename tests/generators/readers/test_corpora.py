@@ -107,8 +107,9 @@ def test_odd_files(tmp_path: Path, name: str, data: bytes, column: str | int, ex
     assert read(tmp_path / name, column) == expected
 
 
-def test_a_quote_that_is_not_closed_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "c.csv").write_bytes(b'caption\n"a cup\na hat\n')
+@pytest.mark.parametrize("row", [b'"a cup', b'"a" cup,"and'])
+def test_a_quote_that_is_not_closed_is_an_error(tmp_path: Path, row: bytes) -> None:
+    (tmp_path / "c.csv").write_bytes(b"caption\n" + row + b"\na hat\n")
     with pytest.raises(ValueError, match=r"c\.csv: not a valid table \(a quote is not closed\)"):
         read(tmp_path / "c.csv")
 

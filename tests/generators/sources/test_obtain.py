@@ -156,7 +156,7 @@ def test_another_version_of_the_files_replaces_them(site: Site, tmp_path: Path, 
         second = DataSource("toy", files=(pin("images.zip", OTHER_IMAGES, "VG_100K", site.url), pin(
             "facts.json", OTHER_FACTS, None, site.url)))  # fmt: skip
         assert [check_file(file, folder).split(" of ")[0] for file in second.files] == ["made from another version"] * 2
-    elif way == "lock":  # accepted by somebody else, who committed sources.lock
+    elif way == "lock":  # accepted elsewhere, and sources.lock was committed
         lock.unlink()
         fetch(first, tmp_path / "elsewhere", lock=lock)
     elif way == "in place":

@@ -1,4 +1,4 @@
-"""Each baseline finds a cue that is there, and none where there is none."""
+"""Each baseline finds a cue, and is at chance without one."""
 
 from random import Random
 
@@ -27,7 +27,7 @@ def test_finds_a_cue_and_is_at_chance_without_one(baseline: Baseline, monkeypatc
 
 
 def test_conditional_logit_by_hand():
-    """One word tells all rows: with n training rows, its weight w solves n / (1 + e^2w) = w (ridge 1), by symmetry."""
+    """A word decides all rows: with n training rows, its weight w solves n / (1 + e^2w) = w (ridge 1), by symmetry."""
     sets = RetrievalSets([["cup", "hat"]] * 10, [str(row) for row in range(10)])
     score_NK = UNSEEN_BASELINES["conditional_logit"](sets)
     weight = score_NK[0, 0]

@@ -1,4 +1,4 @@
-"""Hard negatives of captions that somebody else wrote."""
+"""Hard negatives of the user's own captions."""
 
 import pytest
 
