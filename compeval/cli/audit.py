@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from csv import DictWriter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -127,8 +126,8 @@ def _print_malformed(malformed: Mapping[str, Sequence[Finding]], output_format: 
             "malformed": kind,
             "negatives": f"{len(found):,}",
             "rows": f"{len({item.row for item in found}):,}",
+            "example": f"row {found[0].row}: {found[0].detail}",
         }
-        | {"example": f"row {found[0].row}: {found[0].detail}"}
         for name, findings in malformed.items()
         for kind, found in group_by_kind(findings).items()
     ]
@@ -148,13 +147,11 @@ def group_by_kind(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
 
 def write_malformed(path: Path, malformed: Mapping[str, Sequence[Finding]]) -> None:
     """Write one line per malformed text and kind: the set, the number of the row in it (from 0), and the texts."""
-    from generators.files.atomic import atomic_file
+    from generators.files import csv_tables
     from loaders.malformed import Finding
 
-    with atomic_file(path) as scratch, scratch.open("w", encoding="utf-8", newline="") as file:
-        writer = DictWriter(file, ["set", *Finding._fields])
-        writer.writeheader()
-        writer.writerows({"set": name, **item._asdict()} for name, found in malformed.items() for item in found)
+    rows = ({"set": name, **item._asdict()} for name, found in malformed.items() for item in found)
+    csv_tables.write(path, ["set", *Finding._fields], rows)
     note(f"{path}: {sum(map(len, malformed.values())):,} malformed texts")
 
 
@@ -174,15 +171,13 @@ def _audit_target(target: str, data: Path | None) -> AuditedTarget:
     from loaders.malformed import find_malformed
 
     folder = resolve_folder(target, data)
-    audits = {name_of_stored(folder.name, *name.split("/")): result for name, result in audit_dataset(folder).items()}
+    audits = audit_dataset(folder)
+    names = {split: name_of_stored(folder.name, *split.split("/")) for split in audits}
     from evaluators.validity.best_baselines import find_best_of_dataset
 
     baselines = {f"{folder.name}/{config}": result for config, result in find_best_of_dataset(folder).items()}
-    malformed = {
-        name_of_stored(folder.name, *name.split("/")): list(find_malformed(list(texts)))
-        for name, texts in read_splits(folder).items()
-    }
-    return audits, baselines, malformed
+    malformed = {names[split]: list(find_malformed(list(texts))) for split, texts in read_splits(folder).items()}
+    return {names[split]: result for split, result in audits.items()}, baselines, malformed
 
 
 def _audit_file(path: Path) -> AuditedTarget:

@@ -58,11 +58,11 @@ def import_(
             output folder.
     """
     check_writable(output)
-    if any((image_column, caption_column, negative_columns, kind_column)):
+    columns = (image_column, caption_column, negative_columns, kind_column)
+    if any(columns):
         from compeval.cli.datasets import make
 
         for file in files:
-            columns = (image_column, caption_column, negative_columns, kind_column)
             make(file.stem, [file], images, output, *columns, drop_equal=drop_equal)
         return
     with err.status("Importing"):

@@ -113,13 +113,13 @@ def _label(result: Result) -> str:
 
 def _summarise(results: Sequence[Result]) -> list[dict[str, str]]:
     """Return one line per group of tasks: a config with its splits, or its variants without their seeds."""
-    from evaluators.protocols.ranking import PAIRWISE, has_pairs
+    from evaluators.protocols.ranking import list_main_metrics
 
     groups: dict[tuple[str, str, str], list[Result]] = {}
     for result in results:
         variant = re.sub(r"(^|-)s\d+$", "", result["variant"] or "") or ("*" if result["variant"] else "")
         name = f"{result['dataset']}/{result['config']}" + (f"@{variant}" if variant else "")
-        for metric in [*result["main"], *([PAIRWISE] if has_pairs(result) else [])]:
+        for metric in list_main_metrics(result):
             groups.setdefault((_label(result), name, metric), []).append(result)
     rows: list[dict[str, str]] = []
     for (model, name, metric), members in groups.items():
@@ -177,10 +177,11 @@ def _collect_notes(results: Sequence[Result]) -> list[str]:
 
 def _main_metrics(result: dict[str, Any]) -> list[str]:
     """Return the main metrics, each followed by its macro means, and the accuracy on pairs if that is another one."""
-    from evaluators.protocols.ranking import PAIRWISE, has_pairs
+    from evaluators.protocols.ranking import list_main_metrics
 
     macro = [name for name in result["metrics"] if "_macro_" in name]
-    metrics = [
-        name for main in result["main"] for name in (main, *(mean for mean in macro if mean.startswith(f"{main}_")))
+    return [
+        name
+        for main in list_main_metrics(result)
+        for name in (main, *(mean for mean in macro if mean.startswith(f"{main}_")))
     ]
-    return [*metrics, *([PAIRWISE] if has_pairs(result) else [])]

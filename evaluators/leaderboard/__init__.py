@@ -52,7 +52,7 @@ def build(
 ) -> Path:
     """Write the leaderboard of all results in the folders and return the path of its page.
 
-    Published models with a comparable score are beside one's own, unless the results are on drawn scenes. ``about``:
+    Published models with a comparable score are next to one's own, unless the results are on drawn scenes. ``about``:
     CSV with the column ``model`` and any of ABOUT. Raises ValueError if the results are of drawn scenes and of
     photographs, since these must not be in one table, or if there is no benchmark.
     """

@@ -1,13 +1,14 @@
-"""Published models beside one's own on a leaderboard (evaluators/results/ranks.py says which scores are comparable).
+"""Published models next to one's own on a leaderboard (evaluators/results/ranks.py says which scores are comparable).
 
 The score of a published model on a benchmark is the mean over the same tasks and metrics as that of one's own models.
-It has no interval, and no test tells it from other models: its place is 1 + the number of models with a higher score.
+It has no interval and no paired test: its place is 1 + the number of models with a higher score.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from evaluators.leaderboard.scores import COUNTED, BenchmarkScores
@@ -96,6 +97,7 @@ def find_places(own: Mapping[str, float], published: Mapping[str, float]) -> dic
     return {name: (compute_rank(share, shares.values()), len(shares)) for name, share in shares.items()}
 
 
+@cache
 def describe_published() -> dict[str, dict[str, str]]:
     """Return name of a published model -> the columns of a leaderboard that are known about it."""
     return {model.name: _describe(model) for model in read_models().values()}

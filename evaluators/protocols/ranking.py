@@ -117,6 +117,11 @@ def has_pairs(result: Mapping[str, Any]) -> bool:
     return PAIRWISE in result["metrics"] and chance[PAIRWISE] != chance.get("recall@1")
 
 
+def list_main_metrics(result: Mapping[str, Any]) -> list[str]:
+    """Return the main metrics of a result, and the accuracy on pairs if that is another number."""
+    return [*result["main"], *([PAIRWISE] if has_pairs(result) else [])]
+
+
 def compute_chance(wrong_Q: np.ndarray | int, truths_Q: np.ndarray | int = 1) -> dict[str, float]:
     """Return the expected metrics if candidates are in random order, as mean over the queries."""
     wrong_Q, truths_Q = np.broadcast_arrays(np.atleast_1d(wrong_Q), truths_Q)

@@ -87,13 +87,9 @@ class ReportPart:
     @property
     def data(self) -> str:
         """The data and the day of the last evaluation."""
-        tasks, rows = {result.data["task"] for result in self.results}, sum(self.rows_by_task.values())
-        text = f"{len(tasks):,} task{'s'[: len(tasks) > 1]}, {rows:,} rows"
+        rows = {result.data["task"]: result.data["data"]["rows"] for result in self.results}
+        text = f"{len(rows):,} task{'s' if len(rows) > 1 else ''}, {sum(rows.values()):,} rows"
         return f"{text}, evaluated on {self.date}" if self.date else text
-
-    @property
-    def rows_by_task(self) -> dict[str, int]:
-        return {result.data["task"]: result.data["data"]["rows"] for result in self.results}
 
     @property
     def date(self) -> str:

@@ -54,8 +54,8 @@ def join_panels(panels: str) -> str:
     for part, (width, _) in zip(panels.split("<svg ")[1:], sizes, strict=True):
         parts.append(f'<svg x="{x:g}" {part}')
         x += width
-    box = f'width="{x:g}pt" height="{max(height for _, height in sizes):g}pt" viewBox="0 0 {x:g} '
-    box += f'{max(height for _, height in sizes):g}"'
+    height = max(height for _, height in sizes)
+    box = f'width="{x:g}pt" height="{height:g}pt" viewBox="0 0 {x:g} {height:g}"'
     return f'<svg {box} xmlns="http://www.w3.org/2000/svg">{"".join(parts)}</svg>\n'
 
 

@@ -26,7 +26,7 @@ from typing import Any
 import pandas as pd
 
 from evaluators.protocols import all_protocols
-from evaluators.results.documents import get_side_file, list_documents, read
+from evaluators.results.documents import list_documents, read, read_time
 from generators.schemas.corpus_names import CORPORA, get_kind, parse_systematicity
 from generators.storage import parquet
 
@@ -58,8 +58,9 @@ class Result:
 
     @property
     def date(self) -> str:
-        """The day on which the model was last evaluated, "" if no side file says so."""
-        return _read_date(get_side_file(get_model_folder_of(self.path, self.data["task"])))
+        """The day on which the model was last evaluated, "" if it is not known."""
+        time = read_time(self.path, self.data["task"])
+        return time.date().isoformat() if time else ""
 
     @property
     def model(self) -> str:
@@ -144,18 +145,6 @@ class Results(list[Result]):
         """One row per model, task and metric. Raises ValueError for results that must not be in one report."""
         check(self)
         return make_values(self)
-
-
-def get_model_folder_of(path: Path, task: str) -> Path:
-    """Return the folder of a model's results, given the path of the result of a task."""
-    return path.parents[len(Path(task).parts) - 1]
-
-
-def _read_date(side_file: Path) -> str:
-    try:
-        return str(json.loads(side_file.read_text(encoding="utf-8"))["finished"])[:10]
-    except (OSError, ValueError, LookupError, TypeError):
-        return ""
 
 
 def check(results: Iterable[Result]) -> None:

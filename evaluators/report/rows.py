@@ -139,13 +139,9 @@ def write_rows(folder: Path, prefix: str, rows: Sequence[Row], models: Sequence[
     pictures = folder / f"{prefix}rows"
     shutil.rmtree(pictures, ignore_errors=True)
     pictures.mkdir()
-    for index, group in enumerate(_split(rows)):
+    for index, start in enumerate(range(0, len(rows), ROWS_PER_SCRIPT)):
+        group = rows[start : start + ROWS_PER_SCRIPT]
         _write_script(pictures / f"{index}.js", f"PICTURES[{index}]", [row.picture for row in group])
-
-
-def _split(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
-    for start in range(0, len(rows), ROWS_PER_SCRIPT):
-        yield rows[start : start + ROWS_PER_SCRIPT]
 
 
 def _write_script(path: Path, name: str, value: Any) -> None:

@@ -16,7 +16,7 @@ KINDS = {
     "ties": "ties, which are errors here, explain the difference",
     "shuffles": "the published shuffles are not available and were drawn again",
     "precision": "the result is not in fp32",
-    "crop": "transformers crops some images one pixel beside open_clip, which the published scores come from",
+    "crop": "transformers crops some images one pixel off from open_clip, which the published scores come from",
 }
 """Kind of cause -> what it means, in the order of a report."""
 

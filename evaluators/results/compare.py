@@ -112,8 +112,8 @@ def summarise(pairs: Sequence[PairedValues]) -> Comparison:
 
 def correct_p_values(lines: list[Comparison]) -> list[Comparison]:
     """Add Holm-corrected p-values. Each test is corrected over all comparisons."""
-    mcnemar = statistics.correct_by_holm([line.mcnemar or 0.0 for line in lines])
-    wilcoxon = statistics.correct_by_holm([line.wilcoxon or 0.0 for line in lines])
+    mcnemar = statistics.correct_by_holm([line.mcnemar for line in lines if line.mcnemar is not None])
+    wilcoxon = statistics.correct_by_holm([line.wilcoxon for line in lines if line.wilcoxon is not None])
     return [replace(line, mcnemar_holm=p, wilcoxon_holm=q) for line, p, q in zip(lines, mcnemar, wilcoxon, strict=True)]
 
 

@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,18 @@ def write_side_file(folder: Path, device: str, seconds: float, counts: Mapping[s
     path = get_side_file(folder)
     with _raise_value_error(path), atomic_file(path) as partial:
         partial.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+
+
+def read_time(path: Path, task: str) -> datetime | None:
+    """Return when a model was last evaluated (UTC), given its result document of a task.
+
+    None if the side file is missing or damaged.
+    """
+    side_file = get_side_file(path.parents[len(Path(task).parts) - 1])
+    try:
+        return datetime.fromisoformat(json.loads(side_file.read_text(encoding="utf-8"))["finished"])
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
 
 
 @contextmanager

@@ -14,11 +14,10 @@ import hashlib
 import json
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from evaluators.results.documents import Result, get_side_file
+from evaluators.results.documents import Result, read_time
 from generators.files.untrusted import safe_name
 from loaders import benchmarks
 
@@ -42,7 +41,7 @@ def make_files(
             by_model.setdefault(result["model"]["name"], {})[path] = result
     files: dict[str, bytes] = {}
     for members in by_model.values():
-        document = make_document(list(members.values()), repository, read_time(members), repositories or {})
+        document = make_document(list(members.values()), repository, _read_seconds(members), repositories or {})
         content = (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode()
         name = uuid.UUID(bytes=hashlib.sha256(content).digest()[:16], version=4)
         developer, _, model = document["model_info"]["id"].partition("/")
@@ -51,15 +50,10 @@ def make_files(
     return files
 
 
-def read_time(results: Mapping[Path, Result]) -> str:
-    """Return when the model of these results was evaluated, in seconds since 1970; "0" if its side file is missing."""
-    for path, result in results.items():
-        side = get_side_file(path.parents[len(Path(result["task"]).parts) - 1])
-        if side.is_file():
-            return str(
-                int(datetime.fromisoformat(json.loads(side.read_text(encoding="utf-8"))["finished"]).timestamp())
-            )
-    return "0"
+def _read_seconds(results: Mapping[Path, Result]) -> str:
+    """Return when the model of these results was evaluated, in seconds since 1970; "0" if it is not known."""
+    times = (read_time(path, result["task"]) for path, result in results.items())
+    return next((str(int(time.timestamp())) for time in times if time), "0")
 
 
 def make_document(

@@ -75,15 +75,9 @@ def read_paired_values(folders: Sequence[Path]) -> Iterator[PairedValues]:
                     np.array([value_Q for value_Q, _ in values]),
                     get_clusters(tables[0])[values[0][1]],
                 )
-                wrong = find_num_wrong(results) if metric == "recall@1" else None
+                have_pairs = metric == "recall@1" and all(map(has_pairs, results))
+                wrong = results[0]["data"]["set_size"] - 1 if have_pairs else None
                 yield PairedValues(results[0]["task"], metric, models, value_MQ, cluster_Q, wrong)
-
-
-def find_num_wrong(results: Sequence[Result]) -> int | None:
-    """Return the number of wrong candidates in each row, or None without pairs, or if rows differ in it."""
-    candidates = 1 / results[0]["chance"]["recall@1"]
-    is_constant = abs(candidates - round(candidates)) < 1e-9
-    return round(candidates) - 1 if is_constant and all(map(has_pairs, results)) else None
 
 
 def find_documents(path: Path) -> dict[str, Path]:

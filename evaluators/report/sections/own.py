@@ -1,4 +1,4 @@
-"""Results on datasets of somebody's own images and captions (``compeval make``): by kind of hard negatives."""
+"""Results on datasets of a user's own images and captions (``compeval make``): by kind of hard negatives."""
 
 from __future__ import annotations
 
@@ -69,8 +69,10 @@ def make_record(results: Results, result: Result) -> dict[str, object]:
 def list_categories(result: Result) -> Iterator[dict[str, object]]:
     """Yield a row for each kind that the user's own table names (``--kind-column``)."""
     for name, values in result.data.get("categories", {}).get("kind", {}).items():
-        record = {"set": describe_set(result.data["config"]), "kind": name, "model": result.label}
-        yield record | {
+        yield {
+            "set": describe_set(result.data["config"]),
+            "kind": name,
+            "model": result.label,
             "rows": values["rows"],
             "recall": values["recall@1"],
             "chance": result.data["chance"]["recall@1"],

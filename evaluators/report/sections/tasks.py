@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from evaluators.protocols.ranking import PAIRWISE, has_pairs
+from evaluators.protocols.ranking import list_main_metrics
 from evaluators.report.pages import Section
 from evaluators.report.results import Result, Results
 from evaluators.report.tables import Table, format_with_interval, make_table
@@ -33,7 +33,7 @@ def make_records(result: Result, results: Results) -> Iterator[dict[str, object]
     """Yield one row per main metric, per macro mean of it, and of the accuracy on pairs."""
     data = result.data
     label = f"{result.label} (first {data['data']['limit']:,} rows)" if result.is_limited else result.label
-    for main in (*data["main"], *([PAIRWISE] if has_pairs(data) else [])):
+    for main in list_main_metrics(data):
         for metric in (main, *(name for name in result.metrics if name.startswith(f"{main}_macro_"))):
             chance = data["chance"].get(metric)
             baseline = find_best_baseline(results, result) if metric == "recall@1" else None

@@ -14,8 +14,10 @@ from typer.testing import CliRunner, Result
 
 import compeval
 from compeval.cli import app, console
+from compeval.cli.audit import write_malformed
 from generators.files.cache_folder import cache_folder
 from generators.text_only.score_cache import ScoreCache
+from loaders.malformed import Finding
 from tests.evaluators import tiny
 from tests.rows import picture
 
@@ -215,6 +217,13 @@ def test_the_audit_has_one_verdict(here: Path):
     (audit,) = json.loads(call("audit", "mine", "--data", ".", "--json").stdout).values()
     assert "cues" in audit["verdict"]
     assert any("selects the caption in 100.0% of rows" in found for found in audit["findings"])
+
+
+def test_formulas_in_malformed_texts_are_escaped(tmp_path: Path):
+    write_malformed(tmp_path / "a.csv", {"d/c": [Finding(3, 1, "doubled word", "a a", "=A1", "=A1 a a")]})
+    with (tmp_path / "a.csv").open(encoding="utf-8", newline="") as file:
+        (row,) = csv.DictReader(file)
+    assert (row["set"], row["row"], row["caption"], row["text"]) == ("d/c", "3", "'=A1", "'=A1 a a")
 
 
 def test_version_and_short_help():

@@ -112,8 +112,8 @@ def test_page_is_self_contained(results: Path, tmp_path: Path):
     assert r"95.0 \#1 [8" in (tmp_path / "out/leaderboard.tex").read_text()
 
 
-def test_published_models_are_beside_ones_own(tmp_path: Path, add_scores: Callable[..., None]):
-    """The scores of vl_compo's table: tests/evaluators/results/test_ranks.py. A model is not beside itself."""
+def test_published_models_are_next_to_ones_own(tmp_path: Path, add_scores: Callable[..., None]):
+    """The scores of vl_compo's table: tests/evaluators/results/test_ranks.py. A model is not listed twice."""
     for name in ("itables", "vl_convert"):
         pytest.importorskip(name)
     add_scores(("mteb", "openai/clip-vit-base-patch32", "AROVisualRelation:text_acc", 52.0))
@@ -155,7 +155,7 @@ def test_both_sides_of_sources_that_differ_are_shown(tmp_path: Path, add_scores:
     assert cells["Model"].tolist() == list(sides)
 
 
-def test_drawn_scenes_are_never_beside_published_models(tmp_path: Path):
+def test_drawn_scenes_are_never_next_to_published_models(tmp_path: Path):
     for name in ("itables", "vl_convert"):
         pytest.importorskip(name)
     write(tmp_path / "r", "mine", "sugarcrepe/swap_obj", 150, rows=245, synthetic=True)

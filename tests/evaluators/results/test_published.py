@@ -383,7 +383,8 @@ def make_published_results(scores: Sequence[PublishedScore]) -> dict[str, dict[s
     """
     results: dict[str, dict[str, Any]] = {}
     whole = sorted((score for score in scores if score.metric != MEAN), key=lambda score: score.task.endswith("*"))
-    for score, task in ((score, task) for score in whole for task in expand(score)):  # noqa: B020
+    pairs = [(score, task) for score in whole for task in expand(score)]
+    for score, task in pairs:
         if score.task.endswith("*") and score.metric in results.get(task, {"metrics": {}})["metrics"]:
             continue
         result = results.setdefault(task, make_result(task, 0.0, metric="") | {"metrics": {}, "categories": {}})
@@ -416,7 +417,7 @@ def group_scores(*key: str) -> dict[tuple[str, ...], list[PublishedScore]]:
 
 
 def test_no_published_score_is_called_a_disagreement_with_itself():
-    """Every source of every model, on the released files: what rests on other rows says so, and the rest agrees."""
+    """Every source of every model, on the released files: scores on other rows are marked, all others agree."""
     verdicts: Counter[tuple[str, str]] = Counter()
     for (source, model), scores in group_scores("source", "model").items():
         for match in match_scores(list(make_published_results(scores).values())):
@@ -505,7 +506,7 @@ def test_a_score_on_other_rows_neither_agrees_nor_disagrees(
     task: str, metric: str, rows: int, published: int, text: str
 ):
     for value in (0.1, 0.9):
-        match = next(match for match in match_scores([make_result(task, value, rows, metric)]))
+        match, *_ = match_scores([make_result(task, value, rows, metric)])
         assert (match.verdict, match.score.rows, match.is_comparable) == ("other rows", published, False)
         assert text in match.explanation
     section = make_section(Results([Result(Path(), make_result(task, 0.1, rows, metric))]))

@@ -112,6 +112,7 @@ def test_compare(here: Path, data: Path):
     # The 12 images count as rows: (13 - 1) / 14 - 1.95996 * sqrt((1 - (12/14)^2) / 14) = 0.5873.
     assert line.interval == pytest.approx((0.5873, 1.0), abs=1e-4)
     assert line.mcnemar == line.mcnemar_holm == pytest.approx(2**-22)
+    assert line.wilcoxon is not None
     assert line.wilcoxon < 1e-4
     assert json.dumps(line.to_json())
     # A pair with equal scores is wrong. The test of the pairs is that of the ranks.
