@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def audit(targets: list[str], data: Data = None, output_format: Format = "table", csv: Path | None = None) -> None:
     """Find flaws in hard negatives, and cues that select the correct caption without the image.
 
-    A second table shows the best text-only baseline on each set, and its accuracy beside chance: of the cues, the
+    A second table shows the best text-only baseline on each set, and its accuracy and chance: of the cues, the
     medoid of the captions, and models that are trained on the captions of other images. A third one counts malformed
     texts: words that a replacement inside a word made, doubled words, wrong articles, negatives that differ from the
     caption in punctuation only, wrong encodings, and phrases of a language model. Targets that cannot be read are

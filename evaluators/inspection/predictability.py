@@ -6,7 +6,6 @@ needs the image is as good on the least predictable half of the rows as on all o
 
 from __future__ import annotations
 
-import csv
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -19,7 +18,7 @@ from evaluators.inspection.rows import Source
 from evaluators.metrics.intervals import compute_share_interval
 from evaluators.results import documents
 from evaluators.results.compose import get_clusters
-from generators.files.atomic import atomic_file
+from generators.files import csv_tables
 from generators.storage import parquet
 
 COLUMNS = ("set", "split", "row", "image_id", "predictability")
@@ -27,13 +26,15 @@ COLUMNS = ("set", "split", "row", "image_id", "predictability")
 
 def write_predictability(path: Path, source: Source, reports: Sequence[SetReport]) -> None:
     """Write the predictability of the sampled rows, least predictable first; ``row`` is the position in the split."""
-    with atomic_file(path) as scratch, scratch.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(COLUMNS)
-        for report in reports:
-            rows = zip(report.predictability, source.sets[report.name].sample, strict=True)
-            for value, row in sorted(rows, key=lambda item: (item[0], item[1].split, item[1].position)):
-                writer.writerow([report.name, row.split, row.position, row.image_id, f"{value:.4f}"])
+    csv_tables.write(path, COLUMNS, _list_predictabilities(source, reports))
+
+
+def _list_predictabilities(source: Source, reports: Sequence[SetReport]) -> Iterator[dict[str, object]]:
+    for report in reports:
+        rows = zip(report.predictability, source.sets[report.name].sample, strict=True)
+        for value, row in sorted(rows, key=lambda item: (item[0], item[1].split, item[1].position)):
+            cells = (report.name, row.split, row.position, row.image_id, f"{value:.4f}")
+            yield dict(zip(COLUMNS, cells, strict=True))
 
 
 def select_least_predictable(value_N: np.ndarray) -> np.ndarray:
