@@ -50,7 +50,6 @@ FOLDER, STATS = Path("compun"), Path("stats/compun/compun.json")
 IMAGE_COLUMNS = tuple(f"image{suffix}" for suffix in ("", "_n1", "_n2"))
 MAX_EXAMPLES = 7
 """The largest number of example captions in Table 2 of the paper (k)."""
-EXAMPLE_COUNTS = range(1, MAX_EXAMPLES + 1)
 PAPER_TEMPERATURE = 0.1
 """Of the language model (section 5)."""
 
@@ -139,53 +138,52 @@ def make_descriptor_prompting(
     The descriptors are the cached answers of the language model if there are enough. Otherwise they come from
     ``own_descriptors`` (compound -> descriptors). A compound without descriptors has the template as its only prompt.
     """
-    if endpoint is not None:
-        items = read_cached_items(
-            DESCRIPTORS, noun.name, class_descriptors.DESCRIPTORS_PER_CLASS, endpoint, cache
-        ).items
-        if len(items) == class_descriptors.DESCRIPTORS_PER_CLASS:
-            captioner = f"{example_captions.LLM}:{endpoint.model}"
-            return Prompting(class_descriptors.make_prompts(noun.name, items), captioner)
+    if prompting := find_descriptor_prompting(noun, endpoint, cache):
+        return prompting
     if items := own_descriptors.get(noun.name):
         return Prompting(class_descriptors.make_prompts(noun.name, items), "descriptors")
     return make_template_prompting(noun)
 
 
-def make_paper_promptings(settings: Settings, cache: Cache) -> dict[str, MakePrompting]:
-    """Return split name -> function that returns the prompts of a compound, or None without enough answers."""
-
-    def make_example_prompting(noun: Noun, count: int) -> Prompting | None:
-        examples = example_captions.find_published_examples(noun.name, MAX_EXAMPLES, settings.endpoint, cache)
-        if examples is None:
-            return None
-        return Prompting(example_captions.make_prompts(noun.name, examples.captions[:count]), examples.captioner)
-
-    def make_answered_prompting(noun: Noun) -> Prompting | None:
-        prompting = make_descriptor_prompting(noun, {}, settings.endpoint, cache)
-        return None if prompting == make_template_prompting(noun) else prompting
-
-    return {
-        "test": make_template_prompting,
-        "test.reversed": make_reversed_prompting,
-        "test.descriptors": make_answered_prompting,
-        **{f"test.examples.{count}": partial(make_example_prompting, count=count) for count in EXAMPLE_COUNTS},
-    }
+def find_descriptor_prompting(noun: Noun, endpoint: Endpoint | None, cache: Cache) -> Prompting | None:
+    """Return one prompt per cached descriptor of the language model, or None if there are too few."""
+    if endpoint is None:
+        return None
+    count = class_descriptors.DESCRIPTORS_PER_CLASS
+    items = read_cached_items(DESCRIPTORS, noun.name, count, endpoint, cache).items
+    if len(items) != count:
+        return None
+    return Prompting(class_descriptors.make_prompts(noun.name, items), f"{example_captions.LLM}:{endpoint.model}")
 
 
 def make_promptings(
     settings: Settings, own_descriptors: Mapping[str, list[str]], cache: Cache
 ) -> dict[str, MakePrompting]:
-    """Return split name -> function that returns the prompts of a compound."""
+    """Return split name -> function that returns the prompts of a compound.
 
-    def make_example_prompting(noun: Noun, count: int) -> Prompting:
-        examples = example_captions.choose_examples(noun.name, MAX_EXAMPLES, settings.endpoint, cache)
+    By the paper's rules, it returns None if the language model did not give enough captions or descriptors.
+    """
+    is_paper, endpoint = settings.rules == PAPER, settings.endpoint
+    find_examples = example_captions.find_published_examples if is_paper else example_captions.choose_examples
+
+    def make_example_prompting(noun: Noun, count: int) -> Prompting | None:
+        examples = find_examples(noun.name, MAX_EXAMPLES, endpoint, cache)
+        if examples is None:
+            return None
         return Prompting(example_captions.make_prompts(noun.name, examples.captions[:count]), examples.captioner)
 
     return {
         "test": make_template_prompting,
         "test.reversed": make_reversed_prompting,
-        "test.descriptors": lambda noun: make_descriptor_prompting(noun, own_descriptors, settings.endpoint, cache),
-        **{f"test.examples.{count}": partial(make_example_prompting, count=count) for count in EXAMPLE_COUNTS},
+        "test.descriptors": lambda noun: (
+            find_descriptor_prompting(noun, endpoint, cache)
+            if is_paper
+            else make_descriptor_prompting(noun, own_descriptors, endpoint, cache)
+        ),
+        **{
+            f"test.examples.{count}": partial(make_example_prompting, count=count)
+            for count in range(1, MAX_EXAMPLES + 1)
+        },
     }
 
 
@@ -248,10 +246,7 @@ def write(folder: Path, nouns: list[Noun], settings: Settings, words: Path, cach
     own_descriptors = yaml.safe_load((words / "compun_descriptors.yaml").read_text(encoding="utf-8"))
     source = "compun" if settings.images else "microworld"
     provenance = {"source": source, "seed": settings.seed}
-    is_paper = settings.rules == PAPER
-    promptings = (
-        make_paper_promptings(settings, cache) if is_paper else make_promptings(settings, own_descriptors, cache)
-    )
+    promptings = make_promptings(settings, own_descriptors, cache)
 
     def make_rows(split: str, make_prompting: MakePrompting) -> Iterator[dict[str, Any]]:
         for number, (noun, noun_images) in enumerate(images):
@@ -274,7 +269,7 @@ def write(folder: Path, nouns: list[Noun], settings: Settings, words: Path, cach
         "Images": dict(skipped) | {"compounds with images": len(compounds)},
         "Example captions: compounds by captioner": count_captioners("test.examples.1"),
     }
-    if is_paper:
+    if settings.rules == PAPER:
         counts["Descriptors: compounds by captioner"] = count_captioners("test.descriptors")
     return counts
 
