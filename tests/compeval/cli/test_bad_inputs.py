@@ -142,7 +142,7 @@ ERRORS = {
     "make mine a.csv": "a.csv, row 1: no column image, caption; its columns are a, b. Name them with --image-column, "
     "--caption-column, --negative-columns and --kind-column.",
     "make mine empty.csv": "empty.csv: no rows found.",
-    "make mine a.txt": "a.txt: unknown file type; supported: .csv, .tsv, .jsonl, .json, .tar.",
+    "make mine a.txt": "a.txt: unknown file type; supported: .csv, .tsv, .jsonl, .json, .tar, .tar.gz.",
     "make mine broken.json": f"broken.json: broken JSON ({NOT_JSON}).",
     "make mine latin.csv": "latin.csv: not in UTF-8. Save it as CSV UTF-8.",
     "make mine missing.csv": "missing.csv, row 1: image nothere.png not found. Set the folder with --images.",
