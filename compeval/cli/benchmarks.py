@@ -108,6 +108,7 @@ def get(
     yes: Annotated[bool, typer.Option("--yes", "-y")] = False,
     skip_missing: SkipMissing = False,
     repair: Repair = False,
+    refresh: bool = False,
     output: Path | None = None,
     output_format: Format = "table",
 ) -> None:
@@ -118,6 +119,8 @@ def get(
         images: Folder with images that you have. Do not delete it: datasets refer to it.
         existing: Folder with the published files and archives. Nothing is downloaded then.
         partial: Import what the folder of --from has, also if rows are missing.
+        refresh: Ask the servers whether images that were downloaded one by one have changed. This is always done if the
+            published files have changed.
         mirror: URL of a mirror with the files as BENCHMARK/FILE and COLLECTION/IMAGE.
         yes: Do not ask before downloading more than 1 GB.
         output: Folder to write to. Default: COMPEVAL_DATA or ~/.cache/compeval/datasets, which is searched.
@@ -134,7 +137,7 @@ def get(
     note(f"{source.title}: {benchmark.description}\nLicence: {source.licence}.\nCite: {source.citation}.")
     if benchmark.untested:
         note("Untested: its reader follows the documented format and was not tried on the published files.")
-    options = Options(images, existing, mirror, skip_missing, repair, partial)
+    options = Options(images, existing, mirror, skip_missing, repair, partial, refresh)
     imported = get_benchmark(benchmark, data, options, Terminal(yes))
     note(f"{data / name}: `compeval run --task '{name}/*'` evaluates a model on it.")
     _print_imported(imported, output_format)

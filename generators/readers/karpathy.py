@@ -83,8 +83,11 @@ def _convert(file: Path, images: list[Any], splits: Collection[str]) -> list[dic
             if not splits or image["split"] in splits:
                 path = "/".join(filter(None, (image.get("filepath"), image["filename"])))
                 entries.append({"image": path, "caption": [sentence["raw"] for sentence in image["sentences"]]})
-        except (KeyError, TypeError, AttributeError) as error:
+        except KeyError as error:
             raise ValueError(f"{file}, image {number}: no field {error}. Layouts: {LAYOUTS}.") from None
+        except (TypeError, AttributeError):
+            content = json.dumps(image)[:100]
+            raise ValueError(f"{file}, image {number}: got {content}. Layouts: {LAYOUTS}.") from None
     if not entries:
         raise ValueError(f"{file}: no image of the split {', '.join(splits)}; it has {', '.join(found) or 'none'}.")
     return entries
