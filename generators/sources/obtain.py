@@ -62,7 +62,8 @@ def fetch(
         _check_existing(source, missing, existing)
     for file in missing:
         packed = (existing or folder / WORK_FOLDER) / file.name
-        is_downloaded = packed.is_file() and (file.sha256 is None or file.sha256 == hash_file(packed))
+        registered = file.sha256 or locked.get(file.name)
+        is_downloaded = packed.is_file() and registered == hash_file(packed)
         if existing is None and not is_downloaded:
             url = f"{mirror.rstrip('/')}/{source.name}/{file.name}" if mirror else file.url
             download(url, packed, file.size, file.sha256, lambda *counts, name=file.name: report(name, *counts))
@@ -124,11 +125,11 @@ def check_file(file: RemoteFile, folder: Path) -> str:
     missing = [name for name in members if not (folder / name).is_file()]
     if missing:
         return f"{len(missing):,} of {len(members):,} files are missing; the first is {missing[0]}"
-    states = {name: _refresh(folder / name, state) for name, state in members.items()}
-    changed = [name for name, state in states.items() if state is None]
+    states = {name: [*(_refresh(folder / name, state) or ())] for name, state in members.items()}
+    changed = [name for name, state in states.items() if not state]
     if changed:
         return f"{len(changed):,} of {len(members):,} files have changed; the first is {changed[0]}"
-    if any([*states[name]] != members[name] for name in members):  # hash them only once after the folder was copied
+    if states != members:  # hash them only once after the folder was copied
         with suppress(OSError):
             write_json(_get_record(file, folder), record | {"members": states})
     return "complete"
