@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from compeval.cli.console import check_writable, err, note, print_records, progress
+from compeval.cli.console import check_writable, err, note, print_records, progress, refuse
 from compeval.cli.options import (
     CaptionColumn,
     DatasetsOutput,
@@ -60,11 +60,14 @@ def import_(
     check_writable(output)
     columns = (image_column, caption_column, negative_columns, kind_column)
     if any(columns):
+        is_format = output_format != "table"
+        refuse("on tables of your own", repair=repair, skip_missing=skip_missing, format=is_format)
         from compeval.cli.datasets import make
 
         for file in files:
             make(file.stem, [file], images, output, *columns, drop_equal=drop_equal)
         return
+    refuse("without the name of a column", drop_equal=drop_equal)
     with err.status("Importing"):
         from loaders import benchmarks
         from loaders.importing.importing import import_files
@@ -125,6 +128,10 @@ def get(
         yes: Do not ask before downloading more than 1 GB.
         output: Folder to write to. Default: COMPEVAL_DATA or ~/.cache/compeval/datasets, which is searched.
     """
+    if existing is None:
+        refuse("without --from", partial=partial)
+    else:
+        refuse("with --from", mirror=mirror, refresh=refresh)
     from loaders import benchmarks
     from loaders.datasets.folders import data_folder, unknown_name
     from loaders.importing.steps import Options, get_benchmark

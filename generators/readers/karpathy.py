@@ -15,6 +15,8 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from generators.files.json_lines import make_object
+
 TRAIN = ("train", "restval")
 """The splits of Karpathy's own layout that people train on."""
 LAYOUTS = (
@@ -61,7 +63,7 @@ def read_entries(file: Path, splits: Collection[str] = ()) -> list[Any]:
     if not file.exists():
         raise FileNotFoundError(f"{file}: not found.")
     try:
-        content = json.loads(file.read_text(encoding="utf-8-sig"))
+        content = json.loads(file.read_text(encoding="utf-8-sig"), object_pairs_hook=make_object)
     except (ValueError, RecursionError) as error:
         if file.suffix != ".json":
             raise ValueError(f"{file}: expected a JSON file: {LAYOUTS}.") from None
