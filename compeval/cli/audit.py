@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from compeval.cli.console import check_writable, err, note, print_records
+from compeval.cli.console import check_writable, check_writable_file, err, note, print_records
 from compeval.cli.options import Data, Format, FormatName
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ def audit(targets: list[str], data: Data = None, output_format: Format = "table"
         targets: Names or folders of datasets, or files of published benchmarks.
         csv: File to write the malformed texts to, with their rows: one line per text and kind.
     """
+    if csv:
+        check_writable_file(csv, "--csv")
     failed: list[str] = []
     audits: dict[str, Audit] = {}
     baselines: dict[str, BestBaseline] = {}
@@ -286,6 +288,7 @@ def balance(files: list[Path], output: Path = Path("sources/balanced.yaml"), out
         files: Published files, each of one set with negatives.
         output: File of the lists; `compeval import` reads the default one.
     """
+    check_writable_file(output)
     from evaluators.report.tables import format_with_interval
     from evaluators.validity.balanced_subsets import balance_file
     from loaders.published.balanced import write_lists

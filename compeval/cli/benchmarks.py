@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from compeval.cli.console import check_writable, err, note, print_records, progress
+from compeval.cli.console import check_writable, err, note, print_records, progress, refuse
 from compeval.cli.options import (
     CaptionColumn,
     DatasetsOutput,
@@ -60,11 +60,14 @@ def import_(
     check_writable(output)
     columns = (image_column, caption_column, negative_columns, kind_column)
     if any(columns):
+        is_format = output_format != "table"
+        refuse("on tables of your own", repair=repair, skip_missing=skip_missing, format=is_format)
         from compeval.cli.datasets import make
 
         for file in files:
             make(file.stem, [file], images, output, *columns, drop_equal=drop_equal)
         return
+    refuse("without the name of a column", drop_equal=drop_equal)
     with err.status("Importing"):
         from loaders import benchmarks
         from loaders.importing.importing import import_files
@@ -108,6 +111,7 @@ def get(
     yes: Annotated[bool, typer.Option("--yes", "-y")] = False,
     skip_missing: SkipMissing = False,
     repair: Repair = False,
+    refresh: bool = False,
     output: Path | None = None,
     output_format: Format = "table",
 ) -> None:
@@ -118,10 +122,16 @@ def get(
         images: Folder with images that you have. Do not delete it: datasets refer to it.
         existing: Folder with the published files and archives. Nothing is downloaded then.
         partial: Import what the folder of --from has, also if rows are missing.
+        refresh: Ask the servers whether images that were downloaded one by one have changed. This is always done if the
+            published files have changed.
         mirror: URL of a mirror with the files as BENCHMARK/FILE and COLLECTION/IMAGE.
         yes: Do not ask before downloading more than 1 GB.
         output: Folder to write to. Default: COMPEVAL_DATA or ~/.cache/compeval/datasets, which is searched.
     """
+    if existing is None:
+        refuse("without --from", partial=partial)
+    else:
+        refuse("with --from", mirror=mirror, refresh=refresh)
     from loaders import benchmarks
     from loaders.datasets.folders import data_folder, unknown_name
     from loaders.importing.steps import Options, get_benchmark
@@ -134,7 +144,7 @@ def get(
     note(f"{source.title}: {benchmark.description}\nLicence: {source.licence}.\nCite: {source.citation}.")
     if benchmark.untested:
         note("Untested: its reader follows the documented format and was not tried on the published files.")
-    options = Options(images, existing, mirror, skip_missing, repair, partial)
+    options = Options(images, existing, mirror, skip_missing, repair, partial, refresh)
     imported = get_benchmark(benchmark, data, options, Terminal(yes))
     note(f"{data / name}: `compeval run --task '{name}/*'` evaluates a model on it.")
     _print_imported(imported, output_format)

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from compeval.cli.console import err, note
+from compeval.cli.console import check_writable, err, note, refuse
 from compeval.cli.options import (
+    ANNOTATIONS,
     CaptionColumn,
     Data,
     DatasetsOutput,
@@ -35,7 +36,7 @@ def make(
     corpus: list[str] | None = None,
     corpus_column: str = "caption",
     graphs: list[Path] | None = None,
-    annotations: Path = Path("sample/annotations"),
+    annotations: Path = ANNOTATIONS,
     refine: bool = True,
     workers: Annotated[int, typer.Option(min=1)] = 1,
 ) -> None:
@@ -58,6 +59,11 @@ def make(
         refine: Remove rows from balanced sets until text-only baselines are at chance.
         workers: Number of processes.
     """
+    if not corpus:
+        refuse("without --corpus", corpus_column=corpus_column != "caption")
+    if not negatives:
+        others = {"annotations": annotations != ANNOTATIONS, "no_refine": not refine, "workers": workers > 1}
+        refuse("without --negatives", corpus=corpus, graphs=graphs, **others)
     with err.status("Reading"):
         from loaders.own_data.columns import UserColumns
         from loaders.user_files import make as build
@@ -146,6 +152,7 @@ def pull(repository: str, output: Path = Path("pulled"), compare: list[Path] | N
         output: Folder to write the folder ORG--NAME to.
         compare: Result folder of a model to rank with the downloaded ones. Repeatable.
     """
+    check_writable(output)
     from evaluators.results import hub
 
     with err.status("Downloading"):

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import typer
 
-from compeval.cli.console import check_writable, describe_error, err, note, print_records, progress
+from compeval.cli.console import check_writable, describe_error, err, note, print_records, progress, refuse
 from compeval.cli.options import Data, Format, FormatName, Limit, Models, OptionalPositive, Results
 from compeval.cli.results import print_results
 
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from evaluators.models import Model, Precision
     from evaluators.results.documents import Result
     from evaluators.run import RefusedTask
+
+
+MAX_REQUESTS = 1000
 
 
 def add_settings(spec: str, settings: list[str], base_url: str | None) -> str:
@@ -52,7 +55,7 @@ def run(
     precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto",
     batch_size: OptionalPositive = None,
     base_url: str | None = None,
-    max_requests: Annotated[int, typer.Option(min=0)] = 1000,
+    max_requests: Annotated[int, typer.Option(min=0)] = MAX_REQUESTS,
     setting: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE")] = None,
     output: Results = Path("results"),
     dry_run: bool = False,
@@ -103,6 +106,11 @@ def run(
 
         named = expand([*([model] if model else []), *(model_option or [])], models_file)
         specs = [add_settings(spec, setting or [], base_url) for spec in named]
+        backends = {spec.partition(":")[0] for spec in specs}
+        if "api" not in backends:
+            refuse("without a model api:", max_requests=max_requests != MAX_REQUESTS)
+        if backends <= {"api", "python"}:
+            refuse("on models api: and python:, which choose their own", precision=precision != "auto")
         if len(specs) == 1:
             models.check_name(specs[0])
         elif name is not None:

@@ -327,8 +327,7 @@ def _write(
     for read in files:
         read.count_written(images)
     replaced = {f"{config}/{split}" for config, by_split in splits.items() for split in by_split}
-    earlier = folder / "stats.json"
-    known = json.loads(earlier.read_text(encoding="utf-8"))["imported"] if earlier.is_file() else {}
+    known = _read_imported(folder)
     entries = {file: entry for file, entry in known.items() if replaced.isdisjoint(entry["written"])}
     for stale in {name for file, entry in known.items() if file not in entries for name in entry["written"]} - replaced:
         _remove_split(folder, *stale.split("/"))
@@ -343,6 +342,18 @@ def _write(
     changes = {configs: what for configs, what in benchmark.changes.items() if fnmatch.filter(stats["rows"], configs)}
     content = render("published", benchmark=benchmark, stats=stats, flaws=FLAW_NAMES, changes=changes)
     write_card(folder, metadata, content, stats)
+
+
+def _read_imported(folder: Path) -> dict[str, Any]:
+    """Return the counts of the files from which a dataset folder was imported, by file; {} if there is no folder."""
+    stats = folder / "stats.json"
+    return json.loads(stats.read_text(encoding="utf-8"))["imported"] if stats.is_file() else {}
+
+
+def is_correction(read: ReadFile, output: Path) -> bool:
+    """Return True if the data folder ``output`` has a dataset of another version of the file."""
+    known = _read_imported(output / read.file.benchmark.name).get(read.counts.file)
+    return known is not None and known["sha256"] != read.counts.sha256
 
 
 def _remove_split(folder: Path, config: str, split: str) -> None:
