@@ -6,17 +6,24 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from pytest_httpserver import HTTPServer
+from werkzeug import Request, Response
 
 from generators.hard_negatives.aro.word_order import Tagger
+from generators.hard_negatives.own.language_model import LanguageModel, Texts
+from generators.llm.client import KEY_VARIABLE, Endpoint
 from generators.parser.caption_parser import make_parser
+from generators.readers.records import Flaws
 from generators.seen_analysis import engines
 from generators.storage import parquet
 from loaders.audit import audit_dataset
 from loaders.datasets.load import load_dataset
 from loaders.own_data import captions
 from loaders.own_data.columns import UserColumns
+from loaders.own_data.graphs import read_graphs
 from loaders.own_data.negatives import NegativeOptions
 from loaders.user_files import make
+from tests.generators.llm_answers import KEY, completion
 from tests.rows import picture
 
 load_parser, load_tagger = cache(make_parser), cache(Tagger)
@@ -114,6 +121,53 @@ def test_rejected_negatives_do_not_come_back(folder: Path):
     assert stats["negatives"]["counts"]["negatives that people judged true"] == len(rejected)
 
 
+def answer(request: Request) -> Response:
+    """Write four negatives of atoms of the black dog, and judge those with a puppy to be true."""
+    text = json.loads(request.data)["messages"][-1]["content"]
+    if "Write" not in text:
+        return Response(json.dumps(completion("True." if "puppy" in text else "false")))
+    animals = ["puppy", "cat", "dog", "horse", "wolf", "fox"] if "A black dog" in text.split("Write")[1] else []
+    return Response(json.dumps(completion(json.dumps([f"A black {animal} on a white couch" for animal in animals]))))
+
+
+def test_a_language_model_writes_and_judges_negatives(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv(KEY_VARIABLE, KEY)
+    by_rules = build(folder, kinds=("atom",))
+    with HTTPServer(host="127.0.0.1") as server:
+        server.expect_request("/v1/chat/completions").respond_with_handler(answer)
+        endpoint = Endpoint("m", server.url_for("/v1"), price_in=0.0, price_out=0.0)
+        options = {"kinds": ("atom",), "model": LanguageModel(endpoint, folder / "llm")}
+        stats = build(folder, **options, max_cost=0.0)
+        requests = len(server.log)
+        options["model"] = LanguageModel(endpoint, folder / "llm")
+        assert build(folder, **options)["version"] == stats["version"], "answers are cached"
+        assert len(server.log) == requests > 6
+    rows = {row["caption"]: row for row in load_dataset("mine", "atom", "test", folder)}  # pyright: ignore
+    # The dog is the caption, and the puppy is judged true: four texts are left, in the form of the caption.
+    row = rows["A black dog on a white couch."]
+    assert row["hard_negatives"] == [
+        f"A black {animal} on a white couch." for animal in ("cat", "horse", "wolf", "fox")
+    ]
+    assert row["proven"] == [False] * 4
+    counts = stats["negatives"]["counts"]
+    assert counts["negatives that the language model wrote"] == 4
+    assert counts["requests to the language model: answered"] == requests
+    assert stats["rows"]["atom"]["test"] == by_rules["rows"]["atom"]["test"], "the rules write the other negatives"
+
+
+@pytest.mark.parametrize(
+    ("kind", "texts", "usable"),
+    [
+        ("swap", ["a white dog on a black couch", "a white cat on a black couch"], ["A white dog on a black couch."]),
+        ("negation", ["A black dog not on a white couch.", "a dog"], ["A black dog not on a white couch."]),
+        ("atom", ["A black dog on a white couch!", "a man", "a black cat on a white couch and a man with a hat"], []),
+    ],
+)
+def test_only_usable_answers_of_a_language_model_are_negatives(kind: str, texts: list[str], usable: list[str]):
+    caption = "A black dog on a white couch."
+    assert Texts(caption, (caption, "A dog sits."), kind, 1).select(json.dumps(texts)) == usable
+
+
 def test_scene_graphs_of_coco_are_used(folder: Path):
     content = {
         "images": [{"id": 7, "file_name": "1.jpg", "width": 100, "height": 80}, {"id": 8, "file_name": "9.jpg"}],
@@ -127,6 +181,36 @@ def test_scene_graphs_of_coco_are_used(folder: Path):
     (folder / "instances_val2017.json").write_text(json.dumps(content))
     stats = build(folder, kinds=("atom",), graphs=[folder / "instances_val2017.json"])
     assert stats["negatives"]["counts"]["images with a scene graph"] == 1
+
+
+@pytest.mark.parametrize(("path", "images"), [("visual_genome/v1.0.0", 5), ("visual_genome/v1.2.0", 5), ("gqa", 4)])
+def test_real_scene_graphs_are_used(tmp_path: Path, real_data: Path, path: str, images: int):
+    """Captions name the first objects of each graph; no negative names another object of the image."""
+    graphs = {image.image_id: image for image in read_graphs([real_data / path], Flaws())}
+    with (tmp_path / "captions.jsonl").open("w") as file:
+        for number, image in enumerate(graphs.values(), 1):
+            name = picture(tmp_path, number).rename(tmp_path / f"{image.image_id}.jpg").name
+            captions = [f"a {' '.join([*item.attributes[:1], item.name])}" for item in image.graph.objects[:6]]
+            file.write(json.dumps({"image": name, "captions": captions}) + "\n")
+    options = NegativeOptions(("atom", "negation"), graphs=[real_data / path])
+    stats = make("mine", [tmp_path / "captions.jsonl"], None, tmp_path, negatives=options)
+    assert stats["negatives"]["counts"]["images with a scene graph"] == len(graphs) == images
+    assert stats["negatives"]["proven"]["atom"] == 1.0
+    rows = list(load_dataset("mine", "atom", "test", tmp_path))
+    assert rows
+    for row in rows:
+        image = graphs[Path(row["image_id"]).stem]  # pyright: ignore
+        names = {name for item in image.graph.objects for name in (item.name, *image.other_names.get(item.id, ()))}
+        foils = [foil for foils in row["foils"] for foil in foils if foil["type"] == "object"]  # pyright: ignore
+        assert names.isdisjoint(foil["to"] for foil in foils)
+
+
+def test_scene_graphs_of_other_images_are_an_error(folder: Path):
+    content = {"7": {"width": 9, "height": 9, "objects": {"1": {"name": "cat", "x": 0, "y": 0, "w": 5, "h": 5}}}}
+    (folder / "val_sceneGraphs.json").write_text(json.dumps(content))
+    message = "none of 1 scene graphs belongs to an image.*got the ids 7, and the images 1, 2, 3"
+    with pytest.raises(ValueError, match=message):
+        build(folder, graphs=[folder / "val_sceneGraphs.json"])
 
 
 @pytest.mark.parametrize(
