@@ -210,19 +210,19 @@ def find_retrieved_instead(frames: Frames, row: int, split: Any) -> list[Candida
 
     Each names the models that rank it first. Results of earlier versions do not have the columns: then, [].
     """
-    captions, images = dict[str, list[str]](), dict[tuple[str, int], list[str]]()
+    captions, images = dict[str, list[str]](), dict[tuple[str, Any], list[str]]()
     for name, rows in frames.items():
         if "i2t_wrong" in rows and np.atleast_1d(rows["i2t_rank"][row])[0] > 1:
             texts = list(chain.from_iterable(rows["captions"]))
             captions.setdefault(texts[np.atleast_1d(rows["i2t_wrong"][row])[0]], []).append(name)
         if "t2i_wrong" in rows and (missed := np.flatnonzero(np.atleast_1d(rows["t2i_rank"][row]) > 1)).size:
             image = rows.index[rows["t2i_wrong"][row][missed[0]]]
-            images.setdefault((rows["captions"][row][missed[0]], int(image)), []).append(name)
+            images.setdefault((rows["captions"][row][missed[0]], image), []).append(name)
     found = [
         Candidate(text, False, names, "Ranks first for this image", [(text, False)]) for text, names in captions.items()
     ]
     for (text, image), names in images.items():
-        picture = make_data_uri(split[image]["image"], CHOSEN_SIZE)
+        picture = make_data_uri(split[int(image)]["image"], CHOSEN_SIZE)
         found.append(
             Candidate(text, False, names, "This image ranks first for a caption above", [(text, False)], picture)
         )

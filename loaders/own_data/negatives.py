@@ -182,11 +182,11 @@ def _apply_model(
                 counts["negatives that the language model judged true, or could not judge"] += (
                     len(written) + len(by_rules) - len(kept) - len(rules)
                 )
-                if is_written := len(kept) >= texts.count:
-                    row[kind] = [describe(HardNegative(text, ()), False) for text in kept[: texts.count]]
+                if is_written := len(kept) >= texts.size:
+                    row[kind] = [describe(HardNegative(text, ()), False) for text in kept[: texts.size]]
                 else:
                     row[kind] = [by_rules[text] for text in rules] if len(rules) == len(by_rules) else []
-                counts["negatives that the language model wrote"] += is_written * texts.count
+                counts["negatives that the language model wrote"] += is_written * texts.size
             yield row
 
     write_table(judged, TABLE_SCHEMA, rewrite())

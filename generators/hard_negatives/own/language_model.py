@@ -41,12 +41,12 @@ class Texts(NamedTuple):
     caption: str
     captions: tuple[str, ...]
     kind: str
-    count: int
+    size: int
 
     def ask_for_texts(self) -> list[Message]:
         """Return the request to write hard negatives."""
         edit = _read_requests()["edits"][self.kind]
-        return self._fill("write", caption=self.caption, edit=edit, count=self.count + SPARE)
+        return self._fill("write", caption=self.caption, edit=edit, count=self.size + SPARE)
 
     def ask_whether_true(self, text: str) -> list[Message]:
         """Return the request to judge a text."""
@@ -93,7 +93,7 @@ class LanguageModel:
         requests = [item.ask_for_texts() for item in texts]
         judged = [item.ask_whether_true(text) for item, made in zip(texts, rules, strict=True) for text in made]
         judging = (2 + SPARE) * self._judge.estimate(judged, TOKENS_PER_VERDICT).cost  # of one rule, up to three texts
-        tokens = TOKENS_PER_TEXT * max((item.count + SPARE for item in texts), default=0)
+        tokens = TOKENS_PER_TEXT * max((item.size + SPARE for item in texts), default=0)
         outcomes = ask_all(self._writer, requests, tokens, max_cost - judging)
         written = [item.ask_whether_true(text) for item in texts for text in self.list_written(item)]
         outcomes.update(self._judge.ask([*judged, *written]))

@@ -4,6 +4,7 @@ import csv
 import json
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pytest_httpserver import HTTPServer
@@ -62,20 +63,25 @@ def build(folder: Path, **options) -> dict:
     return make("mine", [folder / "captions.csv"], None, folder, COLUMNS, NegativeOptions(kinds, **options))
 
 
+def read_rows(config: str, folder: Path) -> list[dict[str, Any]]:
+    dataset: Any = load_dataset("mine", config, "test", folder)
+    return list(dataset)
+
+
 def test_captions_become_hard_negatives_of_every_kind(folder: Path):
     stats = build(folder)
     assert {"captions", "foils_1", "atom", "swap", "negation", "order"} <= stats["rows"].keys()
     assert stats["rows"]["captions"] == {"test": 4}
-    rows = list(load_dataset("mine", "atom", "test", folder))
-    assert rows[0]["image"].size == (100, 80)  # pyright: ignore
+    rows = read_rows("atom", folder)
+    assert rows[0]["image"].size == (100, 80)
     for row in rows:
-        assert len(set(row["hard_negatives"])) == len(row["proven"]) == 4  # pyright: ignore
-        assert row["categories"] == [{"by": "atoms", "name": str(row["complexity"])}]  # pyright: ignore
+        assert len(set(row["hard_negatives"])) == len(row["proven"]) == 4
+        assert row["categories"] == [{"by": "atoms", "name": str(row["complexity"])}]
     true = {text for texts in CAPTIONS.values() for text in texts}
     for config in ("atom", "swap", "negation", "order"):
-        for row in load_dataset("mine", config, "test", folder):
-            assert true.isdisjoint(row["hard_negatives"])  # pyright: ignore
-    (own,) = {tuple(map(str, row["categories"])) for row in load_dataset("mine", "foils_1", "test", folder)}  # pyright: ignore
+        for row in read_rows(config, folder):
+            assert true.isdisjoint(row["hard_negatives"])
+    (own,) = {tuple(map(str, row["categories"])) for row in read_rows("foils_1", folder)}
     assert "animal" in own[0]
     assert stats["negatives"]["proven"]["swap"] == stats["negatives"]["proven"]["negation"] == 1.0
     assert stats["negatives"]["proven"]["order"] is None
@@ -90,7 +96,7 @@ def test_captions_become_hard_negatives_of_every_kind(folder: Path):
 def test_a_corpus_divides_captions_into_seen_and_unseen_compounds(folder: Path):
     stats = build(folder, kinds=("negation",), corpus=[str(folder / "corpus.txt")])
     found = {
-        config: {row["caption"] for row in load_dataset("mine", config, "test", folder)}  # pyright: ignore
+        config: {row["caption"] for row in read_rows(config, folder)}
         for config in stats["rows"]
         if config.endswith("negation")
     }
@@ -103,9 +109,9 @@ def test_rejected_negatives_do_not_come_back(folder: Path):
     build(folder, kinds=("atom", "order"))
     (folder / "annotations").mkdir()
     rejected = [
-        (row["crop_id"], row["image_id"], row["hard_negatives"][0])  # pyright: ignore
+        (row["crop_id"], row["image_id"], row["hard_negatives"][0])
         for config in ("atom", "order")
-        for row in load_dataset("mine", config, "test", folder)
+        for row in read_rows(config, folder)
     ]
     with (folder / "annotations/rejected.csv").open("w", newline="") as file:
         csv.writer(file).writerows([("crop_id", "image_id", "text"), *rejected])
@@ -142,7 +148,7 @@ def test_a_language_model_writes_and_judges_negatives(folder: Path, monkeypatch:
         options["model"] = LanguageModel(endpoint, folder / "llm")
         assert build(folder, **options)["version"] == stats["version"], "answers are cached"
         assert len(server.log) == requests > 6
-    rows = {row["caption"]: row for row in load_dataset("mine", "atom", "test", folder)}  # pyright: ignore
+    rows = {row["caption"]: row for row in read_rows("atom", folder)}
     # The dog is the caption, and the puppy is judged true: four texts are left, in the form of the caption.
     row = rows["A black dog on a white couch."]
     assert row["hard_negatives"] == [
@@ -196,12 +202,12 @@ def test_real_scene_graphs_are_used(tmp_path: Path, real_data: Path, path: str, 
     stats = make("mine", [tmp_path / "captions.jsonl"], None, tmp_path, negatives=options)
     assert stats["negatives"]["counts"]["images with a scene graph"] == len(graphs) == images
     assert stats["negatives"]["proven"]["atom"] == 1.0
-    rows = list(load_dataset("mine", "atom", "test", tmp_path))
+    rows = read_rows("atom", tmp_path)
     assert rows
     for row in rows:
-        image = graphs[Path(row["image_id"]).stem]  # pyright: ignore
+        image = graphs[Path(row["image_id"]).stem]
         names = {name for item in image.graph.objects for name in (item.name, *image.other_names.get(item.id, ()))}
-        foils = [foil for foils in row["foils"] for foil in foils if foil["type"] == "object"]  # pyright: ignore
+        foils = [foil for foils in row["foils"] for foil in foils if foil["type"] == "object"]
         assert names.isdisjoint(foil["to"] for foil in foils)
 
 
@@ -248,8 +254,9 @@ def test_a_negative_that_equals_its_caption_is_an_error_or_dropped(folder: Path)
 
 def test_a_table_is_loaded_without_a_dataset(folder: Path):
     columns = {"image_column": "file_name", "caption_column": "text", "kind_column": "type"}
-    rows = list(load_dataset(str(folder / "captions.csv"), **columns, negative_columns=["wrong"]))
-    assert {**rows[0], "image": None} == {  # pyright: ignore
+    table: Any = load_dataset(str(folder / "captions.csv"), **columns, negative_columns=["wrong"])
+    rows = list(table)
+    assert {**rows[0], "image": None} == {
         "image": None,
         "image_id": "1.jpg",
         "captions": ["A black dog on a white couch."],
@@ -269,6 +276,6 @@ def test_long_captions_are_counted_and_not_parsed(folder: Path):
     stats = build(folder)
     assert stats["negatives"]["counts"]["captions of more than 1,000 characters"] == 1
     assert stats["negatives"]["counts"]["captions that the parser cannot read"] == 0
-    captions = {row["caption"] for row in load_dataset("mine", "atom", "test", folder)}
+    captions = {row["caption"] for row in read_rows("atom", folder)}
     assert captions
     assert long not in captions
