@@ -40,6 +40,8 @@ BACKENDS = {
     "python": "evaluators.models.custom",
 }
 """Module of each backend. It has a function ``load(name: str, device: str, precision: str) -> Model``."""
+NUM_RERANKED = 128
+"""Candidates that BLIP's code re-ranks (``k_test``), as ARO's authors used it."""
 
 
 @runtime_checkable
@@ -73,6 +75,14 @@ class PairScorer(Protocol):
     def score(self, images: Sequence[Any], texts: Sequence[Any]) -> np.ndarray:
         """Return the scores (B,) of B pairs of image and text. A higher score means a better match."""
         ...
+
+
+@runtime_checkable
+class ReRanker(DualEncoder, PairScorer, Protocol):
+    """A pair scorer that ranks candidates by cosine first, and scores only the best ones, in retrieval."""
+
+    num_reranked: int
+    """Number of candidates of each query that are scored."""
 
 
 @runtime_checkable

@@ -18,6 +18,9 @@ methods, a pair scorer has
 
         def score(self, images: list[PIL.Image.Image], texts: list[str]): ...   # (B,), higher is better
 
+A class with all three methods is a pair scorer that re-ranks in retrieval: the ``num_reranked`` candidates (128, as in
+BLIP's code) with the highest cosine are ordered by ``score``.
+
 A recoverer, for tasks without images, encodes each text as one vector and decodes the text from this vector only:
 
         def recover(self, texts: list[str]) -> list[str]: ...
@@ -38,7 +41,7 @@ import numpy as np
 import torch
 from PIL.Image import Image
 
-from evaluators.models import Model, fingerprint
+from evaluators.models import NUM_RERANKED, Model, fingerprint
 from evaluators.models.batches import in_batches
 from evaluators.models.checks import check_module
 
@@ -100,6 +103,8 @@ def adapt(model: Any, spec: str) -> CustomDualEncoder | CustomPairScorer | Custo
     """Return the model with an interface that the engine uses. Raises ValueError if a method is missing."""
     if hasattr(model, "recover"):
         return CustomRecoverer(model, spec)
+    if all(hasattr(model, method) for method in ("score", "encode_image", "encode_text")):
+        return CustomReRanker(model, spec)
     if hasattr(model, "score"):
         return CustomPairScorer(model, spec)
     for method in ("encode_image", "encode_text"):
@@ -172,6 +177,12 @@ class CustomPairScorer(_Custom):
         if score_B.size != len(texts):
             raise ValueError(f"score returned shape {score_B.shape} for {len(texts)} pairs, one number each expected.")
         return score_B
+
+
+class CustomReRanker(CustomDualEncoder, CustomPairScorer):
+    @property
+    def num_reranked(self) -> int:
+        return getattr(self.model, "num_reranked", NUM_RERANKED)
 
 
 def as_array(value: Any, num_inputs: int, method: str) -> np.ndarray:

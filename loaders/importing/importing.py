@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import fnmatch
 import json
+import re
 import shutil
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,6 +29,7 @@ from generators.files.untrusted import allow_images, count_oddities
 from generators.storage.dataset import write_split
 from loaders.audit import FLAW_NAMES, Audit, audit
 from loaders.cards.card import render, write_card
+from loaders.datasets.split_names import parse_stored
 from loaders.datasets.stats import measure, split_name
 from loaders.importing.embedded import extract_images
 from loaders.importing.identify import PublishedFile, identify
@@ -270,7 +272,7 @@ def _group_by_split(files: Iterable[ReadFile]) -> dict[str, dict[str, list[ReadF
 
 
 def _join(files: Sequence[ReadFile], splits: dict[str, dict[str, list[ReadFile]]]) -> None:
-    """Add the splits that a benchmark makes from several files. They are counted with the first file of their rows."""
+    """Add the splits that a benchmark makes from rows of its files. They count with the first file of their rows."""
     benchmark = files[0].file.benchmark
     if benchmark.join is None:
         return
@@ -279,7 +281,9 @@ def _join(files: Sequence[ReadFile], splits: dict[str, dict[str, list[ReadFile]]
     for row in benchmark.join(rows):
         joined[row.config, row.split].append(row)
     for (config, split), split_rows in joined.items():
-        first = next(read for read in files if any(split == other for _, other in read.splits))
+        base = parse_stored(split)[0]
+        with_split = [read for read in files if any(base == other for _, other in read.splits)]
+        first = next((read for read in with_split if (config, base) in read.splits), with_split[0])
         first.splits[config, split] = split_rows
         splits.setdefault(config, {})[split] = [first]
 
@@ -287,12 +291,12 @@ def _join(files: Sequence[ReadFile], splits: dict[str, dict[str, list[ReadFile]]
 def count_by_config(rows: Iterable[tuple[str, int]]) -> Counter[str]:
     """Return the number of rows by config and by ``config/split``, given those of ``config/split``.
 
-    Balanced subsets are left out: their rows are in the split as well.
+    Variants are left out: their rows are in the split as well.
     """
     counts = Counter[str]()
     for name, count in rows:
         config, _, split = name.partition("/")
-        if not is_balanced(split):
+        if not parse_stored(split)[1]:
             counts.update({name: count, config: count})
     return counts
 
@@ -368,6 +372,8 @@ def _remove_split(folder: Path, config: str, split: str) -> None:
 def _make_dataset_rows(read: ReadFile, config: str, split: str, images: ImageFinder) -> Iterator[dict[str, Any]]:
     """Yield the dataset rows of one split of a file."""
     schema = read.file.benchmark.find_schema(config)
+    seed = re.fullmatch(r"s(\d+)", parse_stored(split)[1])
+    made = {"captioner": "published", "seed": int(seed[1]) if seed else 0}
     for row in read.splits[config, split]:
-        provenance = {"source": (row.image_set or read.file.images).name, "captioner": "published", "seed": 0}
+        provenance = {"source": (row.image_set or read.file.images).name, **made}
         yield make_dataset_row(row, read.find_images(row, images), schema, provenance, images.output)
