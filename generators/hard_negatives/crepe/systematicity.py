@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import combinations, product
+from itertools import combinations, islice, product
 from random import Random
 from typing import Any, NamedTuple
 
@@ -170,13 +170,14 @@ def make_comp_foils(parse: Parse, image: ImageFacts, vocabulary: Vocabulary = AL
     if compound is None:
         return []
     facts = image.with_caption(parse.graph)
-    variants = [
-        [item for item in _make_negatives(compound, mention, facts, vocabulary) if item.foils[0].replacement != WITHOUT]
-        for mention in compound.mentions
-    ]
+
+    def make_variants(mention: Mention) -> list[HardNegative]:
+        negatives = _make_negatives(compound, mention, facts, vocabulary)
+        return list(islice((item for item in negatives if item.foils[0].replacement != WITHOUT), MAX_COMBINED))
+
     negatives: dict[str, HardNegative] = {}
-    for firsts, seconds in combinations(variants, 2):
-        for (i, first), (j, second) in product(enumerate(firsts[:MAX_COMBINED]), enumerate(seconds[:MAX_COMBINED])):
+    for firsts, seconds in combinations(map(make_variants, compound.mentions), 2):
+        for (i, first), (j, second) in product(enumerate(firsts), enumerate(seconds)):
             halves = (first, second) if (i + j) % 2 == 0 else (second, first)
             caption = _join_captions(halves[0].caption, halves[1].caption)
             negatives.setdefault(fold_case_and_space(caption), HardNegative(caption, halves[0].foils + halves[1].foils))
