@@ -34,7 +34,7 @@ def score_without_malformed(folder: Path, datasets: Collection[str]) -> Iterator
         for finding in find_malformed(texts):
             malformed_NK[finding.row, finding.candidate] = True
         if malformed_NK.any():
-            masks = {"all": np.zeros_like(malformed_NK), "rows": malformed_NK | malformed_NK.any(axis=1)[:, None]}
+            masks = {"all": np.zeros_like(malformed_NK), "rows": malformed_NK | malformed_NK.any(axis=1, keepdims=True)}
             scores = {
                 name: score_candidates(score_NK, dropped_NK, get_clusters(table))
                 for name, dropped_NK in (masks | {"negatives": malformed_NK}).items()
@@ -44,8 +44,8 @@ def score_without_malformed(folder: Path, datasets: Collection[str]) -> Iterator
 
 def score_candidates(score_NK: np.ndarray, dropped_NK: np.ndarray, cluster_N: np.ndarray) -> dict[str, Any]:
     """Return Recall@1 without some candidates; rows without their caption or without a negative do not count."""
-    size_N: np.ndarray = np.sum(~dropped_NK, axis=1)
-    kept_N: np.ndarray = ~dropped_NK[:, 0] & (size_N > 1)
+    size_N = np.sum(~dropped_NK, axis=1)
+    kept_N = ~dropped_NK[:, 0] & (size_N > 1)
     lowest_NK = np.where(dropped_NK, score_NK.min() - 1, score_NK)[kept_N]
     hit_N = (rank_truth(lowest_NK).rank_N == 1).astype(float)
     if not len(hit_N):
