@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
-from compeval.cli.console import err, note
+from compeval.cli.console import check_writable, err, note, refuse
 from compeval.cli.options import (
+    ANNOTATIONS,
     CaptionColumn,
     Data,
     DatasetsOutput,
@@ -36,7 +37,7 @@ def make(
     corpus: list[str] | None = None,
     corpus_column: str = "caption",
     graphs: list[Path] | None = None,
-    annotations: Path = Path("sample/annotations"),
+    annotations: Path = ANNOTATIONS,
     refine: bool = True,
     workers: Annotated[int, typer.Option(min=1)] = 1,
     model: str | None = None,
@@ -74,6 +75,11 @@ def make(
         price_out: Price per million output tokens.
         max_cost: Maximum estimated cost; above it, no request is sent.
     """
+    if not corpus:
+        refuse("without --corpus", corpus_column=corpus_column != "caption")
+    if not negatives:
+        others = {"annotations": annotations != ANNOTATIONS, "no_refine": not refine, "workers": workers > 1}
+        refuse("without --negatives", corpus=corpus, graphs=graphs, **others)
     if (ask or base_url) and model is None:
         raise ValueError("--ask and --base-url need --model, the name of the language model.")
     if model and not negatives:
@@ -172,6 +178,7 @@ def pull(repository: str, output: Path = Path("pulled"), compare: list[Path] | N
         output: Folder to write the folder ORG--NAME to.
         compare: Result folder of a model to rank with the downloaded ones. Repeatable.
     """
+    check_writable(output)
     from evaluators.results import hub
 
     with err.status("Downloading"):

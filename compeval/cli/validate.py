@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from compeval.cli.console import check_writable, err, note, print_records, progress
+from compeval.cli.console import check_writable, err, note, print_records, progress, refuse
 from compeval.cli.options import Data, Format, FormatName, Models
 
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ def validate(
         run: Evaluate the model on the tasks here that have a published score and no result yet.
         results: Folder of the results.
     """
+    if not run:
+        refuse("with --no-run", data=data, device=device)
     from evaluators.models.checks import check_device
     from evaluators.results import published
     from evaluators.results.scores import read_scores

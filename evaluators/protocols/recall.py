@@ -3,6 +3,7 @@
 Source: CREPE (arXiv:2212.07796), appendix B.2 (raw pairs, K folds); Yuksekgonul et al. 2023 (arXiv:2210.01936), section
 2.3 (if an image has several captions, the best one is ranked). Difference from the papers: the tie rule (ranking.py).
 An item is wrong for a query unless some row of the fold contains both. Ties between true items do not count as ties.
+Models that read image and text together re-rank the best candidates (reranking.py).
 
 Shapes: M rows of a fold, Q queries, J items, D dimensions, T true items per query.
 """
@@ -17,6 +18,7 @@ import numpy as np
 
 from evaluators.protocols.base import Directions, QueryMetrics, Sample, SetProtocol
 from evaluators.protocols.ranking import Ranks, compute_ranks, cosine, to_metrics
+from evaluators.protocols.reranking import ReRanked, ReRanking, rerank, select_best
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -60,24 +62,29 @@ class Found(NamedTuple):
         return cls(ranks, np.zeros(count, np.int32))
 
 
-def retrieve(query: Side, item: Side, true_QT: np.ndarray, true_pairs: csr_array) -> Found:
+def retrieve(
+    query: Side, item: Side, true_QT: np.ndarray, true_pairs: csr_array, reranked: ReRanked | None = None
+) -> Found:
     """Return the rank of each query's best true item among its wrong items, and the best wrong item.
 
     ``true_QT``: indices of the true items, padded with -1. ``true_pairs``: bool matrix of query ids and item ids.
-    Scores are computed in blocks, so large folds fit into memory.
+    ``reranked``: scores that replace the cosines. Scores are computed in blocks, so large folds fit into memory.
     """
     ranks, best_Q = found = Found.make_empty(len(query.id_J))
     query_indices, item_indices = np.arange(len(query.id_J)), np.arange(len(item.id_J))
     for query_start in range(0, len(query_indices), QUERIES_PER_BLOCK):
         rows = slice(query_start, query_start + QUERIES_PER_BLOCK)
         feature_QD = query.feature(query_indices[rows]).astype(np.float64)
-        truth_Q = _compute_truth_score(feature_QD, item, true_QT[rows])
+        numbers = None if reranked is None else reranked.number[query.id_J[rows]]
+        truth_Q = _compute_truth_score(feature_QD, item, true_QT[rows], reranked, numbers)
         true_of_queries = true_pairs[query.id_J[rows]]
-        highest_Q = np.full(len(feature_QD), -np.inf, np.float32)
+        highest_Q = np.full(len(feature_QD), -np.inf)
         for item_start in range(0, len(item_indices), ITEMS_PER_BLOCK):
             columns = slice(item_start, item_start + ITEMS_PER_BLOCK)
             item_JD = item.feature(item_indices[columns]).astype(np.float64)
             score_QJ = (feature_QD @ item_JD.T).astype(np.float32)
+            if reranked is not None and numbers is not None:
+                score_QJ = reranked.apply(numbers[:, item.id_J[columns]].toarray(), score_QJ)
             wrong_QJ = ~true_of_queries[:, item.id_J[columns]].toarray()
             block = compute_ranks(truth_Q, score_QJ, wrong_QJ)
             ranks.rank_N[rows] += block.rank_N - 1
@@ -91,9 +98,27 @@ def retrieve(query: Side, item: Side, true_QT: np.ndarray, true_pairs: csr_array
     return found._replace(ranks=ranks._replace(rank_N=ranks.rank_N + 1))
 
 
-def _compute_truth_score(feature_QD: np.ndarray, item: Side, true_QT: np.ndarray) -> np.ndarray:
+def _compute_truth_score(
+    feature_QD: np.ndarray, item: Side, true_QT: np.ndarray, reranked: ReRanked | None, numbers: csr_array | None
+) -> np.ndarray:
     item_QTD = item.feature(np.maximum(true_QT, 0).ravel()).reshape(*true_QT.shape, -1)
-    return np.where(true_QT >= 0, cosine(feature_QD, item_QTD), -np.inf).max(axis=1)
+    score_QT = cosine(feature_QD, item_QTD)
+    if reranked is not None and numbers is not None:
+        number_QT = numbers[np.arange(len(true_QT))[:, None], item.id_J[true_QT]].toarray()
+        score_QT = reranked.apply(number_QT, score_QT)
+    return np.where(true_QT >= 0, score_QT, -np.inf).max(axis=1)
+
+
+def _select_pairs(query: Side, item: Side, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the query ids and the item ids of each query's ``count`` items with the highest cosines."""
+    query_Q, item_J = (np.unique(side.id_J, return_index=True)[1] for side in (query, item))
+    item_JD = item.feature(item_J).astype(np.float64)
+    best = [
+        select_best((query.feature(query_Q[start : start + ITEMS_PER_BLOCK]) @ item_JD.T).astype(np.float32), count)
+        for start in range(0, len(query_Q), ITEMS_PER_BLOCK)
+    ]
+    item_P = np.concatenate(best)
+    return np.repeat(np.arange(len(query_Q)), item_P.shape[1]), item_P.ravel()
 
 
 def _pair(image_J: np.ndarray, text_J: np.ndarray) -> csr_array:
@@ -115,15 +140,15 @@ def is_measurable(crop_M: np.ndarray, text_MT: np.ndarray) -> bool:
 
 
 def retrieve_both_directions(
-    crop_M: np.ndarray, text_MT: np.ndarray, image: Features, text: Features
+    crop_M: np.ndarray, text_MT: np.ndarray, image: Features, text: Features, reranking: ReRanking | None = None
 ) -> dict[str, Ranks]:
     """Return the ranks of :func:`find_in_both_directions`."""
-    found = find_in_both_directions(crop_M, text_MT, image, text)
+    found = find_in_both_directions(crop_M, text_MT, image, text, reranking)
     return {direction: of_queries.ranks for direction, of_queries in found.items()}
 
 
 def find_in_both_directions(
-    crop_M: np.ndarray, text_MT: np.ndarray, image: Features, text: Features
+    crop_M: np.ndarray, text_MT: np.ndarray, image: Features, text: Features, reranking: ReRanking | None = None
 ) -> dict[str, Found]:
     """Retrieve in both directions: "i2t" has one query per row, "t2i" one query per text, in row order.
 
@@ -135,9 +160,16 @@ def find_in_both_directions(
     true_pairs = _pair(images.id_J[row_J], texts.id_J)
     index_MT = np.full(text_MT.shape, -1)
     index_MT[is_text] = np.arange(len(row_J))
+    i2t = t2i = None
+    if reranking is not None:
+        best_images = _select_pairs(images, texts, reranking.num_candidates)
+        text_P, image_P = _select_pairs(texts, images, reranking.num_candidates)
+        i2t, t2i = rerank(
+            best_images, (image_P, text_P), np.unique(crop_M), np.unique(text_MT[is_text]), reranking.score
+        )
     return {
-        "i2t": retrieve(images, texts, index_MT, true_pairs),
-        "t2i": retrieve(texts, images, row_J[:, None], true_pairs.T.tocsr()),
+        "i2t": retrieve(images, texts, index_MT, true_pairs, i2t),
+        "t2i": retrieve(texts, images, row_J[:, None], true_pairs.T.tocsr(), t2i),
     }
 
 
@@ -155,7 +187,7 @@ def evaluate(sample: Sample) -> Directions:
             _index_within_fold(sample.image, crop_M),
             _index_within_fold(sample.text, text_MT[text_MT >= 0]),
         )
-        fold_found = find_in_both_directions(crop_M, text_MT, image_features, text_features)
+        fold_found = find_in_both_directions(crop_M, text_MT, image_features, text_features, sample.reranking)
         member_J = member_N[text_row_J]
         for direction, query_Q, item_J in (("i2t", member_N, member_J), ("t2i", member_J, member_N)):
             for all_values, fold_values in zip(found[direction].ranks, fold_found[direction].ranks, strict=True):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import sys
 import zlib
 from collections import Counter
 from collections.abc import Iterator
@@ -33,6 +34,11 @@ class Flaws:
     def add(self, kind: str, message: str) -> None:
         self.counts[kind] += 1
         self.first.setdefault(kind, message)
+
+    def print(self, name: str) -> None:
+        """Print the number of flawed records of each kind, and the first of them, to stderr."""
+        for kind, message in sorted(self.first.items()):
+            print(f"{name}: {self.counts[kind]} flawed records ({kind}). The first: {message}", file=sys.stderr)
 
 
 def stream_records(path: Path) -> Iterator[tuple[str, Any]]:

@@ -45,9 +45,9 @@ class ImageStore:
         """Store an image; return the name of its file, its width and its height. Raises ValueError, with the path."""
         try:
             data = read_file(path)
-            decode_image(data)
-            data = make_upright_rgb(data)
-            size = decode_image(data).size
+            size, upright = decode_image(data).size, make_upright_rgb(data)
+            if upright is not data:
+                data, size = upright, decode_image(upright).size
         except (OSError, ValueError) as error:
             raise ValueError(f"{path}: not a readable image ({error}).") from None
         extension = next((extension for start, extension in EXTENSIONS.items() if data.startswith(start)), "")

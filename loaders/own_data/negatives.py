@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -91,8 +92,9 @@ class NegativeOptions:
         if unknown := sorted(set(self.kinds) - set(KINDS)):
             raise ValueError(f"--negatives: unknown kind {', '.join(unknown)}; known: {', '.join(KINDS)}.")
 
-    def read_rejected(self) -> Mapping[str, frozenset[str]]:
-        """Return the texts that people judged true, by crop id."""
+    @cached_property
+    def rejected(self) -> Mapping[str, frozenset[str]]:
+        """The texts that people judged true, by crop id."""
         return Rejections.read(self.annotations).by_crop if self.annotations else {}
 
     def list_shards(self) -> tuple[Shard, ...]:
@@ -130,8 +132,9 @@ def write_configs(
 
         parsed = parse_images(keep_own_negatives(), options.workers, made.counts)
         write_table(annotated, ANNOTATION_SCHEMA, (image.to_row() for image in parsed))
+    flaws.print("scene graphs")
+    made.counts.update({f"scene graphs: {kind}": count for kind, count in sorted(flaws.counts.items())})
     store.write_hashes()
-    made.counts.update({f"records of scene graphs with a flaw: {kind}": count for kind, count in flaws.counts.items()})
     write_config(folder, "captions", {"test": map(rows.make_retrieval, Annotations(annotated))}, RETRIEVAL_SCHEMA)
     for count in sorted({len(row["hard_negatives"]) for row in read_table(own, ["hard_negatives"])}):
         of_size = (row for row in read_table(own) if len(row["hard_negatives"]) == count)
@@ -150,10 +153,9 @@ def write_configs(
 def _write_table(table: Path, annotated: Path, rows: Rows, options: NegativeOptions, made: Made) -> None:
     """Write the table of all captions with their negatives."""
     images, counts = Annotations(annotated), made.counts
-    rejected = options.read_rejected()
-    counts["negatives that people judged true"] = sum(map(len, rejected.values()))
+    counts["negatives that people judged true"] = sum(map(len, options.rejected.values()))
     nouns = list_annotated_nouns(options.graphs)
-    maker = make_foil_maker(images, options.kinds, counts, rejected, nouns)
+    maker = make_foil_maker(images, options.kinds, counts, options.rejected, nouns)
     is_balanced = not BALANCED_KINDS.keys().isdisjoint(options.kinds)
     share = min(1.0, MAX_BALANCED / max(counts["captions"], 1)) if is_balanced else 0.0
     captions = chain.from_iterable(make_captions(images, maker, rows, share, options.workers))
@@ -244,12 +246,11 @@ def _write_balanced(
     pairs = zip(splits, read_table(table, columns), strict=True)
     rows = {split: [row for name, row in pairs if name == split and row["parts"]] for split in SPLITS}
     nouns = ImageNouns.of_rows(chain.from_iterable(rows.values()))
-    rejected = options.read_rejected()
     compounds = {split: {Compound(**row["compounds"][0]) for row in members} for split, members in rows.items()}
     for split, others in SPLITS.items():
         outside = compounds[others] - compounds[split]
         negatives = make_balanced_negatives(
-            rows[split], BALANCED_KINDS[kind], compounds[split], nouns, outside, rejected, options.refine
+            rows[split], BALANCED_KINDS[kind], compounds[split], nouns, outside, options.rejected, options.refine
         )
         keys = [(row["crop_id"], row["caption"]) for row in rows[split]]
         by_caption = {key: items for key, items in zip(keys, negatives, strict=True) if items}

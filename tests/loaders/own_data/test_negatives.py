@@ -174,19 +174,32 @@ def test_only_usable_answers_of_a_language_model_are_negatives(kind: str, texts:
     assert Texts(caption, (caption, "A dog sits."), kind, 1).select(json.dumps(texts)) == usable
 
 
-def test_scene_graphs_of_coco_are_used(folder: Path):
+def test_scene_graphs_of_coco_are_used(folder: Path, capsys: pytest.CaptureFixture[str]):
     content = {
-        "images": [{"id": 7, "file_name": "1.jpg", "width": 100, "height": 80}, {"id": 8, "file_name": "9.jpg"}],
+        "images": [
+            {"id": 7, "file_name": "1.jpg", "width": 100, "height": 80},
+            {"id": 8, "file_name": "9.jpg"},
+            {"id": 9},
+        ],
         "annotations": [
             {"image_id": 7, "category_id": 1, "bbox": [0, 0, 50, 50]},
             {"image_id": 7, "category_id": 2, "bbox": [0, 40, 90, 40]},
             {"image_id": 7, "category_id": 99, "bbox": [0, 0, 1, 1]},
+            {"image_id": 7, "category_id": 1, "bbox": "wide"},
+            {"category_id": 1},
+            "none",
         ],
         "categories": [{"id": 1, "name": "dog"}, {"id": 2, "name": "couch"}, {"id": 3, "name": "cat"}],
     }
     (folder / "instances_val2017.json").write_text(json.dumps(content))
     stats = build(folder, kinds=("atom",), graphs=[folder / "instances_val2017.json"])
     assert stats["negatives"]["counts"]["images with a scene graph"] == 1
+    assert stats["negatives"]["counts"]["scene graphs: malformed record"] == 5
+    assert "5 flawed records (malformed record). The first: " in capsys.readouterr().err
+    content["categories"].append({"id": 4})
+    (folder / "instances_val2017.json").write_text(json.dumps(content))
+    with pytest.raises(ValueError, match=r'category 3: got \{"id": 4\}, expected an id and a name'):
+        build(folder, kinds=("atom",), graphs=[folder / "instances_val2017.json"])
 
 
 @pytest.mark.parametrize(("path", "images"), [("visual_genome/v1.0.0", 5), ("visual_genome/v1.2.0", 5), ("gqa", 4)])
@@ -263,6 +276,11 @@ def test_a_table_is_loaded_without_a_dataset(folder: Path):
         "hard_negatives": ["a lion"],
         "kind": "animal",
     }
+    assert list(load_dataset(str(folder / "captions.csv"), **columns, negative_columns="wrong")) == rows
+    with pytest.raises(TypeError, match="a table has no split and no revision"):
+        load_dataset(str(folder / "captions.csv"), split="test", revision="main", **columns)
+    with pytest.raises(ValueError, match="a shard has neither columns nor a folder of images"):
+        load_dataset("a.tar", **columns)
     with pytest.raises(ValueError, match="unknown colour_column; known: image_column"):
         load_dataset(str(folder / "captions.csv"), colour_column="x")
     with pytest.raises(ValueError, match="needs a config"):
