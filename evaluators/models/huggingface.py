@@ -18,6 +18,7 @@ ResNet-50: remove the prefix ``module.`` from the names in its state dict, save 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -80,11 +81,17 @@ def load(name: str, device: str, precision: str) -> Model:
     )
 
 
+def process_image(image_processor: Any, image: Image) -> dict[str, Tensor]:
+    """Return the inputs that an image processor makes of one image. Processes import this function."""
+    return {name: value[0] for name, value in image_processor(images=image, return_tensors="pt").items()}
+
+
 class _Adapter:
     """A transformers model with its image processor and tokeniser."""
 
     def __init__(self, model: Any, tokenizer: Any, image_processor: Any, device: str) -> None:
-        self._model, self._tokenizer, self._image_processor, self._device = model, tokenizer, image_processor, device
+        self._model, self._tokenizer, self.device = model, tokenizer, device
+        self.preprocess = partial(process_image, image_processor)
         config = model.config.qformer_config if model.config.model_type == "blip-2" else model.config.text_config
         self.max_tokens = min(config.max_position_embeddings, tokenizer.model_max_length)
         self._is_siglip = "siglip" in model.config.model_type
@@ -92,11 +99,8 @@ class _Adapter:
         is_siglip_2 = model.config.model_type == "siglip2" or config.vocab_size >= SIGLIP_2_TOKENS
         self._lower = self._is_siglip and is_siglip_2
 
-    def preprocess(self, image: Image) -> dict[str, Tensor]:
-        return {name: value[0] for name, value in self._image_processor(images=image, return_tensors="pt").items()}
-
     def _images(self, batch: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
-        stacked = {name: torch.stack([image[name] for image in batch]).to(self._device) for name in batch[0]}
+        stacked = {name: torch.stack([image[name] for image in batch]).to(self.device) for name in batch[0]}
         return stacked | {"pixel_values": stacked["pixel_values"].to(self._model.dtype)}
 
     def _texts(self, texts: Sequence[str]) -> Any:
@@ -108,7 +112,7 @@ class _Adapter:
             max_length=self.max_tokens,
             return_tensors="pt",
             return_attention_mask=not self._is_siglip,
-        ).to(self._device)
+        ).to(self.device)
 
     def _clean(self, texts: Sequence[str]) -> list[str]:
         return [text.lower() for text in texts] if self._lower else list(texts)
@@ -284,7 +288,7 @@ class FlavaMatcher(_PairAdapter):
         image_state = flava.image_model(**images, output_hidden_states=True).hidden_states[-1]
         tokens = self._tokenizer(
             list(texts), padding="max_length", truncation=True, max_length=size, return_tensors="pt"
-        ).to(self._device)
+        ).to(self.device)
         text_state = flava.text_model(
             tokens["input_ids"], tokens["attention_mask"], output_hidden_states=True
         ).hidden_states[-1]

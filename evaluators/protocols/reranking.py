@@ -23,7 +23,7 @@ BELOW = 100.0
 class ReRanking(NamedTuple):
     """How a model re-ranks."""
 
-    count: int
+    num_candidates: int
     """Number of candidates per query."""
     score: Callable[[np.ndarray, np.ndarray], np.ndarray]
     """Function that returns the scores (P,) float64, given the indices of P crops and P texts of the sample."""

@@ -1,9 +1,9 @@
 """Import published benchmarks as datasets with the same schema and tasks as the generated datasets.
 
 identify.py recognises the files; the declaration of the benchmark (loaders/benchmarks/) makes their rows. This module
-repairs the rows if requested, finds their images, which the rows reference, and writes a dataset folder named after the
-benchmark. A file is read once. For each file, the card and stats.json list the numbers of rows that were read, dropped
-and repaired, and the flaws.
+repairs the rows or drops malformed ones if requested, finds their images, which the rows reference, and writes a
+dataset folder named after the benchmark. A file is read once. For each file, the card and stats.json list the numbers
+of rows that were read, dropped and repaired, and the flaws.
 
 Without repair, the rows are exactly as published, so that scores can be compared with published scores. There is one
 exception: negatives that the file stores as a Python set, which has no fixed order, are sorted.
@@ -35,6 +35,7 @@ from loaders.importing.embedded import extract_images
 from loaders.importing.identify import PublishedFile, identify
 from loaders.importing.images import ImageFinder, make_dataset_row, measure_outside
 from loaders.importing.repair import repair as repair_row
+from loaders.malformed import find_malformed
 from loaders.published.balanced import VARIANT, find_entry, is_balanced, select_pairs
 from loaders.published.declaration import Benchmark
 from loaders.published.image_sets import ImageSet
@@ -112,8 +113,11 @@ class ReadFile:
             counts.audits = audit_splits(self.splits)
 
 
-def read_published(file: PublishedFile, *, repair: bool = False) -> ReadFile:
-    """Read a published file. Raises ValueError if no row is usable."""
+def read_published(file: PublishedFile, *, repair: bool = False, drop_malformed: bool = False) -> ReadFile:
+    """Read a published file. ``drop_malformed`` drops rows with a malformed text (loaders/malformed.py).
+
+    Raises ValueError if no row is usable.
+    """
     counts = ImportedFile(file.benchmark.name, file.label, file.sha256, repair, file.name)
     published: defaultdict[tuple[str, str], list[Row]] = defaultdict(list)
     repaired: defaultdict[tuple[str, str], list[Row]] = defaultdict(list)
@@ -132,6 +136,8 @@ def read_published(file: PublishedFile, *, repair: bool = False) -> ReadFile:
     if (entry := find_entry(file.sha256)) and not repair:
         ((config, split), rows), *_ = published.items()
         splits[config, f"{split}.{VARIANT}"] = [row for _, row in select_pairs(rows, entry)]
+    if drop_malformed:
+        splits = {key: kept for key, rows in splits.items() if (kept := _drop_malformed(rows, counts.dropped))}
     if not splits:
         reasons = "; ".join(f"{count:,} {reason}" for reason, count in counts.dropped.items()) or "it is empty"
         raise ValueError(
@@ -145,6 +151,13 @@ def read_published(file: PublishedFile, *, repair: bool = False) -> ReadFile:
     return ReadFile(file, counts, dict(splits))
 
 
+def _drop_malformed(rows: Sequence[Row], dropped: Counter[str]) -> list[Row]:
+    """Return the rows without a malformed text. A row with several is counted with the first."""
+    kinds = {finding.row: finding.kind for finding in reversed([*find_malformed([row.texts() for row in rows])])}
+    dropped.update(f"a text is malformed: {kind}" for kind in kinds.values())
+    return [row for index, row in enumerate(rows) if index not in kinds]
+
+
 def audit_splits(splits: Mapping[tuple[str, str], Sequence[Row]]) -> dict[str, Audit]:
     """Return the audit of each config and split whose rows have hard negatives, by ``config/split``."""
     return {
@@ -155,14 +168,19 @@ def audit_splits(splits: Mapping[tuple[str, str], Sequence[Row]]) -> dict[str, A
 
 
 def read_all(
-    files: Iterable[PublishedFile], output: Path, *, repair: bool = False, skip_missing: bool = False
+    files: Iterable[PublishedFile],
+    output: Path,
+    *,
+    repair: bool = False,
+    drop_malformed: bool = False,
+    skip_missing: bool = False,
 ) -> list[ReadFile]:
     """Read published files, and write the images that they contain below the data folder ``output``.
 
     Raises ValueError if a file cannot be read, no row is usable, or a contained image is not readable, unless
     ``skip_missing`` will drop its rows.
     """
-    read = [read_published(file, repair=repair) for file in files]
+    read = [read_published(file, repair=repair, drop_malformed=drop_malformed) for file in files]
     for file in (part.file for part in read if part.file.images.columns):
         unreadable = extract_images(file, output)
         if unreadable and not skip_missing:
@@ -181,6 +199,7 @@ def import_files(
     *,
     benchmark: Benchmark | None = None,
     repair: bool = False,
+    drop_malformed: bool = False,
     skip_missing: bool = False,
 ) -> list[ImportedFile]:
     """Recognise published files, of any benchmark or of ``benchmark``, and write their datasets.
@@ -191,7 +210,7 @@ def import_files(
     if image_folder is not None and not image_folder.is_dir():
         raise FileNotFoundError(f"{image_folder}: no such image folder.")
     published = [identify(path, benchmark) for path in dict.fromkeys(files)]
-    read = read_all(published, output, repair=repair, skip_missing=skip_missing)
+    read = read_all(published, output, repair=repair, drop_malformed=drop_malformed, skip_missing=skip_missing)
     return import_published(read, image_folder, output, skip_missing=skip_missing)
 
 
@@ -331,8 +350,7 @@ def _write(
     for read in files:
         read.count_written(images)
     replaced = {f"{config}/{split}" for config, by_split in splits.items() for split in by_split}
-    earlier = folder / "stats.json"
-    known = json.loads(earlier.read_text(encoding="utf-8"))["imported"] if earlier.is_file() else {}
+    known = _read_imported(folder)
     entries = {file: entry for file, entry in known.items() if replaced.isdisjoint(entry["written"])}
     for stale in {name for file, entry in known.items() if file not in entries for name in entry["written"]} - replaced:
         _remove_split(folder, *stale.split("/"))
@@ -347,6 +365,18 @@ def _write(
     changes = {configs: what for configs, what in benchmark.changes.items() if fnmatch.filter(stats["rows"], configs)}
     content = render("published", benchmark=benchmark, stats=stats, flaws=FLAW_NAMES, changes=changes)
     write_card(folder, metadata, content, stats)
+
+
+def _read_imported(folder: Path) -> dict[str, Any]:
+    """Return the counts of the files from which a dataset folder was imported, by file; {} if there is no folder."""
+    stats = folder / "stats.json"
+    return json.loads(stats.read_text(encoding="utf-8"))["imported"] if stats.is_file() else {}
+
+
+def is_correction(read: ReadFile, output: Path) -> bool:
+    """Return True if the data folder ``output`` has a dataset of another version of the file."""
+    known = _read_imported(output / read.file.benchmark.name).get(read.counts.file)
+    return known is not None and known["sha256"] != read.counts.sha256
 
 
 def _remove_split(folder: Path, config: str, split: str) -> None:

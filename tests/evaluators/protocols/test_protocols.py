@@ -165,12 +165,16 @@ def test_several_true_captions_per_image():
     #   i2t, image 1: the truth is 30 away, wrong captions are 40 and 80 away  rank 1
     #   t2i, caption at 50: the truth is 50 away, image 1 is 40 away           rank 2
     #   t2i, captions at 10 and 60: the true image is nearer                   rank 1
-    directions = recall.retrieve_both_directions(
+    # The best wrong caption of image 0 is caption 2, that of image 1 caption 0 (40 away). The wrong image of captions 0
+    # and 1 is image 1, that of caption 2 is image 0.
+    found = recall.find_in_both_directions(
         np.array([0, 1]), np.array([[0, 1], [2, -1]]), *make_feature_functions([0, 90], [50, 10, 60])
     )
-    assert directions["i2t"].rank_N.tolist() == [1, 1]
-    assert directions["i2t"].wrong_N.tolist() == [1, 2]
-    assert directions["t2i"].rank_N.tolist() == [2, 1, 1]
+    assert found["i2t"].ranks.rank_N.tolist() == [1, 1]
+    assert found["i2t"].ranks.wrong_N.tolist() == [1, 2]
+    assert found["t2i"].ranks.rank_N.tolist() == [2, 1, 1]
+    assert found["i2t"].wrong_Q.tolist() == [2, 0]
+    assert found["t2i"].wrong_Q.tolist() == [1, 1, 0]
 
 
 @pytest.mark.parametrize(
