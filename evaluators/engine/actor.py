@@ -16,7 +16,16 @@ import numpy as np
 from evaluators.engine.compute import Chunk, OnError, Results, compute, prepare
 from evaluators.models import DualEncoder, MeteredScorer, Model, PairScorer, Precision, resolve
 
-MEMBERS = ("preprocess", "encode_images", "encode_texts", "score", "chooses", "gets_whole_images", "max_tokens")
+MEMBERS = (
+    "preprocess",
+    "encode_images",
+    "encode_texts",
+    "score",
+    "chooses",
+    "num_reranked",
+    "gets_whole_images",
+    "max_tokens",
+)
 """Members of an encoder that tell the caller how to plan for it. ``Cluster`` adds ``find_truncated``."""
 
 

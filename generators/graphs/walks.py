@@ -173,8 +173,8 @@ class GrowingSubgraph:
         return other_end
 
     def build(self) -> SceneGraph:
-        by_id = self.graph.by_id
-        objects = (replace(by_id[key], attributes=tuple(texts)) for key, texts in self.attributes.items())
+        nodes = ((self.graph.by_id[key], texts) for key, texts in self.attributes.items())
+        objects = (SceneObject(item.id, item.name, tuple(texts), item.box) for item, texts in nodes)
         return SceneGraph(tuple(objects), tuple(self.relations))
 
 
@@ -324,7 +324,7 @@ def is_same_crop(box: Box, others: Iterable[Box]) -> bool:
 def _drop_at_random(graph: SceneGraph, share: float, rng: Random) -> SceneGraph:
     """Return the graph with a random share of its attributes and of its related pairs."""
     objects = tuple(
-        replace(item, attributes=tuple(text for text in item.attributes if rng.random() < share))
+        SceneObject(item.id, item.name, tuple(text for text in item.attributes if rng.random() < share), item.box)
         for item in graph.objects
     )
     pairs = dict.fromkeys(frozenset((edge.subject, edge.object)) for edge in graph.relations)

@@ -158,7 +158,7 @@ class TooLongRow(dict[str, str]):
 def find_delimiter(path: Path) -> str:
     """Return the delimiter of a table by its header: a tab if there is one, or else a comma."""
     with path.open(encoding="utf-8-sig") as file:
-        return "\t" if "\t" in file.readline() else ","
+        return "\t" if "\t" in file.readline(json_lines.MAX_LINE) else ","
 
 
 def read_csv(path: Path, columns: Iterable[str], delimiter: str | None = None) -> Iterator[dict[str, str]]:

@@ -199,10 +199,12 @@ def permute_relations(graph: SceneGraph) -> Iterator[Edit]:
 def _replace_names(graph: SceneGraph, names: Mapping[str, str]) -> Edit:
     renamed = [item for item in graph.objects if names.get(item.id, item.name) != item.name]
     foil = Foil("swap", ", ".join(item.name for item in renamed), ", ".join(names[item.id] for item in renamed))
-    objects = (replace(item, name=names.get(item.id, item.name)) for item in graph.objects)
-    return replace(graph, objects=tuple(objects)), foil
+    objects = (SceneObject(item.id, names.get(item.id, item.name), item.attributes, item.box) for item in graph.objects)
+    return SceneGraph(tuple(objects), graph.relations), foil
 
 
 def _replace_attributes(graph: SceneGraph, attributes: Mapping[str, tuple[str, ...]]) -> SceneGraph:
-    objects = (replace(item, attributes=attributes.get(item.id, item.attributes)) for item in graph.objects)
-    return replace(graph, objects=tuple(objects))
+    objects = (
+        SceneObject(item.id, item.name, attributes.get(item.id, item.attributes), item.box) for item in graph.objects
+    )
+    return SceneGraph(tuple(objects), graph.relations)

@@ -20,17 +20,16 @@ from itertools import islice
 from random import Random
 from typing import Any, NamedTuple
 
-from generators.captioner.substitution import read_as_written
 from generators.graphs.assignments import SearchLimitError
 from generators.graphs.entailment import proves_false
 from generators.graphs.presence import cached_method
 from generators.graphs.vocabulary import Vocabulary
 from generators.hard_negatives.balanced.compounds import draw_words, find_parts
 from generators.hard_negatives.crepe.negation import NOT, find_negatable_atoms
-from generators.hard_negatives.crepe.replacements import find_words, make_foil
+from generators.hard_negatives.crepe.replacements import Words, find_words
 from generators.hard_negatives.crepe.selection import select_most_plausible
 from generators.hard_negatives.crepe.swap import make_swaps
-from generators.hard_negatives.crepe.systematicity import WITHOUT, make_comp_foils
+from generators.hard_negatives.crepe.systematicity import WITHOUT, make_comp_foils, replace_mention
 from generators.hard_negatives.hard_negative import Foil, HardNegative
 from generators.hard_negatives.own.caption import OwnCaption, is_named, is_quality
 from generators.hard_negatives.own.caption_facts import collect_caption_facts, load_words
@@ -42,6 +41,7 @@ from generators.language.lexicon.attributes import is_color
 from generators.language.texts import fold_case_and_space, have_same_words
 from generators.language.wordnet import senses
 from generators.schemas.annotated_image import AnnotatedImage
+from generators.schemas.scene_graph import Mention, Parse
 from generators.text_only.corpus_statistics import Ranker
 
 SIZES = {"atom": 4, "comp": 6, "swap": 1, "negation": 1}
@@ -145,7 +145,7 @@ class FoilMaker:
                 case "atom":
                     found = self._mark(self._replace_atoms(caption), caption)
                 case "comp":
-                    negatives = make_comp_foils(caption.parse, caption.facts, self.vocabulary)
+                    negatives = make_comp_foils(caption.parse, caption.facts, self.vocabulary, self._find_words)
                     usable = (item for item in negatives if all(self._is_usable(foil, caption) for foil in item.foils))
                     found = self._mark(usable, caption)
                 case "swap":
@@ -159,16 +159,18 @@ class FoilMaker:
 
     def _replace_atoms(self, caption: OwnCaption) -> Iterator[HardNegative]:
         """Yield at most ``MAX_FOILS`` foils of each atom."""
-        rng = Random(f"{caption.parse.caption}:atom")
         for mention in caption.replaceable.mentions:
-            written = read_as_written(caption.parse.caption, mention)
-            if mention.kind == "object":
-                words = draw_words(self._weigh_near_nouns(lemmatise_noun(mention.text)), rng)
-            else:
-                words = find_words(caption.parse, written, self.vocabulary).near
-            foils = (make_foil(caption.parse, written, word, caption.facts) for word in words)
-            usable = (foil for foil in foils if foil is not None and self._is_usable(foil.foils[0], caption))
-            yield from islice(usable, MAX_FOILS)
+            foils = replace_mention(caption.parse, mention, caption.facts, self.vocabulary, self._find_words)
+            yield from islice((foil for foil in foils if self._is_usable(foil.foils[0], caption)), MAX_FOILS)
+
+    def _find_words(self, parse: Parse, mention: Mention, vocabulary: Vocabulary) -> Words:
+        """Return the words of the captions that may replace an atom. Nouns are drawn by frequency and nearness."""
+        if mention.kind == "object":
+            weights = self._weigh_near_nouns(lemmatise_noun(mention.text))
+            near = draw_words(weights, Random(f"{parse.caption}:{mention.start}"))
+        else:
+            near = find_words(parse, mention, vocabulary).near
+        return Words(near, iter(()))
 
     @cached_method
     def _weigh_near_nouns(self, noun: str) -> Mapping[str, float]:

@@ -446,6 +446,36 @@ def test_corrected_copies_replace_the_images(
     assert {path: path.stat().st_mtime_ns for path in states} == states
 
 
+def test_a_corrected_release_asks_for_images_of_their_own_url(
+    mirror: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The server has another picture under the same name, and then no more; pictures of other origin stay."""
+    name, path = "vsr", "coco/val2017/000000000001.jpg"
+    target, manual = tmp_path / "data/sources" / path, tmp_path / "data/sources/coco/val2017/000000000002.jpg"
+    write(manual.parent, {manual.name: picture(3)})
+    get_all_rows(name, mirror)
+    mirror.files[f"/{path}"], mirror.etag = picture(77), '"two"'
+    get_all_rows(name, mirror)
+    assert target.read_bytes() == picture(100), "the release is the same, so no server is asked"
+    (file, data) = next(iter(FILES[name].items()))
+    for version, options, image in (("\n", (), 77), ("\n", ("--refresh",), 78), ("\n\n", (), 78), ("", (), None)):
+        if image is None:
+            del mirror.files[f"/{path}"]
+        elif picture(image) != mirror.files[f"/{path}"]:
+            mirror.files[f"/{path}"], mirror.etag = picture(image), f'"{image}"'
+        changed = data + version.encode()
+        monkeypatch.setitem(FILES, name, FILES[name] | {file: changed})
+        mirror.files[f"/{name}/{file}"] = changed
+        pin_files(monkeypatch)
+        get_all_rows(name, mirror, *options)
+        assert target.read_bytes() == picture(image or 78)
+    assert manual.read_bytes() == picture(3)
+    target.write_bytes(picture(5))  # changed here, with the server's version recorded
+    mirror.files[f"/{path}"] = picture(78)
+    get_all_rows(name, mirror, "--refresh")
+    assert target.read_bytes() == picture(78)
+
+
 def test_files_that_must_be_downloaded_manually(mirror: Site, tmp_path: Path):
     done = get("negbench", mirror)
     assert_one_message(

@@ -403,7 +403,7 @@ def test_negatives_do_not_depend_on_the_hash_seed():
     program = f"import runpy; print(runpy.run_path({__file__!r})['dump_negatives']())"
     process = subprocess.run(
         [sys.executable, "-c", program],
-        cwd=Path(__file__).parents[3],
+        cwd=Path(__file__).parents[4],
         env=os.environ | {"PYTHONHASHSEED": "1", "PYTHONPATH": "."},
         capture_output=True,
         text=True,
