@@ -119,8 +119,7 @@ def encode(engine: Engine) -> Encoded:
     encoder, stages = engine.model.encoder, [_list_text_chunks(engine, text_keys)]
     if isinstance(encoder, DualEncoder):
         stages = [_list_image_chunks(engine, crop_keys), *stages]
-    take_turns = partial(heapq.merge, key=_compute_progress)
-    engine.fill(take_turns(*stages) if engine.in_processes else chain(*stages))
+    engine.fill(heapq.merge(*stages, key=_compute_progress) if engine.in_processes else chain(*stages))
     errors = {crop: engine.errors[key] for crop, key in enumerate(crop_keys) if key in engine.errors}
     return Encoded(crop_keys, text_keys, errors)
 

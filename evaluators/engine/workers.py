@@ -8,6 +8,7 @@ slower on many processors, since they share Python's lock.
 
 from __future__ import annotations
 
+import io
 import math
 import os
 import pickle
@@ -15,6 +16,7 @@ import signal
 import sys
 import threading
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from itertools import accumulate
@@ -41,18 +43,27 @@ MAX_TRANSFORM_BYTES = 100_000
 """Size of the largest transform that is sent to processes, with each job."""
 
 
+class _Limited(io.BytesIO):
+    """Buffer for a transform, which is not pickled to its end if it is too large."""
+
+    def write(self, data: Any, /) -> int:
+        if self.tell() + len(data) > MAX_TRANSFORM_BYTES:
+            raise ValueError(f"it takes more than {MAX_TRANSFORM_BYTES:,} bytes, as if it held a model")
+        return super().write(data)
+
+
 def explain_threads(preprocess: Any) -> str | None:
     """Return why an image transform cannot run in processes, or None if it can."""
     if not hasattr(os, "memfd_create"):
         return "processes need Linux"
+    pickled = _Limited()
     try:
-        pickled = pickle.dumps(preprocess)
+        pickle.Pickler(pickled).dump(preprocess)
     except Exception as error:  # of any class, since pickling calls methods of the object
         return f"the transform cannot be pickled ({error})"
-    if b"__main__" in pickled:
+    if b"__main__" in pickled.getvalue():
         return "the transform is defined in the program itself, which processes do not import: move it to a module"
-    size = len(pickled)
-    return f"the transform takes {size:,} bytes, as if it held a model" if size > MAX_TRANSFORM_BYTES else None
+    return None
 
 
 class _Process(ForkServerProcess):
@@ -110,8 +121,8 @@ class Workers(ProcessPoolExecutor):
         """Start to prepare images. Returns a function that returns each preprocessed crop, or its error."""
         jobs = list(_make_jobs(items))
         if not isinstance(self._preprocess, PixelTransform):
-            pickled = [self.submit(prepare, self._preprocess, job) for job in jobs]
-            return lambda: [value for future in pickled for value in pickle.loads(future.result())]
+            pickled = deque(self.submit(prepare, self._preprocess, job) for job in jobs)
+            return lambda: [value for _ in jobs for value in pickle.loads(pickled.popleft().result())]
         starts = [0, *accumulate(sum(len(item.crops) for item in job) for job in jobs)]
         shape = (starts[-1], *self._preprocess.size, 3)
         memory = os.memfd_create("pixels")

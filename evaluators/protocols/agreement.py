@@ -15,7 +15,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from scipy import stats
 
 from evaluators.protocols import true_or_false
 from evaluators.protocols.base import Directions, RowProtocol
@@ -27,6 +26,8 @@ ROWS_PER_BLOCK = 256
 
 def compute_spearman(score_N: np.ndarray, rating_N: np.ndarray) -> np.ndarray:
     """Return products (N) whose mean is Spearman's rank correlation."""
+    from scipy import stats  # not at the top: processes that prepare images import this module
+
     products_N = np.ones(len(score_N))
     for value_N in (score_N, rating_N):
         rank_N = stats.rankdata(value_N)
