@@ -22,7 +22,7 @@ from loaders.datasets.load import load_dataset
 from loaders.own_data import captions
 from loaders.own_data.columns import UserColumns
 from loaders.own_data.graphs import read_graphs
-from loaders.own_data.negatives import NegativeOptions
+from loaders.own_data.options import NegativeOptions
 from loaders.user_files import make
 from tests.generators.llm_answers import KEY, completion
 from tests.rows import picture
