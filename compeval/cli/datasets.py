@@ -173,11 +173,25 @@ def _split(text: str) -> tuple[str, str]:
 def pull(repository: str, output: Path = Path("pulled"), compare: list[Path] | None = None) -> None:
     """Download the results of others, and rank them with your own.
 
+    Result files of MTEB are added to the published scores in the cache, with which `compeval show` ranks.
+
     Args:
-        repository: ORG/NAME of a dataset that `compeval publish` wrote.
+        repository: ORG/NAME of a dataset that `compeval publish` wrote; or a folder or the URL of results of MTEB.
         output: Folder to write the folder ORG--NAME to.
         compare: Result folder of a model to rank with the downloaded ones. Repeatable.
     """
+    if repository.startswith(("http://", "https://")) or Path(repository).is_dir():
+        from evaluators.results import mteb
+
+        if compare:
+            raise ValueError(
+                "--compare is for results with rows; those of MTEB are scores, with which `compeval show` ranks."
+            )
+        pulled = mteb.pull(repository)
+        note(f"{pulled.scores:,} scores of {pulled.models:,} models of MTEB were added to the published scores.")
+        if pulled.unknown:
+            note(f"Left out, since their names are not known here: {', '.join(pulled.unknown)}.")
+        return
     check_writable(output)
     from evaluators.results import hub
 

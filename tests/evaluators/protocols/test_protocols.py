@@ -9,9 +9,11 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from evaluators import protocols
 from evaluators.protocols import (
+    agreement,
     choice,
     classification,
     compound,
@@ -540,3 +542,23 @@ def test_accuracy_on_pairs_of_ten_rows_against_brute_force():
     described = {"metrics": two.summarise(), "chance": two.chance}
     assert not ranking.has_pairs(described)
     assert ranking.has_pairs({"metrics": metrics.summarise(), "chance": metrics.chance})
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(2, 6)), min_size=2, max_size=40))
+def test_agreement_with_ratings_is_scipys(pairs: list[tuple[int, int]]):
+    score_N, rating_N = np.array(pairs).T
+    metrics = agreement.evaluate(score_N[:, None, None] / 8, rating_N)[""]
+    summary = metrics.summarise()
+    is_constant = np.ptp(score_N) == 0 or np.ptp(rating_N) == 0
+    for name, function in (("spearman", stats.spearmanr), ("kendall", stats.kendalltau)):
+        expected = 0.0 if is_constant else function(score_N, rating_N).statistic
+        assert summary[name] == pytest.approx(expected, abs=1e-9)
+    assert metrics.columns["hit"].dtype == bool
+
+
+def test_agreement_counts_ratings_above_the_median_as_true():
+    # Ratings 2, 4, 6, 8, median 5: rows 2 and 3 are true. Row 2 has the lowest score: one true row is found, and
+    # of the four pairs of a true and a false row, those of row 3 are ordered rightly.
+    metrics = agreement.evaluate(np.array([0.5, 0.6, 0.1, 0.9])[:, None, None], np.array([2, 4, 6, 8]))[""]
+    assert [metrics.summarise()[name] for name in ("accuracy", "auc")] == [0.5, 0.5]
+    assert metrics.unbounded >= {"spearman", "kendall"}
