@@ -22,6 +22,7 @@ import sys
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -43,7 +44,7 @@ from loaders.own_data.columns import UserColumns, UserTexts
 from loaders.published.rows import read_items
 
 if TYPE_CHECKING:
-    from loaders.own_data.negatives import NegativeOptions
+    from loaders.own_data.options import NegativeOptions
 
 SHARD_SUFFIXES = (".tar", ".tar.gz")
 FILE_SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", *SHARD_SUFFIXES)
@@ -93,6 +94,7 @@ def make(
     with tempfile.TemporaryDirectory() as scratch:
         entries = _read_all(files, image_folder, Path(scratch), columns, drop_equal)
         if negatives is not None:
+            entries = chain([*islice(entries, 1)], entries)  # a wrong column is an error before spaCy is imported
             from loaders.own_data.negatives import write_configs
 
             with atomic_folder(folder) as partial:

@@ -93,7 +93,7 @@ def make(
         if negatives:
             from generators.hard_negatives.own.language_model import LanguageModel
             from generators.llm.client import Endpoint
-            from loaders.own_data.negatives import NegativeOptions
+            from loaders.own_data.options import NegativeOptions
 
             column = int(corpus_column) if corpus_column.isdecimal() else corpus_column
             options = NegativeOptions(

@@ -6,6 +6,7 @@ A page is complete without a network: pictures, figures and style sheets are par
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -65,6 +66,7 @@ def render(template: str, folder: Path = FOLDER, **context: Any) -> str:
         "escape_markdown": escape_markdown,
         "table": lambda table: markupsafe.Markup(to_html(table)),
         "percent": format_percent,
+        "code": lambda text: markupsafe.Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", markupsafe.escape(text))),
         "label": _label_svg,
         "script_json": lambda value: markupsafe.Markup(json.dumps(value).replace("<", "\\u003c")),
     }

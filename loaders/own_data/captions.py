@@ -15,6 +15,7 @@ from generators.hard_negatives.aro.word_order import Tagger, make_wrong_captions
 from generators.hard_negatives.hard_negative import HardNegative
 from generators.hard_negatives.own.companions import Companions
 from generators.hard_negatives.own.foils import FoilMaker, extend_vocabulary
+from generators.hard_negatives.own.kinds import ORDER
 from generators.language.inflection import lemmatise_noun
 from generators.parser.caption_parser import CaptionParser, make_parser, parse_each
 from generators.pipeline.workers import map_with
@@ -22,7 +23,7 @@ from generators.readers.annotations import Annotations
 from generators.schemas.annotated_image import AnnotatedImage, Region
 from generators.schemas.scene_graph import Parse
 from generators.text_only.corpus_statistics import CorpusStatistics
-from loaders.own_data.rows import ORDER, Row, Rows, describe
+from loaders.own_data.rows import Row, Rows, describe
 
 MAX_CHARACTERS = 1_000
 """Longer captions are not parsed: a text of thousands of words takes minutes, and no text tower reads it."""

@@ -18,8 +18,6 @@ def read_graphs(paths: Sequence[Path], flaws: Flaws) -> Iterator[AnnotatedImage]
     COCO. Raises FileNotFoundError or ValueError for anything else.
     """
     for path in paths:
-        if not path.exists():
-            raise FileNotFoundError(f"{path}: no such file or folder of scene graphs.")
         if path.is_dir() and (path / "image_data.json").is_file():
             yield from visual_genome.read(path, flaws)
         elif path.is_dir() or "sceneGraphs" in path.name:

@@ -18,7 +18,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -27,11 +26,10 @@ from generators.files.cache_folder import cache_folder
 from generators.hard_negatives.balanced.compounds import make_balanced_negatives
 from generators.hard_negatives.balanced.image_nouns import ImageNouns
 from generators.hard_negatives.hard_negative import HardNegative
-from generators.hard_negatives.own.foils import SIZES
+from generators.hard_negatives.own.kinds import SIZES
 from generators.hard_negatives.own.language_model import LanguageModel, Texts
-from generators.hard_negatives.rejections import Rejections
 from generators.readers.annotations import Annotations
-from generators.readers.corpora import Shard, list_shards
+from generators.readers.corpora import Shard
 from generators.readers.records import Flaws
 from generators.schemas.annotated_image import AnnotatedImage
 from generators.schemas.rows import ANNOTATION_SCHEMA, CHOICE_SCHEMA, RETRIEVAL_SCHEMA
@@ -46,8 +44,8 @@ from generators.storage.dataset import write_config
 from loaders.own_data.captions import make_captions, make_foil_maker, parse_images
 from loaders.own_data.graphs import list_annotated_nouns, read_graphs
 from loaders.own_data.images import ImageStore, read_images
+from loaders.own_data.options import NegativeOptions
 from loaders.own_data.rows import (
-    KINDS,
     OWN_SCHEMA,
     TABLE_SCHEMA,
     Row,
@@ -66,40 +64,6 @@ MAX_BALANCED = 20_000
 """Captions from which the balanced sets are made: those of all images, or of a random sample of them."""
 SPLITS = {"": "", "sc": "uc", "uc": "sc"}
 """The split of a config, and the split whose compounds its balanced foils do not make."""
-
-
-@dataclass(frozen=True)
-class NegativeOptions:
-    """What ``compeval make`` makes from captions."""
-
-    kinds: Sequence[str]
-    corpus: Sequence[str] = ()
-    """Globs of the files of a training corpus; none: no splits."""
-    corpus_column: str | int = "caption"
-    graphs: Sequence[Path] = ()
-    """Files or folders of scene graphs (own_data/graphs.py)."""
-    annotations: Path | None = None
-    """Folder with ``rejected.csv``, the texts that people judged true."""
-    workers: int = 1
-    refine: bool = True
-    """Whether rows are removed from balanced sets until text-only baselines are at chance."""
-    model: LanguageModel | None = None
-    """The language model that writes and judges negatives; None: the rules write them."""
-    max_cost: float | None = None
-    """Maximum cost of new requests to it; None: only cached answers are used."""
-
-    def __post_init__(self) -> None:
-        if unknown := sorted(set(self.kinds) - set(KINDS)):
-            raise ValueError(f"--negatives: unknown kind {', '.join(unknown)}; known: {', '.join(KINDS)}.")
-
-    @cached_property
-    def rejected(self) -> Mapping[str, frozenset[str]]:
-        """The texts that people judged true, by crop id."""
-        return Rejections.read(self.annotations).by_crop if self.annotations else {}
-
-    def list_shards(self) -> tuple[Shard, ...]:
-        """Return the shards of the corpus. Raises FileNotFoundError or ValueError for files that cannot be read."""
-        return tuple(chain.from_iterable(map(list_shards, self.corpus)))
 
 
 @dataclass

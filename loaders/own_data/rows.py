@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from generators.crepe_regions import NEGATIVES_SCHEMA
 from generators.hard_negatives.hard_negative import HardNegative
-from generators.hard_negatives.own.foils import SIZES, CaptionNegatives
+from generators.hard_negatives.own.foils import CaptionNegatives
+from generators.hard_negatives.own.kinds import KINDS, ORDER, SIZES
 from generators.schemas.annotated_image import AnnotatedImage
 from generators.schemas.rows import CHOICE_SCHEMA, HARD_NEGATIVE_SCHEMA, RAW_SCHEMA
 from generators.schemas.scene_graph import Box
@@ -22,9 +23,6 @@ from loaders.user_files import list_categories
 
 Row = dict[str, Any]
 
-ORDER = "order"
-KINDS = (*SIZES, ORDER)
-"""All kinds of hard negatives; ``order`` are the shuffles of ARO."""
 ROWS_PER_BATCH, ROWS_PER_GROUP = 256, 1024
 
 

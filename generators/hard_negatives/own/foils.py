@@ -34,6 +34,7 @@ from generators.hard_negatives.hard_negative import Foil, HardNegative
 from generators.hard_negatives.own.caption import OwnCaption, is_named, is_quality
 from generators.hard_negatives.own.caption_facts import collect_caption_facts, load_words
 from generators.hard_negatives.own.companions import Companions
+from generators.hard_negatives.own.kinds import SIZES
 from generators.language import CACHED_PAIRS
 from generators.language.inflection import lemmatise_noun
 from generators.language.lexicon import load_lexicon
@@ -47,8 +48,6 @@ from generators.text_only.corpus_statistics import Ranker
 if TYPE_CHECKING:
     from nltk.corpus.reader.wordnet import Synset
 
-SIZES = {"atom": 4, "comp": 6, "swap": 1, "negation": 1}
-"""Hard negatives per caption for each kind."""
 UNUSUAL_RELATIONS = frozenset({WITHOUT, "containing", "contain", "supporting", "support"})
 """Relations that captions of photographs do not state in this form ("a beach containing a city")."""
 BESIDE, AROUND = "next to", frozenset({"over", "above", "under", "below", "beneath", "underneath", "behind", "of"})

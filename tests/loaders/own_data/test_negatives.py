@@ -22,7 +22,7 @@ from loaders.datasets.load import load_dataset
 from loaders.own_data import captions
 from loaders.own_data.columns import UserColumns
 from loaders.own_data.graphs import read_graphs
-from loaders.own_data.negatives import NegativeOptions
+from loaders.own_data.options import NegativeOptions
 from loaders.user_files import make
 from tests.generators.llm_answers import KEY, completion
 from tests.rows import picture
@@ -297,3 +297,26 @@ def test_long_captions_are_counted_and_not_parsed(folder: Path):
     captions = {row["caption"] for row in read_rows("atom", folder)}
     assert captions
     assert long not in captions
+
+
+def test_balanced_sets_are_filled(tmp_path: Path):
+    """Each of 216 images shows one of six objects in one of six colours; each compound is true of six images."""
+    colours, nouns = (
+        ["red", "blue", "green", "yellow", "black", "white"],
+        ["dog", "cat", "horse", "car", "boat", "kite"],
+    )
+    with (tmp_path / "captions.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["image", "caption"])
+        for number in range(216):
+            name = picture(tmp_path, number).name
+            writer.writerow([name, f"a {colours[number % 6]} {nouns[number // 6 % 6]}"])
+    options = NegativeOptions(("atom",), refine=False)
+    stats = make("mine", [tmp_path / "captions.csv"], None, tmp_path, negatives=options)
+    rows = read_rows("atom_balanced", tmp_path)
+    assert len(rows) == stats["rows"]["atom_balanced"]["test"] > 100
+    true = {row["caption"] for row in rows}
+    for row in rows:
+        assert true.issuperset(row["hard_negatives"]), "every foil is true of another image"
+        _, colour, noun = row["caption"].split()
+        assert all((colour in text) != (noun in text) for text in row["hard_negatives"])

@@ -1,0 +1,52 @@
+"""What ``compeval make`` makes from captions, checked before anything heavy is imported."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+
+from generators.hard_negatives.own.kinds import KINDS
+from generators.hard_negatives.own.language_model import LanguageModel
+from generators.hard_negatives.rejections import Rejections
+from generators.readers.corpora import Shard, list_shards
+
+
+@dataclass(frozen=True)
+class NegativeOptions:
+    """What ``compeval make`` makes from captions."""
+
+    kinds: Sequence[str]
+    corpus: Sequence[str] = ()
+    """Globs of the files of a training corpus; none: no splits."""
+    corpus_column: str | int = "caption"
+    graphs: Sequence[Path] = ()
+    """Files or folders of scene graphs (own_data/graphs.py)."""
+    annotations: Path | None = None
+    """Folder with ``rejected.csv``, the texts that people judged true."""
+    workers: int = 1
+    refine: bool = True
+    """Whether rows are removed from balanced sets until text-only baselines are at chance."""
+    model: LanguageModel | None = None
+    """The language model that writes and judges negatives; None: the rules write them."""
+    max_cost: float | None = None
+    """Maximum cost of new requests to it; None: only cached answers are used."""
+
+    def __post_init__(self) -> None:
+        """Raise ValueError or FileNotFoundError for unknown kinds and missing files."""
+        if unknown := sorted(set(self.kinds) - set(KINDS)):
+            raise ValueError(f"--negatives: unknown kind {', '.join(unknown)}; known: {', '.join(KINDS)}.")
+        if missing := next((path for path in self.graphs if not path.exists()), None):
+            raise FileNotFoundError(f"{missing}: no such file or folder of scene graphs.")
+        self.list_shards()
+
+    @cached_property
+    def rejected(self) -> Mapping[str, frozenset[str]]:
+        """The texts that people judged true, by crop id."""
+        return Rejections.read(self.annotations).by_crop if self.annotations else {}
+
+    def list_shards(self) -> tuple[Shard, ...]:
+        """Return the shards of the corpus. Raises FileNotFoundError or ValueError for files that cannot be read."""
+        return tuple(chain.from_iterable(map(list_shards, self.corpus)))
