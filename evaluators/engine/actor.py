@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evaluators.engine.compute import Chunk, OnError, Results, compute, prepare
+from evaluators.engine.compute import Chunk, OnError, Results, prepare, start_computing
 from evaluators.models import DualEncoder, MeteredScorer, Model, PairScorer, Precision, resolve
 
 MEMBERS = (
@@ -74,9 +74,9 @@ class Actor:
         if chunk.method == "encode_images":
             inputs = self._prepare(model, chunk)
             with self._lock:
-                return compute(model, chunk.method, inputs, batch_size, on_error)
+                return start_computing(model, chunk.method, inputs, batch_size, on_error)()
         with self._lock:  # also for the preparation, because tokenisers are not thread-safe
-            return compute(model, chunk.method, self._prepare(model, chunk), batch_size, on_error)
+            return start_computing(model, chunk.method, self._prepare(model, chunk), batch_size, on_error)()
 
     def _prepare(self, model: Model, chunk: Chunk) -> list[Any]:
         with ThreadPoolExecutor(self._threads) as pool:

@@ -157,7 +157,7 @@ def _prepare_ahead(pool: Executor, encoder: Any, chunks: Iterable[Chunk]) -> Ite
 def _submit(pool: Executor, encoder: Any, chunk: Chunk) -> Callable[[], list[Any]]:
     """Start to prepare a chunk. Returns a function that returns its inputs."""
     if chunk.method == "encode_texts":
-        return partial(prepare, encoder, chunk.method, [text for item in chunk.items for text in item])
+        return lambda: [text for item in chunk.items for text in item]
     if isinstance(pool, Workers):
         items: Sequence[Any] = chunk.items
         if chunk.method == "encode_images":
@@ -202,18 +202,14 @@ def _pair_up(encoder: Any, item: AskedImage, image: Any) -> list[Any]:
     return [Pair(item.crop, image, question if chooses else question[0]) for question in item.questions]
 
 
-def compute(model: Model, method: str, inputs: Sequence[Any], batch_size: int, on_error: OnError) -> Results:
-    """Return the unit-length feature or the score of each input, or its error if the image is unreadable.
-
-    Raises the first error if ``on_error`` is ``stop``, and ValueError for features or scores that are not finite.
-    """
-    return start_computing(model, method, inputs, batch_size, on_error)()
-
-
 def start_computing(
     model: Model, method: str, inputs: Sequence[Any], batch_size: int, on_error: OnError
 ) -> Callable[[], Results]:
-    """Start to compute. Returns a function that waits for the results, and returns or raises what ``compute`` does."""
+    """Start to compute. Returns a function that waits for the unit-length feature or the score of each input.
+
+    The error of an unreadable image takes the place of its results; raises the first one if ``on_error`` is ``stop``.
+    The returned function raises ValueError for features that are not finite.
+    """
     positions = [index for index, value in enumerate(inputs) if not isinstance(value, UnreadableImageError)]
     if len(positions) < len(inputs) and on_error == "stop":
         raise next(value for value in inputs if isinstance(value, UnreadableImageError))

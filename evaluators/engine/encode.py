@@ -6,6 +6,7 @@ Features are committed chunk by chunk: if a run is killed at any moment, the nex
 
 from __future__ import annotations
 
+import heapq
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -118,21 +119,10 @@ def encode(engine: Engine) -> Encoded:
     encoder, stages = engine.model.encoder, [_list_text_chunks(engine, text_keys)]
     if isinstance(encoder, DualEncoder):
         stages = [_list_image_chunks(engine, crop_keys), *stages]
-    engine.fill(_take_turns(stages) if engine.in_processes else chain(*stages))
+    take_turns = partial(heapq.merge, key=lambda chunk: chunk.part.start / chunk.total)
+    engine.fill(take_turns(*stages) if engine.in_processes else chain(*stages))
     errors = {crop: engine.errors[key] for crop, key in enumerate(crop_keys) if key in engine.errors}
     return Encoded(crop_keys, text_keys, errors)
-
-
-def _take_turns(stages: Sequence[Iterator[Chunk]]) -> Iterator[Chunk]:
-    """Yield the chunks of the stages, each time of the stage that is least advanced."""
-    waiting = [(chunk, stage) for stage in stages if (chunk := next(stage, None))]
-    while waiting:
-        chunk, stage = waiting.pop(
-            min(range(len(waiting)), key=lambda index: waiting[index][0].part.start / waiting[index][0].total)
-        )
-        yield chunk
-        if (following := next(stage, None)) is not None:
-            waiting.append((following, stage))
 
 
 def encode_texts(

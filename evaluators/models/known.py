@@ -49,7 +49,8 @@ def recall(spec: str, precision: str) -> Model | None:
     except (OSError, ValueError):
         return None
     about = record["model"] | {"warnings": tuple(record["model"]["warnings"])}
-    return Model(**about, encoder=UnloadedEncoder())
+    encoder: Any = UnloadedEncoder()
+    return Model(**about, encoder=encoder)
 
 
 def _get_path(spec: str, precision: str) -> Path:

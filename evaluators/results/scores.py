@@ -1,6 +1,6 @@
 """The published scores: of papers' tables, of tables of many models, and those that benchmarks declare.
 
-published_papers.csv    the papers' tables
+published_papers.csv    the papers' tables. ARO's authors scored rows by FLAVA's match and BLIP's match plus cosine
 published_scores.csv    one score per column of vl_compo (Oh et al. 2024, arXiv:2406.09388) for five of its 202 models
 published_columns.csv   what a column measures, and on which rows
 published_means.csv     the weights of a mean over columns. vl_compo's are those that reproduce its table of means

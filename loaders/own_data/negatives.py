@@ -167,7 +167,7 @@ def _apply_model(
     model: LanguageModel, table: Path, judged: Path, options: NegativeOptions, counts: Counter[str]
 ) -> Path:
     """Write the table with the negatives that a language model wrote, and without those that it judges to be true."""
-    kinds, rejected = [kind for kind in options.kinds if kind in SIZES], options.read_rejected()
+    kinds, rejected = [kind for kind in options.kinds if kind in SIZES], options.rejected
     if options.max_cost is not None:
         pairs = [(row[kind], _make_texts(row, kind)) for row in read_table(table) for kind in kinds]
         texts = [texts for _, texts in pairs]

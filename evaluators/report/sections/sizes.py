@@ -38,7 +38,7 @@ def make_section(results: Results) -> Section | None:
     if max(models["pairs"].nunique(), models["parameters"].nunique()) < 2:
         return None
     trends = [record for measure in MEASURES if (record := _correlate(models, measure))]
-    tables = [make_table("model_sizes", models.to_dict("records"))]
+    tables = [make_table("model_sizes", measured)]
     return Section("sizes", [*tables, *([make_table("size_trends", trends)] if trends else [])])
 
 
@@ -53,7 +53,7 @@ def _measure(name: str, rows: pd.DataFrame) -> dict[str, Any]:
     first = rows.iloc[0]
     record: dict[str, Any] = {"corpus": first["training_data"], "model": first["label"]}
     record |= {"pairs": PAIRS[first["training_data"]], "parameters": sizes.get(name)}
-    rows = rows.assign(published=[published.get(task.partition("/")[2]) for task in rows["task"]])
+    rows = rows.assign(published=rows["task"].str.partition("/")[2].map(published))
     for kind in SINGLE_KINDS:
         group = rows[(rows["kind"] == kind) & rows["complexity"].notna()]
         record |= {kind: group["value"].mean(), f"published_{kind}": group["published"].mean(skipna=False)}

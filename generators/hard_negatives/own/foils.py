@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
 from random import Random
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from generators.graphs.assignments import SearchLimitError
 from generators.graphs.entailment import proves_false
@@ -39,20 +39,25 @@ from generators.language.inflection import lemmatise_noun
 from generators.language.lexicon import load_lexicon
 from generators.language.lexicon.attributes import is_color
 from generators.language.texts import fold_case_and_space, have_same_words
-from generators.language.wordnet import senses
+from generators.language.wordnet import is_mainly_noun, senses
 from generators.schemas.annotated_image import AnnotatedImage
 from generators.schemas.scene_graph import Mention, Parse
 from generators.text_only.corpus_statistics import Ranker
+
+if TYPE_CHECKING:
+    from nltk.corpus.reader.wordnet import Synset
 
 SIZES = {"atom": 4, "comp": 6, "swap": 1, "negation": 1}
 """Hard negatives per caption for each kind."""
 UNUSUAL_RELATIONS = frozenset({WITHOUT, "containing", "contain", "supporting", "support"})
 """Relations that captions of photographs do not state in this form ("a beach containing a city")."""
+BESIDE, AROUND = "next to", frozenset({"over", "above", "under", "below", "beneath", "underneath", "behind", "of"})
+"""Something "next to" an object may also be over, under, behind or "in front of" it."""
 MAX_SHARE = 0.05
 """A noun is no foil if more than this share of the images with one of the caption's objects mention it."""
 MAX_DISTANCE = 3
 """Steps to the hypernym that a noun shares with its foil; both are in the same lexicographer file of WordNet."""
-ENOUGH_NEAR, MAX_NEAR = 6, 40
+ENOUGH_NEAR, MAX_NEAR = 4, 40
 """More distant nouns are added until a noun has this many possible foils; and the most that are drawn from."""
 MAX_FOILS = 12
 """Foils of an atom from which the most plausible are chosen."""
@@ -84,7 +89,8 @@ def extend_vocabulary(vocabulary: Vocabulary) -> Vocabulary:
     values = [words for kind in load_lexicon("attributes")["exclusive"].values() for words in kind]
     frequent = {word: 1 for words in values for word in words[:WORDS_PER_VALUE] if word.isalpha()}
     hidden = load_words("unmentioned")
-    nouns = {noun: count for noun, count in (common | dict(vocabulary.nouns)).items() if is_named(noun)}
+    words = (common | dict(vocabulary.nouns)).items()
+    nouns = {noun: count for noun, count in words if is_named(noun) and is_mainly_noun(noun)}
     attributes = (frequent | dict(vocabulary.attributes)).items()
     return replace(
         vocabulary,
@@ -202,13 +208,20 @@ class FoilMaker:
             return self._is_proven(foil, caption) or self.companions.share(foil.replacement, others) <= MAX_SHARE
         if foil.type == "attribute":
             return foil.replacement in self.vocabulary.attributes and _is_listed(foil.original, foil.replacement)
-        return foil.replacement not in UNUSUAL_RELATIONS
+        may_be_both = foil.replacement.endswith(BESIDE) and foil.original.split()[-1] in AROUND
+        return foil.replacement not in UNUSUAL_RELATIONS and not may_be_both
 
 
 @lru_cache(CACHED_PAIRS)
 def _are_alike(first: str, second: str) -> bool:
     """Return True if two nouns are of one kind: both animals, both persons, both artifacts."""
-    return len({senses(noun, "n")[0].lexname() for noun in (first, second)}) == 1
+    return len({_name_kind(senses(noun, "n")[0]) for noun in (first, second)}) == 1
+
+
+def _name_kind(sense: Synset) -> str:
+    """Return the lexicographer file of a sense; that of "person" and "animal" is named like them, not ``noun.Tops``."""
+    file = sense.lexname()
+    return f"noun.{sense.name().partition('.')[0]}" if file == "noun.Tops" else file
 
 
 def _is_listed(first: str, second: str) -> bool:

@@ -4,6 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -168,7 +169,7 @@ def test_features_are_copied_before_the_next_chunk_is_computed_and_waited_for_af
     encoder = SimpleNamespace(device="cuda", preprocess=PixelTransform((), (1, 1)), start_texts=start_texts)
     model = Model("fake", "fake", encoder, "fake")  # pyright: ignore
     chunks = [Chunk("texts", "encode_texts", [], [[str(number)]], slice(number, number + 1), 3) for number in (1, 2, 3)]
-    features = [results for _, results in compute.compute_here(model, True, chunks, 1, "stop")]
+    features: list[Any] = [results for _, results in compute.compute_here(model, True, chunks, 1, "stop")]
     assert np.concatenate(features) == pytest.approx(np.full((3, 2), 0.5**0.5))
     assert log == [
         *("encode 1", "copy 1", "encode 2", "copy 2", "wait for copy 1", "encode 3", "copy 3", "wait for copy 2"),
