@@ -77,8 +77,8 @@ def make_rows(path: Path) -> Iterator[pa.Table]:
             f"{path}: half-truths need rows with their images and the columns {', '.join(sorted(NEEDED))}."
         )
     for batch in parquet.read_batches(path, ROWS_PER_BATCH):
-        table, images = pa.Table.from_batches([batch]), batch.column("image")
-        if not isinstance(images, pa.StructArray) or images.field("bytes").null_count:
+        table = pa.Table.from_batches([batch])
+        if table.flatten().column("image.bytes").null_count:
             raise ValueError(f"{path}: half-truths need rows that contain their images.")
         rows = table.drop_columns(["image"]).to_pylist()
         pairs = [(number, pair) for number, row in enumerate(rows) if (pair := make_half_truth(row))]
