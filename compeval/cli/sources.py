@@ -24,7 +24,10 @@ Folder = Annotated[Path, typer.Option("--output", help="Folder of the sources.")
 
 @app.command("list")
 def list_(as_json: AsJson = False) -> None:
-    """List the sources with size, licence and citation."""
+    """List the sources with size, licence and citation.
+
+    The first download of a file without a known SHA-256 is recorded in sources.lock, and later ones must equal it.
+    """
     from generators.sources import read_registry
 
     sources = list(read_registry().values())
@@ -35,8 +38,8 @@ def list_(as_json: AsJson = False) -> None:
     for source in sources:
         unknown = "manual download" if source.download_instructions else "unknown"
         size = f"{source.size / 1e9:.1f} GB" if source.size else unknown
-        rows.append((source.name, source.title, str(len(source.files)), size, source.licence, source.citation))
-    print_table(("source", "content", "files", "size", "licence", "citation"), rows, left=6)
+        rows.append((source.name, source.title, source.pinned, size, source.licence, source.citation))
+    print_table(("source", "content", "files with SHA-256", "size", "licence", "citation"), rows, left=6)
 
 
 @app.command()

@@ -59,6 +59,12 @@ class DataSource:
     """What else is known about a benchmark (loaders/published/declaration.py)."""
 
     @property
+    def pinned(self) -> str:
+        """How many of all files have a known SHA-256; the first download of the others is recorded in sources.lock."""
+        files = (*self.files, *self.image_archives)
+        return f"{sum(file.sha256 is not None for file in files)} of {len(files)}"
+
+    @property
     def size(self) -> int | None:
         """Total size of all files in bytes; None if the size of a file is unknown."""
         sizes = [file.size for file in self.files if file.size is not None]

@@ -6,6 +6,7 @@ who builds from a checkout reads the same bytes.
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ HEADER = (
 
 
 def compare_or_record(lock: Path, source: str, file: RemoteFile, path: Path) -> None:
-    """Compare a downloaded file with its record in the file ``lock``, or add the record.
+    """Compare a downloaded file with its record in the file ``lock``, or add the record and print it.
 
     A record of another URL is replaced. Raises ValueError if the file differs from its record, or if the lock is
     malformed.
@@ -43,6 +44,8 @@ def compare_or_record(lock: Path, source: str, file: RemoteFile, path: Path) -> 
     with atomic_file(lock) as partial:
         text = yaml.safe_dump(dict(sorted(entries.items())), sort_keys=False, width=1000)
         partial.write_text(HEADER + text, encoding="utf-8")
+    recorded = f"{record['size']:,} bytes, SHA-256 {record['sha256']}, recorded in {lock}"
+    print(f"{source}/{file.name}: {recorded}. Later downloads must equal this one.", file=sys.stderr)
 
 
 def read_hashes(lock: Path, source: str) -> dict[str, str]:

@@ -34,7 +34,7 @@ def read(path: Path, name: str) -> Iterator[Row | Unusable]:
 
     def make_row(item: dict[str, str]) -> Row:
         annotation = annotations[item["id"]]
-        kind = annotation["type"].removeprefix("discriminative-")
+        kind = str(annotation["type"]).removeprefix("discriminative-")
         return Row(
             "main",
             (item["image"],),

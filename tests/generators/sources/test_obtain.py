@@ -227,13 +227,17 @@ def test_every_source_has_a_homepage_a_licence_and_a_citation(source: DataSource
         assert "github" not in file.url or re.search(r"/[0-9a-f]{40}[/.]", file.url), "a branch instead of a commit"
 
 
-def test_the_first_download_records_a_hash_and_a_later_difference_is_an_error(site: Site, tmp_path: Path):
+def test_the_first_download_records_a_hash_and_a_later_difference_is_an_error(
+    site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
     source, lock = make_source(site), tmp_path / "sources.lock"
     fetch(source, tmp_path / "a", lock=lock)
+    assert f"recorded in {lock}. Later downloads must equal this one." in capsys.readouterr().err
     digest = hashlib.sha256(FACTS).hexdigest()
     record = {"url": f"{site.url}/facts.json", "size": len(FACTS), "sha256": digest}
     assert yaml.safe_load(lock.read_text()) == {"toy": {"facts.json": record}}, "the registry knows the other file"
     fetch(source, tmp_path / "b", lock=lock)
+    assert "recorded" not in capsys.readouterr().err
     site.files["/facts.json"] = b'{"facts": 12}'
     changed = (
         r"toy/facts\.json: 13 bytes, SHA-256 \w+; 12 bytes, SHA-256 \w+ expected \(.*sources\.lock, from the first"
