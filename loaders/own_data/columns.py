@@ -75,7 +75,10 @@ def _read_list(text: str) -> Sequence[str]:
         texts = parse_texts(cell)[0]
     except ValueError:
         if cell[0] == "[" or (cell[0] == "{" and ":" in cell):
-            raise
+            raise ValueError(
+                f"{cell[:100]!r} is in brackets, but not a list of texts. A text in brackets is written as a list of "
+                "one text"
+            ) from None
         return [text]
     if has_missing_comma(cell):
         raise ValueError(f"{cell[:100]!r}: a comma is missing between two texts")
