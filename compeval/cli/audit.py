@@ -17,7 +17,13 @@ if TYPE_CHECKING:
     from loaders.malformed import Finding
 
 
-def audit(targets: list[str], data: Data = None, output_format: Format = "table", csv: Path | None = None) -> None:
+def audit(
+    targets: list[str],
+    data: Data = None,
+    output_format: Format = "table",
+    csv: Path | None = None,
+    results: Path | None = None,
+) -> None:
     """Find flaws in hard negatives, and cues that select the correct caption without the image.
 
     A second table shows the best text-only baseline on each set, and its accuracy and chance: of the cues, the
@@ -29,10 +35,13 @@ def audit(targets: list[str], data: Data = None, output_format: Format = "table"
     Args:
         targets: Names or folders of datasets, or files of published benchmarks.
         csv: File to write the malformed texts to, with their rows: one line per text and kind.
+        results: Folder of a model's results: its Recall@1 on all rows, on those without a malformed text, and without
+            the malformed negatives.
     """
     if csv:
         check_writable_file(csv, "--csv")
     failed: list[str] = []
+    readable: list[str] = []
     audits: dict[str, Audit] = {}
     baselines: dict[str, BestBaseline] = {}
     malformed: dict[str, list[Finding]] = {}
@@ -45,8 +54,9 @@ def audit(targets: list[str], data: Data = None, output_format: Format = "table"
                     raise
                 failed.append(str(error))
                 continue
-            for results, found in zip((audits, baselines, malformed), of_target, strict=True):
-                results |= {f"{target}: {name}" if name in results else name: found[name] for name in found}
+            readable.append(target)
+            for known, found in zip((audits, baselines, malformed), of_target, strict=True):
+                known |= {f"{target}: {name}" if name in known else name: found[name] for name in found}
     judged = {name: _judge(name, result, baselines) for name, result in audits.items()}
     _print_audits(audits, judged, output_format)
     if output_format in ("table", "md"):
@@ -54,6 +64,8 @@ def audit(targets: list[str], data: Data = None, output_format: Format = "table"
             typer.echo()
             _print_baselines(baselines, output_format)
         _print_malformed(malformed, output_format)
+        if results is not None:
+            _print_scores(results, readable, data, output_format)
         flawed = sum(bool(findings) for _, findings in judged.values())
         note(
             f"{flawed} of {len(audits)} sets have flaws, or cues to the correct caption in the texts. `--format csv` "
@@ -136,6 +148,33 @@ def _print_malformed(malformed: Mapping[str, Sequence[Finding]], output_format: 
     if rows:
         typer.echo()
         print_records(output_format, rows, [], left=2)
+
+
+def _print_scores(results: Path, targets: Sequence[str], data: Path | None, output_format: FormatName) -> None:
+    """Print a model's scores with and without malformed texts, on the tasks of the targets."""
+    from evaluators.inspection.malformed import score_without_malformed
+    from evaluators.report.tables import format_with_interval
+    from loaders.datasets.folders import resolve_folder
+    from loaders.importing.identify import identify
+
+    datasets = {
+        identify(Path(target)).benchmark.name if Path(target).is_file() else resolve_folder(target, data).name
+        for target in targets
+    }
+    titles = {"all": "all rows", "rows": "rows without malformed texts", "negatives": "without malformed negatives"}
+    rows: list[dict[str, str]] = []
+    for record in score_without_malformed(results, datasets):
+        texts = {"task": record["task"], "model": record["model"]}
+        for name, title in titles.items():
+            scores = record[name]
+            interval = format_with_interval(scores["recall@1"], scores["interval"]) if scores["rows"] else "none"
+            texts[f"{title} %"] = f"{interval} of {scores['rows']:,}"
+        rows.append(texts)
+    if not rows:
+        note(f"{results}: no results on tasks with malformed texts.")
+        return
+    typer.echo()
+    print_records(output_format, rows, [], left=2)
 
 
 def group_by_kind(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
@@ -280,9 +319,9 @@ def inspect(
 def balance(files: list[Path], output: Path = Path("sources/balanced.yaml"), output_format: Format = "table") -> None:
     """Select the pairs of published files on which no text-only baseline is above chance.
 
-    A pair is a caption with its negative; files with several negatives a row are refused. The list of pairs is written
-    to a file, and `compeval import` then writes the task @balanced. The lists of SugarCrepe's swap_att and swap_obj are
-    in the package. Each file takes minutes.
+    A pair is a caption with one negative; of several negatives of a row, one is drawn. The list of pairs is written to
+    a file, and `compeval import` then writes the task @balanced. The lists of the published files are in the package,
+    also of those that have no subset. Each file takes minutes.
 
     Args:
         files: Published files, each of one set with negatives.
@@ -300,11 +339,13 @@ def balance(files: list[Path], output: Path = Path("sources/balanced.yaml"), out
         write_lists(output, entries)
     rows = []
     for entry in entries:
-        row = {"file": entry["file"], "pairs": f"{entry['pairs']:,}", "kept": f"{entry['pairs_kept']:,}"}
+        kept = f"{entry.get('pairs_kept', 0):,} of {entry['pairs_tried']:,}"
+        row = {"file": entry["file"], "pairs": f"{entry['pairs']:,}", "kept": kept}
         for group, when in (("seen", "before"), ("seen", "after"), ("unseen", "before"), ("unseen", "after")):
-            scores = entry[when][group]
-            row[f"{group}, {when} %"] = format_with_interval(scores["accuracy"], scores["interval"])
-        rows.append(row | {"balanced": "yes" if "kept" in entry else "no subset"})
+            scores = entry.get(when, {}).get(group)
+            row[f"{group}, {when} %"] = format_with_interval(scores["accuracy"], scores["interval"]) if scores else ""
+        excluded = f"no subset: {entry['excluded_by']['baseline']}" if "excluded_by" in entry else "no subset"
+        rows.append(row | {"balanced": "yes" if "kept" in entry else excluded})
     print_records(output_format, rows, entries)
     note(f"{output}: the pairs. seen: the best text-only baseline of those that select; unseen: of those that judge.")
 

@@ -30,6 +30,9 @@ Repair = Annotated[
         "--repair", help="Remove differences of case, spacing and final stops between captions, and ambiguous rows."
     ),
 ]
+DropMalformed = Annotated[
+    bool, typer.Option("--drop-malformed", help="Drop rows with a malformed text, as `compeval audit` counts them.")
+]
 SkipMissing = Annotated[bool, typer.Option("--skip-missing", help="Drop rows whose image is missing.")]
 
 
@@ -38,6 +41,7 @@ def import_(
     images: Path | None = None,
     output: DatasetsOutput = Path(),
     repair: Repair = False,
+    drop_malformed: DropMalformed = False,
     skip_missing: SkipMissing = False,
     image_column: ImageColumn = "",
     caption_column: CaptionColumn = "",
@@ -60,8 +64,8 @@ def import_(
     check_writable(output)
     columns = (image_column, caption_column, negative_columns, kind_column)
     if any(columns):
-        is_format = output_format != "table"
-        refuse("on tables of your own", repair=repair, skip_missing=skip_missing, format=is_format)
+        options = {"repair": repair, "drop_malformed": drop_malformed, "skip_missing": skip_missing}
+        refuse("on tables of your own", **options, format=output_format != "table")
         from compeval.cli.datasets import make
 
         for file in files:
@@ -75,7 +79,15 @@ def import_(
         name = str(files[0]) if len(files) > 1 and not files[0].is_file() else ""
         benchmark = benchmarks.load(name) if name in benchmarks.list_names() else None
         paths = files[1:] if benchmark else files
-        imported = import_files(paths, images, output, benchmark=benchmark, repair=repair, skip_missing=skip_missing)
+        imported = import_files(
+            paths,
+            images,
+            output,
+            benchmark=benchmark,
+            repair=repair,
+            drop_malformed=drop_malformed,
+            skip_missing=skip_missing,
+        )
     for file in imported:
         if not file.file.endswith(file.published_name.rpartition("/")[2]):
             note(f"{file.file}: recognised as {file.published_name} of {file.family}.")
@@ -111,6 +123,7 @@ def get(
     yes: Annotated[bool, typer.Option("--yes", "-y")] = False,
     skip_missing: SkipMissing = False,
     repair: Repair = False,
+    drop_malformed: DropMalformed = False,
     refresh: bool = False,
     output: Path | None = None,
     output_format: Format = "table",
@@ -144,7 +157,7 @@ def get(
     note(f"{source.title}: {benchmark.description}\nLicence: {source.licence}.\nCite: {source.citation}.")
     if benchmark.untested:
         note("Untested: its reader follows the documented format and was not tried on the published files.")
-    options = Options(images, existing, mirror, skip_missing, repair, partial, refresh)
+    options = Options(images, existing, mirror, skip_missing, repair, drop_malformed, partial, refresh)
     imported = get_benchmark(benchmark, data, options, Terminal(yes))
     note(f"{data / name}: `compeval run --task '{name}/*'` evaluates a model on it.")
     _print_imported(imported, output_format)

@@ -43,9 +43,14 @@ def validate(
     """
     if not run:
         refuse("with --no-run", data=data, device=device)
+    from evaluators.models.checks import check_device
     from evaluators.results import published
     from evaluators.results.scores import read_scores
 
+    if run:
+        check_writable(results, "--results")
+        if device is not None:
+            check_device(device)
     names = [*([name] if name else []), *(model_option or [])]
     if len(names) != 1:
         given = f"got {len(names)}: {', '.join(names)}" if names else "got none"
@@ -102,7 +107,6 @@ def _run(model: str, tasks: Sequence[Task], data: Path | None, device: str | Non
     from evaluators.run import RefusedTask
     from evaluators.run import run as run_tasks
 
-    check_writable(output, "--results")
     try:
         models.check_name(model)
     except ValueError as error:  # a published name, which results may have that `compeval run --name` wrote

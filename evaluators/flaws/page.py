@@ -3,15 +3,15 @@
     python -m evaluators.flaws.page docs/flaws.json FILE ...    # measures the files that it lacks; writes the page
 
 Writes benchmark-flaws.md and benchmark-flaws.svg next to the JSON file. A file is measured once, by its SHA-256. Shares
-are fractions of 1 with 95 % intervals over images. The best rule is chosen with knowledge of the truth, out of the
-baselines that take seconds (best_baselines.py), on at most ``MAX_ROWS`` random rows.
+are fractions of 1 with 95 % intervals over images. The best text-only baseline is chosen with knowledge of the truth,
+out of those that take seconds (best_baselines.py), on at most ``MAX_ROWS`` random rows.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,10 +22,10 @@ import typer
 from evaluators.metrics.intervals import compute_share_interval
 from evaluators.report.figures import draw
 from evaluators.validity.balanced_subsets import read_sets
-from evaluators.validity.best_baselines import BASELINES, SLOW_BASELINES
+from evaluators.validity.best_baselines import FAST_BASELINES, BestBaseline, choose_best
 from generators.files.atomic import write_json
 from generators.language.texts import fold_case_and_space
-from generators.text_only.baselines import RetrievalSets, measure_on_pairs, recall_at_1
+from generators.text_only.baselines import RetrievalSets
 from generators.text_only.relative_baselines import score_medoid_of_words
 from loaders.importing.identify import identify
 from loaders.importing.importing import read_published
@@ -35,12 +35,14 @@ from loaders.published.balanced import LISTS, read_lists
 MAX_ROWS = 300
 OTHER_ROWS = "other_rows"
 """Baseline that is not measured on pairs: all pairs of a row share its truth, which leaks between them."""
+CONTROL = "data_unrefined"
+"""Folder of SugarCrepe's repository with the rows before the authors' adversarial refinement."""
 TEMPLATE = Path(__file__).with_name("page.md.j2")
 HUMAN_CHECKS = {
-    "sugarcrepe": "negatives checked by people before release (paper)",
-    "crepe_published": "8 to 30 % of negatives are true (paper's own check of samples)",
+    f"crepe_published/prod_{kind}": f"{share} % of a sample are (CREPE, Table 7)"
+    for kind, share in (("hnatom", 91.6), ("hnswap", 70.1), ("hnneg", 72.4))
 }
-"""What is known of the negatives' falsehood, by benchmark."""
+"""What is known of the negatives' falsehood, by config. Source: CREPE (arXiv:2212.07796), appendix A.5."""
 
 Measured = dict[str, Any]
 
@@ -67,11 +69,12 @@ def measure_file(path: Path) -> Measured:
         "benchmark": read.file.benchmark.name,
         "config": "/".join(next(iter(read.splits))).removesuffix("/test"),
         "file": read.counts.file,
+        "is_control": path.parent.name == CONTROL,
         "rows": len(sets),
         "candidates": sets.size,
         "negatives": dict(malformed),
         "shares": {name: describe(np.array(hits, dtype=float), sets.images) for name, hits in shares.items()},
-        "rules": measure_rules(sample),
+        "baselines": measure_baselines(sample),
     }
 
 
@@ -81,31 +84,46 @@ def describe(value_N: np.ndarray, images: Sequence[str]) -> Measured:
     return {"share": float(value_N.mean()), "interval": [low, high], "rows": len(value_N)}
 
 
-def measure_rules(sets: RetrievalSets) -> Measured:
-    """Return the best rule on Recall@1 and on pairs, and the medoid on both."""
-    baselines = {name: baseline for name, baseline in BASELINES.items() if name not in SLOW_BASELINES}
-    recall = {name: recall_at_1(baseline(sets)) for name, baseline in baselines.items()}
-    pairs = {name: measure_on_pairs(sets, baseline) for name, baseline in baselines.items() if name != OTHER_ROWS}
-    best = {"recall@1": max(recall, key=lambda name: recall[name].mean())}
-    best["pairwise"] = max(pairs, key=lambda name: pairs[name].mean())
-    hits = {"recall@1": recall[best["recall@1"]], "pairwise": pairs[best["pairwise"]]}
-    rules = {key: describe(value_N, sets.images) | {"rule": best[key]} for key, value_N in hits.items()}
-    medoid_N = measure_on_pairs(sets, score_medoid_of_words)
-    return rules | {"medoid on pairs": describe(medoid_N, sets.images)}
+def measure_baselines(sets: RetrievalSets) -> Measured:
+    """Return the best baseline on Recall@1 and on pairs, and the medoid on pairs."""
+    on_pairs = {name: baseline for name, baseline in FAST_BASELINES.items() if name != OTHER_ROWS}
+    best = {
+        "recall@1": choose_best(sets, FAST_BASELINES),
+        "pairwise": choose_best(sets, on_pairs, on_pairs=True),
+        "medoid on pairs": choose_best(sets, {"medoid_of_words": score_medoid_of_words}, on_pairs=True),
+    }
+    return {key: describe_best(value) for key, value in best.items()}
 
 
-def render(measured: Mapping[str, Measured], balanced: Mapping[str, Mapping[str, Any]]) -> str:
-    """Render the page. ``measured`` and ``balanced``: what is known of each file, by its SHA-256."""
-    lines = [make_line(item, balanced.get(sha256)) for sha256, item in measured.items()]
+def describe_best(best: BestBaseline) -> Measured:
+    return {"share": best.recall, "interval": [*best.interval], "rows": best.rows, "baseline": best.name}
+
+
+def render(measured: Mapping[str, Measured], balanced: Sequence[Mapping[str, Any]]) -> str:
+    """Render the page. ``measured``: what is known of each file, by its SHA-256; ``balanced``: entries of subsets."""
+    lines = [make_line(item) for item in measured.values() if not item["is_control"]]
     text = TEMPLATE.read_text(encoding="utf-8")
     return jinja2.Template(text, trim_blocks=True, lstrip_blocks=True).render(
-        lines=lines, max_rows=MAX_ROWS, rows=f"{sum(item['rows'] for item in measured.values()):,}"
+        lines=lines,
+        rows=f"{sum(item['rows'] for item in measured.values() if not item['is_control']):,}",
+        max_rows=MAX_ROWS,
+        balanced=[make_balanced_line(entry) for entry in balanced],
+        control=make_control_lines(measured.values()),
     )
 
 
-def make_line(item: Measured, balanced: Mapping[str, Any] | None) -> dict[str, str]:
-    rules = item["rules"]
-    mangled = sum(item["negatives"].get(kind, 0) for kind in KINDS)
+def make_control_lines(items: Iterable[Measured]) -> list[list[str]]:
+    """Return the best baseline on pairs of each set in its published and in its unrefined file."""
+    pairs: dict[str, dict[bool, str]] = {}
+    for item in items:
+        text = f"{cell(item['baselines']['pairwise'])} of {item['rows']:,} rows"
+        pairs.setdefault(item["config"], {})[item["is_control"]] = text
+    return [[config, texts[False], texts[True]] for config, texts in pairs.items() if len(texts) == 2]
+
+
+def make_line(item: Measured) -> dict[str, str]:
+    best = item["baselines"]
+    malformed = sum(item["negatives"].get(kind, 0) for kind in KINDS)
     return {
         "set": f"{item['benchmark']}/{item['config']}".replace("/", " / "),
         "rows": f"{item['rows']:,}",
@@ -113,18 +131,13 @@ def make_line(item: Measured, balanced: Mapping[str, Any] | None) -> dict[str, s
         "identical": cell(item["shares"]["identical texts"]),
         "mangled": cell(item["shares"]["mangled word"]),
         "article": cell(item["shares"]["article"]),
-        "malformed": f"{mangled:,}",
-        "recall": f"{cell(rules['recall@1'])}, {rules['recall@1']['rule'].replace('_', ' ')}",
+        "malformed": f"{malformed:,}",
+        "recall": f"{cell(best['recall@1'])}, {best['recall@1']['baseline'].replace('_', ' ')}",
         "chance": f"{100 / item['candidates']:.1f}",
-        "pairs": describe_rule(rules.get("pairwise")),
-        "medoid": cell(rules["medoid on pairs"]),
-        "balanced": describe_balanced(balanced),
-        "people": HUMAN_CHECKS.get(item["benchmark"], "not known"),
+        "pairs": f"{cell(best['pairwise'])}, {best['pairwise']['baseline'].replace('_', ' ')}",
+        "medoid": cell(best["medoid on pairs"]),
+        "people": HUMAN_CHECKS.get(f"{item['benchmark']}/{item['config'].partition('/')[0]}", "not known"),
     }
-
-
-def describe_rule(entry: Measured | None) -> str:
-    return f"{cell(entry)}, {entry['rule'].replace('_', ' ')}" if entry else "not measured"
 
 
 def cell(entry: Measured) -> str:
@@ -132,31 +145,34 @@ def cell(entry: Measured) -> str:
     return f"{100 * entry['share']:.1f} ({100 * low:.1f} to {100 * high:.1f})"
 
 
-def describe_balanced(entry: Mapping[str, Any] | None) -> str:
-    if entry is None:
-        return "not computed"
-    if "kept" not in entry:
-        return "no subset"
-    scores = [entry[when]["unseen"] for when in ("before", "after")]
-    before, after = (cell({"share": item["accuracy"], "interval": item["interval"]}) for item in scores)
-    return f"{entry['pairs_kept']:,} of {entry['pairs']:,} pairs: {before} before, {after} after"
+def make_balanced_line(entry: Mapping[str, Any]) -> list[str]:
+    """Return the cells of a file in the table of balanced subsets: seen and unseen baselines before and after."""
+    benchmark, _, file = entry["file"].partition(": ")
+    start = [benchmark, file, f"{entry['pairs']:,}", f"{entry['pairs_tried']:,}"]
+    if excluded := entry.get("excluded_by"):
+        name = excluded["baseline"].replace("_", " ")
+        return [*start, f"none: {name} orders {100 * excluded['accuracy']:.1f}", *[""] * 4]
+    scores = [entry[when][group] for group in ("seen", "unseen") for when in ("before", "after")]
+    cells = [cell({"share": item["accuracy"], "interval": item["interval"]}) for item in scores]
+    named = [f"{text}, {item['baseline'].replace('_', ' ')}" for text, item in zip(cells, scores, strict=True)]
+    return [*start, f"{entry['pairs_kept']:,}" if "kept" in entry else "none", *named]
 
 
 def draw_figure(measured: Mapping[str, Measured]) -> str:
-    """Draw the best rule of each set on Recall@1 and on pairs, with intervals and chance."""
-    items = list(measured.values())[::-1]
+    """Draw the best text-only baseline on each set on Recall@1 and on pairs, with intervals and chance."""
+    items = [item for item in measured.values() if not item["is_control"]][::-1]
     heights = np.arange(len(items))
 
     def paint(panels: list[Any]) -> None:
         (axes,) = panels
         for key, label, shift in (("recall@1", "Recall@1", 0.15), ("pairwise", "on pairs (chance 50)", -0.15)):
-            known = [item["rules"].get(key, {"share": np.nan, "interval": [np.nan, np.nan]}) for item in items]
+            known = [item["baselines"][key] for item in items]
             share = np.array([100 * entry["share"] for entry in known])
             bounds = 100 * np.array([entry["interval"] for entry in known]).T
             axes.errorbar(share, heights + shift, xerr=np.abs(bounds - share), fmt="o", markersize=4, label=label)
         axes.scatter([100 / item["candidates"] for item in items], heights, marker="|", color="#777777", label="chance")
         axes.set_xlim(0, 102)
-        axes.set_xlabel("best text-only rule, %")
+        axes.set_xlabel("best text-only baseline, %")
         axes.set_yticks(heights, [f"{item['benchmark']}/{item['config']}" for item in items])
         axes.legend(loc="lower left")
 
@@ -174,8 +190,8 @@ def main(output: Path, files: Annotated[list[Path] | None, typer.Argument()] = N
             typer.echo(f"{path}: measured")
     measured = dict(sorted(measured.items(), key=lambda item: (item[1]["benchmark"], item[1]["file"])))
     write_json(output, measured)
-    balanced = {entry["sha256"]: entry for entry in read_lists(LISTS)}
-    (output.parent / "benchmark-flaws.md").write_text(render(measured, balanced), encoding="utf-8")
+    text = render(measured, read_lists(LISTS))
+    (output.parent / "benchmark-flaws.md").write_text(text, encoding="utf-8")
     (output.parent / "benchmark-flaws.svg").write_text(draw_figure(measured), encoding="utf-8")
 
 

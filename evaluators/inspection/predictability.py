@@ -7,11 +7,12 @@ needs the image is as good on the least predictable half of the rows as on all o
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from evaluators.inspection.measures import SetReport
 from evaluators.inspection.rows import Source
@@ -47,12 +48,10 @@ def score_least_predictable(source: Source, reports: Sequence[SetReport], folder
 
     ``folder`` has the results of the model. Tasks whose rows were not sampled are left out.
     """
-    for path in documents.list_documents(folder):
-        result = documents.read(path)
+    for result, table in read_choices(folder, {source.name}):
         report = next((item for item in reports if item.name == result["config"]), None)
-        if result["dataset"] != source.name or result["main"] != ["recall@1"] or report is None or result["variant"]:
+        if report is None:
             continue
-        table = parquet.read_table(path.with_suffix(".parquet"))
         clusters = get_clusters(table)
         ranks = zip(table["row"].to_pylist(), table["rank"].to_pylist(), strict=True)
         hits = {row: (rank == 1, clusters[index]) for index, (row, rank) in enumerate(ranks)}
@@ -65,6 +64,14 @@ def score_least_predictable(source: Source, reports: Sequence[SetReport], folder
                     groups["least"].append(hits[row.position])
         if groups["least"]:
             yield {"task": result["task"], "model": result["model"]["name"], **dict(_describe(groups))}
+
+
+def read_choices(folder: Path, datasets: Collection[str]) -> Iterator[tuple[documents.Result, pa.Table]]:
+    """Yield a model's results on the hard-negative tasks of some datasets, with their rows. Variants are left out."""
+    for path in documents.list_documents(folder):
+        result = documents.read(path)
+        if result["dataset"] in datasets and result["main"] == ["recall@1"] and not result["variant"]:
+            yield result, parquet.read_table(path.with_suffix(".parquet"))
 
 
 def _describe(groups: dict[str, list[Any]]) -> Iterator[tuple[str, Any]]:

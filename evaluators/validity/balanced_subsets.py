@@ -1,9 +1,13 @@
 """Select the pairs of a published file on which text-only baselines are at chance (``compeval balance``).
 
-A pair is a true caption with one of its negatives, so that rules that compare the captions of a set with each other
-have nothing to compare. Adversarial refinement (generators/text_only/refinement.py, after SugarCrepe) selects the pairs
-with its own baselines; other baselines, which it never uses, judge them before and after, each retrained on the pairs
-that it judges.
+A pair is a true caption with one of its negatives, so that baselines that compare the captions of a set with each other
+have nothing to compare. Of a row with several negatives, one is drawn before any score is computed, because the pairs
+of a row reveal the truth of each other. Adversarial refinement (generators/text_only/refinement.py, after SugarCrepe)
+selects the pairs with its own baselines; other baselines, which it never uses, judge them before and after, each
+retrained on the pairs that it judges.
+
+A baseline without training that orders a share a of the pairs correctly orders at least 1 - (1 - a) / k of any subset
+with a share k of the pairs. If this is too far above chance for half of the pairs, there is no subset.
 """
 
 from __future__ import annotations
@@ -14,15 +18,22 @@ from typing import Any
 
 import numpy as np
 
-from evaluators.metrics.intervals import compute_share_interval
-from generators.text_only.baselines import HELD_OUT_BASELINES, Baseline, RetrievalSets, recall_at_1
-from generators.text_only.refinement import REFINEMENT_BASELINES, select_rows_at_chance
+from evaluators.validity.best_baselines import BASELINES, BestBaseline, choose_best
+from generators.text_only.baselines import HELD_OUT_BASELINES, RetrievalSets, split_pairs
+from generators.text_only.refinement import MIN_KEPT, REFINEMENT_BASELINES, select_rows_at_chance
 from generators.text_only.unseen_baselines import UNSEEN_BASELINES
+from loaders.audit import CUES
 from loaders.importing.identify import identify
 from loaders.importing.importing import ReadFile, read_published
 from loaders.published.balanced import is_balanced, pack
 
 SEED = 0
+MAX_PAIRS = 2000
+"""Largest number of pairs that are tried; of more, random ones are drawn."""
+UNTRAINED_BASELINES = {
+    **{name: BASELINES[name] for name in CUES},
+    **{name: REFINEMENT_BASELINES[name] for name in ("longest", "shortest")},
+}
 MARGIN = 0.05
 """Largest distance from chance, as a share of pairs, at which a subset is balanced although an interval is above it."""
 
@@ -30,29 +41,37 @@ MARGIN = 0.05
 def balance_file(path: Path) -> dict[str, Any]:
     """Return the entry of a published file for loaders/published/balanced.yaml; without ``kept`` if there is no subset.
 
-    Raises ValueError if the file has several sets, or rows without or with several negatives.
+    Raises ValueError if the file has several sets, or rows without or with different numbers of negatives.
     """
     read = read_published(identify(path))
-    pairs = read_sets(read)
-    if pairs.size > 2:
-        raise ValueError(
-            f"{read.file.path}: rows have {pairs.size - 1} negatives; a balanced subset is of rows with one."
-        )
-    keep_P = select_rows_at_chance(pairs, SEED)
-    before, after = measure_pairs(pairs), measure_pairs(pairs.select(keep_P))
+    sets = read_sets(read)
+    tried = draw_pairs(sets)
+    pairs = split_pairs(sets).take(tried)
     entry = {
         "file": f"{read.file.benchmark.name}: {read.counts.file}",
         "sha256": read.file.sha256,
-        "rules": sorted(REFINEMENT_BASELINES),
+        "baselines": sorted(REFINEMENT_BASELINES),
         "seed": SEED,
-        "rows": len(pairs),
-        "pairs": len(pairs),
-        "pairs_kept": int(keep_P.sum()),
-        "before": before,
-        "after": after,
+        "rows": len(sets),
+        "pairs": len(sets) * (sets.size - 1),
+        "pairs_tried": len(tried),
     }
+    untrained = choose_best(pairs, UNTRAINED_BASELINES)
+    least = 1 - (1 - untrained.recall) / MIN_KEPT
+    if least > 0.5 + MARGIN:
+        return entry | {"excluded_by": describe(untrained) | {"least": round(least, 4)}}
+    kept = tried[select_rows_at_chance(pairs, SEED)]
+    after = measure_pairs(split_pairs(sets).take(kept))
+    entry |= {"pairs_kept": len(kept), "before": measure_pairs(pairs), "after": after}
     balanced = all(is_at_chance(scores) for scores in after.values())
-    return entry | ({"kept": pack(keep_P)} if balanced else {})
+    return entry | ({"kept": pack(np.isin(np.arange(entry["pairs"]), kept))} if balanced else {})
+
+
+def draw_pairs(sets: RetrievalSets) -> np.ndarray:
+    """Return the indices in ``split_pairs(sets)`` of one random pair of each row, of at most ``MAX_PAIRS`` rows."""
+    rng = np.random.default_rng(SEED)
+    pair_N = np.arange(len(sets)) * (sets.size - 1) + rng.integers(sets.size - 1, size=len(sets))
+    return np.sort(rng.permutation(pair_N)[:MAX_PAIRS])
 
 
 def read_sets(read: ReadFile) -> RetrievalSets:
@@ -71,18 +90,14 @@ def read_sets(read: ReadFile) -> RetrievalSets:
 
 
 def measure_pairs(pairs: RetrievalSets) -> dict[str, dict[str, Any]]:
-    """Return the baseline farthest above chance, of those that refinement uses and of those that it never uses."""
+    """Return the best baseline of those that refinement uses (``seen``) and of those that it never uses."""
     groups = {"seen": REFINEMENT_BASELINES, "unseen": {**HELD_OUT_BASELINES, **UNSEEN_BASELINES}}
-    return {group: find_farthest(pairs, baselines) for group, baselines in groups.items()}
+    return {group: describe(choose_best(pairs, baselines)) for group, baselines in groups.items()}
 
 
-def find_farthest(pairs: RetrievalSets, baselines: Mapping[str, Baseline]) -> dict[str, Any]:
-    """Return the baseline with the highest accuracy on pairs (a fraction of 1), with its 95 % interval over images."""
-    hits = {name: recall_at_1(baseline(pairs)) for name, baseline in baselines.items()}
-    best = max(hits, key=lambda name: hits[name].mean())
-    interval = compute_share_interval(hits[best], pairs.images)
-    share = round(float(np.mean(hits[best])), 4)
-    return {"baseline": best, "accuracy": share, "interval": [round(bound, 4) for bound in interval]}
+def describe(best: BestBaseline) -> dict[str, Any]:
+    interval = [round(bound, 4) for bound in best.interval]
+    return {"baseline": best.name, "accuracy": round(best.recall, 4), "interval": interval}
 
 
 def is_at_chance(scores: Mapping[str, Any]) -> bool:

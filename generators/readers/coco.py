@@ -51,8 +51,8 @@ def read(path: Path, flaws: Flaws) -> Iterator[AnnotatedImage]:
         else:
             annotations = [record for key, record in found if key == "annotations"]
             objects = tuple(_read_objects(f"{path}, image {image_id}", annotations, names, flaws))
-            size = [side if isinstance(side := image.get(name), int) else 0 for name in ("width", "height")]
-            yield AnnotatedImage(Path(image["file_name"]).stem, *size, SceneGraph(objects))
+            width, height = (side if isinstance(side := image.get(name), int) else 0 for name in ("width", "height"))
+            yield AnnotatedImage(Path(image["file_name"]).stem, width, height, SceneGraph(objects))
 
 
 def _read_objects(

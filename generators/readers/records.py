@@ -85,6 +85,10 @@ class RecordsByImage:
         for image_id, group in groupby(rows, key=lambda row: row[0]):
             yield image_id, [(file, json.loads(zlib.decompress(data))) for _, file, data in group]
 
+    def has_file(self, file: str) -> bool:
+        """Return True if a record of the file was added."""
+        return bool(self._database.execute("SELECT 1 FROM records WHERE file = ? LIMIT 1", (file,)).fetchall())
+
     def is_new(self, record_id: str) -> bool:
         """Return True for the first call with an id and False for later calls."""
         return self._database.execute("INSERT OR IGNORE INTO ids VALUES (?)", (record_id,)).rowcount == 1

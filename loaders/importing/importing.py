@@ -1,9 +1,9 @@
 """Import published benchmarks as datasets with the same schema and tasks as the generated datasets.
 
 identify.py recognises the files; the declaration of the benchmark (loaders/benchmarks/) makes their rows. This module
-repairs the rows if requested, finds their images, which the rows reference, and writes a dataset folder named after the
-benchmark. A file is read once. For each file, the card and stats.json list the numbers of rows that were read, dropped
-and repaired, and the flaws.
+repairs the rows or drops malformed ones if requested, finds their images, which the rows reference, and writes a
+dataset folder named after the benchmark. A file is read once. For each file, the card and stats.json list the numbers
+of rows that were read, dropped and repaired, and the flaws.
 
 Without repair, the rows are exactly as published, so that scores can be compared with published scores. There is one
 exception: negatives that the file stores as a Python set, which has no fixed order, are sorted.
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import fnmatch
 import json
+import re
 import shutil
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,11 +29,13 @@ from generators.files.untrusted import allow_images, count_oddities
 from generators.storage.dataset import write_split
 from loaders.audit import FLAW_NAMES, Audit, audit
 from loaders.cards.card import render, write_card
+from loaders.datasets.split_names import parse_stored
 from loaders.datasets.stats import measure, split_name
 from loaders.importing.embedded import extract_images
 from loaders.importing.identify import PublishedFile, identify
 from loaders.importing.images import ImageFinder, make_dataset_row, measure_outside
 from loaders.importing.repair import repair as repair_row
+from loaders.malformed import find_malformed
 from loaders.published.balanced import VARIANT, find_entry, is_balanced, select_pairs
 from loaders.published.declaration import Benchmark
 from loaders.published.image_sets import ImageSet
@@ -110,8 +113,11 @@ class ReadFile:
             counts.audits = audit_splits(self.splits)
 
 
-def read_published(file: PublishedFile, *, repair: bool = False) -> ReadFile:
-    """Read a published file. Raises ValueError if no row is usable."""
+def read_published(file: PublishedFile, *, repair: bool = False, drop_malformed: bool = False) -> ReadFile:
+    """Read a published file. ``drop_malformed`` drops rows with a malformed text (loaders/malformed.py).
+
+    Raises ValueError if no row is usable.
+    """
     counts = ImportedFile(file.benchmark.name, file.label, file.sha256, repair, file.name)
     published: defaultdict[tuple[str, str], list[Row]] = defaultdict(list)
     repaired: defaultdict[tuple[str, str], list[Row]] = defaultdict(list)
@@ -130,6 +136,8 @@ def read_published(file: PublishedFile, *, repair: bool = False) -> ReadFile:
     if (entry := find_entry(file.sha256)) and not repair:
         ((config, split), rows), *_ = published.items()
         splits[config, f"{split}.{VARIANT}"] = [row for _, row in select_pairs(rows, entry)]
+    if drop_malformed:
+        splits = {key: kept for key, rows in splits.items() if (kept := _drop_malformed(rows, counts.dropped))}
     if not splits:
         reasons = "; ".join(f"{count:,} {reason}" for reason, count in counts.dropped.items()) or "it is empty"
         raise ValueError(
@@ -143,6 +151,13 @@ def read_published(file: PublishedFile, *, repair: bool = False) -> ReadFile:
     return ReadFile(file, counts, dict(splits))
 
 
+def _drop_malformed(rows: Sequence[Row], dropped: Counter[str]) -> list[Row]:
+    """Return the rows without a malformed text. A row with several is counted with the first."""
+    kinds = {finding.row: finding.kind for finding in reversed([*find_malformed([row.texts() for row in rows])])}
+    dropped.update(f"a text is malformed: {kind}" for kind in kinds.values())
+    return [row for index, row in enumerate(rows) if index not in kinds]
+
+
 def audit_splits(splits: Mapping[tuple[str, str], Sequence[Row]]) -> dict[str, Audit]:
     """Return the audit of each config and split whose rows have hard negatives, by ``config/split``."""
     return {
@@ -153,14 +168,19 @@ def audit_splits(splits: Mapping[tuple[str, str], Sequence[Row]]) -> dict[str, A
 
 
 def read_all(
-    files: Iterable[PublishedFile], output: Path, *, repair: bool = False, skip_missing: bool = False
+    files: Iterable[PublishedFile],
+    output: Path,
+    *,
+    repair: bool = False,
+    drop_malformed: bool = False,
+    skip_missing: bool = False,
 ) -> list[ReadFile]:
     """Read published files, and write the images that they contain below the data folder ``output``.
 
     Raises ValueError if a file cannot be read, no row is usable, or a contained image is not readable, unless
     ``skip_missing`` will drop its rows.
     """
-    read = [read_published(file, repair=repair) for file in files]
+    read = [read_published(file, repair=repair, drop_malformed=drop_malformed) for file in files]
     for file in (part.file for part in read if part.file.images.columns):
         unreadable = extract_images(file, output)
         if unreadable and not skip_missing:
@@ -179,6 +199,7 @@ def import_files(
     *,
     benchmark: Benchmark | None = None,
     repair: bool = False,
+    drop_malformed: bool = False,
     skip_missing: bool = False,
 ) -> list[ImportedFile]:
     """Recognise published files, of any benchmark or of ``benchmark``, and write their datasets.
@@ -189,7 +210,7 @@ def import_files(
     if image_folder is not None and not image_folder.is_dir():
         raise FileNotFoundError(f"{image_folder}: no such image folder.")
     published = [identify(path, benchmark) for path in dict.fromkeys(files)]
-    read = read_all(published, output, repair=repair, skip_missing=skip_missing)
+    read = read_all(published, output, repair=repair, drop_malformed=drop_malformed, skip_missing=skip_missing)
     return import_published(read, image_folder, output, skip_missing=skip_missing)
 
 
@@ -270,7 +291,7 @@ def _group_by_split(files: Iterable[ReadFile]) -> dict[str, dict[str, list[ReadF
 
 
 def _join(files: Sequence[ReadFile], splits: dict[str, dict[str, list[ReadFile]]]) -> None:
-    """Add the splits that a benchmark makes from several files. They are counted with the first file of their rows."""
+    """Add the splits that a benchmark makes from rows of its files. They count with the first file of their rows."""
     benchmark = files[0].file.benchmark
     if benchmark.join is None:
         return
@@ -279,7 +300,9 @@ def _join(files: Sequence[ReadFile], splits: dict[str, dict[str, list[ReadFile]]
     for row in benchmark.join(rows):
         joined[row.config, row.split].append(row)
     for (config, split), split_rows in joined.items():
-        first = next(read for read in files if any(split == other for _, other in read.splits))
+        base = parse_stored(split)[0]
+        with_split = [read for read in files if any(base == other for _, other in read.splits)]
+        first = next((read for read in with_split if (config, base) in read.splits), with_split[0])
         first.splits[config, split] = split_rows
         splits.setdefault(config, {})[split] = [first]
 
@@ -287,12 +310,12 @@ def _join(files: Sequence[ReadFile], splits: dict[str, dict[str, list[ReadFile]]
 def count_by_config(rows: Iterable[tuple[str, int]]) -> Counter[str]:
     """Return the number of rows by config and by ``config/split``, given those of ``config/split``.
 
-    Balanced subsets are left out: their rows are in the split as well.
+    Variants are left out: their rows are in the split as well.
     """
     counts = Counter[str]()
     for name, count in rows:
         config, _, split = name.partition("/")
-        if not is_balanced(split):
+        if not parse_stored(split)[1]:
             counts.update({name: count, config: count})
     return counts
 
@@ -368,6 +391,8 @@ def _remove_split(folder: Path, config: str, split: str) -> None:
 def _make_dataset_rows(read: ReadFile, config: str, split: str, images: ImageFinder) -> Iterator[dict[str, Any]]:
     """Yield the dataset rows of one split of a file."""
     schema = read.file.benchmark.find_schema(config)
+    seed = re.fullmatch(r"s(\d+)", parse_stored(split)[1])
+    made = {"captioner": "published", "seed": int(seed[1]) if seed else 0}
     for row in read.splits[config, split]:
-        provenance = {"source": (row.image_set or read.file.images).name, "captioner": "published", "seed": 0}
+        provenance = {"source": (row.image_set or read.file.images).name, **made}
         yield make_dataset_row(row, read.find_images(row, images), schema, provenance, images.output)

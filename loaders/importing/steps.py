@@ -51,6 +51,7 @@ class Options:
     mirror: str | None = None
     skip_missing: bool = False
     repair: bool = False
+    drop_malformed: bool = False
     partial: bool = False
     """Whether an incomplete copy in ``existing`` is imported."""
     refresh: bool = False
@@ -69,8 +70,14 @@ def get_benchmark(benchmark: Benchmark, data: Path, options: Options, user: User
             user.confirm(benchmark.name)
     with user.show_progress(in_bytes=True) as report:
         files = get_files(benchmark, data, options.mirror, options.existing, report)
-    read = read_all(files, data, repair=options.repair, skip_missing=options.skip_missing)
-    if options.existing and not (options.partial or options.skip_missing or options.repair):
+    read = read_all(
+        files,
+        data,
+        repair=options.repair,
+        drop_malformed=options.drop_malformed,
+        skip_missing=options.skip_missing,
+    )
+    if options.existing and not (options.partial or options.skip_missing or options.repair or options.drop_malformed):
         _check_complete(benchmark, read, options.existing)
     read, missing = _list_missing_images(read, finder, options, user)
     _update_images(read, data, options, user)

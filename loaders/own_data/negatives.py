@@ -26,6 +26,9 @@ from typing import Any
 from generators.files.cache_folder import cache_folder
 from generators.hard_negatives.balanced.compounds import make_balanced_negatives
 from generators.hard_negatives.balanced.image_nouns import ImageNouns
+from generators.hard_negatives.hard_negative import HardNegative
+from generators.hard_negatives.own.foils import SIZES
+from generators.hard_negatives.own.language_model import LanguageModel, Texts
 from generators.hard_negatives.rejections import Rejections
 from generators.readers.annotations import Annotations
 from generators.readers.corpora import Shard, list_shards
@@ -43,7 +46,18 @@ from generators.storage.dataset import write_config
 from loaders.own_data.captions import make_captions, make_foil_maker, parse_images
 from loaders.own_data.graphs import list_annotated_nouns, read_graphs
 from loaders.own_data.images import ImageStore, read_images
-from loaders.own_data.rows import KINDS, OWN_SCHEMA, TABLE_SCHEMA, Row, Rows, Spool, make_row, read_table, write_table
+from loaders.own_data.rows import (
+    KINDS,
+    OWN_SCHEMA,
+    TABLE_SCHEMA,
+    Row,
+    Rows,
+    Spool,
+    describe,
+    make_row,
+    read_table,
+    write_table,
+)
 from loaders.user_files import Entry
 
 BALANCED_KINDS = {"atom": "hnatom_balanced", "comp": "hncomp_balanced"}
@@ -69,6 +83,10 @@ class NegativeOptions:
     workers: int = 1
     refine: bool = True
     """Whether rows are removed from balanced sets until text-only baselines are at chance."""
+    model: LanguageModel | None = None
+    """The language model that writes and judges negatives; None: the rules write them."""
+    max_cost: float | None = None
+    """Maximum cost of new requests to it; None: only cached answers are used."""
 
     def __post_init__(self) -> None:
         if unknown := sorted(set(self.kinds) - set(KINDS)):
@@ -103,8 +121,7 @@ def write_configs(
     """Write all configs of a dataset folder; return the counts for its card. ``scratch`` is a folder for tables."""
     shards, made, store = options.list_shards(), Made(), ImageStore(folder)
     annotated, table, own = (scratch / f"{name}.parquet" for name in ("annotated", "captions", "own"))
-    rows = Rows(folder.name, provenance)
-    flaws = Flaws()
+    rows, flaws = Rows(folder.name, provenance), Flaws()
     images = read_images(entries, read_graphs(options.graphs, flaws), store, made.counts)
     with closing(Spool(own, CHOICE_SCHEMA)) as foils:
 
@@ -123,6 +140,8 @@ def write_configs(
         of_size = (row for row in read_table(own) if len(row["hard_negatives"]) == count)
         write_config(folder, f"foils_{count}", {"test": of_size}, CHOICE_SCHEMA)
     _write_table(table, annotated, rows, options, made)
+    if options.model:
+        table = _apply_model(options.model, table, scratch / "judged.parquet", options, made.counts)
     splits = assign_splits(table, shards, options, made)
     for kind in options.kinds:
         _write_kind(folder, table, kind, splits, made)
@@ -142,6 +161,42 @@ def _write_table(table: Path, annotated: Path, rows: Rows, options: NegativeOpti
     captions = chain.from_iterable(make_captions(images, maker, rows, share, options.workers))
     write_table(table, TABLE_SCHEMA, captions)
     counts["captions with distinct atoms"] = parquet.count_rows(table)
+
+
+def _apply_model(
+    model: LanguageModel, table: Path, judged: Path, options: NegativeOptions, counts: Counter[str]
+) -> Path:
+    """Write the table with the negatives that a language model wrote, and without those that it judges to be true."""
+    kinds, rejected = [kind for kind in options.kinds if kind in SIZES], options.rejected
+    if options.max_cost is not None:
+        pairs = [(row[kind], _make_texts(row, kind)) for row in read_table(table) for kind in kinds]
+        texts = [texts for _, texts in pairs]
+        outcomes = model.ask(texts, [[item["caption"] for item in made] for made, _ in pairs], options.max_cost)
+        counts.update({f"requests to the language model: {name}": number for name, number in outcomes.items()})
+
+    def rewrite() -> Iterator[Row]:
+        for row in read_table(table):
+            true = rejected.get(row["crop_id"], frozenset())
+            for kind in kinds:
+                texts, by_rules = _make_texts(row, kind), {item["caption"]: item for item in row[kind]}
+                written = [text for text in model.list_written(texts) if text not in true]
+                kept, rules = list(model.drop_true(texts, written)), list(model.drop_true(texts, by_rules))
+                counts["negatives that the language model judged true, or could not judge"] += (
+                    len(written) + len(by_rules) - len(kept) - len(rules)
+                )
+                if is_written := len(kept) >= texts.size:
+                    row[kind] = [describe(HardNegative(text, ()), False) for text in kept[: texts.size]]
+                else:
+                    row[kind] = [by_rules[text] for text in rules] if len(rules) == len(by_rules) else []
+                counts["negatives that the language model wrote"] += is_written * texts.size
+            yield row
+
+    write_table(judged, TABLE_SCHEMA, rewrite())
+    return judged
+
+
+def _make_texts(row: Row, kind: str) -> Texts:
+    return Texts(row["caption"], tuple(row["captions"]), kind, SIZES[kind])
 
 
 def assign_splits(table: Path, shards: Sequence[Shard], options: NegativeOptions, made: Made) -> list[str]:

@@ -32,7 +32,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "swap_att.json"
     path.write_text(json.dumps(rows))
     baselines = {"longest": lambda sets: score_by_function(sets, len), "medoid_of_words": score_medoid_of_words}
-    monkeypatch.setattr(page, "BASELINES", baselines)
+    monkeypatch.setattr(page, "FAST_BASELINES", baselines)
     return path
 
 
@@ -41,14 +41,14 @@ def test_every_cell_by_hand(file: Path, tmp_path: Path) -> None:
     counts = {name: round(8 * entry["share"]) for name, entry in item["shares"].items() if entry["share"]}
     assert counts == {"repeated rows": 2, "identical texts": 1, "mangled word": 1, "article": 1}
     assert item["negatives"] == {"mangled word": 1, "article": 1}
-    assert item["rules"]["recall@1"] == item["rules"]["pairwise"]
-    assert (item["rules"]["pairwise"]["rule"], item["rules"]["pairwise"]["share"]) == ("longest", 6 / 8)
-    assert item["rules"]["medoid on pairs"]["share"] == 0.5
+    assert item["baselines"]["recall@1"] == item["baselines"]["pairwise"]
+    assert (item["baselines"]["pairwise"]["baseline"], item["baselines"]["pairwise"]["share"]) == ("longest", 6 / 8)
+    assert item["baselines"]["medoid on pairs"]["share"] == 0.5
     page.main(tmp_path / "flaws.json", [file])
     text = (tmp_path / "benchmark-flaws.md").read_text()
     (line,) = [line for line in text.splitlines() if line.startswith("| sugarcrepe / swap_att")]
     cells = [cell.strip() for cell in line.split("|")[1:-1]]
-    assert cells[1:4] == ["8", f"{page.cell(item['rules']['recall@1'])}, longest", "50.0"]
+    assert cells[1:4] == ["8", f"{page.cell(item['baselines']['recall@1'])}, longest", "50.0"]
     assert cells[8:10] == ["2", page.cell(item["shares"]["repeated rows"])]
     assert (tmp_path / "benchmark-flaws.svg").read_text().startswith("<svg")
 
@@ -60,9 +60,23 @@ def test_a_measured_file_is_not_measured_again(file: Path, tmp_path: Path, monke
 
 
 def test_balanced_subsets_are_described() -> None:
-    scores = {"unseen": {"accuracy": 0.7, "interval": [0.6, 0.8]}}
-    entry = {"pairs": 10, "pairs_kept": 5, "before": scores, "after": scores}
-    assert page.describe_balanced(entry) == "no subset"
-    kept = page.describe_balanced(entry | {"kept": ""})
-    assert kept == "5 of 10 pairs: 70.0 (60.0 to 80.0) before, 70.0 (60.0 to 80.0) after"
-    assert page.describe_balanced(None) == "not computed"
+    scores = {name: {"baseline": "a_b", "accuracy": 0.7, "interval": [0.6, 0.8]} for name in ("seen", "unseen")}
+    entry = {"file": "set: x.csv", "pairs": 20, "pairs_tried": 10, "pairs_kept": 5, "before": scores, "after": scores}
+    start, named = ["set", "x.csv", "20", "10"], ["70.0 (60.0 to 80.0), a b"] * 4
+    assert page.make_balanced_line(entry) == [*start, "none", *named]
+    assert page.make_balanced_line(entry | {"kept": ""}) == [*start, "5", *named]
+    excluded = {"baseline": "a_b", "accuracy": 0.99, "interval": [0.9, 1.0], "least": 0.98}
+    assert page.make_balanced_line(entry | {"excluded_by": excluded}) == [*start, "none: a b orders 99.0", *[""] * 4]
+
+
+def test_the_control_is_compared_with_the_published_file(file: Path, tmp_path: Path) -> None:
+    control = tmp_path / "data_unrefined/swap_att.json"
+    control.parent.mkdir()
+    rows = json.loads(file.read_text())
+    del rows["0"]
+    control.write_text(json.dumps(rows))
+    page.main(tmp_path / "flaws.json", [file, control])
+    text = (tmp_path / "benchmark-flaws.md").read_text()
+    assert "1 published files, 8 rows" in text
+    (line,) = [line for line in text.splitlines() if line.startswith("| swap_att |")]
+    assert [cell.split(" of ")[1] for cell in line.split("|")[2:4]] == ["8 rows ", "7 rows "]

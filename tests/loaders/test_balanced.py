@@ -9,7 +9,7 @@ from PIL import Image
 
 from evaluators.engine.tasks import discover
 from evaluators.validity import balanced_subsets
-from generators.text_only.baselines import score_by_function
+from generators.text_only.baselines import RetrievalSets, score_by_function
 from loaders.importing.identify import identify
 from loaders.importing.importing import import_files, read_published
 from loaders.published import balanced
@@ -36,7 +36,7 @@ def test_mask_is_stored_as_text() -> None:
 
 def test_subset_of_a_file_is_a_task(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     longest = {"longest": lambda sets: score_by_function(sets, len)}
-    for name in ("REFINEMENT_BASELINES", "HELD_OUT_BASELINES", "UNSEEN_BASELINES"):
+    for name in ("REFINEMENT_BASELINES", "HELD_OUT_BASELINES", "UNSEEN_BASELINES", "UNTRAINED_BASELINES"):
         monkeypatch.setattr(balanced_subsets, name, longest)
     select = balanced_subsets.select_rows_at_chance
     monkeypatch.setattr(balanced_subsets, "select_rows_at_chance", lambda sets, seed: select(sets, seed, longest))
@@ -60,6 +60,29 @@ def test_subset_of_a_file_is_a_task(file: Path, tmp_path: Path, monkeypatch: pyt
     ]
 
 
+def test_no_subset_of_pairs_that_length_orders(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    length = {"longest": lambda sets: score_by_function(sets, len)}
+    monkeypatch.setattr(balanced_subsets, "UNTRAINED_BASELINES", length)
+    rows = json.loads(file.read_text())
+    for row in ("0", "4", "8", "12"):  # 6 of 40 pairs stay wrong: 85 % are right, and at least 70 % of any half
+        texts = rows[row]["caption"], rows[row]["negative_caption"]
+        rows[row] |= {"caption": texts[1], "negative_caption": texts[0]}
+    file.write_text(json.dumps(rows))
+    entry = balanced_subsets.balance_file(file)
+    excluded = entry["excluded_by"]
+    assert (excluded["baseline"], excluded["accuracy"], excluded["least"]) == ("longest", 0.85, 0.7)
+    assert not {"kept", "after"} & {*entry}
+
+
+def test_one_pair_of_each_row_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    sets = RetrievalSets([["a", "b", "c", "d"]] * 30, [str(row) for row in range(30)])
+    drawn = balanced_subsets.draw_pairs(sets)
+    assert (drawn // 3).tolist() == list(range(30))
+    assert {*(drawn % 3).tolist()} == {0, 1, 2}
+    monkeypatch.setattr(balanced_subsets, "MAX_PAIRS", 7)
+    assert len({*(balanced_subsets.draw_pairs(sets) // 3).tolist()}) == 7
+
+
 def test_a_list_of_another_number_of_pairs_is_refused(file: Path) -> None:
     rows = read_published(identify(file)).splits["swap_att", "test"]
     with pytest.raises(ValueError, match="40 pairs, but its balanced subset is of 41"):
@@ -76,7 +99,10 @@ def test_a_pair_of_several_negatives_keeps_its_row(file: Path) -> None:
 def test_packaged_lists_are_complete() -> None:
     for entry in balanced.read_lists(balanced.LISTS):
         assert len(entry["sha256"]) == 64
-        assert entry["pairs_kept"] >= entry["pairs"] / 2
+        if "excluded_by" in entry:
+            assert entry["excluded_by"]["least"] > 0.5 + balanced_subsets.MARGIN
+            continue
+        assert entry["pairs_kept"] >= entry["pairs_tried"] / 2
         if "kept" in entry:
             assert balanced.unpack(entry["kept"], entry["pairs"]).sum() == entry["pairs_kept"]
             assert all(map(balanced_subsets.is_at_chance, entry["after"].values()))

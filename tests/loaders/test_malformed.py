@@ -1,8 +1,13 @@
 """Malformed texts, each kind with texts that have it and texts that must not be reported."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from loaders.audit import Texts
+from loaders.importing.identify import identify
+from loaders.importing.importing import read_published
 from loaders.malformed import find_malformed
 
 GOOD = "a person in front of a street sign"
@@ -55,3 +60,24 @@ def test_captions_are_searched_and_their_words_are_words() -> None:
     assert list(find_malformed(rows)) == []
     (found,) = find_malformed([Texts("Sure, a dog", ["a cat"], [False])])
     assert (found.candidate, found.kind) == (0, "chatter")
+
+
+def test_rows_with_malformed_texts_are_dropped(tmp_path: Path) -> None:
+    texts = [
+        ("a dog", "a cat"),
+        ("a dog", "a owl"),
+        ("a dog", "a owl owl"),
+        ("Sure, a dog", "a cat"),
+        ("a dog", "an bed"),
+    ]
+    rows = {
+        str(row): {"filename": f"{row:012d}.jpg", "caption": caption, "negative_caption": negative}
+        for row, (caption, negative) in enumerate(texts)
+    }
+    path = tmp_path / "replace_obj.json"
+    path.write_text(json.dumps(rows))
+    assert len([*read_published(identify(path))]) == 5
+    read = read_published(identify(path), drop_malformed=True)
+    assert [row.hard_negatives for row in read] == [("a cat",)]
+    kinds = {"article": 2, "doubled word": 1, "chatter": 1}
+    assert read.counts.dropped == {f"a text is malformed: {kind}": count for kind, count in kinds.items()}

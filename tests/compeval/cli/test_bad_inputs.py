@@ -127,7 +127,7 @@ ERRORS = {
     "score scores.csv --task crepe/laion_uc_raw --name x DATA": "crepe/laion_uc_raw: only tasks whose rows are scored "
     "independently can be scored from a file.",
     "validate": ONE_MODEL.format("got none."),
-    "validate nobody/none": r"nobody/none: no published scores. Models with .* scores: .*flava-full; \d+ in all\.",
+    "validate nobody/none": r"nobody/none: no published scores. Models with .* scores: .*flava-full@itm; \d+ in all\.",
     "validate ViT-B-32/openai --results empty": r"empty: no result of ViT-B-32/openai on a published dataset. "
     r"\d+ scores on .*aro_published, .*Import the files with `compeval import`, .*",
     "report --where": "report/index.html: no such report. `make demo` or `compeval report` writes one.",
@@ -165,8 +165,10 @@ ERRORS = {
     "examples nowhere.txt": "nowhere.txt: no such file. Write one class name per line.",
     "examples empty.txt": "empty.txt: no class in the file. Write one class name per line.",
     "examples a.txt --ask": "--ask: set --model (and --base-url for an endpoint other than OpenAI).",
-    "examples a.txt --ask --model m": "The cost is unknown, because the endpoint has no price_in and price_out. Set "
-    "them in params.yaml, captioner (per million tokens; 0 for a free endpoint).",
+    "examples a.txt --ask --model m": "The cost is unknown, because the endpoint has no price_in and price_out (per "
+    "million tokens; 0 for a free endpoint). Set them in params.yaml, captioner, or with --price-in and --price-out.",
+    "make d pairs.csv --negatives atom --ask": "--ask and --base-url need --model, the name of the language model.",
+    "make d pairs.csv --model m": "--model writes hard negatives: name their kinds with --negatives.",
     "examples a.txt --ask --model m --price-in 9 --price-out 9": "the estimated cost 0.01 is above --max-cost "
     "0.00. No request was sent.",
     "probe run local:nowhere DATA": f"nowhere{NO_LOCAL}",

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from compeval.cli import app
 from evaluators.inspection import measures
+from evaluators.inspection.malformed import score_without_malformed
 from evaluators.inspection.measures import contrast, contrast_words, measure_set
 from evaluators.inspection.predictability import (
     score_least_predictable,
@@ -244,3 +245,23 @@ def test_score_on_the_least_predictable_half_by_hand(tmp_path: Path):
     lines = (tmp_path / "rows.csv").read_text().splitlines()
     assert lines[0] == "set,split,row,image_id,predictability"
     assert [line.split(",")[2] for line in lines[1:]] == ["1", "2", "3", "0"]
+
+
+def test_scores_without_malformed_texts_by_hand(tmp_path: Path):
+    negatives = [["a owl", "a cat"], ["a cat", "a hat"], ["a owl", "an cup"], ["a cat", "a bed"]]
+    captions = ["a dog", "a dog", "a dog", "Sure, a dog"]
+    scores = [[1.0, 2.0, 0.0], [1.0, 0.0, 0.5], [1.0, 0.0, 0.0], [0.0, 1.0, 1.0]]
+    columns = {"caption": captions, "hard_negatives": negatives, "scores": scores, "image_id": list("abcd")}
+    (tmp_path / "results").mkdir()
+    for name in ("toy", "other"):
+        result = {"schema": 1, "task": f"{name}/main", "dataset": name, "main": ["recall@1"], "variant": None}
+        documents.write(
+            tmp_path / f"results/{name}.json",
+            result | {"model": {"name": "model"}},
+            pa.table({"row": range(4)} | columns),
+        )
+    (record,) = score_without_malformed(tmp_path / "results", {"toy"})
+    found = {name: (record[name]["rows"], record[name]["recall@1"]) for name in ("all", "rows", "negatives")}
+    # Row 0 is right without "a owl"; row 2 has no negative left; the caption of row 3 is malformed.
+    assert found == {"all": (4, 0.5), "rows": (1, 1.0), "negatives": (2, 1.0)}
+    assert record["negatives"]["chance"] == pytest.approx((1 / 2 + 1 / 3) / 2)
