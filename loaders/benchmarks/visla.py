@@ -12,7 +12,7 @@ from typing import Any
 from loaders.published.columns import Columns
 from loaders.published.declaration import Benchmark
 from loaders.published.image_sets import COCO
-from loaders.published.rows import Row
+from loaders.published.rows import Row, get_fields
 from loaders.published.schemas import PARAPHRASE_SCHEMA
 
 CLOSE = "Best reference (Semantically close)"
@@ -35,7 +35,7 @@ def make_row(item: dict[str, Any], file: str) -> Row:
 
 def recognise(name: str, items: list[Any]) -> str | None:
     """Return the file whose columns the items have."""
-    return next((file for file, columns in FILES.items() if items and {*columns.names} <= {*items[0]}), None)
+    return next((file for file, columns in FILES.items() if {*columns.names} <= get_fields(items)), None)
 
 
 BENCHMARK = Benchmark(
