@@ -71,7 +71,7 @@ def check_equal(ours: Any, theirs: Any, largest: float = 0) -> None:
 @torch.no_grad()
 @pytest.mark.parametrize("causal", [True, False], ids=["CLIP", "SigLIP"])
 def test_open_clip(causal: bool, bench: Bench):
-    encoder = bench.clip if causal else models.resolve(f"local:{bench.siglip_folder}").encoder
+    encoder: Any = bench.clip if causal else models.resolve(f"local:{bench.siglip_folder}").encoder
     model, transform, words = bench.open_clip if causal else bench.load_open_clip(bench.siglip_folder)
     for text in TEXTS:
         check_equal(encoder._tokenize([text]), words([text]))
