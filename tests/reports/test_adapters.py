@@ -199,6 +199,7 @@ def test_generative_models(family: str, bench: Bench):
         check_equal(encoder.score([encoder.preprocess(ours)], [caption])[0], expected, 1e-5)
 
 
+@pytest.mark.acceptance  # its import takes two seconds; tests/evaluators/models/test_model_families.py has other texts
 def test_sentence_transformers(bench: Bench, tmp_path: Path):
     library = pytest.importorskip("sentence_transformers")
     hf.BertModel(hf.BertConfig(**TEXT)).save_pretrained(tmp_path / "bert")
