@@ -78,7 +78,8 @@ def make(
 
     Image names are relative to ``image_folder``, by default the folder of each file. Nothing is written before all
     inputs are read. ``negatives``: the hard negatives to make, if any; then each image is stored once, and memory does
-    not depend on the number of rows. ``drop_equal``: drop hard negatives that equal a caption of their row.
+    not depend on the number of rows. ``drop_equal``: drop hard negatives that equal a caption or another negative of
+    their row.
 
     Raises ValueError, with the row number, for an invalid table, an unreadable image, or a hard negative that equals a
     caption, and FileNotFoundError for a missing image.
@@ -104,7 +105,7 @@ def make(
         if not entries:
             raise ValueError(f"{', '.join(map(str, files))}: no rows found.")
         for entry in entries:
-            _check_image(entry.image)
+            read_upright(entry.image)
         with atomic_folder(folder) as partial:
             write_config(partial, "captions", {"test": caption_rows(entries, provenance)}, RETRIEVAL_SCHEMA)
             for count in sorted({len(entry.hard_negatives) for entry in entries} - {0}):
@@ -185,16 +186,28 @@ def read_entries(
 
 
 def _check_distinct(texts: UserTexts) -> tuple[str, ...]:
-    """Return the hard negatives. Raises ValueError if one equals a caption up to case, spaces and the final stop."""
-    distinct = _drop_equal(texts)
-    if equal := next((text for text in texts.negatives if text not in distinct), None):
-        raise ValueError(f"the hard negative {equal!r} equals a caption. Correct it, or drop such texts: --drop-equal.")
+    """Return the hard negatives. Raises ValueError if one equals a caption, or is there twice."""
+    if equal := next((text for text, is_new in _compare(texts) if not is_new), None):
+        what = "is there twice" if _fold(equal) not in map(_fold, texts.captions) else "equals a caption"
+        raise ValueError(f"the hard negative {equal!r} {what}. Correct it, or drop such texts: --drop-equal.")
     return texts.negatives
 
 
 def _drop_equal(texts: UserTexts) -> tuple[str, ...]:
-    true = {fold_case_and_space(text).rstrip(" .") for text in texts.captions}
-    return tuple(text for text in texts.negatives if fold_case_and_space(text).rstrip(" .") not in true)
+    return tuple(text for text, is_new in _compare(texts) if is_new)
+
+
+def _compare(texts: UserTexts) -> Iterator[tuple[str, bool]]:
+    """Yield each hard negative, and False if it equals a caption or an earlier negative."""
+    known = set(map(_fold, texts.captions))
+    for text in texts.negatives:
+        yield text, _fold(text) not in known
+        known.add(_fold(text))
+
+
+def _fold(text: str) -> str:
+    """Return a text without differences of case, spaces and the final stop."""
+    return fold_case_and_space(text).rstrip(" .")
 
 
 def _locate(name: str, image_folder: Path) -> Path:
@@ -252,11 +265,11 @@ def list_categories(kind: str) -> list[dict[str, str]]:
     return [{"by": "kind", "name": kind}] if kind else []
 
 
-def _check_image(path: Path) -> None:
-    """Raise ValueError, with the path, if an image cannot be decoded or brought to 8 bits."""
+def read_upright(path: Path) -> bytes:
+    """Return an image file with upright 8-bit pixels. Raises ValueError, with the path, if it cannot be decoded."""
     read_size(path)
     try:
-        make_upright_rgb(read_file(path))
+        return make_upright_rgb(read_file(path))
     except ValueError as error:
         raise ValueError(f"{path}: not a readable image ({error}).") from None
 

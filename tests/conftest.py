@@ -1,11 +1,17 @@
 import gc
 import os
+import sys
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # threads of several test processes would wait for each other
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+if "wandb" not in sys.modules:  # timm imports it if it is installed, which takes a second
+    sys.modules["wandb"] = None  # pyright: ignore[reportArgumentType]
+
+    del sys.modules["wandb"]
 
 from tests.evaluators import tiny
 

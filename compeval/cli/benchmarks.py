@@ -144,7 +144,7 @@ def get(
     if existing is None:
         refuse("without --from", partial=partial)
     else:
-        refuse("with --from", mirror=mirror, refresh=refresh)
+        refuse("with --from", refresh=refresh)
     from loaders import benchmarks
     from loaders.datasets.folders import data_folder, unknown_name
     from loaders.importing.steps import Options, get_benchmark

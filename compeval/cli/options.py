@@ -56,6 +56,6 @@ DropEqual = Annotated[
     bool,
     typer.Option(
         "--drop-equal",
-        help="Drop your hard negatives that equal a caption of their row. Default: an error names the row.",
+        help="Drop your hard negatives that equal a caption or another one of their row. Default: an error names it.",
     ),
 ]

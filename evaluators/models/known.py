@@ -84,4 +84,8 @@ def _list_snapshot(repository: str) -> list[Path]:
 
     folder = Path(HF_HUB_CACHE) / f"models--{repository.replace('/', '--')}"
     revision = folder / "refs/main"
-    return sorted((folder / "snapshots" / revision.read_text().strip()).glob("*")) if revision.is_file() else []
+    return (
+        sorted((folder / "snapshots" / revision.read_text(encoding="utf-8").strip()).glob("*"))
+        if revision.is_file()
+        else []
+    )

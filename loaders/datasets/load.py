@@ -18,7 +18,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from generators.files.untrusted import read_file
 from generators.schemas.rows import get_image_storage
 from generators.storage import parquet
 from loaders.datasets.folders import dataset_folder, list_datasets, unknown_name
@@ -100,12 +99,14 @@ def load_table(
 ) -> Dataset:
     """Return the rows of a table: ``image``, ``image_id``, ``captions``, ``hard_negatives`` and ``kind``.
 
+    The images are those that ``compeval make`` stores: upright, with 8 bits, on white.
+
     Raises TypeError if one of the arguments ``others`` of datasets is given.
     """
     from datasets import Dataset, Image
 
     from loaders.own_data.columns import UserColumns
-    from loaders.user_files import FILE_SUFFIXES, check_is_table, read_entries
+    from loaders.user_files import FILE_SUFFIXES, check_is_table, read_entries, read_upright
 
     path = Path(file)
     if not path.name.endswith(FILE_SUFFIXES):
@@ -126,7 +127,7 @@ def load_table(
     with tempfile.TemporaryDirectory() as scratch:
         rows = [
             {
-                "image": {"bytes": read_file(entry.image), "path": entry.image.name},
+                "image": {"bytes": read_upright(entry.image), "path": entry.image.name},
                 "image_id": entry.image_id,
                 "captions": list(entry.captions),
                 "hard_negatives": list(entry.hard_negatives),

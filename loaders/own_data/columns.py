@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from loaders.published.rows import check_text, has_missing_comma, parse_texts
+from loaders.published.rows import NOT_TEXTS, check_text, has_missing_comma, parse_texts
 
-MISSING = frozenset({"nan", "NaN", "null", "None", "<NA>"})
+MISSING = frozenset({"nan", "NaN", "null", "None", "<NA>", "N/A", "n/a", "NA", "#N/A"})
 """How programs write a missing value."""
 BRACKETS = (("[", "]"), ("(", ")"), ("{", "}"))
 NO_KIND = "none"
@@ -42,9 +42,9 @@ class UserColumns(NamedTuple):
             raise ValueError("both caption and captions have texts. Name one of them with --caption-column")
         captions = row[self.caption] if self.caption else row.get("captions") or row.get("caption")
         cells = [row.get(name) for name in self.negatives or ("hard_negatives",)]
-        negatives = tuple(text for cell in cells for text in read_texts(cell or []))
+        negatives = tuple(text for cell in cells for text in read_texts([] if cell in (None, "") else cell))
         kind = (str(row[self.kind] or "").strip() or NO_KIND) if self.kind else ""
-        return UserTexts(str(row[self.image or "image"]), read_texts(captions), negatives, kind)
+        return UserTexts(str(row[self.image or "image"]), _read_captions(captions), negatives, kind)
 
     def find_unread(self, row: Mapping[str, Any]) -> list[str]:
         """Return the columns that are not read, but whose names look like those of hard negatives or captions."""
@@ -80,6 +80,17 @@ def _read_list(text: str) -> Sequence[str]:
     if has_missing_comma(cell):
         raise ValueError(f"{cell[:100]!r}: a comma is missing between two texts")
     return texts
+
+
+def _read_captions(value: str | Sequence[str] | None) -> tuple[str, ...]:
+    try:
+        return read_texts(value)
+    except ValueError as error:
+        if isinstance(value, str) and NOT_TEXTS in str(error):
+            raise ValueError(
+                f"the caption {value[:100]!r} is in brackets, but is not a list of texts; write a list of one text"
+            ) from None
+        raise
 
 
 def read_texts(value: str | Sequence[str] | None) -> tuple[str, ...]:

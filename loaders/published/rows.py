@@ -22,6 +22,7 @@ from loaders.audit import Texts
 from loaders.published import tables
 from loaders.published.image_sets import ImageSet
 
+NOT_TEXTS = "the negatives are not a list of texts"
 BOX_COLUMNS = ("x", "y", "width", "height")
 
 
@@ -86,7 +87,7 @@ def parse_texts(literal: str) -> tuple[tuple[str, ...], bool]:
         except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
             texts = None
     if not isinstance(texts, (list, tuple, set)) or not all(isinstance(text, str) for text in texts):
-        raise ValueError("the negatives are not a list of texts")
+        raise ValueError(NOT_TEXTS)
     return (tuple(sorted(texts)), True) if isinstance(texts, set) else (tuple(texts), False)
 
 

@@ -214,6 +214,9 @@ def test_apostrophes_of_files_that_we_did_not_write_stay(folder: Path):
         ("a.csv", 'image,caption,hard_negatives\n1.jpg,a,"[""\\ud83d""]"\n', "row 1: a text has half of a surrogate"),
         ("a.csv", "image,caption,hard_negatives\n1.jpg,a,['it''s' 'b']\n", "a comma is missing between two texts"),
         ("a.csv", 'image,caption,hard_negatives\n1.jpg,a,"{""swap"": ""c""}"\n', "row 1: the negatives are not a list"),
+        ("a.csv", "image,caption\n1.jpg,[Photo]\n", "the caption '[Photo]' is in brackets, but is not a list of texts"),
+        ("a.csv", "image,caption,hard_negatives\n1.jpg,a,N/A\n", "row 1: a text is N/A; leave the cell empty"),
+        ("a.jsonl", '{"image": "1.jpg", "caption": "a", "hard_negatives": 0}\n', "row 1: texts are a string"),
         ("a.csv", "image,caption,caption\n1.jpg,a,b\n", "a.csv: two columns are called caption. Rename or delete one"),
         ("a.csv", 'image,caption\n1.jpg,"a ""red" cup\n', "line 2: text after a closing quote. Double the quotes"),
         (

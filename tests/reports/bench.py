@@ -35,23 +35,28 @@ class Bench:
         self.vlm = cache(self._load_vlm)
         self.ours = cache(lambda family: self._resolve(self.transformers_folder(family)))
         self.library = cache(self._load_library)
+        self.pair_library = cache(self._load_pair_library)
 
     def _resolve(self, path: Path) -> Any:
         return models.resolve(f"transformers:{path}").encoder
 
     def _load_library(self, family: str) -> tuple[Any, Any, Any]:
         """Return the model, the tokeniser and the image processor, loaded by transformers itself."""
+        return self.pair_library(family, "AutoModel")
+
+    def _load_pair_library(self, family: str, kind: str) -> tuple[Any, Any, Any]:
         path = self.transformers_folder(family)
-        kind = hf.BlipForImageTextRetrieval if family == "blip" else hf.AutoModel
-        loaded = kind.from_pretrained(path).eval()
-        return loaded, hf.AutoTokenizer.from_pretrained(path), hf.AutoImageProcessor.from_pretrained(path)
+        model = getattr(hf, kind).from_pretrained(path).eval()
+        return model, hf.AutoTokenizer.from_pretrained(path), hf.AutoImageProcessor.from_pretrained(path)
 
     def _load_vlm(self, family: str) -> tuple[Any, Any, Any]:
         """Return our adapter, and transformers' model and processor."""
-        path = tiny_vlms.write_vlm(family, self.folder / "vlm" / family)
+        with tiny_vlms.num2words_installed():
+            path = tiny_vlms.write_vlm(family, self.folder / "vlm" / family)
         kind: Any = hf.AutoModelForImageTextToText
         library = kind.from_pretrained(path).eval()
-        return models.resolve(f"vlm:{path}").encoder, library, hf.AutoProcessor.from_pretrained(path)
+        with tiny_vlms.num2words_installed():
+            return models.resolve(f"vlm:{path}").encoder, library, hf.AutoProcessor.from_pretrained(path)
 
     @cached_property
     def clip_folder(self) -> Path:

@@ -25,6 +25,7 @@ from evaluators.engine.tasks import Task
 from evaluators.in_process import evaluate
 from evaluators.models.api import ApiChooser
 from evaluators.models.endpoint import Answer
+from evaluators.models.generative import first_tokens
 from evaluators.models.huggingface import _match_log_odds
 from evaluators.models.openclip import parse_name
 from evaluators.models.questions import Scoring
@@ -44,6 +45,12 @@ from tests.rows import toy_dataset
 TASK = Task("crepe", "prod_hnatom", "n4")
 CUT: dict[str, Any] = {"truncation": True, "max_length": 12}
 """How the tiny tokenisers cut texts."""
+RAW_PROMPTS = {
+    "InstructBlip": "{}",
+    "Blip2": "Question: {} Answer:",
+    "PaliGemma": "<image>answer en {}",
+}
+"""Prompts of the authors."""
 Runner = Callable[[Bench, Path, Any], Any]
 
 
@@ -232,18 +239,27 @@ def yes_scores(bench: Bench, folder: Path, given: tuple[str, Sequence[str]]) -> 
 def library_yes_scores(bench: Bench, folder: Path, given: tuple[str, Sequence[str]]) -> Any:
     """Log-probabilities of Yes, one prompt and one forward pass a caption."""
     _, model, processor = bench.vlm(given[0])
-    yes = processor.tokenizer.convert_tokens_to_ids("Yes")
-    scores = []
-    for caption in given[1]:
-        inputs = ask(processor, Image.new("RGB", (40, 30), "red"), caption.replace("<image>", "< image>"))
-        with torch.no_grad():
-            scores.append(model(**inputs).logits[0, -1].double().log_softmax(dim=0)[yes])
-    return torch.stack(scores)
+    picture, captions = Image.new("RGB", (40, 30), "red"), (text.replace("<image>", "< image>") for text in given[1])
+    return torch.stack([answer(model, processor, ask(processor, picture, caption)) for caption in captions])
+
+
+@torch.no_grad()
+def answer(model: Any, processor: Any, inputs: Any) -> torch.Tensor:
+    """Return the log-probability of Yes; PaliGemma says yes."""
+    word = "yes" if model.config.model_type == "paligemma" else "Yes"
+    tokens = sorted(first_tokens(processor.tokenizer, word))
+    if model.config.get_text_config().is_encoder_decoder:
+        inputs["decoder_input_ids"] = torch.tensor([[model.config.get_text_config().decoder_start_token_id]])
+    return model(**inputs).logits[0, -1].double().log_softmax(dim=0)[tokens].logsumexp(dim=0)
 
 
 def ask(processor: Any, image: Image.Image, caption: str) -> Any:
-    """Return the processor's inputs for VQAScore's question, by the model's chat template."""
+    """Return the processor's inputs for VQAScore's question, by the model's chat template, or its authors' prompt."""
     question = f'Does this figure show "{caption}"? Please answer yes or no.'
+    if not getattr(processor, "chat_template", None):
+        prompt = RAW_PROMPTS[type(processor).__name__.removesuffix("Processor")].format(question)
+        inputs = processor(images=image, text=prompt, return_tensors="pt")
+        return {name: value for name, value in inputs.items() if name != "labels"}
     content = [{"type": "image", "image": image}, {"type": "text", "text": question}]
     return processor.apply_chat_template(
         [{"role": "user", "content": content}],

@@ -5,27 +5,38 @@ Token ids, pixels and features in fp32 are equal bit for bit, unless ``largest``
 
 from __future__ import annotations
 
+import ast
 import csv
 import io
 import json
+import tarfile
 from collections import Counter
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
 import numpy as np
+import pandas
 import pyarrow.parquet as pq
 import pytest
 import torch
-from PIL import Image
+from PIL import Image, ImageOps
 
 from evaluators import models
 from generators.files import csv_tables, json_lines
-from generators.files.untrusted import decode_image
-from generators.readers import shards
+from generators.files.untrusted import decode_image, make_upright_rgb
+from generators.readers import coco, corpora, gqa, karpathy, shards, visual_genome
+from generators.readers.records import Flaws
+from generators.schemas.scene_graph import Box
+from loaders.importing.embedded import extract_images
 from loaders.published import rows, tables
+from loaders.user_files import read_entries
 from tests.evaluators.tiny_transformers import TEXT, tokenizer
+from tests.evaluators.tiny_vlms import FAMILIES
 from tests.reports import reports, runners
 from tests.reports.bench import Bench, encode, hf, iterate_pairs, noise, normalize, tar_of, turned, wrap, write_table
 
@@ -41,6 +52,7 @@ IMAGES = [
 ]
 
 
+@cache
 def open_each(data: bytes) -> tuple[Image.Image, Image.Image]:
     """Return an image as we decode it, and as Pillow does."""
     return decode_image(data), Image.open(io.BytesIO(data)).convert("RGB")
@@ -59,9 +71,8 @@ def check_equal(ours: Any, theirs: Any, largest: float = 0) -> None:
 @torch.no_grad()
 @pytest.mark.parametrize("causal", [True, False], ids=["CLIP", "SigLIP"])
 def test_open_clip(causal: bool, bench: Bench):
-    folder = bench.clip_folder if causal else bench.siglip_folder
-    encoder: Any = models.resolve(f"local:{folder}").encoder
-    model, transform, words = bench.load_open_clip(folder)
+    encoder: Any = bench.clip if causal else models.resolve(f"local:{bench.siglip_folder}").encoder
+    model, transform, words = bench.open_clip if causal else bench.load_open_clip(bench.siglip_folder)
     for text in TEXTS:
         check_equal(encoder._tokenize([text]), words([text]))
         # Without padding and with shared prefixes, sums are in another order.
@@ -71,11 +82,11 @@ def test_open_clip(causal: bool, bench: Bench):
         check_equal(encoder.encode_images([encoder.preprocess(ours)], 1), model.encode_image(transform(theirs)[None]))
 
 
-FAMILIES = ("clip", "metaclip_2", "siglip", "siglip2", "align", "flava")
+DUAL_ENCODERS = ("clip", "metaclip_2", "siglip", "siglip2", "align", "flava")
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", DUAL_ENCODERS)
 def test_dual_encoders_of_transformers(family: str, bench: Bench):
     encoder, (model, words, processor) = bench.ours(family), bench.library(family)
     for text in TEXTS:
@@ -101,57 +112,94 @@ def test_clip_with_the_vocabulary_of_openai(bench: Bench):
         check_equal(encoder.encode_texts([text], 1), model.get_text_features(**tokens).pooler_output)
 
 
-def blip(model: Any, inputs: Any) -> torch.Tensor:
-    logits = model(**inputs, use_itm_head=True).itm_score[0].double()
-    return logits[1] - logits[0]
+def match(logits: torch.Tensor, head: str, cosine: torch.Tensor) -> torch.Tensor:
+    """Return the score that the suffix of a name chooses, given the logits of no match and of a match."""
+    if head == "@itm+itc":
+        return logits[0, 1].double() + cosine.double()
+    return cosine if head == "@itc" else logits[0, 1].double() - logits[0, 0].double()
 
 
-def blip_2(model: Any, inputs: Any) -> torch.Tensor:
-    return model(**inputs, use_image_text_matching_head=False).logits_per_image[0, 0]
+def score_blip(model: Any, inputs: Any, head: str) -> torch.Tensor:
+    logits, cosine = (model(**inputs, use_itm_head=use).itm_score for use in (True, False))
+    return match(logits, head, cosine[0, 0])
 
 
-def blip_2_itm(model: Any, inputs: Any) -> torch.Tensor:
-    logits = model(**inputs, use_image_text_matching_head=True).logits_per_image[0].double()
-    return logits[1] - logits[0]
+def score_blip_2(model: Any, inputs: Any, head: str) -> torch.Tensor:
+    logits, cosine = (model(**inputs, use_image_text_matching_head=use).logits_per_image for use in (True, False))
+    return match(logits, head or "@itc", cosine[0, 0])
+
+
+def score_flava(model: Any, inputs: Any, head: str) -> torch.Tensor:
+    """The multimodal encoder attends to the padding, as in the version of transformers that ARO's authors used."""
+    forward = type(model.flava.multimodal_model).forward
+    with mock.patch.object(
+        model.flava.multimodal_model,
+        "forward",
+        lambda states, attention_mask=None, **options: forward(model.flava.multimodal_model, states, **options),
+    ):
+        output = model(**inputs, input_ids_masked=inputs["input_ids"], return_loss=False)
+    return match(output.itm_logits, head, torch.tensor(0.0))
+
+
+PAIR_SCORERS: dict[str, tuple[str, Callable[..., Any]]] = {
+    "blip": ("BlipForImageTextRetrieval", score_blip),
+    "blip-2": ("Blip2ForImageTextRetrieval", score_blip_2),
+    "flava_itm": ("FlavaForPreTraining", score_flava),
+}
 
 
 @torch.no_grad()
 @pytest.mark.parametrize(
-    ("family", "kind", "score", "largest"),
+    ("name", "largest"),
     [
-        ("blip", "BlipForImageTextRetrieval", blip, 0),
-        # The library divides by the norm and multiplies; torch's cosine divides the product.
-        ("blip-2", "Blip2ForImageTextRetrieval", blip_2, 2e-7),
-        ("blip-2@itm", "Blip2ForImageTextRetrieval", blip_2_itm, 1e-6),
+        ("blip", 0),
+        # The library divides by the norms and multiplies; torch's cosine divides the product.
+        ("blip@itc", 2e-7),
+        ("blip@itm+itc", 2e-7),
+        ("blip-2", 2e-7),
+        # The library runs queries and text through two calls, so sums are in another order.
+        ("blip-2@itm", 1e-6),
+        ("blip-2@itm+itc", 1e-6),
+        ("flava_itm@itm", 0),
     ],
 )
-def test_pair_scorers_of_transformers(family: str, kind: str, score: Callable[..., Any], largest: float, bench: Bench):
-    folder = bench.transformers_folder(family.removesuffix("@itm"))
-    encoder: Any = models.resolve(f"transformers:{folder}{'@itm' if '@' in family else ''}").encoder
-    model = getattr(hf, kind).from_pretrained(folder).eval()
-    words, processor = hf.AutoTokenizer.from_pretrained(folder), hf.AutoImageProcessor.from_pretrained(folder)
-    for number, data in enumerate(IMAGES):
-        ours, theirs = open_each(data)
-        text = TEXTS[number]
-        inputs = words([text], return_tensors="pt", **runners.CUT) | processor(images=theirs, return_tensors="pt")
-        check_equal(encoder._texts([text])["input_ids"], inputs["input_ids"])
+def test_pair_scorers_of_transformers(name: str, largest: float, bench: Bench):
+    family, at, head = name.partition("@")
+    kind, score = PAIR_SCORERS[family]
+    encoder: Any = models.resolve(f"transformers:{bench.transformers_folder(family)}{at}{head}").encoder
+    model, words, processor = bench.pair_library(family, kind)
+    cut = runners.CUT | ({"padding": "max_length"} if family == "flava_itm" else {})
+    for (ours, theirs), text in zip(map(open_each, IMAGES), TEXTS, strict=True):
+        inputs = words([text], return_tensors="pt", **cut) | processor(images=theirs, return_tensors="pt")
+        if family != "flava_itm":
+            check_equal(encoder._texts([text])["input_ids"], inputs["input_ids"])
         check_equal(encoder.preprocess(ours)["pixel_values"], inputs["pixel_values"][0])
         inputs = {name: inputs[name] for name in ("input_ids", "attention_mask", "pixel_values")}
-        check_equal(encoder.score([encoder.preprocess(ours)], [text])[0], score(model, inputs), largest)
+        check_equal(encoder.score([encoder.preprocess(ours)], [text])[0], score(model, inputs, at + head), largest)
+
+
+QUICK = ("qwen2.5-vl", "internvl")
+"""Generative models of other reports; the others take seconds each."""
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("family", ["qwen2.5-vl", "internvl"])
+@pytest.mark.parametrize(
+    "family",
+    [pytest.param(family, marks=() if family in QUICK else pytest.mark.acceptance) for family in FAMILIES],
+)
 def test_generative_models(family: str, bench: Bench):
-    encoder, _, processor = bench.vlm(family)
-    for number, data in enumerate(IMAGES[3:]):  # Qwen refuses images whose sides differ more than 200 times
-        ours, theirs = open_each(data)
-        text = TEXTS[number].replace("<|", "< |")
-        inputs = runners.ask(processor, theirs, text)
-        for name, value in encoder.generative.process(ours, text).items():
+    """Inputs are equal. Scores differ by sums in another order, since captions of an image share its computation."""
+    encoder, model, processor = bench.vlm(family)
+    for (ours, theirs), text in zip(map(open_each, IMAGES[3:]), TEXTS, strict=False):  # Qwen refuses longer images
+        caption = text.replace("<|", "< |")
+        inputs = runners.ask(processor, theirs, caption)
+        for name, value in encoder.generative.process(ours, caption).items():
             check_equal(value, inputs[name])
+        expected = runners.answer(model, processor, inputs)
+        check_equal(encoder.score([encoder.preprocess(ours)], [caption])[0], expected, 1e-5)
 
 
+@pytest.mark.acceptance  # its import takes two seconds; tests/evaluators/models/test_model_families.py has other texts
 def test_sentence_transformers(bench: Bench, tmp_path: Path):
     library = pytest.importorskip("sentence_transformers")
     hf.BertModel(hf.BertConfig(**TEXT)).save_pretrained(tmp_path / "bert")
@@ -236,3 +284,138 @@ def test_the_reader_of_shards(tmp_path: Path):
     expected = [(sample["__key__"], sample["jpg"], sample["txt"].decode()) for sample in group_by_keys(expanded)]
     pairs = shards.read_pairs(tmp_path / "0.tar", Counter())
     assert [(pair.key, pair.image.content, pair.caption) for pair in pairs] == expected
+
+
+ONE_LINE = [cell for cell in CELLS if cell.splitlines() == [cell]]
+"""Texts that fit on a line of a txt or tsv file."""
+
+
+def write_corpus(path: Path) -> list[str]:
+    """Write a file of captions with the library of its kind, and return the captions as that library reads them."""
+    match path.suffix:
+        case ".parquet":
+            write_table(path, [{"caption": text} for text in CELLS])
+            return pq.read_table(path)["caption"].to_pylist()
+        case ".csv":
+            pandas.DataFrame({"caption": CELLS}).to_csv(path, index=False)
+            return pandas.read_csv(path, keep_default_na=False)["caption"].tolist()
+        case ".tsv":
+            pandas.DataFrame({"id": range(len(ONE_LINE)), "caption": ONE_LINE}).to_csv(path, sep="\t", index=False)
+            return pandas.read_csv(path, sep="\t", keep_default_na=False)["caption"].tolist()
+        case ".jsonl":
+            path.write_text("".join(json.dumps({"caption": text}) + "\n" for text in CELLS), encoding="utf-8")
+            return [json.loads(line)["caption"] for line in path.read_text(encoding="utf-8").split("\n")[:-1]]
+        case ".txt":
+            path.write_text("".join(f"{text}\r\n" for text in ONE_LINE), encoding="utf-8-sig", newline="")
+            return path.read_bytes().decode("utf-8-sig").split("\r\n")[:-1]
+        case _:
+            path.write_bytes(tar_of([(f"{number}.txt", text.encode()) for number, text in enumerate(CELLS)]))
+            with tarfile.open(path) as archive:
+                return [archive.extractfile(member).read().decode() for member in archive]  # pyright: ignore
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".tsv", ".jsonl", ".txt", ".tar"])
+def test_readers_of_corpora(suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    expected = write_corpus(tmp_path / f"a{suffix}")
+    monkeypatch.setattr(corpora, "TEXT_BYTES", 50)
+    found = corpora.list_shards(str(tmp_path / f"a{suffix}"))
+    assert (len(found) > 3) == (suffix in (".tsv", ".jsonl", ".txt")), "shards begin within lines"
+    assert [text for shard in found for text in corpora.read_captions(shard, "caption")] == expected
+
+
+def test_readers_of_lists(tmp_path: Path):
+    for cells in (CELLS, ['a "b" \'', "\\", "a/b", "naïve 😀"]):
+        assert rows.parse_texts(json.dumps(cells)) == (tuple(cells), False)
+        assert rows.parse_texts(repr(cells)) == (tuple(ast.literal_eval(repr(cells))), False)
+        assert rows.parse_texts(repr(set(cells))) == (tuple(sorted(cells)), True)
+
+
+def test_readers_of_graphs(tmp_path: Path):
+    """Visual Genome's and GQA's names have lower case and single spaces; COCO's end at the hyphen."""
+    names = [text for text in CELLS if text.strip()]
+    boxes = [[number, number + 0.1, 1e1 + 0.1 * number, 3] for number in range(len(names))]
+    sides = [dict(zip("xywh", box, strict=True)) for box in boxes]
+    vg = tmp_path / "vg"
+    vg.mkdir()
+    nodes = [{"object_id": n, "names": [text]} | side for n, (text, side) in enumerate(zip(names, sides, strict=True))]
+    files = {
+        "image_data": [{"image_id": 2**53 + 1, "width": 90, "height": 90}],
+        "scene_graphs": [{"image_id": 2**53 + 1, "objects": nodes, "relationships": []}],
+        "region_descriptions": [{"id": 2**53 + 1, "regions": []}],
+    }
+    for name, content in files.items():
+        (vg / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
+    objects = {
+        str(n): {"name": text, "relations": [], "attributes": []} | side
+        for n, (text, side) in enumerate(zip(names, sides, strict=True))
+    }
+    (tmp_path / "sceneGraphs.json").write_text(json.dumps({"7": {"width": 90, "height": 90, "objects": objects}}))
+    annotations = [{"image_id": 7, "category_id": n, "bbox": box} for n, box in enumerate(boxes)]
+    categories = [{"id": n, "name": text} for n, text in enumerate(names)]
+    content = {"images": [{"id": 7, "file_name": "é/7.png"}], "annotations": annotations, "categories": categories}
+    (tmp_path / "instances.json").write_text(json.dumps(content))
+    normal = [" ".join(json.loads(json.dumps(text)).lower().split()) for text in names]
+    for reader, image_id, expected in (
+        (visual_genome.read(vg, Flaws()), str(2**53 + 1), normal),
+        (gqa.read(tmp_path / "sceneGraphs.json", tmp_path, Flaws()), "7", normal),
+        (coco.read(tmp_path / "instances.json", Flaws()), "7", [text.split("-")[0].lower() for text in names]),
+    ):
+        (image,) = reader
+        found = {item.name: item.box for item in image.graph.objects}
+        assert image.image_id == image_id
+        assert found == {name: Box(*map(float, box)) for name, box in zip(expected, boxes, strict=True)}
+
+
+def test_readers_of_captioned_images(tmp_path: Path):
+    entries = [{"image": f"é/{number}.png", "caption": [text, "x"]} for number, text in enumerate(CELLS)]
+    images = [
+        {"filepath": "é", "filename": f"{number}.png", "split": "test", "sentences": [{"raw": text}, {"raw": "x"}]}
+        for number, text in enumerate(CELLS)
+    ]
+    for content in (entries, {"images": images}):
+        (tmp_path / "a.json").write_text(json.dumps(content), encoding="utf-8-sig")
+        assert karpathy.read_entries(tmp_path / "a.json") == entries
+        found = [(item.image_id, list(item.captions)) for item in karpathy.read_images(tmp_path / "a.json", tmp_path)]
+        assert found == [(entry["image"], [text.strip() for text in entry["caption"]]) for entry in entries]
+
+
+def test_tables_with_images(tmp_path: Path):
+    """``datasets`` saves Arrow files, and every byte of their pictures is kept."""
+    datasets = import_module("datasets")
+    records = [
+        {"image": {"bytes": data, "path": None}, "caption": text} for data, text in zip(IMAGES, TEXTS, strict=True)
+    ]
+    features = datasets.Features({"image": datasets.Image(decode=False), "caption": datasets.Value("string")})
+    datasets.Dataset.from_list(records, features).save_to_disk(tmp_path / "saved")
+    (path,) = (tmp_path / "saved").glob("*.arrow")
+    assert [row for _, row in tables.read_table(path, ["image", "caption"])] == list(
+        datasets.Dataset.from_file(str(path))
+    )
+    images = SimpleNamespace(name="own", columns=("image",))
+    file: Any = SimpleNamespace(path=path, name="data.arrow", images=images)
+    assert extract_images(file, tmp_path) == {}
+    folder = tmp_path / "sources" / "own" / "data"
+    assert [(folder / f"{number:06}_image").read_bytes() for number in range(len(IMAGES))] == IMAGES
+
+
+def test_own_tables(tmp_path: Path):
+    """Pictures are upright, on white and of 8 bits; texts are those of the table, without outer spaces."""
+    texts = [text for text in CELLS if text not in ("null",)]
+    (tmp_path / "pictures").mkdir()
+    for number, data in enumerate(IMAGES):
+        (tmp_path / "pictures" / f"{number}.png").write_bytes(data)
+    records = [{"image": f"{n % len(IMAGES)}.png", "caption": text} for n, text in enumerate(texts)]
+    pandas.DataFrame(records).to_csv(tmp_path / "a.csv", index=False)
+    pandas.DataFrame(records).to_csv(tmp_path / "a.tsv", sep="\t", index=False)
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    (tmp_path / "a.json").write_text(json.dumps(records), encoding="utf-8")
+    for suffix in ("csv", "tsv", "jsonl", "json"):
+        entries = read_entries(tmp_path / f"a.{suffix}", tmp_path / "pictures", tmp_path / "scratch")
+        assert [(entry.image.name, entry.captions) for entry in entries] == [
+            (record["image"], (record["caption"].strip(),)) for record in records
+        ]
+    for data in IMAGES:
+        image = Image.open(io.BytesIO(data))
+        if image.mode in ("RGB", "L", "CMYK") and ImageOps.exif_transpose(image) is not None:
+            expected = ImageOps.exif_transpose(image).convert("RGB")
+            check_equal(decode_image(make_upright_rgb(data)), expected)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,11 @@ from tests.reports.page import render
 from tests.reports.reports import REPORTS, Report
 
 TOLERANCE = 1e-6
+WITHOUT_ENCODING = re.compile(
+    r"\.read_text\(\)|(?<!realiser)\.write_text\((?!.*encoding=)."
+    r"|\.write_text\(\n(?:(?! *\)\n|.*encoding=).*\n)+? *\)\n"
+)
+"""Calls without an encoding, on one line or on several, as ruff's formatter writes them."""
 
 
 def check(result: Any, expected: Any) -> None:
@@ -45,16 +49,16 @@ def test_report(report: Report, bench: Bench, tmp_path: Path):
 
 def test_text_files_have_an_encoding():
     """Without one, it is that of the locale: MemPalace/mempalace#1203."""
-    root, found = Path(__file__).parents[2], []
-    for package in ("compeval", "evaluators", "generators", "loaders", "trainers"):
-        for path in (root / package).rglob("*.py"):
-            source = path.read_text(encoding="utf-8")
-            for call in ast.walk(ast.parse(source)) if "_text(" in source else ():
-                if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
-                    continue
-                num_others = {"read_text": 0, "write_text": 1}.get(call.func.attr)
-                if num_others is not None and len(call.args) <= num_others and not call.keywords:
-                    found.append(f"{path}:{call.lineno}")
+    root = Path(__file__).parents[2]
+    for call in ("path.read_text()\n", 'path.write_text(f"{a(b)}, c")\n', "path.write_text(\n    a,\n)\n"):
+        assert WITHOUT_ENCODING.search(call)
+        assert not WITHOUT_ENCODING.search(re.sub(r"\)$", ', encoding="utf-8")', call, flags=re.MULTILINE))
+    found = [
+        (path, match[0])
+        for package in ("compeval", "evaluators", "generators", "loaders", "trainers")
+        for path in (root / package).rglob("*.py")
+        for match in WITHOUT_ENCODING.finditer(path.read_text(encoding="utf-8"))
+    ]
     assert not found
 
 

@@ -261,6 +261,10 @@ def test_a_negative_that_equals_its_caption_is_an_error_or_dropped(folder: Path)
     (folder / "a.jsonl").write_text(json.dumps(row))
     with pytest.raises(ValueError, match=r"row 1: the hard negative 'a cup' equals a caption.*--drop-equal"):
         make("other", [folder / "a.jsonl"], None, folder)
+    (folder / "b.jsonl").write_text(json.dumps(row | {"hard_negatives": ["a hat", "a pen", "A hat."]}))
+    with pytest.raises(ValueError, match=r"row 1: the hard negative 'A hat.' is there twice.*--drop-equal"):
+        make("other", [folder / "b.jsonl"], None, folder)
+    assert make("b", [folder / "b.jsonl"], None, folder, drop_equal=True)["rows"]["foils_2"] == {"test": 1}
     stats = make("other", [folder / "a.jsonl"], None, folder, drop_equal=True)
     assert stats["rows"] == {"captions": {"test": 1}, "foils_1": {"test": 1}}
 
