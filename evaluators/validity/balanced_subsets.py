@@ -28,7 +28,7 @@ from loaders.importing.importing import ReadFile, read_published
 from loaders.published.balanced import is_balanced, pack
 
 SEED = 0
-MAX_PAIRS = 2000
+MAX_PAIRS = 800
 """Largest number of pairs that are tried; of more, random ones are drawn."""
 UNTRAINED_BASELINES = {
     **{name: BASELINES[name] for name in CUES},
