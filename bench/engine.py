@@ -12,8 +12,6 @@ Then prints time and agreement of one run of the engine in bfloat16.
 from __future__ import annotations
 
 import argparse
-import ast
-import csv
 import json
 import os
 import statistics
@@ -37,23 +35,25 @@ from generators.schemas.rows import HARD_NEGATIVE_SCHEMA
 from generators.schemas.scene_graph import Box
 from generators.storage.crops import Crop, crop_id
 from generators.storage.dataset import write_config
+from loaders.benchmarks import crepe_published
 from loaders.cards.card import write_card
 from loaders.datasets.stats import measure
+from loaders.published.rows import Row
 
 SIZE = (500, 375)
 TYPES = {"atom": "prod_hnatom", "swap": "prod_hnswap", "negate": "prod_hnneg"}
 
 
-def read_published_rows(real_data: Path, kind: str, count: int) -> list[dict[str, Any]]:
-    """Return the first rows of a published file, with boxes clipped to a 500 x 375 image."""
+def read_published_rows(real_data: Path, kind: str, count: int) -> list[Row]:
+    """Return the first rows of a published file."""
     path = real_data / f"crepe/prod_hard_negatives/{kind}/prod_vg_hard_negs_{kind}_complexity_8.csv"
-    with path.open() as file:
-        rows = list(islice(csv.DictReader(file), count))
-    for row in rows:
-        x, y = min(float(row["x"]), SIZE[0] - 50), min(float(row["y"]), SIZE[1] - 50)
-        row["box"] = Box(x, y, min(float(row["width"]), SIZE[0] - x), min(float(row["height"]), SIZE[1] - y))
-        row["hard_negatives"] = sorted(ast.literal_eval(row["hard_negs"]))
-    return rows
+    return list(islice((row for row in crepe_published.read(path, path.stem) if isinstance(row, Row)), count))
+
+
+def clip_box(box: Box) -> Box:
+    """Return the part of a box inside an image of SIZE, of at least 50 x 50 pixels."""
+    x, y = min(box.x, SIZE[0] - 50), min(box.y, SIZE[1] - 50)
+    return Box(x, y, min(box.width, SIZE[0] - x), min(box.height, SIZE[1] - y))
 
 
 def make_random_image(image_id: str) -> Image.Image:
@@ -78,15 +78,16 @@ def make_row(caption: str, hard_negatives: list[str], box: Box, **columns: Any) 
     }
 
 
-def make_dataset_rows(rows: Sequence[dict[str, Any]], image_folder: Path) -> Iterator[dict[str, Any]]:
+def make_dataset_rows(rows: Sequence[Row], image_folder: Path) -> Iterator[dict[str, Any]]:
     """Yield dataset rows and write a random JPEG for each image to ``image_folder``."""
     image_folder.mkdir(exist_ok=True)
     for row in rows:
-        path, box = image_folder / f"{row['image_id']}.jpg", row["box"]
+        assert row.box is not None
+        path, box = image_folder / row.images[0], clip_box(row.box)
         if not path.exists():
-            make_random_image(row["image_id"]).save(path, quality=92)
-        columns = {"image": Crop(path, box), "crop_id": crop_id(path, box), "image_id": row["image_id"]}
-        yield make_row(row["caption"], row["hard_negatives"], box, **columns)
+            make_random_image(row.image_id).save(path, quality=92)
+        columns = {"image": Crop(path, box), "crop_id": crop_id(path, box), "image_id": row.image_id}
+        yield make_row(row.captions[0], list(row.hard_negatives), box, **columns)
 
 
 def write_tasks(folder: Path, real_data: Path, num_rows: int) -> list[Task]:

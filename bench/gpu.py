@@ -16,8 +16,6 @@ COMPEVAL_REAL_DATA for CREPE's captions. Without a GPU, the script runs on a few
 from __future__ import annotations
 
 import argparse
-import ast
-import csv
 import io
 import os
 import tempfile
@@ -45,8 +43,10 @@ from evaluators.run import default_batch_size, run
 from generators.schemas.rows import HARD_NEGATIVE_SCHEMA
 from generators.schemas.scene_graph import Box
 from generators.storage.dataset import write_config
+from loaders.benchmarks import crepe_published
 from loaders.cards.card import write_card
 from loaders.datasets.stats import measure
+from loaders.published.rows import Row
 
 
 class Speed(NamedTuple):
@@ -75,10 +75,9 @@ def make_captions() -> Iterator[tuple[str, list[str]]]:
     for cycle in count():
         beginning = "again, " * cycle  # texts stay distinct
         for path in files:
-            with path.open(encoding="utf-8", newline="") as file:
-                for row in csv.DictReader(file):
-                    negatives = sorted(ast.literal_eval(row["hard_negs"]))
-                    yield beginning + row["caption"], [beginning + negative for negative in negatives]
+            for row in crepe_published.read(path, path.stem):
+                if isinstance(row, Row):
+                    yield beginning + row.captions[0], [beginning + negative for negative in row.hard_negatives]
         if not files:
             yield from _make_random_captions(cycle)
 

@@ -107,15 +107,23 @@ def _load(model: Any, preprocess: Any, tokenizer: Any, device: str | None) -> tu
         device = models.pick_device(device)
         return models.resolve(model, device), device
     if isinstance(model, Model):
-        return model, "cpu"
+        return model, _find_device(model.encoder)
     if preprocess is None:
         from evaluators.models.custom import wrap
 
-        return wrap(model, type(model).__name__, type(model).__name__), "cpu"
+        device = _find_device(model)
+        return wrap(model, type(model).__name__, type(model).__name__, device), device
     from evaluators.models.openclip import in_process
 
     loaded = in_process(model if hasattr(model, "encode_image") else _WithOpenClipMethods(model), preprocess, tokenizer)
-    return loaded, next(model.parameters()).device.type
+    return loaded, _find_device(loaded.encoder)
+
+
+def _find_device(model: Any) -> str:
+    """Return the type of the device of a model: of its attribute ``device``, or of its weights. Default: cpu."""
+    weights = model.parameters() if hasattr(model, "parameters") else ()
+    device = getattr(model, "device", None) or next((weight.device for weight in weights), "cpu")
+    return str(device).partition(":")[0]
 
 
 class _WithOpenClipMethods:

@@ -91,9 +91,7 @@ def run(
     behind an endpoint will be asked, before the first request. ``cluster`` is the one that loaded ``model``, if any.
     """
     start = time.monotonic()
-    datasets = load_all(model, tasks, data_dir, limit, on_refused)
-    folders, paths = _locate_results(datasets, model, output)
-    results = _read_finished(paths, datasets, model) if model.is_cached else {}
+    datasets, folders, paths, results = _find_finished(model, tasks, data_dir, limit, output, on_refused)
     unfinished = {task: dataset for task, dataset in datasets.items() if task not in results}
     planned = plan.combine([*_collect(plan.draft, unfinished, on_refused).values()])
     outdated = {folders[task.dataset.task] for task in planned.tasks}
@@ -109,6 +107,25 @@ def run(
     for folder in outdated:
         documents.write_side_file(folder, device, seconds, {"rows": rows} | counts)
     return [results[task] for task in tasks if task in results]
+
+
+def read_finished(
+    model: Model, tasks: Sequence[Task], *, data_dir: Path | None, limit: int | None, output: Path
+) -> list[Result] | None:
+    """Return the results if those of all tasks are up to date, otherwise None. The model need not be loaded."""
+    refused: list[RefusedTask] = []
+    _, folders, _, results = _find_finished(model, tasks, data_dir, limit, output, refused.append)
+    is_complete = len(results) == len(tasks) and all(documents.get_side_file(folders[task]).exists() for task in tasks)
+    return [results[task] for task in tasks] if is_complete else None
+
+
+def _find_finished(
+    model: Model, tasks: Sequence[Task], data_dir: Path | None, limit: int | None, output: Path, on_refused: OnRefused
+) -> tuple[dict[Task, TaskDataset], dict[Task, Path], dict[Task, Path], dict[Task, Result]]:
+    """Return the rows, the folder and path of the result, and the result if it is up to date, of each task."""
+    datasets = load_all(model, tasks, data_dir, limit, on_refused)
+    folders, paths = _locate_results(datasets, model, output)
+    return datasets, folders, paths, _read_finished(paths, datasets, model) if model.is_cached else {}
 
 
 def _collect(function: Callable[[Item], Value], items: Mapping[Task, Item], on_refused: OnRefused) -> dict[Task, Value]:

@@ -3,6 +3,7 @@
     compeval push crepe ORG/microworld-crepe
     compeval.load_dataset("ORG/microworld-crepe", "prod_hnatom")
 
+``eval.yaml`` is added, which declares the dataset as a benchmark (https://huggingface.co/docs/hub/eval-results).
 A config's images are uploaded if the licences of all of them permit redistribution. If they are not in the rows, but in
 files of the dataset folder or elsewhere, they are added to the rows that are uploaded. Otherwise the image columns are
 removed, but image_id and box stay, and the card names the sources of the images. $HF_ENDPOINT selects another server.
@@ -29,6 +30,7 @@ from generators.storage.dataset import ROWS_PER_GROUP
 from loaders.cards.card import PIXELS_HEADING, describe_licence, render, write_card
 from loaders.datasets.image_sources import find_image_columns, list_image_sources
 from loaders.datasets.referenced_images import encode_row, read_stored
+from loaders.datasets.split_names import name_of_stored
 from loaders.datasets.stats import measure, parquet_files, read_stats
 from loaders.hub import check_repository, explain_errors
 
@@ -36,6 +38,8 @@ REDISTRIBUTABLE = ("microworld", "visual_genome", "compun")
 """Sources whose licence permits redistribution (CC0, CC BY, CC BY-NC).
 
 The licences of the images of COCO, Flickr30k and Winoground do not. Images of an unknown source are not uploaded."""
+EVAL, FRAMEWORK = "eval.yaml", "compeval"
+DESCRIPTION = "Compositionality of vision-language models, evaluated with CompEval."
 PAGES = ("README.md", "croissant.json")
 FILES = (*PAGES, "stats.json", "*/*.parquet")
 
@@ -66,6 +70,7 @@ def push(folder: Path, repository: str, *, private: bool = False) -> str:
     with explain_errors(repository, api.endpoint), prepare_upload(folder, sources) as upload:
         version = json.loads((upload / "stats.json").read_text(encoding="utf-8"))["version"]
         api.create_repo(repository, repo_type="dataset", private=private, exist_ok=True)
+        api.upload_file(path_or_fileobj=make_eval(upload), path_in_repo=EVAL, repo_id=repository, repo_type="dataset")
         commit = api.upload_folder(
             repo_id=repository,
             repo_type="dataset",
@@ -75,6 +80,24 @@ def push(folder: Path, repository: str, *, private: bool = False) -> str:
             commit_message=f"{folder.name}, dataset version {version}",
         )
     return commit.commit_url
+
+
+def make_eval(folder: Path) -> bytes:
+    """Return the content of eval.yaml, which declares a dataset with its tasks as a benchmark.
+
+    The ids of the tasks are those of ``.eval_results`` (evaluators/results/hub.py). The Hub shows a leaderboard if it
+    knows the framework: https://github.com/huggingface/huggingface.js/blob/main/packages/tasks/src/eval.ts.
+    """
+    stats = json.loads((folder / "stats.json").read_text(encoding="utf-8"))
+    _, front_matter, _ = (folder / "README.md").read_text(encoding="utf-8").split("---\n", 2)
+    tasks = [
+        {"id": name_of_stored("", config, split).lstrip("/"), "config": config, "split": split}
+        for config, splits in stats["rows"].items()
+        for split in splits
+    ]
+    name = yaml.safe_load(front_matter).get("pretty_name", folder.name)
+    content = {"name": name, "description": DESCRIPTION, "evaluation_framework": FRAMEWORK, "tasks": tasks}
+    return yaml.safe_dump(content, sort_keys=False, allow_unicode=True).encode()
 
 
 @contextmanager

@@ -45,7 +45,8 @@ from loaders.published.rows import read_items
 if TYPE_CHECKING:
     from loaders.own_data.negatives import NegativeOptions
 
-FILE_SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", ".tar", ".tar.gz")
+SHARD_SUFFIXES = (".tar", ".tar.gz")
+FILE_SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", *SHARD_SUFFIXES)
 STANDARD_COLUMNS = UserColumns()
 
 
@@ -87,6 +88,7 @@ def make(
         )
     folder = output / name
     check_replaceable(folder)
+    check_is_table(files, image_folder, columns)
     provenance = {"source": name, "captioner": "own", "seed": 0}
     with tempfile.TemporaryDirectory() as scratch:
         entries = _read_all(files, image_folder, Path(scratch), columns, drop_equal)
@@ -106,6 +108,15 @@ def make(
             for count in sorted({len(entry.hard_negatives) for entry in entries} - {0}):
                 write_config(partial, f"foils_{count}", {"test": foil_rows(entries, count, provenance)}, CHOICE_SCHEMA)
             return _write_card(partial, name, {})
+
+
+def check_is_table(files: Sequence[Path], image_folder: Path | str | None, columns: UserColumns) -> None:
+    """Raise ValueError if columns or a folder of images are given, but no file is a table."""
+    if (image_folder or columns != STANDARD_COLUMNS) and all(file.name.endswith(SHARD_SUFFIXES) for file in files):
+        raise ValueError(
+            f"{files[0]}: a shard has neither columns nor a folder of images: it contains the images, with their "
+            "captions in .txt files. Leave out these options."
+        )
 
 
 def _write_card(folder: Path, name: str, counts: Stats) -> Stats:
@@ -147,7 +158,7 @@ def read_entries(
         raise FileNotFoundError(f"{file}: no such file.")
     if not file.name.endswith(FILE_SUFFIXES):
         raise ValueError(f"{file}: unknown file type; supported: {', '.join(FILE_SUFFIXES)}.")
-    if file.name.endswith((".tar", ".tar.gz")):
+    if file.name.endswith(SHARD_SUFFIXES):
         yield from _read_shard(file, scratch / hashlib.sha256(str(file).encode()).hexdigest()[:8])
         return
     for number, row in enumerate(_read_table(file), 1):

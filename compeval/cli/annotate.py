@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from compeval.cli.console import format_interval, note, print_records
-from compeval.cli.options import Data, Format
+from compeval.cli.console import check_writable, format_interval, note, print_records
+from compeval.cli.options import ANNOTATIONS, Data, Format
 
 app = typer.Typer(
     no_args_is_help=True, help="Human verification of captions and hard negatives: sample, annotate, measure agreement."
@@ -17,8 +17,6 @@ app = typer.Typer(
 
 Dataset = Annotated[str, typer.Argument(help="Name of the dataset.")]
 Annotations = Annotated[Path, typer.Option(help="Folder of the annotations, with one subfolder per dataset.")]
-ANNOTATIONS = Path("sample/annotations")
-
 
 Share = Annotated[float, typer.Option(min=0, max=1)]
 
@@ -65,6 +63,7 @@ def export(
     Args:
         output: Folder of the forms.
     """
+    check_writable(output)
     from evaluators.annotations import forms, items
     from loaders.datasets.folders import dataset_folder
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from compeval.cli.console import check_writable, err, note, print_records
+from compeval.cli.console import check_writable, check_writable_file, err, note, print_records
 from compeval.cli.options import Data, Format, FormatName
 
 if TYPE_CHECKING:
@@ -38,6 +38,8 @@ def audit(
         results: Folder of a model's results: its Recall@1 on all rows, on those without a malformed text, and without
             the malformed negatives.
     """
+    if csv:
+        check_writable_file(csv, "--csv")
     failed: list[str] = []
     readable: list[str] = []
     audits: dict[str, Audit] = {}
@@ -325,6 +327,7 @@ def balance(files: list[Path], output: Path = Path("sources/balanced.yaml"), out
         files: Published files, each of one set with negatives.
         output: File of the lists; `compeval import` reads the default one.
     """
+    check_writable_file(output)
     from evaluators.report.tables import format_with_interval
     from evaluators.validity.balanced_subsets import balance_file
     from loaders.published.balanced import write_lists

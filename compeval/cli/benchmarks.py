@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from compeval.cli.console import check_writable, err, note, print_records, progress
+from compeval.cli.console import check_writable, err, note, print_records, progress, refuse
 from compeval.cli.options import (
     CaptionColumn,
     DatasetsOutput,
@@ -64,11 +64,14 @@ def import_(
     check_writable(output)
     columns = (image_column, caption_column, negative_columns, kind_column)
     if any(columns):
+        options = {"repair": repair, "drop_malformed": drop_malformed, "skip_missing": skip_missing}
+        refuse("on tables of your own", **options, format=output_format != "table")
         from compeval.cli.datasets import make
 
         for file in files:
             make(file.stem, [file], images, output, *columns, drop_equal=drop_equal)
         return
+    refuse("without the name of a column", drop_equal=drop_equal)
     with err.status("Importing"):
         from loaders import benchmarks
         from loaders.importing.importing import import_files
@@ -121,6 +124,7 @@ def get(
     skip_missing: SkipMissing = False,
     repair: Repair = False,
     drop_malformed: DropMalformed = False,
+    refresh: bool = False,
     output: Path | None = None,
     output_format: Format = "table",
 ) -> None:
@@ -131,10 +135,16 @@ def get(
         images: Folder with images that you have. Do not delete it: datasets refer to it.
         existing: Folder with the published files and archives. Nothing is downloaded then.
         partial: Import what the folder of --from has, also if rows are missing.
+        refresh: Ask the servers whether images that were downloaded one by one have changed. This is always done if the
+            published files have changed.
         mirror: URL of a mirror with the files as BENCHMARK/FILE and COLLECTION/IMAGE.
         yes: Do not ask before downloading more than 1 GB.
         output: Folder to write to. Default: COMPEVAL_DATA or ~/.cache/compeval/datasets, which is searched.
     """
+    if existing is None:
+        refuse("without --from", partial=partial)
+    else:
+        refuse("with --from", mirror=mirror, refresh=refresh)
     from loaders import benchmarks
     from loaders.datasets.folders import data_folder, unknown_name
     from loaders.importing.steps import Options, get_benchmark
@@ -147,7 +157,7 @@ def get(
     note(f"{source.title}: {benchmark.description}\nLicence: {source.licence}.\nCite: {source.citation}.")
     if benchmark.untested:
         note("Untested: its reader follows the documented format and was not tried on the published files.")
-    options = Options(images, existing, mirror, skip_missing, repair, drop_malformed, partial)
+    options = Options(images, existing, mirror, skip_missing, repair, drop_malformed, partial, refresh)
     imported = get_benchmark(benchmark, data, options, Terminal(yes))
     note(f"{data / name}: `compeval run --task '{name}/*'` evaluates a model on it.")
     _print_imported(imported, output_format)

@@ -9,8 +9,20 @@ from typing import Annotated
 
 import typer
 
-from compeval.cli.console import check_results, check_writable, err, format_interval, note, print_records
+from compeval.cli.console import (
+    check_results,
+    check_writable,
+    check_writable_file,
+    err,
+    format_interval,
+    note,
+    print_records,
+    refuse,
+)
 from compeval.cli.options import Data, Format, FormatName, OptionalPaths, OptionalPositive
+
+DIFFERENCE = 2.0
+"""Default difference of interest in percentage points."""
 
 
 def compare(
@@ -30,9 +42,11 @@ def compare(
     if len(folders) < 2 or (len(folders) > 2 and (by_category or disagreements)):
         expected = "two" if by_category or disagreements else "two or more"
         raise ValueError(f"Name the result folders of {expected} models; got {len(folders)}.")
+    if disagreements is None:
+        refuse("without --disagreements", data=data)
     check_results(folders)
     if disagreements is not None:
-        check_writable(disagreements.parent, "--disagreements")
+        check_writable_file(disagreements, "--disagreements")
         from evaluators.report.disagreements import write_page
 
         note(f"The page: {write_page(folders[0], folders[1], disagreements, data)}")
@@ -119,7 +133,7 @@ def _print_effects(a: Path, b: Path, output_format: FormatName) -> None:
 
 def power(
     folders: Annotated[list[Path] | None, typer.Argument(metavar="[A B]")] = None,
-    difference: Annotated[float, typer.Option(min=0.01, max=100)] = 2,
+    difference: Annotated[float, typer.Option(min=0.01, max=100)] = DIFFERENCE,
     agreement: Annotated[float | None, typer.Option(min=0, max=100)] = None,
     rows: OptionalPositive = None,
     wanted: Annotated[float, typer.Option("--power", min=1, max=99.9)] = 80,
@@ -144,6 +158,8 @@ def power(
         return
     if agreement is None:
         raise ValueError("Name the result folders of two models, or --agreement, for example --agreement 90.")
+    if rows is not None:
+        refuse("with --rows, which prints the smallest one", difference=difference != DIFFERENCE)
     disagreement, points = 1 - agreement / 100, difference / 100
     if rows is None:
         rows = math.ceil(count_rows(points, disagreement, wanted / 100))

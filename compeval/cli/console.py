@@ -206,6 +206,20 @@ def check_writable(folder: Path, option: str = "--output") -> None:
         ) from None
 
 
+def check_writable_file(path: Path, option: str = "--output") -> None:
+    """Raise ValueError if a file cannot be written, before any work."""
+    check_writable(path.parent, option)
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder. Name a file: {option}.")
+
+
+def refuse(reason: str, **options: Any) -> None:
+    """Raise ValueError if one of the options was given, which have no effect for this reason."""
+    given = [f"--{name.replace('_', '-')}" for name, value in options.items() if value]
+    if given:
+        raise ValueError(f"{', '.join(given)}: no effect {reason}.")
+
+
 def check_results(paths: Iterable[Path]) -> None:
     """Raise FileNotFoundError if a result or a folder of results does not exist, before heavy imports."""
     for path in paths:

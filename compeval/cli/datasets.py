@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from compeval.cli.console import err, note
+from compeval.cli.console import check_writable, err, note, refuse
 from compeval.cli.options import (
+    ANNOTATIONS,
     CaptionColumn,
     Data,
     DatasetsOutput,
@@ -35,9 +37,16 @@ def make(
     corpus: list[str] | None = None,
     corpus_column: str = "caption",
     graphs: list[Path] | None = None,
-    annotations: Path = Path("sample/annotations"),
+    annotations: Path = ANNOTATIONS,
     refine: bool = True,
     workers: Annotated[int, typer.Option(min=1)] = 1,
+    model: str | None = None,
+    base_url: str | None = None,
+    answers: Path = Path("sample/llm"),
+    ask: bool = False,
+    price_in: float | None = None,
+    price_out: float | None = None,
+    max_cost: Annotated[float, typer.Option(min=0)] = 0.0,
 ) -> None:
     """Build a dataset for retrieval and hard negatives from your own images and captions.
 
@@ -57,7 +66,24 @@ def make(
         annotations: Folder of the annotations; the texts that `compeval annotate import` rejected are replaced.
         refine: Remove rows from balanced sets until text-only baselines are at chance.
         workers: Number of processes.
+        model: Language model that writes and judges the negatives from the captions alone. Default: rules, without a
+            model. Where it does not write enough usable negatives, the rules do.
+        base_url: OpenAI-compatible endpoint of the model. Default: OpenAI.
+        answers: Folder of cached answers, which are read first.
+        ask: Request missing answers from the model, with the key in OPENAI_API_KEY.
+        price_in: Price per million input tokens, for estimating the cost; 0 for a free endpoint.
+        price_out: Price per million output tokens.
+        max_cost: Maximum estimated cost; above it, no request is sent.
     """
+    if not corpus:
+        refuse("without --corpus", corpus_column=corpus_column != "caption")
+    if not negatives:
+        others = {"annotations": annotations != ANNOTATIONS, "no_refine": not refine, "workers": workers > 1}
+        refuse("without --negatives", corpus=corpus, graphs=graphs, **others)
+    if (ask or base_url) and model is None:
+        raise ValueError("--ask and --base-url need --model, the name of the language model.")
+    if model and not negatives:
+        raise ValueError("--model writes hard negatives: name their kinds with --negatives.")
     with err.status("Reading"):
         from loaders.own_data.columns import UserColumns
         from loaders.user_files import make as build
@@ -65,12 +91,18 @@ def make(
         columns = UserColumns(image_column, caption_column, tuple(_split_names(negative_columns)), kind_column)
         options = None
         if negatives:
+            from generators.hard_negatives.own.language_model import LanguageModel
+            from generators.llm.client import Endpoint
             from loaders.own_data.negatives import NegativeOptions
 
             column = int(corpus_column) if corpus_column.isdecimal() else corpus_column
             options = NegativeOptions(
                 _split_names(negatives), corpus or (), column, graphs or (), annotations / name, workers, refine
             )
+            if model:
+                endpoint = Endpoint(model, base_url, price_in=price_in, price_out=price_out)
+                writer = LanguageModel(endpoint, answers)
+                options = replace(options, model=writer, max_cost=max_cost if ask else None)
         stats = build(name, files, images, output, columns, options, drop_equal=drop_equal)
     for config, splits in stats["rows"].items():
         typer.echo(f"{name}/{config}\t{splits['test']:,}")
@@ -141,11 +173,26 @@ def _split(text: str) -> tuple[str, str]:
 def pull(repository: str, output: Path = Path("pulled"), compare: list[Path] | None = None) -> None:
     """Download the results of others, and rank them with your own.
 
+    Result files of MTEB are added to the published scores in the cache, with which `compeval show` ranks.
+
     Args:
-        repository: ORG/NAME of a dataset that `compeval publish` wrote.
+        repository: ORG/NAME of a dataset that `compeval publish` wrote; or a folder or the URL of results of MTEB.
         output: Folder to write the folder ORG--NAME to.
         compare: Result folder of a model to rank with the downloaded ones. Repeatable.
     """
+    if repository.startswith(("http://", "https://")) or Path(repository).is_dir():
+        from evaluators.results import mteb
+
+        if compare:
+            raise ValueError(
+                "--compare is for results with rows; those of MTEB are scores, with which `compeval show` ranks."
+            )
+        pulled = mteb.pull(repository)
+        note(f"{pulled.scores:,} scores of {pulled.models:,} models of MTEB were added to the published scores.")
+        if pulled.unknown:
+            note(f"Left out, since their names are not known here: {', '.join(pulled.unknown)}.")
+        return
+    check_writable(output)
     from evaluators.results import hub
 
     with err.status("Downloading"):

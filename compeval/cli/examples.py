@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from compeval.cli.console import echo_json, note
+from compeval.cli.console import echo_json, note, refuse
 from compeval.cli.options import AsJson, Positive
 
 
@@ -36,6 +36,10 @@ def examples(
         price_out: Price per million output tokens.
         max_cost: Maximum estimated cost; above it, no request is sent.
     """
+    if not ask:
+        refuse("without --ask", price_in=price_in, price_out=price_out, max_cost=max_cost)
+    if model is None:
+        refuse("without --model", base_url=base_url)
     from generators.captioner import example_captions
     from generators.llm.client import Endpoint
 

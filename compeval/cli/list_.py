@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from compeval.cli.console import print_records
+from compeval.cli.console import print_records, refuse
 from compeval.cli.options import Data, FormatName, prefer_json
 
 
@@ -22,6 +22,8 @@ def list_(
     Args:
         output_format: Default: table on a terminal, otherwise lines with tabs.
     """
+    if what == "models":
+        refuse("on models", data=data)
     records = _list_records(what, data)
     rows = [{name: str(value) for name, value in record.items()} for record in records]
     if output_format is None and not sys.stdout.isatty():

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
+ANNOTATIONS = Path("sample/annotations")
 FormatName = Literal["table", "csv", "md", "latex", "json"]
 
 

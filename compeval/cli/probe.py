@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from compeval.cli.console import check_writable, echo_json, err, out, print_table, progress
+from compeval.cli.console import check_writable, echo_json, err, out, print_table, progress, refuse
 from compeval.cli.options import AsJson, Data, Device, OptionalPositive, Results
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ Column = Annotated[
     str, typer.Option(help="Caption column of the text: its name, or its number (from 0) if there is no header.")
 ]
 Captions = Annotated[int, typer.Option(min=10, help="Number of generated captions.")]
+NUM_CAPTIONS = 100_000
 Decoder = Annotated[
     str | None, typer.Option(help="t5-large, another T5, or a folder. Default: a small T5 trained from scratch.")
 ]
@@ -46,7 +47,7 @@ def probe(
     output: Path | None = None,
     text: Text = None,
     column: Column = "caption",
-    captions: Captions = 100_000,
+    captions: Captions = NUM_CAPTIONS,
     decoder: Decoder = None,
     epochs: Epochs = 4,
     batch_size: BatchSize = 512,
@@ -65,6 +66,7 @@ def probe(
         text_encoder: Text encoder to probe: any model of `compeval run`, or sentence-transformers:NAME.
         output: Default: checkpoints/probe-ENCODER.
     """
+    _check_options(text, column, captions)
     from evaluators.models import check_name, pick_device, resolve, slug
 
     folder = output or Path("checkpoints") / f"probe-{slug(text_encoder.removeprefix('local:checkpoints/'))}"
@@ -87,7 +89,7 @@ def autoencoder(
     output: Path = Path("checkpoints/autoencoder"),
     text: Text = None,
     column: Column = "caption",
-    captions: Captions = 100_000,
+    captions: Captions = NUM_CAPTIONS,
     decoder: Decoder = None,
     epochs: Epochs = 4,
     batch_size: BatchSize = 512,
@@ -103,6 +105,7 @@ def autoencoder(
     Args:
         output: Folder of the encoder.
     """
+    _check_options(text, column, captions)
     check_writable(output)
     from evaluators.models import pick_device
     from trainers.probe.training import train_autoencoder
@@ -138,6 +141,8 @@ def run(
     from evaluators.models import check_name, pick_device, resolve
 
     check_writable(output)
+    if summary:
+        check_writable(summary, "--summary")
     for spec in probes:
         check_name(spec)
     with err.status("Loading"):
@@ -160,6 +165,14 @@ def run(
     for result in probe_report.make_tables(evaluated):
         out.print(result.caption, highlight=False, markup=False)
         print_table(result.cells.columns, result.cells.itertuples(index=False))
+
+
+def _check_options(text: str | None, column: str, captions: int) -> None:
+    """Raise ValueError if an option has no effect on the training text."""
+    if text:
+        refuse("with --text", captions=captions != NUM_CAPTIONS)
+    else:
+        refuse("without --text", column=column != "caption")
 
 
 def _load_texts(

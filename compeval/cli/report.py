@@ -7,8 +7,10 @@ from typing import Annotated
 
 import typer
 
-from compeval.cli.console import check_results, check_writable
+from compeval.cli.console import check_results, check_writable, refuse
 from compeval.cli.options import Data, OptionalPaths
+
+ROWS = 1000
 
 
 def report(
@@ -18,7 +20,7 @@ def report(
     validity: Path | None = None,
     counts: Path | None = None,
     text_only: list[Path] | None = None,
-    rows: Annotated[int, typer.Option(min=0)] = 1000,
+    rows: Annotated[int, typer.Option(min=0)] = ROWS,
     where: bool = False,
 ) -> None:
     """Write the report as HTML and Markdown: tables, figures as in the papers, and examples.
@@ -34,7 +36,10 @@ def report(
         where: Print the path and the headline of the last report and exit.
     """
     page, headline = output / "index.html", output / "headline.txt"
-    if not where:
+    if where:
+        others = {"validity": validity, "counts": counts, "text_only": text_only, "rows": rows != ROWS}
+        refuse("with --where", results=results, data=data, **others)
+    else:
         folders = results or [Path("results")]
         check_results(folders)
         check_writable(output)

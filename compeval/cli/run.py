@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import typer
 
-from compeval.cli.console import check_writable, describe_error, err, note, print_records, progress
+from compeval.cli.console import check_writable, describe_error, err, note, print_records, progress, refuse
 from compeval.cli.options import Data, Format, FormatName, Limit, Models, OptionalPositive, Results
 from compeval.cli.results import print_results
 
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from evaluators.models import Model, Precision
     from evaluators.results.documents import Result
     from evaluators.run import RefusedTask
+
+
+MAX_REQUESTS = 1000
 
 
 def add_settings(spec: str, settings: list[str], base_url: str | None) -> str:
@@ -52,7 +55,7 @@ def run(
     precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto",
     batch_size: OptionalPositive = None,
     base_url: str | None = None,
-    max_requests: Annotated[int, typer.Option(min=0)] = 1000,
+    max_requests: Annotated[int, typer.Option(min=0)] = MAX_REQUESTS,
     setting: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE")] = None,
     output: Results = Path("results"),
     dry_run: bool = False,
@@ -103,6 +106,11 @@ def run(
 
         named = expand([*([model] if model else []), *(model_option or [])], models_file)
         specs = [add_settings(spec, setting or [], base_url) for spec in named]
+        backends = {spec.partition(":")[0] for spec in specs}
+        if "api" not in backends:
+            refuse("without a model api:", max_requests=max_requests != MAX_REQUESTS)
+        if backends <= {"api", "python"}:
+            refuse("on models api: and python:, which choose their own", precision=precision != "auto")
         if len(specs) == 1:
             models.check_name(specs[0])
         elif name is not None:
@@ -119,11 +127,12 @@ def run(
     if len(specs) == 1:
         check_available(specs[0])
     refused: list[RefusedTask] = []
-    options |= {"batch_size": batch_size, "on_error": on_error, "on_refused": refused.append, "on_cost": note}
     with _start_cluster(device, ray_address, workers) as (cluster, device):
         load = partial(_load, name, device, precision, cluster, max_requests)
-        options |= {"device": device, "cluster": cluster}
-        results, failed = _run_models(specs, load, available, selected, options)
+        finished = [] if cluster else _read_finished(specs, name, device, precision, available, selected, options)
+        options |= {"device": device, "cluster": cluster, "batch_size": batch_size}
+        options |= {"on_error": on_error, "on_refused": refused.append, "on_cost": note}
+        results, failed = (finished, {}) if finished else _run_models(specs, load, available, selected, options)
     if not results and refused and not failed:
         raise ValueError("\n".join(map(str, refused)))
     for refusal in refused:
@@ -168,14 +177,44 @@ def _start_cluster(
         yield cluster, cluster.device
 
 
+def _read_finished(
+    specs: Sequence[str],
+    name: str | None,
+    device: str,
+    precision: Precision,
+    available: Sequence[Task],
+    selected: Sequence[Task] | None,
+    options: dict[str, Any],
+) -> list[Result]:
+    """Return the results if all models were loaded before and have finished all tasks; otherwise an empty list."""
+    from evaluators.models import choose_precision
+    from evaluators.models.known import recall
+    from evaluators.run import default_tasks, read_finished
+
+    results: list[Result] = []
+    for spec in specs:
+        model = recall(spec, choose_precision(precision, device))
+        if model is None:
+            return []
+        model = model if name is None else replace(model, name=name)
+        tasks = default_tasks(available, model, options["data_dir"]) if selected is None else selected
+        results += (finished := read_finished(model, tasks, **options)) or []
+        if finished is None:
+            return []
+    return results
+
+
 def _load(
     name: str | None, device: str, precision: Precision, cluster: Cluster | None, max_requests: int, spec: str
 ) -> Model:
     """Load a model, which has the name ``name`` in its results."""
     from evaluators import models
+    from evaluators.models.known import remember
 
     with err.status(f"Loading {spec}"):
         loaded = cluster.load(spec, precision) if cluster else models.resolve(spec, device, precision)
+        if not cluster:
+            remember(loaded)
         if isinstance(loaded.encoder, models.MeteredScorer):
             loaded.encoder.max_requests = max_requests
     return loaded if name is None else replace(loaded, name=name)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from compeval.cli.console import echo_json, note, print_table, progress
+from compeval.cli.console import check_writable, echo_json, note, print_table, progress, refuse
 from compeval.cli.options import AsJson
 
 if TYPE_CHECKING:
@@ -55,6 +55,9 @@ def get(
         existing: Folder that already contains the files, packed or unpacked.
         mirror: URL of a mirror with the files as SOURCE/FILE.
     """
+    if existing is not None:
+        refuse("with --from", mirror=mirror)
+    check_writable(output)
     from generators.sources.obtain import fetch
 
     source = _find_source(name)

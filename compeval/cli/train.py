@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 import typer
 
 from compeval.cli import probe
-from compeval.cli.console import check_writable, echo_json, err, out, print_table, progress
+from compeval.cli.console import check_writable, echo_json, err, out, print_table, progress, refuse
 from compeval.cli.options import AsJson, Device, OptionalPositive, Positive
 
 if TYPE_CHECKING:
@@ -92,6 +92,8 @@ def finetune(
         chunk: Number of images encoded at once. A smaller value needs less memory and does not change the loss.
         precision: bf16: mixed precision, with weights and loss in fp32. auto: bf16 where the device computes it fast.
     """
+    if data.is_dir():
+        refuse("on webdataset shards", images=images)
     err.quiet = err.quiet or not is_first_process()
     from evaluators.models import check_name, pick_device
 
@@ -145,6 +147,8 @@ def export(
         output: Output folder.
         to: parquet: one row per image. webdataset: shards.
     """
+    if data.is_dir():
+        refuse("on webdataset shards", images=images)
     from evaluators.models import check_name, pick_device
 
     check_writable(output)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from compeval.cli.console import check_writable, err, note, print_records, progress
+from compeval.cli.console import check_writable, err, note, print_records, progress, refuse
 from compeval.cli.options import Data, Format, FormatName, Models
 
 if TYPE_CHECKING:
@@ -41,9 +41,16 @@ def validate(
         run: Evaluate the model on the tasks here that have a published score and no result yet.
         results: Folder of the results.
     """
+    if not run:
+        refuse("with --no-run", data=data, device=device)
+    from evaluators.models.checks import check_device
     from evaluators.results import published
     from evaluators.results.scores import read_scores
 
+    if run:
+        check_writable(results, "--results")
+        if device is not None:
+            check_device(device)
     names = [*([name] if name else []), *(model_option or [])]
     if len(names) != 1:
         given = f"got {len(names)}: {', '.join(names)}" if names else "got none"
@@ -100,7 +107,6 @@ def _run(model: str, tasks: Sequence[Task], data: Path | None, device: str | Non
     from evaluators.run import RefusedTask
     from evaluators.run import run as run_tasks
 
-    check_writable(output, "--results")
     try:
         models.check_name(model)
     except ValueError as error:  # a published name, which results may have that `compeval run --name` wrote

@@ -25,8 +25,10 @@ PUBLISHED: dict[tuple[str, int | None], tuple[float | None, ...]] = {
 }
 """(type, complexity) -> accuracy, standard deviation and pairwise agreement in percent.
 
-Source: CREPE, Tables 4 and 7; section 4.3 for all captions together.
+Source: CREPE, Tables 4 and 7; section 4.3 for all captions, and for all hard negatives of a dataset, together.
 """
+POOLED = {"productivity": ("prod_hnatom", "prod_hnswap", "prod_hnneg"), "systematicity": ("hnatom", "hncomp")}
+"""Dataset of CREPE -> its types of hard negatives, which have one line together."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,10 @@ class Line:
 
 
 def make_report(items: Sequence[Item], answers: Answers) -> list[Line]:
-    """Return a line per type and a line per type and complexity. Raises ValueError if there are no answers."""
+    """Return a line per type, per type and complexity, and per dataset of CREPE (POOLED) with several types.
+
+    Raises ValueError if there are no answers.
+    """
     rows = pd.DataFrame(
         [
             {**vars(item), "annotator": annotator, "answer": float(ANSWERS.index(by_item[item.id]))}
@@ -67,6 +72,10 @@ def make_report(items: Sequence[Item], answers: Answers) -> list[Line]:
         lines += [
             _make_line(str(kind), int(group["complexity"].iloc[0]), group) for _, group in of_kind.groupby("complexity")
         ]
+    for name, kinds in POOLED.items():
+        pooled = rows[rows["type"].isin(kinds)]
+        if pooled["type"].nunique() > 1:
+            lines.append(_make_line(name, None, pooled))
     return lines
 
 

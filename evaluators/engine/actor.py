@@ -13,10 +13,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evaluators.engine.compute import Chunk, OnError, Results, compute, prepare
+from evaluators.engine.compute import Chunk, OnError, Results, prepare, start_computing
 from evaluators.models import DualEncoder, MeteredScorer, Model, PairScorer, Precision, resolve
 
-MEMBERS = ("preprocess", "encode_images", "encode_texts", "score", "chooses", "gets_whole_images", "max_tokens")
+MEMBERS = (
+    "preprocess",
+    "encode_images",
+    "encode_texts",
+    "score",
+    "chooses",
+    "num_reranked",
+    "gets_whole_images",
+    "max_tokens",
+)
 """Members of an encoder that tell the caller how to plan for it. ``Cluster`` adds ``find_truncated``."""
 
 
@@ -65,9 +74,9 @@ class Actor:
         if chunk.method == "encode_images":
             inputs = self._prepare(model, chunk)
             with self._lock:
-                return compute(model, chunk.method, inputs, batch_size, on_error)
+                return start_computing(model, chunk.method, inputs, batch_size, on_error)()
         with self._lock:  # also for the preparation, because tokenisers are not thread-safe
-            return compute(model, chunk.method, self._prepare(model, chunk), batch_size, on_error)
+            return start_computing(model, chunk.method, self._prepare(model, chunk), batch_size, on_error)()
 
     def _prepare(self, model: Model, chunk: Chunk) -> list[Any]:
         with ThreadPoolExecutor(self._threads) as pool:

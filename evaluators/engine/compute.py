@@ -1,7 +1,7 @@
 """Run a model on chunks of images, texts or questions: prepare the inputs ahead, then compute in batches.
 
-Threads prepare the inputs or, for a model of open_clip on a GPU, processes (``workers``). On a CPU, the model itself
-uses all processors, and threads begin at once.
+Threads prepare the inputs or, for a model on a GPU, processes (``workers``). On a CPU, the model itself uses all
+processors, and threads begin at once.
 """
 
 from __future__ import annotations
@@ -21,10 +21,9 @@ from PIL import Image
 
 from evaluators.engine.images import ImageCrops, ImageFile, UnreadableImageError, preprocess_crops
 from evaluators.engine.task_dataset import CropSource
-from evaluators.engine.workers import Workers
+from evaluators.engine.workers import Workers, explain_threads
 from evaluators.models import CaptionChooser, Model
 from evaluators.models.batches import scale_to_unit_length
-from evaluators.models.pixels import PixelTransform
 
 NUM_THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 READ_AHEAD_BYTES = 500_000_000
@@ -84,26 +83,23 @@ def is_on_cpu(encoder: Any) -> bool:
 
 
 def prepares_in_processes(encoder: Any) -> bool:
-    """Return True if processes prepare the images: for a GPU, if the transform needs no torch."""
-    if is_on_cpu(encoder):
+    """Return True if processes prepare the images: for a GPU. If the transform cannot run there, log the reason."""
+    if is_on_cpu(encoder) or not hasattr(encoder, "preprocess"):
         return False
-    if not isinstance(encoder.preprocess, PixelTransform) or not hasattr(os, "memfd_create"):
-        logging.getLogger(__name__).info(
-            "Threads prepare the images: processes need Linux and a transform of open_clip."
-        )
-        return False
-    return True
+    reason = explain_threads(encoder.preprocess)
+    if reason:
+        logging.getLogger(__name__).info("Threads prepare the images: %s.", reason)
+    return reason is None
 
 
 def compute_here(
-    model: Model, chunks: Iterable[Chunk], batch_size: int, on_error: OnError
+    model: Model, in_processes: bool, chunks: Iterable[Chunk], batch_size: int, on_error: OnError
 ) -> Iterator[tuple[Chunk, Results]]:
     """Yield the chunks with their results, computed in this process.
 
-    If processes prepare the images, the GPU gets the next chunk before the results of the last one are copied.
+    If processes prepare the images, the GPU gets the next chunk before the results of the last one are waited for.
     """
     encoder: Any = model.encoder
-    in_processes = prepares_in_processes(encoder)
     pool = Workers(encoder.preprocess, NUM_THREADS) if in_processes else ThreadPoolExecutor(NUM_THREADS)
     computed: deque[tuple[Chunk, Callable[[], Results]]] = deque()
     reader = ThreadPoolExecutor(1)
@@ -139,7 +135,7 @@ def _prepare_ahead(pool: Executor, encoder: Any, chunks: Iterable[Chunk]) -> Ite
     """Yield the chunks with their inputs, which are prepared in the pool.
 
     While the caller encodes the images of one chunk, those of the next ones are decoded, unless they take more than
-    READ_AHEAD_BYTES. Questions are not prepared ahead, because tokenisers are not thread-safe.
+    READ_AHEAD_BYTES. Threads do not prepare questions ahead, because tokenisers are not thread-safe.
     """
     pending: deque[tuple[Chunk, Callable[[], list[Any]]]] = deque()
     most = CHUNKS_AHEAD_OF_GPU if isinstance(pool, Workers) else CHUNKS_AHEAD
@@ -150,7 +146,7 @@ def _prepare_ahead(pool: Executor, encoder: Any, chunks: Iterable[Chunk]) -> Ite
             chunk, collect = pending.popleft()
             inputs = collect()
             del collect  # which holds the pixels
-            if chunk.method == "encode_images":
+            if chunk.method == "encode_images" or (chunk.method == "score" and most > CHUNKS_AHEAD):
                 chunk_bytes = max(map(_size, inputs), default=0) * (chunk.part.stop - chunk.part.start)
                 num_ahead = min(most, READ_AHEAD_BYTES // max(1, chunk_bytes))
             yield chunk, inputs
@@ -160,16 +156,24 @@ def _prepare_ahead(pool: Executor, encoder: Any, chunks: Iterable[Chunk]) -> Ite
 
 def _submit(pool: Executor, encoder: Any, chunk: Chunk) -> Callable[[], list[Any]]:
     """Start to prepare a chunk. Returns a function that returns its inputs."""
-    if isinstance(pool, Workers) and chunk.method == "encode_images":
-        return pool.submit_images([item for item in chunk.items if isinstance(item, ImageCrops)])
     if chunk.method == "encode_texts":
-        return partial(prepare, encoder, chunk.method, [text for item in chunk.items for text in item])
+        return lambda: [text for item in chunk.items for text in item]
+    if isinstance(pool, Workers):
+        items: Sequence[Any] = chunk.items
+        if chunk.method == "encode_images":
+            return pool.submit_images(items)
+        get_images = pool.submit_images([ImageCrops(item.file, [item.crop]) for item in items])
+        return lambda: [
+            pair for item, image in zip(items, get_images(), strict=True) for pair in _pair_up(encoder, item, image)
+        ]
     futures = [pool.submit(prepare, encoder, chunk.method, item) for item in chunk.items]
     return lambda: [value for future in futures for value in future.result()]
 
 
 def _size(preprocessed: Any) -> int:
     """Return the size in bytes of a preprocessed image, which may be a tensor, a dict of tensors, or an image."""
+    if isinstance(preprocessed, Pair):
+        return _size(preprocessed.image)
     if isinstance(preprocessed, Image.Image):
         return 3 * preprocessed.width * preprocessed.height
     if isinstance(preprocessed, dict):
@@ -187,24 +191,25 @@ def prepare(encoder: Any, method: str, item: Any) -> list[Any]:
     if method == "encode_texts":
         return list(item)
     (image,) = preprocess_crops(encoder.preprocess, item.file, [item.crop])
+    return _pair_up(encoder, item, image)
+
+
+def _pair_up(encoder: Any, item: AskedImage, image: Any) -> list[Any]:
+    """Return a pair for each question about a preprocessed image, or its error in place of each pair."""
     if isinstance(image, UnreadableImageError):
         return [image] * len(item.questions)
     chooses = isinstance(encoder, CaptionChooser)
     return [Pair(item.crop, image, question if chooses else question[0]) for question in item.questions]
 
 
-def compute(model: Model, method: str, inputs: Sequence[Any], batch_size: int, on_error: OnError) -> Results:
-    """Return the unit-length feature or the score of each input, or its error if the image is unreadable.
-
-    Raises the first error if ``on_error`` is ``stop``, and ValueError for features or scores that are not finite.
-    """
-    return start_computing(model, method, inputs, batch_size, on_error)()
-
-
 def start_computing(
     model: Model, method: str, inputs: Sequence[Any], batch_size: int, on_error: OnError
 ) -> Callable[[], Results]:
-    """Start to compute. Returns a function that waits for the results, and returns or raises what ``compute`` does."""
+    """Start to compute. Returns a function that waits for the unit-length feature or the score of each input.
+
+    The error of an unreadable image takes the place of its results; raises the first one if ``on_error`` is ``stop``.
+    The returned function raises ValueError for features that are not finite.
+    """
     positions = [index for index, value in enumerate(inputs) if not isinstance(value, UnreadableImageError)]
     if len(positions) < len(inputs) and on_error == "stop":
         raise next(value for value in inputs if isinstance(value, UnreadableImageError))
@@ -213,10 +218,12 @@ def start_computing(
     if not positions:
         return lambda: results
     run = partial(_score if method == "score" else _encode, model, method, [inputs[index] for index in positions])
-    computed = retry_with_smaller_batches(run, batch_size)
+    get_values = start_copy(retry_with_smaller_batches(run, batch_size))
 
     def get_results() -> Results:
-        values = computed if method == "score" else _to_unit_length(model, method, computed)
+        values = get_values()
+        if method != "score":
+            values = scale_to_unit_length(values, model.name, "image" if method == "encode_images" else "text")
         for index, value in zip(positions, values, strict=True):
             results[index] = value
         return results
@@ -224,17 +231,32 @@ def start_computing(
     return get_results
 
 
+def start_copy(value_ND: Any) -> Callable[[], np.ndarray]:
+    """Start to copy features from the model's device. Returns a function that waits for them, but for no later work.
+
+    A GPU copies to pinned memory, in order with what it computes.
+    """
+    if isinstance(value_ND, np.ndarray):
+        return lambda: value_ND
+    copied = value_ND.float().to("cpu", non_blocking=value_ND.is_cuda)  # to pinned memory if it does not block
+    if not value_ND.is_cuda:
+        return copied.numpy
+    import torch
+
+    is_copied = torch.cuda.Event()
+    is_copied.record(torch.cuda.current_stream(value_ND.device))
+
+    def wait() -> np.ndarray:
+        is_copied.synchronize()
+        return copied.numpy()
+
+    return wait
+
+
 def _encode(model: Model, method: str, inputs: Sequence[Any], batch_size: int) -> Any:
     """Return features (N, D); of a model of open_clip on a GPU, a tensor that the GPU still computes."""
     start: Any = None if is_on_cpu(model.encoder) else getattr(model.encoder, method.replace("encode", "start"), None)
     return (start or getattr(model.encoder, method))(inputs, batch_size)
-
-
-def _to_unit_length(model: Model, method: str, feature_ND: Any) -> np.ndarray:
-    """Return features at unit length. Those that a GPU still computes are waited for."""
-    if hasattr(feature_ND, "cpu"):
-        feature_ND = feature_ND.float().cpu().numpy()
-    return scale_to_unit_length(feature_ND, model.name, "image" if method == "encode_images" else "text")
 
 
 def _score(model: Model, method: str, pairs: Sequence[Pair], batch_size: int) -> np.ndarray:

@@ -6,6 +6,7 @@ Features are committed chunk by chunk: if a run is killed at any moment, the nex
 
 from __future__ import annotations
 
+import heapq
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -58,7 +59,7 @@ class Engine:
 
         Raises UnreadableImageError (a ValueError) if an image is unreadable and ``on_error`` is ``stop``.
         """
-        compute = self.remote or partial(compute_here, self.model)
+        compute = self.remote or partial(compute_here, self.model, self.in_processes)
         with ThreadPoolExecutor(1) as writer:
             written = writer.submit(int)
             for chunk, results in compute(self._skip_cached(chunks), self.batch_size, self.on_error):
@@ -81,6 +82,11 @@ class Engine:
                 yield chunk
             else:
                 self.report(chunk.stage, chunk.part.stop, chunk.total)
+
+    @cached_property
+    def in_processes(self) -> bool:
+        """Whether processes prepare the images."""
+        return not self.remote and prepares_in_processes(self.model.encoder)
 
     @cached_property
     def is_truncated(self) -> np.ndarray:
@@ -113,21 +119,14 @@ def encode(engine: Engine) -> Encoded:
     encoder, stages = engine.model.encoder, [_list_text_chunks(engine, text_keys)]
     if isinstance(encoder, DualEncoder):
         stages = [_list_image_chunks(engine, crop_keys), *stages]
-    engine.fill(_take_turns(stages) if prepares_in_processes(encoder) else chain(*stages))
+    take_turns = partial(heapq.merge, key=_compute_progress)
+    engine.fill(take_turns(*stages) if engine.in_processes else chain(*stages))
     errors = {crop: engine.errors[key] for crop, key in enumerate(crop_keys) if key in engine.errors}
     return Encoded(crop_keys, text_keys, errors)
 
 
-def _take_turns(stages: Sequence[Iterator[Chunk]]) -> Iterator[Chunk]:
-    """Yield the chunks of the stages, each time of the stage that is least advanced."""
-    waiting = [(chunk, stage) for stage in stages if (chunk := next(stage, None))]
-    while waiting:
-        chunk, stage = waiting.pop(
-            min(range(len(waiting)), key=lambda index: waiting[index][0].part.start / waiting[index][0].total)
-        )
-        yield chunk
-        if (following := next(stage, None)) is not None:
-            waiting.append((following, stage))
+def _compute_progress(chunk: Chunk) -> float:
+    return chunk.part.start / chunk.total
 
 
 def encode_texts(
@@ -146,14 +145,13 @@ def _list_image_chunks(engine: Engine, crop_keys: list[bytes]) -> Iterator[Chunk
     crops = engine.plan.crops
     engine.report("images", 0, len(crops))
     submitted: set[bytes] = set()
-    in_processes = prepares_in_processes(engine.model.encoder)
     for part in plan.crop_chunks(crops, crops_per_chunk(engine.model.encoder, engine.batch_size)):
         keys, files, kept_bytes = [], list[ImageFile | None](), 0
         for crop, file in zip(crops[part], images.read(crops[part]), strict=True):
             keys.append(images.key(file, crop))
             if isinstance(file, bytes) and not (files and file is files[-1]):
                 kept_bytes += len(file)
-            is_cell = in_processes and crop.reference is None  # a worker would read its whole row group again
+            is_cell = engine.in_processes and crop.reference is None  # a worker would read its whole row group again
             is_kept = engine.remote or is_cell or kept_bytes <= KEPT_BYTES or isinstance(file, UnreadableImageError)
             files.append(file if is_kept else None)
         first = {keys[index]: index for index in reversed(engine.store.missing(keys)) if keys[index] not in submitted}

@@ -10,7 +10,7 @@ Shapes: I images and T texts per row.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, permutations
 from typing import Any, NamedTuple
 
@@ -72,15 +72,38 @@ def _list_chunks(engine: Engine, tasks: Sequence[TaskPlan], keys_by_task: Sequen
         for part in plan.chunks(len(task.row_N), num_rows):
             asked = [_ask_row(engine, task, row) for row in range(part.start, part.stop)]
             answer_keys += [[item.keys for item in row] for row in asked]
-            items: list[AskedImage] = []
-            for item in (item for row in asked for item in row):
-                missing = {item.keys[index]: item.questions[index] for index in engine.store.missing(item.keys)}
-                missing = {key: question for key, question in missing.items() if key not in submitted}
-                submitted.update(missing)
-                if missing:
-                    items.append(item._replace(questions=list(missing.values()), keys=list(missing)))
-            keys = [key for item in items for key in item.keys]
-            yield Chunk(task.dataset.task.name, "score", keys, items, part, len(task.row_N))
+            items = [item for row in asked for item in row]
+            yield _make_chunk(engine, task.dataset.task.name, items, submitted, part, len(task.row_N))
+
+
+def _make_chunk(
+    engine: Engine, name: str, asked: Sequence[AskedImage], submitted: set[bytes], part: slice, total: int
+) -> Chunk:
+    """Return the questions that are neither answered nor ``submitted``, to which they are added."""
+    items: list[AskedImage] = []
+    for item in asked:
+        missing = {item.keys[index]: item.questions[index] for index in engine.store.missing(item.keys)}
+        missing = {key: question for key, question in missing.items() if key not in submitted}
+        submitted.update(missing)
+        if missing:
+            items.append(item._replace(questions=list(missing.values()), keys=list(missing)))
+    return Chunk(name, "score", [key for item in items for key in item.keys], items, part, total)
+
+
+def score_pairs(engine: Engine, name: str, crop_P: np.ndarray, text_P: np.ndarray) -> np.ndarray:
+    """Return the scores (P,) of pairs of a crop and a text of the plan, sorted by crop. ``name``: that of the task."""
+    crops, starts = np.unique(crop_P, return_index=True)
+    asked: list[list[bytes]] = []
+
+    def list_chunks() -> Iterator[Chunk]:
+        submitted: set[bytes] = set()
+        for number, (crop, texts) in enumerate(zip(crops, np.split(text_P, starts[1:]), strict=True)):
+            item = _ask(engine, [crop], [(engine.plan.texts[text],) for text in texts])
+            asked.append(item[0].keys)
+            yield _make_chunk(engine, name, item, submitted, slice(number, number + 1), len(crops))
+
+    engine.fill(list_chunks())
+    return np.concatenate([engine.store.get(keys, np.float64)[:, 0] for keys in asked])
 
 
 def list_questions(scorer: Any, texts: Sequence[str]) -> list[Question]:
@@ -93,9 +116,13 @@ def list_questions(scorer: Any, texts: Sequence[str]) -> list[Question]:
 def _ask_row(engine: Engine, task: TaskPlan, row: int) -> list[AskedImage]:
     """Return all questions about each image of a row."""
     texts = [engine.plan.texts[text] for text in task.text_NT[row] if text >= 0]
-    questions = list_questions(engine.model.encoder, texts)
+    return _ask(engine, task.crop_NI[row], list_questions(engine.model.encoder, texts))
+
+
+def _ask(engine: Engine, crop_I: Iterable[int], questions: list[Question]) -> list[AskedImage]:
+    """Return the questions about each crop of the plan, with their keys."""
     encoded = [[text.encode() for text in question] for question in questions]
-    crops = [engine.plan.crops[crop] for crop in task.crop_NI[row]]
+    crops = [engine.plan.crops[crop] for crop in crop_I]
     return [
         AskedImage(
             file, crop, questions, [digest(b"pair float64", images.key(file, crop), *texts) for texts in encoded]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from evaluators.models import (
     DualEncoder,
     Model,
     PairScorer,
+    ReRanker,
     TextEncoder,
     TextRecoverer,
     TruncatingReader,
@@ -25,6 +27,7 @@ from evaluators.models import (
 from evaluators.protocols import authors
 from evaluators.protocols.base import Directions, RowProtocol, Sample, SetProtocol, TextProtocol
 from evaluators.protocols.ranking import cosine_in_float64
+from evaluators.protocols.reranking import ReRanking
 
 ROWS_PER_BLOCK = 1024
 SAME = 1e-12
@@ -66,7 +69,8 @@ def explain_unsupported(model: Model, dataset: TaskDataset) -> str | None:
         if isinstance(encoder, TextEncoder) and isinstance(protocol, RowProtocol) and protocol.of_texts:
             return None
         return f"{model.name} encodes no images. Choose tasks without images."
-    if isinstance(protocol, SetProtocol) and not isinstance(encoder, DualEncoder):
+    is_reranked = isinstance(encoder, ReRanker) and dataset.fold_size is not None
+    if isinstance(protocol, SetProtocol) and _is_pair_scorer(encoder) and not is_reranked:
         num_pairs = dataset.set_size**2 if dataset.fold_size else len(dataset) * sum(map(len, dataset.classes))
         return (
             f"{protocol.name} needs a score for each of {num_pairs:,} pairs, and {model.name} scores pair by pair. "
@@ -75,6 +79,11 @@ def explain_unsupported(model: Model, dataset: TaskDataset) -> str | None:
     if isinstance(encoder, CaptionChooser) and protocol.texts == ("caption",):
         return f"{model.name} chooses between two captions, and a row has one. Use scoring=yes."
     return None
+
+
+def _is_pair_scorer(encoder: Any) -> bool:
+    """Return True if a model scores rows pair by pair."""
+    return isinstance(encoder, PairScorer) and (isinstance(encoder, ReRanker) or not isinstance(encoder, DualEncoder))
 
 
 def score_all(engine: Engine) -> Iterator[Scored]:
@@ -87,12 +96,15 @@ def _score_all(engine: Engine) -> Iterator[Scored]:
     encoder, tasks = engine.model.encoder, engine.plan.tasks
     if isinstance(encoder, TextRecoverer) and not isinstance(encoder, DualEncoder):
         yield from (_recover(engine, task) for task in tasks)
-    elif isinstance(encoder, PairScorer) and not isinstance(encoder, DualEncoder):
+        return
+    if _is_pair_scorer(encoder):
+        by_pair = [task for task in tasks if isinstance(task.dataset.protocol, RowProtocol)]
         # In one process, the result of a task is written before the next task begins; on a cluster, no actor waits.
-        for group in [tasks] if engine.remote else [[task] for task in tasks]:
+        for group in [by_pair] if engine.remote else [[task] for task in by_pair]:
             for task, answer_keys in zip(group, pairs.answer(engine, group), strict=True):
                 yield _score_pairs(engine, task, answer_keys)
-    elif tasks:
+        tasks = [task for task in tasks if isinstance(task.dataset.protocol, SetProtocol)]
+    if tasks:
         encoded = encode(engine)
         yield from (_score_features(engine, task, encoded) for task in tasks)
 
@@ -135,6 +147,7 @@ def _score_features(engine: Engine, task: TaskPlan, encoded: Encoded) -> Scored:
         label_N=task.label_N[index_N],
         image=lambda position: store.get([encoded.crop_keys[crop] for crop in position]),
         text=lambda position: store.get([encoded.text_keys[text] for text in position]),
+        reranking=_make_reranking(engine, task),
     )
     if isinstance(protocol, SetProtocol):
         return Scored(task, index_N, np.empty((len(index_N), 1, 0), np.float32), protocol.evaluate(sample), skipped)
@@ -147,6 +160,13 @@ def _score_features(engine: Engine, task: TaskPlan, encoded: Encoded) -> Scored:
     for evaluate in filter(None, (protocol.among_all, protocol.of_texts)):
         metrics |= evaluate(sample)
     return Scored(task, index_N, score_NIT, metrics, skipped, num_close)
+
+
+def _make_reranking(engine: Engine, task: TaskPlan) -> ReRanking | None:
+    encoder = engine.model.encoder
+    if not isinstance(encoder, ReRanker):
+        return None
+    return ReRanking(encoder.num_reranked, partial(pairs.score_pairs, engine, task.dataset.task.name))
 
 
 def _find_readable(task: TaskPlan, is_unreadable_N: np.ndarray) -> np.ndarray:

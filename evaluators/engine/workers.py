@@ -1,13 +1,16 @@
-"""Worker processes that read, decode, crop and resize images for a GPU, and return the pixels through shared memory.
+"""Worker processes that read, decode, crop and resize images for a GPU.
 
-They import Pillow, numpy and pyarrow, but neither torch nor the caller's main module, so they start in a fraction of a
-second. A worker ends when its caller is killed. Threads are slower on many processors, since they share Python's lock.
+Pixels in bytes (``PixelTransform``) come through shared memory; the workers import Pillow, numpy and pyarrow, but
+neither torch nor the caller's main module, so they start in a fraction of a second. Other transforms are imported once,
+before the workers are forked, and what they return is pickled. A worker ends when its caller is killed. Threads are
+slower on many processors, since they share Python's lock.
 """
 
 from __future__ import annotations
 
 import math
 import os
+import pickle
 import signal
 import sys
 import threading
@@ -16,7 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from itertools import accumulate
 from mmap import mmap
-from multiprocessing import parent_process
+from multiprocessing import forkserver, parent_process
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -34,6 +37,22 @@ from evaluators.engine.images import ImageCrops, UnreadableImageError, preproces
 from evaluators.models.pixels import PixelTransform
 
 CROPS_PER_JOB = 8
+MAX_TRANSFORM_BYTES = 100_000
+"""Size of the largest transform that is sent to processes, with each job."""
+
+
+def explain_threads(preprocess: Any) -> str | None:
+    """Return why an image transform cannot run in processes, or None if it can."""
+    if not hasattr(os, "memfd_create"):
+        return "processes need Linux"
+    try:
+        pickled = pickle.dumps(preprocess)
+    except Exception as error:  # of any class, since pickling calls methods of the object
+        return f"the transform cannot be pickled ({error})"
+    if b"__main__" in pickled:
+        return "the transform is defined in the program itself, which processes do not import: move it to a module"
+    size = len(pickled)
+    return f"the transform takes {size:,} bytes, as if it held a model" if size > MAX_TRANSFORM_BYTES else None
 
 
 class _Process(ForkServerProcess):
@@ -58,6 +77,8 @@ def _start() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_caller, daemon=True).start()
     Image.preinit()
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)
 
 
 def _end_with_caller() -> None:
@@ -76,24 +97,28 @@ class Memory(NamedTuple):
 
 
 class Workers(ProcessPoolExecutor):
-    """Executor of ``count`` processes that run ``transform`` on images (Linux)."""
+    """Executor of ``count`` processes that run ``preprocess`` on images (Linux)."""
 
-    def __init__(self, transform: PixelTransform, count: int) -> None:
+    def __init__(self, preprocess: Callable[[Image.Image], Any], count: int) -> None:
         context = _Context()
-        context.set_forkserver_preload([__name__])
+        context.set_forkserver_preload([__name__, getattr(preprocess, "func", preprocess).__module__])
+        forkserver.ensure_running()  # it imports while the caller reads
         super().__init__(count, context, _start)
-        self._transform = transform
+        self._preprocess = preprocess
 
     def submit_images(self, items: Sequence[ImageCrops]) -> Callable[[], list[Any]]:
-        """Start to prepare images. Returns a function that returns the pixels of each crop, or its error."""
+        """Start to prepare images. Returns a function that returns each preprocessed crop, or its error."""
         jobs = list(_make_jobs(items))
+        if not isinstance(self._preprocess, PixelTransform):
+            pickled = [self.submit(prepare, self._preprocess, job) for job in jobs]
+            return lambda: [value for future in pickled for value in pickle.loads(future.result())]
         starts = [0, *accumulate(sum(len(item.crops) for item in job) for job in jobs)]
-        shape = (starts[-1], *self._transform.size, 3)
+        shape = (starts[-1], *self._preprocess.size, 3)
         memory = os.memfd_create("pixels")
         os.ftruncate(memory, math.prod(shape))
         place = Memory(Path(f"/proc/{os.getpid()}/fd/{memory}"), os.fstat(memory).st_dev, os.fstat(memory).st_ino)
         futures = [
-            self.submit(fill_slots, self._transform, job, place, start)
+            self.submit(fill_slots, self._preprocess, job, place, start)
             for job, start in zip(jobs, starts, strict=False)
         ]
 
@@ -116,6 +141,11 @@ def _make_jobs(items: Sequence[ImageCrops]) -> Iterator[list[ImageCrops]]:
             job = []
     if job:
         yield job
+
+
+def prepare(preprocess: Callable[[Image.Image], Any], items: Sequence[ImageCrops]) -> bytes:
+    """Return the pickled list of preprocessed crops. The executor's own pickling would open a file for each tensor."""
+    return pickle.dumps([value for item in items for value in preprocess_crops(preprocess, item.file, item.crops)])
 
 
 def fill_slots(

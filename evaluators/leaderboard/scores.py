@@ -33,6 +33,7 @@ COUNTED = {
     "sets": {"accuracy": "hit"},
     "paired_questions": {"group_accuracy": "hit"},
     "true_or_false": {"accuracy": "hit"},
+    "agreement": {"accuracy": "hit"},
     "classification": {"top1": "rank"},
     "recall": {"i2t_recall@1": "i2t_rank", "t2i_recall@1": "t2i_rank"},
 }

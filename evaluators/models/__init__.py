@@ -40,6 +40,8 @@ BACKENDS = {
     "python": "evaluators.models.custom",
 }
 """Module of each backend. It has a function ``load(name: str, device: str, precision: str) -> Model``."""
+NUM_RERANKED = 128
+"""Candidates that BLIP's code re-ranks (``k_test``), as ARO's authors used it."""
 
 
 @runtime_checkable
@@ -73,6 +75,14 @@ class PairScorer(Protocol):
     def score(self, images: Sequence[Any], texts: Sequence[Any]) -> np.ndarray:
         """Return the scores (B,) of B pairs of image and text. A higher score means a better match."""
         ...
+
+
+@runtime_checkable
+class ReRanker(DualEncoder, PairScorer, Protocol):
+    """A pair scorer that ranks candidates by cosine first, and scores only the best ones, in retrieval."""
+
+    num_reranked: int
+    """Number of candidates of each query that are scored."""
 
 
 @runtime_checkable
@@ -185,8 +195,14 @@ def pick_device(device: str | None = None) -> str:
     """Return the device, by default the fastest available. Raises ValueError if the device cannot be used."""
     from evaluators.models.checks import check_device, refuse_device
 
-    if device is not None:
-        check_device(device)
+    try:
+        check_device(device or "cuda")
+    except ValueError:
+        if device is None:
+            return "cpu"  # without the import of torch
+        raise
+    if device == "cpu":
+        return device
     import torch
 
     if device is None:
@@ -200,19 +216,25 @@ def pick_device(device: str | None = None) -> str:
 
 def _computes_bf16(device: str) -> bool:
     """Return True if the device is a GPU with native bfloat16 (Ampere and later)."""
-    import torch
-
     if not device.startswith("cuda"):
         return False
+    import torch
+
     with torch.cuda.device(device):
         return torch.cuda.is_bf16_supported(including_emulation=False)
+
+
+def choose_precision(precision: Precision, device: str) -> Precision:
+    """Return the precision; for ``auto``, bf16 on a GPU that computes it, otherwise fp32."""
+    if precision == "auto":
+        return "bf16" if _computes_bf16(device) else "fp32"
+    return precision
 
 
 def resolve(spec: str, device: str = "cpu", precision: Precision = "auto") -> Model:
     """Load the model of a spec. Raises ValueError or FileNotFoundError, with a clear message, if this fails."""
     backend, name = parse(spec)
-    if precision == "auto":
-        precision = "bf16" if _computes_bf16(device) else "fp32"
+    precision = choose_precision(precision, device)
     if precision == "fp32" and device.startswith("cuda"):
         import torch
 

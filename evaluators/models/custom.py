@@ -18,6 +18,9 @@ methods, a pair scorer has
 
         def score(self, images: list[PIL.Image.Image], texts: list[str]): ...   # (B,), higher is better
 
+A class with all three methods is a pair scorer that re-ranks in retrieval: the ``num_reranked`` candidates (128, as in
+BLIP's code) with the highest cosine are ordered by ``score``.
+
 A recoverer, for tasks without images, encodes each text as one vector and decodes the text from this vector only:
 
         def recover(self, texts: list[str]) -> list[str]: ...
@@ -38,9 +41,10 @@ import numpy as np
 import torch
 from PIL.Image import Image
 
-from evaluators.models import Model, fingerprint
+from evaluators.models import NUM_RERANKED, Model, fingerprint
 from evaluators.models.batches import in_batches
 from evaluators.models.checks import check_module
+from evaluators.models.pixels import keep_image
 
 NO_FINGERPRINT = "The class has no attribute `fingerprint`: nothing was cached."
 
@@ -61,11 +65,11 @@ def load(name: str, device: str, precision: str) -> Model:
         model = _create(getattr(module, class_name), device)
     except Exception as error:
         raise _failed(spec, f"{class_name}({device!r})", error) from error
-    loaded = wrap(model, spec, class_name)
+    loaded = wrap(model, spec, class_name, device)
     return loaded if loaded.is_cached else replace(loaded, warnings=(NO_FINGERPRINT,))
 
 
-def wrap(model: Any, spec: str, name: str) -> Model:
+def wrap(model: Any, spec: str, name: str, device: str) -> Model:
     """Return the model for an object of the user's class. Raises ValueError if a method is missing."""
     written = getattr(model, "fingerprint", None)
     if not isinstance(written, str | None):
@@ -73,7 +77,7 @@ def wrap(model: Any, spec: str, name: str) -> Model:
     return Model(
         spec=spec,
         name=name,
-        encoder=adapt(model, spec),
+        encoder=adapt(model, spec, device),
         fingerprint=fingerprint.of_json([spec.removeprefix("python:"), written]),
         precision="custom",
         is_cached=written is not None,
@@ -96,26 +100,27 @@ def _failed(spec: str, step: str, error: Exception) -> ValueError:
     return ValueError(f"{spec}: {step} failed ({type(error).__name__}: {error}). --verbose prints the traceback.")
 
 
-def adapt(model: Any, spec: str) -> CustomDualEncoder | CustomPairScorer | CustomRecoverer:
+def adapt(model: Any, spec: str, device: str = "cpu") -> CustomDualEncoder | CustomPairScorer | CustomRecoverer:
     """Return the model with an interface that the engine uses. Raises ValueError if a method is missing."""
     if hasattr(model, "recover"):
         return CustomRecoverer(model, spec)
+    if all(hasattr(model, method) for method in ("score", "encode_image", "encode_text")):
+        return CustomReRanker(model, spec)
     if hasattr(model, "score"):
-        return CustomPairScorer(model, spec)
+        return CustomPairScorer(model, spec, device)
     for method in ("encode_image", "encode_text"):
         if not hasattr(model, method):
             raise ValueError(
                 f"{spec}: has no {method}. A model needs encode_image and encode_text, or score, or recover."
             )
-    return CustomDualEncoder(model, spec)
+    return CustomDualEncoder(model, spec, device)
 
 
 class _Custom:
-    def __init__(self, model: Any, spec: str) -> None:
-        self.model, self._spec = model, spec
+    preprocess = staticmethod(keep_image)
 
-    def preprocess(self, image: Image) -> Image:
-        return image
+    def __init__(self, model: Any, spec: str, device: str = "cpu") -> None:
+        self.model, self._spec, self.device = model, spec, device
 
     def _call(self, method: str, *arguments: Any) -> Any:
         """Call a method of the user's class. Raises ValueError, which names the method, if it fails.
@@ -141,8 +146,8 @@ class CustomRecoverer(_Custom):
 class CustomDualEncoder(_Custom):
     gets_whole_images = True
 
-    def __init__(self, model: Any, spec: str) -> None:
-        super().__init__(model, spec)
+    def __init__(self, model: Any, spec: str, device: str = "cpu") -> None:
+        super().__init__(model, spec, device)
         self._sizes: dict[str, int] = {}
         """Size of the features that each method returned."""
 
@@ -172,6 +177,12 @@ class CustomPairScorer(_Custom):
         if score_B.size != len(texts):
             raise ValueError(f"score returned shape {score_B.shape} for {len(texts)} pairs, one number each expected.")
         return score_B
+
+
+class CustomReRanker(CustomDualEncoder, CustomPairScorer):
+    @property
+    def num_reranked(self) -> int:
+        return getattr(self.model, "num_reranked", NUM_RERANKED)
 
 
 def as_array(value: Any, num_inputs: int, method: str) -> np.ndarray:

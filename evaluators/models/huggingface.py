@@ -6,7 +6,8 @@ cosine of the text with one of the image's queries. A suffix of the name chooses
 
 - ``@itm``: the matching head of FLAVA, BLIP or BLIP-2. ARO's authors scored FLAVA so.
 - ``@itc``: the cosine of BLIP or BLIP-2.
-- ``@itm+itc``: the logit of a match plus the cosine, by which the authors of BLIP and BLIP-2 rank.
+- ``@itm+itc``: the logit of a match plus the cosine, by which the authors of BLIP and BLIP-2 rank. In retrieval, BLIP
+  ranks the 128 candidates with the highest cosine so (``evaluators/protocols/reranking.py``).
 
 EVA-CLIP, PE-Core and MobileCLIP2 are models of open_clip. ALBEF and X-VLM are in no maintained library, and jina-clip
 runs code of its repository: wrap them in ``python:module:Class``. CyCLIP has the architecture of OpenAI's CLIP
@@ -17,6 +18,7 @@ ResNet-50: remove the prefix ``module.`` from the names in its state dict, save 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,7 +29,7 @@ from safetensors import SafetensorError
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from evaluators.models import Model, fingerprint
+from evaluators.models import NUM_RERANKED, Model, fingerprint
 from evaluators.models.batches import in_batches
 from evaluators.models.checks import SCORES, unavailable
 from evaluators.models.hub import get_title, read_family
@@ -67,6 +69,7 @@ def load(name: str, device: str, precision: str) -> Model:
         image_processor.to_json_string(),
         fingerprint.of_tokenizer(tokenizer),
         precision,
+        *([score] if score else []),
     ]
     return Model(
         spec,
@@ -78,11 +81,17 @@ def load(name: str, device: str, precision: str) -> Model:
     )
 
 
+def process_image(image_processor: Any, image: Image) -> dict[str, Tensor]:
+    """Return the inputs that an image processor makes of one image. Processes import this function."""
+    return {name: value[0] for name, value in image_processor(images=image, return_tensors="pt").items()}
+
+
 class _Adapter:
     """A transformers model with its image processor and tokeniser."""
 
     def __init__(self, model: Any, tokenizer: Any, image_processor: Any, device: str) -> None:
-        self._model, self._tokenizer, self._image_processor, self._device = model, tokenizer, image_processor, device
+        self._model, self._tokenizer, self.device = model, tokenizer, device
+        self.preprocess = partial(process_image, image_processor)
         config = model.config.qformer_config if model.config.model_type == "blip-2" else model.config.text_config
         self.max_tokens = min(config.max_position_embeddings, tokenizer.model_max_length)
         self._is_siglip = "siglip" in model.config.model_type
@@ -90,11 +99,8 @@ class _Adapter:
         is_siglip_2 = model.config.model_type == "siglip2" or config.vocab_size >= SIGLIP_2_TOKENS
         self._lower = self._is_siglip and is_siglip_2
 
-    def preprocess(self, image: Image) -> dict[str, Tensor]:
-        return {name: value[0] for name, value in self._image_processor(images=image, return_tensors="pt").items()}
-
     def _images(self, batch: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
-        stacked = {name: torch.stack([image[name] for image in batch]).to(self._device) for name in batch[0]}
+        stacked = {name: torch.stack([image[name] for image in batch]).to(self.device) for name in batch[0]}
         return stacked | {"pixel_values": stacked["pixel_values"].to(self._model.dtype)}
 
     def _texts(self, texts: Sequence[str]) -> Any:
@@ -106,7 +112,7 @@ class _Adapter:
             max_length=self.max_tokens,
             return_tensors="pt",
             return_attention_mask=not self._is_siglip,
-        ).to(self._device)
+        ).to(self.device)
 
     def _clean(self, texts: Sequence[str]) -> list[str]:
         return [text.lower() for text in texts] if self._lower else list(texts)
@@ -149,24 +155,36 @@ class _PairAdapter(_Adapter):
         raise NotImplementedError
 
 
-class BlipScorer(_PairAdapter):
-    """BLIP's contrastive head: the cosine of the first tokens of image and text."""
+class _BlipAdapter(_PairAdapter):
+    """A model with a contrastive head (ITC) and a matching head (ITM). ``_head`` is the one that scores, or both."""
+
+    _head = "itm"
 
     def _score(self, images: dict[str, Tensor], index_B: list[int], texts: Sequence[str]) -> Tensor:
-        model, tokens = self._model, self._texts(texts)
-        seen = model.vision_proj(model.vision_model(**images).last_hidden_state[:, 0])[index_B]
-        read = model.text_encoder(input_ids=tokens["input_ids"], attention_mask=tokens["attention_mask"])
-        read = model.text_proj(read.last_hidden_state[:, 0])
-        return (normalize(seen.float(), dim=-1) * normalize(read.float(), dim=-1)).sum(dim=-1)
-
-
-class BlipMatcher(_PairAdapter):
-    def _score(self, images: dict[str, Tensor], index_B: list[int], texts: Sequence[str]) -> Tensor:
-        return _match_log_odds(self._match(images, index_B, texts))
+        if self._head == "itc":
+            return self._cosine(images, index_B, texts)
+        logits_B2 = self._match(images, index_B, texts)
+        if self._head == "itm":
+            return _match_log_odds(logits_B2)
+        return logits_B2[:, 1].double() + self._cosine(images, index_B, texts).double()
 
     def _match(self, images: dict[str, Tensor], index_B: list[int], texts: Sequence[str]) -> Tensor:
         """Return the logits (B, 2) of no match and of a match."""
+        raise NotImplementedError
+
+    def _cosine(self, images: dict[str, Tensor], index_B: list[int], texts: Sequence[str]) -> Tensor:
+        """Return the cosines (B,) of the contrastive head."""
+        raise NotImplementedError
+
+
+class BlipMatcher(_BlipAdapter):
+    first_token: int | None = None
+    """Id that replaces the first token of a text that is matched."""
+
+    def _match(self, images: dict[str, Tensor], index_B: list[int], texts: Sequence[str]) -> Tensor:
         tokens = self._texts(texts)
+        if self.first_token is not None:
+            tokens["input_ids"][:, 0] = self.first_token
         joint = self._model.text_encoder(
             input_ids=tokens["input_ids"],
             attention_mask=tokens["attention_mask"],
@@ -174,15 +192,53 @@ class BlipMatcher(_PairAdapter):
         )
         return self._model.itm_head(joint.last_hidden_state[:, 0])
 
+    def _cosine(self, images: dict[str, Tensor], index_B: list[int], texts: Sequence[str]) -> Tensor:
+        """Return the cosines of the first tokens of image and text."""
+        seen_BD = normalize(self._project_images(images)[index_B].float(), dim=-1)
+        return (seen_BD * normalize(self._project_texts(texts).float(), dim=-1)).sum(dim=-1)
 
-class Blip2Matcher(_PairAdapter):
-    """BLIP-2's matching head: queries and text attend to each other, and the queries to the image."""
+    def _project_images(self, images: dict[str, Tensor]) -> Tensor:
+        return self._model.vision_proj(self._model.vision_model(**images).last_hidden_state[:, 0])
 
-    def _score(self, images: dict[str, Tensor], index_B: list[int], texts: Sequence[str]) -> Tensor:
-        return _match_log_odds(self._match(images, index_B, texts))
+    def _project_texts(self, texts: Sequence[str]) -> Tensor:
+        tokens = self._texts(texts)
+        read = self._model.text_encoder(input_ids=tokens["input_ids"], attention_mask=tokens["attention_mask"])
+        return self._model.text_proj(read.last_hidden_state[:, 0])
+
+
+class BlipScorer(BlipMatcher):
+    _head = "itc"
+
+
+class BlipReRanker(TransformersEncoder, BlipMatcher):
+    """BLIP's evaluation: the logit of a match plus the cosine; in retrieval, of the best candidates by cosine only.
+
+    As in its authors' code, a text has at most 35 tokens, and the first token of a matched text is [ENC]. transformers
+    keeps [CLS] (issue 25629), and so do ``@itm`` and ``@itc``.
+    """
+
+    _head, num_reranked = "itm+itc", NUM_RERANKED
+    NUM_TOKENS, ENC = 35, 30_523
+
+    def __init__(self, model: Any, tokenizer: Any, image_processor: Any, device: str) -> None:
+        super().__init__(model, tokenizer, image_processor, device)
+        self.max_tokens = min(self.max_tokens, self.NUM_TOKENS)
+        self.first_token = self.ENC if model.config.text_config.vocab_size > self.ENC else None
+
+    @torch.inference_mode()
+    def _image_features(self, batch: Sequence[dict[str, Tensor]]) -> np.ndarray:
+        return self._project_images(self._images(batch)).float().cpu().numpy()
+
+    @torch.inference_mode()
+    def _text_features(self, batch: Sequence[str]) -> np.ndarray:
+        return self._project_texts(batch).float().cpu().numpy()
+
+
+class Blip2Matcher(_BlipAdapter):
+    """BLIP-2's heads. It has several vectors per image, so it is not a dual encoder, and does not re-rank, here."""
 
     def _match(self, images: dict[str, Tensor], index_B: list[int], texts: Sequence[str]) -> Tensor:
-        """Return the logits (B, 2) of no match and of a match, the mean over the queries."""
+        """Return the logits, the mean over the queries: they and the text attend to each other, and to the image."""
         tokens, query = self._texts(texts), self._model.query_tokens.expand(len(texts), -1, -1)
         mask = torch.cat([tokens["attention_mask"].new_ones(query.shape[:2]), tokens["attention_mask"]], dim=1)
         joint = self._model.qformer(
@@ -193,11 +249,7 @@ class Blip2Matcher(_PairAdapter):
         ).last_hidden_state
         return self._model.itm_head(joint[:, : query.shape[1]].to(self._model.itm_head.weight.dtype)).mean(dim=1)
 
-
-class Blip2Scorer(_PairAdapter):
-    """BLIP-2's contrastive head. It has several vectors per image, so it is not a dual encoder here."""
-
-    def _score(self, images: dict[str, Tensor], index_B: list[int], texts: Sequence[str]) -> Tensor:
+    def _cosine(self, images: dict[str, Tensor], index_B: list[int], texts: Sequence[str]) -> Tensor:
         """Return the largest cosine of each text with a query of its image."""
         model = self._model
         image_state = model.vision_model(**images).last_hidden_state
@@ -214,20 +266,12 @@ class Blip2Scorer(_PairAdapter):
         return torch.cosine_similarity(seen, read[:, None], dim=-1).amax(dim=1)
 
 
-class BlipSum(BlipMatcher, BlipScorer):
-    """The logit of a match plus the cosine, as BLIP's evaluation ranks its first 128 candidates (k_test)."""
-
-    def _score(self, images: dict[str, Tensor], index_B: list[int], texts: Sequence[str]) -> Tensor:
-        cosine = BlipScorer._score(self, images, index_B, texts)
-        return self._match(images, index_B, texts)[:, 1].double() + cosine.double()
+class Blip2Scorer(Blip2Matcher):
+    _head = "itc"
 
 
-class Blip2Sum(Blip2Matcher, Blip2Scorer):
-    """The same for BLIP-2."""
-
-    def _score(self, images: dict[str, Tensor], index_B: list[int], texts: Sequence[str]) -> Tensor:
-        cosine = Blip2Scorer._score(self, images, index_B, texts)
-        return self._match(images, index_B, texts)[:, 1].double() + cosine.double()
+class Blip2Sum(Blip2Matcher):
+    _head = "itm+itc"
 
 
 class FlavaMatcher(_PairAdapter):
@@ -244,7 +288,7 @@ class FlavaMatcher(_PairAdapter):
         image_state = flava.image_model(**images, output_hidden_states=True).hidden_states[-1]
         tokens = self._tokenizer(
             list(texts), padding="max_length", truncation=True, max_length=size, return_tensors="pt"
-        ).to(self._device)
+        ).to(self.device)
         text_state = flava.text_model(
             tokens["input_ids"], tokens["attention_mask"], output_hidden_states=True
         ).hidden_states[-1]
@@ -281,6 +325,6 @@ WITH_SCORE: dict[str, dict[str, tuple[str, Any]]] = {
         "blip-2": (_BLIP_2, Blip2Matcher),
     },
     "@itc": {"blip": (_BLIP, BlipScorer), "blip-2": (_BLIP_2, Blip2Scorer)},
-    "@itm+itc": {"blip": (_BLIP, BlipSum), "blip-2": (_BLIP_2, Blip2Sum)},
+    "@itm+itc": {"blip": (_BLIP, BlipReRanker), "blip-2": (_BLIP_2, Blip2Sum)},
 }
 """The same for models with a suffix."""

@@ -30,7 +30,7 @@ from torch import Tensor
 from evaluators.models import Model, fingerprint
 from evaluators.models.open_clip_names import CORPUS_OF_TAG, get_pretrained_cfg, missing_weights, parse_name, split
 from evaluators.models.prefix_forest import PrefixForestEncoder, causal_tower
-from evaluators.models.text_batches import LengthBatchEncoder
+from evaluators.models.text_batches import LengthBatchEncoder, start_copy
 from evaluators.models.transforms import divide
 from evaluators.models.word_cache import cache_words
 
@@ -138,15 +138,13 @@ class OpenClipEncoder:
     @torch.inference_mode()
     def _encode_images(self, images: Sequence[Any]) -> Tensor:
         """Return features (B, D) of what ``preprocess`` returned: pixels (H, W, 3) or, of other transforms, tensors."""
-        is_cuda = self.device.startswith("cuda")  # only pinned memory is copied while the device computes
         if self._transform is None:
-            batch = torch.stack(list(images))
-            batch = batch.pin_memory() if is_cuda else batch
+            pixels_BCHW = start_copy(torch.stack(list(images)), self.device)
         else:
-            batch = torch.empty((len(images), *images[0].shape), dtype=torch.uint8, pin_memory=is_cuda)
-            np.stack(images, out=batch.numpy())
-        batch = batch.to(self.device, non_blocking=True)
-        pixels_BCHW = batch if self._transform is None else self._transform.normalize(batch)
+            shape, is_cuda = (len(images), *images[0].shape), self.device.startswith("cuda")
+            pixels_BHWC = torch.empty(shape, dtype=torch.uint8, pin_memory=is_cuda)  # filled without a second copy
+            np.stack(images, out=pixels_BHWC.numpy())
+            pixels_BCHW = self._transform.normalize(pixels_BHWC.to(self.device, non_blocking=True))
         return self._model.encode_image(pixels_BCHW.to(self._image_dtype))
 
     @torch.inference_mode()

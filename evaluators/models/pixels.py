@@ -83,6 +83,11 @@ class PixelTransform(NamedTuple):
         return np.asarray(image)
 
 
+def keep_image(image: Image.Image) -> Image.Image:
+    """Return the image itself: the transform of models that read whole images."""
+    return image
+
+
 def _resize(image: Image.Image, height: int, width: int, resample: Image.Resampling) -> Image.Image:
     return image if image.size == (width, height) else image.resize((width, height), resample)
 

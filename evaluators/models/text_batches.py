@@ -32,9 +32,8 @@ class LengthBatchEncoder:
         """Return the features on the device. A GPU may still compute them."""
         end_S, order_S = find_end_positions(self._tower, tokens_SL).sort(stable=True)
         lengths = (end_S + 1).tolist()
-        # Copied once, because a copy from memory that is not pinned waits for what the GPU computes.
         tokens_SL, end_S, rank_S = (
-            values.to(self._device) for values in (tokens_SL[order_S], end_S, order_S.argsort())
+            start_copy(values, self._device) for values in (tokens_SL[order_S], end_S, order_S.argsort())
         )
         features = [
             self._encode(tokens_SL[batch, : lengths[batch.stop - 1]], end_S[batch])
@@ -50,6 +49,11 @@ class LengthBatchEncoder:
         x_BLW = tower.transformer(x_BLW, attn_mask=tower.attn_mask[:length, :length])
         x_BW = x_BLW[torch.arange(len(x_BLW), device=self._device), end_B]
         return project(tower.text_projection, tower.ln_final(x_BW)).float()
+
+
+def start_copy(values: Tensor, device: str) -> Tensor:
+    """Copy a tensor to a device. Only a copy from pinned memory does not wait for what a GPU computes."""
+    return values.pin_memory().to(device, non_blocking=True) if device.startswith("cuda") else values.to(device)
 
 
 def batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[slice]:

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pyarrow as pa
 
+from evaluators.protocols.reranking import ReRanking
+
 
 @dataclass(frozen=True)
 class QueryMetrics:
@@ -88,6 +90,8 @@ class Sample:
     label_N: np.ndarray
     image: Callable[[np.ndarray], np.ndarray]
     text: Callable[[np.ndarray], np.ndarray]
+    reranking: ReRanking | None = None
+    """Of a model that re-ranks the best candidates of a retrieval set; None for other models."""
 
 
 Directions = dict[str, QueryMetrics]
@@ -137,7 +141,10 @@ class RowProtocol(Protocol):
 
 @dataclass(frozen=True)
 class SetProtocol(Protocol):
-    """Protocol in which images and texts of different rows are scored with each other. Supports dual encoders only."""
+    """Protocol in which images and texts of different rows are scored with each other.
+
+    Supports dual encoders only, and for retrieval also models that re-rank.
+    """
 
     evaluate: Callable[[Sample], Directions] = field(kw_only=True)
 

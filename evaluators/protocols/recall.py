@@ -3,6 +3,7 @@
 Source: CREPE (arXiv:2212.07796), appendix B.2 (raw pairs, K folds); Yuksekgonul et al. 2023 (arXiv:2210.01936), section
 2.3 (if an image has several captions, the best one is ranked). Difference from the papers: the tie rule (ranking.py).
 An item is wrong for a query unless some row of the fold contains both. Ties between true items do not count as ties.
+Models that read image and text together re-rank the best candidates (reranking.py).
 
 Shapes: M rows of a fold, Q queries, J items, D dimensions, T true items per query.
 """
@@ -10,13 +11,17 @@ Shapes: M rows of a fold, Q queries, J items, D dimensions, T true items per que
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
 
 from evaluators.protocols.base import Directions, QueryMetrics, Sample, SetProtocol
 from evaluators.protocols.ranking import Ranks, compute_ranks, cosine, to_metrics
+from evaluators.protocols.reranking import ReRanked, ReRanking, rerank, select_best
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 MAX_FOLDS = 20
 QUERIES_PER_BLOCK, ITEMS_PER_BLOCK = 4096, 1024
@@ -44,42 +49,82 @@ def make_folds(num_rows: int, fold_size: int, seed: int) -> Iterator[np.ndarray]
         yield np.sort(order[fold * fold_size : (fold + 1) * fold_size])
 
 
-def _make_empty_ranks(count: int) -> Ranks:
-    return Ranks(np.zeros(count, np.int32), np.zeros(count, bool), np.zeros(count, np.int32))
+class Found(NamedTuple):
+    """What Q queries retrieve."""
+
+    ranks: Ranks
+    wrong_Q: np.ndarray
+    """int32: index of the wrong item with the highest score. Of equal scores, the first."""
+
+    @classmethod
+    def make_empty(cls, count: int) -> Found:
+        ranks = Ranks(np.zeros(count, np.int32), np.zeros(count, bool), np.zeros(count, np.int32))
+        return cls(ranks, np.zeros(count, np.int32))
 
 
-def retrieve(query: Side, item: Side, true_QT: np.ndarray, true_pairs: csr_array) -> Ranks:
-    """Return the rank of each query's best true item among its wrong items.
+def retrieve(
+    query: Side, item: Side, true_QT: np.ndarray, true_pairs: csr_array, reranked: ReRanked | None = None
+) -> Found:
+    """Return the rank of each query's best true item among its wrong items, and the best wrong item.
 
     ``true_QT``: indices of the true items, padded with -1. ``true_pairs``: bool matrix of query ids and item ids.
-    Scores are computed in blocks, so large folds fit into memory.
+    ``reranked``: scores that replace the cosines. Scores are computed in blocks, so large folds fit into memory.
     """
-    ranks = _make_empty_ranks(len(query.id_J))
+    ranks, best_Q = found = Found.make_empty(len(query.id_J))
     query_indices, item_indices = np.arange(len(query.id_J)), np.arange(len(item.id_J))
     for query_start in range(0, len(query_indices), QUERIES_PER_BLOCK):
         rows = slice(query_start, query_start + QUERIES_PER_BLOCK)
         feature_QD = query.feature(query_indices[rows]).astype(np.float64)
-        truth_Q = _compute_truth_score(feature_QD, item, true_QT[rows])
+        numbers = None if reranked is None else reranked.number[query.id_J[rows]]
+        truth_Q = _compute_truth_score(feature_QD, item, true_QT[rows], reranked, numbers)
         true_of_queries = true_pairs[query.id_J[rows]]
+        highest_Q = np.full(len(feature_QD), -np.inf)
         for item_start in range(0, len(item_indices), ITEMS_PER_BLOCK):
             columns = slice(item_start, item_start + ITEMS_PER_BLOCK)
             item_JD = item.feature(item_indices[columns]).astype(np.float64)
             score_QJ = (feature_QD @ item_JD.T).astype(np.float32)
+            if reranked is not None and numbers is not None:
+                score_QJ = reranked.apply(numbers[:, item.id_J[columns]].toarray(), score_QJ)
             wrong_QJ = ~true_of_queries[:, item.id_J[columns]].toarray()
             block = compute_ranks(truth_Q, score_QJ, wrong_QJ)
             ranks.rank_N[rows] += block.rank_N - 1
             ranks.tie_N[rows] |= block.tie_N
             ranks.wrong_N[rows] += block.wrong_N
-    return ranks._replace(rank_N=ranks.rank_N + 1)
+            score_QJ[~wrong_QJ] = -np.inf
+            block_best_Q = score_QJ.argmax(axis=1)
+            block_highest_Q = score_QJ[np.arange(len(score_QJ)), block_best_Q]
+            best_Q[rows] = np.where(block_highest_Q > highest_Q, item_start + block_best_Q, best_Q[rows])
+            np.maximum(highest_Q, block_highest_Q, out=highest_Q)
+    return found._replace(ranks=ranks._replace(rank_N=ranks.rank_N + 1))
 
 
-def _compute_truth_score(feature_QD: np.ndarray, item: Side, true_QT: np.ndarray) -> np.ndarray:
+def _compute_truth_score(
+    feature_QD: np.ndarray, item: Side, true_QT: np.ndarray, reranked: ReRanked | None, numbers: csr_array | None
+) -> np.ndarray:
     item_QTD = item.feature(np.maximum(true_QT, 0).ravel()).reshape(*true_QT.shape, -1)
-    return np.where(true_QT >= 0, cosine(feature_QD, item_QTD), -np.inf).max(axis=1)
+    score_QT = cosine(feature_QD, item_QTD)
+    if reranked is not None and numbers is not None:
+        number_QT = numbers[np.arange(len(true_QT))[:, None], item.id_J[true_QT]].toarray()
+        score_QT = reranked.apply(number_QT, score_QT)
+    return np.where(true_QT >= 0, score_QT, -np.inf).max(axis=1)
+
+
+def _select_pairs(query: Side, item: Side, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the query ids and the item ids of each query's ``count`` items with the highest cosines."""
+    query_Q, item_J = (np.unique(side.id_J, return_index=True)[1] for side in (query, item))
+    item_JD = item.feature(item_J).astype(np.float64)
+    best = [
+        select_best((query.feature(query_Q[start : start + ITEMS_PER_BLOCK]) @ item_JD.T).astype(np.float32), count)
+        for start in range(0, len(query_Q), ITEMS_PER_BLOCK)
+    ]
+    item_P = np.concatenate(best)
+    return np.repeat(np.arange(len(query_Q)), item_P.shape[1]), item_P.ravel()
 
 
 def _pair(image_J: np.ndarray, text_J: np.ndarray) -> csr_array:
     """Return the bool matrix of the ids of images and texts that occur in one row."""
+    from scipy.sparse import coo_array  # takes half a second, which the list of tasks need not wait for
+
     return coo_array((np.ones(len(text_J), dtype=bool), (image_J, text_J))).tocsr()
 
 
@@ -95,8 +140,16 @@ def is_measurable(crop_M: np.ndarray, text_MT: np.ndarray) -> bool:
 
 
 def retrieve_both_directions(
-    crop_M: np.ndarray, text_MT: np.ndarray, image: Features, text: Features
+    crop_M: np.ndarray, text_MT: np.ndarray, image: Features, text: Features, reranking: ReRanking | None = None
 ) -> dict[str, Ranks]:
+    """Return the ranks of :func:`find_in_both_directions`."""
+    found = find_in_both_directions(crop_M, text_MT, image, text, reranking)
+    return {direction: of_queries.ranks for direction, of_queries in found.items()}
+
+
+def find_in_both_directions(
+    crop_M: np.ndarray, text_MT: np.ndarray, image: Features, text: Features, reranking: ReRanking | None = None
+) -> dict[str, Found]:
     """Retrieve in both directions: "i2t" has one query per row, "t2i" one query per text, in row order.
 
     ``crop_M`` and ``text_MT`` (padded with -1) are ids, equal for equal images or texts.
@@ -107,16 +160,26 @@ def retrieve_both_directions(
     true_pairs = _pair(images.id_J[row_J], texts.id_J)
     index_MT = np.full(text_MT.shape, -1)
     index_MT[is_text] = np.arange(len(row_J))
+    i2t = t2i = None
+    if reranking is not None:
+        best_images = _select_pairs(images, texts, reranking.num_candidates)
+        text_P, image_P = _select_pairs(texts, images, reranking.num_candidates)
+        i2t, t2i = rerank(
+            best_images, (image_P, text_P), np.unique(crop_M), np.unique(text_MT[is_text]), reranking.score
+        )
     return {
-        "i2t": retrieve(images, texts, index_MT, true_pairs),
-        "t2i": retrieve(texts, images, row_J[:, None], true_pairs.T.tocsr()),
+        "i2t": retrieve(images, texts, index_MT, true_pairs, i2t),
+        "t2i": retrieve(texts, images, row_J[:, None], true_pairs.T.tocsr(), t2i),
     }
 
 
 def evaluate(sample: Sample) -> Directions:
-    """Retrieve in both directions within each fold. The queries of "t2i" are the texts in row order."""
+    """Retrieve in both directions within each fold. The queries of "t2i" are the texts in row order.
+
+    The column ``wrong`` is the best wrong item: for "i2t" a text, by its number in row order, for "t2i" a row.
+    """
     text_row_J, _ = np.nonzero(sample.text_NT >= 0)
-    ranks = {"i2t": _make_empty_ranks(len(sample.text_NT)), "t2i": _make_empty_ranks(len(text_row_J))}
+    found = {"i2t": Found.make_empty(len(sample.text_NT)), "t2i": Found.make_empty(len(text_row_J))}
     for fold in np.unique(sample.fold_N):
         member_N = sample.fold_N == fold
         crop_M, text_MT = sample.crop_NI[member_N, 0], sample.text_NT[member_N]
@@ -124,12 +187,21 @@ def evaluate(sample: Sample) -> Directions:
             _index_within_fold(sample.image, crop_M),
             _index_within_fold(sample.text, text_MT[text_MT >= 0]),
         )
-        fold_ranks = retrieve_both_directions(crop_M, text_MT, image_features, text_features)
-        for direction, selected_Q in (("i2t", member_N), ("t2i", member_N[text_row_J])):
-            for all_values, fold_values in zip(ranks[direction], fold_ranks[direction], strict=True):
-                all_values[selected_Q] = fold_values
+        fold_found = find_in_both_directions(crop_M, text_MT, image_features, text_features, sample.reranking)
+        member_J = member_N[text_row_J]
+        for direction, query_Q, item_J in (("i2t", member_N, member_J), ("t2i", member_J, member_N)):
+            for all_values, fold_values in zip(found[direction].ranks, fold_found[direction].ranks, strict=True):
+                all_values[query_Q] = fold_values
+            found[direction].wrong_Q[query_Q] = np.flatnonzero(item_J)[fold_found[direction].wrong_Q]
     truths_N = (sample.text_NT >= 0).sum(axis=1)
-    return {"i2t": to_metrics(ranks["i2t"], truths_N), "t2i": to_metrics(ranks["t2i"], row_Q=text_row_J)}
+    metrics = {
+        "i2t": to_metrics(found["i2t"].ranks, truths_N),
+        "t2i": to_metrics(found["t2i"].ranks, row_Q=text_row_J),
+    }
+    return {
+        direction: replace(of_queries, columns={**of_queries.columns, "wrong": found[direction].wrong_Q})
+        for direction, of_queries in metrics.items()
+    }
 
 
 def _index_within_fold(feature: Features, index_J: np.ndarray) -> Features:

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import reduce
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -30,10 +30,11 @@ from loaders.datasets.load import load_dataset
 from loaders.datasets.natural import natural_key
 
 EXAMPLES_PER_TASK = 4
-IMAGE_SIZE = 480
+IMAGE_SIZE, CHOSEN_SIZE = 480, 160
 NUM_TOP = 3
 """Number of captions that are shown per model."""
 KINDS = {"swap": "HN-Swap", "negation": "HN-Neg"}
+POSITIONS = ["i2t_wrong", "t2i_wrong"]
 Frames = Mapping[str, pd.DataFrame]
 """Model -> its per-example rows, by number of the row."""
 
@@ -52,6 +53,8 @@ class Candidate:
     kind: str = ""
     parts: Sequence[tuple[str, bool]] = ()
     """The caption in parts, and for each part whether it differs from the true caption."""
+    image: str | None = None
+    """The image that was retrieved for the caption instead of the true one, a data URI."""
 
 
 @dataclass(frozen=True)
@@ -109,10 +112,16 @@ def load_split(result: Result, data_dir: Path | None) -> Any:
 
 
 def read_frames(results: Sequence[Result]) -> Frames:
-    """Return the per-example rows of each model, of the rows that all of them scored."""
+    """Return the per-example rows of each model, of the rows that all of them scored.
+
+    If models scored different rows, the columns with positions of other rows are dropped.
+    """
     frames = {result.model: result.examples.set_index("row") for result in results}
     shared = reduce(pd.Index.intersection, (rows.index for rows in frames.values()))
-    return {model: rows.loc[shared] for model, rows in frames.items()}
+    return {
+        model: rows if len(rows) == len(shared) else rows.loc[shared].drop(columns=POSITIONS, errors="ignore")
+        for model, rows in frames.items()
+    }
 
 
 def find_other_tasks(results: Sequence[Result], known: Sequence[str]) -> list[str]:
@@ -180,7 +189,7 @@ def get_kind(foils: Sequence[Mapping[str, str]]) -> str:
 
 
 def make_retrieval_examples(task: str, frames: Frames, split: Any, count: int) -> list[Example]:
-    """Make examples of a retrieval task: images with their captions, and the ranks by each model."""
+    """Make examples of a retrieval task: images with their captions, their ranks, and what ranks first instead."""
     captions_by_row: dict[Any, Sequence[str]] = next(iter(frames.values()))["captions"].to_dict()
     examples = []
     for row in sorted(captions_by_row, key=lambda row: hash_text(str(list(captions_by_row[row]))))[:count]:
@@ -190,9 +199,34 @@ def make_retrieval_examples(task: str, frames: Frames, split: Any, count: int) -
         for index, caption in enumerate(captions_by_row[row]):
             ranks = "; ".join(f"{name}: image rank {ranks[index]}" for name, ranks in image_ranks.items())
             candidates.append(Candidate(caption, True, first_hit, ranks, [(caption, False)]))
+        candidates += find_retrieved_instead(frames, row, split)
         is_failure = len(first_hit) < len(frames) or any((ranks > 1).any() for ranks in image_ranks.values())
         examples.append(Example(task, int(row), make_data_uri(split[int(row)]["image"]), candidates, is_failure))
     return examples
+
+
+def find_retrieved_instead(frames: Frames, row: int, split: Any) -> list[Candidate]:
+    """Return the wrong caption that ranks first for an image, and the wrong image for the first caption that has one.
+
+    Each names the models that rank it first. Results of earlier versions do not have the columns: then, [].
+    """
+    captions, images = dict[str, list[str]](), dict[tuple[str, Any], list[str]]()
+    for name, rows in frames.items():
+        if "i2t_wrong" in rows and np.atleast_1d(rows["i2t_rank"][row])[0] > 1:
+            texts = list(chain.from_iterable(rows["captions"]))
+            captions.setdefault(texts[np.atleast_1d(rows["i2t_wrong"][row])[0]], []).append(name)
+        if "t2i_wrong" in rows and (missed := np.flatnonzero(np.atleast_1d(rows["t2i_rank"][row]) > 1)).size:
+            image = rows.index[rows["t2i_wrong"][row][missed[0]]]
+            images.setdefault((rows["captions"][row][missed[0]], image), []).append(name)
+    found = [
+        Candidate(text, False, names, "Ranks first for this image", [(text, False)]) for text, names in captions.items()
+    ]
+    for (text, image), names in images.items():
+        picture = make_data_uri(split[int(image)]["image"], CHOSEN_SIZE)
+        found.append(
+            Candidate(text, False, names, "This image ranks first for a caption above", [(text, False)], picture)
+        )
+    return found
 
 
 def hash_text(text: str) -> str:

@@ -133,11 +133,11 @@ def describe_rows(counts: Iterable[int], unit: str = "rows per set") -> str:
 
 
 def describe_spread(values: pd.DataFrame, mark: str) -> str:
-    """Return what ``mark`` (bands or bars) shows: intervals, or the range over the training seeds of a model."""
+    """Return what ``mark`` (bands or bars) shows: intervals, or the range over the seeds or models of a line."""
     seeds = values.groupby("series")["model"].nunique()
     texts = {
         "95 % intervals over images": (seeds == 1).any(),
-        "minimum and maximum over the training seeds": (seeds > 1).any(),
+        "minimum and maximum over the training seeds or models": (seeds > 1).any(),
     }
     joined = " (models with one seed) or ".join(text for text, is_shown in texts.items() if is_shown)
     return f"{mark}: {joined}." if joined else ""

@@ -25,11 +25,8 @@ from evaluators.results.published import (
     is_apart,
     measure,
 )
-from evaluators.results.scores import MEAN, SAME_TIES, PublishedScore, read_scores
+from evaluators.results.scores import DECIMALS, MEAN, SAME_TIES, PublishedScore, read_scores
 from evaluators.results.ties import SHOWN_FROM, get_tie_rate
-
-DECIMALS = 4
-"""Decimals of the built-in scores in percent."""
 
 
 class Position(NamedTuple):

@@ -1,6 +1,6 @@
 """The published scores: of papers' tables, of tables of many models, and those that benchmarks declare.
 
-published_papers.csv    the papers' tables
+published_papers.csv    the papers' tables. ARO's authors scored rows by FLAVA's match and BLIP's match plus cosine
 published_scores.csv    one score per column of vl_compo (Oh et al. 2024, arXiv:2406.09388) for five of its 202 models
 published_columns.csv   what a column measures, and on which rows
 published_means.csv     the weights of a mean over columns. vl_compo's are those that reproduce its table of means
@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -29,6 +29,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from generators.files.atomic import atomic_file
 from generators.files.cache_folder import cache_folder
 from loaders.datasets.folders import is_published
 from loaders.papers.figures import figures
@@ -41,6 +42,12 @@ MEAN = "mean"
 """Metric of a score that is a mean over several tasks of a benchmark, with the weights of published_means.csv."""
 NOT_STATED = "not stated"
 SAME_TIES = "errors"
+DECIMALS = 4
+"""Decimals of the scores in files, which are in percent."""
+ADDED_SCHEMA = pa.schema(
+    [(name, pa.string()) for name in ("source", "name", "column")]
+    + [("percent", pa.float64()), ("seconds", pa.float32())]
+)
 ROWS = {
     **{"retrieval/coco": 5000, "retrieval/flickr30k": 1000, "classification/imagenet": 50_000},
     **{"classification/cifar10": 10_000, "classification/cifar100": 10_000, "compun/main": 400},
@@ -140,6 +147,21 @@ def read_scores() -> tuple[PublishedScore, ...]:
 def find_added_scores() -> Path:
     """Return the path of the user's file of more models, which `tools/published-scores write` writes."""
     return cache_folder() / "published_scores.parquet"
+
+
+def add_scores(rows: Sequence[Mapping[str, Any]], *, keep: bool = True) -> Path:
+    """Add rows of source, name, column, percent and seconds to the user's file, and return its path.
+
+    Rows of the same source, name and column are replaced; without ``keep``, all are.
+    """
+    path = find_added_scores()
+    earlier = _read_added(path) if keep and path.exists() else []
+    merged = {(row["source"], row["name"], row["column"]): row for row in [*earlier, *rows]}
+    rounded = [{**row, "percent": round(row["percent"], DECIMALS)} for row in merged.values()]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_file(path) as partial:
+        pq.write_table(pa.Table.from_pylist(rounded, ADDED_SCHEMA), partial, compression="zstd", compression_level=19)
+    return path
 
 
 def read_tables() -> list[dict[str, Any]]:

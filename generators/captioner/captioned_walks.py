@@ -7,7 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from itertools import islice
 from random import Random
 from typing import Any, NamedTuple
@@ -139,16 +139,6 @@ def sample_keyed_walk(
     attempts at this walk by reason, not those at earlier walks.
     """
     attempts = Counter[str]()
-
-    @cache  # small subgraphs are drawn again and again
-    def find_fault(walk: Walk) -> str | None:
-        if reason := find_crop_fault(walk.box, image.width, image.height):
-            return reason
-        if condition.accepts is None:
-            return None
-        assert facts is not None
-        return None if condition.accepts(walk.graph, facts) else condition.reason
-
     rules = WALK_RULES[settings.rules]
     walks = sample_walks(
         rules.select(image.graph),
@@ -157,7 +147,7 @@ def sample_keyed_walk(
         visible=settings.visible,
         attempts=settings.attempts * condition.effort,
         limit=number + 1,
-        fault=find_fault,
+        fault=cache(partial(_find_fault, image, condition, facts)),  # small subgraphs are drawn again and again
         dropped=attempts,
         draw=rules.draw,
         repeats_object=rules.repeats_object,
@@ -184,3 +174,12 @@ WALK_RULES = {
     OURS: WalkRules(_select_describable, random_walk, is_redundant),
     PAPER: WalkRules(lru_cache(maxsize=1)(select_annotated), draw_uniform_walk, repeats_object),
 }
+
+
+def _find_fault(image: AnnotatedImage, condition: WalkCondition, facts: ImageFacts | None, walk: Walk) -> str | None:
+    if reason := find_crop_fault(walk.box, image.width, image.height):
+        return reason
+    if condition.accepts is None:
+        return None
+    assert facts is not None
+    return None if condition.accepts(walk.graph, facts) else condition.reason

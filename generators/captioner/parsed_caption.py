@@ -52,22 +52,10 @@ class ParsedCaption(EditableCaption):
         pairs = zip(self.graph.objects, edited.objects, strict=True)
         if not all(old.name == new.name or keeps_pronouns(self.text, old.name, new.name) for old, new in pairs):
             return None
-        words: dict[AtomKey, str] = {}
-        attributes: dict[Mention, tuple[int, Sequence[str]]] = {}
-        for old, new in zip(self.graph.objects, edited.objects, strict=True):
-            words["object", old.name, old.id, None] = new.name
-            removed = [text for text in old.attributes if text not in new.attributes]
-            added = [text for text in new.attributes if text not in old.attributes]
-            if len(removed) == len(added):
-                for text, new_text in zip(removed, added, strict=True):
-                    words["attribute", text, old.id, None] = new_text
-            elif (start := self._find_phrase_start(old)) is not None:
-                attributes[self._list_mentions("object", old.id)[0]] = start, new.attributes
-            else:
-                return None
-        for edge, new_edge in zip(self.graph.relations, edited.relations, strict=True):
-            words["relation", edge.predicate, edge.subject, edge.object] = new_edge.predicate
-        rewritten = {mention.object for mention in attributes}
+        if (changes := self._find_changes(edited)) is None:
+            return None
+        words, moved = changes
+        rewritten = {mention.object for mention in moved}
         caption: str | None = self.text
         for mention in sorted(self.mentions, key=lambda mention: -mention.start):
             if mention.kind == "attribute" and mention.object in rewritten:
@@ -76,8 +64,8 @@ class ParsedCaption(EditableCaption):
             if mention.atom_key in denied:
                 caption = self._negate_mention(caption, mention, word, edited.by_id[mention.object].name)
             else:
-                if mention in attributes:
-                    start, texts = attributes[mention]
+                if mention in moved:
+                    start, texts = moved[mention]
                     rest = len(caption) - mention.start
                     caption = self._rewrite_attributes(caption, start, mention.start, texts)
                     shift = len(caption) - rest - mention.start
@@ -87,6 +75,29 @@ class ParsedCaption(EditableCaption):
             if caption is None:
                 return None
         return caption
+
+    def _find_changes(
+        self, edited: SceneGraph
+    ) -> tuple[dict[AtomKey, str], dict[Mention, tuple[int, Sequence[str]]]] | None:
+        """Return the new word of each atom, and the new attributes of objects that get more or fewer.
+
+        The attributes come with their start, by the object's mention. Returns None if they are not before their noun.
+        """
+        words: dict[AtomKey, str] = {}
+        moved: dict[Mention, tuple[int, Sequence[str]]] = {}
+        for old, new in zip(self.graph.objects, edited.objects, strict=True):
+            words["object", old.name, old.id, None] = new.name
+            removed = [text for text in old.attributes if text not in new.attributes]
+            added = [text for text in new.attributes if text not in old.attributes]
+            if len(removed) == len(added):
+                words |= {("attribute", text, old.id, None): word for text, word in zip(removed, added, strict=True)}
+            elif (start := self._find_phrase_start(old)) is not None:
+                moved[self._list_mentions("object", old.id)[0]] = start, new.attributes
+            else:
+                return None
+        for edge, new_edge in zip(self.graph.relations, edited.relations, strict=True):
+            words["relation", edge.predicate, edge.subject, edge.object] = new_edge.predicate
+        return words, moved
 
     def _list_mentions(self, kind: str, key: str) -> list[Mention]:
         mentions = (mention for mention in self.mentions if (mention.kind, mention.object) == (kind, key))

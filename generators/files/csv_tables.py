@@ -15,8 +15,10 @@ import csv
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TextIO
 
 from generators.files.atomic import atomic_file
+from generators.files.json_lines import MAX_LINE
 
 _FORMULA = re.compile(r"(?![-+\d.,%\[\]()± ]+$)[-=+@\t\r]", re.DOTALL)
 """A text that a spreadsheet takes for a formula: it begins like one and is no number or interval."""
@@ -40,13 +42,13 @@ def _unquote_formula(value: str) -> str:
     return value[1:] if value and value.startswith("'") and _FORMULA.match(value.lstrip("'")) else value
 
 
-def read_rows(lines: Iterable[str], delimiter: str = ",") -> Iterator[tuple[int, list[str], bool]]:
+def read_rows(file: TextIO, delimiter: str = ",") -> Iterator[tuple[int, list[str], bool]]:
     """Yield the number of the last line of each row that is not blank, its cells, and True if a quote is misplaced.
 
-    ``lines`` keep their ends. Raises csv.Error if a quote is not closed or a field is longer than the limit.
+    ``file`` is open with ``newline=""``. Raises csv.Error if a quote is not closed, or a line or field is too long.
     """
     consumed: list[str] = []
-    reader = csv.reader(_remember(lines, consumed), delimiter=delimiter)
+    reader = csv.reader(_remember(file, consumed), delimiter=delimiter)
     for cells in reader:
         is_misplaced = False
         if any('"' in line for line in consumed):
@@ -61,8 +63,10 @@ def read_rows(lines: Iterable[str], delimiter: str = ",") -> Iterator[tuple[int,
             yield reader.line_num, cells, is_misplaced
 
 
-def _remember(lines: Iterable[str], consumed: list[str]) -> Iterator[str]:
-    for line in lines:
+def _remember(file: TextIO, consumed: list[str]) -> Iterator[str]:
+    while line := file.readline(MAX_LINE):
+        if len(line) == MAX_LINE:
+            raise csv.Error(f"a line has {MAX_LINE:,} characters or more")
         consumed.append(line)
         yield line
 

@@ -1,7 +1,8 @@
 """The state of a file, to find out whether results that were made from it are up to date.
 
-A file is unchanged if it has the same size, and the same modification time or SHA-256. A large file is therefore hashed
-again only after it was written or copied.
+A file is unchanged if its status is, or its SHA-256. The status has the time of the last change of the file's status
+(``ctime``), which programs cannot set, so that a file with another content and the old modification time is noticed. A
+large file is hashed again only after it was written, copied or linked.
 """
 
 from __future__ import annotations
@@ -18,24 +19,31 @@ ORIGIN = ".origin.json"
 
 
 class FileState(NamedTuple):
-    """The size in bytes, the modification time and the SHA-256 of a file. Stored as a JSON list."""
+    """The status and the SHA-256 of a file. Stored as a JSON list."""
 
     size: int
     modified_ns: int
+    changed_ns: int
+    inode: int
     sha256: str
 
 
 def read_state(path: Path, sha256: str | None = None) -> FileState:
     """Return the state of a file, which is hashed unless its SHA-256 is given."""
     status = path.stat()
-    return FileState(status.st_size, status.st_mtime_ns, sha256 or hash_file(path))
+    sha256 = sha256 or hash_file(path)
+    return FileState(status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, sha256)
 
 
-def is_same(path: Path, state: Sequence[int | str]) -> bool:
-    """Return True if the file still has the content that it had when ``state`` was read."""
-    size, modified_ns, sha256 = state
-    status = path.stat()
-    return status.st_size == size and (status.st_mtime_ns == modified_ns or hash_file(path) == sha256)
+def refresh(path: Path, state: Sequence[int | str]) -> FileState | None:
+    """Return ``state`` with the present status of the file; None if its content is another one.
+
+    States of earlier versions have only the size, the modification time and the SHA-256, so the file is hashed.
+    """
+    *known, sha256 = state
+    present = read_state(path, str(sha256))
+    is_same = [*present[:-1]] == known or (present.size == known[0] and hash_file(path) == sha256)
+    return present if is_same else None
 
 
 def record_origin(folder: Path, source: Path) -> None:
@@ -46,4 +54,4 @@ def record_origin(folder: Path, source: Path) -> None:
 def is_made_from(folder: Path, source: Path) -> bool:
     """Return True if ``folder`` was made from the present content of the file ``source``."""
     record = folder / ORIGIN
-    return record.is_file() and is_same(source, json.loads(record.read_text(encoding="utf-8")))
+    return record.is_file() and refresh(source, json.loads(record.read_text(encoding="utf-8"))) is not None

@@ -97,6 +97,11 @@ def is_visible(noun: str) -> bool:
     return any(count >= VISIBLE_SHARE * max(counts.values()) for count in visible)
 
 
+def is_mainly_noun(word: str) -> bool:
+    """Return True if SemCor uses the word as a noun at least as often as it does as an adjective (not "blue")."""
+    return sum(_sense_counts(word, "n").values()) >= sum(_sense_counts(word, "a").values())
+
+
 @lru_cache(CACHED_WORDS)
 def ancestors(word: str, pos: PartOfSpeech) -> Mapping[Synset, int]:
     """Return the senses of a word (0 steps) and all synsets above them, each with the smallest number of steps."""

@@ -184,8 +184,8 @@ class Client:
         price_in, price_out = self.endpoint.price_in, self.endpoint.price_out
         if price_in is None or price_out is None:
             raise ValueError(
-                "The cost is unknown, because the endpoint has no price_in and price_out. Set them in params.yaml, "
-                "captioner (per million tokens; 0 for a free endpoint)."
+                "The cost is unknown, because the endpoint has no price_in and price_out (per million tokens; 0 for a "
+                "free endpoint). Set them in params.yaml, captioner, or with --price-in and --price-out."
             )
         missing = self.find_missing(prompts).values()
         total_in = sum(estimate_tokens(message["content"]) for messages in missing for message in messages)

@@ -9,7 +9,6 @@ written next to it counts the images, objects, relations, regions and flawed rec
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
@@ -147,8 +146,7 @@ def main(name: Format, source: Path | None = None, output: Path = Path("annotati
     path = output / f"{name}.parquet"
     statistics = write(path, images, flaws)
     write_json(path.with_suffix(".json"), statistics | {"source": MICROWORLD if source else sources[KEYS[name]]})
-    for kind, message in sorted(flaws.first.items()):
-        print(f"{name}: {flaws.counts[kind]} flawed records ({kind}). The first: {message}", file=sys.stderr)
+    flaws.print(name)
 
 
 if __name__ == "__main__":

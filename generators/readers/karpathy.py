@@ -15,6 +15,8 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from generators.files.json_lines import make_object
+
 TRAIN = ("train", "restval")
 """The splits of Karpathy's own layout that people train on."""
 LAYOUTS = (
@@ -61,7 +63,7 @@ def read_entries(file: Path, splits: Collection[str] = ()) -> list[Any]:
     if not file.exists():
         raise FileNotFoundError(f"{file}: not found.")
     try:
-        content = json.loads(file.read_text(encoding="utf-8-sig"))
+        content = json.loads(file.read_text(encoding="utf-8-sig"), object_pairs_hook=make_object)
     except (ValueError, RecursionError) as error:
         if file.suffix != ".json":
             raise ValueError(f"{file}: expected a JSON file: {LAYOUTS}.") from None
@@ -83,8 +85,11 @@ def _convert(file: Path, images: list[Any], splits: Collection[str]) -> list[dic
             if not splits or image["split"] in splits:
                 path = "/".join(filter(None, (image.get("filepath"), image["filename"])))
                 entries.append({"image": path, "caption": [sentence["raw"] for sentence in image["sentences"]]})
-        except (KeyError, TypeError, AttributeError) as error:
+        except KeyError as error:
             raise ValueError(f"{file}, image {number}: no field {error}. Layouts: {LAYOUTS}.") from None
+        except (TypeError, AttributeError):
+            content = json.dumps(image)[:100]
+            raise ValueError(f"{file}, image {number}: got {content}. Layouts: {LAYOUTS}.") from None
     if not entries:
         raise ValueError(f"{file}: no image of the split {', '.join(splits)}; it has {', '.join(found) or 'none'}.")
     return entries

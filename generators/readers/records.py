@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import sys
 import zlib
 from collections import Counter
 from collections.abc import Iterator
@@ -33,6 +34,11 @@ class Flaws:
     def add(self, kind: str, message: str) -> None:
         self.counts[kind] += 1
         self.first.setdefault(kind, message)
+
+    def print(self, name: str) -> None:
+        """Print the number of flawed records of each kind, and the first of them, to stderr."""
+        for kind, message in sorted(self.first.items()):
+            print(f"{name}: {self.counts[kind]} flawed records ({kind}). The first: {message}", file=sys.stderr)
 
 
 def stream_records(path: Path) -> Iterator[tuple[str, Any]]:
@@ -78,6 +84,10 @@ class RecordsByImage:
         )
         for image_id, group in groupby(rows, key=lambda row: row[0]):
             yield image_id, [(file, json.loads(zlib.decompress(data))) for _, file, data in group]
+
+    def has_file(self, file: str) -> bool:
+        """Return True if a record of the file was added."""
+        return bool(self._database.execute("SELECT 1 FROM records WHERE file = ? LIMIT 1", (file,)).fetchall())
 
     def is_new(self, record_id: str) -> bool:
         """Return True for the first call with an id and False for later calls."""

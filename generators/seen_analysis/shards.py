@@ -98,7 +98,7 @@ def sampled_digest(path: Path) -> str:
     """Return the SHA-256 of the size of a file and of 16 evenly spaced blocks of 64 KiB, with its start and its end.
 
     Files of up to 1 MiB are read completely. In a larger file, a change that keeps the size and lies between the blocks
-    does not change the digest, but the modification time of the file, which :func:`has_result` compares.
+    does not change the digest, but the time at which the file was written here, which :func:`has_result` compares.
     """
     size = path.stat().st_size
     digest = hashlib.sha256(f"{size}:".encode())
@@ -189,12 +189,16 @@ def run_shard(worker: ShardWorker, number: int, seen: frozenset[int], folder: Pa
 
 
 def has_result(search: Search, number: int, folder: Path) -> bool:
-    """Return True if the result of a shard was saved, and its file, if only samples of it were compared, is older."""
+    """Return True if the result of a shard was saved, and its file, if only samples of it were compared, is older.
+
+    The time of the last change of the status (``ctime``) counts, too: copies may keep an earlier modification time.
+    """
     result = result_path(folder, number)
     if not result.exists():
         return False
     status = search.shards[number].path.stat()
-    return status.st_size <= BLOCKS * BLOCK_BYTES or status.st_mtime_ns <= result.stat().st_mtime_ns
+    written_ns = max(status.st_mtime_ns, status.st_ctime_ns)
+    return status.st_size <= BLOCKS * BLOCK_BYTES or written_ns <= result.stat().st_mtime_ns
 
 
 def result_path(folder: Path, number: int) -> Path:

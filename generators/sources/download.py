@@ -40,8 +40,11 @@ def download(
     size: int | None = None,
     sha256: str | None = None,
     report: ProgressCallback = lambda done, total: None,
-) -> None:
-    """Download the file at ``url`` to ``path``; retry after interruptions and if the server is busy.
+    known: str = "",
+) -> str:
+    """Download the file at ``url`` to ``path`` and return the server's version of it, or "" if it states none.
+
+    Nothing is written if the server has the version ``known``. Retries after interruptions and if the server is busy.
 
     Raises FileNotFoundError if the server does not have the file, and ValueError for any other failure: an unreachable
     server, a wrong length or hash, an empty file, a web page instead of the file, or a full disk.
@@ -52,7 +55,8 @@ def download(
     while True:
         previous_size = _size(partial)
         try:
-            _append_rest(url, partial, version, size, report)
+            if not _append_rest(url, partial, version, size, report, known):
+                return known
             break
         except (requests.ConnectionError, requests.Timeout) as error:
             failures = 1 if _size(partial) > previous_size else failures + 1
@@ -69,7 +73,9 @@ def download(
         version.unlink(missing_ok=True)
         raise
     partial.rename(path)
+    new_version = version.read_text(encoding="utf-8") if version.exists() else ""
     version.unlink(missing_ok=True)
+    return new_version
 
 
 def verify(path: Path, size: int | None, sha256: str | None, name: str) -> None:
@@ -94,20 +100,30 @@ def _size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
 
 
-def _append_rest(url: str, partial: Path, version: Path, size: int | None, report: ProgressCallback) -> None:
-    """Append the missing bytes to ``partial``. Raises ConnectionError or Timeout if another attempt may succeed."""
+def _append_rest(
+    url: str, partial: Path, version: Path, size: int | None, report: ProgressCallback, known: str
+) -> bool:
+    """Append the missing bytes to ``partial``. Returns False if the server has the version ``known``.
+
+    Raises ConnectionError or Timeout if another attempt may succeed.
+    """
     # Without a version, the partial file may belong to another version of the file.
     start = _size(partial) if version.exists() else 0
     url, headers = _route(url)
     if start:
         headers |= {"Range": f"bytes={start}-", "If-Range": version.read_text(encoding="utf-8")}
+    elif known:
+        headers["If-None-Match" if known.endswith('"') else "If-Modified-Since"] = known
     with requests.get(url, headers=headers, stream=True, timeout=TIMEOUT) as answer:
         if answer.status_code == requests.codes.requested_range_not_satisfiable:
             if answer.headers.get("Content-Range") == f"bytes */{start}":
-                return
+                return True
             partial.unlink()
             raise requests.ConnectionError("the partial download is larger than the file")
         _check_status(url, answer)
+        server_version = answer.headers.get("ETag") or answer.headers.get("Last-Modified")
+        if known and (answer.status_code == requests.codes.not_modified or server_version == known):
+            return False
         if answer.status_code != requests.codes.partial_content:
             start = 0
         length = answer.headers.get("Content-Length")
@@ -117,7 +133,6 @@ def _append_rest(url: str, partial: Path, version: Path, size: int | None, repor
             _check_size(total, size, url)
             if total - start > free:
                 raise ValueError(_disk_full(url, partial, f"{total - start:,} bytes needed, {free:,} bytes free"))
-        server_version = answer.headers.get("ETag") or answer.headers.get("Last-Modified")
         version.write_text(server_version, encoding="utf-8") if server_version else version.unlink(missing_ok=True)
         try:
             with partial.open("ab" if start else "wb") as file:
@@ -133,6 +148,7 @@ def _append_rest(url: str, partial: Path, version: Path, size: int | None, repor
             raise ValueError(_disk_full(url, partial, f"after {_size(partial):,} bytes")) from None
     if total is not None and _size(partial) < total:
         raise requests.ConnectionError(f"{_size(partial):,} of {total:,} bytes")
+    return True
 
 
 def _route(url: str) -> tuple[str, dict[str, str]]:

@@ -1,9 +1,9 @@
 """Download, verify and unpack the files of a source into its folder.
 
-Files are downloaded to and unpacked in ``<folder>/.downloads``. Complete files are listed in a record
-(``.downloads/<file>.json``) and then moved to ``<folder>``, so a stage never reads an incomplete file. The next call
-downloads only the files that are not complete, or that were made from another version than the registered one, or than
-the one in the given folder. An archive is deleted after it has been unpacked.
+Files are downloaded to and unpacked in ``<folder>/.downloads``. Complete files are moved to ``<folder>``, so a stage
+never reads an incomplete file, and then listed in a record (``.downloads/<file>.json``). The next call downloads only
+the files that are not complete, or that were made from another version than the registered one, or than the one in the
+given folder. An archive is deleted after it has been unpacked.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from generators.files.atomic import atomic_file, write_json
-from generators.files.file_state import FileState, is_same, read_state
+from generators.files.file_state import read_state, refresh
 from generators.files.hashes import hash_file
 from generators.sources import DataSource, RemoteFile
 from generators.sources.download import download, verify
@@ -61,7 +62,8 @@ def fetch(
         _check_existing(source, missing, existing)
     for file in missing:
         packed = (existing or folder / WORK_FOLDER) / file.name
-        is_downloaded = packed.is_file() and (file.sha256 is None or file.sha256 == hash_file(packed))
+        registered = file.sha256 or locked.get(file.name)
+        is_downloaded = packed.is_file() and registered == hash_file(packed)
         if existing is None and not is_downloaded:
             url = f"{mirror.rstrip('/')}/{source.name}/{file.name}" if mirror else file.url
             download(url, packed, file.size, file.sha256, lambda *counts, name=file.name: report(name, *counts))
@@ -86,25 +88,26 @@ def _add_file(
     """Add a file to ``folder``, unpacked if it is an archive. Files in ``existing`` stay there."""
     root, place = (folder / WORK_FOLDER, os.replace) if existing is None else (existing, _link_or_copy)
     if existing and not packed.is_file():
-        _install(file, root, _list_unpacked(file, existing), folder, place)
+        _install(file, root, dict.fromkeys(_list_unpacked(file, existing)), folder, place)
         return
     if existing:
         verify(packed, file.size, file.sha256, str(packed))
     if lock is not None and file.sha256 is None:
         compare_or_record(lock, source.name, file, packed)
-    state = read_state(packed, file.sha256)
+    sha256 = file.sha256 or hash_file(packed)
     if file.makes is None:
-        _install(file, root, [packed], folder, place, state)
+        _install(file, root, {packed: sha256}, folder, place, (packed, sha256))
         return
     scratch = folder / WORK_FOLDER / f"{file.name}.unpacked"
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True)
     try:
-        names = unpack(packed, scratch, lambda *counts: report(f"{file.name}, unpacking", *counts))
+        hashes = unpack(packed, scratch, lambda *counts: report(f"{file.name}, unpacking", *counts))
         if not (scratch / file.makes).exists():
             content = ", ".join(sorted(path.name for path in scratch.iterdir())) or "nothing"
             raise ValueError(f"{packed.name}: the archive contains {content}, {file.makes} expected.")
-        _install(file, scratch, [scratch / name for name in names], folder, os.replace, state)
+        members = {scratch / name: digest for name, digest in hashes.items()}
+        _install(file, scratch, members, folder, os.replace, (packed, sha256))
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     if existing is None:
@@ -122,15 +125,21 @@ def check_file(file: RemoteFile, folder: Path) -> str:
     missing = [name for name in members if not (folder / name).is_file()]
     if missing:
         return f"{len(missing):,} of {len(members):,} files are missing; the first is {missing[0]}"
-    changed = [name for name, state in members.items() if not _is_unchanged(folder / name, state)]
+    states = {name: [*(_refresh(folder / name, state) or ())] for name, state in members.items()}
+    changed = [name for name, state in states.items() if not state]
     if changed:
         return f"{len(changed):,} of {len(members):,} files have changed; the first is {changed[0]}"
+    if states != members:  # hash them only once after the folder was copied
+        with suppress(OSError):
+            write_json(_get_record(file, folder), record | {"members": states})
     return "complete"
 
 
-def _is_unchanged(path: Path, state: Sequence[Any] | int) -> bool:
-    """Compare a file with its recorded state. Earlier versions recorded only its size."""
-    return path.stat().st_size == state if isinstance(state, int) else is_same(path, state)
+def _refresh(path: Path, state: Sequence[Any] | int) -> Sequence[Any] | None:
+    """Return the present state of a file; None if it has changed. Earlier versions recorded only its size."""
+    if isinstance(state, int):
+        return read_state(path) if path.stat().st_size == state else None
+    return refresh(path, state)
 
 
 def _read_record(file: RemoteFile, folder: Path) -> dict[str, Any] | None:
@@ -154,9 +163,9 @@ def is_other_version(file: RemoteFile, folder: Path, locked: str | None = None, 
     if existing is None:
         return False
     if (existing / file.name).is_file():
-        return packed is None or not is_same(existing / file.name, packed)
+        return packed is None or refresh(existing / file.name, packed) is None
     members = _list_members(existing, _list_unpacked(file, existing))
-    are_same = members.keys() == states.keys() and all(_is_unchanged(members[name], states[name]) for name in states)
+    are_same = members.keys() == states.keys() and all(_refresh(members[name], states[name]) for name in states)
     return bool(members) and not are_same
 
 
@@ -190,24 +199,28 @@ def _check_existing(source: DataSource, files: Sequence[RemoteFile], existing: P
 def _install(
     file: RemoteFile,
     root: Path,
-    paths: Iterable[Path],
+    hashes: Mapping[Path, str | None],
     folder: Path,
     place: Callable[[Path, Path], None],
-    packed: FileState | None = None,
+    packed: tuple[Path, str] | None = None,
 ) -> None:
-    """Record the files among some paths below ``root``, and place them in ``folder``.
+    """Place files below ``root`` in ``folder`` and record them, given their SHA-256 if it is known.
 
-    ``packed`` is the state of the file that contained them. Members of an earlier version are deleted.
+    ``packed`` is the file that contained them, and its SHA-256. Members of an earlier version are deleted.
     """
-    earlier, members = _read_record(file, folder), _list_members(root, paths)
-    states = {name: read_state(path) for name, path in members.items()}
-    write_json(_get_record(file, folder), {"packed": packed, "members": states})
+    earlier, members = _read_record(file, folder), _list_members(root, hashes)
     for name in (earlier or {"members": ()})["members"]:
         if name not in members:
             (folder / name).unlink(missing_ok=True)
     for name, path in members.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         place(path, folder / name)
+    states = {name: read_state(folder / name, hashes[path]) for name, path in members.items()}
+    record: dict[str, Any] = {"packed": None, "members": states}
+    if packed is not None:
+        path, sha256 = packed
+        record["packed"] = read_state(path if path.exists() else folder / file.name, sha256)
+    write_json(_get_record(file, folder), record)
 
 
 def _link_or_copy(path: Path, target: Path) -> None:

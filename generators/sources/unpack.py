@@ -7,6 +7,7 @@ before 3.11.4 does not have it.
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import stat
 import tarfile
@@ -34,8 +35,8 @@ class Member(NamedTuple):
     open: Callable[[], IO[bytes] | None]
 
 
-def unpack(archive: Path, folder: Path, report: ProgressCallback = lambda done, total: None) -> dict[str, int]:
-    """Unpack a zip or tar into ``folder`` and return path -> size of its files.
+def unpack(archive: Path, folder: Path, report: ProgressCallback = lambda done, total: None) -> dict[str, str]:
+    """Unpack a zip or tar into ``folder`` and return path -> SHA-256 of its files.
 
     Raises ValueError if the archive is damaged, unsafe or neither zip nor tar, and OSError without enough disk space.
     """
@@ -50,14 +51,17 @@ def unpack(archive: Path, folder: Path, report: ProgressCallback = lambda done, 
                     f"{archive.name}: {total:,} bytes needed, {free:,} bytes free in {folder}. Free space and run the "
                     "same command again."
                 )
-            done = 0
+            done, hashes = 0, dict[str, str]()
             for name, member in files.items():
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                digest = hashlib.sha256()
                 with (folder / name).open("wb") as file:
                     for block in _read_blocks(member):
                         file.write(block)
+                        digest.update(block)
+                hashes[name] = digest.hexdigest()
                 report(done := done + member.size, total)
-            return {name: member.size for name, member in files.items()}
+            return hashes
     except ARCHIVE_ERRORS as error:
         raise ValueError(
             f"{archive.name}: the archive is damaged ({error}). Delete it and download it again."

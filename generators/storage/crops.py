@@ -63,7 +63,7 @@ def _open(path: Path) -> tuple[Image.Image, str]:
     """Return the decoded image and the SHA-256 of its file; cached, since crops of one image follow each other."""
     try:
         status = path.stat()
-        return _decode(path, status.st_size, status.st_mtime_ns)
+        return _decode(path, (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino))
     except FileNotFoundError:
         raise FileNotFoundError(f"{path}: image not found. Is the source complete, and still there?") from None
     except (OSError, ValueError) as error:
@@ -71,8 +71,8 @@ def _open(path: Path) -> tuple[Image.Image, str]:
 
 
 @lru_cache(maxsize=4)
-def _decode(path: Path, size: int, modified_ns: int) -> tuple[Image.Image, str]:
-    """Return the decoded image and the SHA-256 of a file that has this size and modification time."""
+def _decode(path: Path, status: tuple[int, ...]) -> tuple[Image.Image, str]:
+    """Return the decoded image and the SHA-256 of a file that has this status."""
     data = read_file(path)
     return decode_image(data), hashlib.sha256(data).hexdigest()
 

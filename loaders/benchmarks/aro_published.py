@@ -9,13 +9,14 @@ Chance is 1/2, 1/5 for the order sets, and 1/(K + 1) for NegCLIP's captions with
 trains on NegCLIP's file (trainers/negclip/published.py).
 
 The shuffled captions of COCO-Order and Flickr30k-Order were never released: the authors' code draws them at random.
-Here they are drawn by generators/hard_negatives/aro/word_order.py with seed 0.
+Here they are drawn by generators/hard_negatives/aro/word_order.py, with seed 0, and for the variants ``@s1`` to ``@s4``
+with seeds 1 to 4 (section 2.2: five seeds).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from loaders.published.declaration import Benchmark
 from loaders.published.image_sets import COCO, FLICKR30K, VISUAL_GENOME
 from loaders.published.rows import Row, Unusable, get_fields, parse_box, parse_texts, read_csv, read_each, read_json
 
-ORDER_SEED = 0
+ORDER_SEED, *FURTHER_SEEDS = range(5)
 
 
 def read(path: Path, name: str) -> Iterator[Row | Unusable]:
@@ -78,6 +79,18 @@ def _order(path: Path, name: str) -> Iterator[Row | Unusable]:
     yield from [Unusable("the image has this caption twice")] * (len(texts) - empty - len(captions))
 
 
+def _draw_further_orders(rows: Mapping[tuple[str, str], Sequence[Row]]) -> Iterator[Row]:
+    """Yield the rows of the order sets with captions that are shuffled with other seeds."""
+    for (config, split), of_split in rows.items():
+        if not config.endswith("_order"):
+            continue
+        captions = list(Tagger()(row.captions[0] for row in of_split))
+        for seed in FURTHER_SEEDS:
+            for row, words in zip(of_split, captions, strict=True):
+                if shuffles := make_wrong_captions(words, seed):
+                    yield row._replace(hard_negatives=tuple(shuffles), split=f"{split}.s{seed}")
+
+
 def _negclip(path: Path, name: str) -> Iterator[Row | Unusable]:
     split = name.split("_")[0]
     for row in read_csv(path, ("title", "filepath", "neg_caption")):
@@ -119,13 +132,14 @@ BENCHMARK = Benchmark(
         "*_neg_clip*.tsv": COCO,
     },
     read_file=read,
+    join=_draw_further_orders,
     recognise_file=recognise,
     item="the keys true_caption, false_caption and bbox_x (Visual Genome), image and caption (orders), or the columns "
     "title, filepath, neg_caption (NegCLIP)",
     schema=CHOICE_SCHEMA,
     chance={"vg_*": 1 / 2, "*_order": 1 / 5, **{f"negclip_{count}": 1 / (count + 1) for count in range(1, 6)}},
     changes={
-        "*_order": "the shuffles are ours (seed 0), because the authors' were never released; a first word that is "
-        "capitalised only because it starts the sentence is in lower case"
+        "*_order": "the shuffles are ours (seed 0, and 1 to 4 in @s1 to @s4), because the authors' were never "
+        "released; a first word that is capitalised only because it starts the sentence is in lower case"
     },
 )

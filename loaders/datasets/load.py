@@ -54,12 +54,12 @@ def load_dataset(
     dataset's version. Raises ValueError if a name or revision is unknown or the folder differs from its stats.json.
 
     ``name`` may also be a table of your own images and captions (csv, tsv, jsonl, json) or a webdataset shard.
-    ``columns`` are then ``image_column``, ``caption_column``, ``negative_columns`` (a list) and ``kind_column``, as of
-    ``compeval make``, and ``data_dir`` is the folder of the images, by default that of the table. Raises TypeError if
-    ``columns`` are given with a config.
+    ``columns`` are then ``image_column``, ``caption_column``, ``negative_columns`` (a name or a list) and
+    ``kind_column``, as of ``compeval make``, and ``data_dir`` is the folder of the images, by default that of the
+    table. Raises TypeError if ``columns`` are given with a config, or a split or revision with a table.
     """
     if config is None:
-        return load_table(name, data_dir, columns)
+        return load_table(name, data_dir, columns, {"split": split, "revision": revision})
     if columns:
         raise TypeError(f"load_dataset: {', '.join(columns)} cannot be combined with a config.")
     import datasets
@@ -95,24 +95,34 @@ def load_dataset(
     return rows
 
 
-def load_table(file: str, image_folder: str | Path | None, columns: Mapping[str, Any]) -> Dataset:
-    """Return the rows of a table: ``image``, ``image_id``, ``captions``, ``hard_negatives`` and ``kind``."""
+def load_table(
+    file: str, image_folder: str | Path | None, columns: Mapping[str, Any], others: Mapping[str, str | None]
+) -> Dataset:
+    """Return the rows of a table: ``image``, ``image_id``, ``captions``, ``hard_negatives`` and ``kind``.
+
+    Raises TypeError if one of the arguments ``others`` of datasets is given.
+    """
     from datasets import Dataset, Image
 
     from loaders.own_data.columns import UserColumns
-    from loaders.user_files import FILE_SUFFIXES, read_entries
+    from loaders.user_files import FILE_SUFFIXES, check_is_table, read_entries
 
     path = Path(file)
     if not path.name.endswith(FILE_SUFFIXES):
         raise ValueError(
             f"load_dataset({file!r}) needs a config: `compeval list configs` prints those of all datasets."
         )
+    if given := [name for name, value in others.items() if value is not None]:
+        raise TypeError(f"load_dataset({file!r}): a table has no {' and no '.join(given)}.")
     names = {name: f"{name}_column" for name in UserColumns._fields} | {"negatives": "negative_columns"}
     if unknown := columns.keys() - set(names.values()):
         raise ValueError(f"load_dataset: unknown {', '.join(sorted(unknown))}; known: {', '.join(names.values())}.")
     given = {name: columns[key] for name, key in names.items() if key in columns}
     if "negatives" in given:
-        given["negatives"] = tuple(given["negatives"])
+        negatives = given["negatives"]
+        given["negatives"] = (negatives,) if isinstance(negatives, str) else tuple(negatives)
+    user_columns = UserColumns(**given)
+    check_is_table([path], image_folder, user_columns)
     with tempfile.TemporaryDirectory() as scratch:
         rows = [
             {
@@ -122,7 +132,7 @@ def load_table(file: str, image_folder: str | Path | None, columns: Mapping[str,
                 "hard_negatives": list(entry.hard_negatives),
                 "kind": entry.kind,
             }
-            for entry in read_entries(path, Path(image_folder or path.parent), Path(scratch), UserColumns(**given))
+            for entry in read_entries(path, Path(image_folder or path.parent), Path(scratch), user_columns)
         ]
     return Dataset.from_list(rows).cast_column("image", Image())
 

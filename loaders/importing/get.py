@@ -3,21 +3,23 @@
 The files are written to ``sources/<benchmark>/`` and the images to ``sources/<image set>/`` in a data folder, as
 ``compeval sources get`` does, so benchmarks share their images. Images that have a URL are downloaded one by one, all
 others in archives. Interrupted downloads resume. Files that are there are kept as long as they are those of the
-registered version, or of the given folder (generators/sources/obtain.py). An image that is downloaded by its own URL is
-kept by its name, which its publisher uses for no other image; delete it to download it again.
+registered version, or of the given folder (generators/sources/obtain.py). The server's version of an image that was
+downloaded by its own URL is recorded (``.downloads/<image>.json``). If the published files are others than those that
+were imported before, or on request, the server is asked whether it has another version.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
-from generators.files.atomic import atomic_folder
-from generators.files.file_state import is_made_from, record_origin
+from generators.files.atomic import atomic_folder, write_json
+from generators.files.file_state import is_made_from, read_state, record_origin, refresh
 from generators.files.untrusted import SOURCES, decode_image, read_file, resolve_below
 from generators.sources import DataSource, RemoteFile
 from generators.sources.download import REMEDY, download
@@ -91,7 +93,7 @@ def get_images(
     """
     folder = data / SOURCES / images.name
     if images.url is not None and existing is None:
-        return _get_each(images, names, folder, mirror, report)
+        return _get_each(images, names, partial(_get_one, images, folder, mirror), report)
     if not images.archives:
         raise ValueError(explain_manual_download(images))
     available = [file.name for file in images.archives if existing is None or _has(existing, file)]
@@ -100,12 +102,23 @@ def get_images(
     return []
 
 
+def update_images(
+    images: ImageSet, names: Sequence[str], data: Path, mirror: str | None, report: ProgressCallback
+) -> list[str]:
+    """Replace the images that were downloaded by their own URL and of which the server has another version.
+
+    Returns the names that the server no longer has. Images that came in another way are not touched.
+    """
+    if images.url is None:
+        return []
+    return _get_each(images, names, partial(_update_one, images, data / SOURCES / images.name, mirror), report)
+
+
 def _get_each(
-    images: ImageSet, names: Sequence[str], folder: Path, mirror: str | None, report: ProgressCallback
+    images: ImageSet, names: Sequence[str], get_one: Callable[[str], bool], report: ProgressCallback
 ) -> list[str]:
     """Download images one by one and return the names that the server does not have."""
     absent: list[str] = []
-    get_one = partial(_get_one, images, folder, mirror)
     # Closing the iterator cancels the downloads that have not begun.
     with ThreadPoolExecutor(CONNECTIONS) as pool, closing(pool.map(get_one, names)) as results:  # pyright: ignore
         for done, (name, is_available) in enumerate(zip(names, results, strict=True), 1):
@@ -115,26 +128,56 @@ def _get_each(
 
 
 def _get_one(images: ImageSet, folder: Path, mirror: str | None, name: str) -> bool:
-    """Download one image, unless it exists. Returns False if the server does not have it.
-
-    Raises ValueError if the downloaded file is not an image.
-    """
-    root = f"{mirror.rstrip('/')}/{images.name}" if mirror else images.url
+    """Download one image, unless it exists. Returns False if the server does not have it."""
     for path in images.locate(name):
-        target, scratch = resolve_below(folder, path), resolve_below(folder / WORK_FOLDER, path)
-        if target.is_file():
+        if resolve_below(folder, path).is_file():
             return True
-        url = f"{root}/{quote(path)}"
         try:
-            download(url, scratch)
+            _download_image(images, folder, mirror, path)
+            return True
         except FileNotFoundError:
             continue
-        try:
-            decode_image(read_file(scratch))
-        except ValueError as error:
-            scratch.unlink()
-            raise ValueError(f"{url}: not an image ({error}). {REMEDY}") from None
-        target.parent.mkdir(parents=True, exist_ok=True)
-        scratch.replace(target)
-        return True
     return False
+
+
+def _update_one(images: ImageSet, folder: Path, mirror: str | None, name: str) -> bool:
+    """Download an image again if it or the server's version has changed. Returns False if the server does not have
+    it."""
+    for path in images.locate(name):
+        if (record := _get_record(folder, path)).is_file() and (target := resolve_below(folder, path)).is_file():
+            known = json.loads(record.read_text(encoding="utf-8"))
+            is_same = known["url"] == _make_url(images, mirror, path) and refresh(target, known["state"])
+            try:
+                _download_image(images, folder, mirror, path, known["version"] if is_same else "")
+            except FileNotFoundError:
+                return False
+    return True
+
+
+def _make_url(images: ImageSet, mirror: str | None, path: str) -> str:
+    root = f"{mirror.rstrip('/')}/{images.name}" if mirror else images.url
+    return f"{root}/{quote(path)}"
+
+
+def _get_record(folder: Path, path: str) -> Path:
+    return resolve_below(folder / WORK_FOLDER, f"{path}.json")
+
+
+def _download_image(images: ImageSet, folder: Path, mirror: str | None, path: str, known: str = "") -> None:
+    """Download an image, unless the server has the version ``known``, and record the server's version.
+
+    Raises ValueError if the downloaded file is not an image, and FileNotFoundError if the server does not have it.
+    """
+    target, scratch = resolve_below(folder, path), resolve_below(folder / WORK_FOLDER, path)
+    url = _make_url(images, mirror, path)
+    version = download(url, scratch, known=known)
+    if not scratch.exists():
+        return
+    try:
+        decode_image(read_file(scratch))
+    except ValueError as error:
+        scratch.unlink()
+        raise ValueError(f"{url}: not an image ({error}). {REMEDY}") from None
+    write_json(_get_record(folder, path), {"url": url, "version": version, "state": read_state(scratch)})
+    target.parent.mkdir(parents=True, exist_ok=True)
+    scratch.replace(target)

@@ -2,7 +2,8 @@
 
 A file whose name belongs to one benchmark is not read. If several benchmarks use the name, or none does, the SHA-256 of
 the pinned files decides, and then the first rows (``Benchmark.recognise``). If the user names the benchmark, only the
-published name of the file is searched for. A damaged file belongs to the first benchmark that uses its name.
+published name of the file is searched for. A damaged file belongs to the first benchmark that uses its name, of those
+whose files have no known fields if there are any.
 """
 
 from __future__ import annotations
@@ -74,7 +75,8 @@ def identify(path: Path, benchmark: Benchmark | None = None) -> PublishedFile:
         if found.find_pattern(PurePosixPath(name)):
             return PublishedFile(path, found, name, digest)
     if named:
-        return replace(named[0], known_sha256=digest)
+        first = next((file for file in named if not file.benchmark.required_fields), named[0])
+        return replace(first, known_sha256=digest)
     if benchmark:
         raise ValueError(_explain(path, items, problem, benchmark))
     possible = [item.name for item in declared if item.has_items(items)]

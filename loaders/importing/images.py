@@ -125,6 +125,7 @@ def make_dataset_row(
         "complexity": row.complexity,
         "foils": [[] for _ in row.hard_negatives],
         "label": row.label,
+        "rating": row.label,
     }
     columns |= arrange_captions(schema, row.captions)
     for column, path, crop in zip(list_image_columns(schema), stored, ids, strict=True):

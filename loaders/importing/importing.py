@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import fnmatch
 import json
+import re
 import shutil
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,6 +29,7 @@ from generators.files.untrusted import allow_images, count_oddities
 from generators.storage.dataset import write_split
 from loaders.audit import FLAW_NAMES, Audit, audit
 from loaders.cards.card import render, write_card
+from loaders.datasets.split_names import parse_stored
 from loaders.datasets.stats import measure, split_name
 from loaders.importing.embedded import extract_images
 from loaders.importing.identify import PublishedFile, identify
@@ -289,7 +291,7 @@ def _group_by_split(files: Iterable[ReadFile]) -> dict[str, dict[str, list[ReadF
 
 
 def _join(files: Sequence[ReadFile], splits: dict[str, dict[str, list[ReadFile]]]) -> None:
-    """Add the splits that a benchmark makes from several files. They are counted with the first file of their rows."""
+    """Add the splits that a benchmark makes from rows of its files. They count with the first file of their rows."""
     benchmark = files[0].file.benchmark
     if benchmark.join is None:
         return
@@ -298,7 +300,9 @@ def _join(files: Sequence[ReadFile], splits: dict[str, dict[str, list[ReadFile]]
     for row in benchmark.join(rows):
         joined[row.config, row.split].append(row)
     for (config, split), split_rows in joined.items():
-        first = next(read for read in files if any(split == other for _, other in read.splits))
+        base = parse_stored(split)[0]
+        with_split = [read for read in files if any(base == other for _, other in read.splits)]
+        first = next((read for read in with_split if (config, base) in read.splits), with_split[0])
         first.splits[config, split] = split_rows
         splits.setdefault(config, {})[split] = [first]
 
@@ -306,12 +310,12 @@ def _join(files: Sequence[ReadFile], splits: dict[str, dict[str, list[ReadFile]]
 def count_by_config(rows: Iterable[tuple[str, int]]) -> Counter[str]:
     """Return the number of rows by config and by ``config/split``, given those of ``config/split``.
 
-    Balanced subsets are left out: their rows are in the split as well.
+    Variants are left out: their rows are in the split as well.
     """
     counts = Counter[str]()
     for name, count in rows:
         config, _, split = name.partition("/")
-        if not is_balanced(split):
+        if not parse_stored(split)[1]:
             counts.update({name: count, config: count})
     return counts
 
@@ -346,8 +350,7 @@ def _write(
     for read in files:
         read.count_written(images)
     replaced = {f"{config}/{split}" for config, by_split in splits.items() for split in by_split}
-    earlier = folder / "stats.json"
-    known = json.loads(earlier.read_text(encoding="utf-8"))["imported"] if earlier.is_file() else {}
+    known = _read_imported(folder)
     entries = {file: entry for file, entry in known.items() if replaced.isdisjoint(entry["written"])}
     for stale in {name for file, entry in known.items() if file not in entries for name in entry["written"]} - replaced:
         _remove_split(folder, *stale.split("/"))
@@ -364,6 +367,18 @@ def _write(
     write_card(folder, metadata, content, stats)
 
 
+def _read_imported(folder: Path) -> dict[str, Any]:
+    """Return the counts of the files from which a dataset folder was imported, by file; {} if there is no folder."""
+    stats = folder / "stats.json"
+    return json.loads(stats.read_text(encoding="utf-8"))["imported"] if stats.is_file() else {}
+
+
+def is_correction(read: ReadFile, output: Path) -> bool:
+    """Return True if the data folder ``output`` has a dataset of another version of the file."""
+    known = _read_imported(output / read.file.benchmark.name).get(read.counts.file)
+    return known is not None and known["sha256"] != read.counts.sha256
+
+
 def _remove_split(folder: Path, config: str, split: str) -> None:
     """Remove a split that was made from a file which has been replaced, and its config if it has no other split."""
     for path in (folder / config).glob("*.parquet"):
@@ -376,6 +391,8 @@ def _remove_split(folder: Path, config: str, split: str) -> None:
 def _make_dataset_rows(read: ReadFile, config: str, split: str, images: ImageFinder) -> Iterator[dict[str, Any]]:
     """Yield the dataset rows of one split of a file."""
     schema = read.file.benchmark.find_schema(config)
+    seed = re.fullmatch(r"s(\d+)", parse_stored(split)[1])
+    made = {"captioner": "published", "seed": int(seed[1]) if seed else 0}
     for row in read.splits[config, split]:
-        provenance = {"source": (row.image_set or read.file.images).name, "captioner": "published", "seed": 0}
+        provenance = {"source": (row.image_set or read.file.images).name, **made}
         yield make_dataset_row(row, read.find_images(row, images), schema, provenance, images.output)

@@ -10,7 +10,7 @@ from typing import Protocol
 from generators.files.untrusted import SOURCES
 from generators.sources import DataSource
 from generators.sources.obtain import ProgressCallback, check_file
-from loaders.importing.get import are_outdated, explain_manual_download, get_files, get_images
+from loaders.importing.get import are_outdated, explain_manual_download, get_files, get_images, update_images
 from loaders.importing.images import ImageFinder
 from loaders.importing.importing import (
     ImportedFile,
@@ -18,6 +18,7 @@ from loaders.importing.importing import (
     compare_counts,
     count_by_config,
     import_published,
+    is_correction,
     read_all,
 )
 from loaders.published.declaration import Benchmark
@@ -53,6 +54,8 @@ class Options:
     drop_malformed: bool = False
     partial: bool = False
     """Whether an incomplete copy in ``existing`` is imported."""
+    refresh: bool = False
+    """Whether images that were downloaded by their own URL are compared with the server's."""
 
 
 def get_benchmark(benchmark: Benchmark, data: Path, options: Options, user: User) -> list[ImportedFile]:
@@ -77,6 +80,7 @@ def get_benchmark(benchmark: Benchmark, data: Path, options: Options, user: User
     if options.existing and not (options.partial or options.skip_missing or options.repair or options.drop_malformed):
         _check_complete(benchmark, read, options.existing)
     read, missing = _list_missing_images(read, finder, options, user)
+    _update_images(read, data, options, user)
     if missing:
         count, size = sum(map(len, missing.values())), _measure_images(missing)
         about = "of unknown size" if size is None else f"about {size / 1e9:.2f} GB"
@@ -95,6 +99,23 @@ def get_benchmark(benchmark: Benchmark, data: Path, options: Options, user: User
     for difference in compare_counts(benchmark, imported):
         user.inform(difference)
     return imported
+
+
+def _update_images(files: list[ReadFile], data: Path, options: Options, user: User) -> None:
+    """Compare images that were downloaded by their own URL with the server's, if their file is another one than that
+    which was imported before, or on request."""
+    names: dict[ImageSet, dict[str, None]] = {}
+    for read in files:
+        if options.existing is None and (options.refresh or is_correction(read, data)):
+            for images, of_file in read.list_images().items():
+                names.setdefault(images, {}).update(dict.fromkeys(of_file))
+    for images in names:
+        with user.show_progress(in_bytes=False) as report:
+            absent = update_images(images, [*names[images]], data, options.mirror, report)
+        if absent:
+            user.inform(
+                f"{images.name}: the server no longer has {len(absent):,} images, which stay; the first is {absent[0]}."
+            )
 
 
 def _check_complete(benchmark: Benchmark, files: list[ReadFile], existing: Path) -> None:

@@ -45,9 +45,9 @@ class ImageStore:
         """Store an image; return the name of its file, its width and its height. Raises ValueError, with the path."""
         try:
             data = read_file(path)
-            decode_image(data)
-            data = make_upright_rgb(data)
-            size = decode_image(data).size
+            size, upright = decode_image(data).size, make_upright_rgb(data)
+            if upright is not data:
+                data, size = upright, decode_image(upright).size
         except (OSError, ValueError) as error:
             raise ValueError(f"{path}: not a readable image ({error}).") from None
         extension = next((extension for start, extension in EXTENSIONS.items() if data.startswith(start)), "")
@@ -69,17 +69,28 @@ def read_images(
     """Yield the images by the length and the letters of their names, and store them.
 
     A scene graph belongs to the images whose file name without suffix is its image id. Raises ValueError if there are
-    no entries, or an image is not readable.
+    no entries, an image is not readable, or no scene graph belongs to an image.
     """
-    records = RecordsByImage()
+    records, names = RecordsByImage(), set[str]()
     for entry in entries:
+        names.add(entry.image.stem)
         fields = {"id": entry.image_id, "captions": entry.captions, "negatives": entry.hard_negatives}
         records.add(entry.image.stem, str(entry.image), fields | {"kind": entry.kind})
         counts["rows"] += 1
     if not counts["rows"]:
         raise ValueError("No rows found.")
+    other_ids = dict[str, None]()
     for image in graphs:
-        records.add(image.image_id, GRAPH, image.to_row())
+        if image.image_id in names:
+            records.add(image.image_id, GRAPH, image.to_row())
+        else:
+            other_ids[image.image_id] = None
+    if other_ids and not records.has_file(GRAPH):
+        raise ValueError(
+            f"--graphs: none of {len(other_ids):,} scene graphs belongs to an image. A graph has the file name of its "
+            f"image without suffix as id; got the ids {', '.join([*other_ids][:3])}, and the images "
+            f"{', '.join(sorted(names)[:3])}."
+        )
     for _, group in records:
         by_path: dict[str, list[dict[str, Any]]] = {}
         for path, record in group:

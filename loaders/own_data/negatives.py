@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,9 @@ from typing import Any
 from generators.files.cache_folder import cache_folder
 from generators.hard_negatives.balanced.compounds import make_balanced_negatives
 from generators.hard_negatives.balanced.image_nouns import ImageNouns
+from generators.hard_negatives.hard_negative import HardNegative
+from generators.hard_negatives.own.foils import SIZES
+from generators.hard_negatives.own.language_model import LanguageModel, Texts
 from generators.hard_negatives.rejections import Rejections
 from generators.readers.annotations import Annotations
 from generators.readers.corpora import Shard, list_shards
@@ -42,7 +46,18 @@ from generators.storage.dataset import write_config
 from loaders.own_data.captions import make_captions, make_foil_maker, parse_images
 from loaders.own_data.graphs import list_annotated_nouns, read_graphs
 from loaders.own_data.images import ImageStore, read_images
-from loaders.own_data.rows import KINDS, OWN_SCHEMA, TABLE_SCHEMA, Row, Rows, Spool, make_row, read_table, write_table
+from loaders.own_data.rows import (
+    KINDS,
+    OWN_SCHEMA,
+    TABLE_SCHEMA,
+    Row,
+    Rows,
+    Spool,
+    describe,
+    make_row,
+    read_table,
+    write_table,
+)
 from loaders.user_files import Entry
 
 BALANCED_KINDS = {"atom": "hnatom_balanced", "comp": "hncomp_balanced"}
@@ -68,13 +83,18 @@ class NegativeOptions:
     workers: int = 1
     refine: bool = True
     """Whether rows are removed from balanced sets until text-only baselines are at chance."""
+    model: LanguageModel | None = None
+    """The language model that writes and judges negatives; None: the rules write them."""
+    max_cost: float | None = None
+    """Maximum cost of new requests to it; None: only cached answers are used."""
 
     def __post_init__(self) -> None:
         if unknown := sorted(set(self.kinds) - set(KINDS)):
             raise ValueError(f"--negatives: unknown kind {', '.join(unknown)}; known: {', '.join(KINDS)}.")
 
-    def read_rejected(self) -> Mapping[str, frozenset[str]]:
-        """Return the texts that people judged true, by crop id."""
+    @cached_property
+    def rejected(self) -> Mapping[str, frozenset[str]]:
+        """The texts that people judged true, by crop id."""
         return Rejections.read(self.annotations).by_crop if self.annotations else {}
 
     def list_shards(self) -> tuple[Shard, ...]:
@@ -101,8 +121,8 @@ def write_configs(
     """Write all configs of a dataset folder; return the counts for its card. ``scratch`` is a folder for tables."""
     shards, made, store = options.list_shards(), Made(), ImageStore(folder)
     annotated, table, own = (scratch / f"{name}.parquet" for name in ("annotated", "captions", "own"))
-    rows = Rows(folder.name, provenance)
-    images = read_images(entries, read_graphs(options.graphs, Flaws()), store, made.counts)
+    rows, flaws = Rows(folder.name, provenance), Flaws()
+    images = read_images(entries, read_graphs(options.graphs, flaws), store, made.counts)
     with closing(Spool(own, CHOICE_SCHEMA)) as foils:
 
         def keep_own_negatives() -> Iterator[AnnotatedImage]:
@@ -112,12 +132,16 @@ def write_configs(
 
         parsed = parse_images(keep_own_negatives(), options.workers, made.counts)
         write_table(annotated, ANNOTATION_SCHEMA, (image.to_row() for image in parsed))
+    flaws.print("scene graphs")
+    made.counts.update({f"scene graphs: {kind}": count for kind, count in sorted(flaws.counts.items())})
     store.write_hashes()
     write_config(folder, "captions", {"test": map(rows.make_retrieval, Annotations(annotated))}, RETRIEVAL_SCHEMA)
     for count in sorted({len(row["hard_negatives"]) for row in read_table(own, ["hard_negatives"])}):
         of_size = (row for row in read_table(own) if len(row["hard_negatives"]) == count)
         write_config(folder, f"foils_{count}", {"test": of_size}, CHOICE_SCHEMA)
     _write_table(table, annotated, rows, options, made)
+    if options.model:
+        table = _apply_model(options.model, table, scratch / "judged.parquet", options, made.counts)
     splits = assign_splits(table, shards, options, made)
     for kind in options.kinds:
         _write_kind(folder, table, kind, splits, made)
@@ -129,15 +153,50 @@ def write_configs(
 def _write_table(table: Path, annotated: Path, rows: Rows, options: NegativeOptions, made: Made) -> None:
     """Write the table of all captions with their negatives."""
     images, counts = Annotations(annotated), made.counts
-    rejected = options.read_rejected()
-    counts["negatives that people judged true"] = sum(map(len, rejected.values()))
+    counts["negatives that people judged true"] = sum(map(len, options.rejected.values()))
     nouns = list_annotated_nouns(options.graphs)
-    maker = make_foil_maker(images, options.kinds, counts, rejected, nouns)
+    maker = make_foil_maker(images, options.kinds, counts, options.rejected, nouns)
     is_balanced = not BALANCED_KINDS.keys().isdisjoint(options.kinds)
     share = min(1.0, MAX_BALANCED / max(counts["captions"], 1)) if is_balanced else 0.0
     captions = chain.from_iterable(make_captions(images, maker, rows, share, options.workers))
     write_table(table, TABLE_SCHEMA, captions)
     counts["captions with distinct atoms"] = parquet.count_rows(table)
+
+
+def _apply_model(
+    model: LanguageModel, table: Path, judged: Path, options: NegativeOptions, counts: Counter[str]
+) -> Path:
+    """Write the table with the negatives that a language model wrote, and without those that it judges to be true."""
+    kinds, rejected = [kind for kind in options.kinds if kind in SIZES], options.rejected
+    if options.max_cost is not None:
+        pairs = [(row[kind], _make_texts(row, kind)) for row in read_table(table) for kind in kinds]
+        texts = [texts for _, texts in pairs]
+        outcomes = model.ask(texts, [[item["caption"] for item in made] for made, _ in pairs], options.max_cost)
+        counts.update({f"requests to the language model: {name}": number for name, number in outcomes.items()})
+
+    def rewrite() -> Iterator[Row]:
+        for row in read_table(table):
+            true = rejected.get(row["crop_id"], frozenset())
+            for kind in kinds:
+                texts, by_rules = _make_texts(row, kind), {item["caption"]: item for item in row[kind]}
+                written = [text for text in model.list_written(texts) if text not in true]
+                kept, rules = list(model.drop_true(texts, written)), list(model.drop_true(texts, by_rules))
+                counts["negatives that the language model judged true, or could not judge"] += (
+                    len(written) + len(by_rules) - len(kept) - len(rules)
+                )
+                if is_written := len(kept) >= texts.size:
+                    row[kind] = [describe(HardNegative(text, ()), False) for text in kept[: texts.size]]
+                else:
+                    row[kind] = [by_rules[text] for text in rules] if len(rules) == len(by_rules) else []
+                counts["negatives that the language model wrote"] += is_written * texts.size
+            yield row
+
+    write_table(judged, TABLE_SCHEMA, rewrite())
+    return judged
+
+
+def _make_texts(row: Row, kind: str) -> Texts:
+    return Texts(row["caption"], tuple(row["captions"]), kind, SIZES[kind])
 
 
 def assign_splits(table: Path, shards: Sequence[Shard], options: NegativeOptions, made: Made) -> list[str]:
@@ -187,12 +246,11 @@ def _write_balanced(
     pairs = zip(splits, read_table(table, columns), strict=True)
     rows = {split: [row for name, row in pairs if name == split and row["parts"]] for split in SPLITS}
     nouns = ImageNouns.of_rows(chain.from_iterable(rows.values()))
-    rejected = options.read_rejected()
     compounds = {split: {Compound(**row["compounds"][0]) for row in members} for split, members in rows.items()}
     for split, others in SPLITS.items():
         outside = compounds[others] - compounds[split]
         negatives = make_balanced_negatives(
-            rows[split], BALANCED_KINDS[kind], compounds[split], nouns, outside, rejected, options.refine
+            rows[split], BALANCED_KINDS[kind], compounds[split], nouns, outside, options.rejected, options.refine
         )
         keys = [(row["crop_id"], row["caption"]) for row in rows[split]]
         by_caption = {key: items for key, items in zip(keys, negatives, strict=True) if items}

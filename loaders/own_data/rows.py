@@ -41,9 +41,14 @@ _negatives = pa.list_(
     )
 )
 TABLE_SCHEMA = pa.schema(
-    [*RAW_SCHEMA, NEGATIVES_SCHEMA.field("parts"), ("shuffled", pa.string()), *((kind, _negatives) for kind in KINDS)]
+    [
+        *RAW_SCHEMA,
+        *(("captions", pa.list_(pa.string())), NEGATIVES_SCHEMA.field("parts"), ("shuffled", pa.string())),
+        *((kind, _negatives) for kind in KINDS),
+    ]
 )
-"""A caption with its negatives of all kinds. ``shuffled`` is the caption as the shuffles of ``order`` write it."""
+"""A caption with its negatives of all kinds. ``captions`` are all captions of the image, ``shuffled`` is the caption as
+the shuffles of ``order`` write it."""
 
 
 class Rows(NamedTuple):
@@ -79,6 +84,7 @@ class Rows(NamedTuple):
         graph = made.caption.parse.graph
         columns = {
             "caption": made.caption.form.write(made.caption.parse.caption),
+            "captions": [region.caption for region in image.regions],
             "atoms": [atom._asdict() for atom in graph.atoms],
             "compounds": [compound._asdict() for compound in graph.compounds],
             "complexity": graph.complexity,

@@ -11,6 +11,9 @@ from typing import Any
 
 from loaders.published.rows import Row
 
+LABELS = {0: 0, 1: 1, "0": 0, "1": 1, "no": 0, "yes": 1}
+"""Labels in files: numbers, texts in tables, or the answers to questions."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Columns:
@@ -38,7 +41,7 @@ class Columns:
     def make_row(self, item: Mapping[str, Any], file: str) -> Row:
         """Return the row of an item of the published file ``file``. Raises ValueError if the label is not 0 or 1."""
         config, _, split = (self.config or str(PurePosixPath(file).with_suffix(""))).partition("/")
-        if self.label and item[self.label] not in (0, 1):
+        if self.label and item[self.label] not in LABELS:
             raise ValueError("the label is neither 0 nor 1")
         images, captions, hard_negatives = (
             tuple(item[name] for name in names) for names in (self.images, self.captions, self.hard_negatives)
@@ -54,5 +57,5 @@ class Columns:
             categories=tuple(
                 (kind, " ".join(str(item[name]) for name in names)) for kind, names in self.categories.items()
             ),
-            label=int(item[self.label]) if self.label else None,
+            label=LABELS[item[self.label]] if self.label else None,
         )

@@ -93,8 +93,8 @@ class Benchmark:
 
     Raises ValueError if the file has an unexpected format."""
     join: Callable[[Mapping[tuple[str, str], Sequence[Row]]], Iterator[Row]] | None = None
-    """Function that yields the rows of further splits, which are made from several files, given the rows of all files
-    that are imported together by config and split."""
+    """Function that yields the rows of further splits, which are made from several files or with other seeds, given the
+    rows of all files that are imported together by config and split."""
     fields: tuple[str, ...] = ()
     """Fields that the items of all files need to have. By these fields, a file with another name is recognised."""
     item: str = ""

@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import math
+import re
 import tokenize
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
@@ -29,8 +30,8 @@ class Row(NamedTuple):
 
     How many there are depends on the schema: CHOICE_SCHEMA has one image and one caption, PARAPHRASE_SCHEMA two
     captions of one image, GROUP_SCHEMA two images with one caption each, image_choice_schema(K) one caption of the
-    first of K images, RETRIEVAL_SCHEMA all captions of an image, QUESTIONS_SCHEMA two images and four texts, and
-    TRUTH_SCHEMA one image, one caption and a label.
+    first of K images, RETRIEVAL_SCHEMA all captions of an image, QUESTIONS_SCHEMA two images and four texts,
+    TRUTH_SCHEMA and RATING_SCHEMA one image, one caption and a label.
     """
 
     config: str
@@ -51,7 +52,7 @@ class Row(NamedTuple):
     categories: tuple[tuple[str, str], ...] = ()
     """Pairs (by, name) as in CHOICE_SCHEMA."""
     label: int | None = None
-    """1 if the caption is true, 0 if it is false; None if the schema has no label."""
+    """1 if the caption is true, 0 if it is false, or the sum of the ratings; None if the schema has no label."""
     changed: bool = False
     """True if a caption or negative differs from the published one (``Benchmark.changes``)."""
     image_set: ImageSet | None = None
@@ -126,6 +127,13 @@ def parse_box(*sides: Any) -> Box:
     return box
 
 
+def make_statement(question: str) -> str:
+    """Return a text that is true if the answer to a question is yes: "Is there a cat in the image?" becomes "There is
+    a cat in the image.", and "Yes" follows a question that does not begin with "Is there" or "Are there"."""
+    match = re.fullmatch(r"(Is|Are) there (.+)\?", question)
+    return f"There {match[1].lower()} {match[2]}." if match else f"{question} Yes"
+
+
 def read_each(items: Iterable[Any], read: Callable[[Any], Row]) -> Iterator[Row | Unusable]:
     """Yield ``read(item)`` for each item, or Unusable if ``read`` fails or a field is missing or not a string."""
     for item in items:
@@ -150,7 +158,7 @@ class TooLongRow(dict[str, str]):
 def find_delimiter(path: Path) -> str:
     """Return the delimiter of a table by its header: a tab if there is one, or else a comma."""
     with path.open(encoding="utf-8-sig") as file:
-        return "\t" if "\t" in file.readline() else ","
+        return "\t" if "\t" in file.readline(json_lines.MAX_LINE) else ","
 
 
 def read_csv(path: Path, columns: Iterable[str], delimiter: str | None = None) -> Iterator[dict[str, str]]:
@@ -175,9 +183,14 @@ def read_csv(path: Path, columns: Iterable[str], delimiter: str | None = None) -
 
 
 def read_json(path: Path) -> list[Any]:
-    """Return the items of a JSON list or the values of a JSON object. Raises ValueError for anything else."""
+    """Return the items of a JSON list, the values of a JSON object, or of a file of JSON Lines, as POPE's are.
+
+    Raises ValueError for anything else."""
     try:
-        items = json.loads(path.read_text(encoding="utf-8-sig"))
+        text = path.read_text(encoding="utf-8-sig")
+        first, _, rest = text.partition("\n")
+        is_lines = first.startswith("{") and first.rstrip().endswith("}") and bool(rest.strip())
+        items = [value for _, value in json_lines.read_numbered(path)] if is_lines else json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: not JSON ({error}).") from None
     if not isinstance(items, (list, dict)):

@@ -19,10 +19,13 @@ QUESTIONS_SCHEMA = pa.schema(
 """Two images and two questions, each with the answer for image 0 and with the answer for image 1
 (evaluators/protocols/paired_questions.py)."""
 
-TRUTH_SCHEMA = pa.schema(
-    [field for field in CHOICE_SCHEMA if field.name != "hard_negatives"] + [pa.field("label", pa.int64())]
-)
+CAPTION_FIELDS = [field for field in CHOICE_SCHEMA if field.name != "hard_negatives"]
+TRUTH_SCHEMA = pa.schema([*CAPTION_FIELDS, pa.field("label", pa.int64())])
 """An image and a caption that is true (label 1) or false (label 0), scored by evaluators/protocols/true_or_false.py."""
+
+RATING_SCHEMA = pa.schema([*CAPTION_FIELDS, pa.field("rating", pa.int64())])
+"""An image, a caption and the sum of several people's ratings of how well they agree, from 0 to 100, scored by
+evaluators/protocols/agreement.py."""
 
 KINDS = {name: GROUP_SCHEMA.field(f"{name}_0").type for name in ("image", "crop_id", "caption")}
 GROUP_FIELDS = tuple(GROUP_SCHEMA.field(name) for name in ("image_id", "categories", "provenance"))

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import yaml
 from PIL import Image
 from typer.testing import CliRunner
 
@@ -35,6 +36,16 @@ def test_a_loaded_dataset_equals_the_pushed_dataset(hub_server: Repositories, tm
     assert pushed.stdout.endswith(f"/datasets/me/microworld-crepe/commit/{SHA}\n"), pushed.output
     assert hub_server.private == {"me/microworld-crepe": True}
     stored = hub_server.files["me/microworld-crepe"]
+    assert yaml.safe_load(stored.pop("eval.yaml")) == {
+        "name": "crepe",
+        "description": "Compositionality of vision-language models, evaluated with CompEval.",
+        "evaluation_framework": "compeval",
+        "tasks": [
+            {"id": "toy_hnatom", "config": "toy_hnatom", "split": "test"},
+            {"id": "toy_raw/n4", "config": "toy_raw", "split": "n4"},
+            {"id": "toy_raw/n5", "config": "toy_raw", "split": "n5"},
+        ],
+    }
     files = [path for path in folder.rglob("*") if path.is_file() and path.name != MARKER]
     assert stored == {str(path.relative_to(folder)): path.read_bytes() for path in files}
     rows = load_dataset("me/microworld-crepe", "toy_hnatom", "test")

@@ -94,9 +94,9 @@ def train(
     with processes.first_one_first():
         keep_all = method == "clip-ft" and recipe.rules == PAPER
         mined = read_or_mine(sources.data, start, data, work, workers, report, recipe.rules, keep_all)
-    images, held_out = (ImageDataset(part.locations, start.preprocess) for part in (mined.data, validation))
-    if recipe.augment:
-        images = ImageDataset(mined.data.locations, start.make_training_transform(), seed=seed)
+    transform = start.make_training_transform() if recipe.augment else start.preprocess
+    images = ImageDataset(mined.data.locations, transform, seed=seed if recipe.augment else None)
+    held_out = ImageDataset(validation.locations, start.preprocess)
     validate = partial(measure_retrieval, data=validation, images=held_out, tokenizer=start.tokenizer, workers=workers)
     options = {"seed": seed, "chunk_size": chunk_size, "workers": workers, "precision": precision}
     inputs = start.fingerprint, mined, images, start.tokenizer, recipe, method == "negclip"

@@ -7,15 +7,15 @@ from collections.abc import Iterator, Sequence
 
 from matplotlib.axes import Axes
 
-from evaluators.report.figures import COLOURS, OTHER_COLOUR, draw
+from evaluators.report.figures import draw
 from evaluators.report.pages import Section
 from evaluators.report.results import Result, Results
 from evaluators.report.tables import TEXTS, format_with_interval, make_table
 from evaluators.report.text_only import find_best_baseline
 from loaders.datasets.natural import natural_key
 
-MAX_MODELS = 8
-"""A figure with more models would not be legible."""
+PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#a6761d", "#56b4e9", "#e69f00", "#555555")
+"""The colours of Okabe and Ito, with brown and grey in place of yellow and black. More models would not be legible."""
 SPLIT = re.compile(r"(?:(sc|uc)_)?(.+)")
 HEIGHT_PER_SET = 0.28
 """Inches."""
@@ -82,8 +82,7 @@ def list_categories(result: Result) -> Iterator[dict[str, object]]:
 def draw_kinds(results: Sequence[Result]) -> str:
     """Draw one line per set, from top to bottom, with a dot and its interval for each model."""
     sets = list(dict.fromkeys(result.data["config"] for result in results))
-    models = sorted({result.label for result in results})[:MAX_MODELS]
-    palette = [*COLOURS.values(), OTHER_COLOUR]
+    models = sorted({result.label for result in results})[: len(PALETTE)]
 
     def paint(panels: list[Axes]) -> None:
         (axes,), labels = panels, {label: label for label in models}
@@ -94,7 +93,7 @@ def draw_kinds(results: Sequence[Result]) -> str:
             low, high = (100 * end for end in result.data["intervals"].get("recall@1") or (share / 100, share / 100))
             errors = [[max(share - low, 0)], [max(high - share, 0)]]
             label = labels.pop(result.label, None)
-            axes.errorbar(share, height, xerr=errors, fmt="o", color=palette[number % len(palette)], label=label)
+            axes.errorbar(share, height, xerr=errors, fmt="o", color=PALETTE[number], label=label)
         for row, config in enumerate(sets):
             chance = next(r.data["chance"]["recall@1"] for r in results if r.data["config"] == config)
             axes.vlines(100 * chance, row - 0.4, row + 0.4, color="#999999", linestyle="--", linewidth=1)

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from evaluators.report.figures import add_legend, draw
 from evaluators.report.pages import Section
 from evaluators.report.results import Results
-from evaluators.report.tables import MISSING, make_table
+from evaluators.report.tables import MISSING, TEXTS, make_table
 
 CAPTION = "Genuine hard negatives by annotation recall (share of facts that are annotated)."
 
@@ -32,6 +32,7 @@ def make_section(results: Results) -> Section | None:
     cells = shares.pivot(index="type", columns="recall", values="genuine").sort_index(axis=1, ascending=False)
     rows = [
         {"Type": kind, **{f"recall {recall:.1f}": share for recall, share in zip(cells, row, strict=True)}}
+        | {"annotators (CREPE)": TEXTS["labels"]["rated_genuine"].get(kind)}
         for kind, row in zip(cells.index, cells.to_numpy().tolist(), strict=True)
     ]
     return Section("validity", [make_table("validity", rows)], {CAPTION: draw_figure(shares)}, text_values=text_values)

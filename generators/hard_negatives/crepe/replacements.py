@@ -9,7 +9,7 @@ lexicon, since WordNet has no prepositions. If a source has too few nouns with t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -34,6 +34,8 @@ class Words(NamedTuple):
     """All other words, which are searched when they are needed."""
 
 
+FindWords = Callable[[Parse, Mention, Vocabulary], Words]
+"""Returns the words that may replace an atom."""
 ALL_WORDS = Vocabulary()
 """The empty vocabulary, in which all words of WordNet and the lexicon count as equally known."""
 

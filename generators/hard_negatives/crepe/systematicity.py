@@ -21,7 +21,7 @@ from generators.captioner.substitution import read_as_written
 from generators.graphs.facts import ImageFacts
 from generators.graphs.vocabulary import Vocabulary
 from generators.hard_negatives.crepe import paper_foils
-from generators.hard_negatives.crepe.replacements import ALL_WORDS, find_words, make_foil
+from generators.hard_negatives.crepe.replacements import ALL_WORDS, FindWords, find_words, make_foil
 from generators.hard_negatives.crepe.selection import select_most_plausible, select_top
 from generators.hard_negatives.hard_negative import HardNegative
 from generators.hard_negatives.rejections import Rejections
@@ -158,13 +158,15 @@ def make_atom_foils(parse: Parse, image: ImageFacts, vocabulary: Vocabulary = AL
     facts = image.with_caption(parse.graph)
     negatives: dict[str, HardNegative] = {}
     for mention in parse.mentions:
-        for negative in _make_negatives(parse, mention, facts, vocabulary):
+        for negative in replace_mention(parse, mention, facts, vocabulary):
             negatives.setdefault(fold_case_and_space(negative.caption), negative)
     negatives.pop(fold_case_and_space(parse.caption), None)
     return list(negatives.values())
 
 
-def make_comp_foils(parse: Parse, image: ImageFacts, vocabulary: Vocabulary = ALL_WORDS) -> list[HardNegative]:
+def make_comp_foils(
+    parse: Parse, image: ImageFacts, vocabulary: Vocabulary = ALL_WORDS, find: FindWords = find_words
+) -> list[HardNegative]:
     """Return all HN-Comps of a caption with exactly one compound, with both halves false of the image; else []."""
     compound = extract_only_compound(parse)
     if compound is None:
@@ -172,7 +174,7 @@ def make_comp_foils(parse: Parse, image: ImageFacts, vocabulary: Vocabulary = AL
     facts = image.with_caption(parse.graph)
 
     def make_variants(mention: Mention) -> list[HardNegative]:
-        negatives = _make_negatives(compound, mention, facts, vocabulary)
+        negatives = replace_mention(compound, mention, facts, vocabulary, find)
         return list(islice((item for item in negatives if item.foils[0].replacement != WITHOUT), MAX_COMBINED))
 
     negatives: dict[str, HardNegative] = {}
@@ -212,15 +214,15 @@ def _join_captions(first: str, second: str) -> str:
     return f"{body.rstrip('.!')} and {second}{final_mark}"
 
 
-def _make_negatives(
-    parse: Parse, mention: Mention, facts: ImageFacts, vocabulary: Vocabulary
+def replace_mention(
+    parse: Parse, mention: Mention, facts: ImageFacts, vocabulary: Vocabulary, find: FindWords = find_words
 ) -> Iterator[HardNegative]:
     """Yield the HN-Atoms of one atom: at most ``MAX_FOILS`` with near words, others only up to ``MAX_DISTANT``.
 
     ``facts`` contain the caption.
     """
     mention = read_as_written(parse.caption, mention)
-    near, distant = find_words(parse, mention, vocabulary)
+    near, distant = find(parse, mention, vocabulary)
     count = 0
     for words, limit in ((iter(near), MAX_FOILS), (distant, MAX_DISTANT)):
         while count < limit and (word := next(words, None)) is not None:

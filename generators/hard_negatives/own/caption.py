@@ -68,7 +68,7 @@ class OwnCaption:
         return replace(self.parse, mentions=tuple(filter(self._is_replaceable, self.parse.mentions)))
 
     def _is_replaceable(self, mention: Mention) -> bool:
-        """Return True for visible nouns, adjectives, and relations with a word of their own.
+        """Return True for visible nouns, adjectives, and relations to them with a word of their own.
 
         Mass nouns without an article ("in bed") are not replaced in captions that have articles.
         """
@@ -77,7 +77,8 @@ class OwnCaption:
             return mention.tag.startswith("JJ") and is_quality(mention.text)
         if mention.kind == "relation":
             is_own_word = mention.text not in ("have", "with") and mention.tag not in ("POS", "PRP$")
-            return is_own_word and mention.object != mention.target
+            target = self.parse.graph.by_id[mention.target or mention.object]
+            return is_own_word and mention.object != mention.target and is_named(target.name)
         if mention.tag == "NNS":
             is_regular = not COUNTED.search(before) and not after.startswith(("'", "’"))
         else:

@@ -18,19 +18,18 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
 from random import Random
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from generators.captioner.substitution import read_as_written
 from generators.graphs.assignments import SearchLimitError
 from generators.graphs.entailment import proves_false
 from generators.graphs.presence import cached_method
 from generators.graphs.vocabulary import Vocabulary
 from generators.hard_negatives.balanced.compounds import draw_words, find_parts
 from generators.hard_negatives.crepe.negation import NOT, find_negatable_atoms
-from generators.hard_negatives.crepe.replacements import find_words, make_foil
+from generators.hard_negatives.crepe.replacements import Words, find_words
 from generators.hard_negatives.crepe.selection import select_most_plausible
 from generators.hard_negatives.crepe.swap import make_swaps
-from generators.hard_negatives.crepe.systematicity import WITHOUT, make_comp_foils
+from generators.hard_negatives.crepe.systematicity import WITHOUT, make_comp_foils, replace_mention
 from generators.hard_negatives.hard_negative import Foil, HardNegative
 from generators.hard_negatives.own.caption import OwnCaption, is_named, is_quality
 from generators.hard_negatives.own.caption_facts import collect_caption_facts, load_words
@@ -40,19 +39,25 @@ from generators.language.inflection import lemmatise_noun
 from generators.language.lexicon import load_lexicon
 from generators.language.lexicon.attributes import is_color
 from generators.language.texts import fold_case_and_space, have_same_words
-from generators.language.wordnet import senses
+from generators.language.wordnet import is_mainly_noun, senses
 from generators.schemas.annotated_image import AnnotatedImage
+from generators.schemas.scene_graph import Mention, Parse
 from generators.text_only.corpus_statistics import Ranker
+
+if TYPE_CHECKING:
+    from nltk.corpus.reader.wordnet import Synset
 
 SIZES = {"atom": 4, "comp": 6, "swap": 1, "negation": 1}
 """Hard negatives per caption for each kind."""
 UNUSUAL_RELATIONS = frozenset({WITHOUT, "containing", "contain", "supporting", "support"})
 """Relations that captions of photographs do not state in this form ("a beach containing a city")."""
+BESIDE, AROUND = "next to", frozenset({"over", "above", "under", "below", "beneath", "underneath", "behind", "of"})
+"""Something "next to" an object may also be over, under, behind or "in front of" it."""
 MAX_SHARE = 0.05
 """A noun is no foil if more than this share of the images with one of the caption's objects mention it."""
 MAX_DISTANCE = 3
 """Steps to the hypernym that a noun shares with its foil; both are in the same lexicographer file of WordNet."""
-ENOUGH_NEAR, MAX_NEAR = 6, 40
+ENOUGH_NEAR, MAX_NEAR = 4, 40
 """More distant nouns are added until a noun has this many possible foils; and the most that are drawn from."""
 MAX_FOILS = 12
 """Foils of an atom from which the most plausible are chosen."""
@@ -84,7 +89,8 @@ def extend_vocabulary(vocabulary: Vocabulary) -> Vocabulary:
     values = [words for kind in load_lexicon("attributes")["exclusive"].values() for words in kind]
     frequent = {word: 1 for words in values for word in words[:WORDS_PER_VALUE] if word.isalpha()}
     hidden = load_words("unmentioned")
-    nouns = {noun: count for noun, count in (common | dict(vocabulary.nouns)).items() if is_named(noun)}
+    words = (common | dict(vocabulary.nouns)).items()
+    nouns = {noun: count for noun, count in words if is_named(noun) and is_mainly_noun(noun)}
     attributes = (frequent | dict(vocabulary.attributes)).items()
     return replace(
         vocabulary,
@@ -145,7 +151,7 @@ class FoilMaker:
                 case "atom":
                     found = self._mark(self._replace_atoms(caption), caption)
                 case "comp":
-                    negatives = make_comp_foils(caption.parse, caption.facts, self.vocabulary)
+                    negatives = make_comp_foils(caption.parse, caption.facts, self.vocabulary, self._find_words)
                     usable = (item for item in negatives if all(self._is_usable(foil, caption) for foil in item.foils))
                     found = self._mark(usable, caption)
                 case "swap":
@@ -159,16 +165,18 @@ class FoilMaker:
 
     def _replace_atoms(self, caption: OwnCaption) -> Iterator[HardNegative]:
         """Yield at most ``MAX_FOILS`` foils of each atom."""
-        rng = Random(f"{caption.parse.caption}:atom")
         for mention in caption.replaceable.mentions:
-            written = read_as_written(caption.parse.caption, mention)
-            if mention.kind == "object":
-                words = draw_words(self._weigh_near_nouns(lemmatise_noun(mention.text)), rng)
-            else:
-                words = find_words(caption.parse, written, self.vocabulary).near
-            foils = (make_foil(caption.parse, written, word, caption.facts) for word in words)
-            usable = (foil for foil in foils if foil is not None and self._is_usable(foil.foils[0], caption))
-            yield from islice(usable, MAX_FOILS)
+            foils = replace_mention(caption.parse, mention, caption.facts, self.vocabulary, self._find_words)
+            yield from islice((foil for foil in foils if self._is_usable(foil.foils[0], caption)), MAX_FOILS)
+
+    def _find_words(self, parse: Parse, mention: Mention, vocabulary: Vocabulary) -> Words:
+        """Return the words of the captions that may replace an atom. Nouns are drawn by frequency and nearness."""
+        if mention.kind == "object":
+            weights = self._weigh_near_nouns(lemmatise_noun(mention.text))
+            near = draw_words(weights, Random(f"{parse.caption}:{mention.start}"))
+        else:
+            near = find_words(parse, mention, vocabulary).near
+        return Words(near, iter(()))
 
     @cached_method
     def _weigh_near_nouns(self, noun: str) -> Mapping[str, float]:
@@ -200,13 +208,20 @@ class FoilMaker:
             return self._is_proven(foil, caption) or self.companions.share(foil.replacement, others) <= MAX_SHARE
         if foil.type == "attribute":
             return foil.replacement in self.vocabulary.attributes and _is_listed(foil.original, foil.replacement)
-        return foil.replacement not in UNUSUAL_RELATIONS
+        may_be_both = foil.replacement.endswith(BESIDE) and foil.original.split()[-1] in AROUND
+        return foil.replacement not in UNUSUAL_RELATIONS and not may_be_both
 
 
 @lru_cache(CACHED_PAIRS)
 def _are_alike(first: str, second: str) -> bool:
     """Return True if two nouns are of one kind: both animals, both persons, both artifacts."""
-    return len({senses(noun, "n")[0].lexname() for noun in (first, second)}) == 1
+    return len({_name_kind(senses(noun, "n")[0]) for noun in (first, second)}) == 1
+
+
+def _name_kind(sense: Synset) -> str:
+    """Return the lexicographer file of a sense; that of "person" and "animal" is named like them, not ``noun.Tops``."""
+    file = str(sense.lexname())
+    return f"noun.{str(sense.name()).partition('.')[0]}" if file == "noun.Tops" else file
 
 
 def _is_listed(first: str, second: str) -> bool:

@@ -44,7 +44,9 @@ FILE_NAME = (
     "at most 200 characters."
 )
 NOT_PUBLISHED = "not recognised as a published file, neither by its name nor by its content. It has "
-OTHERWISE = r"\. Give it its published name, or name the benchmark: `compeval import NAME {}`\. Known benchmarks: aro_"
+OTHERWISE = (
+    r"\. Give it its published name, or name the benchmark: `compeval import NAME {}`\. Known benchmarks: amber, aro_"
+)
 SOURCES = f"Known: {', '.join(sorted(read_registry()))}."
 NO_SAMPLE = "notes/crepe/items.csv: no sample. Draw a sample with `compeval annotate sample`."
 NOT_JSON = "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"
@@ -127,7 +129,7 @@ ERRORS = {
     "score scores.csv --task crepe/laion_uc_raw --name x DATA": "crepe/laion_uc_raw: only tasks whose rows are scored "
     "independently can be scored from a file.",
     "validate": ONE_MODEL.format("got none."),
-    "validate nobody/none": r"nobody/none: no published scores. Models with .* scores: .*flava-full; \d+ in all\.",
+    "validate nobody/none": r"nobody/none: no published scores. Models with .* scores: .*flava-full@itm; \d+ in all\.",
     "validate ViT-B-32/openai --results empty": r"empty: no result of ViT-B-32/openai on a published dataset. "
     r"\d+ scores on .*aro_published, .*Import the files with `compeval import`, .*",
     "report --where": "report/index.html: no such report. `make demo` or `compeval report` writes one.",
@@ -149,6 +151,8 @@ ERRORS = {
     "make mine outside.csv": "outside.csv, row 1: '../../etc/passwd' does not name a file below the folder '.'.",
     "make mine no_picture.csv": "a.txt: not a readable image (cannot identify image file).",
     "make empty no_picture.csv": "a.txt: not a readable image (cannot identify image file).",
+    "make mine a.tar --caption-column text": "a.tar: a shard has neither columns nor a folder of images: it contains "
+    "the images, with their captions in .txt files. Leave out these options.",
     "push crpe org/x DATA": "Unknown dataset 'crpe'. Did you mean crepe? Known: crepe.",
     "push crepe org/x DATA": "org/x: crepe is generated from the micro-world, a synthetic replacement for real images, "
     "and its name must contain microworld, for example org/microworld-crepe.",
@@ -163,8 +167,10 @@ ERRORS = {
     "examples nowhere.txt": "nowhere.txt: no such file. Write one class name per line.",
     "examples empty.txt": "empty.txt: no class in the file. Write one class name per line.",
     "examples a.txt --ask": "--ask: set --model (and --base-url for an endpoint other than OpenAI).",
-    "examples a.txt --ask --model m": "The cost is unknown, because the endpoint has no price_in and price_out. Set "
-    "them in params.yaml, captioner (per million tokens; 0 for a free endpoint).",
+    "examples a.txt --ask --model m": "The cost is unknown, because the endpoint has no price_in and price_out (per "
+    "million tokens; 0 for a free endpoint). Set them in params.yaml, captioner, or with --price-in and --price-out.",
+    "make d pairs.csv --negatives atom --ask": "--ask and --base-url need --model, the name of the language model.",
+    "make d pairs.csv --model m": "--model writes hard negatives: name their kinds with --negatives.",
     "examples a.txt --ask --model m --price-in 9 --price-out 9": "the estimated cost 0.01 is above --max-cost "
     "0.00. No request was sent.",
     "probe run local:nowhere DATA": f"nowhere{NO_LOCAL}",
@@ -174,6 +180,45 @@ ERRORS = {
 }
 """Command -> its message. DATA stands for --data and the folder of a small dataset. A message with ``.*`` or a
 backslash is a regular expression."""
+
+IGNORED = {
+    f"run {KNOWS} --max-requests 5 DATA": ("--max-requests", "without a model api:"),
+    f"run {KNOWS} --precision fp16 DATA": ("--precision", "on models api: and python:, which choose their own"),
+    "import a.csv --drop-equal": ("--drop-equal", "without the name of a column"),
+    "import a.csv --image-column a --repair --skip-missing": ("--repair, --skip-missing", "on tables of your own"),
+    "import a.csv --image-column a --json": ("--format", "on tables of your own"),
+    "make mine a.csv --corpus a.txt --graphs list.json": ("--corpus, --graphs", "without --negatives"),
+    "make mine a.csv --no-refine --workers 2": ("--no-refine, --workers", "without --negatives"),
+    "make mine a.csv --negatives atom --corpus-column 1": ("--corpus-column", "without --corpus"),
+    "get sugarcrepe --partial": ("--partial", "without --from"),
+    "get sugarcrepe --from empty --mirror http://x --refresh": ("--mirror, --refresh", "with --from"),
+    "sources get coco --from empty --mirror http://x": ("--mirror", "with --from"),
+    "compare empty empty DATA": ("--data", "without --disagreements"),
+    "power --agreement 90 --rows 100 --difference 3": ("--difference", "with --rows, which prints the smallest one"),
+    "validate ViT-B-32/openai --no-run --device cpu": ("--device", "with --no-run"),
+    "report --where --rows 5 --counts empty": ("--counts, --rows", "with --where"),
+    "examples a.txt --price-in 1 --max-cost 2": ("--price-in, --max-cost", "without --ask"),
+    "examples a.txt --base-url http://x": ("--base-url", "without --model"),
+    "list models DATA": ("--data", "on models"),
+    "train probe --text-encoder ViT-B-32/openai --column 1 DATA": ("--column", "without --text"),
+    "train autoencoder --text a.txt --captions 50 DATA": ("--captions", "with --text"),
+    "train negclip --model a --data empty --images empty --output x": ("--images", "on webdataset shards"),
+}
+"""Command -> its options that have no effect, and why."""
+
+UNWRITABLE = {
+    "audit a.txt --csv a.txt/b.csv DATA": "--csv",
+    "balance a.csv --output a.txt/b.yaml": "--output",
+    f"probe run {KNOWS} --summary a.txt DATA": "--summary",
+    "compare empty empty --disagreements a.txt/page.html": "--disagreements",
+    "sources get coco --output a.txt": "--output",
+}
+ERRORS |= {command: f"{options}: no effect {reason}." for command, (options, reason) in IGNORED.items()}
+ERRORS |= {
+    command: f"a.txt: nothing can be written there (a.txt is a file). Choose another {option}."
+    for command, option in UNWRITABLE.items()
+}
+ERRORS["audit a.txt --csv empty DATA"] = "empty is a folder. Name a file: --csv."
 
 USAGE_ERRORS = {
     "ruin": "No such command 'ruin'. Did you mean 'run', 'train'?",

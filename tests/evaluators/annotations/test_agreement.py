@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from evaluators.annotations.agreement import compute_alpha, compute_pairwise_agreement, make_report
+from evaluators.annotations.agreement import PUBLISHED, compute_alpha, compute_pairwise_agreement, make_report
 from evaluators.annotations.items import CAPTION, Item
 
 NAN = np.nan
@@ -31,6 +31,14 @@ def test_accuracy_and_agreement_of_two_annotators_with_known_errors():
     assert overall.alpha == pytest.approx(1 - (6 / 20) / (106 / 380))
     low, high = overall.interval
     assert 0.5 < low < 0.85 < high <= 1.0
+
+
+def test_the_types_of_a_dataset_have_a_line_together_with_the_published_one():
+    """One of three HN-Atoms and one of two HN-Swaps is true: 3 of 5 are genuine. CREPE, section 4.3: 83.7 %."""
+    items = [make_item(n, "prod_hnatom" if n < 3 else "prod_hnswap") for n in range(5)]
+    *_, pooled = make_report(items, {"anna": {f"i{n}": "true" if n in (0, 4) else "false" for n in range(5)}})
+    assert (pooled.type, pooled.complexity, pooled.items, pooled.accuracy) == ("productivity", None, 5, 0.6)
+    assert PUBLISHED["productivity", None] == (83.7, None, 84.3)
 
 
 def test_interval_of_annotators_with_very_different_numbers_of_items_contains_their_mean():

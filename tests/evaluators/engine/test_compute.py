@@ -4,6 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,9 @@ from evaluators.engine.encode import crops_per_chunk
 from evaluators.engine.pairs import average_choices
 from evaluators.engine.task_dataset import load
 from evaluators.engine.tasks import Task, discover
+from evaluators.models import Model
 from evaluators.models.batches import in_batches
+from evaluators.models.pixels import PixelTransform
 from tests.evaluators import tiny
 
 LAION = Task("crepe", "laion_uc_hnatom")
@@ -121,3 +124,54 @@ def test_other_errors_of_a_device_are_raised():
     error = RuntimeError("CUDA error: device-side assert triggered")
     with pytest.raises(RuntimeError, match="device-side assert"):
         retry_with_smaller_batches(partial(in_batches, partial(encode_at_most, 0, error, []), [1]), 8)
+
+
+class GpuFeatures:
+    """Features on a GPU that records what is queued and what is waited for."""
+
+    is_cuda, device = True, "cuda"
+
+    def __init__(self, log: list[str], number: int) -> None:
+        self._log, self._number = log, number
+
+    def float(self) -> "GpuFeatures":
+        return self
+
+    def to(self, device: str, *, non_blocking: bool) -> torch.Tensor:
+        assert (device, non_blocking) == ("cpu", True)
+        self._log.append(f"copy {self._number}")
+        return torch.full((1, 2), float(self._number))
+
+
+def test_features_are_copied_before_the_next_chunk_is_computed_and_waited_for_after_it(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    log: list[str] = []
+
+    def start_texts(texts: list[str], batch_size: int) -> GpuFeatures:
+        log.append(f"encode {texts[0]}")
+        return GpuFeatures(log, int(texts[0]))
+
+    class Event:
+        def record(self, stream: object) -> None:
+            self.copied = log[-1]
+
+        def synchronize(self) -> None:
+            log.append(f"wait for {self.copied}")
+
+    class Threads(ThreadPoolExecutor):
+        def __init__(self, preprocess: object, count: int) -> None:
+            super().__init__(count)
+
+    monkeypatch.setattr(torch.cuda, "Event", Event)
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda device: None)
+    monkeypatch.setattr(compute, "Workers", Threads)
+    encoder = SimpleNamespace(device="cuda", preprocess=PixelTransform((), (1, 1)), start_texts=start_texts)
+    model = Model("fake", "fake", encoder, "fake")  # pyright: ignore
+    chunks = [Chunk("texts", "encode_texts", [], [[str(number)]], slice(number, number + 1), 3) for number in (1, 2, 3)]
+    features: list[Any] = [results for _, results in compute.compute_here(model, True, chunks, 1, "stop")]
+    assert np.concatenate(features) == pytest.approx(np.full((3, 2), 0.5**0.5))
+    assert log == [
+        *("encode 1", "copy 1", "encode 2", "copy 2", "wait for copy 1", "encode 3", "copy 3", "wait for copy 2"),
+        "wait for copy 3",
+    ]

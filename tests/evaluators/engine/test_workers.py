@@ -1,13 +1,19 @@
 """Processes that prepare images: the results of threads, readable errors, and nothing left behind."""
 
 import json
+import logging
 import os
 import random
+import re
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from multiprocessing import forkserver
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import psutil
 import pytest
@@ -15,7 +21,7 @@ import pytest
 from evaluators import models
 from evaluators.engine import compute, encode, workers
 from evaluators.engine.tasks import discover
-from evaluators.models.pixels import PixelTransform
+from evaluators.models.pixels import PixelTransform, keep_image
 from evaluators.run import run
 from generators.schemas.rows import HARD_NEGATIVE_SCHEMA
 from generators.storage.dataset import write_config
@@ -77,6 +83,17 @@ def test_a_file_that_got_the_descriptor_of_closed_memory_is_not_overwritten(tmp_
     assert path.read_bytes() == b"content"
 
 
+def evaluate_twice(here: Path, data: Path, load: Callable[[], models.Model], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Evaluate a model with images from threads and from processes. The results must have the same bytes."""
+    for folder in ("threads", "processes"):
+        monkeypatch.setenv("COMPEVAL_CACHE", str(here / f"cache of {folder}"))
+        monkeypatch.setattr(compute, "is_on_cpu", lambda encoder, folder=folder: folder == "threads")
+        model = load()
+        run(model, discover(data), data_dir=data, output=here / folder, batch_size=4, on_refused=lambda refused: None)
+    assert all_files(here / "threads")
+    assert all_files(here / "processes") == all_files(here / "threads")
+
+
 @pytest.mark.parametrize("kept_bytes", [0, encode.KEPT_BYTES])
 def test_processes_write_the_results_of_threads(
     here: Path, stored: Path, clip: str, kept_bytes: int, monkeypatch: pytest.MonkeyPatch
@@ -84,12 +101,47 @@ def test_processes_write_the_results_of_threads(
     monkeypatch.setattr(encode, "KEPT_BYTES", kept_bytes)
     monkeypatch.setattr(encode, "MIN_CROPS_PER_CHUNK", 4)
     monkeypatch.setattr(encode, "MIN_TEXTS_PER_CHUNK", 16)
-    for folder in ("threads", "processes"):
-        monkeypatch.setenv("COMPEVAL_CACHE", str(here / f"cache of {folder}"))
-        monkeypatch.setattr(compute, "is_on_cpu", lambda encoder, folder=folder: folder == "threads")
-        run(models.resolve(clip), discover(stored), data_dir=stored, output=here / folder, batch_size=4)
-    assert all_files(here / "threads")
-    assert all_files(here / "processes") == all_files(here / "threads")
+    evaluate_twice(here, stored, partial(models.resolve, clip), monkeypatch)
+
+
+@pytest.mark.parametrize("name", ["Knows", "Pairs"])
+def test_processes_decode_the_images_of_your_own_class(
+    here: Path, data: Path, name: str, monkeypatch: pytest.MonkeyPatch
+):
+    evaluate_twice(here, data, partial(tiny.toy, name), monkeypatch)
+
+
+@pytest.mark.acceptance
+@pytest.mark.parametrize("family", ["clip", "blip"])
+def test_processes_run_the_image_processors_of_transformers(
+    here: Path,
+    data: Path,
+    family: str,
+    transformers_folder: Callable[[str], Path],
+    monkeypatch: pytest.MonkeyPatch,
+):
+    evaluate_twice(here, data, partial(models.resolve, f"transformers:{transformers_folder(family)}"), monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("preprocess", "reason"),
+    [
+        (PixelTransform((), SIZE), None),
+        (keep_image, None),
+        (lambda image: image, "the transform cannot be pickled"),
+        (bytes(2 * workers.MAX_TRANSFORM_BYTES), r"the transform takes 200,\d+ bytes, as if it held a model"),
+        ("__main__", "the transform is defined in the program itself"),
+    ],
+)
+@pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="Linux")
+def test_threads_prepare_images_if_the_transform_cannot_be_sent(
+    preprocess: Any, reason: str | None, caplog: pytest.LogCaptureFixture
+):
+    encoder = SimpleNamespace(device="cuda", preprocess=preprocess)
+    with caplog.at_level(logging.INFO):
+        assert compute.prepares_in_processes(encoder) == (reason is None)
+    assert len(caplog.messages) == (reason is not None)
+    assert all(re.match(f"Threads prepare the images: {reason}", message) for message in caplog.messages)
 
 
 @pytest.mark.usefixtures("_processes")
@@ -146,7 +198,7 @@ def test_twenty_kills_do_not_change_the_results(
 SCRIPT = """
 import json, time
 from evaluators.engine.workers import Workers
-from evaluators.models.pixels import PixelTransform
+from evaluators.models.pixels import PixelTransform, keep_image
 import os
 print("started")
 workers = Workers(PixelTransform((), (1, 1)), 2)

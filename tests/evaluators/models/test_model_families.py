@@ -170,6 +170,31 @@ def test_scores_equal_those_of_transformers(
     assert model.contaminated == mark
 
 
+def test_scores_of_the_heads_of_one_checkpoint_are_not_cached_as_each_other(transformers_folder: Folders):
+    specs = [f"transformers:{transformers_folder('blip')}{head}" for head in ("", "@itc", "@itm+itc")]
+    assert len({models.resolve(spec).fingerprint for spec in specs}) == 3
+
+
+def test_blip_re_ranks_by_cosine_match_and_cosine(transformers_folder: Folders):
+    """The features by which candidates are chosen have the cosine of ``@itc``."""
+    folder = transformers_folder("blip")
+    encoder: Any = models.resolve(f"transformers:{folder}@itm+itc").encoder
+    assert (isinstance(encoder, models.ReRanker), encoder.num_reranked) == (True, 128)
+    inputs = [encoder.preprocess(image) for image in IMAGES]
+    features = encoder.encode_images(inputs, 2), encoder.encode_texts(TEXTS, 2)
+    image_ID, text_TD = (feature / np.linalg.norm(feature, axis=1, keepdims=True) for feature in features)
+    expected_IT = score_all(models.resolve(f"transformers:{folder}@itc").encoder)
+    np.testing.assert_allclose(image_ID @ text_TD.T, expected_IT, atol=1e-6)
+    assert (encoder.first_token, encoder.max_tokens) == (None, 12), "the vocabulary of the tiny model is without [ENC]"
+    before = score_all(encoder)
+    encoder.first_token = 3  # as [ENC], only for the match
+    assert np.abs(score_all(encoder) - before).min() > 0
+    np.testing.assert_array_equal(encoder.encode_texts(TEXTS, 2), features[1])
+    assert not isinstance(
+        models.resolve(f"transformers:{transformers_folder('blip-2')}@itm+itc").encoder, models.ReRanker
+    )
+
+
 def test_models_that_transformers_cannot_score(tmp_path: Path, transformers_folder: Folders):
     with pytest.raises(
         ValueError, match="only models of the types blip and blip-2 have @itc; this one is of type 'flava'"

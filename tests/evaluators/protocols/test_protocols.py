@@ -9,9 +9,11 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from evaluators import protocols
 from evaluators.protocols import (
+    agreement,
     choice,
     classification,
     compound,
@@ -26,6 +28,7 @@ from evaluators.protocols import (
     true_or_false,
 )
 from evaluators.protocols.base import Sample
+from evaluators.protocols.reranking import ReRanking
 from loaders.published.schemas import image_choice_schema
 
 # Four rows with four captions each. Column 0 is the truth.
@@ -164,12 +167,53 @@ def test_several_true_captions_per_image():
     #   i2t, image 1: the truth is 30 away, wrong captions are 40 and 80 away  rank 1
     #   t2i, caption at 50: the truth is 50 away, image 1 is 40 away           rank 2
     #   t2i, captions at 10 and 60: the true image is nearer                   rank 1
-    directions = recall.retrieve_both_directions(
+    # The best wrong caption of image 0 is caption 2, that of image 1 caption 0 (40 away). The wrong image of captions 0
+    # and 1 is image 1, that of caption 2 is image 0.
+    found = recall.find_in_both_directions(
         np.array([0, 1]), np.array([[0, 1], [2, -1]]), *make_feature_functions([0, 90], [50, 10, 60])
     )
-    assert directions["i2t"].rank_N.tolist() == [1, 1]
-    assert directions["i2t"].wrong_N.tolist() == [1, 2]
-    assert directions["t2i"].rank_N.tolist() == [2, 1, 1]
+    assert found["i2t"].ranks.rank_N.tolist() == [1, 1]
+    assert found["i2t"].ranks.wrong_N.tolist() == [1, 2]
+    assert found["t2i"].ranks.rank_N.tolist() == [2, 1, 1]
+    assert found["i2t"].wrong_Q.tolist() == [2, 0]
+    assert found["t2i"].wrong_Q.tolist() == [1, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("count", "pairs", "i2t", "t2i"),
+    [
+        # The best of each image: caption 1, caption 2. The best of each caption: images 1, 0, 1. Caption 0 is scored
+        # with image 1 for its own sake, so its 5 does not count for image 1, whose truth is the only one re-ranked.
+        # Caption 0: image 1 is re-ranked, its truth is not.
+        (1, [(0, 1), (1, 0), (1, 2)], [1, 1], [2, 1, 1]),
+        # Image 0: captions 1 and 0, both true. Image 1: caption 0 (5) is before the truth, caption 2 (3). Captions:
+        # 0: image 1 (5) before image 0 (2). 1: image 0 (7) before image 1 (0). 2: images 0 and 1 tie (3).
+        (2, [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)], [1, 2], [2, 1, 2]),
+    ],
+)
+def test_re_ranking(count: int, pairs: list[tuple[int, int]], i2t: list[int], t2i: list[int]):
+    """Images at 0 and 90 degrees; captions 0 and 1 of image 0 at 50 and 10, caption 2 of image 1 at 60."""
+    scored: list[tuple[int, int]] = []
+
+    def score(image_P: np.ndarray, text_P: np.ndarray) -> np.ndarray:
+        scored.extend(zip(image_P.tolist(), text_P.tolist(), strict=True))
+        return np.array([[2.0, 7.0, 3.0], [5.0, 0.0, 3.0]])[image_P, text_P]
+
+    features = make_feature_functions([0, 90], [50, 10, 60])
+    directions = recall.retrieve_both_directions(
+        np.array([0, 1]), np.array([[0, 1], [2, -1]]), *features, ReRanking(count, score)
+    )
+    assert scored == pairs
+    assert (directions["i2t"].rank_N.tolist(), directions["t2i"].rank_N.tolist()) == (i2t, t2i)
+
+
+def test_candidates_that_are_not_re_ranked_keep_the_order_of_their_cosines():
+    # Image 0 at 0 degrees: caption 1 is nearest and re-ranked; its truth is at 40, before caption 2 at 60: rank 2.
+    features = make_feature_functions([0, 10, 60], [40, 10, 60])
+    reranking = ReRanking(1, lambda image_P, text_P: np.full(len(image_P), -50.0))
+    directions = recall.retrieve_both_directions(np.arange(3), np.arange(3)[:, None], *features, reranking)
+    assert directions["i2t"].rank_N.tolist() == [2, 1, 1]
+    assert not directions["i2t"].tie_N.any()
 
 
 def test_true_captions_do_not_tie_and_equal_captions_are_true_for_both_images():
@@ -498,3 +542,23 @@ def test_accuracy_on_pairs_of_ten_rows_against_brute_force():
     described = {"metrics": two.summarise(), "chance": two.chance}
     assert not ranking.has_pairs(described)
     assert ranking.has_pairs({"metrics": metrics.summarise(), "chance": metrics.chance})
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(2, 6)), min_size=2, max_size=40))
+def test_agreement_with_ratings_is_scipys(pairs: list[tuple[int, int]]):
+    score_N, rating_N = np.array(pairs).T
+    metrics = agreement.evaluate(score_N[:, None, None] / 8, rating_N)[""]
+    summary = metrics.summarise()
+    is_constant = np.ptp(score_N) == 0 or np.ptp(rating_N) == 0
+    for name, function in (("spearman", stats.spearmanr), ("kendall", stats.kendalltau)):
+        expected = 0.0 if is_constant else function(score_N, rating_N).statistic
+        assert summary[name] == pytest.approx(expected, abs=1e-9)
+    assert metrics.columns["hit"].dtype == bool
+
+
+def test_agreement_counts_ratings_above_the_median_as_true():
+    # Ratings 2, 4, 6, 8, median 5: rows 2 and 3 are true. Row 2 has the lowest score: one true row is found, and
+    # of the four pairs of a true and a false row, those of row 3 are ordered rightly.
+    metrics = agreement.evaluate(np.array([0.5, 0.6, 0.1, 0.9])[:, None, None], np.array([2, 4, 6, 8]))[""]
+    assert [metrics.summarise()[name] for name in ("accuracy", "auc")] == [0.5, 0.5]
+    assert metrics.unbounded >= {"spearman", "kendall"}

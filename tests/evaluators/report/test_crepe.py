@@ -13,7 +13,7 @@ from evaluators.report.figures import make_lines, summarise_seeds
 from evaluators.report.headlines import explain_below_chance
 from evaluators.report.pages import Section
 from evaluators.report.results import Results, read_results, split_parts
-from evaluators.report.sections import atom_counts, captioners, crepe, gap, validity
+from evaluators.report.sections import atom_counts, captioners, crepe, gap, sizes, validity
 from evaluators.report.sections.crepe import PRODUCTIVITY_KINDS
 from generators.schemas.corpus_names import ProductivityConfig, parse_productivity
 from generators.schemas.rows import HARD_NEGATIVE_SCHEMA
@@ -72,6 +72,45 @@ def test_figure_6_shows_models_with_other_training_data(tmp_path: Path):
     (svg,) = [svg for text, svg in figures.items() if text.startswith(caption)]
     assert "OpenAI CLIP" in svg
     assert "LAION" not in svg
+
+
+def test_figure_5_shows_the_mean_of_the_models_of_a_corpus(tmp_path: Path):
+    for model, corpus, recall in (("B-32", "laion", 0.4), ("L-14", "laion", 0.6), ("RN50", "yfcc", 0.3)):
+        write_result(tmp_path, model, "crepe/prod_hnatom/n4", {"recall@1": recall}, corpus=corpus)
+    lines = make_lines(crepe.average_models(read_results([tmp_path]).values))
+    means = {line.style["label"]: summarise_seeds(line.values, "complexity")["mean"].iloc[0] for line in lines}
+    assert means == pytest.approx({"laion (micro-world), mean of 2 models": 50.0, "yfcc (micro-world), RN50": 30.0})
+
+
+def test_sizes_of_training_sets_and_models(tmp_path: Path):
+    """Published in Table 12 for n = 4 and 5: RN50 on CC-12M 19.71 and 21.46, mean 20.6; B-32 on LAION-400M none here.
+
+    SC - UC of Table 9 for RN50 on CC-12M: 23.26 - 19.96 = 3.3 points.
+    """
+    real = {"synthetic": False, "source": "visual_genome"}
+    models = {"RN50-quickgelu/cc12m": ("cc12m", 0.2), "RN50-quickgelu/yfcc15m": ("yfcc", 0.3)}
+    models |= {"ViT-L-14/laion400m_e32": ("laion", 0.4)}
+    for model, (corpus, recall) in models.items():
+        options = {"corpus": corpus, "about": {"corpus_source": "web"}, **real}
+        for complexity in (4, 5):
+            write_result(tmp_path, model, f"crepe/prod_hnatom/n{complexity}", {"recall@1": recall}, **options)
+        for split, drop in (("sc", 0.1), ("uc", 0)):
+            write_result(tmp_path, model, f"crepe/{corpus}_{split}_hnall", {"recall@1": recall + drop}, **options)
+    section = make(sizes.make_section, *sorted(path for path in tmp_path.iterdir()))
+    sizes_table, trends = section.tables
+    assert sizes_table.cells.to_numpy().tolist()[0] == [
+        "CC-12M", "RN50-quickgelu/cc12m", "12", "102", "20.0 (20.6)", "+10.0 (+3.3)",
+    ]  # fmt: skip
+    assert list(trends.cells["Measure"]) == ["HN-Atom", "SC - UC, HN-Atom + HN-Comp"]
+    # 12, 15, 400 million pairs, 20, 30, 40 percent: the same order. Parameters: 102, 102, 428, ranks 1.5, 1.5, 3.
+    assert trends.cells["With training pairs"][0].startswith("+1.00 (")
+    assert trends.cells["With parameters"][0].startswith("+0.87 (")
+
+
+def test_models_of_one_size_have_no_section(tmp_path: Path):
+    for model in ("clip-s0", "clip-s1"):
+        write_result(tmp_path, model, "crepe/prod_hnatom/n4", {"recall@1": 0.5}, corpus="laion")
+    assert sizes.make_section(read_results([tmp_path])) is None
 
 
 def test_raw_tables_have_both_directions(tmp_path: Path):
@@ -256,7 +295,9 @@ def test_validity(tmp_path: Path):
     results.validity = {
         "positives": {"captions": 10, "true_share": 1.0},
         "genuine": [
-            {"type": "hnatom", "recall": recall, "genuine": share} for recall, share in ((1.0, 0.995), (0.5, 0.9))
+            {"type": kind, "recall": recall, "genuine": share}
+            for kind in ("hnatom", "prod_hnswap")
+            for recall, share in ((1.0, 0.995), (0.5, 0.9))
         ],
         "foil_words": {"drawable_and_seen": 0.93},
         "listed_atoms": [{"type": "raw", "rows": 30, "share": 0.9}, {"type": "hnatom", "rows": 10, "share": 0.5}],
@@ -264,7 +305,8 @@ def test_validity(tmp_path: Path):
     section = validity.make_section(results)
     assert section is not None
     assert section.tables[0].cells.to_dict("records") == [
-        {"Type": "hnatom", "recall 1.0": "99.5", "recall 0.5": "90.0"}
+        {"Type": "hnatom", "recall 1.0": "99.5", "recall 0.5": "90.0", "annotators (CREPE)": "-"},
+        {"Type": "prod_hnswap", "recall 1.0": "99.5", "recall 0.5": "90.0", "annotators (CREPE)": "70.1"},
     ]
     assert "93.0% of the words that hard negatives introduce" in section.text
     assert "80.00% of the rows list exactly the atoms" in section.text

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from evaluators.report.results import Result, Results
-from evaluators.report.sections.own import describe_set, draw_kinds, list_categories, make_section
+from evaluators.report.sections.own import PALETTE, describe_set, draw_kinds, list_categories, make_section
 
 
 def make_result(config: str, recall: float, source: str = "mine", categories: dict | None = None) -> Result:
@@ -52,5 +52,11 @@ def test_kinds_of_the_user_are_rows():
     assert (row["kind"], row["rows"], row["recall"]) == ("object", 4, 0.25)
 
 
-def test_the_figure_names_each_model_once():
-    assert draw_kinds([make_result("atom", 0.5), make_result("swap", 0.4)]).startswith("<svg")
+def test_eight_models_have_eight_colours():
+    results = [make_result(config, 0.5) for config in ("atom", "swap") for _ in PALETTE]
+    for number, result in enumerate(results):
+        result.data["model"] = {"name": f"model {number % len(PALETTE)}", "contaminated": None}
+    figure = draw_kinds(results)
+    assert figure.startswith("<svg")
+    assert all(colour in figure for colour in PALETTE)
+    assert len(set(PALETTE)) == 8

@@ -281,9 +281,10 @@ def test_lines_are_per_model_and_summarise_its_seeds(tmp_path: Path):
         "laion (micro-world), negclip-laion": [90.0, 80.0, 100.0],
     }
     assert describe_rows([300, 100, 200]) == "100 to 300 rows per set."
-    assert describe_spread(values[:2], "Bars") == "Bars: minimum and maximum over the training seeds."
+    assert describe_spread(values[:2], "Bars") == "Bars: minimum and maximum over the training seeds or models."
     assert describe_spread(values, "Bars") == (
-        "Bars: 95 % intervals over images (models with one seed) or minimum and maximum over the training seeds."
+        "Bars: 95 % intervals over images (models with one seed) or minimum and maximum over the training seeds or "
+        "models."
     )
 
 

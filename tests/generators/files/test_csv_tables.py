@@ -1,8 +1,9 @@
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from generators.files import csv_tables
+from generators.files import csv_tables, json_lines
 
 
 def write_bytes(path: Path, content: bytes) -> Path:
@@ -70,3 +71,12 @@ def test_formulas_are_quoted_in_the_file_and_read_back(tmp_path: Path, text: str
 @pytest.mark.parametrize("text", ["-", "-1.5", "+3.2 [-1.0, 4.0]", "-12 %"])
 def test_numbers_are_not_quoted(text: str):
     assert csv_tables.quote_formula(text) == text
+
+
+@pytest.mark.parametrize("read", [csv_tables.read_numbered, json_lines.read_numbered])
+def test_a_file_without_line_ends_is_not_read_as_a_whole(tmp_path: Path, read: Any, monkeypatch: pytest.MonkeyPatch):
+    for module in (csv_tables, json_lines):
+        monkeypatch.setattr(module, "MAX_LINE", 100)
+    (tmp_path / "a").write_text("[1]\n" + "[" * 1000)
+    with pytest.raises(ValueError, match="100 characters or more"):
+        list(read(tmp_path / "a"))

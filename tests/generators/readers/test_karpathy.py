@@ -1,6 +1,7 @@
 """Karpathy's caption files."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,10 @@ def test_karpathys_own_layout_has_all_splits_in_one_file(tmp_path) -> None:
         list(read_images(file, tmp_path, ["val"]))
     with pytest.raises(ValueError, match=r"image 0: no field 'sentences'. Layouts: .*filename"):
         list(read_images(write(tmp_path, {"images": [{"filename": "a.jpg", "split": "test"}]}), tmp_path))
+    for image in ("a.jpg", None, {"filename": 5, "split": "test", "filepath": "x", "sentences": []}, {"split": []}):
+        message = re.escape(f"captions.json, image 0: got {json.dumps(image)}. Layouts: ")
+        with pytest.raises(ValueError, match=message):
+            list(read_images(write(tmp_path, {"images": [image]}), tmp_path))
 
 
 def test_a_table_is_not_broken_json(tmp_path) -> None:

@@ -56,3 +56,7 @@ def test_a_result_is_not_reused_if_its_large_file_was_written_later(tmp_path: Pa
     later = result_path(tmp_path, 0).stat().st_mtime_ns + 1
     os.utime(corpus, ns=(later, later))
     assert has_result(search, 0, tmp_path) == is_reused
+    earlier = later - 10**9  # a copy with the modification time of an older version
+    os.utime(corpus, ns=(earlier, earlier))
+    os.utime(result_path(tmp_path, 0), ns=(earlier, earlier))
+    assert has_result(search, 0, tmp_path) == is_reused

@@ -1,4 +1,5 @@
 import hashlib
+import os
 import re
 import shutil
 from dataclasses import replace
@@ -12,7 +13,9 @@ import yaml
 from typer.testing import CliRunner
 
 from compeval.cli import app
-from generators.sources import DataSource, RemoteFile, read_registry, unpack
+from generators.files import file_state
+from generators.files.hashes import hash_file
+from generators.sources import DataSource, RemoteFile, obtain, read_registry, unpack
 from generators.sources.obtain import check_file, fetch
 from tests.generators.sources.server import Site, make_zip, pin
 
@@ -176,12 +179,30 @@ def test_a_copy_of_the_folder_is_complete_and_a_change_of_the_same_size_is_not(s
     fetch(source, tmp_path / "toy")
     shutil.copytree(tmp_path / "toy", tmp_path / "copy", copy_function=shutil.copyfile)
     assert [check_file(file, tmp_path / "copy") for file in source.files] == ["complete"] * 2
-    (tmp_path / "copy/VG_100K/2.jpg").write_bytes(b"TWO")
+    changed, before = tmp_path / "copy/VG_100K/2.jpg", (tmp_path / "copy/VG_100K/2.jpg").stat()
+    changed.write_bytes(b"TWO")
+    os.utime(changed, ns=(before.st_atime_ns, before.st_mtime_ns))
     state = "1 of 2 files have changed; the first is VG_100K/2.jpg"
     assert [check_file(file, tmp_path / "copy") for file in source.files] == [state, "complete"]
     record = tmp_path / "copy/.downloads/images.zip.json"
+    changed.write_bytes(b"two")
     record.write_text('{"members": {"VG_100K/1.jpg": 3, "VG_100K/2.jpg": 3}}')  # of an earlier version
     assert check_file(source.files[0], tmp_path / "copy") == "complete"
+
+
+def test_members_are_hashed_while_they_are_unpacked_and_a_copy_is_hashed_once(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    hashed: list[str] = []
+    for module in (obtain, file_state):
+        monkeypatch.setattr(module, "hash_file", lambda path: hashed.append(path.name) or hash_file(path))
+    source = make_source(site)
+    fetch(source, tmp_path / "toy", ["images.zip"])
+    assert [check_file(source.files[0], tmp_path / "toy"), hashed] == ["complete", []]
+    shutil.copytree(tmp_path / "toy", tmp_path / "copy")
+    for _ in range(2):
+        assert check_file(source.files[0], tmp_path / "copy") == "complete"
+    assert hashed == ["1.jpg", "2.jpg"]
 
 
 def test_a_finished_download_of_another_version_is_not_used(site: Site, tmp_path: Path):

@@ -95,6 +95,51 @@ CASES = [
          [pair("main", "Texts/1.jpg Texts/2.jpg", "a photo of a sign|a photo of no sign", image_id="1",
                categories=(("visual pattern", "Texts"),), changed=True)],
          {"the rows are not numbered 2k - 1 and 2k": 1, UNSAFE: 1, **MISSING}),
+    Case("coco_pope_random.json",  # JSON Lines in a file of another suffix
+         "".join(f'{{"question_id": 1, "image": "COCO_val2014_1.jpg", "text": "Is there {thing} in the image?", '
+                 f'"label": "{label}"}}\n' for thing, label in (("a dog", "yes"), ("an ox", "no"), ("", 5))),
+         [choice("coco_random", "COCO_val2014_1.jpg", f"There is {thing} in the image.", label=label, changed=True)
+          for thing, label in (("a dog", 1), ("an ox", 0))], MISSING),
+    Case("seem/gqa/gqa_pope_seem_popular.json",
+         [{"question_id": 1, "image": "7.jpg", "text": "Is there a dog in the image?", "label": "no"}],
+         [choice("gqa_popular", "7.jpg", "There is a dog in the image.", label=0, changed=True)]),
+    Case("m_attributes_llava.jsonl",
+         "".join(json.dumps({"img_path": "val2017/1.jpg", "bbox": box, "pos_expression": ["a red cup"],
+                             "neg_expression": [f"a {n} cup" for n in range(count)]}) + "\n"
+                 for box, count in (([1, 2, 3, 4], 10), ([1, 2, 0, 4], 10), ([1, 2, 3, 4], 2))),
+         [choice("medium", "val2017/1.jpg", "a red cup", *(f"a {n} cup" for n in range(10)), box=Box(1, 2, 3, 4))],
+         {"the box has no area": 1, "not one caption and 10 wrong ones": 1}),
+    Case("Generic_VISLA.tsv",
+         "filename\tcaption\tsecond positive\tnegative_caption\n1.jpg\ta\tb\tc\n1.jpg\ta\n",
+         [Row("generic", ("1.jpg",), ("a", "b"), ("c",))], MISSING),
+    Case("my_spatial.tsv",
+         "image\tsent1\tsent2\tBest reference (Semantically close)\tReference-2 (Completely irrelevant)\n"
+         "1.jpg\ta\tb\tc\td\n",
+         [Row("spatial", ("1.jpg",), ("a", "b"), ("c",))]),
+    Case("human_annotations_with_scores.json",
+         {"coco_1_sd": {"text_id": "coco_1", "image_path": "coco_1_sd.jpg", "text": "a cup", "human_scores": [5, 4]},
+          "coco_2_sd": {"text_id": "coco_2", "image_path": "coco_2_sd.jpg", "text": "a cup", "human_scores": None}},
+         [choice("main", "coco_1_sd.jpg", "a cup", image_id="coco_1", label=9)], MISSING),
+    Case("genai_image.json",
+         {"00001": {"id": "00001", "prompt": "a cup", "models": {"DALLE_3": [5, 41, 4], "SDXL_Base": [3, 2, 2]}}},
+         [choice("main", "SDXL_Base/00001.jpeg", "a cup", image_id="00001", categories=(("model", "SDXL_Base"),),
+                 label=7)], {"a rating is not one of 1 to 5": 1}),
+    Case("SeeTRUE.csv",
+         table("image text label original_dataset_id dataset_source", "id_1.png,a cup,1,t1,drawbench",
+               "id_2.png,a hat,0,t2,coco_t2i", "id_3.png,a hat,2,t2,coco_t2i"),
+         [choice("drawbench", "id_1.png", "a cup", label=1), choice("coco_t2i", "id_2.png", "a hat", label=0)],
+         MISSING),
+    Case("data/examples.jsonl",  # Winoground's has the same name
+         '{"id": "7_0", "image_0": "7_0_img_0", "image_1": "7_0_img_1", "caption_0": "a cat", "caption_1": "a dog"}\n',
+         [pair("main", "7_0_img_0.jpg 7_0_img_1.jpg", "a cat|a dog", image_id="7")]),
+    Case("mmvp/Questions.csv",  # MMVP-VLM's has the same name
+         "Index,Question,Options,Correct Answer\n" + "".join(
+             f"{n},Is it open or closed?,(a) Open (b) Closed,({answer})\n"
+             for n, answer in ((1, "b"), (2, "a"), (3, "a"), (4, "a"), (5, "c"), (6, "a"), (8, "a"), (9, "a"))),
+         [pair("main", "1.jpg 2.jpg", "Is it open or closed? Closed|Is it open or closed? Open", image_id="1",
+               changed=True)],
+         {"both images have the same answer": 1, "the rows are not numbered 2k - 1 and 2k": 1,
+          "not two options (a) and (b), and the letter of one of them": 1}),
     Case("existence/image2text.json",
          [{"query": "3.jpg", "keys": ["a cat", "no cat"], "label": label} for label in (1, 2)],
          [choice("existence_i2t", "existence/3.jpg", "no cat", "a cat")],
@@ -286,6 +331,44 @@ def test_tables_of_the_same_name_are_told_apart_by_their_columns(tmp_path: Path)
         assert (row.captions, row.categories) == (("one cat", "two cats"), (("category", "counting"),))
         assert row.images == tuple(f"{Path(name).stem}/000000_image_{place}" for place in (0, 1))
         assert row.image_id == row.images[0]
+
+
+def test_cv_bench_puts_the_right_option_first(tmp_path: Path):
+    item = {"image": b"", "question": "How many?", "choices": ["3", "2", "1", "0"], "answer": "(C)", "task": "Count",
+            "source": "ADE20K", "filename": "img/2D/count/ade20k_10.png"}  # fmt: skip
+    options = [f"How many? {number}" for number in (1, 3, 2, 0)]
+    fields = {"categories": (("source", "ADE20K"),), "changed": True}
+    image = "test_2d/000000_image"
+    assert read_table(tmp_path, "test_2d.parquet", item) == [choice("count_4", image, *options, **fields)]
+    two = item | {"choices": ["left", "right"], "answer": "(A)", "task": "Relation"}
+    ((row,), options) = read_table(tmp_path, "test_2d.parquet", two), ["How many? left", "How many? right"]
+    assert row == choice("relation", image, *options, **fields)
+
+
+def test_answers_and_collisions_are_in_further_files(tmp_path: Path):
+    query = [{"id": 1, "image": "AMBER_1.jpg", "query": "Is there a cloud in this image?"},
+             {"id": 2, "image": "AMBER_1.jpg", "query": "Is the sky sunny in this image?"}]  # fmt: skip
+    with pytest.raises(ValueError, match="the answers are missing"):
+        read_counts(tmp_path, "query/query_discriminative.json", query)
+    kinds = ("discriminative-hallucination", "discriminative-attribute-state")
+    answers = [{"id": n + 1, "type": kind, "truth": ("no", "yes")[n]} for n, kind in enumerate(kinds)]
+    (tmp_path / "annotations.json").write_text(json.dumps(answers))
+    assert [(row.captions, row.label, row.categories) for row in
+            read_counts(tmp_path, "query/query_discriminative.json", query)[1]] == [
+        (("There is a cloud in this image.",), 0, (("type", "existence"),)),
+        (("Is the sky sunny in this image? Yes",), 1, (("type", "attribute-state"),)),
+    ]  # fmt: skip
+    items = {str(n): SUGARCREPE | {"caption": f"c{n}", "caption2": "d", "source_caption": "x"} for n in range(2)}
+    with pytest.raises(ValueError, match="a list of collisions is missing"):
+        read_counts(tmp_path, "scpp/es/swap_att.json", items)
+    for language in ("de", "es", "fa"):
+        (tmp_path / "scpp" / language).mkdir(exist_ok=True)
+        listed = [{"sample_id": "1"}] if language == "fa" else []
+        (tmp_path / "scpp" / language / "swap_att_issues.json").write_text(json.dumps(listed))
+    assert read_counts(tmp_path, "scpp/es/swap_att.json", items)[1] == [
+        Row("scpp_es", ("7.jpg",), (f"c{n}", "d"), ("b a",), split="swap_att", categories=(("collision", collision),))
+        for n, collision in enumerate(("none", "some language"))
+    ]
 
 
 def test_naturalbench_pairs_answers_with_images(tmp_path: Path):

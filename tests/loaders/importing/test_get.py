@@ -67,7 +67,61 @@ SPEC = {
     ).encode(),
     **{f"count/{n}.jpg": picture(50 * n) for n in range(2)},
 }
-FILES: dict[str, dict[str, bytes]] = {
+COCO_2014 = "COCO_val2014_000000000001.jpg"
+QUESTION = {"question_id": 1, "image": COCO_2014, "text": "Is there a dog in the image?", "label": "yes"}
+BOX = {"img_path": "val2017/000000000001.jpg", "bbox": [1, 1, 4, 4], "pos_expression": ["a red cup"],
+       "neg_expression": [f"a {n} cup" for n in range(10)]}  # fmt: skip
+TRANSLATED = {"filename": "000000000001.jpg", "caption": "a", "negative_caption": "b", "source_caption": "c"}
+RATED = {"id": "00001", "prompt": "a cup", "models": {"DALLE_3": [4, 5, 5]}}
+EDITED = {"id": "7_0", "caption_0": "a cat", "caption_1": "a dog"} | {f"image_{n}": f"7_0_img_{n}" for n in (0, 1)}
+
+
+def make_questions() -> bytes:
+    """Return a table of CV-Bench, which contains its images."""
+    file = io.BytesIO()
+    row = {"question": "Where?", "choices": ["left", "right"], "answer": "(B)", "task": "Relation", "source": "COCO",
+           "filename": "img/1.png", "image": {"bytes": picture(9), "path": None}}  # fmt: skip
+    pq.write_table(pa.Table.from_pylist([row]), file)
+    return file.getvalue()
+
+
+NEW_FILES = {
+    "pope": {"coco/coco_pope_random.json": make_lines([QUESTION, QUESTION | {"label": "no"}])},
+    "amber": {
+        "query/query_discriminative.json": json.dumps([{"id": 1, "image": "A_1.jpg", "query": "Is it red?"}]).encode(),
+        "annotations.json": json.dumps([{"id": 1, "type": "discriminative-relation", "truth": "yes"}]).encode(),
+    },
+    "fg_ovd": {"h_attributes_llava.jsonl": make_lines([BOX])},
+    "visla": {
+        "Generic_VISLA.tsv": b"filename\tcaption\tsecond positive\tnegative_caption\n000000000001.jpg\ta\tb\tc\n"
+    },
+    "sugarcrepe_multilingual": {
+        "sc/de/swap_att.json": json.dumps({"0": TRANSLATED}).encode(),
+        **{f"sc/{language}/swap_att_issues.json": b"[]" for language in ("de", "es", "fa")},
+    },
+    "tifa160": {
+        "human_annotations_with_scores.json": json.dumps(
+            {"a": {"text_id": "a", "image_path": "a_sd.jpg", "text": "a cup", "human_scores": [4, 5]}}
+        ).encode()
+    },
+    "genai_bench": {"genai_image.json": json.dumps({"00001": RATED}).encode()},
+    "seetrue": {"SeeTRUE.csv": b"image,text,label,original_dataset_id,dataset_source\nid_1.png,a cup,1,t,drawbench\n"},
+    "coco_counterfactuals": {"examples.jsonl": make_lines([EDITED])},
+    "mmvp": {
+        "Questions.csv": b"Index,Question,Options,Correct Answer\n1,A?,(a) Yes (b) No,(b)\n2,A?,(a) Yes (b) No,(a)\n"
+    },
+    "cv_bench": {"test.parquet": make_questions()},
+}
+"""Files of the benchmarks that are tested against the server only in :func:`test_new_benchmarks`."""
+NEW_SPLITS = {
+    "pope": ("coco_random", "test", 2), "amber": ("main", "test", 1), "fg_ovd": ("hard", "test", 1),
+    "visla": ("generic", "test", 1), "sugarcrepe_multilingual": ("sc_de", "swap_att", 1),
+    "tifa160": ("main", "test", 1), "genai_bench": ("main", "test", 1), "seetrue": ("drawbench", "test", 1),
+    "coco_counterfactuals": ("main", "test", 1), "mmvp": ("main", "test", 1), "cv_bench": ("relation", "test", 1),
+}  # fmt: skip
+OWN_IMAGES = {"amber": "A_1.jpg", "tifa160": "a_sd.jpg"}
+"""Image of the benchmarks whose images must be downloaded manually."""
+FILES: dict[str, dict[str, bytes]] = NEW_FILES | {
     "sugarcrepe_pp": {"swap_obj.json": PAIRS},
     "valse": {"relations.json": make_valse("coco_2017"), "existence.json": make_valse("visual7w")},
     "vsr": {"random/dev.jsonl": make_lines(STATEMENTS)},
@@ -83,6 +137,9 @@ IMAGES = {
         make_zip({f"images/ex_{n}_img_{i}.png": picture(40 * n + i) for n in range(3) for i in (0, 1)}),
         "images",
     ),
+    "genai_bench": ("DALLE_3.zip", make_zip({"DALLE_3/00001.jpeg": picture(1)}), "DALLE_3"),
+    "seetrue": ("images.zip", make_zip({"images/id_1.png": picture(2)}), "images"),
+    "coco_counterfactuals": ("images.zip", make_zip({f"images/7_0_img_{n}.jpg": picture(n) for n in (0, 1)}), "images"),
 }
 """Archives of images: name, content, and the folder that it contains."""
 SPLITS = {
@@ -99,6 +156,7 @@ def mirror(site: Site, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Site:
     """Return a mirror with the files and images of these benchmarks."""
     monkeypatch.setenv("COMPEVAL_DATA", str(tmp_path / "data"))
     site.files |= {f"/coco/val2017/{n:012}.jpg": picture(100 * n) for n in range(3)}
+    site.files |= {f"/coco/val2014/{COCO_2014}": picture(3)} | {f"/mmvp/{n}.jpg": picture(n) for n in (1, 2)}
     site.files |= {f"/{name}/{file}": data for name, files in FILES.items() for file, data in files.items()}
     site.files |= {f"/{name}/{file}": data for name, (file, data, _) in IMAGES.items()}
     pin_files(monkeypatch)
@@ -137,7 +195,7 @@ def get_all_rows(name: str, site: Site, *options: str) -> None:
     """Download a benchmark again, and check that all its rows and images are there."""
     done = get(name, site, "--yes", *options)
     assert done.exit_code == 0, done.output
-    config, split, count = SPLITS[name]
+    config, split, count = (SPLITS | NEW_SPLITS)[name]
     rows: Any = load_dataset(name, config, split)
     images = [column for column in rows[0] if column.startswith("image") and column not in ("image_id", "image_path")]
     assert all(row[column].size for row in rows for column in images)
@@ -214,6 +272,26 @@ def test_cut_connections_resume_and_nothing_is_downloaded_twice(mirror: Site, na
     assert any(mirror.requested_ranges), "a request continues where the connection ended"
     requests = len(mirror.requested_ranges)
     assert get(name, mirror, "--yes").exit_code == 0
+    assert len(mirror.requested_ranges) == requests
+
+
+@pytest.mark.parametrize(("seed", "name"), [*enumerate(NEW_SPLITS)])
+def test_new_benchmarks(mirror: Site, tmp_path: Path, name: str, seed: int):
+    """Connections are cut and resumed, and a file in which one byte differs is not used."""
+    own = write(tmp_path / "own", {OWN_IMAGES[name]: picture(7)}) if name in OWN_IMAGES else None
+    options = ("--images", str(own)) if own else ()
+    file = IMAGES[name][0] if name in IMAGES else next(iter(FILES[name]))
+    content = mirror.files[f"/{name}/{file}"]
+    place = random.Random(seed).randrange(len(content))
+    mirror.files[f"/{name}/{file}"] = content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
+    refused = get(name, mirror, "--yes", *options)
+    assert_one_message(refused, "differs from the registered file", tmp_path / "data", name)
+    mirror.files[f"/{name}/{file}"] = content
+    mirror.cuts = [random.Random(seed).randrange(1, 60) for _ in range(2)]
+    get_all_rows(name, mirror, *options)
+    assert any(mirror.requested_ranges), "a request continues where the connection ended"
+    requests = len(mirror.requested_ranges)
+    assert get(name, mirror, "--yes", *options).exit_code == 0
     assert len(mirror.requested_ranges) == requests
 
 
@@ -366,6 +444,36 @@ def test_corrected_copies_replace_the_images(
     states = {path: path.stat().st_mtime_ns for path in (tmp_path / "data/sources").rglob("*") if path.is_file()}
     get_all_rows(name, mirror, "--partial", "--from", str(own))
     assert {path: path.stat().st_mtime_ns for path in states} == states
+
+
+def test_a_corrected_release_asks_for_images_of_their_own_url(
+    mirror: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The server has another picture under the same name, and then no more; pictures of other origin stay."""
+    name, path = "vsr", "coco/val2017/000000000001.jpg"
+    target, manual = tmp_path / "data/sources" / path, tmp_path / "data/sources/coco/val2017/000000000002.jpg"
+    write(manual.parent, {manual.name: picture(3)})
+    get_all_rows(name, mirror)
+    mirror.files[f"/{path}"], mirror.etag = picture(77), '"two"'
+    get_all_rows(name, mirror)
+    assert target.read_bytes() == picture(100), "the release is the same, so no server is asked"
+    (file, data) = next(iter(FILES[name].items()))
+    for version, options, image in (("\n", (), 77), ("\n", ("--refresh",), 78), ("\n\n", (), 78), ("", (), None)):
+        if image is None:
+            del mirror.files[f"/{path}"]
+        elif picture(image) != mirror.files[f"/{path}"]:
+            mirror.files[f"/{path}"], mirror.etag = picture(image), f'"{image}"'
+        changed = data + version.encode()
+        monkeypatch.setitem(FILES, name, FILES[name] | {file: changed})
+        mirror.files[f"/{name}/{file}"] = changed
+        pin_files(monkeypatch)
+        get_all_rows(name, mirror, *options)
+        assert target.read_bytes() == picture(image or 78)
+    assert manual.read_bytes() == picture(3)
+    target.write_bytes(picture(5))  # changed here, with the server's version recorded
+    mirror.files[f"/{path}"] = picture(78)
+    get_all_rows(name, mirror, "--refresh")
+    assert target.read_bytes() == picture(78)
 
 
 def test_files_that_must_be_downloaded_manually(mirror: Site, tmp_path: Path):

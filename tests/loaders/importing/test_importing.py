@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
@@ -422,15 +423,21 @@ def test_captions_of_karpathy_are_all_counted_and_the_card_names_the_changes(tmp
     (tmp_path / "val2014").mkdir()
     Image.new("RGB", (4, 4)).save(tmp_path / "val2014/1.jpg")
     (counts,) = import_files([tmp_path / "coco_karpathy_test.json"], tmp_path, tmp_path / "data")
-    assert (counts.read, counts.written, counts.changed) == (5, {"coco_order/test": 1}, 1)
+    splits = ["test", *(f"test.s{seed}" for seed in range(1, 5))]
+    assert (counts.read, counts.written, counts.changed) == (5, {f"coco_order/{split}": 1 for split in splits}, 5)
+    folder = tmp_path / "data/aro_published/coco_order"
+    rows = [pq.read_table(next(folder.glob(f"{split}-*"))).to_pylist()[0] for split in splits]
+    assert {row["caption"] for row in rows} == {rows[0]["caption"]}
+    assert len({tuple(row["hard_negatives"]) for row in rows}) == 5, "each seed has other shuffles"
+    assert [row["provenance"]["seed"] for row in rows] == [0, 1, 2, 3, 4]
     assert counts.dropped == {
         "a shuffle would leave the caption unchanged": 1,
         "a caption is empty": 1,
         "the image has this caption twice": 2,
     }
     card = (tmp_path / "data/aro_published/README.md").read_text()
-    assert "with these exceptions:\n\n- `*_order`: the shuffles are ours (seed 0)" in card
-    assert "1 rows have a text that differs from the published one." in card
+    assert "with these exceptions:\n\n- `*_order`: the shuffles are ours (seed 0, and 1 to 4" in card
+    assert "5 rows have a text that differs from the published one." in card
 
 
 def test_the_card_counts_quotes_and_images_that_programs_show_in_different_ways(tmp_path: Path, real_data: Path):

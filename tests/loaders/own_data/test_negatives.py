@@ -4,19 +4,27 @@ import csv
 import json
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pytest_httpserver import HTTPServer
+from werkzeug import Request, Response
 
 from generators.hard_negatives.aro.word_order import Tagger
+from generators.hard_negatives.own.language_model import LanguageModel, Texts
+from generators.llm.client import KEY_VARIABLE, Endpoint
 from generators.parser.caption_parser import make_parser
+from generators.readers.records import Flaws
 from generators.seen_analysis import engines
 from generators.storage import parquet
 from loaders.audit import audit_dataset
 from loaders.datasets.load import load_dataset
 from loaders.own_data import captions
 from loaders.own_data.columns import UserColumns
+from loaders.own_data.graphs import read_graphs
 from loaders.own_data.negatives import NegativeOptions
 from loaders.user_files import make
+from tests.generators.llm_answers import KEY, completion
 from tests.rows import picture
 
 load_parser, load_tagger = cache(make_parser), cache(Tagger)
@@ -55,20 +63,25 @@ def build(folder: Path, **options) -> dict:
     return make("mine", [folder / "captions.csv"], None, folder, COLUMNS, NegativeOptions(kinds, **options))
 
 
+def read_rows(config: str, folder: Path) -> list[dict[str, Any]]:
+    dataset: Any = load_dataset("mine", config, "test", folder)
+    return list(dataset)
+
+
 def test_captions_become_hard_negatives_of_every_kind(folder: Path):
     stats = build(folder)
     assert {"captions", "foils_1", "atom", "swap", "negation", "order"} <= stats["rows"].keys()
     assert stats["rows"]["captions"] == {"test": 4}
-    rows = list(load_dataset("mine", "atom", "test", folder))
-    assert rows[0]["image"].size == (100, 80)  # pyright: ignore
+    rows = read_rows("atom", folder)
+    assert rows[0]["image"].size == (100, 80)
     for row in rows:
-        assert len(set(row["hard_negatives"])) == len(row["proven"]) == 4  # pyright: ignore
-        assert row["categories"] == [{"by": "atoms", "name": str(row["complexity"])}]  # pyright: ignore
+        assert len(set(row["hard_negatives"])) == len(row["proven"]) == 4
+        assert row["categories"] == [{"by": "atoms", "name": str(row["complexity"])}]
     true = {text for texts in CAPTIONS.values() for text in texts}
     for config in ("atom", "swap", "negation", "order"):
-        for row in load_dataset("mine", config, "test", folder):
-            assert true.isdisjoint(row["hard_negatives"])  # pyright: ignore
-    (own,) = {tuple(map(str, row["categories"])) for row in load_dataset("mine", "foils_1", "test", folder)}  # pyright: ignore
+        for row in read_rows(config, folder):
+            assert true.isdisjoint(row["hard_negatives"])
+    (own,) = {tuple(map(str, row["categories"])) for row in read_rows("foils_1", folder)}
     assert "animal" in own[0]
     assert stats["negatives"]["proven"]["swap"] == stats["negatives"]["proven"]["negation"] == 1.0
     assert stats["negatives"]["proven"]["order"] is None
@@ -83,7 +96,7 @@ def test_captions_become_hard_negatives_of_every_kind(folder: Path):
 def test_a_corpus_divides_captions_into_seen_and_unseen_compounds(folder: Path):
     stats = build(folder, kinds=("negation",), corpus=[str(folder / "corpus.txt")])
     found = {
-        config: {row["caption"] for row in load_dataset("mine", config, "test", folder)}  # pyright: ignore
+        config: {row["caption"] for row in read_rows(config, folder)}
         for config in stats["rows"]
         if config.endswith("negation")
     }
@@ -96,9 +109,9 @@ def test_rejected_negatives_do_not_come_back(folder: Path):
     build(folder, kinds=("atom", "order"))
     (folder / "annotations").mkdir()
     rejected = [
-        (row["crop_id"], row["image_id"], row["hard_negatives"][0])  # pyright: ignore
+        (row["crop_id"], row["image_id"], row["hard_negatives"][0])
         for config in ("atom", "order")
-        for row in load_dataset("mine", config, "test", folder)
+        for row in read_rows(config, folder)
     ]
     with (folder / "annotations/rejected.csv").open("w", newline="") as file:
         csv.writer(file).writerows([("crop_id", "image_id", "text"), *rejected])
@@ -114,19 +127,109 @@ def test_rejected_negatives_do_not_come_back(folder: Path):
     assert stats["negatives"]["counts"]["negatives that people judged true"] == len(rejected)
 
 
-def test_scene_graphs_of_coco_are_used(folder: Path):
+def answer(request: Request) -> Response:
+    """Write four negatives of atoms of the black dog, and judge those with a puppy to be true."""
+    text = json.loads(request.data)["messages"][-1]["content"]
+    if "Write" not in text:
+        return Response(json.dumps(completion("True." if "puppy" in text else "false")))
+    animals = ["puppy", "cat", "dog", "horse", "wolf", "fox"] if "A black dog" in text.split("Write")[1] else []
+    return Response(json.dumps(completion(json.dumps([f"A black {animal} on a white couch" for animal in animals]))))
+
+
+def test_a_language_model_writes_and_judges_negatives(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv(KEY_VARIABLE, KEY)
+    by_rules = build(folder, kinds=("atom",))
+    with HTTPServer(host="127.0.0.1") as server:
+        server.expect_request("/v1/chat/completions").respond_with_handler(answer)
+        endpoint = Endpoint("m", server.url_for("/v1"), price_in=0.0, price_out=0.0)
+        options = {"kinds": ("atom",), "model": LanguageModel(endpoint, folder / "llm")}
+        stats = build(folder, **options, max_cost=0.0)
+        requests = len(server.log)
+        options["model"] = LanguageModel(endpoint, folder / "llm")
+        assert build(folder, **options)["version"] == stats["version"], "answers are cached"
+        assert len(server.log) == requests > 6
+    rows = {row["caption"]: row for row in read_rows("atom", folder)}
+    # The dog is the caption, and the puppy is judged true: four texts are left, in the form of the caption.
+    row = rows["A black dog on a white couch."]
+    assert row["hard_negatives"] == [
+        f"A black {animal} on a white couch." for animal in ("cat", "horse", "wolf", "fox")
+    ]
+    assert row["proven"] == [False] * 4
+    counts = stats["negatives"]["counts"]
+    assert counts["negatives that the language model wrote"] == 4
+    assert counts["requests to the language model: answered"] == requests
+    assert stats["rows"]["atom"]["test"] == by_rules["rows"]["atom"]["test"], "the rules write the other negatives"
+
+
+@pytest.mark.parametrize(
+    ("kind", "texts", "usable"),
+    [
+        ("swap", ["a white dog on a black couch", "a white cat on a black couch"], ["A white dog on a black couch."]),
+        ("negation", ["A black dog not on a white couch.", "a dog"], ["A black dog not on a white couch."]),
+        ("atom", ["A black dog on a white couch!", "a man", "a black cat on a white couch and a man with a hat"], []),
+    ],
+)
+def test_only_usable_answers_of_a_language_model_are_negatives(kind: str, texts: list[str], usable: list[str]):
+    caption = "A black dog on a white couch."
+    assert Texts(caption, (caption, "A dog sits."), kind, 1).select(json.dumps(texts)) == usable
+
+
+def test_scene_graphs_of_coco_are_used(folder: Path, capsys: pytest.CaptureFixture[str]):
     content = {
-        "images": [{"id": 7, "file_name": "1.jpg", "width": 100, "height": 80}, {"id": 8, "file_name": "9.jpg"}],
+        "images": [
+            {"id": 7, "file_name": "1.jpg", "width": 100, "height": 80},
+            {"id": 8, "file_name": "9.jpg"},
+            {"id": 9},
+        ],
         "annotations": [
             {"image_id": 7, "category_id": 1, "bbox": [0, 0, 50, 50]},
             {"image_id": 7, "category_id": 2, "bbox": [0, 40, 90, 40]},
             {"image_id": 7, "category_id": 99, "bbox": [0, 0, 1, 1]},
+            {"image_id": 7, "category_id": 1, "bbox": "wide"},
+            {"category_id": 1},
+            "none",
         ],
         "categories": [{"id": 1, "name": "dog"}, {"id": 2, "name": "couch"}, {"id": 3, "name": "cat"}],
     }
     (folder / "instances_val2017.json").write_text(json.dumps(content))
     stats = build(folder, kinds=("atom",), graphs=[folder / "instances_val2017.json"])
     assert stats["negatives"]["counts"]["images with a scene graph"] == 1
+    assert stats["negatives"]["counts"]["scene graphs: malformed record"] == 5
+    assert "5 flawed records (malformed record). The first: " in capsys.readouterr().err
+    content["categories"].append({"id": 4})
+    (folder / "instances_val2017.json").write_text(json.dumps(content))
+    with pytest.raises(ValueError, match=r'category 3: got \{"id": 4\}, expected an id and a name'):
+        build(folder, kinds=("atom",), graphs=[folder / "instances_val2017.json"])
+
+
+@pytest.mark.parametrize(("path", "images"), [("visual_genome/v1.0.0", 5), ("visual_genome/v1.2.0", 5), ("gqa", 4)])
+def test_real_scene_graphs_are_used(tmp_path: Path, real_data: Path, path: str, images: int):
+    """Captions name the first objects of each graph; no negative names another object of the image."""
+    graphs = {image.image_id: image for image in read_graphs([real_data / path], Flaws())}
+    with (tmp_path / "captions.jsonl").open("w") as file:
+        for number, image in enumerate(graphs.values(), 1):
+            name = picture(tmp_path, number).rename(tmp_path / f"{image.image_id}.jpg").name
+            captions = [f"a {' '.join([*item.attributes[:1], item.name])}" for item in image.graph.objects[:6]]
+            file.write(json.dumps({"image": name, "captions": captions}) + "\n")
+    options = NegativeOptions(("atom", "negation"), graphs=[real_data / path])
+    stats = make("mine", [tmp_path / "captions.jsonl"], None, tmp_path, negatives=options)
+    assert stats["negatives"]["counts"]["images with a scene graph"] == len(graphs) == images
+    assert stats["negatives"]["proven"]["atom"] == 1.0
+    rows = read_rows("atom", tmp_path)
+    assert rows
+    for row in rows:
+        image = graphs[Path(row["image_id"]).stem]
+        names = {name for item in image.graph.objects for name in (item.name, *image.other_names.get(item.id, ()))}
+        foils = [foil for foils in row["foils"] for foil in foils if foil["type"] == "object"]
+        assert names.isdisjoint(foil["to"] for foil in foils)
+
+
+def test_scene_graphs_of_other_images_are_an_error(folder: Path):
+    content = {"7": {"width": 9, "height": 9, "objects": {"1": {"name": "cat", "x": 0, "y": 0, "w": 5, "h": 5}}}}
+    (folder / "val_sceneGraphs.json").write_text(json.dumps(content))
+    message = "none of 1 scene graphs belongs to an image.*got the ids 7, and the images 1, 2, 3"
+    with pytest.raises(ValueError, match=message):
+        build(folder, graphs=[folder / "val_sceneGraphs.json"])
 
 
 @pytest.mark.parametrize(
@@ -164,14 +267,20 @@ def test_a_negative_that_equals_its_caption_is_an_error_or_dropped(folder: Path)
 
 def test_a_table_is_loaded_without_a_dataset(folder: Path):
     columns = {"image_column": "file_name", "caption_column": "text", "kind_column": "type"}
-    rows = list(load_dataset(str(folder / "captions.csv"), **columns, negative_columns=["wrong"]))
-    assert {**rows[0], "image": None} == {  # pyright: ignore
+    table: Any = load_dataset(str(folder / "captions.csv"), **columns, negative_columns=["wrong"])
+    rows = list(table)
+    assert {**rows[0], "image": None} == {
         "image": None,
         "image_id": "1.jpg",
         "captions": ["A black dog on a white couch."],
         "hard_negatives": ["a lion"],
         "kind": "animal",
     }
+    assert list(load_dataset(str(folder / "captions.csv"), **columns, negative_columns="wrong")) == rows
+    with pytest.raises(TypeError, match="a table has no split and no revision"):
+        load_dataset(str(folder / "captions.csv"), split="test", revision="main", **columns)
+    with pytest.raises(ValueError, match="a shard has neither columns nor a folder of images"):
+        load_dataset("a.tar", **columns)
     with pytest.raises(ValueError, match="unknown colour_column; known: image_column"):
         load_dataset(str(folder / "captions.csv"), colour_column="x")
     with pytest.raises(ValueError, match="needs a config"):
@@ -185,6 +294,6 @@ def test_long_captions_are_counted_and_not_parsed(folder: Path):
     stats = build(folder)
     assert stats["negatives"]["counts"]["captions of more than 1,000 characters"] == 1
     assert stats["negatives"]["counts"]["captions that the parser cannot read"] == 0
-    captions = {row["caption"] for row in load_dataset("mine", "atom", "test", folder)}
+    captions = {row["caption"] for row in read_rows("atom", folder)}
     assert captions
     assert long not in captions

@@ -1,5 +1,7 @@
 """Hard negatives of the user's own captions."""
 
+from dataclasses import replace
+
 import pytest
 
 from generators.graphs.vocabulary import Vocabulary
@@ -141,3 +143,17 @@ def test_nouns_that_images_show_together_are_companions():
     assert companions.share("mirror", ["sink"]) == 0.5
     assert companions.share("mirror", ["kite"]) == 0.0, "three images say nothing"
     assert companions.share("lion", ["sink"]) == 0.0
+
+
+def test_words_that_may_be_true_or_say_nothing_are_no_foils(parser: CaptionParser):
+    texts = list_texts(parser, ["A red lamp over a table with a dog in the background."], "atom")
+    assert any("under a table" in text for text in texts)
+    assert all("next to a table" not in text for text in texts)
+    assert all(text.endswith("in the background.") for text in texts)
+
+
+def test_only_persons_replace_persons_and_colours_are_no_nouns():
+    words = {"person": 9, "girl": 5, "state": 5, "food": 5, "blue": 5}
+    maker = replace(make_maker([]), vocabulary=extend_vocabulary(Vocabulary(nouns=words)))
+    assert "blue" not in maker.vocabulary.nouns
+    assert {"state", "food"}.isdisjoint(maker._weigh_near_nouns("person"))

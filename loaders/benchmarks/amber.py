@@ -1,0 +1,64 @@
+"""AMBER's discriminative task: questions about the existence, attributes and contact of objects, answered by yes or no.
+
+    query_discriminative.json with annotations.json -> config main; chance of the accuracy 0.553
+
+Source: Wang et al. 2023 (arXiv:2311.07397), https://github.com/junyangwang0410/AMBER. Questions that begin with "Is
+there" are made statements, and "Yes" follows the others; a row is true if the answer is yes. All questions about
+existence name an object that is not there, so results are broken down by type, but each type has no threshold of its
+own. The authors ask generative models and report accuracy and F1 of "no".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from loaders.published.columns import LABELS
+from loaders.published.declaration import Benchmark
+from loaders.published.image_sets import ImageSet
+from loaders.published.rows import Row, Unusable, make_statement, read_each, read_json
+from loaders.published.schemas import TRUTH_SCHEMA
+
+ANSWERS = "annotations.json"
+TYPES = {"hallucination": "existence"}
+"""Types of questions whose name is another one in the paper."""
+NUM_TRUE, NUM_ROWS = 4789, 14216
+
+
+def read(path: Path, name: str) -> Iterator[Row | Unusable]:
+    """Yield the questions in order. Raises ValueError if the file with their answers is missing."""
+    answers = next((file for folder in path.absolute().parents[:2] if (file := folder / ANSWERS).is_file()), None)
+    if answers is None:
+        raise ValueError(f"{path}: the answers are missing. Expected them in {path.absolute().parents[1] / ANSWERS}.")
+    annotations = {item["id"]: item for item in read_json(answers)}
+
+    def make_row(item: dict[str, str]) -> Row:
+        annotation = annotations[item["id"]]
+        kind = annotation["type"].removeprefix("discriminative-")
+        return Row(
+            "main",
+            (item["image"],),
+            (make_statement(item["query"]),),
+            categories=(("type", TYPES.get(kind) or kind),),
+            label=LABELS[annotation["truth"]],
+            changed=True,
+        )
+
+    return read_each(read_json(path), make_row)
+
+
+BENCHMARK = Benchmark(
+    images={
+        "query_discriminative.json": ImageSet(
+            "amber",
+            ("image", "images"),
+            download_instructions="Download AMBER's images, whose address is in the README of its repository.",
+        )
+    },
+    companions=(ANSWERS,),
+    read_file=read,
+    fields=("id", "image", "query"),
+    schema=TRUTH_SCHEMA,
+    chance={"*": (NUM_TRUE**2 + (NUM_ROWS - NUM_TRUE) ** 2) / NUM_ROWS**2},
+    changes={"*": 'the question "Is there ...?" is the statement "There is ...", and "Yes" follows other questions'},
+)

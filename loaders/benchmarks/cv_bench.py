@@ -1,0 +1,37 @@
+"""CV-Bench: questions about counts, positions, depth and distance, with two to six options.
+
+    test*.parquet (with images) -> configs relation, depth, distance with two options, and count_N with N;
+    chance 1 / N
+
+Source: Tong et al. 2024 (Cambrian-1, arXiv:2406.16860), https://huggingface.co/datasets/nyu-visionx/CV-Bench. A caption
+is the question and an option. The authors ask generative models for a letter, and report the mean of 3D and of the mean
+of ADE20K and COCO: results are broken down by source.
+"""
+
+from typing import Any
+
+from generators.schemas.rows import CHOICE_SCHEMA
+from loaders.published.declaration import Benchmark
+from loaders.published.image_sets import ImageSet
+from loaders.published.rows import Row
+
+
+def make_row(item: dict[str, Any], file: str) -> Row:
+    options = [f"{item['question']} {option}" for option in item["choices"]]
+    place = "ABCDEF".index(item["answer"].strip("()"))
+    options.insert(0, options.pop(place))
+    config = item["task"].lower() + ("" if len(options) == 2 else f"_{len(options)}")
+    source = (("source", item["source"]),)
+    return Row(config, (item["image"],), (options[0],), tuple(options[1:]), categories=source, changed=True)
+
+
+BENCHMARK = Benchmark(
+    images={"test*.parquet": ImageSet("cv_bench", (), bytes_per_image=149_000, columns=("image",))},
+    make_row=make_row,
+    fields=("image", "question", "choices", "answer", "task", "source", "filename"),
+    schema=CHOICE_SCHEMA,
+    split_files=True,
+    chance={f"*_{number}": 1 / number for number in range(3, 7)} | {"*": 1 / 2},
+    changes={"*": "a caption is the question and an option"},
+    untested=True,
+)

@@ -1,0 +1,59 @@
+"""MMVP: 150 questions about two images that CLIP encodes alike, with two options, of which each is right for one image.
+
+    Questions.csv -> config main; chance of the pair accuracy (text_score) 1/4
+
+Source: Tong et al. 2024 (arXiv:2401.06209), https://huggingface.co/datasets/MMVP/MMVP. Rows 2k - 1 and 2k of the file
+are a pair. A caption is the question and an option. The authors ask generative models, and a pair is right if both
+answers are: ``text_score``.
+"""
+
+from __future__ import annotations
+
+import re
+
+from generators.schemas.rows import GROUP_SCHEMA
+from generators.sources import read_registry
+from loaders.published.declaration import Benchmark
+from loaders.published.image_sets import ImageSet
+from loaders.published.rows import Row
+
+OPTIONS = re.compile(r"\(a\)\s*(.+?)\s*\(b\)\s*(.+?)\s*")
+INDEX, QUESTION, CHOICES, ANSWER = "Index", "Question", "Options", "Correct Answer"
+
+
+def make_row(pair: tuple[dict[str, str], dict[str, str]], file: str) -> Row:
+    """Return the row of a pair, with the caption of the first image first."""
+    first, second = (int(item[INDEX]) for item in pair)
+    if first % 2 != 1 or second != first + 1:
+        raise ValueError("the rows are not numbered 2k - 1 and 2k")
+    captions = [_answer(item) for item in pair]
+    if captions[0] == captions[1]:
+        raise ValueError("both images have the same answer")
+    images = (f"{first}.jpg", f"{second}.jpg")
+    return Row("main", images, tuple(captions), image_id=str(first), changed=True)
+
+
+def _answer(item: dict[str, str]) -> str:
+    options, answer = OPTIONS.fullmatch(item[CHOICES].strip()), item[ANSWER].strip().strip("()")
+    if options is None or answer not in ("a", "b"):
+        raise ValueError("not two options (a) and (b), and the letter of one of them")
+    return f"{item[QUESTION].strip()} {options['ab'.index(answer) + 1]}"
+
+
+FOLDER = "MMVP Images"
+(QUESTIONS,) = read_registry()["mmvp"].files
+BENCHMARK = Benchmark(
+    images=ImageSet(
+        "mmvp",
+        (FOLDER,),
+        bytes_per_image=60_000,
+        url=QUESTIONS.url.replace("Questions.csv", FOLDER.replace(" ", "%20")),
+    ),
+    make_row=make_row,
+    items_per_row=2,
+    fields=(INDEX, QUESTION, CHOICES, ANSWER),
+    schema=GROUP_SCHEMA,
+    chance={"*": 1 / 4},
+    changes={"*": "a caption is the question and an option"},
+    untested=True,
+)

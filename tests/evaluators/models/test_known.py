@@ -1,0 +1,99 @@
+"""Finished results are read without loading the model, as long as its files stay the same."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from compeval.cli import app
+from evaluators import models
+from evaluators.models import known, open_clip_names
+from evaluators.models.local_folder import CONFIG, TRAINING, WEIGHTS
+
+
+def call(*arguments: object) -> str:
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments], catch_exceptions=False)
+    assert result.exit_code == 0
+    return result.stdout
+
+
+@pytest.fixture
+def copy(here: Path, clip: Path) -> Path:
+    """A copy of the model, whose files may be changed."""
+    return shutil.copytree(clip, here / "copy")
+
+
+@pytest.fixture
+def loaded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The specs of the models that were loaded."""
+    specs: list[str] = []
+    resolve = models.resolve
+    monkeypatch.setattr(models, "resolve", lambda spec, *rest: specs.append(spec) or resolve(spec, *rest))
+    return specs
+
+
+def test_finished_results_need_no_model(copy: Path, data: Path, loaded: list[str]):
+    arguments: list[Any] = ["run", f"local:{copy}", "--data", data, "--json"]
+    first = call(*arguments)
+    assert call(*arguments) == first
+    assert len(loaded) == 1
+    assert [item["task"] for item in json.loads(call(*arguments, "--task", "crepe/*"))]
+    assert len(loaded) == 2  # some of these tasks were not finished
+
+
+@pytest.mark.parametrize("file", [CONFIG, WEIGHTS, TRAINING])
+def test_a_model_whose_files_were_written_again_is_loaded(copy: Path, data: Path, loaded: list[str], file: str):
+    call("run", f"local:{copy}", "--data", data)
+    os.utime(copy / file, ns=(0, 0))
+    call("run", f"local:{copy}", "--data", data)
+    assert len(loaded) == 2
+
+
+def test_a_recalled_model_is_the_loaded_one_for_its_precision(here: Path, clip: Path):
+    model = models.resolve(f"local:{clip}")
+    known.remember(model)
+    recalled = known.recall(model.spec, "fp32")
+    assert recalled is not None
+    fields = set(vars(model)) - {"encoder"}
+    assert {name: getattr(recalled, name) for name in fields} == {name: getattr(model, name) for name in fields}
+    assert isinstance(recalled.encoder, models.DualEncoder)
+    assert known.recall(model.spec, "bf16") is None
+
+
+def test_files_of_a_tag_are_those_of_the_snapshot_that_the_hub_names(here: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(here))
+    tag = "ViT-B-32/laion400m_e32"
+    assert known._find_files("open_clip", tag) == []
+    repository = open_clip_names.get_pretrained_cfg(*tag.split("/"))["hf_hub"].strip("/").replace("/", "--")
+    for revision in ("a", "b"):
+        (here / f"models--{repository}/snapshots/{revision}").mkdir(parents=True)
+        (here / f"models--{repository}/snapshots/{revision}/weights").touch()
+    (here / f"models--{repository}/refs").mkdir()
+    (here / f"models--{repository}/refs/main").write_text("b")
+    assert [file.parent.name for file in known._find_files("open_clip", tag)] == ["b"]
+
+
+@pytest.mark.parametrize("spec", ["python:module:Class", "transformers:org/name", "ViT-B-16-SigLIP/webli"])
+def test_other_models_are_loaded_each_time(spec: str):
+    assert known._find_files(*models.parse(spec)) == []
+
+
+SCRIPT = """
+import sys
+from compeval.cli import app
+app(sys.argv[1:], standalone_mode=False)
+sys.exit(f"imported: {heavy}" if (heavy := {"torch", "open_clip"} & set(sys.modules)) else 0)
+"""
+
+
+@pytest.mark.acceptance
+def test_a_cached_run_imports_neither_torch_nor_open_clip(copy: Path, data: Path):
+    call("run", f"local:{copy}", "--data", data)
+    arguments = ["run", f"local:{copy}", "--data", str(data), "--device", "cpu"]
+    subprocess.run([sys.executable, "-c", SCRIPT, *arguments], check=True)

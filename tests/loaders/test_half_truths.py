@@ -1,0 +1,54 @@
+"""Half-truths of hand-made rows, and of a dataset folder."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loaders import half_truths
+from loaders.datasets.load import load_dataset
+from tests.rows import toy_dataset
+
+
+def make_row(negative: str, kind: str, old: str, new: str, *nouns: str) -> dict[str, Any]:
+    foils = [[{"type": kind, "from": old, "to": new}]]
+    atoms = [{"kind": "object", "text": noun} for noun in nouns]
+    return {"crop_id": "c", "hard_negatives": [negative], "foils": foils, "atoms": atoms}
+
+
+@pytest.mark.parametrize(
+    ("row", "short"),
+    [
+        (make_row("the ball is spotted", "attribute", "striped", "spotted", "ball"), "the ball"),
+        (make_row("an orange boot", "attribute", "blue", "orange", "boot"), "a boot"),
+        (make_row("a blue orange", "attribute", "red", "blue", "orange"), "an orange"),
+        (make_row("a boat that is to the left of a bucket", "relation", "contain", "to the left of", "boat", "bucket"),
+         "a boat"),
+        (make_row("a suitcase sits on a bed", "object", "bench", "bed", "suitcase", "bench"), "a suitcase"),
+        (make_row("a basket sits on a bench", "object", "suitcase", "basket", "suitcase", "bench"), None),
+        (make_row("a blue shirt", "object", "boot", "shirt", "boot"), None),
+        (make_row("a big orange boot", "attribute", "blue", "orange", "boot"), None),
+        (make_row("a boat", "object", "bucket", "cup", "boat"), None),
+        (make_row("a boathouse is red", "attribute", "blue", "red", "boat"), None),
+    ],
+)  # fmt: skip
+def test_the_short_caption_is_what_the_negative_keeps(row: dict[str, Any], short: str | None):
+    found = half_truths.make_half_truth(row)
+    assert (found and found.short) == short
+    if found:
+        assert found.long == row["hard_negatives"][0]
+
+
+def test_a_config_of_a_dataset(tmp_path: Path):
+    (tmp_path / "data").mkdir()
+    folder = toy_dataset(tmp_path / "data", rows=3)
+    with pytest.raises(ValueError, match="no such config"):
+        half_truths.build("crepe/none", folder.parent, tmp_path / "new")
+    made = half_truths.build("crepe/toy_hnatom", folder.parent, tmp_path / "new")
+    there: Any = load_dataset("crepe", "toy_hnatom", "test", data_dir=folder.parent)
+    rows: Any = load_dataset(made.name, "toy_hnatom", "test", data_dir=tmp_path / "new")
+    for row, source in zip(rows, there, strict=True):
+        assert row["caption"] == "a ball"
+        assert row["hard_negatives"][0] in source["hard_negatives"]
+        assert row["image"].tobytes() == source["image"].tobytes()
+        assert [atom["text"] for atom in row["atoms"]] == ["ball"]
