@@ -2,7 +2,7 @@
 
 Source: sections 3.2 and 3.3. The paper does not say which cells of Tables 2 and 3 its means include. Averages of the
 published cells over these groups agree with the printed numbers for adjectives (44.8), verbs (34.4, printed 34.5),
-models with hard negatives (15.4 points more than CLIP ViT-B/32, 16.3 where word order matters), and larger models (20.7
+models with hard negatives (15.3 points more than CLIP ViT-B/32, 16.3 where word order matters), and larger models (20.6
 points more without spatial relations). Others differ:
 
 - Negations (13.0) and multiples (5.1) include a cell of Table 3 that is cut off in our copy. Without it, the cells give

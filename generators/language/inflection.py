@@ -61,8 +61,11 @@ def inflect_noun(lemma: str, tag: str, *, counted: bool) -> str | None:
 
 @lru_cache(CACHED_WORDS)
 def pluralise(lemma: str) -> str:
-    """Return the noun with its last word in the plural."""
+    """Return the noun with its last word in the plural. A noun that is in the plural stays as it is ("trees")."""
     *modifiers, head = lemma.split(" ")
+    is_irregular = re.fullmatch("[a-z]+[^s]", head) and _engine().singular_noun(head)  # WordNet has "men", too
+    if is_irregular or lemmatise_noun(head) != head.lower():
+        return lemma
     return " ".join([*modifiers, str(_engine().plural_noun(head))])  # type: ignore[arg-type]
 
 

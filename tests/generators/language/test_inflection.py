@@ -2,7 +2,7 @@
 
 import pytest
 
-from generators.language.inflection import inflect_adjective, inflect_verb, lemmatise_noun
+from generators.language.inflection import inflect_adjective, inflect_verb, lemmatise_noun, pluralise
 
 
 @pytest.mark.parametrize(
@@ -24,3 +24,15 @@ def test_the_empty_adjective_has_no_degrees() -> None:
 )
 def test_lemmatise_noun(name, singular) -> None:
     assert lemmatise_noun(name) == singular
+
+
+@pytest.mark.parametrize(
+    ("noun", "plural"),
+    [("tree", "trees"), ("bus", "buses"), ("glass", "glasses"), ("tiara", "tiaras"), ("gas", "gases"), ("man", "men")]
+    + [
+        (plural, plural)
+        for plural in ("trees", "trunks", "traffic lights", "men", "children", "feet", "chest of drawers")
+    ],
+)
+def test_a_plural_is_not_inflected_again(noun, plural) -> None:
+    assert pluralise(noun) == plural
