@@ -27,6 +27,7 @@ from generators.files.atomic import write_json
 from generators.language.texts import fold_case_and_space
 from generators.text_only.baselines import RetrievalSets
 from generators.text_only.relative_baselines import score_medoid_of_words
+from loaders.datasets.natural import natural_key
 from loaders.importing.identify import identify
 from loaders.importing.importing import read_published
 from loaders.malformed import KINDS, find_malformed
@@ -188,7 +189,7 @@ def main(output: Path, files: Annotated[list[Path] | None, typer.Argument()] = N
             measured[sha256] = measure_file(path)
             write_json(output, measured)
             typer.echo(f"{path}: measured")
-    measured = dict(sorted(measured.items(), key=lambda item: (item[1]["benchmark"], item[1]["file"])))
+    measured = dict(sorted(measured.items(), key=lambda item: (item[1]["benchmark"], natural_key(item[1]["file"]))))
     write_json(output, measured)
     text = render(measured, read_lists(LISTS))
     (output.parent / "benchmark-flaws.md").write_text(text, encoding="utf-8")

@@ -28,8 +28,10 @@ from loaders.importing.importing import ReadFile, read_published
 from loaders.published.balanced import is_balanced, pack
 
 SEED = 0
-MAX_PAIRS = 2000
+MAX_PAIRS = 800
 """Largest number of pairs that are tried; of more, random ones are drawn."""
+MIN_PAIRS = 100
+"""Fewest pairs of a subset."""
 UNTRAINED_BASELINES = {
     **{name: BASELINES[name] for name in CUES},
     **{name: REFINEMENT_BASELINES[name] for name in ("longest", "shortest")},
@@ -63,7 +65,7 @@ def balance_file(path: Path) -> dict[str, Any]:
     kept = tried[select_rows_at_chance(pairs, SEED)]
     after = measure_pairs(split_pairs(sets).take(kept))
     entry |= {"pairs_kept": len(kept), "before": measure_pairs(pairs), "after": after}
-    balanced = all(is_at_chance(scores) for scores in after.values())
+    balanced = len(kept) >= MIN_PAIRS and all(map(is_at_chance, after.values()))
     return entry | ({"kept": pack(np.isin(np.arange(entry["pairs"]), kept))} if balanced else {})
 
 

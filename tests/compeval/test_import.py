@@ -5,9 +5,11 @@ import json
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from loaders.importing.identify import identify
+from loaders.published.balanced import OWN_LISTS, pack, write_lists
 from tests.compeval.cli.test_cli import call
 from tests.published_files import read_file
 from tests.stand_ins import write_stand_ins
@@ -219,3 +221,27 @@ def test_captions_of_unknown_sets_need_their_published_name(tmp_path: Path, real
     shutil.copy(real_data / "aro" / "coco_karpathy_test.json", tmp_path / "mine.json")
     with pytest.raises(ValueError, match=r"mine.json: not recognised as a published file, .*aro_published"):
         identify(tmp_path / "mine.json")
+
+
+def test_commands_know_balanced_subsets(here: Path, clip: Path):
+    rows = {
+        str(row): {"filename": f"{row:012d}.jpg", "caption": f"a cup {row}", "negative_caption": f"a hat {row}"}
+        for row in range(6)
+    }
+    file = here / "swap_obj.json"
+    file.write_text(json.dumps(rows))
+    entry = {"file": file.name, "sha256": identify(file).sha256, "pairs": 6, "kept": pack(np.arange(6) % 2 == 0)}
+    write_lists(OWN_LISTS, [entry])
+    write_stand_ins([file], here / "images")
+    assert call("import", file, "--images", "images", "--output", "published").exit_code == 0
+    for name in ("one", "two"):
+        run = call("run", "--model", f"local:{clip}", "--name", name, "--data", "published", "--json")
+        sizes = {result["task"]: result["data"]["rows"] for result in json.loads(run.stdout)}
+        assert sizes == {"sugarcrepe/swap_obj": 6, "sugarcrepe/swap_obj@balanced": 3}
+    folders = ("results/coco/one", "results/coco/two")
+    compared = json.loads(call("compare", *folders, "--json").stdout)
+    assert "sugarcrepe/swap_obj@balanced" in json.dumps(compared)
+    assert call("leaderboard", *folders, "--data", "published").exit_code == 0
+    assert "swap_obj@balanced" in (here / "leaderboard/index.html").read_text()
+    assert call("report", *folders, "--data", "published", "--output", "page").exit_code == 0
+    assert "swap_obj@balanced" in (here / "page/index.html").read_text()

@@ -38,6 +38,7 @@ def test_subset_of_a_file_is_a_task(file: Path, tmp_path: Path, monkeypatch: pyt
     longest = {"longest": lambda sets: score_by_function(sets, len)}
     for name in ("REFINEMENT_BASELINES", "HELD_OUT_BASELINES", "UNSEEN_BASELINES", "UNTRAINED_BASELINES"):
         monkeypatch.setattr(balanced_subsets, name, longest)
+    monkeypatch.setattr(balanced_subsets, "MIN_PAIRS", 20)
     select = balanced_subsets.select_rows_at_chance
     monkeypatch.setattr(balanced_subsets, "select_rows_at_chance", lambda sets, seed: select(sets, seed, longest))
     entry = balanced_subsets.balance_file(file)
@@ -104,5 +105,6 @@ def test_packaged_lists_are_complete() -> None:
             continue
         assert entry["pairs_kept"] >= entry["pairs_tried"] / 2
         if "kept" in entry:
+            assert entry["pairs_kept"] >= balanced_subsets.MIN_PAIRS
             assert balanced.unpack(entry["kept"], entry["pairs"]).sum() == entry["pairs_kept"]
             assert all(map(balanced_subsets.is_at_chance, entry["after"].values()))
