@@ -11,10 +11,12 @@ Shapes: Q queries, J items, P pairs of an image and a text.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 BELOW = 100.0
 """Candidates that are not re-ranked have their cosine less this score (the authors: -100)."""
@@ -58,6 +60,8 @@ def rerank(
     ``best_images``: image ids and text ids of the pairs that image-to-text retrieval re-ranks; ``best_texts``: the same
     for text-to-image. ``crop_I``, ``text_T``: indices in the sample of the distinct images and texts.
     """
+    from scipy.sparse import coo_array  # slow to import, and base.py imports this module
+
     shape = (len(crop_I), len(text_T))
     i2t_P, t2i_P = (np.ravel_multi_index(pair, shape) for pair in (best_images, best_texts))
     pair_P = np.union1d(i2t_P, t2i_P)
