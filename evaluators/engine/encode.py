@@ -119,10 +119,14 @@ def encode(engine: Engine) -> Encoded:
     encoder, stages = engine.model.encoder, [_list_text_chunks(engine, text_keys)]
     if isinstance(encoder, DualEncoder):
         stages = [_list_image_chunks(engine, crop_keys), *stages]
-    take_turns = partial(heapq.merge, key=lambda chunk: chunk.part.start / chunk.total)
+    take_turns = partial(heapq.merge, key=_compute_progress)
     engine.fill(take_turns(*stages) if engine.in_processes else chain(*stages))
     errors = {crop: engine.errors[key] for crop, key in enumerate(crop_keys) if key in engine.errors}
     return Encoded(crop_keys, text_keys, errors)
+
+
+def _compute_progress(chunk: Chunk) -> float:
+    return chunk.part.start / chunk.total
 
 
 def encode_texts(

@@ -17,6 +17,9 @@ import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from statistics import mean
+from typing import Annotated
+
+import typer
 
 from evaluators.models import slug
 from evaluators.results.scores import read_csv
@@ -61,8 +64,11 @@ def make_rows(results: Path, names: Mapping[str, str]) -> Iterator[list[str]]:
             yield [task, metric, *(cell + number for cell, number in zip(cells, known, strict=True))]
 
 
+Name = Annotated[str, typer.Option(help="Name of an evaluated model.")]
+
+
 def main(
-    clip: str, clip_ft: str, negclip: str, results: Path = Path("results"), output: Path = Path("table6.md")
+    clip: Name, clip_ft: Name, negclip: Name, results: Path = Path("results"), output: Path = Path("table6.md")
 ) -> None:
     """Write the table of three evaluated models to OUTPUT. Raises ValueError if no model has a result."""
     rows = list(make_rows(results, {"clip": clip, "clip-ft": clip_ft, "negclip": negclip}))

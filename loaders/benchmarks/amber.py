@@ -39,7 +39,7 @@ def read(path: Path, name: str) -> Iterator[Row | Unusable]:
             "main",
             (item["image"],),
             (make_statement(item["query"]),),
-            categories=(("type", TYPES.get(kind, kind)),),
+            categories=(("type", TYPES.get(kind) or kind),),
             label=LABELS[annotation["truth"]],
             changed=True,
         )

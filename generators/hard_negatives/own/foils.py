@@ -220,8 +220,8 @@ def _are_alike(first: str, second: str) -> bool:
 
 def _name_kind(sense: Synset) -> str:
     """Return the lexicographer file of a sense; that of "person" and "animal" is named like them, not ``noun.Tops``."""
-    file = sense.lexname()
-    return f"noun.{sense.name().partition('.')[0]}" if file == "noun.Tops" else file
+    file = str(sense.lexname())
+    return f"noun.{str(sense.name()).partition('.')[0]}" if file == "noun.Tops" else file
 
 
 def _is_listed(first: str, second: str) -> bool:

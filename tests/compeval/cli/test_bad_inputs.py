@@ -44,7 +44,9 @@ FILE_NAME = (
     "at most 200 characters."
 )
 NOT_PUBLISHED = "not recognised as a published file, neither by its name nor by its content. It has "
-OTHERWISE = r"\. Give it its published name, or name the benchmark: `compeval import NAME {}`\. Known benchmarks: aro_"
+OTHERWISE = (
+    r"\. Give it its published name, or name the benchmark: `compeval import NAME {}`\. Known benchmarks: amber, aro_"
+)
 SOURCES = f"Known: {', '.join(sorted(read_registry()))}."
 NO_SAMPLE = "notes/crepe/items.csv: no sample. Draw a sample with `compeval annotate sample`."
 NOT_JSON = "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"
