@@ -365,7 +365,7 @@ def test_validate_evaluates_what_is_here_and_lacks_a_result(here: Path, monkeypa
     score = PublishedScore("local:clip", "sugarcrepe/swap_obj", "recall@1", 50.0, 1, "a paper")
     monkeypatch.setattr("evaluators.results.published.read_scores", lambda: (score,))
     arguments = ["validate", "local:clip", "--data", "data", "--json", "--device", "cpu"]
-    refused = CliRunner().invoke(app, [*arguments, "--no-run"])
+    refused = CliRunner().invoke(app, ["validate", "local:clip", "--no-run"])
     assert "no result of local:clip on a published dataset" in refused.stderr
     done = CliRunner().invoke(app, arguments)
     (record,) = json.loads(done.stdout)
