@@ -28,6 +28,7 @@ from evaluators.models.fingerprint import digest
 Report = Callable[[str, int, int], None]
 """Progress callback with the arguments stage, number of items done, total number of items."""
 MIN_CROPS_PER_CHUNK, MIN_TEXTS_PER_CHUNK = 256, 2048
+MAX_WHOLE_IMAGES = 64
 KEPT_BYTES = 50_000_000
 """Image files of a chunk that are kept between hashing and decoding. The others are read twice."""
 
@@ -178,9 +179,11 @@ def _list_text_chunks(engine: Engine, text_keys: Sequence[bytes]) -> Iterator[Ch
 def crops_per_chunk(encoder: Any, batch_size: int) -> int:
     """Return the number of crops that are decoded, encoded and committed together.
 
-    A user's own class (``python:module:Class``) gets whole images of up to several megabytes, so a chunk is one batch.
+    A user's own class (``python:module:Class``) gets whole images. One of a camera takes 36 MB, so chunks are small.
     """
-    return batch_size if getattr(encoder, "gets_whole_images", False) else max(MIN_CROPS_PER_CHUNK, batch_size)
+    if getattr(encoder, "gets_whole_images", False):
+        return min(MAX_WHOLE_IMAGES, batch_size)
+    return max(MIN_CROPS_PER_CHUNK, batch_size)
 
 
 def _text_parts(texts: Sequence[str], batch_size: int) -> list[slice]:

@@ -58,9 +58,9 @@ def _get_path(spec: str, precision: str) -> Path:
 
 
 def _read_states(spec: str) -> list[list[str | int]]:
-    """Return path, size and modification time of each file that a model is loaded from; [] if they are not known."""
+    """Return path, size and times of change of each file that a model is loaded from; [] if they are not known."""
     states = ((file, file.stat()) for file in _find_files(*parse(spec)) if file.is_file())
-    return [[str(file.absolute()), state.st_size, state.st_mtime_ns] for file, state in states]
+    return [[str(file.absolute()), state.st_size, state.st_mtime_ns, state.st_ctime_ns] for file, state in states]
 
 
 def _find_files(backend: str, name: str) -> list[Path]:

@@ -75,6 +75,7 @@ def test_large_chunks_are_not_decoded_ahead(
 def test_a_chunk_has_at_least_256_crops_or_one_batch_of_whole_images():
     assert [crops_per_chunk(SimpleNamespace(), size) for size in (64, 300)] == [256, 300]
     assert crops_per_chunk(SimpleNamespace(gets_whole_images=True), 64) == 64
+    assert crops_per_chunk(SimpleNamespace(gets_whole_images=True), 512) == 64
 
 
 def test_pairs_of_one_image_are_in_one_batch_if_they_fit():
