@@ -85,3 +85,30 @@ def test_power_against_simulation(difference: float, disagreement: float):
         only_a, only_b, _rest = generator.multinomial(rows, odds)
         tests.append((only_a - only_b) ** 2 / (only_a + only_b) > 1.95996**2)
     assert np.mean(tests) == pytest.approx(0.8, abs=0.03)
+
+
+def test_each_pair_of_models_is_compared_as_if_it_were_alone():
+    hits = np.random.default_rng(3).integers(0, 2, (4, 90))
+    clusters = np.repeat(np.arange(30), 3)
+    p_MM = ranking.compare_all_pairs(hits, clusters)[1]
+    for first, second in [(0, 1), (0, 3), (1, 2), (2, 3)]:
+        alone = ranking.compare_all_pairs(hits[[first, second]], clusters)[1][0, 1]
+        assert p_MM[first, second] == p_MM[second, first] == pytest.approx(alone)
+    assert np.diag(p_MM).tolist() == [1] * 4
+
+
+@pytest.mark.parametrize(("only_b", "exact"), [(16, True), (17, False)])
+def test_the_test_is_exact_below_25_differences(only_b: int, exact: bool):
+    p_MM = ranking.compare_all_pairs(make_pair(5, 8, only_b, 5), np.arange(18 + only_b))[1]
+    expected = mcnemar([[5, 8], [only_b, 5]], exact=exact, correction=False)
+    assert p_MM[0, 1] == pytest.approx(expected.pvalue)  # pyright: ignore
+
+
+def test_equal_models_do_not_differ():
+    assert ranking.compare_all_pairs(make_pair(3, 0, 0, 4), np.arange(7))[1].tolist() == [[1, 1], [1, 1]]
+    assert ranking.compare_all_pairs(make_pair(3, 2, 2, 4), np.arange(11))[1][0, 1] == 1
+
+
+def test_a_model_with_the_same_share_or_without_significance_is_not_better():
+    p_MM = np.array([[1, 0.01, 0.06], [0.01, 1, 0.01], [0.06, 0.01, 1]])
+    assert ranking.make_ranks(np.array([0.5, 0.5, 0.7]), p_MM).tolist() == [1, 2, 1]

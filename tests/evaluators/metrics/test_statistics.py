@@ -50,3 +50,22 @@ def test_every_resample_contains_a_group_with_rows_of_one_image():
     # The weights of x and z are exchangeable, so the mean of b is uniformly distributed between 0 and 1.
     assert means_RG[:, 1].mean() == pytest.approx(0.5, abs=0.04)
     assert means_RG[:, 1].std() == pytest.approx(12**-0.5, abs=0.03)
+
+
+def test_the_interval_leaves_out_a_fortieth_on_each_side():
+    assert statistics.compute_interval(np.arange(1001.0)) == pytest.approx((25, 975))
+
+
+def test_mcnemar_with_differences_in_both_directions():
+    # Only a is right on 1 row, only b on 5: p = 2 * (1 + 6) / 2^6.
+    a, b = np.array([1, 0, 0, 0, 0, 0, 1], bool), np.array([0, 1, 1, 1, 1, 1, 1], bool)
+    assert statistics.mcnemar_p(a, b) == statistics.mcnemar_p(b, a) == pytest.approx(14 / 64)
+    assert statistics.mcnemar_p(a[:2], b[:2]) == 1.0
+
+
+def test_resamples_do_not_depend_on_the_size_of_blocks(monkeypatch: pytest.MonkeyPatch):
+    values, groups, images = np.array([0.0, 0.25, 1.0, 0.5]), list("bbaa"), list("wxyz")
+    means_RG = statistics.bootstrap_group_means(values, groups, images, 10)
+    monkeypatch.setattr(statistics, "CLUSTERS_PER_BLOCK", 12)  # three resamples of four images, and one at the end
+    assert np.array_equal(statistics.bootstrap_group_means(values, groups, images, 10), means_RG)
+    assert len(means_RG) == 10

@@ -80,3 +80,46 @@ def test_a_file_without_line_ends_is_not_read_as_a_whole(tmp_path: Path, read: A
     (tmp_path / "a").write_text("[1]\n" + "[" * 1000)
     with pytest.raises(ValueError, match="100 characters or more"):
         list(read(tmp_path / "a"))
+
+
+def test_quotes_within_a_cell_are_read_as_spreadsheets_do_and_counted(tmp_path: Path):
+    path = write_bytes(tmp_path / "a.tsv", b'id\ttext\n\n1\t"a" cup\n2\t"a ""red"" cup"\n3\ta "red" cup\n')
+    with path.open(newline="") as file:
+        rows = list(csv_tables.read_rows(file, "\t"))
+    assert rows[1:] == [
+        (3, ["1", "a cup"], True),
+        (4, ["2", 'a "red" cup'], False),
+        (5, ["3", 'a "red" cup'], False),
+    ]
+    assert csv_tables.count_misplaced_quotes(path, "\t") == 1
+    with pytest.raises(ValueError, match=r"a\.tsv, line 3: text after a closing quote"):
+        list(csv_tables.read_numbered(path, delimiter="\t"))
+
+
+def test_a_quote_that_is_not_closed_names_the_line_where_its_row_starts(tmp_path: Path):
+    path = write_bytes(tmp_path / "a.csv", b'id,text\n1,cup\n2,"a\n3,cat\n')
+    with pytest.raises(ValueError, match=r"a\.csv, the row from line 3: not a valid table \(a quote is not closed\)"):
+        csv_tables.read(path)
+
+
+def test_apostrophes_of_files_of_others_stay(tmp_path: Path):
+    path = write_bytes(tmp_path / "a.csv", b"text\n'=1\n")
+    assert list(csv_tables.read_numbered(path, is_ours=False)) == [(2, {"text": "'=1"})]
+
+
+@pytest.mark.parametrize(("columns", "is_error"), [([], True), (["id"], True), (["note"], False)])
+def test_a_repeated_column_is_an_error_where_it_is_read(tmp_path: Path, columns: list[str], is_error: bool):
+    path = write_bytes(tmp_path / "a.csv", b"id,note,id,,\n1,2,3,,\n")
+    if not is_error:
+        assert csv_tables.read(path, columns)[0]["note"] == "2"
+        return
+    with pytest.raises(ValueError, match="two columns are called id"):
+        csv_tables.read(path, columns)
+
+
+def test_empty_cells_may_follow_a_row():
+    assert csv_tables.fits(2, ["a", "b", "", ""])
+    assert not csv_tables.fits(2, ["a", "b", "", "c"])
+    assert not csv_tables.fits(2, ["a"])
+    assert csv_tables.count_extra_cells(["id"], ["a", "", "b", ""]) == 2
+    assert csv_tables.count_extra_cells(["id"], ["a", "", ""]) == 0

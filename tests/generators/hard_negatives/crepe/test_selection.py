@@ -1,9 +1,18 @@
 from collections import Counter
 from collections.abc import Sequence
 from random import Random
+from typing import cast
 
-from generators.hard_negatives.crepe.selection import POOL, measure_length, select_most_plausible, select_rank_balanced
+from generators.hard_negatives.crepe.selection import (
+    POOL,
+    drop_entailed,
+    measure_length,
+    select_most_plausible,
+    select_rank_balanced,
+    select_top,
+)
 from generators.hard_negatives.hard_negative import Foil, HardNegative
+from generators.text_only.language_models import EntailmentModel
 
 SHORTER, LONGER = ([HardNegative("c" * size, ()) for size in sizes] for sizes in (range(1, 7), range(11, 17)))
 
@@ -96,3 +105,34 @@ def test_atom_that_occurs_twice_counts_twice():
     ]
     assert select_longest(twice, 4) == ()
     assert len(select_longest([*twice, make_negative("x", "cup", "x"), make_negative("y", "hat", "y")], 4)) == 4
+
+
+def test_the_top_has_no_limit_on_words_and_no_rejected_negative():
+    candidates = [make_negative(text, "cup", "dog") for text in ("a", "bb", "ccc", "dd")]
+    scores = {item.caption: float(len(item.caption)) for item in candidates}
+    assert select_top(candidates, 3, scores) == (candidates[2], candidates[1], candidates[3])
+    assert select_top(candidates, 3, scores, frozenset({"bb"})) == (candidates[2], candidates[3], candidates[0])
+    assert select_top(candidates, 4, scores, frozenset({"bb"})) == ()
+
+
+def test_as_many_candidates_as_needed_are_all_selected():
+    assert select_rank_balanced("c", LONGER[:5], [measure_length], 5, Random(0)) == tuple(LONGER[:5])
+
+
+def test_a_negative_of_the_same_length_counts_as_half_above():
+    """The drawn rank is 0 or 1. Each is reached by another negative exactly; the equal one is never nearest."""
+    pool = [HardNegative(text, ()) for text in ("ccc", "c", "dd")]
+    chosen = {select_rank_balanced("cc", pool, [measure_length], 1, Random(seed))[0].caption for seed in range(40)}
+    assert chosen == {"ccc", "c"}
+
+
+class Entails:
+    def predict_entailment(self, premise: str, hypotheses: Sequence[str]) -> list[bool]:
+        return [text in premise for text in hypotheses]
+
+
+def test_entailed_negatives_are_dropped():
+    negatives = [make_negative(text, "x", "y") for text in ("a cup", "a dog", "a red")] * 20
+    kept = list(drop_entailed("a red cup", negatives, cast("EntailmentModel", Entails())))
+    assert [item.caption for item in kept] == ["a cup", "a dog"] * 20
+    assert list(drop_entailed("a red cup", negatives, None)) == negatives
