@@ -43,7 +43,7 @@ from generators.storage.crops import Crop, make_crop_id, read_sha256, read_size
 from generators.storage.patches import Patches
 
 ORDER_SEEDS = range(5)
-"""Seeds of the order tasks, as in section 2.2 (Table 5 says three)."""
+"""Seeds of the order tasks, as in section 2.3 (Table 5 says three)."""
 RETRIEVAL_SEEDS = range(3)
 """Seeds of perturbed retrieval (Tables 3 and 4)."""
 

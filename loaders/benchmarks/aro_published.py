@@ -10,7 +10,7 @@ trains on NegCLIP's file (trainers/negclip/published.py).
 
 The shuffled captions of COCO-Order and Flickr30k-Order were never released: the authors' code draws them at random.
 Here they are drawn by generators/hard_negatives/aro/word_order.py, with seed 0, and for the variants ``@s1`` to ``@s4``
-with seeds 1 to 4 (section 2.2: five seeds).
+with seeds 1 to 4 (section 2.3: five seeds).
 """
 
 from __future__ import annotations
