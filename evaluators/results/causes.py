@@ -77,9 +77,12 @@ def find_causes(
 def _is_cropped_by_transformers(model: Mapping[str, Any]) -> bool:
     """Return True for a CLIP that ran through transformers. The offset of its crop is truncated, open_clip's rounded.
 
-    FLAVA and BLIP, which are marked, were published by way of transformers or their own code.
+    FLAVA and BLIP, which are marked, were published by way of transformers or their own code. SigLIP and ALIGN are
+    resized without a crop; a result knows them by their names only.
     """
-    return model["spec"].startswith("transformers:") and not model.get("contaminated")
+    spec = model["spec"].lower()
+    is_resized = "siglip" in spec or "align" in spec
+    return spec.startswith("transformers:") and not is_resized and not model.get("contaminated")
 
 
 def describe_rows(score: PublishedScore, rows: int) -> str:

@@ -317,6 +317,9 @@ def test_known_causes_of_a_disagreement(task: str, rows: int, metrics: dict[str,
     result["model"] |= {"precision": "fp32", "spec": "transformers:our/clip"}
     match = next(match for match in match_scores([result]) if match.score.source == TABLE_SOURCE)
     assert match.causes[-1].kind == "crop"
+    result["model"] |= {"spec": "transformers:google/siglip-base-patch16-224"}
+    match = next(match for match in match_scores([result]) if match.score.source == TABLE_SOURCE)
+    assert "crop" not in [cause.kind for cause in match.causes]
 
 
 def test_a_published_run_with_another_activation_is_shown_but_does_not_count(
