@@ -12,7 +12,6 @@ import typer
 from compeval.cli.console import (
     check_results,
     check_writable,
-    check_writable_file,
     err,
     format_interval,
     note,
@@ -46,7 +45,7 @@ def compare(
         refuse("without --disagreements", data=data)
     check_results(folders)
     if disagreements is not None:
-        check_writable_file(disagreements, "--disagreements")
+        check_writable(disagreements, "--disagreements")
         from evaluators.report.disagreements import write_page
 
         note(f"The page: {write_page(folders[0], folders[1], disagreements, data)}")
