@@ -202,7 +202,7 @@ def leaderboard(
     about: Path | None = None,
     published: bool = True,
 ) -> None:
-    """Write a self-contained page that ranks models, with CSV, parquet and LaTeX. Needs compeval[leaderboard].
+    """Write a self-contained page that ranks models, with CSV, parquet and LaTeX. Needs the extra `leaderboard`.
 
     Args:
         results: Result folders, of many models. Default: all results in results/.

@@ -22,7 +22,9 @@ def prefer_json(ctx: typer.Context, value: str | None) -> str | None:
 Data = Annotated[
     Path | None,
     typer.Option(
-        "--data", help="Folder that contains the dataset folders. Default: current folder, COMPEVAL_DATA, checkout."
+        "--data",
+        help="Folder that contains the dataset folders. Default: the current folder, the folder of downloads "
+        "(COMPEVAL_DATA or ~/.cache/compeval/datasets) and the checkout are searched.",
     ),
 ]
 DatasetsOutput = Annotated[
