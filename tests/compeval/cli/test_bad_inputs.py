@@ -209,7 +209,7 @@ UNWRITABLE = {
     "audit a.txt --csv a.txt/b.csv DATA": "--csv",
     "balance a.csv --output a.txt/b.yaml": "--output",
     f"probe run {KNOWS} --summary a.txt DATA": "--summary",
-    "compare empty empty --disagreements a.txt/page.html": "--disagreements",
+    "compare empty empty --disagreements a.txt": "--disagreements",
     "sources get coco --output a.txt": "--output",
 }
 ERRORS |= {command: f"{options}: no effect {reason}." for command, (options, reason) in IGNORED.items()}
