@@ -82,7 +82,7 @@ def make_rows(path: Path) -> Iterator[pa.Table]:
             raise ValueError(f"{path}: half-truths need rows that contain their images.")
         rows = table.drop_columns(["image"]).to_pylist()
         pairs = [(number, pair) for number, row in enumerate(rows) if (pair := make_half_truth(row))]
-        selected = table.take([number for number, _ in pairs])
+        selected = table.take(pa.array([number for number, _ in pairs], pa.int64()))
         for name, values in _make_columns(rows, pairs).items():
             if name in schema.names:
                 place = schema.get_field_index(name)

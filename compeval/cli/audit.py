@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from compeval.cli.console import check_writable, check_writable_file, err, note, print_records
+from compeval.cli.console import check_writable, check_writable_file, err, note, print_records, refuse
 from compeval.cli.options import Data, Format, FormatName
 
 if TYPE_CHECKING:
@@ -38,6 +38,8 @@ def audit(
         results: Folder of a model's results: its Recall@1 on all rows, on those without a malformed text, and without
             the malformed negatives.
     """
+    if output_format not in ("table", "md"):
+        refuse(f"with --format {output_format}, which has only the flaws", results=results)
     if csv:
         check_writable_file(csv, "--csv")
     failed: list[str] = []

@@ -80,6 +80,9 @@ def make(
     if not negatives:
         others = {"annotations": annotations != ANNOTATIONS, "no_refine": not refine, "workers": workers > 1}
         refuse("without --negatives", corpus=corpus, graphs=graphs, **others)
+    if not ask:
+        prices = {"price_in": price_in is not None, "price_out": price_out is not None}
+        refuse("without --ask", **prices, max_cost=max_cost)
     if (ask or base_url) and model is None:
         raise ValueError("--ask and --base-url need --model, the name of the language model.")
     if model and not negatives:

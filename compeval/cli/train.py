@@ -92,7 +92,7 @@ def finetune(
         chunk: Number of images encoded at once. A smaller value needs less memory and does not change the loss.
         precision: bf16: mixed precision, with weights and loss in fp32. auto: bf16 where the device computes it fast.
     """
-    if data.is_dir():
+    if data.is_dir() and (validation is None or validation.is_dir()):
         refuse("on webdataset shards", images=images)
     err.quiet = err.quiet or not is_first_process()
     from evaluators.models import check_name, pick_device

@@ -115,8 +115,8 @@ def compute_here(
             yield chunk, get_results()
     except BrokenProcessPool:
         raise ValueError(
-            "A process that prepares images died. If the machine has too little memory, use a smaller --batch-size. "
-            "Finished work is kept."
+            "A process that prepares images died. If the machine has too little memory, use a smaller --batch-size. If "
+            "the transform is made at run time, put it into a module that can be imported. Finished work is kept."
         ) from None
     finally:
         for executor in (reader, pool):

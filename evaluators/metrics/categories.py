@@ -36,6 +36,8 @@ def compute_category_metrics(
             row_Q = metrics.get_rows(len(category_N))
             category_Q = category_N[row_Q]
             for metric, value_Q in metrics.values.items():
+                if metric in metrics.of_all_rows:
+                    continue
                 full_name = f"{direction}_{metric}" if direction else metric
                 means = {str(name): float(value_Q[category_Q == name].mean()) for name in names}
                 for name, mean in means.items():

@@ -130,7 +130,8 @@ def check_device(device: str) -> None:
         raise refuse_device(device, f"expected {', '.join(DEVICES[:3])} or, of several devices, cuda:1")
     if family == "mps" and sys.platform != "darwin":
         raise refuse_device(device, "only Macs have it")
-    if family == "cuda" and sys.platform == "linux" and "rocm" not in version("torch"):
+    is_rocm = "rocm" in version("torch") or Path("/dev/kfd").exists()
+    if family == "cuda" and sys.platform == "linux" and not is_rocm:
         try:
             ctypes.CDLL("libcuda.so.1")
         except OSError:

@@ -105,7 +105,7 @@ def adapt(model: Any, spec: str, device: str = "cpu") -> CustomDualEncoder | Cus
     if hasattr(model, "recover"):
         return CustomRecoverer(model, spec)
     if all(hasattr(model, method) for method in ("score", "encode_image", "encode_text")):
-        return CustomReRanker(model, spec)
+        return CustomReRanker(model, spec, device)
     if hasattr(model, "score"):
         return CustomPairScorer(model, spec, device)
     for method in ("encode_image", "encode_text"):

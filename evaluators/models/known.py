@@ -1,7 +1,8 @@
 """Recognise a model that was loaded before, so that finished results are read without its import and its weights.
 
 Loading a model of open_clip stores what a result says about it (``Model``), with the state of its files. The record
-holds while their sizes and times, our code and the versions of the packages stay the same. Other models are loaded
+holds while their sizes and times, our code and the versions of the packages stay the same; a new commit on the Hub is
+noticed when the model is loaded next. Other models are loaded
 each time: what a name on the Hub or a user's class stands for can change without a change of a file here.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from dataclasses import fields
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +56,8 @@ def recall(spec: str, precision: str) -> Model | None:
 
 
 def _get_path(spec: str, precision: str) -> Path:
-    return cache_folder() / "models" / f"{fingerprint.of_features(fingerprint.of_json([spec, precision]))}.json"
+    key = fingerprint.of_json([spec, precision, version("timm")])  # timm builds some of open_clip's towers
+    return cache_folder() / "models" / f"{fingerprint.of_features(key)}.json"
 
 
 def _read_states(spec: str) -> list[list[str | int]]:

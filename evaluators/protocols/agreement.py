@@ -49,10 +49,14 @@ def compute_kendall(score_N: np.ndarray, rating_N: np.ndarray) -> np.ndarray:
 
 def evaluate(score_N11: np.ndarray, rating_N: np.ndarray) -> Directions:
     """Compute the metrics of true and false captions, and the rank correlations."""
-    metrics = true_or_false.evaluate(score_N11, (rating_N > np.median(rating_N)).astype(np.int64))[""]
+    median = np.median(rating_N)
+    is_true_N = rating_N > median if (rating_N > median).any() else rating_N >= median
+    metrics = true_or_false.evaluate(score_N11, is_true_N.astype(np.int64))[""]
     score_N, rating_N = score_N11[:, 0, 0].astype(np.float64), rating_N.astype(np.float64)
     values = {"spearman": compute_spearman(score_N, rating_N), "kendall": compute_kendall(score_N, rating_N)}
-    return {"": replace(metrics.add(values, dict.fromkeys(values, 0.0)), unbounded=metrics.unbounded | values.keys())}
+    names = metrics.unbounded | values.keys()
+    metrics = metrics.add(values, dict.fromkeys(values, 0.0))
+    return {"": replace(metrics, unbounded=names, of_all_rows=frozenset(values))}
 
 
 CLASSES: list[list[str]] = [[] for _ in range(MAX_RATING + 1)]

@@ -33,6 +33,8 @@ class QueryMetrics:
     """Metric -> values per query. The metric is the mean over the hits; it is omitted if there is no hit."""
     unbounded: frozenset[str] = frozenset({"mean_rank"})
     """Metrics that are not shares between 0 and 1."""
+    of_all_rows: frozenset[str] = frozenset()
+    """Metrics that compare all rows, such as a correlation: their mean over some of the rows has no meaning."""
     row_Q: np.ndarray | None = None
     """Row of each query, in increasing order. None: query q is row q."""
 

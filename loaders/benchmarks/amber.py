@@ -30,7 +30,7 @@ def read(path: Path, name: str) -> Iterator[Row | Unusable]:
     answers = next((file for folder in path.absolute().parents[:2] if (file := folder / ANSWERS).is_file()), None)
     if answers is None:
         raise ValueError(f"{path}: the answers are missing. Expected them in {path.absolute().parents[1] / ANSWERS}.")
-    annotations = {item["id"]: item for item in read_json(answers)}
+    annotations = {item["id"]: item for item in read_json(answers) if isinstance(item, dict) and "id" in item}
 
     def make_row(item: dict[str, str]) -> Row:
         annotation = annotations[item["id"]]

@@ -33,8 +33,11 @@ def make_row(entry: tuple[dict[str, Any], str]) -> Row:
 
 
 def read(path: Path, name: str) -> Iterator[Row | Unusable]:
-    """Yield a row for each prompt and model, in order."""
-    return read_each(((item, model) for item in read_json(path) for model in item["models"]), make_row)
+    """Yield a row for each prompt and model, in order. Raises ValueError if the file has another layout."""
+    items = read_json(path)
+    if not all(isinstance(item, dict) and isinstance(item.get("models"), dict) for item in items):
+        raise ValueError(f"{path}: expected items with the keys id, prompt and models.")
+    return read_each(((item, model) for item in items for model in item["models"]), make_row)
 
 
 BENCHMARK = Benchmark(

@@ -19,11 +19,13 @@ from loaders.published.rows import Row
 
 OPTIONS = re.compile(r"\(a\)\s*(.+?)\s*\(b\)\s*(.+?)\s*")
 INDEX, QUESTION, CHOICES, ANSWER = "Index", "Question", "Options", "Correct Answer"
+MISSPELT = "lndex"
+"""Index with a small L, as code that reads the published file has it."""
 
 
 def make_row(pair: tuple[dict[str, str], dict[str, str]], file: str) -> Row:
     """Return the row of a pair, with the caption of the first image first."""
-    first, second = (int(item[INDEX]) for item in pair)
+    first, second = (int(item.get(INDEX) or item[MISSPELT]) for item in pair)
     if first % 2 != 1 or second != first + 1:
         raise ValueError("the rows are not numbered 2k - 1 and 2k")
     captions = [_answer(item) for item in pair]
@@ -51,7 +53,7 @@ BENCHMARK = Benchmark(
     ),
     make_row=make_row,
     items_per_row=2,
-    fields=(INDEX, QUESTION, CHOICES, ANSWER),
+    fields=(QUESTION, CHOICES, ANSWER),
     schema=GROUP_SCHEMA,
     chance={"*": 1 / 4},
     changes={"*": "a caption is the question and an option"},

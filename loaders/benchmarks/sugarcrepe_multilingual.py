@@ -62,6 +62,7 @@ BENCHMARK = Benchmark(
     images={f"{file}.json": COCO for file in FILES},
     companions=tuple(f"{file}_issues.json" for file in FILES),
     read_file=read,
+    languages=LANGUAGES,
     fields=("filename", "caption", "negative_caption", "source_caption"),
     schema=CHOICE_SCHEMA,
     other_schemas={"scpp_*": PARAPHRASE_SCHEMA},

@@ -133,10 +133,12 @@ def read_published(file: PublishedFile, *, repair: bool = False, drop_malformed:
         elif repair:
             repaired[row.config, row.split].append(row)
     splits = repaired if repair else published
-    if (entry := find_entry(file.sha256)) and not repair:
+    if (entry := find_entry(file.sha256)) and not (repair or drop_malformed):
         ((config, split), rows), *_ = published.items()
         splits[config, f"{split}.{VARIANT}"] = [row for _, row in select_pairs(rows, entry)]
     if drop_malformed:
+        if "en" not in file.benchmark.languages:
+            raise ValueError(f"{file.path}: --drop-malformed knows English only. Import the file without it.")
         splits = {key: kept for key, rows in splits.items() if (kept := _drop_malformed(rows, counts.dropped))}
     if not splits:
         reasons = "; ".join(f"{count:,} {reason}" for reason, count in counts.dropped.items()) or "it is empty"
@@ -359,7 +361,7 @@ def _write(
     metadata = {
         "pretty_name": benchmark.source.title,
         "license": benchmark.licence_id,
-        "language": ["en"],
+        "language": list(benchmark.languages),
         "tags": ["compositionality", "vision-language", "imported"],
     }
     changes = {configs: what for configs, what in benchmark.changes.items() if fnmatch.filter(stats["rows"], configs)}

@@ -144,7 +144,8 @@ def _apply_model(
             for kind in kinds:
                 texts, by_rules = _make_texts(row, kind), {item["caption"]: item for item in row[kind]}
                 written = [text for text in model.list_written(texts) if text not in true]
-                kept, rules = list(model.drop_true(texts, written)), list(model.drop_true(texts, by_rules))
+                kept = list(model.drop_true(texts, written, needs_verdict=True))
+                rules = list(model.drop_true(texts, by_rules, needs_verdict=False))
                 counts["negatives that the language model judged true, or could not judge"] += (
                     len(written) + len(by_rules) - len(kept) - len(rules)
                 )

@@ -74,6 +74,8 @@ class Benchmark:
     year: int = 0
     licence_id: str = ""
     """Licence of the dataset folder, which contains no images: the identifier on the Hugging Face Hub."""
+    languages: tuple[str, ...] = ("en",)
+    """Languages of the captions."""
     rows: Mapping[str, int] = field(default_factory=dict)
     """Rows of each config, or of each ``config/split`` if a config has several splits, in the published files."""
     image_count: int | None = None
@@ -216,7 +218,9 @@ class Benchmark:
         """Size of the images in bytes, estimated from the mean size of an image."""
         sets = list(dict.fromkeys(self.files.values()))
         if any(images.archives and not images.url for images in sets) and not any(images.url for images in sets):
-            return sum(file.size or 0 for images in sets for file in images.archives)
+            sizes = [file.size for images in sets for file in images.archives]
+            if None not in sizes:
+                return sum(size or 0 for size in sizes)
         count = self.image_count or sum(self.rows.values())
         return count * max(images.bytes_per_image for images in sets)
 

@@ -52,3 +52,11 @@ def test_a_config_of_a_dataset(tmp_path: Path):
         assert row["hard_negatives"][0] in source["hard_negatives"]
         assert row["image"].tobytes() == source["image"].tobytes()
         assert [atom["text"] for atom in row["atoms"]] == ["ball"]
+
+
+def test_a_config_without_half_truths_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "data").mkdir()
+    folder = toy_dataset(tmp_path / "data", rows=3)
+    monkeypatch.setattr(half_truths, "make_half_truth", lambda row: None)
+    with pytest.raises(ValueError, match="no hard negative begins with an object of its caption"):
+        half_truths.build("crepe/toy_hnatom", folder.parent, tmp_path / "new")

@@ -32,8 +32,9 @@ def make_section(results: Results) -> Section | None:
     values = values[values["training_data"].isin(list(CORPORA.values()))]
     if values.empty:
         return None
-    names = [result.data["model"]["effective"] for result in results.find(values)]
-    measured = [_measure(name, rows) for name, rows in values.groupby(pd.Series(names, values.index), sort=False)]
+    effective = pd.Series([result.data["model"]["effective"] for result in results.find(values)], values.index)
+    groups = values.groupby([effective, values["model"]], sort=False)
+    measured = [_measure(str(name), rows) for (name, _), rows in groups]
     models = pd.DataFrame(measured)
     if max(models["pairs"].nunique(), models["parameters"].nunique()) < 2:
         return None

@@ -82,7 +82,7 @@ class LanguageModel:
 
     def __init__(self, endpoint: Endpoint, answers: Path) -> None:
         self._writer = make_client(endpoint, answers)
-        self._judge = Client(replace(endpoint, temperature=0.0, max_tokens=8), self._writer.cache)
+        self._judge = Client(replace(endpoint, temperature=0.0, max_tokens=200), self._writer.cache)
 
     def ask(self, texts: Sequence[Texts], rules: Sequence[Sequence[str]], max_cost: float) -> dict[str, int]:
         """Request all missing answers, and return the number of requests by outcome.
@@ -103,11 +103,15 @@ class LanguageModel:
         """Return the usable texts that the model has written."""
         return texts.select(_read_answer(self._writer, texts.ask_for_texts()))
 
-    def drop_true(self, texts: Texts, candidates: Collection[str]) -> Iterator[str]:
-        """Yield the candidates that the model does not judge to be true. A candidate without an answer stays."""
+    def drop_true(self, texts: Texts, candidates: Collection[str], *, needs_verdict: bool) -> Iterator[str]:
+        """Yield the candidates that the model judges to be false.
+
+        One without a clear verdict (no answer, or one that was cut off) is dropped only if ``needs_verdict``.
+        """
         for text in candidates:
             verdict = _read_answer(self._judge, texts.ask_whether_true(text)).strip(" .\"'*").lower()
-            if not verdict.startswith(("true", "yes", "unknown")):
+            is_true = verdict.startswith(("true", "yes", "unknown"))
+            if verdict.startswith(("false", "no")) or not (is_true or needs_verdict):
                 yield text
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import open_clip
+import pyarrow as pa
 import pytest
 import torch
 from hypothesis import given
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from evaluators import protocols
+from evaluators.metrics.categories import compute_category_metrics
 from evaluators.protocols import (
     agreement,
     choice,
@@ -562,3 +564,20 @@ def test_agreement_counts_ratings_above_the_median_as_true():
     metrics = agreement.evaluate(np.array([0.5, 0.6, 0.1, 0.9])[:, None, None], np.array([2, 4, 6, 8]))[""]
     assert [metrics.summarise()[name] for name in ("accuracy", "auc")] == [0.5, 0.5]
     assert metrics.unbounded >= {"spearman", "kendall"}
+
+
+def test_agreement_of_a_category_has_no_correlation():
+    """It is a mean over pairs of all rows, which no category has."""
+    score_N, rating_N = np.array([0.1, 0.2, 0.8, 0.9]), np.array([2, 3, 8, 9])
+    metrics = agreement.evaluate(score_N[:, None, None], rating_N)
+    column = [[{"by": "model", "name": name}] for name in "aabb"]
+    tables, _ = compute_category_metrics(metrics, pa.table({"categories": column}), np.arange(4).astype(str))
+    assert "accuracy" in tables["model"]["a"]
+    assert not {"spearman", "kendall"} & tables["model"]["a"].keys()
+
+
+def test_agreement_if_most_ratings_are_the_highest():
+    """The highest rating is true then, so that a constant scorer is not right everywhere."""
+    metrics = agreement.evaluate(np.full((10, 1, 1), 0.5), np.array([15] * 6 + [3, 4, 5, 6]))[""]
+    assert metrics.chance["accuracy"] < 1
+    assert metrics.summarise()["accuracy"] < 1

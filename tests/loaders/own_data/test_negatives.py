@@ -11,6 +11,7 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 from generators.hard_negatives.aro.word_order import Tagger
+from generators.hard_negatives.own import language_model
 from generators.hard_negatives.own.language_model import LanguageModel, Texts
 from generators.llm.client import KEY_VARIABLE, Endpoint
 from generators.parser.caption_parser import make_parser
@@ -324,3 +325,24 @@ def test_balanced_sets_are_filled(tmp_path: Path):
         assert true.issuperset(row["hard_negatives"]), "every foil is true of another image"
         _, colour, noun = row["caption"].split()
         assert all((colour in text) != (noun in text) for text in row["hard_negatives"])
+
+
+@pytest.mark.parametrize(
+    ("verdict", "of_rules", "written"),
+    [
+        ("False.", True, True),
+        ("**No**, the cat is black.", True, True),
+        ("True", False, False),
+        ("unknown", False, False),
+        ("Let me look at the captions", True, False),
+        ("", True, False),
+    ],
+)
+def test_what_a_model_writes_needs_a_clear_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verdict: str, of_rules: bool, written: bool
+):
+    monkeypatch.setattr(language_model, "_read_answer", lambda client, messages: verdict)
+    model = LanguageModel(Endpoint("m", "http://localhost:1/v1", price_in=0.0, price_out=0.0), tmp_path)
+    texts = Texts("a cat", ("a cat",), "atom", 1)
+    assert [*model.drop_true(texts, ["a dog"], needs_verdict=False)] == ["a dog"] * of_rules
+    assert [*model.drop_true(texts, ["a dog"], needs_verdict=True)] == ["a dog"] * written
