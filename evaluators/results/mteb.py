@@ -51,7 +51,7 @@ def parse(name: str, result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def pull(place: str) -> Pulled:
-    """Add the scores of a result file at a URL, or of all in a folder. Raises ValueError if there is none."""
+    """Add the scores of a result file at a URL, or of all in a folder. Raises ValueError if no such file is found."""
     rows = list(_download(place) if place.startswith(("http://", "https://")) else _read_folder(Path(place)))
     rows = [row for row in rows if (SOURCE, row["column"]) in read_columns()]
     known = [row for row in rows if (SOURCE, row["name"]) in read_models()]

@@ -2,7 +2,8 @@
 
 The model sees no image, only the captions. What it writes is used only if it differs from every caption of the image,
 and has the form of the caption; a swap has exactly its words, a negation one more "not" or "no". A negative that the
-model judges to be true, or cannot judge, is dropped. If too few remain, the negatives of the rules stay (foils.py).
+model judges to be true or unknown is dropped, and one that it wrote also if its verdict is unclear. If too few remain,
+the negatives of the rules stay (foils.py).
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ SPARE = 2
 MAX_ADDED, MAX_REPLACED = 3, 4
 """A text with more words than the caption and these, or with fewer words of the caption, is no edit of it."""
 DENIAL = re.compile(r"\b(?:not|no|without|never)\b|n['’]t\b")
+FIRST_WORD = re.compile(r"[a-z]+")
 TOKENS_PER_TEXT, TOKENS_PER_VERDICT = 20, 2
 """For the estimated cost."""
 
@@ -109,12 +111,12 @@ class LanguageModel:
         One without a clear verdict (no answer, or one that was cut off) is dropped only if ``needs_verdict``.
         """
         for text in candidates:
-            verdict = _read_answer(self._judge, texts.ask_whether_true(text)).strip(" .\"'*").lower()
-            is_true = verdict.startswith(("true", "yes", "unknown"))
-            if verdict.startswith(("false", "no")) or not (is_true or needs_verdict):
+            first_word = FIRST_WORD.search(_read_answer(self._judge, texts.ask_whether_true(text)).lower())
+            verdict = first_word[0] if first_word else ""
+            if verdict in ("false", "no") or not (needs_verdict or verdict in ("true", "yes", "unknown")):
                 yield text
 
 
 def _read_answer(client: Client, messages: list[Message]) -> str:
-    """Return the cached answer, or "" if there is none."""
+    """Return the cached answer, or "" if it is missing."""
     return client.cache.get(request_hash(client.endpoint, messages)) or ""

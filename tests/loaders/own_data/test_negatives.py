@@ -335,6 +335,7 @@ def test_balanced_sets_are_filled(tmp_path: Path):
         ("True", False, False),
         ("unknown", False, False),
         ("Let me look at the captions", True, False),
+        ("Not enough information.", True, False),
         ("", True, False),
     ],
 )
