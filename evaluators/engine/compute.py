@@ -30,6 +30,8 @@ READ_AHEAD_BYTES = 500_000_000
 """The next chunks are decoded ahead if their preprocessed images take no more."""
 CHUNKS_AHEAD, CHUNKS_AHEAD_OF_GPU = 1, 4
 """Most chunks that are prepared ahead by threads, and by processes."""
+CHUNKS_READ_AHEAD, CHUNKS_COMPUTED_AHEAD = 3, 2
+"""Most chunks whose files are read before they are prepared, and that a GPU gets before results are waited for."""
 OUT_OF_MEMORY = re.compile(r"out of memory|CUBLAS_STATUS_ALLOC_FAILED|CUDNN_STATUS_ALLOC_FAILED", re.IGNORECASE)
 """Messages of other errors that also mean that the device is out of memory (MPS, cuBLAS, cuDNN)."""
 
@@ -57,8 +59,8 @@ class Chunk(NamedTuple):
     method: Literal["encode_images", "encode_texts", "score"]
     keys: list[bytes]
     """Keys of what the cache lacks."""
-    items: Sequence[ImageCrops | AskedImage | Sequence[str]]
-    """What the keys stand for, in the same order: each item is one image, or several texts."""
+    items: Sequence[ImageCrops | AskedImage | Sequence[Any]]
+    """What the keys stand for, in the same order: each item is one image, or several texts or their tokens."""
     part: slice
     """Part of the stage that the chunk covers, including what is in the cache."""
     total: int
@@ -97,18 +99,19 @@ def compute_here(
 ) -> Iterator[tuple[Chunk, Results]]:
     """Yield the chunks with their results, computed in this process.
 
-    If processes prepare the images, the GPU gets the next chunk before the results of the last one are waited for.
+    If processes prepare the images, a thread reads files and tokenises, and the GPU gets the next chunks before the
+    results of a chunk are waited for.
     """
     encoder: Any = model.encoder
     pool = Workers(encoder.preprocess, NUM_THREADS) if in_processes else ThreadPoolExecutor(NUM_THREADS)
     computed: deque[tuple[Chunk, Callable[[], Results]]] = deque()
     reader = ThreadPoolExecutor(1)
-    chunks = _next_in_thread(reader, iter(chunks)) if in_processes else chunks
+    chunks = _read_ahead(reader, iter(chunks), encoder) if in_processes else chunks
     try:
         for chunk, inputs in _prepare_ahead(pool, encoder, chunks):
             computed.append((chunk, start_computing(model, chunk.method, inputs, batch_size, on_error)))
             inputs.clear()  # before the next chunk is decoded
-            while len(computed) > int(in_processes):
+            while len(computed) > CHUNKS_COMPUTED_AHEAD * in_processes:
                 chunk, get_results = computed.popleft()
                 yield chunk, get_results()
         for chunk, get_results in computed:
@@ -123,11 +126,18 @@ def compute_here(
             executor.shutdown(cancel_futures=True)
 
 
-def _next_in_thread(reader: Executor, chunks: Iterator[Chunk]) -> Iterator[Chunk]:
-    """Yield the chunks. The files of the next one are read and hashed in a thread."""
-    following = reader.submit(next, chunks, None)
-    while (chunk := following.result()) is not None:
-        following = reader.submit(next, chunks, None)
+def _read_ahead(reader: Executor, chunks: Iterator[Chunk], encoder: Any) -> Iterator[Chunk]:
+    """Yield the chunks. The files of the next ones are read and hashed in a thread, and their texts tokenised."""
+
+    def read() -> Chunk | None:
+        chunk = next(chunks, None)
+        if chunk and chunk.method == "encode_texts" and hasattr(encoder, "tokenize"):
+            return chunk._replace(items=[encoder.tokenize(texts) for texts in chunk.items])
+        return chunk
+
+    following = deque(reader.submit(read) for _ in range(CHUNKS_READ_AHEAD))
+    while (chunk := following.popleft().result()) is not None:
+        following.append(reader.submit(read))
         yield chunk
 
 

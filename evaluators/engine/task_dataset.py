@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from evaluators import protocols
 from evaluators.engine.tasks import Task
@@ -214,8 +215,15 @@ def _list_row_groups(files: tuple[Path, ...], fingerprint: str) -> list[tuple[Pa
 @lru_cache(maxsize=ROW_GROUPS_IN_MEMORY)
 def _read_image_column(path: Path, fingerprint: str, group: int, column: str) -> pa.ChunkedArray:
     """Return the images of a row group. ``fingerprint`` changes with the file, which may be written again."""
-    with parquet.open_file(path) as file:
+    with parquet.open_file(path, _read_metadata(path, fingerprint)) as file:
         return file.read_row_group(group, [column])[column]
+
+
+@lru_cache
+def _read_metadata(path: Path, fingerprint: str) -> pq.FileMetaData:
+    """Return the metadata, which of a file with many row groups take long to read."""
+    with parquet.open_file(path) as file:
+        return file.metadata
 
 
 def load(task: Task, data_dir: Path | None = None, limit: int | None = None, *, verify: bool = True) -> TaskDataset:

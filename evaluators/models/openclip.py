@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import logging
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any, Literal
@@ -50,8 +50,8 @@ TOLERANCE = {"fp32": 1e-5, "fp16": 1e-2, "bf16": 5e-2}
 """Largest allowed difference between unit-length features of the prefix forest and of ``encode_text``."""
 NUM_REPEATS = 8
 """How often an image is prepared again. A random flip goes unnoticed in one of 256 cases."""
-NODES_PER_TEXT = 32
-"""Average size of a text: a batch size of B texts means forests of 32 B nodes."""
+NODES_PER_TEXT, TOKENS_PER_TEXT = 32, 64
+"""A batch size of B texts means forests of 32 B nodes, or 64 B tokens with padding."""
 
 
 class OpenClipEncoder:
@@ -99,16 +99,23 @@ class OpenClipEncoder:
         return torch.cat([self._encode_images(images[start : start + batch_size]) for start in starts])
 
     def encode_texts(self, texts: Sequence[str], batch_size: int) -> np.ndarray:
-        tokens_TL = self._tokenize(list(texts))
-        if self.unpadded is not None:
-            return self.unpadded(tokens_TL, batch_size * NODES_PER_TEXT)
-        return self.encode_padded(tokens_TL, batch_size)
+        return self._encode_tokens(self._tokenize(list(texts)), batch_size)
 
-    def start_texts(self, texts: Sequence[str], batch_size: int) -> Any:
-        """Return features (T, D), on the device if a GPU may still compute them."""
+    def tokenize(self, texts: Sequence[str]) -> Sequence[np.ndarray]:
+        """Return the tokens (L,) of each text, for ``start_texts``."""
+        return list(self._tokenize(list(texts)).numpy())
+
+    def start_texts(self, texts: Sequence[Any], batch_size: int) -> Any:
+        """Return features (T, D) of texts or of their tokens, on the device if a GPU may still compute them."""
+        tokens = self._tokenize(list(texts)) if isinstance(texts[0], str) else torch.from_numpy(np.stack(texts))
         if isinstance(self.unpadded, LengthBatchEncoder):
-            return self.unpadded.start(self._tokenize(list(texts)), batch_size * NODES_PER_TEXT)
-        return self.encode_texts(texts, batch_size)
+            return self.unpadded.start(tokens, batch_size * TOKENS_PER_TEXT)
+        return self._encode_tokens(tokens, batch_size)
+
+    def _encode_tokens(self, tokens_TL: Tensor, batch_size: int) -> np.ndarray:
+        if self.unpadded is not None:
+            return self.unpadded(tokens_TL, batch_size * (NODES_PER_TEXT if self.prefix_forest else TOKENS_PER_TEXT))
+        return self.encode_padded(tokens_TL, batch_size)
 
     @property
     def max_tokens(self) -> int:
@@ -122,13 +129,8 @@ class OpenClipEncoder:
         """
         is_truncated_T = np.zeros(len(texts), dtype=bool)
         if isinstance(self._tokenizer, SimpleTokenizer | HFTokenizer):
-            words: Mapping[str, int] = getattr(self._tokenizer, "encoder", {})
             short = self.max_tokens - 2  # characters, which are at least as many as the tokens between both ends
-            long = [
-                index
-                for index, text in enumerate(texts)
-                if not (len(text) <= short and text.isascii()) and bound_tokens(text, words) > self.max_tokens
-            ]
+            long = [index for index, text in enumerate(texts) if len(text) > short or not text.isascii()]
             pad = getattr(getattr(self._tokenizer, "tokenizer", None), "pad_token_id", 0)
             if long:
                 tokens_LC = self._tokenize([texts[index] for index in long], context_length=self.max_tokens + 1)
@@ -167,17 +169,6 @@ class OpenClipEncoder:
                 f"Texts were encoded with padding: without it they differ by {difference:.1e} (at most {tolerance:.0e} "
                 "is allowed).",
             )
-
-
-def bound_tokens(text: str, words: Mapping[str, int]) -> float:
-    """Return an upper bound on the tokens of a text, which takes a fraction of the time of tokenising it.
-
-    A word of open_clip's vocabulary ``words`` is one token; a token has at least one character. Two tokens mark the
-    beginning and the end. There is no bound for texts that are not in ASCII: the tokeniser can make them longer.
-    """
-    if not text.isascii():
-        return np.inf
-    return 2 + sum(1 if word.isalpha() and f"{word}</w>" in words else len(word) for word in text.lower().split())
 
 
 def _difference(feature_ND: np.ndarray, expected_ND: np.ndarray) -> float:

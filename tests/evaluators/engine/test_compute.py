@@ -167,6 +167,7 @@ def test_features_are_copied_before_the_next_chunk_is_computed_and_waited_for_af
     monkeypatch.setattr(torch.cuda, "Event", Event)
     monkeypatch.setattr(torch.cuda, "current_stream", lambda device: None)
     monkeypatch.setattr(compute, "Workers", Threads)
+    monkeypatch.setattr(compute, "CHUNKS_COMPUTED_AHEAD", 1)
     encoder = SimpleNamespace(device="cuda", preprocess=PixelTransform((), (1, 1)), start_texts=start_texts)
     model = Model("fake", "fake", encoder, "fake")  # pyright: ignore
     chunks = [Chunk("texts", "encode_texts", [], [[str(number)]], slice(number, number + 1), 3) for number in (1, 2, 3)]

@@ -234,26 +234,3 @@ def test_a_broken_class_is_one_message_that_names_the_method(here: Path, data: P
     assert done.exit_code == 2
     assert message in " ".join(done.stderr.split())
     assert "Traceback" not in done.output
-
-
-WORDS = st.sampled_from(
-    ["a", "red", "umbrella", "don't", "10", "&hearts;", "&lt;", "<|endoftext|>", "U.S.", "qwrtzpsd"]
-)
-
-
-@pytest.fixture(scope="module")
-def tokenizer() -> open_clip.SimpleTokenizer:
-    return open_clip.SimpleTokenizer()
-
-
-@given(text=st.lists(st.one_of(WORDS, st.text(max_size=8)), max_size=30).map(" ".join))
-@example(text="")
-@example(text="a red umbrella")
-def test_the_bound_on_tokens_is_never_too_small(tokenizer: open_clip.SimpleTokenizer, text: str):
-    assert len(tokenizer.encode(text)) + 2 <= openclip.bound_tokens(text, tokenizer.encoder)
-
-
-def test_the_bound_on_tokens_is_exact_for_words_of_the_vocabulary(tokenizer: open_clip.SimpleTokenizer):
-    text = "a red umbrella is to the left of two large windows"
-    assert openclip.bound_tokens(text, tokenizer.encoder) == len(tokenizer.encode(text)) + 2 == 13
-    assert openclip.bound_tokens(text, {}) == 2 + len(text.replace(" ", ""))
