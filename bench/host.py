@@ -87,9 +87,8 @@ class InstantEncoder(OpenClipEncoder):
         self.started = self.started or time.perf_counter()
         return np.stack([1 + np.abs(np.asarray(image).ravel()[:FEATURE_SIZE]) for image in images], dtype=np.float32)
 
-    def encode_texts(self, texts: Sequence[str], batch_size: int) -> np.ndarray:
-        token_TL: Tensor = self._tokenize(list(texts))
-        return np.resize(token_TL.numpy() + 1, (len(texts), FEATURE_SIZE)).astype(np.float32)
+    def _encode_tokens(self, tokens_TL: Tensor, batch_size: int) -> np.ndarray:
+        return np.resize(tokens_TL.numpy() + 1, (len(tokens_TL), FEATURE_SIZE)).astype(np.float32)
 
 
 def make_photograph(number: int, size: tuple[int, int]) -> Image.Image:

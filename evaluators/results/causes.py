@@ -65,7 +65,7 @@ def find_causes(
         return
     if score.by == "" and score.metric != MEAN and len(results) == 1:
         yield from _compare_metrics(score, results[0]["metrics"], difference.tolerance)
-    if fnmatchcase(score.task, "*_order"):
+    if fnmatchcase(score.task, "*_order") or fnmatchcase(score.task, "*@shuffle_*"):
         yield Cause("shuffles", "the published shuffles are not available")
     if any(_is_cropped_by_transformers(result["model"]) for result in results):
         yield Cause("crop", "ran through transformers, which crops a tenth to a quarter of the images one pixel off")

@@ -6,6 +6,7 @@ from fnmatch import fnmatchcase
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -15,6 +16,7 @@ from typer.testing import CliRunner
 from compeval.cli import app
 from evaluators.report.results import Result, Results
 from evaluators.report.sections.published import make_section
+from evaluators.results.causes import find_causes
 from evaluators.results.published import find_scores, get_canonical_name, get_tolerance, match_scores
 from evaluators.results.scores import (
     MEAN,
@@ -320,6 +322,14 @@ def test_known_causes_of_a_disagreement(task: str, rows: int, metrics: dict[str,
     result["model"] |= {"spec": "transformers:google/siglip-base-patch16-224"}
     match = next(match for match in match_scores([result]) if match.score.source == TABLE_SOURCE)
     assert "crop" not in [cause.kind for cause in match.causes]
+
+
+def test_perturbed_retrieval_has_other_shuffles_than_the_published_one():
+    difference = SimpleNamespace(agrees=False, is_on_other_rows=False, tolerance=1.0, rows=1000)
+    for task, kinds in (("retrieval/coco@shuffle_all_words-s*", ["shuffles"]), ("retrieval/coco", [])):
+        score = PublishedScore(MODEL, task, "recall@1", 50.0, 1, TABLE_SOURCE)
+        results = [make_result(task, 0, 1000) | {"metrics": {"recall@1": 0.4}}]
+        assert [cause.kind for cause in find_causes(score, MODEL, results, difference)] == kinds  # pyright: ignore
 
 
 def test_a_published_run_with_another_activation_is_shown_but_does_not_count(
