@@ -96,7 +96,6 @@ class Settings(WalkSettings):
     """Maximum number of walks of an image for each complexity and condition."""
     template: bool
     captioner: Mapping[str, Any]
-    parser: str = "rules"
     variants: Mapping[str, Captions] = field(default_factory=dict)
 
     def select_conditions(self, conditions: Sequence[WalkCondition]) -> Sequence[WalkCondition]:
@@ -112,8 +111,7 @@ class Settings(WalkSettings):
     def read(cls) -> Settings:
         """Read params.yaml. Raises ValueError if a key is unknown or missing."""
         variants = {name: _read_variant(name, block) for name, block in read_params("productivity_variants").items()}
-        fixed = {"parser": read_params("parser"), "rules": read_rules(), "variants": variants}
-        return read_settings(cls, "captioned_walks", **fixed)
+        return read_settings(cls, "captioned_walks", rules=read_rules(), variants=variants)
 
 
 def _read_variant(name: str, block: Mapping[str, Any]) -> Captions:
@@ -148,8 +146,7 @@ class Sampler:
     def __init__(self, images: Annotations, settings: Settings, captions: Mapping[str, Captions]) -> None:
         self.images, self.settings, self.captions = images, settings, captions
         self.captioners: dict[str, Captioner] = {
-            name: make_captioner(item.captioner, settings.parser, item.template, settings.rules)
-            for name, item in captions.items()
+            name: make_captioner(item.captioner, item.template, settings.rules) for name, item in captions.items()
         }
 
     def visit(self, visit: Visit) -> VisitedImage:

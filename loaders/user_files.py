@@ -181,7 +181,8 @@ def read_entries(
             raise ValueError(f"{file}, row {number}: {error}") from None
         path = find_file(image)
         if path is None:
-            raise FileNotFoundError(f"{file}, row {number}: image {image} not found. Set the folder with --images.")
+            reason = "not found. Restore it, or" if image.parent.is_dir() else f"not found: no folder {image.parent};"
+            raise FileNotFoundError(f"{file}, row {number}: image {image} {reason} set the folder with --images.")
         yield Entry(texts.image, path, texts.captions, negatives, texts.kind)
 
 

@@ -71,6 +71,8 @@ def discover(data_dir: Path | None = None) -> list[Task]:
     split is a task, which cannot be loaded. Raises ValueError if no dataset is built.
     """
     folders = list_datasets(data_dir)
+    if data_dir is not None and not Path(data_dir).is_dir():
+        raise ValueError(f"--data {data_dir}: no such folder. Name the folder that contains the datasets.")
     if not folders:
         searched = ", ".join(map(str, search_path(data_dir)))
         raise ValueError(
@@ -115,7 +117,9 @@ def select(known: Sequence[Task], patterns: str | Sequence[str]) -> list[Task]:
             raise missing_benchmark(dataset)
         if not matches:
             names = [task.name for task in known]
-            raise unknown_name("task", pattern, names, "compeval list tasks", _find_similar(known, pattern))
+            error = unknown_name("task", pattern, names, "compeval list tasks", _find_similar(known, pattern))
+            elsewhere = "" if dataset in datasets else " --data names the folder of other datasets."
+            raise ValueError(f"{error}{elsewhere}")
         selected |= matches
     return sort_tasks(selected)
 

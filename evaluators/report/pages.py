@@ -66,7 +66,7 @@ def render(template: str, folder: Path = FOLDER, **context: Any) -> str:
         "escape_markdown": escape_markdown,
         "table": lambda table: markupsafe.Markup(to_html(table)),
         "percent": format_percent,
-        "code": lambda text: markupsafe.Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", markupsafe.escape(text))),
+        "code": lambda text: markupsafe.Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(markupsafe.escape(text)))),
         "label": _label_svg,
         "script_json": lambda value: markupsafe.Markup(json.dumps(value).replace("<", "\\u003c")),
     }

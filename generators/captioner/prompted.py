@@ -60,11 +60,13 @@ class Shot(NamedTuple):
     caption: str
 
 
-def make_captioner(endpoint: Mapping[str, Any], parser: str, use_template: bool, rules: str = OURS) -> Captioner:
+def make_captioner(endpoint: Mapping[str, Any], use_template: bool, rules: str = OURS) -> Captioner:
     """Return the captioner of graphs of four atoms, the template or the grammar, and of longer ones.
 
     Longer graphs are captioned by the grammar if ``endpoint`` is empty, or else by cached answers of a language model.
-    The walks of the paper's rules can have predicates that the grammar cannot express; these have no caption.
+    The walks of the paper's rules can have predicates that the grammar cannot express; these have no caption. Answers
+    are checked by our parser, also if another one reads the regions: that of CREPE's authors finds no relation in "a
+    cat is on a table".
     """
     grammar: Captioner = GrammarCaptioner() if rules == OURS else PartialGrammarCaptioner()
     longer = grammar
@@ -73,7 +75,7 @@ def make_captioner(endpoint: Mapping[str, Any], parser: str, use_template: bool,
             Endpoint.from_params(endpoint, PARAMS),
             read_shots(Path("data") / SHOTS),
             Cache([Path("data/llm")]),
-            make_parser(parser),
+            make_parser(),
         )
     template_captioner = TemplateCaptioner() if rules == OURS else PublishedTemplateCaptioner()
     return CaptionerByComplexity(template_captioner if use_template else grammar, longer)

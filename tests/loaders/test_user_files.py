@@ -81,7 +81,7 @@ def test_a_webdataset_shard(folder: Path):
         (
             "a.json",
             '[{"image": "9.jpg", "caption": "a"}]',
-            r"a\.json, row 1: image .*9\.jpg not found\. Set the folder",
+            r"a\.json, row 1: image .*9\.jpg not found\. Restore it, or set the folder",
         ),
         ("a.json", '[{"image": "1.jpg", "caption": " "}]', r"row 1: a text is empty"),
         ("a.json", '[{"image": "a.json", "caption": "a"}]', r"a\.json: not a readable image"),

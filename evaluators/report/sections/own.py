@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from matplotlib.axes import Axes
 
+from evaluators.metrics.intervals import wilson_interval
 from evaluators.report.figures import draw
 from evaluators.report.pages import Section
 from evaluators.report.results import Result, Results
@@ -68,14 +69,17 @@ def make_record(results: Results, result: Result) -> dict[str, object]:
 
 def list_categories(result: Result) -> Iterator[dict[str, object]]:
     """Yield a row for each kind that the user's own table names (``--kind-column``)."""
+    chance = result.data["chance"]["recall@1"]
     for name, values in result.data.get("categories", {}).get("kind", {}).items():
+        interval = wilson_interval(values["recall@1"], values["rows"])
         yield {
             "set": describe_set(result.data["config"]),
             "kind": name,
             "model": result.label,
             "rows": values["rows"],
-            "recall": values["recall@1"],
-            "chance": result.data["chance"]["recall@1"],
+            "recall": format_with_interval(values["recall@1"], interval, chance),
+            "ties": values["tie_rate"],
+            "chance": chance,
         }
 
 

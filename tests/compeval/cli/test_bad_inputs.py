@@ -85,10 +85,11 @@ ERRORS = {
     f"run {KNOWS} --tasks , DATA": f"No task is given. Name at least one task or glob, for example {ATOM}.",
     f"run {KNOWS} --tasks crepe/prod_hnatm DATA": "Unknown task 'crepe/prod_hnatm'. Did you mean crepe/prod_hnatom/n4 "
     "or crepe/laion_uc_hnatom? `compeval list tasks` lists all 3.",
-    f"run {KNOWS} --tasks {ATOM},aro/x DATA": "Unknown task 'aro/x'. `compeval list tasks` lists all 3.",
+    f"run {KNOWS} --tasks {ATOM},aro/x DATA": "Unknown task 'aro/x'. `compeval list tasks` lists all 3. "
+    "--data names the folder of other datasets.",
     f"run {KNOWS} --tasks {ATOM}@s0 DATA": f"Unknown task '{ATOM}@s0'. Did you mean {ATOM} or crepe/laion_uc_hnatom? "
     "`compeval list tasks` lists all 3.",
-    f"run {KNOWS} --data nowhere": NO_DATASET.format("nowhere"),
+    f"run {KNOWS} --data nowhere": "--data nowhere: no such folder. Name the folder that contains the datasets.",
     f"run {KNOWS} --data empty": NO_DATASET.format("empty"),
     f"run {KNOWS} --device cuda:99 DATA": r"Device 'cuda:99' cannot be used \(.*\). Try --device cpu.",
     f"run {KNOWS} --output a.txt --tasks {ATOM} DATA": "a.txt: nothing can be written there (a.txt is a "
@@ -106,7 +107,7 @@ ERRORS = {
     "of 16 pairs, and Pairs scores pair by pair. Choose tasks with a few candidates per row.",
     f"run -q python:toy_models:Broken --tasks {ATOM} DATA": "Broken: 20 of 20 text features are zero, infinite or not "
     "a number. Check the weights, or try `--precision fp32`.",
-    "list tasks --data nowhere": NO_DATASET.format("nowhere"),
+    "list tasks --data nowhere": "--data nowhere: no such folder. Name the folder that contains the datasets.",
     "show": "results: no such result. `compeval run` writes results to results/.",
     "show nowhere": "nowhere: no such result. `compeval run` writes results to results/.",
     "show empty": "empty: no result files. `compeval run` writes them to results/.",
@@ -147,7 +148,8 @@ ERRORS = {
     "make mine a.txt": "a.txt: unknown file type; supported: .csv, .tsv, .jsonl, .json, .tar, .tar.gz.",
     "make mine broken.json": f"broken.json: broken JSON ({NOT_JSON}).",
     "make mine latin.csv": "latin.csv: not in UTF-8. Save it as CSV UTF-8.",
-    "make mine missing.csv": "missing.csv, row 1: image nothere.png not found. Set the folder with --images.",
+    "make mine missing.csv": "missing.csv, row 1: image nothere.png not found. Restore it, or set the folder "
+    "with --images.",
     "make mine outside.csv": "outside.csv, row 1: '../../etc/passwd' does not name a file below the folder '.'.",
     "make mine no_picture.csv": "a.txt: not a readable image (cannot identify image file).",
     "make empty no_picture.csv": "a.txt: not a readable image (cannot identify image file).",

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from evaluators.report.pages import render
 from evaluators.report.results import Result, Results
 from evaluators.report.sections.own import PALETTE, describe_set, draw_kinds, list_categories, make_section
 
@@ -47,9 +48,17 @@ def test_own_results_have_a_section_with_the_baselines_of_inspect():
 
 
 def test_kinds_of_the_user_are_rows():
-    result = make_result("foils_1", 0.5, categories={"kind": {"object": {"rows": 4, "recall@1": 0.25}}})
+    result = make_result(
+        "foils_1", 0.5, categories={"kind": {"object": {"rows": 4, "recall@1": 0.25, "tie_rate": 0.5}}}
+    )
     (row,) = list_categories(result)
-    assert (row["kind"], row["rows"], row["recall"]) == ("object", 4, 0.25)
+    # Wilson's interval of 1 of 4.
+    assert (row["kind"], row["rows"], row["recall"], row["ties"]) == ("object", 4, "25.0 [4.6, 69.9]", 0.5)
+
+
+def test_commands_in_the_text_of_a_section_are_code(tmp_path: Path):
+    (tmp_path / "text.html.j2").write_text("{{ text | code }}")
+    assert render("text.html.j2", tmp_path, text="`run` <a>") == "<code>run</code> &lt;a&gt;"
 
 
 def test_eight_models_have_eight_colours():

@@ -157,7 +157,7 @@ def test_the_first_compound_is_drawn_uniformly() -> None:
     ],
 )
 def test_template_expresses_every_predicate(graph: SceneGraph, text: str) -> None:
-    (template,) = (make_captioner({}, "rules", True, PAPER).four_atoms,)  # pyright: ignore[reportAttributeAccessIssue]
+    (template,) = (make_captioner({}, True, PAPER).four_atoms,)  # pyright: ignore[reportAttributeAccessIssue]
     (caption,) = template.captions([Request(graph, "")])
     assert isinstance(caption, EditableCaption)
     assert caption.text == text
@@ -166,14 +166,14 @@ def test_template_expresses_every_predicate(graph: SceneGraph, text: str) -> Non
 
 def test_grammar_leaves_out_what_it_cannot_express() -> None:
     graph = SceneGraph(DOGS.objects, (*DOGS.relations, Relation("4", "for", "1")))
-    (caption,) = make_captioner({}, "rules", False, PAPER).captions([Request(graph, "")])
+    (caption,) = make_captioner({}, False, PAPER).captions([Request(graph, "")])
     assert caption == NoCaption("the grammar cannot express a predicate")
 
 
 def test_an_example_has_five_negatives_of_each_type() -> None:
     graph = keep_first(DOGS, "1", "3", "4")
     image = AnnotatedImage("1", 300, 250, DOGS)
-    (caption,) = make_captioner({}, "rules", True, PAPER).four_atoms.captions(  # pyright: ignore[reportAttributeAccessIssue]
+    (caption,) = make_captioner({}, True, PAPER).four_atoms.captions(  # pyright: ignore[reportAttributeAccessIssue]
         [Request(graph, "")]
     )
     source = ImageSource(image, Source(Annotations(Path("none")), Vocabulary.of([DOGS]), Rejections({})))
