@@ -69,12 +69,15 @@ def wilson_interval(share: float, rows: float) -> Interval:
 
 
 def compute_difference_interval(difference_N: np.ndarray, cluster_N: Clusters) -> Interval:
-    """Return the interval of the mean of paired differences of hits (-1, 0 or 1), with an effective number of rows."""
+    """Return the interval of the mean of paired differences between -1 and 1, with an effective number of rows.
+
+    Two rows are added, with the differences 1 and -1. For hits, this is the interval of Agresti and Min (2005).
+    """
     rows = count_effective_rows(difference_N, cluster_N)
-    up, down = (rows * float(np.mean(difference_N == sign)) for sign in (1, -1))
-    up, down = (up + 1) / (rows + 2), (down + 1) / (rows + 2)
-    half = QUANTILE * ((up + down - (up - down) ** 2) / (rows + 2)) ** 0.5
-    return max(-1.0, up - down - half), min(1.0, up - down + half)
+    mean = rows * float(np.mean(difference_N)) / (rows + 2)
+    mean_square = (rows * float(np.mean(np.square(difference_N))) + 2) / (rows + 2)
+    half = QUANTILE * ((mean_square - mean**2) / (rows + 2)) ** 0.5
+    return max(-1.0, mean - half), min(1.0, mean + half)
 
 
 def compute_mean_interval(value_N: np.ndarray, cluster_N: Clusters) -> Interval | None:

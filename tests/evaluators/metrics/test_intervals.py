@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 from statsmodels.stats.proportion import proportion_confint
 
-from evaluators.metrics import intervals
+from evaluators.metrics import intervals, statistics
 
 REPETITIONS = 10_000
 
@@ -54,6 +54,16 @@ def test_difference_of_two_models_by_hand():
     assert intervals.compute_difference_interval(np.zeros(10), np.arange(10)) == pytest.approx(
         (-0.231, 0.231), abs=1e-3
     )
+    # Shares of pairs: 10 rows of 1/2 and the added 1 and -1 have the mean 5/12 and the mean square 4.5/12.
+    bounds = intervals.compute_difference_interval(np.full(10, 0.5), np.arange(10))
+    assert bounds == pytest.approx((5 / 12 - 0.2539, 5 / 12 + 0.2539), abs=1e-4)
+
+
+def test_the_interval_of_shares_of_pairs_is_near_the_bootstrap_over_images():
+    difference_N = np.random.default_rng(0).choice([-0.6, -0.4, -0.2, 0.0, 0.2], 400)
+    for image_N in (np.arange(400), np.arange(400) // 4):
+        bounds = intervals.compute_difference_interval(difference_N, image_N)
+        assert bounds == pytest.approx(statistics.bootstrap_interval(difference_N, image_N), abs=0.015)
 
 
 def test_means_without_bounds_are_bootstrapped_or_have_no_interval():
