@@ -58,6 +58,9 @@ class Evaluation:
     def __post_init__(self) -> None:
         if self.every < 1:
             raise ValueError(f"every: {self.every}, expected at least 1 step.")
+        from evaluators.engine.tasks import discover, select
+
+        select(discover(self.data_dir), self.tasks)  # a wrong name is reported before the training begins
 
     def __call__(self, step: int, model: Any) -> Scores | None:
         """Evaluate the model if ``step``, the number of finished steps, is a multiple of K. Returns the scores."""
@@ -112,7 +115,8 @@ def flatten(results: Scores) -> dict[str, float]:
 def as_trainer_callback(evaluation: Evaluation) -> TrainerCallback:
     """Return a callback of transformers' Trainer. Its model has ``get_image_features`` and ``get_text_features``.
 
-    The main metrics are written to the trainer's log. With several processes, the first one evaluates.
+    The main metrics are appended to ``trainer.state.log_history``. The Trainer's own loggers (``report_to``) do not get
+    them: pass ``on_results``. With several processes, the first one evaluates.
     """
     from transformers import TrainerCallback
 

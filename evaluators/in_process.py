@@ -58,6 +58,12 @@ def evaluate(
     """
     data_dir = None if data_dir is None else Path(data_dir)
     _check_arguments(model, preprocess, tokenizer)
+    if device is not None and not isinstance(model, str):
+        raise ValueError(
+            f"device={device!r} is for a model that is given by its name. Move yours with model.to(device)."
+        )
+    if limit is not None and limit < 1:
+        raise ValueError(f"limit={limit}: expected at least 1 row.")
     known = discover(data_dir)
     selected = None if tasks is None else select(known, tasks)  # a wrong name is reported before the model is touched
     with _in_evaluation_mode(model):
@@ -77,6 +83,8 @@ def evaluate(
 def _check_arguments(model: Any, preprocess: Any, tokenizer: Any) -> None:
     """Raise ValueError if the arguments are not those of one kind of model."""
     kind = type(model).__name__
+    if isinstance(model, type):
+        raise ValueError(f"{model.__name__} is a class: pass an object, {model.__name__}(...).")
     if isinstance(model, str | Model):
         if preprocess or tokenizer:
             raise ValueError("A model that is given by its name has its own preprocess and tokenizer: leave them out.")
@@ -99,6 +107,25 @@ def _check_arguments(model: Any, preprocess: Any, tokenizer: Any) -> None:
             f"and tokenizer, a model needs {' and '.join(METHODS[0])} (open_clip), or {' and '.join(METHODS[1])} "
             "(transformers)."
         )
+    _check_outputs(preprocess, tokenizer)
+
+
+def _check_outputs(preprocess: Any, tokenizer: Any) -> None:
+    """Raise ValueError if the functions return no tensors of the shapes that they should."""
+    import torch
+    from PIL import Image
+
+    pixels, tokens = preprocess(Image.new("RGB", (64, 48))), tokenizer(["a dog", "a cat"])
+    for name, value, shape, fits in (
+        ("preprocess", pixels, "(3, height, width)", getattr(pixels, "ndim", 0) == 3),
+        ("tokenizer", tokens, "(2, length) for two texts", getattr(tokens, "ndim", 0) == 2 and len(tokens) == 2),
+    ):
+        if not isinstance(value, torch.Tensor) or not fits:
+            found = f"shape {tuple(value.shape)}" if isinstance(value, torch.Tensor) else type(value).__name__
+            raise ValueError(
+                f"{name} returns {found}, expected a tensor {shape}. Wrap transformers' processor in a function that "
+                "returns its pixel_values of one image, or its input_ids."
+            )
 
 
 def _load(model: Any, preprocess: Any, tokenizer: Any, device: str | None) -> tuple[Model, str]:

@@ -112,8 +112,8 @@ def select(known: Sequence[Task], patterns: str | Sequence[str]) -> list[Task]:
     selected: set[Task] = set()
     datasets = {task.dataset for task in known}
     for pattern in patterns:
-        matches = _match(known, pattern)
-        if not matches and is_published(dataset := pattern.partition("/")[0]) and dataset not in datasets:
+        matches, dataset = _match(known, pattern), pattern.partition("/")[0]
+        if not matches and is_published(dataset) and dataset not in datasets:
             raise missing_benchmark(dataset)
         if not matches:
             names = [task.name for task in known]

@@ -45,6 +45,9 @@ def check_module(name: str) -> str:
     module, _, class_name = name.partition(":")
     if not class_name:
         raise ValueError(f"python:{name}: expected python:module:Class.")
+    if module.endswith(".py") or "/" in module:
+        dotted = module.removesuffix(".py").replace("/", ".")
+        raise ValueError(f"python:{name}: expected a module, not a file. Did you mean python:{dotted}:{class_name}?")
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
     try:

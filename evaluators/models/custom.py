@@ -56,6 +56,8 @@ def load(name: str, device: str, precision: str) -> Model:
     try:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
+        if error.name and not f"{module_name}.".startswith(f"{error.name}."):
+            raise ValueError(f"{spec}: {module_name} imports {error.name}, which is not installed.") from None
         raise ValueError(f"{spec}: {error}. The current folder and PYTHONPATH are searched.") from None
     except Exception as error:
         raise _failed(spec, f"importing {module_name}", error) from error

@@ -135,6 +135,11 @@ def test_wandb_offline(tmp_path: Path):
     assert log_file.read_bytes().count(f"compeval/{TASK}/recall@1".encode()) >= 2, "both evaluations are stored"
 
 
+def test_a_wrong_task_is_found_before_the_training(data: Path):
+    with pytest.raises(ValueError, match="Unknown task 'crepe/nope'"):
+        Evaluation(print, print, "crepe/nope", every=1000, data_dir=data)
+
+
 def test_every_is_at_least_one():
     with pytest.raises(ValueError, match="every: 0, expected at least 1 step"):
         Evaluation(print, print, TASK, every=0)

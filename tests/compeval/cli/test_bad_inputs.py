@@ -28,6 +28,7 @@ FILES = {
     "no_methods.py": "class M:\n    def __init__(self, device): ...\n",
     "odd_fingerprint.py": "class M:\n    fingerprint = 7\n",
     "boom.py": "raise RuntimeError('no weights')\n",
+    "needs.py": "import not_installed\n",
     "fails.py": "class M:\n    def __init__(self, device): raise OSError('no such weights')\n",
 }
 NO_LOCAL = (
@@ -71,6 +72,9 @@ ERRORS = {
     "run python:toy_models DATA": "python:toy_models: expected python:module:Class.",
     "run python:nomodule:M DATA": "python:nomodule:M: No module named 'nomodule'. The current folder and PYTHONPATH "
     "are searched.",
+    "run python:toy_models.py:Knows DATA": "python:toy_models.py:Knows: expected a module, not a file. Did you mean "
+    "python:toy_models:Knows?",
+    "run python:needs:M DATA": "python:needs:M: needs imports not_installed, which is not installed.",
     "run python:toy_models:Nope DATA": "python:toy_models:Nope: toy_models has no Nope.",
     "run python:no_methods:M DATA": "python:no_methods:M: has no encode_image. A model needs encode_image and "
     "encode_text, or score, or recover.",

@@ -101,6 +101,10 @@ class Wrapper:
         return self.model.encode_text(self.tokenize(texts))
 
 
+class Whole(torch.nn.Linear):
+    encode_image = encode_text = print
+
+
 class Half(torch.nn.Linear):
     """A torch module without encode_image."""
 
@@ -140,8 +144,24 @@ def test_scores_have_attributes(data: Path, clip: Path):
         (object(), (print, print), r"^object is not a torch module\. .* leave out preprocess and tokenizer"),
         (Half(1, 1), (print, print), r"^Half has no encode_image\. With preprocess and tokenizer, a model needs"),
         (Half(1, 1), (print, None), r"^Half: preprocess is given without tokenizer\."),
+        (Half, (), r"^Half is a class: pass an object, Half\(\.\.\.\)"),
+        (Whole(1, 1), (print, print), r"^preprocess returns NoneType, expected a tensor \(3, height, width\)"),
+        (Whole(1, 1), (lambda _: torch.ones(1, 3, 8, 8), print), r"^preprocess returns shape \(1, 3, 8, 8\), expected"),
+        (
+            Whole(1, 1),
+            (lambda _: torch.ones(3, 8, 8), lambda _: {}),
+            r"^tokenizer returns dict, expected a tensor \(2, length\)",
+        ),
+        (Whole(1, 1), (lambda _: torch.ones(3, 8, 8), lambda _: torch.ones(9)), r"^tokenizer returns shape \(9,\)"),
     ],
 )
 def test_a_wrong_model_is_an_error_at_once(data: Path, model: Any, transforms: tuple[Any, ...], message: str):
     with pytest.raises((ValueError, FileNotFoundError), match=message):
         evaluate(model, *transforms, tasks=LAION.name, data_dir=data)
+
+
+def test_arguments_without_effect_are_errors(data: Path, clip: Path):
+    with pytest.raises(ValueError, match="device='cpu' is for a model that is given by its name"):
+        evaluate(*load(clip), LAION.name, data_dir=data, device="cpu")
+    with pytest.raises(ValueError, match="limit=0: expected at least 1 row"):
+        evaluate(*load(clip), LAION.name, data_dir=data, limit=0)
