@@ -32,7 +32,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -46,6 +46,8 @@ from evaluators.models.batches import in_batches
 from evaluators.models.checks import check_module
 from evaluators.models.pixels import keep_image
 
+RANDOM = (torch.nn.modules.dropout._DropoutNd, torch.nn.modules.batchnorm._BatchNorm)
+"""Modules whose outputs in training mode depend on chance, or on the other inputs of the batch."""
 NO_FINGERPRINT = "The class has no attribute `fingerprint`: nothing was cached."
 
 
@@ -68,7 +70,7 @@ def load(name: str, device: str, precision: str) -> Model:
     except Exception as error:
         raise _failed(spec, f"{class_name}({device!r})", error) from error
     loaded = wrap(model, spec, class_name, device)
-    return loaded if loaded.is_cached else replace(loaded, warnings=(NO_FINGERPRINT,))
+    return loaded if loaded.is_cached else replace(loaded, warnings=(*loaded.warnings, NO_FINGERPRINT))
 
 
 def wrap(model: Any, spec: str, name: str, device: str) -> Model:
@@ -85,7 +87,16 @@ def wrap(model: Any, spec: str, name: str, device: str) -> Model:
         is_cached=written is not None,
         corpus=getattr(model, "corpus", None),
         contaminated=getattr(model, "contaminated", None),
+        warnings=tuple(_warn_of_training_mode(model)),
     )
+
+
+def _warn_of_training_mode(model: Any) -> Iterator[str]:
+    """Yield a warning for each attribute of an object, a torch module, with which it does not give the same twice."""
+    for name, value in getattr(model, "__dict__", {}).items():
+        modules = value.modules() if isinstance(value, torch.nn.Module) else ()
+        if kinds := sorted({type(part).__name__ for part in modules if part.training and isinstance(part, RANDOM)}):
+            yield f"{name} is in training mode (with {', '.join(kinds)}), so the scores are random: call {name}.eval()."
 
 
 def _create(kind: Any, device: str) -> Any:

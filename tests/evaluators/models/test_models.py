@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import open_clip
 import pytest
+import torch
 from hypothesis import example, given
 from hypothesis import strategies as st
 from PIL import Image
@@ -15,7 +16,7 @@ from typer.testing import CliRunner
 
 from compeval.cli import app
 from evaluators import models
-from evaluators.models import open_clip_names, openclip
+from evaluators.models import custom, open_clip_names, openclip
 from evaluators.models.custom import adapt
 from tests.evaluators import tiny
 
@@ -218,6 +219,15 @@ def test_a_class_without_a_device_and_a_fingerprint_is_evaluated_again_every_tim
         assert result["metrics"]["recall@1"] == 1
         assert len(Path("calls.txt").read_text()) == number
     assert not list(Path(os.environ["COMPEVAL_CACHE"]).glob("*.features.sqlite"))
+
+
+def test_an_own_class_in_training_mode_is_named():
+    model: Any = SimpleNamespace(encode_image=print, encode_text=print, tower=torch.nn.Dropout(), other=torch.nn.ReLU())
+    assert custom.wrap(model, "python:m:M", "M", "cpu").warnings == (
+        "tower is in training mode (with Dropout), so the scores are random: call tower.eval().",
+    )
+    model.tower.eval()
+    assert not custom.wrap(model, "python:m:M", "M", "cpu").warnings
 
 
 @pytest.mark.parametrize(
