@@ -179,7 +179,7 @@ def test_evaluate_my_model(world: Path, monkeypatch: pytest.MonkeyPatch):
     write_vlm("internvl", world / "checkpoints" / "my-vlm")
     with serve(ChatModel()) as server:
         addresses = {"http://localhost:8000/v1": server.url_for("/v1")}
-        assert run_page(f"docs/{PAGES[0]}.md", monkeypatch, addresses) == 16
+        assert run_page(f"docs/{PAGES[0]}.md", monkeypatch, addresses) == 17
     assert "nan" not in Path("my_report/report.md").read_text()
     assert Path("my_report/index.html").is_file()
     assert "data:image/jpeg;base64," in Path("mine_report/index.html").read_text()
@@ -243,7 +243,8 @@ def test_my_own_data(world: Path, monkeypatch: pytest.MonkeyPatch):
     (world / "downloads" / "corpus" / "a.txt").write_text(
         "\n".join([*texts[:2], "a boy", "a young horse", "a small cat"])
     )
-    assert run_page(f"docs/{PAGES[3]}.md", monkeypatch) == 13
+    trained = {"compeval-demo/clip-laion-s0": "checkpoints/clip-laion-s0"}
+    assert run_page(f"docs/{PAGES[3]}.md", monkeypatch, trained) == 14
     assert "Own data" in Path("mine_report/report.md").read_text()
     assert Path("sample/annotations/mine/answers/anna.csv").is_file()
 
