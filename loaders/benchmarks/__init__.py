@@ -12,7 +12,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from generators.sources import read_registry
-from loaders.published.declaration import Benchmark, Flaw, Score
+from loaders.published import Benchmark, Flaw, Score
 
 OTHER_MODULES = ("photograph_pairs",)
 """Modules that are commands. The versioned data name their paths."""

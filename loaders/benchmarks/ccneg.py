@@ -14,10 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from generators.schemas.rows import CHOICE_SCHEMA
-from loaders.published.declaration import Benchmark
-from loaders.published.image_sets import ImageSet
-from loaders.published.rows import Row, Unusable, read_each
+from loaders.published import CHOICE_SCHEMA, Benchmark, ImageSet, Row, Unusable
+from loaders.published.rows import read_each
 
 EVALUATED = 40_000
 

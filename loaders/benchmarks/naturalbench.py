@@ -15,10 +15,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from loaders.published.declaration import Benchmark
-from loaders.published.image_sets import ImageSet
-from loaders.published.rows import Row, Unusable, get_fields, read_each, read_items, read_json
-from loaders.published.schemas import QUESTIONS_SCHEMA
+from loaders.published import QUESTIONS_SCHEMA, Benchmark, ImageSet, Row, Unusable
+from loaders.published.rows import get_fields, read_each, read_items, read_json
 
 SUFFIXES = {
     "yes_no": "Please answer Yes or No.",

@@ -15,11 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from generators.schemas.rows import CHOICE_SCHEMA
-from loaders.published.declaration import Benchmark
-from loaders.published.image_sets import COCO
-from loaders.published.rows import Row, Unusable, read_each
-from loaders.published.schemas import PARAPHRASE_SCHEMA
+from loaders.published import CHOICE_SCHEMA, COCO, PARAPHRASE_SCHEMA, Benchmark, Row, Unusable
+from loaders.published.rows import read_each
 
 LANGUAGES = ("de", "es", "fa")
 SPLITS = ("add_att", "add_obj", "replace_att", "replace_obj", "replace_rel", "swap_att", "swap_obj")

@@ -26,8 +26,7 @@ from generators.sources.download import REMEDY, download
 from generators.sources.obtain import WORK_FOLDER, ProgressCallback, fetch, is_other_version
 from generators.sources.unpack import unpack
 from loaders.importing.identify import PublishedFile
-from loaders.published.declaration import Benchmark
-from loaders.published.image_sets import ImageSet
+from loaders.published import Benchmark, ImageSet
 
 LOCK = "sources.lock"
 """File next to ``sources/``: the hashes that the publishers do not state."""

@@ -17,8 +17,7 @@ from typing import Any
 
 from generators.files.hashes import hash_file
 from loaders import benchmarks
-from loaders.published.declaration import Benchmark
-from loaders.published.image_sets import ImageSet
+from loaders.published import Benchmark, ImageSet
 from loaders.published.rows import is_table, read_csv, read_items, read_json
 from loaders.published.tables import read_sample
 

@@ -21,8 +21,7 @@ from loaders.importing.importing import (
     is_correction,
     read_all,
 )
-from loaders.published.declaration import Benchmark
-from loaders.published.image_sets import ImageSet
+from loaders.published import Benchmark, ImageSet
 
 ASK_BYTES = 1_000_000_000
 """A larger download needs a confirmation."""

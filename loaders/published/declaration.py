@@ -42,6 +42,11 @@ class Score(NamedTuple):
     source: str
 
 
+def hit_with_ties(score_NIT: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the hits (N) of an authors' rule that counts a tie of the truth as a hit."""
+    return {"": score_NIT[:, 0, 0] >= score_NIT[:, 0, 1:].max(axis=1)}
+
+
 @dataclass(frozen=True)
 class AuthorsRule:
     """The authors' scoring rule, if it differs from ours. Its metrics are ``authors_accuracy``, or
