@@ -4,8 +4,6 @@ The name of the module is the name of the benchmark, of its dataset folder, of i
 generators/sources/registry.yaml. Modules are found by their names. docs/add-a-benchmark.md describes how to add one.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 from importlib import import_module

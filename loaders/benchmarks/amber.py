@@ -8,8 +8,6 @@ existence name an object that is not there, so results are broken down by type, 
 own. The authors ask generative models and report accuracy and F1 of "no".
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -13,8 +13,6 @@ Here they are drawn by generators/hard_negatives/aro/word_order.py, with seed 0,
 with seeds 1 to 4 (section 2.3: five seeds).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path

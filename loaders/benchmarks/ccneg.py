@@ -7,8 +7,6 @@ The file was saved with pickle; it is read without executing code. Like the auth
 of the negated captions.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath

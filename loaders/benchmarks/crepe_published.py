@@ -12,8 +12,6 @@ negatives (Figure 13), and ``prod_raw`` the captions that any of them has. The r
 others: they were not released, nor those of unseen atoms.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress

@@ -8,8 +8,6 @@ subset. The first folder of an image is its subset. A caption may be a list, of 
 The frames of YouCook2 are published as NumPy arrays, which are not images, so these rows are dropped.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any

@@ -6,8 +6,6 @@ Source: Li et al. 2024 (arXiv:2406.13743) and Lin et al. 2024 (VQAScore, arXiv:2
 https://github.com/linzhiqiu/t2v_metrics. Results are broken down by the model that made the image.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

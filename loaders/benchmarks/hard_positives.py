@@ -8,8 +8,6 @@ original, augmented and brittleness scores are ``caption_accuracy`` (chance 1/2)
 (1/3).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

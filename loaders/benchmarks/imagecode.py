@@ -7,8 +7,6 @@ Source: Krojer et al. 2022 (arXiv:2203.15867), https://github.com/McGill-NLP/ima
 video. The captions of the test split are published without the truth.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -7,8 +7,6 @@ are a pair. A caption is the question and an option. The authors ask generative 
 answers are: ``text_score``.
 """
 
-from __future__ import annotations
-
 import re
 from urllib.parse import quote
 

@@ -7,8 +7,6 @@ file are a pair. As in the authors' script, "a photo of " precedes each statemen
 image score, except that a tie of the two images chooses the second one.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from generators.files.untrusted import safe_name

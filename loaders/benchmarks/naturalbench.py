@@ -8,8 +8,6 @@ half that the authors keep for testing fine-tuned models: four rows [question, i
 in the authors' script, a question ends in an instruction, without a blank before it. An answer follows its question.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 from pathlib import Path

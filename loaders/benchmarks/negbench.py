@@ -10,8 +10,6 @@ is the first option of all rows of COCO and VOC, so they count its ties as hits.
 t2i_recall@5, with plain captions against negated ones. The questions about videos (MSR-VTT) are not read.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath

@@ -8,8 +8,6 @@ translation. The authors leave out a row in all languages if it is in the list o
 The images are those of COCO's val2017. Rows and splits correspond to those of the English files.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath

@@ -9,8 +9,6 @@ accuracy 1/4 for the sets and 1/2 for the others. The authors choose the highest
 that is first in the file, which is always the true one.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath

@@ -8,8 +8,6 @@ downloaded by its own URL is recorded (``.downloads/<image>.json``). If the publ
 were imported before, or on request, the server is asked whether it has another version.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor

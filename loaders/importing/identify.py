@@ -6,8 +6,6 @@ published name of the file is searched for. A damaged file belongs to the first 
 whose files have no known fields if there are any.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property

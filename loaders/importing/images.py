@@ -1,7 +1,5 @@
 """Find the images of published rows by name, and make dataset rows with these images."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path, PurePosixPath

@@ -9,8 +9,6 @@ Without repair, the rows are exactly as published, so that scores can be compare
 exception: negatives that the file stores as a Python set, which has no fixed order, are sorted.
 """
 
-from __future__ import annotations
-
 import fnmatch
 import json
 import re

@@ -1,7 +1,5 @@
 """All steps of ``compeval get``: download the files, read them, download the missing images, and write the dataset."""
 
-from __future__ import annotations
-
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path

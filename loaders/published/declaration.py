@@ -1,7 +1,5 @@
 """The declaration of a published benchmark: its files, images, licence, rows and sizes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
