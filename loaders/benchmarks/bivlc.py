@@ -9,7 +9,6 @@ is Winoground's text score, and their T2I score its image score.
 from loaders.published import GROUP_SCHEMA, Benchmark, Columns, ImageSet
 
 IMAGES = ("image", "negative_image")
-SOURCE = "the authors' file of results, computed over all rows"
 BENCHMARK = Benchmark(
     images={"test-*.parquet": ImageSet("bivlc", (), bytes_per_image=91_500, columns=IMAGES)},
     columns=Columns(

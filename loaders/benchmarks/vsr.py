@@ -10,7 +10,6 @@ down by relation.
 
 from loaders.published import COCO, TRUTH_SCHEMA, Benchmark, Columns
 
-CLASSIFIER = "the authors' README: a classifier trained on CLIP's features, size not stated"
 BENCHMARK = Benchmark(
     images=COCO,
     columns=Columns(images=("image",), captions=("caption",), label="label", categories={"relation": ("relation",)}),
