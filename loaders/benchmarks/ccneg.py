@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from loaders.published import CHOICE_SCHEMA, Benchmark, ImageSet, Row, Unusable
-from loaders.published.rows import read_each
+from loaders.published.rows import check_text, read_each
 
 EVALUATED = 40_000
 
@@ -40,8 +40,7 @@ def read(path: Path, name: str) -> Iterator[Row | Unusable]:
 def _make_row(pair: tuple[str, dict[str, Any]]) -> Row:
     image, annotation = pair
     negated = annotation["sop_data"]["negative-prompt"]
-    if not isinstance(negated, str):
-        raise ValueError("a caption or name is not a text")
+    check_text(negated)
     name, caption = PurePosixPath(image).name, annotation["json"]["caption"]
     return Row("main", (name,), (caption,), (negated.replace(",", ""),), changed="," in negated)
 
