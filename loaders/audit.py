@@ -7,8 +7,6 @@ The audit also measures cues. A cue is a simple text-only baseline: it selects a
 model can exploit a cue that selects the correct caption more often than chance.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter, defaultdict

@@ -12,9 +12,6 @@ always right, so accuracy on such a set says nothing by itself: compare models, 
 Writes ``<dataset>_half_truths/<config>``. The rows have the schema of the source.
 """
 
-from __future__ import annotations
-
-import argparse
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,6 +22,7 @@ import inflect
 import pyarrow as pa
 
 from generators.files.atomic import atomic_folder
+from generators.pipeline import stage
 from generators.storage import parquet
 from loaders.cards.card import write_card
 from loaders.datasets.folders import resolve_folder
@@ -133,17 +131,10 @@ def build(name: str, data_dir: Path | None, output: Path) -> Path:
     return folder
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("config", help="DATASET/CONFIG")
-    parser.add_argument("--data", type=Path, help="folder with the dataset")
-    parser.add_argument("--output", type=Path, default=Path(), help="folder to write to")
-    arguments = parser.parse_args()
-    try:
-        print(build(arguments.config, arguments.data, arguments.output))
-    except (ValueError, FileNotFoundError) as error:
-        parser.error(str(error))
+def main(config: str, data: Path | None = None, output: Path = Path()) -> None:
+    """Write the half-truths of CONFIG (DATASET/CONFIG), a dataset in the folder DATA, to the folder OUTPUT."""
+    print(build(config, data, output))
 
 
 if __name__ == "__main__":
-    main()
+    stage.run(main)

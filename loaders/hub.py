@@ -1,7 +1,5 @@
 """Names of repositories on the Hugging Face Hub, and errors of the Hub."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

@@ -8,8 +8,6 @@ to their neighbours. ``punctuation``: only punctuation differs from the caption.
 ``chatter``: an answer of a language model around the caption (NegBench).
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -9,8 +9,6 @@ files of the dataset folder or elsewhere, they are added to the rows that are up
 removed, but image_id and box stay, and the card names the sources of the images. $HF_ENDPOINT selects another server.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -175,7 +175,7 @@ def read_entries(
                     "--negative-columns names other columns.",
                     file=sys.stderr,
                 )
-            negatives = _drop_equal(texts) if drop_equal else _check_distinct(texts)
+            negatives = _select_distinct(texts, drop_equal=drop_equal)
             image = _locate(texts.image, image_folder)
         except (ValueError, TypeError) as error:
             raise ValueError(f"{file}, row {number}: {error}") from None
@@ -186,24 +186,20 @@ def read_entries(
         yield Entry(texts.image, path, texts.captions, negatives, texts.kind)
 
 
-def _check_distinct(texts: UserTexts) -> tuple[str, ...]:
-    """Return the hard negatives. Raises ValueError if one equals a caption, or is there twice."""
-    if equal := next((text for text, is_new in _compare(texts) if not is_new), None):
-        what = "is there twice" if _fold(equal) not in map(_fold, texts.captions) else "equals a caption"
-        raise ValueError(f"the hard negative {equal!r} {what}. Correct it, or drop such texts: --drop-equal.")
-    return texts.negatives
+def _select_distinct(texts: UserTexts, *, drop_equal: bool) -> tuple[str, ...]:
+    """Return the hard negatives that differ from the captions and from each other.
 
-
-def _drop_equal(texts: UserTexts) -> tuple[str, ...]:
-    return tuple(text for text, is_new in _compare(texts) if is_new)
-
-
-def _compare(texts: UserTexts) -> Iterator[tuple[str, bool]]:
-    """Yield each hard negative, and False if it equals a caption or an earlier negative."""
-    known = set(map(_fold, texts.captions))
+    Raises ValueError, unless ``drop_equal``, if one equals a caption, or is there twice.
+    """
+    captions, distinct = {_fold(caption) for caption in texts.captions}, dict[str, str]()
     for text in texts.negatives:
-        yield text, _fold(text) not in known
-        known.add(_fold(text))
+        key = _fold(text)
+        if not drop_equal and (key in captions or key in distinct):
+            what = "equals a caption" if key in captions else "is there twice"
+            raise ValueError(f"the hard negative {text!r} {what}. Correct it, or drop such texts: --drop-equal.")
+        if key not in captions:
+            distinct.setdefault(key, text)
+    return tuple(distinct.values())
 
 
 def _fold(text: str) -> str:

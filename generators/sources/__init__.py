@@ -8,8 +8,6 @@
 ``source``).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path, PurePosixPath

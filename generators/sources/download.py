@@ -6,8 +6,6 @@ requests only the missing bytes (``Range``, ``If-Range``); if the file on the se
 bytes again. The package Pooch cannot resume downloads.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import shutil

@@ -6,8 +6,6 @@ the files that are not complete, or that were made from another version than the
 given folder. An archive is deleted after it has been unpacked.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -4,8 +4,6 @@ The first download of a file is recorded, and every later download must be equal
 who builds from a checkout reads the same bytes.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any

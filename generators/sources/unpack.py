@@ -5,8 +5,6 @@ Only the contents of files are unpacked, without owner and mode. ``tarfile``'s o
 before 3.11.4 does not have it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 import stat

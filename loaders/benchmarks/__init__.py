@@ -4,15 +4,13 @@ The name of the module is the name of the benchmark, of its dataset folder, of i
 generators/sources/registry.yaml. Modules are found by their names. docs/add-a-benchmark.md describes how to add one.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
 from generators.sources import read_registry
-from loaders.published.declaration import Benchmark, Flaw, Score
+from loaders.published import Benchmark, Flaw, Score
 
 OTHER_MODULES = ("photograph_pairs",)
 """Modules that are commands. The versioned data name their paths."""

@@ -8,16 +8,11 @@ existence name an object that is not there, so results are broken down by type, 
 own. The authors ask generative models and report accuracy and F1 of "no".
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 
-from loaders.published.columns import LABELS
-from loaders.published.declaration import Benchmark
-from loaders.published.image_sets import ImageSet
-from loaders.published.rows import Row, Unusable, make_statement, read_each, read_json
-from loaders.published.schemas import TRUTH_SCHEMA
+from loaders.published import LABELS, TRUTH_SCHEMA, Benchmark, ImageSet, Row, Unusable
+from loaders.published.rows import make_statement, read_each, read_json
 
 ANSWERS = "annotations.json"
 TYPES = {"hallucination": "existence"}

@@ -13,8 +13,6 @@ Here they are drawn by generators/hard_negatives/aro/word_order.py, with seed 0,
 with seeds 1 to 4 (section 2.3: five seeds).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -22,10 +20,8 @@ from typing import Any
 
 from generators.hard_negatives.aro.word_order import Tagger, make_wrong_captions
 from generators.readers import karpathy
-from generators.schemas.rows import CHOICE_SCHEMA
-from loaders.published.declaration import Benchmark
-from loaders.published.image_sets import COCO, FLICKR30K, VISUAL_GENOME
-from loaders.published.rows import Row, Unusable, get_fields, parse_box, parse_texts, read_csv, read_each, read_json
+from loaders.published import CHOICE_SCHEMA, COCO, FLICKR30K, VISUAL_GENOME, Benchmark, Row, Unusable
+from loaders.published.rows import get_fields, parse_box, parse_texts, read_csv, read_each, read_json
 
 ORDER_SEED, *FURTHER_SEEDS = range(5)
 
@@ -43,10 +39,8 @@ def _visual_genome(path: Path, name: str) -> Iterator[Row | Unusable]:
     kind = Path(name).stem.removeprefix("visual_genome_").split(".")[0]
 
     def make_row(item: dict[str, Any]) -> Row:
-        if kind == "relation":
-            category = ("relation", item["relation_name"])
-        else:
-            category = ("attribute pair", "_".join(item["attributes"][:2]))
+        is_relation = kind == "relation"
+        name = item["relation_name"] if is_relation else "_".join(item["attributes"][:2])
         return Row(
             f"vg_{kind}",
             (item["image_path"],),
@@ -55,7 +49,7 @@ def _visual_genome(path: Path, name: str) -> Iterator[Row | Unusable]:
             image_id=str(item["image_id"]),
             box=parse_box(*(item[f"bbox_{side}"] for side in "xywh")),
             swaps=True,
-            categories=(category,),
+            categories=(("relation" if is_relation else "attribute pair", name),),
         )
 
     return read_each(read_json(path), make_row)
@@ -93,17 +87,15 @@ def _draw_further_orders(rows: Mapping[tuple[str, str], Sequence[Row]]) -> Itera
 
 def _negclip(path: Path, name: str) -> Iterator[Row | Unusable]:
     split = name.split("_")[0]
-    for row in read_csv(path, ("title", "filepath", "neg_caption")):
-        try:
-            negatives, unordered = parse_texts(row["neg_caption"])
-        except (ValueError, KeyError):
-            yield Unusable("the negatives are not a list of texts")
-            continue
+
+    def make_row(item: dict[str, str]) -> Row:
+        negatives, unordered = parse_texts(item.get("neg_caption", ""))
         if not negatives:
-            yield Unusable("there are no negatives")
-            continue
-        config = f"negclip_{len(negatives)}"
-        yield Row(config, (row["filepath"],), (row["title"],), negatives, split=split, swaps=True, unordered=unordered)
+            raise ValueError("there are no negatives")
+        images, captions, config = (item["filepath"],), (item["title"],), f"negclip_{len(negatives)}"
+        return Row(config, images, captions, negatives, split=split, swaps=True, unordered=unordered)
+
+    return read_each(read_csv(path, ("title", "filepath", "neg_caption")), make_row)
 
 
 def recognise(name: str, items: list[Any]) -> str | None:

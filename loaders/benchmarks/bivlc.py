@@ -6,13 +6,9 @@ Source: Miranda et al. 2024 (arXiv:2406.09952), https://huggingface.co/datasets/
 is Winoground's text score, and their T2I score its image score.
 """
 
-from generators.schemas.rows import GROUP_SCHEMA
-from loaders.published.columns import Columns
-from loaders.published.declaration import Benchmark
-from loaders.published.image_sets import ImageSet
+from loaders.published import GROUP_SCHEMA, Benchmark, Columns, ImageSet
 
 IMAGES = ("image", "negative_image")
-SOURCE = "the authors' file of results, computed over all rows"
 BENCHMARK = Benchmark(
     images={"test-*.parquet": ImageSet("bivlc", (), bytes_per_image=91_500, columns=IMAGES)},
     columns=Columns(

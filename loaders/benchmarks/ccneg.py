@@ -7,17 +7,13 @@ The file was saved with pickle; it is read without executing code. Like the auth
 of the negated captions.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from generators.schemas.rows import CHOICE_SCHEMA
-from loaders.published.declaration import Benchmark
-from loaders.published.image_sets import ImageSet
-from loaders.published.rows import Row, Unusable, read_each
+from loaders.published import CHOICE_SCHEMA, Benchmark, ImageSet, Row, Unusable
+from loaders.published.rows import check_text, read_each
 
 EVALUATED = 40_000
 
@@ -44,8 +40,7 @@ def read(path: Path, name: str) -> Iterator[Row | Unusable]:
 def _make_row(pair: tuple[str, dict[str, Any]]) -> Row:
     image, annotation = pair
     negated = annotation["sop_data"]["negative-prompt"]
-    if not isinstance(negated, str):
-        raise ValueError("a caption or name is not a text")
+    check_text(negated)
     name, caption = PurePosixPath(image).name, annotation["json"]["caption"]
     return Row("main", (name,), (caption,), (negated.replace(",", ""),), changed="," in negated)
 

@@ -9,11 +9,7 @@ authors report retrieval among all images.
 
 from typing import Any
 
-from generators.schemas.rows import GROUP_SCHEMA
-from generators.sources import read_registry
-from loaders.published.declaration import Benchmark
-from loaders.published.image_sets import ImageSet
-from loaders.published.rows import Row
+from loaders.published import GROUP_SCHEMA, REGISTRY, Benchmark, ImageSet, Row
 
 
 def make_row(item: dict[str, Any], file: str) -> Row:
@@ -22,9 +18,7 @@ def make_row(item: dict[str, Any], file: str) -> Row:
 
 
 BENCHMARK = Benchmark(
-    images=ImageSet(
-        "coco_counterfactuals", ("images",), archives=read_registry()["coco_counterfactuals"].image_archives
-    ),
+    images=ImageSet("coco_counterfactuals", ("images",), archives=REGISTRY["coco_counterfactuals"].image_archives),
     make_row=make_row,
     fields=("id", "image_0", "image_1", "caption_0", "caption_1"),
     schema=GROUP_SCHEMA,

@@ -10,10 +10,7 @@ mean average precision) is not read.
 
 from pathlib import PurePosixPath
 
-from generators.schemas.rows import GROUP_SCHEMA
-from loaders.published.declaration import Benchmark
-from loaders.published.image_sets import VISUAL_GENOME
-from loaders.published.rows import Row
+from loaders.published import GROUP_SCHEMA, VISUAL_GENOME, Benchmark, Row
 
 
 def make_row(item: list[str], file: str) -> Row:

@@ -8,10 +8,7 @@ gated. The images are generated. The authors score as Winoground does.
 
 from typing import Any
 
-from generators.schemas.rows import GROUP_SCHEMA
-from loaders.published.declaration import Benchmark
-from loaders.published.image_sets import ImageSet
-from loaders.published.rows import Row
+from loaders.published import GROUP_SCHEMA, Benchmark, ImageSet, Row
 
 IMAGES = ("image_1", "image_2")
 

@@ -6,10 +6,7 @@ Source: Jiang et al. 2022 (ComCLIP, arXiv:2211.13854), https://github.com/eric-a
 images of Visual Genome.
 """
 
-from loaders.published.declaration import Benchmark
-from loaders.published.image_sets import VISUAL_GENOME
-from loaders.published.rows import Row
-from loaders.published.schemas import image_choice_schema
+from loaders.published import VISUAL_GENOME, Benchmark, Row, image_choice_schema
 
 PARTS = ("subject", "verb", "object")
 

@@ -9,10 +9,7 @@ question; a row without a question has captions.
 
 from pathlib import Path
 
-from generators.schemas.rows import CHOICE_SCHEMA
-from loaders.published.declaration import Benchmark
-from loaders.published.image_sets import COCO
-from loaders.published.rows import Row
+from loaders.published import CHOICE_SCHEMA, COCO, Benchmark, Row
 
 NAMES = {"image": ("image_path", "image"), "correct": ("correct", "pos", "orig_pos"), "wrong": ("neg", "new_neg")}
 """Names of each column in the authors' scripts."""

@@ -11,10 +11,7 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from generators.schemas.rows import GROUP_SCHEMA
-from loaders.published.declaration import AuthorsRule, Benchmark
-from loaders.published.image_sets import ImageSet
-from loaders.published.rows import Row
+from loaders.published import GROUP_SCHEMA, AuthorsRule, Benchmark, ImageSet, Row
 
 
 def make_row(item: dict[str, str], file: str) -> Row:

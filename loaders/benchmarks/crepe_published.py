@@ -12,20 +12,16 @@ negatives (Figure 13), and ``prod_raw`` the captions that any of them has. The r
 others: they were not released, nor those of unseen atoms.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from generators.language.texts import have_same_words
-from generators.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA
 from loaders.audit import has_negation
 from loaders.papers.figures import retrieval_set_size
-from loaders.published.declaration import Benchmark
-from loaders.published.image_sets import VISUAL_GENOME
-from loaders.published.rows import BOX_COLUMNS, Row, Unusable, parse_box, parse_texts, read_csv, read_each
+from loaders.published import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, VISUAL_GENOME, Benchmark, Row, Unusable
+from loaders.published.rows import BOX_COLUMNS, parse_box, parse_texts, read_csv, read_each
 
 PRODUCTIVITY = re.compile(r"prod_vg_hard_negs_(atom|swap|negate)_complexity_(\d+)")
 SYSTEMATICITY = re.compile(r"syst_vg_hard_negs_(seen|unseen)_compounds_in_(cc12m|yfcc|laion)")

@@ -10,10 +10,7 @@ of ADE20K and COCO: results are broken down by source.
 
 from typing import Any
 
-from generators.schemas.rows import CHOICE_SCHEMA
-from loaders.published.declaration import Benchmark
-from loaders.published.image_sets import ImageSet
-from loaders.published.rows import Row
+from loaders.published import CHOICE_SCHEMA, Benchmark, ImageSet, Row
 
 
 def make_row(item: dict[str, Any], file: str) -> Row:

@@ -8,17 +8,13 @@ subset. The first folder of an image is its subset. A caption may be a list, of 
 The frames of YouCook2 are published as NumPy arrays, which are not images, so these rows are dropped.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from generators.readers.records import stream_records
-from generators.schemas.rows import GROUP_SCHEMA
-from loaders.published.declaration import Benchmark
-from loaders.published.image_sets import ImageSet
-from loaders.published.rows import Row, Unusable, get_fields, read_each
+from loaders.published import GROUP_SCHEMA, Benchmark, ImageSet, Row, Unusable
+from loaders.published.rows import get_fields, read_each
 
 SUBSETS = ("ag", "youcook2", "gebc", "kubric_loc", "kubric_attr", "kubric_cnt", "sd")
 

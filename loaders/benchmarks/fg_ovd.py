@@ -11,12 +11,9 @@ instead, puts captions in lower case, and counts a tie as a hit.
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from generators.schemas.rows import CHOICE_SCHEMA
-from loaders.published.declaration import AuthorsRule, Benchmark
-from loaders.published.image_sets import COCO
-from loaders.published.rows import Row, parse_box
+from loaders.published import CHOICE_SCHEMA, COCO, AuthorsRule, Benchmark, Row
+from loaders.published.declaration import hit_with_ties
+from loaders.published.rows import parse_box
 
 CONFIGS = {"h_attributes": "hard", "m_attributes": "medium", "e_attributes": "easy", "shuffle_negatives": "trivial"}
 NEGATIVES = 10
@@ -30,15 +27,11 @@ def make_row(item: dict[str, Any], file: str) -> Row:
     return Row(config, (item["img_path"],), captions, negatives, box=parse_box(*item["bbox"]))
 
 
-def find_author_hits(score_NIT: np.ndarray) -> dict[str, np.ndarray]:
-    return {"": score_NIT[:, 0, 0] >= score_NIT[:, 0, 1:].max(axis=1)}
-
-
 BENCHMARK = Benchmark(
     images={f"{name}_llava.jsonl": COCO for name in CONFIGS},
     make_row=make_row,
     fields=("img_path", "bbox", "pos_expression", "neg_expression"),
     schema=CHOICE_SCHEMA,
     chance={"*": 1 / (NEGATIVES + 1)},
-    authors={"*": AuthorsRule("A tie is a hit.", find_author_hits, {"": 1 / (NEGATIVES + 1)})},
+    authors={"*": AuthorsRule("A tie is a hit.", hit_with_ties, {"": 1 / (NEGATIVES + 1)})},
 )

@@ -6,17 +6,12 @@ Source: Li et al. 2024 (arXiv:2406.13743) and Lin et al. 2024 (VQAScore, arXiv:2
 https://github.com/linzhiqiu/t2v_metrics. Results are broken down by the model that made the image.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from generators.sources import read_registry
-from loaders.published.declaration import Benchmark
-from loaders.published.image_sets import ImageSet
-from loaders.published.rows import Row, Unusable, read_each, read_json
-from loaders.published.schemas import RATING_SCHEMA
+from loaders.published import RATING_SCHEMA, REGISTRY, Benchmark, ImageSet, Row, Unusable
+from loaders.published.rows import read_each, read_json
 
 RATINGS = range(1, 6)
 
@@ -41,7 +36,7 @@ def read(path: Path, name: str) -> Iterator[Row | Unusable]:
 
 
 BENCHMARK = Benchmark(
-    images=ImageSet("genai_bench", (), archives=read_registry()["genai_bench"].image_archives, bytes_per_image=500_000),
+    images=ImageSet("genai_bench", (), archives=REGISTRY["genai_bench"].image_archives, bytes_per_image=500_000),
     read_file=read,
     fields=("id", "prompt", "models"),
     schema=RATING_SCHEMA,

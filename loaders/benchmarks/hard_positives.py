@@ -8,16 +8,12 @@ original, augmented and brittleness scores are ``caption_accuracy`` (chance 1/2)
 (1/3).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from loaders.published.declaration import Benchmark
-from loaders.published.image_sets import VISUAL_GENOME
-from loaders.published.rows import Row, Unusable, read_each, read_json
-from loaders.published.schemas import PARAPHRASE_SCHEMA
+from loaders.published import PARAPHRASE_SCHEMA, VISUAL_GENOME, Benchmark, Row, Unusable
+from loaders.published.rows import read_each, read_json
 
 FILES = {"vl_checklist_attributes.json": "replace_attribute", "vl_checklist_relations.json": "replace_relation"}
 

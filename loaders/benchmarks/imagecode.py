@@ -7,19 +7,14 @@ Source: Krojer et al. 2022 (arXiv:2203.15867), https://github.com/McGill-NLP/ima
 video. The captions of the test split are published without the truth.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from generators.files.untrusted import safe_name
 from generators.readers.records import stream_records
-from generators.sources import read_registry
-from loaders.published.declaration import Benchmark
-from loaders.published.image_sets import ImageSet
-from loaders.published.rows import Row, Unusable, read_each
-from loaders.published.schemas import image_choice_schema
+from loaders.published import REGISTRY, Benchmark, ImageSet, Row, Unusable, image_choice_schema
+from loaders.published.rows import read_each
 
 IMAGES = 10
 INDICES = tuple(map(str, range(IMAGES)))
@@ -57,7 +52,7 @@ def recognise(name: str, items: list[Any]) -> str | None:
 
 
 BENCHMARK = Benchmark(
-    images=ImageSet("imagecode", ("image-sets",), archives=read_registry()["imagecode"].image_archives, select=select),
+    images=ImageSet("imagecode", ("image-sets",), archives=REGISTRY["imagecode"].image_archives, select=select),
     read_file=read,
     recognise_file=recognise,
     item="sets {index of the image, 0 to 9: caption}",

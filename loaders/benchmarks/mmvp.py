@@ -7,15 +7,10 @@ are a pair. A caption is the question and an option. The authors ask generative 
 answers are: ``text_score``.
 """
 
-from __future__ import annotations
-
 import re
+from urllib.parse import quote
 
-from generators.schemas.rows import GROUP_SCHEMA
-from generators.sources import read_registry
-from loaders.published.declaration import Benchmark
-from loaders.published.image_sets import ImageSet
-from loaders.published.rows import Row
+from loaders.published import GROUP_SCHEMA, REGISTRY, Benchmark, ImageSet, Row
 
 OPTIONS = re.compile(r"\(a\)\s*(.+?)\s*\(b\)\s*(.+?)\s*")
 INDEX, QUESTION, CHOICES, ANSWER = "Index", "Question", "Options", "Correct Answer"
@@ -25,14 +20,19 @@ MISSPELT = "lndex"
 
 def make_row(pair: tuple[dict[str, str], dict[str, str]], file: str) -> Row:
     """Return the row of a pair, with the caption of the first image first."""
-    first, second = (int(item.get(INDEX) or item[MISSPELT]) for item in pair)
-    if first % 2 != 1 or second != first + 1:
-        raise ValueError("the rows are not numbered 2k - 1 and 2k")
+    first, second = read_numbers(*(item.get(INDEX) or item[MISSPELT] for item in pair))
     captions = [_answer(item) for item in pair]
     if captions[0] == captions[1]:
         raise ValueError("both images have the same answer")
     images = (f"{first}.jpg", f"{second}.jpg")
     return Row("main", images, tuple(captions), image_id=str(first), changed=True)
+
+
+def read_numbers(first: str, second: str) -> tuple[int, int]:
+    """Return the numbers of the images of a pair. Raises ValueError if they are not 2k - 1 and 2k."""
+    if int(first) % 2 != 1 or int(second) != int(first) + 1:
+        raise ValueError("the rows are not numbered 2k - 1 and 2k")
+    return int(first), int(second)
 
 
 def _answer(item: dict[str, str]) -> str:
@@ -42,15 +42,15 @@ def _answer(item: dict[str, str]) -> str:
     return f"{item[QUESTION].strip()} {options['ab'.index(answer) + 1]}"
 
 
-FOLDER = "MMVP Images"
-(QUESTIONS,) = read_registry()["mmvp"].files
+def make_images(name: str, folder: str, bytes_per_image: int) -> ImageSet:
+    """Return the images of a benchmark, which are in a folder next to Questions.csv."""
+    (questions,) = REGISTRY[name].files
+    url = questions.url.replace(questions.name, quote(folder))
+    return ImageSet(name, (folder,), bytes_per_image=bytes_per_image, url=url)
+
+
 BENCHMARK = Benchmark(
-    images=ImageSet(
-        "mmvp",
-        (FOLDER,),
-        bytes_per_image=60_000,
-        url=QUESTIONS.url.replace("Questions.csv", FOLDER.replace(" ", "%20")),
-    ),
+    images=make_images("mmvp", "MMVP Images", 60_000),
     make_row=make_row,
     items_per_row=2,
     fields=(QUESTION, CHOICES, ANSWER),

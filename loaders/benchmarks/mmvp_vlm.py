@@ -7,16 +7,11 @@ file are a pair. As in the authors' script, "a photo of " precedes each statemen
 image score, except that a tie of the two images chooses the second one.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from generators.files.untrusted import safe_name
-from generators.schemas.rows import GROUP_SCHEMA
-from generators.sources import read_registry
-from loaders.published.declaration import AuthorsRule, Benchmark
-from loaders.published.image_sets import ImageSet
-from loaders.published.rows import Row
+from loaders.benchmarks.mmvp import make_images, read_numbers
+from loaders.published import GROUP_SCHEMA, AuthorsRule, Benchmark, Row
 
 PROMPT = "a photo of "
 
@@ -24,9 +19,7 @@ PROMPT = "a photo of "
 def make_row(pair: tuple[dict[str, str], dict[str, str]], file: str) -> Row:
     """Return the row of a pair. The columns are the number of the image, the visual pattern and the statement."""
     numbers, patterns, statements = zip(*(item.values() for item in pair), strict=True)
-    first, second = map(int, numbers)
-    if first % 2 != 1 or second != first + 1:
-        raise ValueError("the rows are not numbered 2k - 1 and 2k")
+    first, second = read_numbers(*numbers)
     pattern = patterns[0].strip()
     images = tuple(f"{safe_name(pattern)}/{number}.jpg" for number in (first, second))
     captions = tuple(PROMPT + statement for statement in statements)
@@ -39,15 +32,8 @@ def find_author_hits(score_N22: np.ndarray) -> dict[str, np.ndarray]:
     return {"": first_N & ~(score_N22[:, 0, 1] > score_N22[:, 1, 1])}
 
 
-FOLDER = "MLLM_VLM Images"
-(QUESTIONS,) = read_registry()["mmvp_vlm"].files
 BENCHMARK = Benchmark(
-    images=ImageSet(
-        "mmvp_vlm",
-        (FOLDER,),
-        bytes_per_image=150_000,
-        url=QUESTIONS.url.replace("Questions.csv", FOLDER.replace(" ", "%20")),
-    ),
+    images=make_images("mmvp_vlm", "MLLM_VLM Images", 150_000),
     make_row=make_row,
     items_per_row=2,
     item="three columns: the number of the image, the visual pattern and the statement, in pairs of rows 2k - 1 and 2k",

@@ -8,17 +8,13 @@ half that the authors keep for testing fine-tuned models: four rows [question, i
 in the authors' script, a question ends in an instruction, without a blank before it. An answer follows its question.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from loaders.published.declaration import Benchmark
-from loaders.published.image_sets import ImageSet
-from loaders.published.rows import Row, Unusable, get_fields, read_each, read_items, read_json
-from loaders.published.schemas import QUESTIONS_SCHEMA
+from loaders.published import QUESTIONS_SCHEMA, Benchmark, ImageSet, Row, Unusable
+from loaders.published.rows import get_fields, read_each, read_items, read_json
 
 SUFFIXES = {
     "yes_no": "Please answer Yes or No.",

@@ -10,20 +10,15 @@ is the first option of all rows of COCO and VOC, so they count its ties as hits.
 t2i_recall@5, with plain captions against negated ones. The questions about videos (MSR-VTT) are not read.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-import numpy as np
-
-from generators.schemas.rows import CHOICE_SCHEMA, RETRIEVAL_SCHEMA
 from generators.sources import RemoteFile
 from loaders.audit import has_negation
-from loaders.published.declaration import AuthorsRule, Benchmark
-from loaders.published.image_sets import COCO, ImageSet
-from loaders.published.rows import Row, Unusable, get_fields, parse_texts, read_csv, read_each
+from loaders.published import CHOICE_SCHEMA, COCO, RETRIEVAL_SCHEMA, AuthorsRule, Benchmark, ImageSet, Row, Unusable
+from loaders.published.declaration import hit_with_ties
+from loaders.published.rows import get_fields, parse_texts, read_csv, read_each
 
 OPTIONS = tuple(f"caption_{number}" for number in range(4))
 CHOICES = {
@@ -91,11 +86,6 @@ def _get_image_id(image: str) -> str:
     return f"{path.parent.name}/{path.stem}" if path.parent.name in ("positive", "negative") else ""
 
 
-def find_author_hits(score_N1K: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the hits (N) of the authors' argmax, with the truth as the first of the K options."""
-    return {"": score_N1K[:, 0].argmax(axis=1) == 0}
-
-
 VOC_URL = "http://host.robots.ox.ac.uk/pascal/VOC/voc2007/VOCtest_06-Nov-2007.tar"
 VOC2007 = ImageSet(
     "voc2007",
@@ -106,7 +96,7 @@ VOC2007 = ImageSet(
 SYNTHETIC = ImageSet(
     "negbench_synthetic", ("data",), download_instructions="https://github.com/m1k2zoo/negbench says how."
 )
-FIRST = AuthorsRule("a tie with the truth is a hit", find_author_hits, {"": 1 / 4})
+FIRST = AuthorsRule("a tie with the truth is a hit", hit_with_ties, {"": 1 / 4})
 BENCHMARK = Benchmark(
     images={
         f"{stem}.csv": COCO if stem.startswith("COCO") else VOC2007 if stem.startswith("VOC") else SYNTHETIC

@@ -8,8 +8,6 @@ generators/hard_negatives/photograph_pairs.py, only rows with ``yes`` are used. 
 without suffix.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path

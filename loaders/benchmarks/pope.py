@@ -11,11 +11,8 @@ GQA's images come from a segmentation model (SEEM), not from people.
 import re
 from typing import Any
 
-from loaders.published.columns import LABELS
-from loaders.published.declaration import Benchmark
-from loaders.published.image_sets import COCO, VISUAL_GENOME
-from loaders.published.rows import Row, make_statement
-from loaders.published.schemas import TRUTH_SCHEMA
+from loaders.published import COCO, LABELS, TRUTH_SCHEMA, VISUAL_GENOME, Benchmark, Row
+from loaders.published.rows import make_statement
 
 KINDS = ("random", "popular", "adversarial")
 

@@ -11,10 +11,7 @@ sentence.
 from typing import Any
 
 from generators.files.untrusted import safe_name
-from generators.schemas.rows import GROUP_SCHEMA
-from loaders.published.declaration import Benchmark
-from loaders.published.image_sets import OPEN_IMAGES
-from loaders.published.rows import Row
+from loaders.published import GROUP_SCHEMA, OPEN_IMAGES, Benchmark, Row
 
 
 def make_row(pair: tuple[dict[str, Any], dict[str, Any]], file: str) -> Row:

@@ -9,12 +9,7 @@ source. SNLI-VE and Winoground, which the paper also uses, are not in the file.
 
 from typing import Any
 
-from generators.sources import read_registry
-from loaders.published.columns import LABELS
-from loaders.published.declaration import Benchmark
-from loaders.published.image_sets import ImageSet
-from loaders.published.rows import Row
-from loaders.published.schemas import TRUTH_SCHEMA
+from loaders.published import LABELS, REGISTRY, TRUTH_SCHEMA, Benchmark, ImageSet, Row
 
 
 def make_row(item: dict[str, Any], file: str) -> Row:
@@ -23,7 +18,7 @@ def make_row(item: dict[str, Any], file: str) -> Row:
 
 COUNTS = {"drawbench": (488, 824), "coco_t2i": (1163, 628), "editbench": (2133, 1694)}
 """Numbers of true and false captions."""
-ARCHIVES = read_registry()["seetrue"].image_archives
+ARCHIVES = REGISTRY["seetrue"].image_archives
 BENCHMARK = Benchmark(
     images=ImageSet("seetrue", ("images",), archives=ARCHIVES, bytes_per_image=780_000),
     make_row=make_row,

@@ -11,11 +11,7 @@ accuracy over the six subsets, in both directions. Their argmax takes the first 
 from pathlib import PurePosixPath
 from typing import Any
 
-from generators.schemas.rows import CHOICE_SCHEMA
-from loaders.published.declaration import Benchmark
-from loaders.published.image_sets import ImageSet
-from loaders.published.rows import Row
-from loaders.published.schemas import image_choice_schema
+from loaders.published import CHOICE_SCHEMA, Benchmark, ImageSet, Row, image_choice_schema
 
 CANDIDATES = {
     "absolute_size": 3, "relative_size": 3, "absolute_spatial": 9, "relative_spatial": 4, "existence": 2, "count": 9,

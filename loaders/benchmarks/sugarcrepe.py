@@ -7,10 +7,7 @@ COCO's val2017. The negatives were written by a language model; in a swap, it ma
 fluent.
 """
 
-from generators.schemas.rows import CHOICE_SCHEMA
-from loaders.published.columns import Columns
-from loaders.published.declaration import Benchmark
-from loaders.published.image_sets import COCO
+from loaders.published import CHOICE_SCHEMA, COCO, Benchmark, Columns
 
 BENCHMARK = Benchmark(
     images=COCO,

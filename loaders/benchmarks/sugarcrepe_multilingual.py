@@ -8,18 +8,13 @@ translation. The authors leave out a row in all languages if it is in the list o
 The images are those of COCO's val2017. Rows and splits correspond to those of the English files.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from generators.schemas.rows import CHOICE_SCHEMA
-from loaders.published.declaration import Benchmark
-from loaders.published.image_sets import COCO
-from loaders.published.rows import Row, Unusable, read_each
-from loaders.published.schemas import PARAPHRASE_SCHEMA
+from loaders.published import CHOICE_SCHEMA, COCO, PARAPHRASE_SCHEMA, Benchmark, Row, Unusable
+from loaders.published.rows import read_each
 
 LANGUAGES = ("de", "es", "fa")
 SPLITS = ("add_att", "add_obj", "replace_att", "replace_obj", "replace_rel", "swap_att", "swap_obj")

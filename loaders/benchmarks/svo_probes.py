@@ -7,10 +7,7 @@ classify each image as matching or not, with a threshold; a similarity has none,
 sentence chooses between the two images. Like the authors, we use the rows with a negative of exactly one type.
 """
 
-from loaders.published.declaration import Benchmark
-from loaders.published.image_sets import ImageSet
-from loaders.published.rows import Row
-from loaders.published.schemas import image_choice_schema
+from loaders.published import Benchmark, ImageSet, Row, image_choice_schema
 
 TYPES = {"subj_neg": "subject", "verb_neg": "verb", "obj_neg": "object"}
 

@@ -8,10 +8,7 @@ five models. The file also has the scores of ten metrics.
 
 from typing import Any
 
-from loaders.published.declaration import Benchmark
-from loaders.published.image_sets import ImageSet
-from loaders.published.rows import Row
-from loaders.published.schemas import RATING_SCHEMA
+from loaders.published import RATING_SCHEMA, Benchmark, ImageSet, Row
 
 
 def make_row(item: dict[str, Any], file: str) -> Row:

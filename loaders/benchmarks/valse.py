@@ -11,10 +11,7 @@ chose the caption and not the foil. The images are whole images of five collecti
 from pathlib import Path
 from typing import Any
 
-from generators.schemas.rows import CHOICE_SCHEMA
-from loaders.published.declaration import Benchmark
-from loaders.published.image_sets import COCO, SWIG, VISDIAL, VISUAL7W
-from loaders.published.rows import Row
+from loaders.published import CHOICE_SCHEMA, COCO, SWIG, VISDIAL, VISUAL7W, Benchmark, Row
 
 MIN_VOTES = 2
 

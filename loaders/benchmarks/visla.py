@@ -9,11 +9,8 @@ images of COCO. Of the two wrong captions of Spatial_VISLA.tsv, the one that is 
 from pathlib import Path
 from typing import Any
 
-from loaders.published.columns import Columns
-from loaders.published.declaration import Benchmark
-from loaders.published.image_sets import COCO
-from loaders.published.rows import Row, get_fields
-from loaders.published.schemas import PARAPHRASE_SCHEMA
+from loaders.published import COCO, PARAPHRASE_SCHEMA, Benchmark, Columns, Row
+from loaders.published.rows import get_fields
 
 CLOSE = "Best reference (Semantically close)"
 FILES = {

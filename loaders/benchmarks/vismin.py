@@ -6,10 +6,7 @@ Source: Awal et al. 2024 (arXiv:2407.16772), https://huggingface.co/datasets/mai
 Winoground does, by category.
 """
 
-from generators.schemas.rows import GROUP_SCHEMA
-from loaders.published.columns import Columns
-from loaders.published.declaration import Benchmark
-from loaders.published.image_sets import ImageSet
+from loaders.published import GROUP_SCHEMA, Benchmark, Columns, ImageSet
 
 IMAGES = ("image_0", "image_1")
 BENCHMARK = Benchmark(

@@ -15,10 +15,7 @@ use the first. The authors' configuration limits a file to its first 1,000 rows;
 from pathlib import PurePosixPath
 from typing import Any
 
-from generators.schemas.rows import CHOICE_SCHEMA
-from loaders.published.declaration import Benchmark
-from loaders.published.image_sets import HAKE, SWIG, VISUAL_GENOME
-from loaders.published.rows import Row
+from loaders.published import CHOICE_SCHEMA, HAKE, SWIG, VISUAL_GENOME, Benchmark, Row
 
 
 def make_row(item: list[Any], file: str) -> Row:

@@ -8,12 +8,8 @@ threshold. The authors' scores of CLIP are those of a classifier that was traine
 down by relation.
 """
 
-from loaders.published.columns import Columns
-from loaders.published.declaration import Benchmark
-from loaders.published.image_sets import COCO
-from loaders.published.schemas import TRUTH_SCHEMA
+from loaders.published import COCO, TRUTH_SCHEMA, Benchmark, Columns
 
-CLASSIFIER = "the authors' README: a classifier trained on CLIP's features, size not stated"
 BENCHMARK = Benchmark(
     images=COCO,
     columns=Columns(images=("image",), captions=("caption",), label="label", categories={"relation": ("relation",)}),

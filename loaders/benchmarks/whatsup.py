@@ -9,8 +9,6 @@ accuracy 1/4 for the sets and 1/2 for the others. The authors choose the highest
 that is first in the file, which is always the true one.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
@@ -18,11 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from generators.schemas.rows import CHOICE_SCHEMA
-from generators.sources import read_registry
-from loaders.published.declaration import AuthorsRule, Benchmark
-from loaders.published.image_sets import COCO, VISUAL_GENOME, ImageSet
-from loaders.published.rows import Row, Unusable, get_fields, read_each, read_json
+from loaders.published import CHOICE_SCHEMA, COCO, REGISTRY, VISUAL_GENOME, AuthorsRule, Benchmark, ImageSet, Row
+from loaders.published.declaration import hit_with_ties
+from loaders.published.rows import Unusable, get_fields, read_each, read_json
 from loaders.published.schemas import set_schema
 
 CONTROLLED = {
@@ -95,7 +91,7 @@ def _choose_first(score_NIT: np.ndarray) -> dict[str, np.ndarray]:
 TIES = "A tie goes to the caption that is first in the file, which is the true one."
 IMAGES_A, IMAGES_B = (
     ImageSet(f"whatsup_{archive.makes}", (archive.final_name,), archives=(archive,))
-    for archive in read_registry()["whatsup"].image_archives
+    for archive in REGISTRY["whatsup"].image_archives
 )
 BENCHMARK = Benchmark(
     images={
@@ -112,7 +108,7 @@ BENCHMARK = Benchmark(
     chance={"controlled_*": 1 / 4, "*_qa_*": 1 / 2},
     authors={
         "controlled_*": AuthorsRule(TIES, _choose_first, {"": 1 / 4, "pair": 1 / 16, "set": 1 / 256}),
-        "*_qa_*": AuthorsRule(TIES, lambda score: {"": score[:, 0, 0] >= score[:, 0, 1:].max(axis=1)}, {"": 1 / 2}),
+        "*_qa_*": AuthorsRule(TIES, hit_with_ties, {"": 1 / 2}),
     },
     untested=True,
 )

@@ -11,11 +11,7 @@ arXiv:2305.14897, section 4.6).
 from pathlib import PurePosixPath
 from typing import Any
 
-from generators.schemas.rows import GROUP_SCHEMA
-from generators.sources import read_registry
-from loaders.published.declaration import Benchmark
-from loaders.published.image_sets import ImageSet
-from loaders.published.rows import Row
+from loaders.published import GROUP_SCHEMA, REGISTRY, Benchmark, ImageSet, Row
 
 SHORT, LONG = 5, 10
 IMAGES = ("image_0", "image_1")
@@ -36,7 +32,7 @@ def make_row(item: dict[str, Any], file: str) -> Row:
     return Row("main", images, captions, image_id=str(item["id"]), categories=categories)
 
 
-ARCHIVES = read_registry()["winoground"].image_archives
+ARCHIVES = REGISTRY["winoground"].image_archives
 BENCHMARK = Benchmark(
     images={
         "examples.jsonl": ImageSet("winoground", ("images", "data/images"), archives=ARCHIVES),

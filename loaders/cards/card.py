@@ -4,8 +4,6 @@ The YAML block of the card makes the folder a Hugging Face dataset, which ``data
 or from a repository on the Hub. The text of the card is rendered from ``templates/<dataset>.md.j2``.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -4,8 +4,6 @@ Formats: Croissant 1.0 (http://mlcommons.org/croissant/1.0) and its RAI extensio
 with the library ``mlcroissant``, which takes 2.5 seconds to import.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path

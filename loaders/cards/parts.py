@@ -1,7 +1,5 @@
 """Put the sets of a dataset, which several stages write to ``parts/<dataset>``, into the dataset folder."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -8,8 +8,6 @@ and 4, Tables 2 to 4), Compun (arXiv:2404.00419, section 6, Tables 1 and 2). CRE
 with zero-shot classification.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext

@@ -1,7 +1,5 @@
 """Find dataset folders by name in a given folder, or in the current folder, the data folder and the checkout."""
 
-from __future__ import annotations
-
 import difflib
 import os
 from collections.abc import Iterable, Sequence

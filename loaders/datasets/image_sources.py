@@ -1,7 +1,5 @@
 """The sources of a dataset's images, from the provenance of its rows."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Natural order of names: numbers are compared by value, so ``n4`` comes before ``n10``."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

@@ -3,8 +3,6 @@
 The data of a commit is copied by DVC, from its cache or its remote, to ``revisions/<commit>/`` in the cache folder.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterable

@@ -5,8 +5,6 @@
 task ``retrieval/coco@shuffle_trigrams-s0``.
 """
 
-from __future__ import annotations
-
 
 def parse_stored(stored: str) -> tuple[str, str]:
     """Return the split and the variant ("" for none) of a split as it is stored."""

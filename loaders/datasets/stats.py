@@ -6,8 +6,6 @@ files, by path), ``sources`` (of the images of each config), and the counts of t
 differs from its ``stats.json`` is not loaded.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path

@@ -6,8 +6,6 @@ modification time. All configs share the image files, so their list is read agai
 images has been written.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -5,8 +5,6 @@ resumes. An image that is there is kept if it has the same bytes; a corrected ta
 rows is in memory.
 """
 
-from __future__ import annotations
-
 import errno
 from collections.abc import Iterator
 from pathlib import Path

@@ -8,8 +8,6 @@ downloaded by its own URL is recorded (``.downloads/<image>.json``). If the publ
 were imported before, or on request, the server is asked whether it has another version.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -26,8 +24,7 @@ from generators.sources.download import REMEDY, download
 from generators.sources.obtain import WORK_FOLDER, ProgressCallback, fetch, is_other_version
 from generators.sources.unpack import unpack
 from loaders.importing.identify import PublishedFile
-from loaders.published.declaration import Benchmark
-from loaders.published.image_sets import ImageSet
+from loaders.published import Benchmark, ImageSet
 
 LOCK = "sources.lock"
 """File next to ``sources/``: the hashes that the publishers do not state."""

@@ -6,8 +6,6 @@ published name of the file is searched for. A damaged file belongs to the first 
 whose files have no known fields if there are any.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,9 +15,8 @@ from typing import Any
 
 from generators.files.hashes import hash_file
 from loaders import benchmarks
-from loaders.published.declaration import Benchmark
-from loaders.published.image_sets import ImageSet
-from loaders.published.rows import is_table, read_csv, read_items, read_json
+from loaders.published import Benchmark, ImageSet
+from loaders.published.rows import is_table, read_items
 from loaders.published.tables import read_sample
 
 SAMPLE_ROWS = 200
@@ -114,11 +111,8 @@ def _read_sample(path: Path) -> tuple[list[Any], str]:
     try:
         if path.suffix in (".parquet", ".arrow"):
             return read_sample(path, SAMPLE_ROWS), ""
-        if path.suffix in (".csv", ".tsv"):
-            return list(islice(read_csv(path, ()), SAMPLE_ROWS)), ""
-        if path.suffix == ".jsonl":
-            return list(islice(read_items(path, path.name, ()), SAMPLE_ROWS)), ""
-        return (read_json(path)[:SAMPLE_ROWS] if path.suffix == ".json" else []), ""
+        is_text = path.suffix in (".csv", ".tsv", ".jsonl", ".json")
+        return list(islice(read_items(path, path.name, ()), SAMPLE_ROWS)) if is_text else [], ""
     except ValueError as error:
         return [], f" ({str(error).removeprefix(f'{path}: ').rstrip('.')})"
 

@@ -1,7 +1,5 @@
 """Find the images of published rows by name, and make dataset rows with these images."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
@@ -12,8 +10,7 @@ import pyarrow as pa
 from generators.files.untrusted import SOURCES, find_file
 from generators.schemas.scene_graph import Box
 from generators.storage.crops import Crop, crop_id, read_size, round_corners
-from loaders.published.image_sets import ImageSet
-from loaders.published.rows import Row
+from loaders.published import ImageSet, Row
 from loaders.published.schemas import arrange_captions, list_image_columns
 
 CACHED_PATHS = 10_000

@@ -9,8 +9,6 @@ Without repair, the rows are exactly as published, so that scores can be compare
 exception: negatives that the file stores as a Python set, which has no fixed order, are sorted.
 """
 
-from __future__ import annotations
-
 import fnmatch
 import json
 import re
@@ -36,10 +34,9 @@ from loaders.importing.identify import PublishedFile, identify
 from loaders.importing.images import ImageFinder, make_dataset_row, measure_outside
 from loaders.importing.repair import repair as repair_row
 from loaders.malformed import find_malformed
+from loaders.published import Benchmark, ImageSet, Row, Unusable
 from loaders.published.balanced import VARIANT, find_entry, is_balanced, select_pairs
-from loaders.published.declaration import Benchmark
-from loaders.published.image_sets import ImageSet
-from loaders.published.rows import Row, Unusable, find_delimiter
+from loaders.published.rows import find_delimiter
 
 
 @dataclass

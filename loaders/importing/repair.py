@@ -3,8 +3,6 @@
 The form is the spacing, the case and the final full stop.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """All steps of ``compeval get``: download the files, read them, download the missing images, and write the dataset."""
 
-from __future__ import annotations
-
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,8 +19,7 @@ from loaders.importing.importing import (
     is_correction,
     read_all,
 )
-from loaders.published.declaration import Benchmark
-from loaders.published.image_sets import ImageSet
+from loaders.published import Benchmark, ImageSet
 
 ASK_BYTES = 1_000_000_000
 """A larger download needs a confirmation."""

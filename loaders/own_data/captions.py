@@ -1,13 +1,11 @@
 """Parse a user's own captions, and make the hard negatives of each."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from generators.crepe_regions import is_in_balanced_sets
 from generators.graphs.vocabulary import Vocabulary
@@ -93,7 +91,7 @@ class CaptionWorker(NamedTuple):
     tagger: Tagger | None
 
     @classmethod
-    def make(cls, maker: FoilMaker, rows: Rows, balanced_share: float) -> CaptionWorker:
+    def make(cls, maker: FoilMaker, rows: Rows, balanced_share: float) -> Self:
         return cls(maker, rows, balanced_share, Tagger() if ORDER in maker.kinds else None)
 
     def make_rows(self, image: AnnotatedImage) -> list[Row]:

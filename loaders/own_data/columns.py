@@ -1,7 +1,5 @@
 """The columns of a table of a user's own images and captions, and the texts in their cells."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -13,6 +11,15 @@ MISSING = frozenset({"nan", "NaN", "null", "None", "<NA>", "N/A", "n/a", "NA", "
 BRACKETS = (("[", "]"), ("(", ")"), ("{", "}"))
 NO_KIND = "none"
 """The kind of the rows whose cell is empty."""
+
+
+class UserTexts(NamedTuple):
+    """The texts of a row."""
+
+    image: str
+    captions: tuple[str, ...]
+    negatives: tuple[str, ...]
+    kind: str
 
 
 class UserColumns(NamedTuple):
@@ -52,15 +59,6 @@ class UserColumns(NamedTuple):
         read |= {*(self.negatives or ("hard_negatives",))}
         names = [str(name) for name in row if name not in read]
         return [name for name in names if re.search("neg|foil|distractor|caption", name, re.IGNORECASE)]
-
-
-class UserTexts(NamedTuple):
-    """The texts of a row."""
-
-    image: str
-    captions: tuple[str, ...]
-    negatives: tuple[str, ...]
-    kind: str
 
 
 def _read_list(text: str) -> Sequence[str]:

@@ -1,7 +1,5 @@
 """Scene graphs of a user's own images: Visual Genome's and GQA's, and COCO's instances and panoptic files."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 

@@ -4,8 +4,6 @@ Rows and graphs are grouped by image in a temporary database on disk, and each i
 folder, upright and with 8 bits, so memory does not depend on the number of rows.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator

@@ -12,8 +12,6 @@ table's atoms and compounds, and the table is divided into the configs. Only cou
 memory, and at most ``MAX_BALANCED`` rows for the balanced sets.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing

@@ -1,7 +1,5 @@
 """What ``compeval make`` makes from captions, checked before anything heavy is imported."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The rows of datasets of a user's own captions, and the table from which they are made."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path

@@ -3,8 +3,6 @@
 They are in the YAML files of this folder.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 from typing import Any

@@ -6,8 +6,6 @@ fewer than 500 prompts. In this project, ``obj1`` and ``multiples_obj1`` have 30
 examples each; each of these cells is split into two configs of 375 prompts, which have the same published scores.
 """
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 from typing import NamedTuple

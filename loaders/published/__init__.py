@@ -1,0 +1,30 @@
+"""What the declarations of published benchmarks use, so that one import has it all (docs/add-a-benchmark.md).
+
+The readers of irregular files also use the functions of rows.py.
+"""
+
+# ruff: noqa: F401
+from generators.schemas.rows import CHOICE_SCHEMA, GROUP_SCHEMA, HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, RETRIEVAL_SCHEMA
+from loaders.published.columns import LABELS, Columns
+from loaders.published.declaration import AuthorsRule, Benchmark, Flaw, Score
+from loaders.published.image_sets import (
+    COCO,
+    FLICKR30K,
+    HAKE,
+    OPEN_IMAGES,
+    REGISTRY,
+    SWIG,
+    VISDIAL,
+    VISUAL7W,
+    VISUAL_GENOME,
+    ImageSet,
+)
+from loaders.published.rows import Row, Unusable
+from loaders.published.schemas import (
+    PARAPHRASE_SCHEMA,
+    QUESTIONS_SCHEMA,
+    RATING_SCHEMA,
+    TRUTH_SCHEMA,
+    image_choice_schema,
+    set_schema,
+)

@@ -5,8 +5,6 @@ entry in sources/balanced.yaml of the current folder, which is read, too. Import
 split ``test@balanced``, whose rows have one negative each.
 """
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache

@@ -1,7 +1,5 @@
 """Rows of published files that are declared by the names of their columns."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase

@@ -1,7 +1,5 @@
 """The declaration of a published benchmark: its files, images, licence, rows and sizes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -40,6 +38,11 @@ class Score(NamedTuple):
     metric: str
     percent: float
     source: str
+
+
+def hit_with_ties(score_NIT: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the hits (N) of an authors' rule that counts a tie of the truth as a hit."""
+    return {"": score_NIT[:, 0, 0] >= score_NIT[:, 0, 1:].max(axis=1)}
 
 
 @dataclass(frozen=True)

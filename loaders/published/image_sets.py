@@ -3,8 +3,6 @@
 A copy is in ``sources/<name>/`` next to the dataset folders, where ``compeval sources get`` writes the archives.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass

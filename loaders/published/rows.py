@@ -1,7 +1,5 @@
 """The row of a published file, and functions that the readers of all benchmarks use."""
 
-from __future__ import annotations
-
 import ast
 import csv
 import io

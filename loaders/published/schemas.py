@@ -1,7 +1,5 @@
 """Arrow schemas of rows that only published benchmarks have. The others are in generators/schemas/rows.py."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pyarrow as pa

@@ -4,8 +4,6 @@ An image has the name ``<file>/<row>_<column>``, for example ``test-00000-of-000
 it to a file of this name (loaders/importing/embedded.py), so that rows refer to it like to any other image.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice

@@ -1,10 +1,9 @@
 """A parsed caption of the user, and which of its atoms can be replaced or negated in place."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Self
 
 from generators.captioner.parsed_caption import ParsedCaption
 from generators.graphs.entailment import Negated
@@ -43,7 +42,7 @@ class OwnCaption:
     """Whether the image has a scene graph, so that a noun that it lacks is absent."""
 
     @classmethod
-    def of(cls, parse: Parse, facts: ImageFacts, *, has_graph: bool) -> OwnCaption | None:
+    def of(cls, parse: Parse, facts: ImageFacts, *, has_graph: bool) -> Self | None:
         """Return the caption, or None if its text is no description or lacks an atom without its final mark."""
         first = min(parse.mentions, key=lambda mention: mention.start, default=None)
         if first is None or NO_DESCRIPTION.search(parse.caption):

@@ -6,8 +6,6 @@ What the facts exclude is false unless the image shows a second object of that k
 that no caption mentions is only probably absent; ``unmentioned.yaml`` lists nouns that captions often leave out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache

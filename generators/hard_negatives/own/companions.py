@@ -1,11 +1,10 @@
 """Which nouns the captions of an image mention together, from counts of pairs of nouns."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import permutations
+from typing import Self
 
 from generators.text_only.corpus_statistics import PairCounter, PairCounts
 
@@ -22,7 +21,7 @@ class Companions:
     """Pairs of positions in ``counts``."""
 
     @classmethod
-    def of(cls, nouns_by_image: Iterable[Iterable[str]]) -> Companions:
+    def of(cls, nouns_by_image: Iterable[Iterable[str]]) -> Self:
         counts, numbers, pairs = dict[str, int](), dict[str, int](), PairCounter()
         for nouns in (sorted(set(nouns)) for nouns in nouns_by_image):
             for noun in nouns:

@@ -13,7 +13,7 @@ Differences from the sets of Visual Genome:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
@@ -65,18 +65,12 @@ WORDS_PER_VALUE = 2
 """Words of each value of an attribute that are known whatever the captions are."""
 
 
-class ProvenNegative(NamedTuple):
-    """A hard negative, and whether the scene graph or a caption excludes it."""
-
-    negative: HardNegative
-    is_proven: bool
-
-
 class CaptionNegatives(NamedTuple):
     """A caption of an image with its negatives by kind; a kind without enough negatives is missing."""
 
     caption: OwnCaption
-    negatives: Mapping[str, Sequence[ProvenNegative]]
+    negatives: Mapping[str, Sequence[tuple[HardNegative, bool]]]
+    """Each with whether the scene graph or a caption excludes it."""
 
 
 def extend_vocabulary(vocabulary: Vocabulary) -> Vocabulary:
@@ -121,11 +115,12 @@ class FoilMaker:
                 continue
             signatures.add(parse.graph.signature)
             pools = {kind: self._make_pool(kind, caption, true) for kind in self.kinds if kind in SIZES}
-            texts = list(dict.fromkeys(item.negative.caption for pool in pools.values() for item in pool))
+            texts = list(dict.fromkeys(item.caption for pool in pools.values() for item in pool))
             scores = dict(zip(texts, self.ranker.score(texts), strict=True))
             rejected = self.rejected.get(crop_id, frozenset())
-            chosen = {kind: _select(pool, SIZES[kind], scores, rejected) for kind, pool in pools.items()}
-            yield CaptionNegatives(caption, {kind: negatives for kind, negatives in chosen.items() if negatives})
+            chosen = {kind: select_most_plausible(pool, SIZES[kind], scores, rejected) for kind, pool in pools.items()}
+            marked = {kind: [(item, self.is_proven(item, caption)) for item in chosen[kind]] for kind in chosen}
+            yield CaptionNegatives(caption, {kind: items for kind, items in marked.items() if items})
 
     def find_parts(self, caption: OwnCaption, text: str) -> list[dict[str, Any]]:
         """Return the parts of a caption with one compound that balanced negatives replace (balanced/compounds.py).
@@ -133,31 +128,29 @@ class FoilMaker:
         ``text`` is the caption as it is written. A noun may be absent only if captions would mention it.
         """
         parse = replace(caption.replaceable, caption=text)
-        parts = find_parts(parse, caption.facts, self.vocabulary, Random(f"{text}:parts"))
-        others = sorted(caption.nouns)
-        return [
-            part._asdict() | {"words": [word for word in part.words if self._may_be_absent(part.kind, word, others)]}
-            for part in parts
-        ]
+        others, rows = sorted(caption.nouns), list[dict[str, Any]]()
+        for part in find_parts(parse, caption.facts, self.vocabulary, Random(f"{text}:parts")):
+            words = list(part.words)
+            if part.kind == "object":
+                words = [word for word in words if self.companions.share(word, others) <= MAX_SHARE]
+            rows.append(part._asdict() | {"words": words})
+        return rows
 
-    def _may_be_absent(self, kind: str, word: str, others: Sequence[str]) -> bool:
-        return kind != "object" or self.companions.share(word, others) <= MAX_SHARE
-
-    def _make_pool(self, kind: str, caption: OwnCaption, true: frozenset[str]) -> list[ProvenNegative]:
+    def _make_pool(self, kind: str, caption: OwnCaption, true: frozenset[str]) -> list[HardNegative]:
         """Return all negatives of a kind in the form of the caption, without the other captions of the image."""
         try:
             match kind:
                 case "atom":
-                    found = self._mark(self._replace_atoms(caption), caption)
+                    found = self._replace_atoms(caption)
                 case "comp":
                     negatives = make_comp_foils(caption.parse, caption.facts, self.vocabulary, self._find_words)
-                    usable = (item for item in negatives if all(self._is_usable(foil, caption) for foil in item.foils))
-                    found = self._mark(usable, caption)
+                    found = (item for item in negatives if all(self._is_usable(foil, caption) for foil in item.foils))
                 case "swap":
                     found = make_proven_swaps(caption)
                 case _:
                     found = make_negations(caption)
-            distinct = {fold_case_and_space(item.negative.caption): item for item in _write(found, caption)}
+            written = (HardNegative(caption.form.write(text), foils) for text, foils in found)
+            distinct = {fold_case_and_space(item.caption): item for item in written}
             return [item for text, item in distinct.items() if text not in true]
         except SearchLimitError:
             return []
@@ -189,12 +182,11 @@ class FoilMaker:
                     weights[word] = self.vocabulary.nouns[word] * WEIGHT_PER_STEP**distance
         return weights
 
-    def _mark(self, negatives: Iterable[HardNegative], caption: OwnCaption) -> Iterator[ProvenNegative]:
-        """Yield the negatives, each with whether one of its foils is proven."""
-        for negative in negatives:
-            yield ProvenNegative(negative, any(self._is_proven(foil, caption) for foil in negative.foils))
+    def is_proven(self, negative: HardNegative, caption: OwnCaption) -> bool:
+        """Return True if one of the foils is proven."""
+        return any(self._is_foil_proven(foil, caption) for foil in negative.foils)
 
-    def _is_proven(self, foil: Foil, caption: OwnCaption) -> bool:
+    def _is_foil_proven(self, foil: Foil, caption: OwnCaption) -> bool:
         """Return True unless the foil is an object whose absence no scene graph proves."""
         is_listed = caption.has_graph and (not self.annotated or foil.replacement in self.annotated)
         return foil.type != "object" or is_listed
@@ -204,7 +196,7 @@ class FoilMaker:
             if foil.replacement not in self._weigh_near_nouns(lemmatise_noun(foil.original)):
                 return False
             others = sorted(caption.nouns - {lemmatise_noun(foil.original)})
-            return self._is_proven(foil, caption) or self.companions.share(foil.replacement, others) <= MAX_SHARE
+            return self._is_foil_proven(foil, caption) or self.companions.share(foil.replacement, others) <= MAX_SHARE
         if foil.type == "attribute":
             return foil.replacement in self.vocabulary.attributes and _is_listed(foil.original, foil.replacement)
         may_be_both = foil.replacement.endswith(BESIDE) and foil.original.split()[-1] in AROUND
@@ -233,7 +225,7 @@ def _is_listed(first: str, second: str) -> bool:
     return is_one_kind or (is_color(first) and is_color(second))
 
 
-def make_proven_swaps(caption: OwnCaption) -> Iterator[ProvenNegative]:
+def make_proven_swaps(caption: OwnCaption) -> Iterator[HardNegative]:
     """Yield the swaps that the facts exclude. Any other swap may be true, so it is no foil."""
     swaps = [swap for swap in make_swaps(caption.parse.graph) if caption.keeps_kinds(swap[0])]
     written = [(edited, foil, caption.editable.edit(edited)) for edited, foil in swaps]
@@ -241,10 +233,10 @@ def make_proven_swaps(caption: OwnCaption) -> Iterator[ProvenNegative]:
     may_be_true = {text for edited, _, text in written if text in texts and not caption.facts.is_false(edited)}
     for text, foil in texts.items():
         if text not in may_be_true and text != caption.parse.caption:
-            yield ProvenNegative(HardNegative(text, (foil,)), is_proven=True)
+            yield HardNegative(text, (foil,))
 
 
-def make_negations(caption: OwnCaption) -> Iterator[ProvenNegative]:
+def make_negations(caption: OwnCaption) -> Iterator[HardNegative]:
     """Yield a random negation, of the whole caption or of one atom. It is proven: the caption states the contrary."""
     rng, graph = Random(caption.parse.caption), caption.parse.graph
     atoms = list(filter(caption.is_negatable, find_negatable_atoms(graph)))
@@ -256,20 +248,5 @@ def make_negations(caption: OwnCaption) -> Iterator[ProvenNegative]:
             text = caption.editable.negate(atom) if proves_false(caption.facts, graph, atom) else None
             foil = Foil("negation", atom.text, f"{'no' if atom.kind == 'object' else NOT} {atom.text}")
         if text is not None:
-            yield ProvenNegative(HardNegative(text, (foil,)), is_proven=True)
+            yield HardNegative(text, (foil,))
             return
-
-
-def _write(negatives: Iterable[ProvenNegative], caption: OwnCaption) -> Iterator[ProvenNegative]:
-    """Yield the negatives in the form of the caption."""
-    for (text, foils), is_proven in negatives:
-        yield ProvenNegative(HardNegative(caption.form.write(text), foils), is_proven)
-
-
-def _select(
-    pool: Sequence[ProvenNegative], count: int, scores: Mapping[str, float], rejected: frozenset[str]
-) -> list[ProvenNegative]:
-    """Return the most plausible negatives, or [] if there are too few; rejected ones are replaced."""
-    proven = {item.negative.caption: item.is_proven for item in pool}
-    chosen = select_most_plausible([item.negative for item in pool], count, scores, rejected)
-    return [ProvenNegative(negative, proven[negative.caption]) for negative in chosen]

@@ -1,7 +1,5 @@
 """The form of a caption: its capitals and its final mark. Foils are written in lower case and get the same form."""
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 

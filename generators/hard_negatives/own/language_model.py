@@ -6,8 +6,6 @@ model judges to be true or unknown is dropped, and one that it wrote also if its
 the negatives of the rules stay (foils.py).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -39,7 +39,8 @@ def list_texts(parser: CaptionParser, captions: list[str], kind: str, graph: Sce
     """Return the texts of all candidates of the first caption, and whether each is proven."""
     image, maker = make_image(parser, captions, graph), make_maker(captions, **options)
     first = next(maker.make(image, "crop"))
-    return {item.negative.caption: item.is_proven for item in maker._make_pool(kind, first.caption, frozenset())}
+    pool = maker._make_pool(kind, first.caption, frozenset())
+    return {negative.caption: maker.is_proven(negative, first.caption) for negative in pool}
 
 
 @pytest.mark.parametrize(
@@ -116,7 +117,7 @@ def test_rejected_negatives_are_replaced(parser):
 
     def choose(rejected: frozenset[str]) -> list[str]:
         (made,) = make_maker(captions, rejected=rejected).make(image, "crop")
-        return [item.negative.caption for item in made.negatives["atom"]]
+        return [negative.caption for negative, _ in made.negatives["atom"]]
 
     first = choose(frozenset())
     second = choose(frozenset(first[:1]))
