@@ -37,12 +37,13 @@ def explain_ties(scored: Scored, metrics: Mapping[str, float], main: Iterable[st
     if precision in HALF:
         reason = f"The model ran in {precision}, in which similar texts or images get equal scores: --precision fp32."
     elif name := find_rounding(scored.score_NIT) if not scored.position_bias else None:
-        reason = f"All scores are numbers of {name}, so rounding may have made the ties: keep them unrounded."
+        reason = f"All scores are numbers of {name}: rounding, or texts cut to the same beginning, may have made ties."
     elif scored.num_close:
         reason = f"In {scored.num_close:,} of {len(scored.index_N):,} rows, float32 cannot tell scores apart."
     else:
         return None
-    return f"{share:.1%} of the queries are ties, which count as errors. {reason}"
+    task = scored.task.dataset.task.name
+    return f"{task}: {share:.1%} of the queries are ties, which count as errors. {reason}"
 
 
 def find_rounding(scores: np.ndarray) -> str | None:

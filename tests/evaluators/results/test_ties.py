@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from compeval.cli import app
 from evaluators.engine.score import count_close_rows
+from evaluators.engine.tasks import Task
 from evaluators.results.ties import explain_ties, find_rounding, get_tie_rate
 from tests.rows import toy_dataset
 
@@ -62,8 +63,14 @@ def test_the_share_of_ties_of_a_metric(metric: str, expected: float):
     ("share", "precision", "scores", "num_close", "expected"),
     [
         (0.01, "bf16", EXACT, 0, None),
-        (0.02, "bf16", EXACT, 0, "2.0% of the queries are ties, which count as errors. The model ran in bf16, "),
-        (0.02, "unknown", EXACT.round(2), 0, "All scores are numbers of at most 4 decimals, so rounding may have made"),
+        (
+            0.02,
+            "bf16",
+            EXACT,
+            0,
+            "crepe/prod_hnatom/n4: 2.0% of the queries are ties, which count as errors. The model ran in",
+        ),
+        (0.02, "unknown", EXACT.round(2), 0, "All scores are numbers of at most 4 decimals: rounding, or texts"),
         (0.02, "fp32", EXACT.astype(np.float32), 3, "In 3 of 50 rows, float32 cannot tell scores apart."),
         (0.5, "fp32", np.ones(50), 0, None),  # a constant model
     ],
@@ -71,7 +78,9 @@ def test_the_share_of_ties_of_a_metric(metric: str, expected: float):
 def test_ties_by_rounding_are_a_warning(
     share: float, precision: str, scores: np.ndarray, num_close: int, expected: str | None
 ):
-    scored: Any = SimpleNamespace(score_NIT=scores, index_N=np.arange(50), num_close=num_close, position_bias=None)
+    task: Any = SimpleNamespace(dataset=SimpleNamespace(task=Task("crepe", "prod_hnatom", "n4")))
+    fields = {"score_NIT": scores, "index_N": np.arange(50), "num_close": num_close, "position_bias": None}
+    scored: Any = SimpleNamespace(task=task, **fields)
     warning = explain_ties(scored, {"tie_rate": share}, ["recall@1"], precision)
     assert warning == expected if expected is None else expected in (warning or "")
 
