@@ -9,15 +9,7 @@ from typing import Annotated
 
 import typer
 
-from compeval.cli.console import (
-    check_results,
-    check_writable,
-    err,
-    format_interval,
-    note,
-    print_records,
-    refuse,
-)
+from compeval.cli.console import check_results, check_writable, err, format_interval, note, print_records, refuse
 from compeval.cli.options import Data, Format, FormatName, OptionalPaths, OptionalPositive
 
 DIFFERENCE = 2.0

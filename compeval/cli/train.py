@@ -11,14 +11,14 @@ import typer
 
 from compeval.cli import probe
 from compeval.cli.console import check_writable, echo_json, err, out, print_table, progress, refuse
-from compeval.cli.options import AsJson, Device, OptionalPositive, Positive
+from compeval.cli.options import AsJson, Device, OptionalPositive, Positive, spread
 
 if TYPE_CHECKING:
     from trainers.negclip.training import Method
 
 app = typer.Typer(no_args_is_help=True, help="Fine-tune a CLIP with hard negatives, or train a recovery probe.")
-app.command()(probe.probe)
-app.command()(probe.autoencoder)
+app.command()(spread(probe.probe))
+app.command()(spread(probe.autoencoder))
 
 Pairs = Annotated[
     Path,

@@ -24,15 +24,7 @@ from evaluators.leaderboard.scores import BenchmarkScores, make_benchmarks
 from evaluators.report.examples import Example, load_split, make_choice_examples, read_frames
 from evaluators.report.pages import render
 from evaluators.report.results import PARTS, Result, Results, read_results, split_parts
-from evaluators.report.tables import (
-    MISSING,
-    Table,
-    format_percent,
-    format_with_interval,
-    make_table,
-    to_csv,
-    to_latex,
-)
+from evaluators.report.tables import MISSING, Table, format_percent, format_with_interval, make_table, to_csv, to_latex
 
 FOLDER = Path(__file__).parent
 ABOUT = ("family", "parameters", "date", "training_data", "text_only")
