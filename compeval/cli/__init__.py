@@ -57,16 +57,8 @@ def main(
 
 EVALUATE = (demo.demo, run.run, list_.list_, results.show, compare.compare, compare.power, results.score)
 PUBLISH = (report.report, compare.leaderboard)
-DATASETS = (
-    benchmarks.get,
-    benchmarks.import_,
-    audit.audit,
-    audit.inspect,
-    audit.balance,
-    datasets.push,
-    datasets.publish,
-)
-MORE = (datasets.make, validate.validate, examples.examples)
+DATASETS = (benchmarks.get, benchmarks.import_, audit.audit, audit.inspect, audit.balance)
+MORE = (datasets.push, datasets.publish, datasets.make, validate.validate, examples.examples)
 GROUPS = {"cache": cache, "annotate": annotate, "probe": probe, "results": datasets, "sources": sources, "train": train}
 
 for command in (*EVALUATE, *PUBLISH, *DATASETS, *MORE):
