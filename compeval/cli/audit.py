@@ -118,19 +118,13 @@ def _print_audits(
 
 
 def _print_baselines(baselines: Mapping[str, BestBaseline], output_format: FormatName) -> None:
-    rows = [
-        {
-            "set": name,
-            "best text-only baseline": baseline.name,
-            "correct": f"{baseline.recall:.1%}",
-            "95 % interval": "{:.1%} to {:.1%}".format(*baseline.interval),
-            "chance": f"{baseline.chance:.1%}",
-            "above chance": "yes" if baseline.beats_chance else "no",
-            "rows": f"{baseline.rows:,}",
-        }
+    from evaluators.report.tables import format_rows
+
+    records = [
+        {"set": name, "above": "yes" if baseline.beats_chance else "no", **baseline._asdict()}
         for name, baseline in baselines.items()
     ]
-    print_records(output_format, rows, [])
+    print_records(output_format, format_rows("audited_baselines", records), [])
     solved = sum(baseline.beats_chance for baseline in baselines.values())
     note(f"A text-only baseline beats chance on {solved} of {len(baselines)} sets.")
 
@@ -278,7 +272,7 @@ def inspect(
     from evaluators.inspection import inspect as make_page
     from evaluators.inspection import open_sources
     from evaluators.inspection.predictability import score_least_predictable
-    from evaluators.report.tables import format_percent
+    from evaluators.report.tables import format_rows
     from evaluators.report.text_only import name_baseline
 
     records: list[dict[str, Any]] = []
@@ -299,20 +293,7 @@ def inspect(
                 {"dataset": source.name, "set": report.name, "rows": report.rows, "chance": report.chance, "rule": rule}
                 | {"recall@1": report.best_recall, "low": low, "high": high, "verdict": verdict}
             )
-    rows = [
-        {
-            "dataset": record["dataset"],
-            "set": record["set"],
-            "rows": f"{record['rows']:,}",
-            "chance %": format_percent(record["chance"]),
-            "best baseline %": format_percent(record["recall@1"]),
-            "95 %": f"{format_percent(record['low'])} to {format_percent(record['high'])}",
-            "text-only baseline": record["rule"],
-            "verdict": record["verdict"],
-        }
-        for record in records
-    ]
-    print_records(output_format, rows, records)
+    print_records(output_format, format_rows("inspected", records), records)
     if halves and output_format in ("table", "md"):
         typer.echo()
         print_records(output_format, [_describe_half(record) for record in halves], [], left=2)
