@@ -106,19 +106,11 @@ def run(
     if not options.dry_run:
         check_writable(options.output)
     with err.status("Reading the datasets"):
-        from evaluators.engine import tasks
         from evaluators.models.checks import check_available
         from evaluators.results.documents import get_model_folder
-        from loaders.datasets.folders import list_datasets
-        from loaders.datasets.revisions import find_data_folder
 
         specs = _name_models([*([model] if model else []), *(model_option or [])], models_file, options)
-        data = options.data
-        if options.revision is not None:
-            names = tasks.select_datasets(task, data) if task else set(list_datasets(data))
-            data = find_data_folder(names, options.revision, data)
-        available = tasks.discover(data)
-        selected = None if task is None else tasks.select(available, task)
+        data, available, selected = _find_tasks(task, options)
     settings: dict[str, Any] = {"data_dir": data, "limit": options.limit, "output": options.output}
     if options.dry_run:
         _print_plan(specs, available, selected, settings, output_format)
@@ -170,6 +162,22 @@ def _name_models(named: list[str], models_file: Path | None, options: RunOptions
     elif options.name is not None:
         raise ValueError(f"--name names one model; got {len(specs)}: {', '.join(specs)}.")
     return specs
+
+
+def _find_tasks(
+    patterns: list[str] | None, options: RunOptions
+) -> tuple[Path | None, Sequence[Task], Sequence[Task] | None]:
+    """Return the folder of the datasets, their tasks, and those that are selected; None for a model's default tasks."""
+    from evaluators.engine import tasks
+    from loaders.datasets.folders import list_datasets
+    from loaders.datasets.revisions import find_data_folder
+
+    data = options.data
+    if options.revision is not None:
+        names = tasks.select_datasets(patterns, data) if patterns else set(list_datasets(data))
+        data = find_data_folder(names, options.revision, data)
+    available = tasks.discover(data)
+    return data, available, None if patterns is None else tasks.select(available, patterns)
 
 
 def _choose_devices(device: str | None, workers: int | None) -> list[str]:
