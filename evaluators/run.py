@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -91,7 +90,8 @@ def run(
     behind an endpoint will be asked, before the first request. ``cluster`` is the one that loaded ``model``, if any.
     """
     start = time.monotonic()
-    datasets, folders, paths, results = _find_finished(model, tasks, data_dir, limit, output, on_refused)
+    datasets = load_all(model, tasks, data_dir, limit, on_refused)
+    folders, paths, results = _find_finished(model, datasets, output)
     unfinished = {task: dataset for task, dataset in datasets.items() if task not in results}
     planned = plan.combine([*_collect(plan.draft, unfinished, on_refused).values()])
     outdated = {folders[task.dataset.task] for task in planned.tasks}
@@ -113,19 +113,37 @@ def read_finished(
     model: Model, tasks: Sequence[Task], *, data_dir: Path | None, limit: int | None, output: Path
 ) -> list[Result] | None:
     """Return the results if those of all tasks are up to date, otherwise None. The model need not be loaded."""
-    refused: list[RefusedTask] = []
-    _, folders, _, results = _find_finished(model, tasks, data_dir, limit, output, refused.append)
+    datasets = load_all(model, tasks, data_dir, limit, on_refused=lambda refused: None)
+    folders, _, results = _find_finished(model, datasets, output)
     is_complete = len(results) == len(tasks) and all(documents.get_side_file(folders[task]).exists() for task in tasks)
     return [results[task] for task in tasks] if is_complete else None
 
 
 def _find_finished(
-    model: Model, tasks: Sequence[Task], data_dir: Path | None, limit: int | None, output: Path, on_refused: OnRefused
-) -> tuple[dict[Task, TaskDataset], dict[Task, Path], dict[Task, Path], dict[Task, Result]]:
-    """Return the rows, the folder and path of the result, and the result if it is up to date, of each task."""
-    datasets = load_all(model, tasks, data_dir, limit, on_refused)
-    folders, paths = _locate_results(datasets, model, output)
-    return datasets, folders, paths, _read_finished(paths, datasets, model) if model.is_cached else {}
+    model: Model, datasets: Mapping[Task, TaskDataset], output: Path
+) -> tuple[dict[Task, Path], dict[Task, Path], dict[Task, Result]]:
+    """Return the folder and the path of the result of each task, and the result if it is up to date.
+
+    If only other configs of a dataset have changed, the dataset's version is written into its results. Raises
+    ValueError if they cannot be written, or if a folder has results of another model.
+    """
+    folders: dict[Task, Path] = {}
+    paths: dict[Task, Path] = {}
+    results: dict[Task, Result] = {}
+    for task, dataset in datasets.items():
+        folders[task] = documents.get_model_folder(output, dataset.source, model.name, dataset.limit)
+        paths[task] = documents.get_result_path(output, dataset.source, model.name, task.name, dataset.limit)
+    for folder in dict.fromkeys(folders.values()):
+        documents.check_owner(folder, model)
+    for task, dataset in datasets.items() if model.is_cached else ():
+        expected = describe(dataset, model)
+        if result := documents.read_finished(paths[task], expected):
+            results[task] = result
+            versions = {name: expected["data"][name] for name in ("version", "revision")}
+            if not versions.items() <= result["data"].items():
+                result["data"] |= versions
+                documents.write_document(paths[task], result)
+    return folders, paths, results
 
 
 def _collect(function: Callable[[Item], Value], items: Mapping[Task, Item], on_refused: OnRefused) -> dict[Task, Value]:
@@ -137,23 +155,6 @@ def _collect(function: Callable[[Item], Value], items: Mapping[Task, Item], on_r
         except ValueError as error:
             on_refused(RefusedTask(task, str(error)))
     return values
-
-
-def _locate_results(
-    datasets: Mapping[Task, TaskDataset], model: Model, output: Path
-) -> tuple[dict[Task, Path], dict[Task, Path]]:
-    """Return the folder of the model's results, and the path of the result, of each task.
-
-    Raises ValueError if a folder has results of another model.
-    """
-    folders: dict[Task, Path] = {}
-    paths: dict[Task, Path] = {}
-    for task, dataset in datasets.items():
-        folders[task] = documents.get_model_folder(output, dataset.source, model.name, dataset.limit)
-        paths[task] = documents.get_result_path(output, dataset.source, model.name, task.name, dataset.limit)
-    for folder in dict.fromkeys(folders.values()):
-        documents.check_owner(folder, model)
-    return folders, paths
 
 
 def _score_tasks(engine: Engine, paths: Mapping[Task, Path], on_cost: Callable[[str], None]) -> dict[Task, Result]:
@@ -175,35 +176,17 @@ def load_all(
     limit: int | None,
     on_refused: OnRefused = _raise_refused,
 ) -> dict[Task, TaskDataset]:
-    """Return the rows of the tasks that can be evaluated. The others are passed to ``on_refused``."""
-    with verify_images_once():
-        return _collect(partial(_load_supported, model, data_dir, limit), {task: task for task in tasks}, on_refused)
+    """Return the rows of the tasks that can be evaluated. The others are passed to ``on_refused``.
 
-
-def _load_supported(model: Model, data_dir: Path | None, limit: int | None, task: Task) -> TaskDataset:
-    """Return the rows of a task. Raises ValueError if they cannot be read or the model does not support the task."""
-    dataset = load(task, data_dir, limit)
-    describe(dataset, model)  # reads the columns that a result describes
-    if reason := explain_unsupported(model, dataset):
-        raise ValueError(reason)
-    return dataset
-
-
-def _read_finished(
-    paths: Mapping[Task, Path], datasets: Mapping[Task, TaskDataset], model: Model
-) -> dict[Task, Result]:
-    """Return the results that are up to date.
-
-    If only other configs of a dataset have changed, the dataset's version is written into its results. Raises
-    ValueError if they cannot be written.
+    These are tasks whose rows cannot be read, and tasks that the model does not support.
     """
-    results: dict[Task, Result] = {}
-    for task, dataset in datasets.items():
-        expected = describe(dataset, model)
-        if result := documents.read_finished(paths[task], expected):
-            results[task] = result
-            versions = {name: expected["data"][name] for name in ("version", "revision")}
-            if not versions.items() <= result["data"].items():
-                result["data"] |= versions
-                documents.write_document(paths[task], result)
-    return results
+
+    def load_supported(task: Task) -> TaskDataset:
+        dataset = load(task, data_dir, limit)
+        describe(dataset, model)  # reads the columns that a result describes
+        if reason := explain_unsupported(model, dataset):
+            raise ValueError(reason)
+        return dataset
+
+    with verify_images_once():
+        return _collect(load_supported, {task: task for task in tasks}, on_refused)

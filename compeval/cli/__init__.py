@@ -27,6 +27,7 @@ from compeval.cli import (
     validate,
 )
 from compeval.cli.console import Commands
+from compeval.cli.options import spread
 
 app = typer.Typer(
     cls=Commands,
@@ -56,19 +57,11 @@ def main(
 
 EVALUATE = (demo.demo, run.run, list_.list_, results.show, compare.compare, compare.power, results.score)
 PUBLISH = (report.report, compare.leaderboard)
-DATASETS = (
-    benchmarks.get,
-    benchmarks.import_,
-    audit.audit,
-    audit.inspect,
-    audit.balance,
-    datasets.push,
-    datasets.publish,
-)
-MORE = (datasets.make, validate.validate, examples.examples)
+DATASETS = (benchmarks.get, benchmarks.import_, audit.audit, audit.inspect, audit.balance)
+MORE = (datasets.push, datasets.publish, datasets.make, validate.validate, examples.examples)
 GROUPS = {"cache": cache, "annotate": annotate, "probe": probe, "results": datasets, "sources": sources, "train": train}
 
 for command in (*EVALUATE, *PUBLISH, *DATASETS, *MORE):
-    app.command(command.__name__.rstrip("_"))(command)
+    app.command(command.__name__.rstrip("_"))(spread(command))
 for name, group in GROUPS.items():
     app.add_typer(group.app, name=name)

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from compeval.cli.console import check_writable, format_interval, note, print_records
+from compeval.cli.console import check_writable, note, print_records
 from compeval.cli.options import ANNOTATIONS, Data, Format
 
 app = typer.Typer(
@@ -99,26 +99,18 @@ def import_(dataset: Dataset, files: list[Path], annotations: Annotations = ANNO
 def report(dataset: Dataset, annotations: Annotations = ANNOTATIONS, output_format: Format = "table") -> None:
     """Print accuracy and agreement per type and complexity, next to the values of the paper."""
     from evaluators.annotations import agreement, answers, items
+    from evaluators.report.tables import format_rows
 
     folder = annotations / dataset
     lines = agreement.make_report(items.read_items(folder), answers.read_answers(folder))
-    rows = [
-        {
-            "texts": line.type,
-            "atoms": "all" if line.complexity is None else str(line.complexity),
-            "items": f"{line.items:,}",
-            "annotators": str(line.annotators),
-            "accuracy ± std": f"{100 * line.accuracy:.1f} ± {100 * line.deviation:.1f}",
-            "95 % interval": format_interval(line.interval),
-            "agreement": "-" if line.agreement is None else f"{100 * line.agreement:.1f}",
-            "alpha": "-" if line.alpha is None else f"{line.alpha:.2f}",
-            "paper: accuracy, agreement": _format_published(
-                *agreement.PUBLISHED.get((line.type, line.complexity), (None, None, None))
-            ),
-        }
-        for line in lines
+    records = [asdict(line) for line in lines]
+    for_table = [
+        record
+        | {"atoms": "all" if line.complexity is None else str(line.complexity)}
+        | {"paper": _format_published(*agreement.PUBLISHED.get((line.type, line.complexity), (None, None, None)))}
+        for line, record in zip(lines, records, strict=True)
     ]
-    print_records(output_format, rows, list(map(asdict, lines)))
+    print_records(output_format, format_rows("annotated", for_table), records)
     note("Accuracy: share of captions judged true and of hard negatives judged false.")
 
 

@@ -42,23 +42,8 @@ def audit(
         refuse(f"with --format {output_format}, which has only the flaws", results=results)
     if csv:
         check_writable_file(csv, "--csv")
-    failed: list[str] = []
-    readable: list[str] = []
-    audits: dict[str, Audit] = {}
-    baselines: dict[str, BestBaseline] = {}
-    malformed: dict[str, list[Finding]] = {}
     with err.status("Reading"):
-        for target in targets:
-            try:
-                of_target = _audit_target(target, data)
-            except (ValueError, OSError) as error:
-                if len(targets) == 1:
-                    raise
-                failed.append(str(error))
-                continue
-            readable.append(target)
-            for known, found in zip((audits, baselines, malformed), of_target, strict=True):
-                known |= {f"{target}: {name}" if name in known else name: found[name] for name in found}
+        (audits, baselines, malformed), failed = _audit_targets(targets, data)
     judged = {name: _judge(name, result, baselines) for name, result in audits.items()}
     _print_audits(audits, judged, output_format)
     if output_format in ("table", "md"):
@@ -67,7 +52,7 @@ def audit(
             _print_baselines(baselines, output_format)
         _print_malformed(malformed, output_format)
         if results is not None:
-            _print_scores(results, readable, data, output_format)
+            _print_scores(results, [target for target in targets if target not in dict(failed)], data, output_format)
         flawed = sum(bool(findings) for _, findings in judged.values())
         note(
             f"{flawed} of {len(audits)} sets have flaws, or cues to the correct caption in the texts. `--format csv` "
@@ -77,7 +62,7 @@ def audit(
         write_malformed(csv, malformed)
     if failed:
         note(f"{len(failed)} of {len(targets)} targets cannot be read:")
-        for reason in failed:
+        for _, reason in failed:
             note(reason)
         raise typer.Exit(1)
 
@@ -118,19 +103,13 @@ def _print_audits(
 
 
 def _print_baselines(baselines: Mapping[str, BestBaseline], output_format: FormatName) -> None:
-    rows = [
-        {
-            "set": name,
-            "best text-only baseline": baseline.name,
-            "correct": f"{baseline.recall:.1%}",
-            "95 % interval": "{:.1%} to {:.1%}".format(*baseline.interval),
-            "chance": f"{baseline.chance:.1%}",
-            "above chance": "yes" if baseline.beats_chance else "no",
-            "rows": f"{baseline.rows:,}",
-        }
+    from evaluators.report.tables import format_rows
+
+    records = [
+        {"set": name, "above": "yes" if baseline.beats_chance else "no", **baseline._asdict()}
         for name, baseline in baselines.items()
     ]
-    print_records(output_format, rows, [])
+    print_records(output_format, format_rows("audited_baselines", records), [])
     solved = sum(baseline.beats_chance for baseline in baselines.values())
     note(f"A text-only baseline beats chance on {solved} of {len(baselines)} sets.")
 
@@ -199,6 +178,26 @@ def write_malformed(path: Path, malformed: Mapping[str, Sequence[Finding]]) -> N
 
 
 AuditedTarget = tuple[dict[str, "Audit"], dict[str, "BestBaseline"], dict[str, "list[Finding]"]]
+
+
+def _audit_targets(targets: Sequence[str], data: Path | None) -> tuple[AuditedTarget, list[tuple[str, str]]]:
+    """Return the audits of all targets, and those that cannot be read, with the reason; that of a single one is raised.
+
+    A name that two targets have is preceded by the second one.
+    """
+    audited: AuditedTarget = ({}, {}, {})
+    failed: list[tuple[str, str]] = []
+    for target in targets:
+        try:
+            of_target = _audit_target(target, data)
+        except (ValueError, OSError) as error:
+            if len(targets) == 1:
+                raise
+            failed.append((target, str(error)))
+            continue
+        for known, found in zip(audited, of_target, strict=True):
+            known |= {f"{target}: {name}" if name in known else name: found[name] for name in found}
+    return audited, failed
 
 
 def _audit_target(target: str, data: Path | None) -> AuditedTarget:
@@ -278,7 +277,7 @@ def inspect(
     from evaluators.inspection import inspect as make_page
     from evaluators.inspection import open_sources
     from evaluators.inspection.predictability import score_least_predictable
-    from evaluators.report.tables import format_percent
+    from evaluators.report.tables import format_rows
     from evaluators.report.text_only import name_baseline
 
     records: list[dict[str, Any]] = []
@@ -299,20 +298,7 @@ def inspect(
                 {"dataset": source.name, "set": report.name, "rows": report.rows, "chance": report.chance, "rule": rule}
                 | {"recall@1": report.best_recall, "low": low, "high": high, "verdict": verdict}
             )
-    rows = [
-        {
-            "dataset": record["dataset"],
-            "set": record["set"],
-            "rows": f"{record['rows']:,}",
-            "chance %": format_percent(record["chance"]),
-            "best baseline %": format_percent(record["recall@1"]),
-            "95 %": f"{format_percent(record['low'])} to {format_percent(record['high'])}",
-            "text-only baseline": record["rule"],
-            "verdict": record["verdict"],
-        }
-        for record in records
-    ]
-    print_records(output_format, rows, records)
+    print_records(output_format, format_rows("inspected", records), records)
     if halves and output_format in ("table", "md"):
         typer.echo()
         print_records(output_format, [_describe_half(record) for record in halves], [], left=2)

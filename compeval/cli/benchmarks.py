@@ -10,16 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from compeval.cli.console import check_writable, err, note, print_records, progress, refuse
-from compeval.cli.options import (
-    CaptionColumn,
-    DatasetsOutput,
-    DropEqual,
-    Format,
-    FormatName,
-    ImageColumn,
-    KindColumn,
-    NegativeColumns,
-)
+from compeval.cli.options import DatasetsOutput, Format, FormatName, LanguageModel, TableColumns
 
 if TYPE_CHECKING:
     from loaders.importing.importing import ImportedFile
@@ -43,11 +34,8 @@ def import_(
     repair: Repair = False,
     drop_malformed: DropMalformed = False,
     skip_missing: SkipMissing = False,
-    image_column: ImageColumn = "",
-    caption_column: CaptionColumn = "",
-    negative_columns: NegativeColumns = "",
-    kind_column: KindColumn = "",
-    drop_equal: DropEqual = False,
+    *,
+    columns: TableColumns,
     output_format: Format = "table",
 ) -> None:
     """Import files of published benchmarks as datasets. `compeval get` downloads them first.
@@ -62,16 +50,15 @@ def import_(
             output folder.
     """
     check_writable(output)
-    columns = (image_column, caption_column, negative_columns, kind_column)
-    if any(columns):
+    if any(columns[:-1]):
         options = {"repair": repair, "drop_malformed": drop_malformed, "skip_missing": skip_missing}
         refuse("on tables of your own", **options, format=output_format != "table")
         from compeval.cli.datasets import make
 
         for file in files:
-            make(file.stem, [file], images, output, *columns, drop_equal=drop_equal)
+            make(file.stem, [file], images, output, columns=columns, llm=LanguageModel())
         return
-    refuse("without the name of a column", drop_equal=drop_equal)
+    refuse("without the name of a column", drop_equal=columns.drop_equal)
     with err.status("Importing"):
         from loaders import benchmarks
         from loaders.importing.importing import import_files

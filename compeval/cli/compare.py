@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from compeval.cli.console import (
-    check_results,
-    check_writable,
-    err,
-    format_interval,
-    note,
-    print_records,
-    refuse,
-)
+from compeval.cli.console import check_results, check_writable, err, note, print_records, refuse
 from compeval.cli.options import Data, Format, FormatName, OptionalPaths, OptionalPositive
 
 DIFFERENCE = 2.0
@@ -58,7 +51,7 @@ def compare(
 
 
 def _print_comparison(a: Path, b: Path, output_format: FormatName) -> None:
-    from evaluators.report.tables import format_p
+    from evaluators.report.tables import format_rows
     from evaluators.results.compare import compare_pairs, summarise
     from evaluators.results.paired import read_paired_values
 
@@ -66,67 +59,33 @@ def _print_comparison(a: Path, b: Path, output_format: FormatName) -> None:
     lines = compare_pairs(pairs)
     if len(pairs) > 1:
         lines.append(summarise(pairs))
-    rows = [
-        {
-            "task": line.task,
-            "metric": line.metric,
-            "rows": f"{line.rows:,}",
-            f"A: {line.model_a}": f"{line.a:.1%}",
-            f"B: {line.model_b}": f"{line.b:.1%}",
-            "B - A": f"{100 * line.difference:+.1f}",
-            "95 % interval": format_interval(line.interval, "+"),
-            "McNemar p": format_p(line.mcnemar_holm),
-            "Wilcoxon p": format_p(line.wilcoxon_holm),
-        }
-        for line in lines
-    ]
-    print_records(output_format, rows, [line.to_json() for line in lines])
+    records = [line.to_json() for line in lines]
+    print_records(output_format, format_rows("comparison", records), records)
     note("p-values are Holm-corrected over the tasks of this table. The mean gives each task the same weight.")
 
 
 def print_ranking(folders: Sequence[Path], output_format: FormatName) -> None:
+    from evaluators.report.tables import format_rows
     from evaluators.results.compare import rank_models
 
     lines = rank_models(folders)
-    rows = []
-    for line, following in zip(lines, [*lines[1:], lines[-1]], strict=True):
-        is_same_task = (following.task, following.metric) == (line.task, line.metric)
-        p = line.p.get(following.model) if is_same_task else None
-        rows.append(
-            {
-                "task": line.task,
-                "model": line.model,
-                "rank": str(line.rank),
-                "metric": line.metric,
-                "rows": f"{line.rows:,}",
-                "%": f"{100 * line.share:.1f}",
-                "95 % interval": format_interval(line.interval),
-                "p to the next": "-" if p is None else f"{p:.2g}",
-            }
-        )
-    print_records(output_format, rows, [line.to_json() for line in lines])
+    records = [line.to_json() for line in lines]
+    following = [
+        line.p.get(other.model) if (other.task, other.metric) == (line.task, line.metric) else None
+        for line, other in pairwise([*lines, *lines[-1:]])
+    ]
+    rows = [record | {"next": p} for record, p in zip(records, following, strict=True)]
+    print_records(output_format, format_rows("ranking", rows), records)
     note("rank: 1 + the number of models that are significantly better. p-values are Holm-corrected over all pairs.")
 
 
 def _print_effects(a: Path, b: Path, output_format: FormatName) -> None:
+    from evaluators.report.tables import format_rows
     from evaluators.results.compare import compare_categories
 
-    lines = compare_categories(a, b)
-    rows = [
-        {
-            "task": line.task,
-            "category": f"{line.by}: {line.category}",
-            "rows": f"{line.rows:,}",
-            f"A: {line.model_a}": f"{line.a:.1%}",
-            f"B: {line.model_b}": f"{line.b:.1%}",
-            "B - A": f"{100 * (line.b - line.a):+.1f}",
-            "95 % interval": format_interval(line.interval, "+"),
-            "Cohen's g": "-" if line.g is None else f"{line.g:+.2f}",
-            "p": f"{line.p:.2g}",
-        }
-        for line in lines
-    ]
-    print_records(output_format, rows, [line.to_json() for line in lines])
+    records = [line.to_json() for line in compare_categories(a, b)]
+    rows = format_rows("effects", (record | {"difference": record["b"] - record["a"]} for record in records))
+    print_records(output_format, rows, records)
     note("Cohen's g: the share of B among the rows that one model solves, minus 1/2. p-values are Holm-corrected.")
 
 

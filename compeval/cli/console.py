@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.markup import escape
 from typer.core import TyperGroup
 
-from compeval.cli.options import AsJson, FormatName
+from compeval.cli.options import AsJson, FormatName, LanguageModel
 
 WIDTH_WITHOUT_TERMINAL = 160
 out = Console(width=None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL, emoji=False)
@@ -74,10 +74,15 @@ class Commands(TyperGroup):
 
 
 def _document(command: Any) -> None:
-    """Move the section ``Args:`` of the docstring to the help of the parameters. Flags have no form with ``--no-``."""
+    """Move the sections ``Args:`` of the command and its groups of options to the help of the parameters.
+
+    Flags have no form with ``--no-``.
+    """
     command.help = command.help.partition("\n\nArgs:\n")[0]
-    section = inspect.cleandoc(command.callback.__doc__).partition("\n\nArgs:\n")[2]
-    texts = dict(re.findall(r"^    (\w+): (.+(?:\n {8}.+)*)", section, re.MULTILINE))
+    texts: dict[str, str] = {}
+    for documented in (*getattr(command.callback, "groups", ()), command.callback):
+        section = inspect.cleandoc(documented.__doc__).partition("\n\nArgs:\n")[2]
+        texts |= re.findall(r"^    (\w+): (.+(?:\n {8}.+)*)", section, re.MULTILINE)
     for parameter in command.params:
         if parameter.name in texts:
             parameter.help = re.sub(r"\s+", " ", texts[parameter.name])
@@ -218,6 +223,13 @@ def refuse(reason: str, **options: Any) -> None:
     given = [f"--{name.replace('_', '-')}" for name, value in options.items() if value]
     if given:
         raise ValueError(f"{', '.join(given)}: no effect {reason}.")
+
+
+def check_asked(llm: LanguageModel) -> None:
+    """Raise ValueError if an option has no effect because no request is sent."""
+    if not llm.ask:
+        prices = {"price_in": llm.price_in is not None, "price_out": llm.price_out is not None}
+        refuse("without --ask", **prices, max_cost=llm.max_cost)
 
 
 def check_results(paths: Iterable[Path]) -> None:

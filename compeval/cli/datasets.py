@@ -8,17 +8,8 @@ from typing import Annotated
 
 import typer
 
-from compeval.cli.console import check_writable, err, note, refuse
-from compeval.cli.options import (
-    ANNOTATIONS,
-    CaptionColumn,
-    Data,
-    DatasetsOutput,
-    DropEqual,
-    ImageColumn,
-    KindColumn,
-    NegativeColumns,
-)
+from compeval.cli.console import check_asked, check_writable, err, note, refuse
+from compeval.cli.options import ANNOTATIONS, Data, DatasetsOutput, LanguageModel, Positive, TableColumns
 
 app = typer.Typer(no_args_is_help=True, help="Results of others.")
 
@@ -28,25 +19,16 @@ def make(
     files: list[Path],
     images: Path | None = None,
     output: DatasetsOutput = Path(),
-    image_column: ImageColumn = "",
-    caption_column: CaptionColumn = "",
-    negative_columns: NegativeColumns = "",
-    kind_column: KindColumn = "",
-    drop_equal: DropEqual = False,
+    *,
+    columns: TableColumns,
     negatives: str = "",
     corpus: list[str] | None = None,
     corpus_column: str = "caption",
     graphs: list[Path] | None = None,
     annotations: Path = ANNOTATIONS,
     refine: bool = True,
-    workers: Annotated[int, typer.Option(min=1)] = 1,
-    model: str | None = None,
-    base_url: str | None = None,
-    answers: Path = Path("sample/llm"),
-    ask: bool = False,
-    price_in: float | None = None,
-    price_out: float | None = None,
-    max_cost: Annotated[float, typer.Option(min=0)] = 0.0,
+    workers: Positive = 1,
+    llm: LanguageModel,
 ) -> None:
     """Build a dataset for retrieval and hard negatives from your own images and captions.
 
@@ -68,45 +50,36 @@ def make(
         workers: Number of processes.
         model: Language model that writes and judges the negatives from the captions alone. Default: rules, without a
             model. Where it does not write enough usable negatives, the rules do.
-        base_url: OpenAI-compatible endpoint of the model. Default: OpenAI.
-        answers: Folder of cached answers, which are read first.
-        ask: Request missing answers from the model, with the key in OPENAI_API_KEY.
-        price_in: Price per million input tokens, for estimating the cost; 0 for a free endpoint.
-        price_out: Price per million output tokens.
-        max_cost: Maximum estimated cost; above it, no request is sent.
     """
     if not corpus:
         refuse("without --corpus", corpus_column=corpus_column != "caption")
     if not negatives:
         others = {"annotations": annotations != ANNOTATIONS, "no_refine": not refine, "workers": workers > 1}
         refuse("without --negatives", corpus=corpus, graphs=graphs, **others)
-    if not ask:
-        prices = {"price_in": price_in is not None, "price_out": price_out is not None}
-        refuse("without --ask", **prices, max_cost=max_cost)
-    if (ask or base_url) and model is None:
+    check_asked(llm)
+    if (llm.ask or llm.base_url) and llm.model is None:
         raise ValueError("--ask and --base-url need --model, the name of the language model.")
-    if model and not negatives:
+    if llm.model and not negatives:
         raise ValueError("--model writes hard negatives: name their kinds with --negatives.")
     with err.status("Reading"):
         from loaders.own_data.columns import UserColumns
         from loaders.user_files import make as build
 
-        columns = UserColumns(image_column, caption_column, tuple(_split_names(negative_columns)), kind_column)
+        image, caption, own_negatives, kind, drop_equal = columns
+        named = UserColumns(image, caption, tuple(_split_names(own_negatives)), kind)
         options = None
         if negatives:
-            from generators.hard_negatives.own.language_model import LanguageModel
-            from generators.llm.client import Endpoint
+            from generators.hard_negatives.own.language_model import LanguageModel as Writer
             from loaders.own_data.options import NegativeOptions
 
             column = int(corpus_column) if corpus_column.isdecimal() else corpus_column
             options = NegativeOptions(
                 _split_names(negatives), corpus or (), column, graphs or (), annotations / name, workers, refine
             )
-            if model:
-                endpoint = Endpoint(model, base_url, price_in=price_in, price_out=price_out)
-                writer = LanguageModel(endpoint, answers)
-                options = replace(options, model=writer, max_cost=max_cost if ask else None)
-        stats = build(name, files, images, output, columns, options, drop_equal=drop_equal)
+            if endpoint := llm.find_endpoint():
+                writer = Writer(endpoint, llm.answers)
+                options = replace(options, model=writer, max_cost=llm.max_cost if llm.ask else None)
+        stats = build(name, files, images, output, named, options, drop_equal=drop_equal)
     for config, splits in stats["rows"].items():
         typer.echo(f"{name}/{config}\t{splits['test']:,}")
 

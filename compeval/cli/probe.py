@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
 from compeval.cli.console import check_writable, echo_json, err, out, print_table, progress, refuse
-from compeval.cli.options import AsJson, Data, Device, OptionalPositive, Results
+from compeval.cli.options import AsJson, Data, Device, OptionalPositive, Positive, Results
 
 if TYPE_CHECKING:
     from trainers.probe.training import Recipe
@@ -17,47 +17,40 @@ app = typer.Typer(
     no_args_is_help=True, help="Recovery probes: measure how much of a text can be recovered from its embedding."
 )
 
-Text = Annotated[
-    str | None,
-    typer.Option(
-        help="Training text: glob pattern of txt, tsv, csv, jsonl or parquet files. Default: generated captions."
-    ),
-]
-Column = Annotated[
-    str, typer.Option(help="Caption column of the text: its name, or its number (from 0) if there is no header.")
-]
-Captions = Annotated[int, typer.Option(min=10, help="Number of generated captions.")]
 NUM_CAPTIONS = 100_000
-Decoder = Annotated[
-    str | None, typer.Option(help="t5-large, another T5, or a folder. Default: a small T5 trained from scratch.")
-]
-Epochs = Annotated[int, typer.Option(min=1, help="Number of passes over the text.")]
-BatchSize = Annotated[int, typer.Option(min=1, help="Number of texts per step.")]
-Accumulate = Annotated[int, typer.Option(min=1, help="Gradient accumulation: number of parts per batch.")]
-LearningRate = Annotated[float | None, typer.Option(help="Default: 0.003 from scratch, 0.001 with --decoder.")]
-Precision = Annotated[
-    Literal["auto", "fp32", "bf16", "fp16"],
-    typer.Option(help="auto: bf16 if it is fast on the device, otherwise fp32."),
-]
-Seed = Annotated[int, typer.Option(help="Seed of the generated text, its split, the initial weights and the order.")]
 
 
-def probe(
-    text_encoder: Annotated[str, typer.Option()],
-    output: Path | None = None,
-    text: Text = None,
-    column: Column = "caption",
-    captions: Captions = NUM_CAPTIONS,
-    decoder: Decoder = None,
-    epochs: Epochs = 4,
-    batch_size: BatchSize = 512,
-    accumulate: Accumulate = 1,
-    learning_rate: LearningRate = None,
-    precision: Precision = "auto",
-    seed: Seed = 0,
-    device: Device = None,
-    data: Data = None,
-) -> None:
+class Training(NamedTuple):
+    """The training text and the recipe of a decoder.
+
+    Args:
+        text: Training text: glob pattern of txt, tsv, csv, jsonl or parquet files. Default: generated captions.
+        column: Caption column of the text: its name, or its number (from 0) if there is no header.
+        captions: Number of generated captions.
+        decoder: t5-large, another T5, or a folder. Default: a small T5 trained from scratch.
+        epochs: Number of passes over the text.
+        batch_size: Number of texts per step.
+        accumulate: Gradient accumulation: number of parts per batch.
+        learning_rate: Default: 0.003 from scratch, 0.001 with --decoder.
+        precision: auto: bf16 if it is fast on the device, otherwise fp32.
+        seed: Seed of the generated text, its split, the initial weights and the order.
+    """
+
+    text: str | None = None
+    column: str = "caption"
+    captions: Annotated[int, typer.Option(min=10)] = NUM_CAPTIONS
+    decoder: str | None = None
+    epochs: Positive = 4
+    batch_size: Positive = 512
+    accumulate: Positive = 1
+    learning_rate: float | None = None
+    precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
+    seed: int = 0
+    device: Device = None
+    data: Data = None
+
+
+def probe(text_encoder: Annotated[str, typer.Option()], output: Path | None = None, *, training: Training) -> None:
     """Train a decoder that recovers texts from the embeddings of a frozen text encoder.
 
     Interrupted training resumes.
@@ -66,7 +59,7 @@ def probe(
         text_encoder: Text encoder to probe: any model of `compeval run`, or sentence-transformers:NAME.
         output: Default: checkpoints/probe-ENCODER.
     """
-    _check_options(text, column, captions)
+    _check_options(training)
     from evaluators.models import check_name, pick_device, resolve, slug
 
     folder = output or Path("checkpoints") / f"probe-{slug(text_encoder.removeprefix('local:checkpoints/'))}"
@@ -75,46 +68,30 @@ def probe(
     from trainers.probe.training import train_probe
 
     with err.status("Loading"):
-        chosen = pick_device(device)
+        chosen = pick_device(training.device)
         encoder = resolve(text_encoder, chosen, "fp32")
-        texts, about = _load_texts(text, column, captions, seed, data)
-    sizes = {"epochs": epochs, "batch_size": batch_size, "accumulate": accumulate}
-    recipe = _make_recipe(chosen, decoder=decoder, learning_rate=learning_rate, precision=precision, seed=seed, **sizes)
+        texts, about = _load_texts(training)
+    recipe = _make_recipe(chosen, training)
     with progress() as report:
         loss = train_probe(encoder, texts, recipe, folder, device=chosen, about=about, report=report)
     typer.echo(f"{folder}: validation loss {loss:.4f}. Evaluate it with `compeval probe run local:{folder}`.")
 
 
-def autoencoder(
-    output: Path = Path("checkpoints/autoencoder"),
-    text: Text = None,
-    column: Column = "caption",
-    captions: Captions = NUM_CAPTIONS,
-    decoder: Decoder = None,
-    epochs: Epochs = 4,
-    batch_size: BatchSize = 512,
-    accumulate: Accumulate = 1,
-    learning_rate: LearningRate = None,
-    precision: Precision = "auto",
-    seed: Seed = 0,
-    device: Device = None,
-    data: Data = None,
-) -> None:
+def autoencoder(output: Path = Path("checkpoints/autoencoder"), *, training: Training) -> None:
     """Train the proof-of-concept text encoder: a T5 that reconstructs texts from its mean token embedding.
 
     Args:
         output: Folder of the encoder.
     """
-    _check_options(text, column, captions)
+    _check_options(training)
     check_writable(output)
     from evaluators.models import pick_device
     from trainers.probe.training import train_autoencoder
 
     with err.status("Loading"):
-        chosen = pick_device(device)
-        texts, about = _load_texts(text, column, captions, seed, data)
-    sizes = {"epochs": epochs, "batch_size": batch_size, "accumulate": accumulate}
-    recipe = _make_recipe(chosen, decoder=decoder, learning_rate=learning_rate, precision=precision, seed=seed, **sizes)
+        chosen = pick_device(training.device)
+        texts, about = _load_texts(training)
+    recipe = _make_recipe(chosen, training)
     loss = train_autoencoder(texts, recipe, output, device=chosen, about=about)
     typer.echo(
         f"{output}: validation loss {loss:.4f}. Probe it with `compeval train probe --text-encoder local:{output}`."
@@ -167,37 +144,34 @@ def run(
         print_table(result.cells.columns, result.cells.itertuples(index=False))
 
 
-def _check_options(text: str | None, column: str, captions: int) -> None:
+def _check_options(training: Training) -> None:
     """Raise ValueError if an option has no effect on the training text."""
-    if text:
-        refuse("with --text", captions=captions != NUM_CAPTIONS)
+    if training.text:
+        refuse("with --text", captions=training.captions != NUM_CAPTIONS)
     else:
-        refuse("without --text", column=column != "caption")
+        refuse("without --text", column=training.column != "caption")
 
 
-def _load_texts(
-    pattern: str | None, column: str, count: int, seed: int, data: Path | None
-) -> tuple[list[str], dict[str, Any]]:
+def _load_texts(training: Training) -> tuple[list[str], dict[str, Any]]:
     """Return the training texts and their description. Prints their overlap with CompPrompts."""
     from loaders.datasets.folders import dataset_folder
-    from trainers.probe import data as recovery_data
-    from trainers.probe import overlap as prompt_overlap
+    from trainers.probe import data, overlap
 
-    prompts = prompt_overlap.read_prompts(dataset_folder("compprompts", data))
-    texts = (
-        recovery_data.read_captions(pattern, column)
-        if pattern
-        else recovery_data.generate_captions(count, seed, prompts)
-    )
-    overlap = prompts.count_overlap(texts)
-    typer.echo(f"Training text: {overlap}.")
-    return texts, {"text": pattern or "generated", "overlap": overlap._asdict()}
+    prompts = overlap.read_prompts(dataset_folder("compprompts", training.data))
+    if training.text:
+        texts = data.read_captions(training.text, training.column)
+    else:
+        texts = data.generate_captions(training.captions, training.seed, prompts)
+    counts = prompts.count_overlap(texts)
+    typer.echo(f"Training text: {counts}.")
+    return texts, {"text": training.text or "generated", "overlap": counts._asdict()}
 
 
-def _make_recipe(device: str, **settings: Any) -> Recipe:
+def _make_recipe(device: str, training: Training) -> Recipe:
     """Return the recipe. By default, the precision depends on the device and the learning rate on the decoder."""
     from trainers.probe.training import Recipe, choose_precision
 
-    precision = choose_precision(device) if settings["precision"] == "auto" else settings["precision"]
-    rate = settings["learning_rate"] or (1e-3 if settings["decoder"] else Recipe.learning_rate)
-    return Recipe(**settings | {"precision": precision, "learning_rate": rate})
+    settings = {name: getattr(training, name) for name in ("decoder", "epochs", "batch_size", "accumulate", "seed")}
+    precision = choose_precision(device) if training.precision == "auto" else training.precision
+    rate = training.learning_rate or (1e-3 if training.decoder else Recipe.learning_rate)
+    return Recipe(**settings, precision=precision, learning_rate=rate)

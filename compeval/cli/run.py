@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 from urllib.parse import quote
 
 import typer
@@ -19,11 +19,11 @@ from compeval.cli.results import print_results
 if TYPE_CHECKING:
     from evaluators.engine.cluster import Cluster
     from evaluators.engine.tasks import Task
-    from evaluators.models import Model, Precision
+    from evaluators.models import Model
     from evaluators.results.documents import Result
     from evaluators.run import RefusedTask
 
-
+ChooseTasks = Callable[["Model"], "Sequence[Task]"]
 MAX_REQUESTS = 1000
 
 
@@ -40,26 +40,49 @@ def add_settings(spec: str, settings: list[str], base_url: str | None) -> str:
     return f"{spec}{'&' if '?' in spec else '?'}{query}"
 
 
+class RunOptions(NamedTuple):
+    """How models are run.
+
+    Args:
+        name: Name of the model in the results. Default: its own name.
+        revision: Commit, branch or tag of the checkout, or dataset version. Default: the files on disk.
+        device: cpu, cuda or mps; for several devices, cuda:0,cuda:1. Default: the fastest available device.
+        workers: Number of Ray workers, each with its own GPU or a share of the processors. Default: one per device.
+        ray_address: Ray cluster to run on: auto, HOST:PORT or ray://HOST:10001. Default workers: all its GPUs.
+        precision: auto: bf16 on CUDA, otherwise fp32.
+        batch_size: Default: depends on the device. It is halved when memory runs out.
+        base_url: api: address of an OpenAI-compatible endpoint. Default: OpenAI's.
+        max_requests: api: refuse runs that need more requests. Stored answers do not count.
+        setting: vlm and api: scoring=yes (the probability of yes, VQAScore) or scoring=choice (between two captions,
+            in both orders); question='Is this {}?'; answers=Yes,No. Part of the model's name; repeatable.
+        dry_run: Print what would run, without loading or downloading weights.
+        on_error: What to do with an image that cannot be read.
+    """
+
+    data: Data = None
+    limit: Limit = None
+    name: str | None = None
+    revision: str | None = None
+    device: str | None = None
+    workers: OptionalPositive = None
+    ray_address: str | None = None
+    precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
+    batch_size: OptionalPositive = None
+    base_url: str | None = None
+    max_requests: Annotated[int, typer.Option(min=0)] = MAX_REQUESTS
+    setting: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE")] = None
+    output: Results = Path("results")
+    dry_run: bool = False
+    on_error: Literal["stop", "skip"] = "stop"
+
+
 def run(
     model: Annotated[str | None, typer.Argument()] = None,
     model_option: Models = None,
     models_file: Annotated[Path | None, typer.Option("--models")] = None,
     task: Annotated[list[str] | None, typer.Option("--task", "--tasks", "-t")] = None,
-    data: Data = None,
-    limit: Limit = None,
-    name: str | None = None,
-    revision: str | None = None,
-    device: str | None = None,
-    workers: OptionalPositive = None,
-    ray_address: str | None = None,
-    precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto",
-    batch_size: OptionalPositive = None,
-    base_url: str | None = None,
-    max_requests: Annotated[int, typer.Option(min=0)] = MAX_REQUESTS,
-    setting: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE")] = None,
-    output: Results = Path("results"),
-    dry_run: bool = False,
-    on_error: Literal["stop", "skip"] = "stop",
+    *,
+    options: RunOptions,
     output_format: Format = "table",
 ) -> None:
     """Evaluate models and write their results. Finished tasks are skipped.
@@ -79,73 +102,82 @@ def run(
         models_file: File with one model per line; # begins a comment.
         task: Names or globs of tasks, separated by commas; repeatable. retrieval/coco is the original set,
             retrieval/coco@* are its variants. Default: all tasks except raw retrieval.
-        name: Name of the model in the results. Default: its own name.
-        revision: Commit, branch or tag of the checkout, or dataset version. Default: the files on disk.
-        device: cpu, cuda or mps; for several devices, cuda:0,cuda:1. Default: the fastest available device.
-        workers: Number of Ray workers, each with its own GPU or a share of the processors. Default: one per device.
-        ray_address: Ray cluster to run on: auto, HOST:PORT or ray://HOST:10001. Default workers: all its GPUs.
-        precision: auto: bf16 on CUDA, otherwise fp32.
-        batch_size: Default: depends on the device. It is halved when memory runs out.
-        base_url: api: address of an OpenAI-compatible endpoint. Default: OpenAI's.
-        max_requests: api: refuse runs that need more requests. Stored answers do not count.
-        setting: vlm and api: scoring=yes (the probability of yes, VQAScore) or scoring=choice (between two captions,
-            in both orders); question='Is this {}?'; answers=Yes,No. Part of the model's name; repeatable.
-        dry_run: Print what would run, without loading or downloading weights.
-        on_error: What to do with an image that cannot be read.
     """
-    if not dry_run:
-        check_writable(output)
+    if not options.dry_run:
+        check_writable(options.output)
     with err.status("Reading the datasets"):
-        from evaluators import models
-        from evaluators.engine import tasks
         from evaluators.models.checks import check_available
-        from evaluators.models.names import expand
         from evaluators.results.documents import get_model_folder
-        from loaders.datasets.folders import list_datasets
-        from loaders.datasets.revisions import find_data_folder
 
-        named = expand([*([model] if model else []), *(model_option or [])], models_file)
-        specs = [add_settings(spec, setting or [], base_url) for spec in named]
-        backends = {spec.partition(":")[0] for spec in specs}
-        if "api" not in backends:
-            refuse("without a model api:", max_requests=max_requests != MAX_REQUESTS)
-        if backends <= {"api", "python"}:
-            refuse("on models api: and python:, which choose their own", precision=precision != "auto")
-        if len(specs) == 1:
-            models.check_name(specs[0])
-        elif name is not None:
-            raise ValueError(f"--name names one model; got {len(specs)}: {', '.join(specs)}.")
-        if revision is not None:
-            names = tasks.select_datasets(task, data) if task else set(list_datasets(data))
-            data = find_data_folder(names, revision, data)
-        available = tasks.discover(data)
-        selected = None if task is None else tasks.select(available, task)
-    options: dict[str, Any] = {"data_dir": data, "limit": limit, "output": output}
-    if dry_run:
-        _print_plan(specs, available, selected, options, output_format)
+        specs = _name_models([*([model] if model else []), *(model_option or [])], models_file, options)
+        data, available, selected = _find_tasks(task, options)
+    settings: dict[str, Any] = {"data_dir": data, "limit": options.limit, "output": options.output}
+    if options.dry_run:
+        _print_plan(specs, available, selected, settings, output_format)
         return
     if len(specs) == 1:
         check_available(specs[0])
+
+    def choose_tasks(model: Model) -> Sequence[Task]:
+        from evaluators.run import default_tasks
+
+        return default_tasks(available, model, data) if selected is None else selected
+
     refused: list[RefusedTask] = []
-    with _start_cluster(device, ray_address, workers) as (cluster, device):
-        load = partial(_load, name, device, precision, cluster, max_requests)
-        finished = [] if cluster else _read_finished(specs, name, device, precision, available, selected, options)
-        options |= {"device": device, "cluster": cluster, "batch_size": batch_size}
-        options |= {"on_error": on_error, "on_refused": refused.append, "on_cost": note}
-        results, failed = (finished, {}) if finished else _run_models(specs, load, available, selected, options)
+    with _start_cluster(options.device, options.ray_address, options.workers) as (cluster, device):
+        finished = [] if cluster else _read_finished(specs, options, device, choose_tasks, settings)
+        settings |= {"device": device, "cluster": cluster, "batch_size": options.batch_size}
+        settings |= {"on_error": options.on_error, "on_refused": refused.append, "on_cost": note}
+        load = partial(_load, options, device, cluster)
+        results, failed = (finished, {}) if finished else _run_models(specs, load, choose_tasks, settings)
     if not results and refused and not failed:
         raise ValueError("\n".join(map(str, refused)))
     for refusal in refused:
         note(f"Not evaluated: {refusal}")
     if results:
-        folders = {str(get_model_folder(output, item["source"], item["model"]["name"], limit)) for item in results}
-        print_results(results, output_format, " ".join(sorted(folders)) if len(specs) == 1 else str(output))
+        places = {(item["source"], item["model"]["name"]) for item in results}
+        folders = sorted(str(get_model_folder(options.output, *place, options.limit)) for place in places)
+        print_results(results, output_format, " ".join(folders) if len(specs) == 1 else str(options.output))
     if failed:
         note(f"{len(failed)} of {len(specs)} models failed:")
         for spec, reason in failed.items():
             note(f"- {spec}: {reason}")
     if refused or failed:
         raise typer.Exit(1)
+
+
+def _name_models(named: list[str], models_file: Path | None, options: RunOptions) -> list[str]:
+    """Return the models with their settings. Raises ValueError if an option has no effect on them."""
+    from evaluators import models
+    from evaluators.models.names import expand
+
+    specs = [add_settings(spec, options.setting or [], options.base_url) for spec in expand(named, models_file)]
+    backends = {spec.partition(":")[0] for spec in specs}
+    if "api" not in backends:
+        refuse("without a model api:", max_requests=options.max_requests != MAX_REQUESTS)
+    if backends <= {"api", "python"}:
+        refuse("on models api: and python:, which choose their own", precision=options.precision != "auto")
+    if len(specs) == 1:
+        models.check_name(specs[0])
+    elif options.name is not None:
+        raise ValueError(f"--name names one model; got {len(specs)}: {', '.join(specs)}.")
+    return specs
+
+
+def _find_tasks(
+    patterns: list[str] | None, options: RunOptions
+) -> tuple[Path | None, Sequence[Task], Sequence[Task] | None]:
+    """Return the folder of the datasets, their tasks, and those that are selected; None for a model's default tasks."""
+    from evaluators.engine import tasks
+    from loaders.datasets.folders import list_datasets
+    from loaders.datasets.revisions import find_data_folder
+
+    data = options.data
+    if options.revision is not None:
+        names = tasks.select_datasets(patterns, data) if patterns else set(list_datasets(data))
+        data = find_data_folder(names, options.revision, data)
+    available = tasks.discover(data)
+    return data, available, None if patterns is None else tasks.select(available, patterns)
 
 
 def _choose_devices(device: str | None, workers: int | None) -> list[str]:
@@ -178,57 +210,45 @@ def _start_cluster(
 
 
 def _read_finished(
-    specs: Sequence[str],
-    name: str | None,
-    device: str,
-    precision: Precision,
-    available: Sequence[Task],
-    selected: Sequence[Task] | None,
-    options: dict[str, Any],
+    specs: Sequence[str], options: RunOptions, device: str, choose_tasks: ChooseTasks, settings: dict[str, Any]
 ) -> list[Result]:
     """Return the results if all models were loaded before and have finished all tasks; otherwise an empty list."""
     from evaluators.models import choose_precision
     from evaluators.models.known import recall
-    from evaluators.run import default_tasks, read_finished
+    from evaluators.run import read_finished
 
     results: list[Result] = []
     for spec in specs:
-        model = recall(spec, choose_precision(precision, device))
+        model = recall(spec, choose_precision(options.precision, device))
         if model is None:
             return []
-        model = model if name is None else replace(model, name=name)
-        tasks = default_tasks(available, model, options["data_dir"]) if selected is None else selected
-        results += (finished := read_finished(model, tasks, **options)) or []
-        if finished is None:
+        model = model if options.name is None else replace(model, name=options.name)
+        if (finished := read_finished(model, choose_tasks(model), **settings)) is None:
             return []
+        results += finished
     return results
 
 
-def _load(
-    name: str | None, device: str, precision: Precision, cluster: Cluster | None, max_requests: int, spec: str
-) -> Model:
-    """Load a model, which has the name ``name`` in its results."""
+def _load(options: RunOptions, device: str, cluster: Cluster | None, spec: str) -> Model:
+    """Load a model, with the name of the options in its results."""
     from evaluators import models
     from evaluators.models.known import remember
 
     with err.status(f"Loading {spec}"):
+        precision = options.precision
         loaded = cluster.load(spec, precision) if cluster else models.resolve(spec, device, precision)
         if not cluster:
             remember(loaded)
         if isinstance(loaded.encoder, models.MeteredScorer):
-            loaded.encoder.max_requests = max_requests
-    return loaded if name is None else replace(loaded, name=name)
+            loaded.encoder.max_requests = options.max_requests
+    return loaded if options.name is None else replace(loaded, name=options.name)
 
 
 def _run_models(
-    specs: Sequence[str],
-    load: Callable[[str], Model],
-    available: Sequence[Task],
-    selected: Sequence[Task] | None,
-    options: dict[str, Any],
+    specs: Sequence[str], load: Callable[[str], Model], choose_tasks: ChooseTasks, settings: dict[str, Any]
 ) -> tuple[list[Result], dict[str, str]]:
     """Evaluate the models. Returns the results, and the errors of failed models; an error of a single one is raised."""
-    from evaluators.run import default_tasks, run
+    from evaluators.run import run
 
     results: list[Result] = []
     failed: dict[str, str] = {}
@@ -236,8 +256,7 @@ def _run_models(
         try:
             model = load(spec)
             with progress() as report:
-                tasks = default_tasks(available, model, options["data_dir"]) if selected is None else selected
-                results += run(model, tasks, report=report, **options)
+                results += run(model, choose_tasks(model), report=report, **settings)
         except Exception as error:
             if len(specs) == 1:
                 raise
@@ -250,7 +269,7 @@ def _print_plan(
     specs: Sequence[str],
     available: Sequence[Task],
     selected: Sequence[Task] | None,
-    options: dict[str, Any],
+    settings: dict[str, Any],
     output_format: FormatName,
 ) -> None:
     """Print what would run. Exits with 1 if a model or task cannot be evaluated."""
@@ -258,7 +277,7 @@ def _print_plan(
 
     from evaluators.results.dry_run import plan_run
 
-    plans = [plan_run(spec, available, selected, **options) for spec in specs]
+    plans = [plan_run(spec, available, selected, **settings) for spec in specs]
     rows = [
         {
             "model": plan.model,

@@ -5,20 +5,20 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, cast
 
 import typer
 
 from compeval.cli import probe
 from compeval.cli.console import check_writable, echo_json, err, out, print_table, progress, refuse
-from compeval.cli.options import AsJson, Device, OptionalPositive, Positive
+from compeval.cli.options import AsJson, Device, OptionalPositive, Positive, spread
 
 if TYPE_CHECKING:
-    from trainers.negclip.training import Method
+    from trainers.negclip.training import Method, Recipe
 
 app = typer.Typer(no_args_is_help=True, help="Fine-tune a CLIP with hard negatives, or train a recovery probe.")
-app.command()(probe.probe)
-app.command()(probe.autoencoder)
+app.command()(spread(probe.probe))
+app.command()(spread(probe.autoencoder))
 
 Pairs = Annotated[
     Path,
@@ -45,6 +45,37 @@ def _choose_workers(workers: int | None) -> int:
     return min(MAX_WORKERS, os.cpu_count() or 1) if workers is None else workers
 
 
+class RecipeOptions(NamedTuple):
+    """The recipe of a fine-tuning.
+
+    Args:
+        preset: paper: batches of 1,024, three learning rates. microworld: for tiny models.
+        epochs: Overrides the preset.
+        batch_size: Overrides the preset.
+        learning_rate: Overrides the preset; repeatable.
+        rules: paper: one negative of each kind, as in the paper's appendix C.1, and clip-ft keeps captions without one.
+            Without effect on the authors' files (*.tsv), which have their own negatives.
+        augment: Crop images at random, as open_clip does in training. Default: with the preset paper.
+        count_neighbours: The similar images are a half of the batch size, not added to it.
+    """
+
+    preset: Literal["paper", "microworld"] = "paper"
+    epochs: OptionalPositive = None
+    batch_size: Annotated[int | None, typer.Option(min=2)] = None
+    learning_rate: list[float] | None = None
+    rules: Literal["ours", "paper"] = "ours"
+    augment: bool | None = None
+    count_neighbours: bool = False
+
+    def make_recipe(self) -> Recipe:
+        from trainers.negclip.training import PRESETS
+
+        rates = self.learning_rate and tuple(self.learning_rate)
+        overrides = {"epochs": self.epochs, "batch_size": self.batch_size, "learning_rates": rates}
+        overrides |= {"augment": self.augment, "rules": self.rules, "counts_neighbours": self.count_neighbours}
+        return replace(PRESETS[self.preset], **{name: value for name, value in overrides.items() if value is not None})
+
+
 @app.command(
     "clip-ft",
     help="Fine-tune a CLIP on the same captions and for as many steps as NegCLIP, without hard negatives.",
@@ -53,6 +84,7 @@ def _choose_workers(workers: int | None) -> int:
     "negclip",
     help="Fine-tune a CLIP with hard negatives: captions with two exchanged parts, and similar images.",
 )
+@spread
 def finetune(
     ctx: typer.Context,
     model: Annotated[str, typer.Option()],
@@ -60,13 +92,8 @@ def finetune(
     output: Annotated[Path, typer.Option()],
     images: Images = None,
     validation: Path | None = None,
-    preset: Literal["paper", "microworld"] = "paper",
-    epochs: OptionalPositive = None,
-    batch_size: Annotated[int | None, typer.Option(min=2)] = None,
-    learning_rate: list[float] | None = None,
-    rules: Literal["ours", "paper"] = "ours",
-    augment: bool | None = None,
-    count_neighbours: bool = False,
+    *,
+    options: RecipeOptions,
     seed: int = 0,
     chunk: Positive = 256,
     workers: Workers = None,
@@ -80,14 +107,6 @@ def finetune(
         model: Initial model: ARCHITECTURE/WEIGHTS of open_clip, or local:FOLDER.
         output: Folder of the checkpoint, for `compeval run --model local:FOLDER`.
         validation: Data for selecting the learning rate. Default: 5 % of the training data.
-        preset: paper: batches of 1,024, three learning rates. microworld: for tiny models.
-        epochs: Overrides the preset.
-        batch_size: Overrides the preset.
-        learning_rate: Overrides the preset; repeatable.
-        rules: paper: one negative of each kind, as in the paper's appendix C.1, and clip-ft keeps captions without one.
-            Without effect on the authors' files (*.tsv), which have their own negatives.
-        augment: Crop images at random, as open_clip does in training. Default: with the preset paper.
-        count_neighbours: The similar images are a half of the batch size, not added to it.
         seed: Seed of the caption order and of the sampled negatives.
         chunk: Number of images encoded at once. A smaller value needs less memory and does not change the loss.
         precision: bf16: mixed precision, with weights and loss in fp32. auto: bf16 where the device computes it fast.
@@ -100,12 +119,9 @@ def finetune(
     check_writable(output)
     check_name(model)
     with err.status("Loading"):
-        from trainers.negclip.training import PRESETS, TrainingData, train
+        from trainers.negclip.training import TrainingData, train
 
-        rates = learning_rate and tuple(learning_rate)
-        overrides = {"epochs": epochs, "batch_size": batch_size, "learning_rates": rates, "augment": augment}
-        overrides |= {"rules": rules, "counts_neighbours": count_neighbours}
-        recipe = replace(PRESETS[preset], **{name: value for name, value in overrides.items() if value is not None})
+        recipe = options.make_recipe()
         chosen_device = pick_device(device)
     with progress() as report:
         metrics = train(

@@ -126,25 +126,14 @@ def _run(model: str, tasks: Sequence[Task], data: Path | None, device: str | Non
 
 def _print(matches: Sequence[Match], known: int, output_format: FormatName) -> None:
     """Print the comparison. The exit code is 1 if a comparable score disagrees."""
+    from evaluators.report.tables import format_rows
     from evaluators.results.published import VERDICTS
 
     rows = [
-        {
-            "task": match.score.task,
-            "metric": match.metric,
-            "rows": f"{match.rows:,}",
-            "published rows": "unknown" if match.score.rows is None else f"{match.score.rows:,}",
-            "ours": f"{match.ours:.2f}",
-            "published": f"{match.score.percent:.2f}",
-            "difference": f"{match.difference:+.2f}",
-            "tolerance": f"{match.tolerance:.2f}",
-            "agrees": match.verdict,
-            "source": match.score.source,
-            "causes": match.explanation,
-        }
+        match.describe() | {"published": "unknown" if match.score.rows is None else match.score.rows}
         for match in matches
     ]
-    print_records(output_format, rows, [match.to_json() for match in matches])
+    print_records(output_format, format_rows("validated", rows), [match.to_json() for match in matches])
     comparable = [match for match in matches if match.is_comparable]
     agreeing = sum(match.agrees for match in comparable)
     counts = Counter(match.verdict for match in matches if not match.is_comparable)

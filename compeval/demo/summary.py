@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from compeval.cli.console import out, print_table
+from evaluators.report.headlines import relate
 from generators.pipeline import stage
 
 NEGATIVES = {
@@ -32,9 +33,7 @@ METRIC = "recall@1"
 
 def compare_with_chance(result: dict[str, Any]) -> str:
     """Return ``above`` or ``below`` if the 95 % interval excludes chance, otherwise ``n.s.`` (not significant)."""
-    low, high = result["intervals"][METRIC]
-    chance = result["chance"][METRIC]
-    return "above" if low > chance else "below" if high < chance else "n.s."
+    return relate(result["intervals"][METRIC], result["chance"][METRIC], "n.s.")
 
 
 def print_summary(results: Iterable[dict[str, Any]]) -> None:

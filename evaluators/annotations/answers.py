@@ -95,26 +95,20 @@ def check_replaceable(folder: Path, sampled: Sequence[Item]) -> None:
         )
 
 
-def find_rejected(items: Sequence[Item], answers: Answers) -> list[Item]:
-    """Return the hard negatives that more than half of their annotators judged true."""
-
-    def is_rejected(item: Item) -> bool:
-        item_answers = [by_item[item.id] for by_item in answers.values() if item.id in by_item]
-        return item.type != CAPTION and item_answers.count("true") * 2 > len(item_answers)
-
-    return list(filter(is_rejected, items))
-
-
 def write_rejected(folder: Path, items: Sequence[Item], answers: Answers) -> int:
     """Write the rejected negatives, which the next build skips, and return their number.
 
-    Negatives that were rejected in earlier samples are kept.
+    These are the hard negatives that more than half of their annotators judged true. Negatives that were rejected in
+    earlier samples are kept.
     """
     columns = ("crop_id", "image_id", "text")
     path = folder / REJECTED
     sampled = {(item.crop_id, item.text) for item in items}
     earlier = csv_tables.read(path, columns) if path.is_file() else []
     rows = [row for row in earlier if (row["crop_id"], row["text"]) not in sampled]
-    rows += [{name: getattr(item, name) for name in columns} for item in find_rejected(items, answers)]
+    for item in items:
+        given = [by_item[item.id] for by_item in answers.values() if item.id in by_item]
+        if item.type != CAPTION and given.count("true") * 2 > len(given):
+            rows.append({name: getattr(item, name) for name in columns})
     csv_tables.write(path, columns, sorted(rows, key=lambda row: [row[name] for name in columns]))
     return len(rows)

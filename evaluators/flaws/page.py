@@ -22,7 +22,7 @@ import typer
 from evaluators.metrics.intervals import compute_share_interval
 from evaluators.report.figures import draw
 from evaluators.validity.balanced_subsets import read_sets
-from evaluators.validity.best_baselines import FAST_BASELINES, BestBaseline, choose_best
+from evaluators.validity.best_baselines import FAST_BASELINES, choose_best
 from generators.files.atomic import write_json
 from generators.language.texts import fold_case_and_space
 from generators.text_only.baselines import RetrievalSets
@@ -93,11 +93,10 @@ def measure_baselines(sets: RetrievalSets) -> Measured:
         "pairwise": choose_best(sets, on_pairs, on_pairs=True),
         "medoid on pairs": choose_best(sets, {"medoid_of_words": score_medoid_of_words}, on_pairs=True),
     }
-    return {key: describe_best(value) for key, value in best.items()}
-
-
-def describe_best(best: BestBaseline) -> Measured:
-    return {"share": best.recall, "interval": [*best.interval], "rows": best.rows, "baseline": best.name}
+    return {
+        key: {"share": item.recall, "interval": [*item.interval], "rows": item.rows, "baseline": item.name}
+        for key, item in best.items()
+    }
 
 
 def render(measured: Mapping[str, Measured], balanced: Sequence[Mapping[str, Any]]) -> str:

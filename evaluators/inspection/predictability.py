@@ -27,15 +27,12 @@ COLUMNS = ("set", "split", "row", "image_id", "predictability")
 
 def write_predictability(path: Path, source: Source, reports: Sequence[SetReport]) -> None:
     """Write the predictability of the sampled rows, least predictable first; ``row`` is the position in the split."""
-    csv_tables.write(path, COLUMNS, _list_predictabilities(source, reports))
-
-
-def _list_predictabilities(source: Source, reports: Sequence[SetReport]) -> Iterator[dict[str, object]]:
+    lines: list[tuple[object, ...]] = []
     for report in reports:
         rows = zip(report.predictability, source.sets[report.name].sample, strict=True)
         for value, row in sorted(rows, key=lambda item: (item[0], item[1].split, item[1].position)):
-            cells = (report.name, row.split, row.position, row.image_id, f"{value:.4f}")
-            yield dict(zip(COLUMNS, cells, strict=True))
+            lines.append((report.name, row.split, row.position, row.image_id, f"{value:.4f}"))
+    csv_tables.write(path, COLUMNS, [dict(zip(COLUMNS, cells, strict=True)) for cells in lines])
 
 
 def select_least_predictable(value_N: np.ndarray) -> np.ndarray:

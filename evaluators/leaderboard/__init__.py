@@ -24,15 +24,7 @@ from evaluators.leaderboard.scores import BenchmarkScores, make_benchmarks
 from evaluators.report.examples import Example, load_split, make_choice_examples, read_frames
 from evaluators.report.pages import render
 from evaluators.report.results import PARTS, Result, Results, read_results, split_parts
-from evaluators.report.tables import (
-    MISSING,
-    Table,
-    format_percent,
-    format_with_interval,
-    make_table,
-    to_csv,
-    to_latex,
-)
+from evaluators.report.tables import MISSING, Table, format_percent, format_with_interval, make_table, to_csv, to_latex
 
 FOLDER = Path(__file__).parent
 ABOUT = ("family", "parameters", "date", "training_data", "text_only")
@@ -78,12 +70,13 @@ def build(
     (output / "leaderboard.csv").write_text(to_csv(Table("leaderboard", table.caption, models)), encoding="utf-8")
     models.to_parquet(output / "leaderboard.parquet", index=False)
     (output / "leaderboard.tex").write_text(to_latex(table), encoding="utf-8")
+    own = list(models["model"][models["published"] == ""])
     context = {
         "benchmarks": make_benchmarks_table(benchmarks),
         "table": table,
-        "models": list(models["model"][models["published"] == ""]),
+        "models": own,
         "is_synthetic": is_synthetic,
-        "own": int((models["published"] == "").sum()),
+        "own": len(own),
         "sources": make_sources_table(published),
         "chart": make_chart(models, benchmarks),
         "examples": list(collect_examples(benchmarks, data_dir)),
@@ -141,7 +134,7 @@ def _make_own_row(result: Result, benchmarks: Sequence[BenchmarkScores], about: 
     known = dict.fromkeys(ABOUT, "") | describe_model(result)
     for texts in (*(described.get(alias, {}) for alias in get_aliases(result)), about):
         known |= {key: value for key, value in texts.items() if value}
-    mean = average(name, [benchmark for benchmark in benchmarks if not benchmark.is_recognition])
+    mean = average({item.name: item.scores[name].share for item in benchmarks if name in item.scores}, benchmarks)
     row: dict[str, Any] = {"model": name, **known, "contaminated": result.data["model"]["contaminated"] or ""}
     low, high = find_mean_interval(mean, name, benchmarks)
     row |= {"published": "", "mean": mean, "mean low": low, "mean high": high}
@@ -158,12 +151,10 @@ def _make_published_rows(
 ) -> Iterator[dict[str, Any]]:
     """Yield a row for each published model with a comparable score. Its mean is over comparable scores only."""
     described = describe_published()
-    composition = [published[benchmark.name].comparable for benchmark in benchmarks if not benchmark.is_recognition]
     for name in sorted({name for item in published.values() for name in item.comparable}):
         row: dict[str, Any] = {"model": name, **dict.fromkeys(ABOUT, ""), **described.get(name, {}), "contaminated": ""}
-        shares = [comparable[name] for comparable in composition if name in comparable]
-        has_all = bool(shares) and len(shares) == len(composition)
-        row |= {"published": "yes", "mean": sum(shares) / len(shares) if has_all else float("nan")}
+        shares = {title: item.comparable[name] for title, item in published.items() if name in item.comparable}
+        row |= {"published": "yes", "mean": average(shares, benchmarks)}
         for benchmark in benchmarks:
             item = published[benchmark.name]
             row[benchmark.name] = item.comparable.get(name, item.others.get(name))
@@ -179,10 +170,10 @@ def describe_model(result: Result) -> dict[str, str]:
     return {"family": backend or architecture, "training_data": training_data}
 
 
-def average(model: str, benchmarks: Sequence[BenchmarkScores]) -> float:
-    """Return the unweighted mean score over the benchmarks, NaN if the model lacks one."""
-    scores = [benchmark.scores[model].share for benchmark in benchmarks if model in benchmark.scores]
-    return sum(scores) / len(scores) if scores and len(scores) == len(benchmarks) else float("nan")
+def average(shares: Mapping[str, float], benchmarks: Sequence[BenchmarkScores]) -> float:
+    """Return the unweighted mean of a model's scores on the benchmarks of composition, NaN if it lacks one."""
+    scores = [shares.get(benchmark.name, float("nan")) for benchmark in benchmarks if not benchmark.is_recognition]
+    return sum(scores) / len(scores) if scores else float("nan")
 
 
 def find_mean_interval(
@@ -205,7 +196,9 @@ def make_models_table(
     for row in rows:
         record = {"Model": row["model"] + (" *" if row["contaminated"] else ""), "Published": row["published"] or None}
         record |= {name.replace("_", " ").capitalize(): row[name] or None for name in ABOUT}
-        record |= {"Contamination": row["contaminated"] or None, "Mean": _format_mean(row)}
+        bounds = (row["mean low"], row["mean high"])
+        mean = format_percent(row["mean"]) if row["published"] else format_with_interval(row["mean"], bounds)
+        record |= {"Contamination": row["contaminated"] or None, "Mean": mean}
         for benchmark in benchmarks:
             heading = f"{benchmark.name} (chance {format_percent(benchmark.chance)})"
             record[heading] = format_score(row, benchmark.name)
@@ -213,12 +206,6 @@ def make_models_table(
     reasons = [f"{name}: {reason}" for name, item in published.items() if item.others for reason in item.reasons]
     note = f"{NOT_RANKED} cannot be ranked with one's own models ({'; '.join(reasons)})." if reasons else ""
     return make_table("leaderboard", records, note=note)
-
-
-def _format_mean(row: Mapping[str, Any]) -> str:
-    if row["published"]:
-        return format_percent(row["mean"])
-    return format_with_interval(row["mean"], (row["mean low"], row["mean high"]))
 
 
 def format_score(row: Mapping[str, Any], name: str) -> str:

@@ -23,14 +23,7 @@ from evaluators.engine import tasks
 from evaluators.engine.encode import Report, quiet
 from evaluators.models import DualEncoder, Model
 from evaluators.models.recovery_probe import Probe
-from evaluators.probes.analysis import (
-    PAIR_DATASETS,
-    Condition,
-    Recovered,
-    Scores,
-    collect_scores,
-    compute_conditions,
-)
+from evaluators.probes.analysis import PAIR_DATASETS, Condition, Recovered, Scores, collect_scores, compute_conditions
 from evaluators.protocols import recovery
 from evaluators.results.documents import Result, get_result_path
 from generators.storage import parquet

@@ -15,6 +15,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,7 @@ from evaluators.report.examples import Example, collect_examples, find_other_tas
 from evaluators.report.figures import join_panels
 from evaluators.report.headlines import compare_with_chance
 from evaluators.report.pages import Section, render
-from evaluators.report.results import PARTS, Result, Results, read_results, split_parts
+from evaluators.report.results import PARTS, Results, read_results, split_parts
 from evaluators.report.rows import Row, collect_rows, write_rows
 from evaluators.report.sections import SECTIONS, tasks
 from evaluators.report.sections.atom_counts import read_atom_counts
@@ -202,17 +204,12 @@ def make_sections(results: Results) -> list[Section]:
 
 def make_models_table(results: Results) -> Table:
     """Make a table with one row per model: its training data and the number of tasks and rows."""
-    models: dict[str, list[Result]] = {}
-    for result in sorted(results, key=lambda result: result.model):
-        models.setdefault(result.model, []).append(result)
-    records = (
-        {
-            **{"model": name, "training_data": members[0].training_data, "tasks": len(members)},
-            "contaminated": members[0].data["model"]["contaminated"],
-            "rows": sum(result.data["data"]["rows"] for result in members),
-        }
-        for name, members in models.items()
-    )
+    records = []
+    for name, group in groupby(sorted(results, key=attrgetter("model")), key=attrgetter("model")):
+        first, *others = group
+        about = {"training_data": first.training_data, "contaminated": first.data["model"]["contaminated"]}
+        rows = sum(result.data["data"]["rows"] for result in (first, *others))
+        records.append({"model": name, **about, "tasks": 1 + len(others), "rows": rows})
     return make_table("models", records)
 
 

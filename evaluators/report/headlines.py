@@ -17,7 +17,7 @@ from statistics import mean
 
 import pandas as pd
 
-from evaluators.metrics.intervals import compute_share_interval
+from evaluators.metrics.intervals import Interval, compute_share_interval
 from evaluators.metrics.trend import Slope, regress
 from evaluators.report.results import Result, Results
 from evaluators.report.tables import TEXTS, format_p
@@ -31,12 +31,20 @@ CONTROL = "_balanced"
 
 def read_hits(results: Results, values: pd.DataFrame, column: str = "task") -> pd.DataFrame:
     """Return one row per example of the results of some values: hit, image_id, model, and ``column`` of the values."""
-    parts = []
-    for result, value in zip(results.find(values), values[column], strict=True):
-        rows = result.examples
-        images = (rows["image_id"] if "image_id" in rows else rows["row"]).astype(str)
-        parts.append(pd.DataFrame({"hit": rows["rank"] == 1, "image_id": images, "model": result.model, column: value}))
+    pairs = zip(results.find(values), values[column], strict=True)
+    parts = [result.hits.assign(model=result.model, **{column: value}) for result, value in pairs]
     return pd.concat(parts, ignore_index=True)
+
+
+def compute_interval(hits: pd.DataFrame) -> Interval:
+    """Return the 95 % interval over images of the share of hits."""
+    return compute_share_interval(hits["hit"].to_numpy(dtype=float), hits["image_id"].tolist())
+
+
+def relate(interval: Sequence[float], chance: float, same: str = "not different from") -> str:
+    """Return "above" or "below" if the interval is above or below chance, otherwise ``same``."""
+    low, high = interval
+    return "above" if low > chance else "below" if high < chance else same
 
 
 def test_trend(name: str, results: Results, recall: pd.DataFrame, column: str) -> list[str]:
@@ -81,9 +89,8 @@ def compare_value(results: Sequence[Result], metric: str) -> str:
     intervals = [result.data["intervals"].get(metric) for result in results]
     if not all(intervals):
         return f"chance {chance:.1%}"
-    is_above, is_below = (all(low > chance for low, _ in intervals), all(high < chance for _, high in intervals))
-    relation = "above" if is_above else "below" if is_below else "not different from"
-    return f"{relation} chance, {chance:.1%}"
+    widest = min(low for low, _ in intervals), max(high for _, high in intervals)
+    return f"{relate(widest, chance)} chance, {chance:.1%}"
 
 
 def compare_with_chance(results: Results) -> list[str]:
@@ -134,9 +141,8 @@ def explain_below_chance(results: Results, values: pd.DataFrame, titles: Mapping
 def _compare(results: Results, values: pd.DataFrame) -> tuple[str, str]:
     """Return how the results together compare with chance, and Recall@1 with its interval."""
     hits, chance = read_hits(results, values), values["chance"].iloc[0]
-    low, high = compute_share_interval(hits["hit"].to_numpy(dtype=float), hits["image_id"].tolist())
-    relation = "below" if high < chance else "above" if low > chance else "not different from"
-    return relation, (
+    low, high = interval = compute_interval(hits)
+    return relate(interval, chance), (
         f"{hits['hit'].mean():.1%} (95 % interval {100 * low:.1f} to {100 * high:.1f}; {len(hits):,} rows, "
         f"{count_models(hits)}; chance {chance:.1%})"
     )

@@ -33,6 +33,8 @@ from generators.storage import parquet
 COMPLEXITY = re.compile(r"n(\d+)")
 SEED = re.compile(r"-s\d+$")
 """Suffix with a seed, of the names of models and of variants."""
+HITS = ("rank", "hit", "group_hit")
+"""Columns of the examples with the rank (1 is a hit) or the hit of the main metric."""
 NO_INTERVAL = (float("nan"), float("nan"))
 PUBLISHED = "_published"
 """Suffix of the names of datasets that were imported from published files."""
@@ -55,6 +57,14 @@ class Result:
     def examples(self) -> pd.DataFrame:
         """The per-example rows."""
         return parquet.read_table(self.path.with_suffix(".parquet")).to_pandas()
+
+    @property
+    def hits(self) -> pd.DataFrame:
+        """One row per example: ``hit`` of the main metric, and ``image_id``, the image or, without images, the row."""
+        rows = self.examples
+        images = rows["image_id"] if "image_id" in rows else rows["row"]
+        column = next(name for name in HITS if name in rows)
+        return pd.DataFrame({"hit": rows[column] == 1, "image_id": images.astype(str)})
 
     @property
     def date(self) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import json
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -88,7 +88,7 @@ def _make_rows(
     kinds, read_picture = {}, lambda number: None
     if dataset is not None:
         kinds = _read_kinds(dataset, chosen)
-        read_picture = _PictureReader(dataset, data_dir)
+        read_picture = _make_picture_reader(dataset, data_dir)
     scores = {model: frames[model]["scores"] for model in models if model in frames}
     for number in chosen:
         picks = [find_top(scores[model][number], 1)[0] if model in scores else -1 for model in models]
@@ -105,24 +105,22 @@ def _read_kinds(dataset: TaskDataset, rows: Sequence[int]) -> dict[int, list[str
     return {row: [get_kind(foil) for foil in foils[row].as_py() or []] for row in rows}
 
 
-class _PictureReader:
-    """Reads the picture of a row as a small JPEG data URI."""
+def _make_picture_reader(dataset: TaskDataset, data_dir: Path | None) -> Callable[[int], str | None]:
+    """Return a function that reads the picture of a row as a small JPEG data URI."""
+    task, is_reference = dataset.task, "image_path" in dataset.schema.names  # crops are cut from source images
+    split: Any = load_dataset(task.dataset, task.config, task.split, data_dir) if is_reference else None
 
-    def __init__(self, dataset: TaskDataset, data_dir: Path | None) -> None:
-        self._dataset, self._split = dataset, None
-        if "image_path" in dataset.schema.names:  # crops are cut from source images
-            task = dataset.task
-            self._split = load_dataset(task.dataset, task.config, task.split, data_dir)
-
-    def __call__(self, row: int) -> str | None:
+    def read_picture(row: int) -> str | None:
         try:
-            if self._split is not None:
-                return make_data_uri(self._split[row]["image"], SIZE)
-            with Image.open(io.BytesIO(self._dataset.read_image(row, "image"))) as image:
+            if is_reference:
+                return make_data_uri(split[row]["image"], SIZE)
+            with Image.open(io.BytesIO(dataset.read_image(row, "image"))) as image:
                 image.draft("RGB", (SIZE, SIZE))  # a JPEG is decoded at about this size
                 return make_data_uri(image, SIZE)
         except (OSError, ValueError):  # a row without a readable picture is shown without it
             return None
+
+    return read_picture
 
 
 def write_rows(folder: Path, prefix: str, rows: Sequence[Row], models: Sequence[str]) -> None:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from evaluators.metrics.intervals import compute_share_interval
+from evaluators.report.headlines import compute_interval, relate
 from evaluators.report.results import SEED, Result
 from evaluators.report.tables import TEXTS, format_percent
 from generators.schemas.corpus_names import get_kind, parse_systematicity
@@ -21,8 +21,6 @@ TITLES: dict[str, str] = TEXTS["labels"]["strip"]
 """Kind of CREPE's tests -> its title; others of CREPE are not in the strip."""
 MAX_MODELS = 8
 NOT_COMPOSITION = ("recall", "classification", "recovery")
-RANKS = ("rank", "hit", "group_hit")
-"""Columns of the examples with the rank (1 is a hit) or the hit of the main metric."""
 
 
 class Dot(NamedTuple):
@@ -37,12 +35,12 @@ class Dot(NamedTuple):
 
     @property
     def relation(self) -> str:
-        return "above" if self.low > self.chance else "below" if self.high < self.chance else "same"
+        return relate((self.low, self.high), self.chance, "same")
 
     @property
     def text(self) -> str:
         chance = format_percent(self.chance / 100)
-        relation = {"same": "not different from"}.get(self.relation, self.relation)
+        relation = relate((self.low, self.high), self.chance)
         interval = f"{self.low:.1f} to {self.high:.1f}"
         return f"{self.share:.1f} % ({interval}), {relation} chance, {chance} %; {self.rows:,} rows"
 
@@ -90,20 +88,11 @@ def _make_dots(by_model: dict[str, list[Result]]) -> Iterator[Dot]:
         main = members[0].data["main"][0]
         bounds, share = members[0].data["intervals"].get(main), members[0].metrics[main]
         if len(members) > 1:
-            hits = pd.concat(list(map(_read_hits, members)))
-            share = float(hits["hit"].mean())
-            bounds = compute_share_interval(hits["hit"].to_numpy(dtype=float), hits["image_id"].tolist())
+            hits = pd.concat([result.hits for result in members])
+            share, bounds = hits["hit"].mean(), compute_interval(hits)
         if bounds:
             weights = [result.data["data"]["rows"] for result in members]
             chances = [result.data["chance"][main] for result in members]
             chance = sum(weight * one for weight, one in zip(weights, chances, strict=True)) / sum(weights)
             share, low, high, chance = (100 * value for value in (share, *bounds, chance))
             yield Dot(model, share, low, high, chance, sum(weights))
-
-
-def _read_hits(result: Result) -> pd.DataFrame:
-    rows = result.examples
-    column = next(name for name in RANKS if name in rows)
-    return pd.DataFrame(
-        {"hit": rows[column] == 1, "image_id": (rows["image_id"] if "image_id" in rows else rows["row"]).astype(str)}
-    )

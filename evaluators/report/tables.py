@@ -60,10 +60,8 @@ def make_table(
     ``suffix`` is appended to the name of the files.
     """
     declared = TABLES[name]
-    if columns := declared.get("columns"):
-        rows = [
-            {heading: _format_field(record, template) for heading, template in columns.items()} for record in records
-        ]
+    if "columns" in declared:
+        rows = format_rows(name, records)
     else:
         rows = [{heading: format_cell(value) for heading, value in record.items()} for record in records]
     cells = pd.DataFrame(rows, dtype=object).fillna(MISSING)
@@ -73,6 +71,15 @@ def make_table(
     if any(BELOW_CHANCE in cell for cell in cells.to_numpy().flat):
         caption = f"{caption} {TEXTS['below_chance']}"
     return Table(name + suffix, caption, cells)
+
+
+def format_rows(name: str, records: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """Return the rows of a table of records as heading -> cell (tables.yaml)."""
+    columns = TABLES[name]["columns"].items()
+    return [
+        {heading.format_map(record): _format_field(record, template) for heading, template in columns}
+        for record in records
+    ]
 
 
 def make_pivot(name: str, values: pd.DataFrame, suffix: str = "", note: str = "", **texts: object) -> Table:
@@ -133,8 +140,12 @@ def format_cell(value: Any, spec: str = "") -> str:
     """Format a value of a table: with ``spec`` (tables.yaml) or, without, a text, a count or a share."""
     if spec == "interval":
         return f"[{MISSING}]" if value is None else f"[{format_percent(value[0])}, {format_percent(value[1])}]"
+    if spec.endswith("bounds") and value is not None:
+        return " to ".join(f"{100 * bound:{spec.removesuffix('bounds')}.1f}" for bound in value)
     if pd.isna(value):
         return MISSING
+    if spec == "percent":
+        return f"{100 * value:.1f}"
     if spec == "points":
         return f"{100 * value:+.1f}"
     if spec:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evaluators.results.scores import MEAN, PublishedScore, count_rows
 from evaluators.results.ties import get_tie_rate
+
+if TYPE_CHECKING:
+    from evaluators.results.published import Match
 
 KINDS = {
     "activation": "the published model ran with another activation than its weights were trained with",
@@ -30,21 +33,8 @@ class Cause(NamedTuple):
     text: str
 
 
-class Difference(Protocol):
-    """What is known of a comparison (:class:`evaluators.results.published.Match`)."""
-
-    @property
-    def rows(self) -> int: ...
-    @property
-    def tolerance(self) -> float: ...
-    @property
-    def agrees(self) -> bool: ...
-    @property
-    def is_on_other_rows(self) -> bool: ...
-
-
 def find_causes(
-    score: PublishedScore, model: str, results: Sequence[Mapping[str, Any]], difference: Difference
+    score: PublishedScore, model: str, results: Sequence[Mapping[str, Any]], match: Match
 ) -> Iterator[Cause]:
     """Yield the known causes that apply to a score and a model's results of its tasks.
 
@@ -55,34 +45,34 @@ def find_causes(
         if QUICK_GELU in model:
             ran = ("GELU", "the weights were trained with QuickGELU")
         yield Cause("activation", f"{score.model} ran with {ran[0]}, {ran[1]}")
-    if difference.is_on_other_rows:
-        yield Cause("rows", describe_rows(score, difference.rows))
+    if match.is_on_other_rows:
+        yield Cause("rows", describe_rows(score, match.rows))
     for result in results if len(results) > 1 else ():
         expected, rows = count_rows(result["task"]), result["data"]["rows"]
         if expected not in (None, rows):
             yield Cause("rows", f"{result['task']}: {rows:,} rows here, {expected:,} in the released file")
-    if difference.agrees:
+    if match.agrees:
         return
     if score.by == "" and score.metric != MEAN and len(results) == 1:
-        yield from _compare_metrics(score, results[0]["metrics"], difference.tolerance)
+        yield from _compare_metrics(score, results[0]["metrics"], match.tolerance)
     if fnmatchcase(score.task, "*_order") or fnmatchcase(score.task, "*@shuffle_*"):
         yield Cause("shuffles", "the published shuffles are not available")
-    if any(_is_cropped_by_transformers(result["model"]) for result in results):
+    if any(map(_is_cropped_by_transformers, results)):
         yield Cause("crop", "ran through transformers, which crops a tenth to a quarter of the images one pixel off")
     precisions = {result["model"].get("precision") or "fp32" for result in results} - {"fp32"}
     if precisions:
         yield Cause("precision", f"computed in {', '.join(sorted(precisions))}")
 
 
-def _is_cropped_by_transformers(model: Mapping[str, Any]) -> bool:
+def _is_cropped_by_transformers(result: Mapping[str, Any]) -> bool:
     """Return True for a CLIP that ran through transformers. The offset of its crop is truncated, open_clip's rounded.
 
     FLAVA and BLIP, which are marked, were published by way of transformers or their own code. SigLIP and ALIGN are
     resized without a crop; a result knows them by their names only.
     """
-    spec = model["spec"].lower()
+    spec = result["model"]["spec"].lower()
     is_resized = "siglip" in spec or "align" in spec
-    return spec.startswith("transformers:") and not is_resized and not model.get("contaminated")
+    return spec.startswith("transformers:") and not is_resized and not result["model"].get("contaminated")
 
 
 def describe_rows(score: PublishedScore, rows: int) -> str:

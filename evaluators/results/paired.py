@@ -67,14 +67,13 @@ def read_paired_values(folders: Sequence[Path]) -> Iterator[PairedValues]:
     """Yield the main metrics that all models have on their common tasks. Raises as read_common_tasks."""
     for results, tables in read_common_tasks(folders):
         models = [result["model"]["name"] for result in results]
-        for metric, column in zip(results[0]["main"], find_columns(tables[0]), strict=True):
+        columns = [name for name in tables[0].column_names if name.split("_")[-1] in ("rank", "hit")]
+        for metric, column in zip(results[0]["main"], columns, strict=True):  # one column per main metric
             # A dual encoder has metrics among all images, a pair scorer does not.
             if all(metric in result["main"] for result in results):
                 values = [get_query_values(table, column) for table in tables]
-                value_MQ, cluster_Q = (
-                    np.array([value_Q for value_Q, _ in values]),
-                    get_clusters(tables[0])[values[0][1]],
-                )
+                value_MQ = np.array([value_Q for value_Q, _ in values])
+                cluster_Q = get_clusters(tables[0])[values[0][1]]
                 have_pairs = metric == "recall@1" and all(map(has_pairs, results))
                 wrong = results[0]["data"]["set_size"] - 1 if have_pairs else None
                 yield PairedValues(results[0]["task"], metric, models, value_MQ, cluster_Q, wrong)
@@ -82,10 +81,8 @@ def read_paired_values(folders: Sequence[Path]) -> Iterator[PairedValues]:
 
 def find_documents(path: Path) -> dict[str, Path]:
     """Return task -> path of its result document, given a document or a folder of documents."""
-    if not path.exists():
-        raise FileNotFoundError(f"{path}: no such result. `compeval run` writes results to results/.")
     path_by_task: dict[str, Path] = {}
-    for document in [path] if path.is_file() else documents.list_documents(path):
+    for document in documents.list_documents(path) if path.is_dir() else [path]:
         task = documents.read(document)["task"]
         if task in path_by_task:
             raise ValueError(
@@ -107,11 +104,6 @@ def check_same_data(a: Result, b: Result) -> None:
             f"{a['task']}: the two results are of different data ({described}). Run both models again on the same "
             "dataset and with the same --limit."
         )
-
-
-def find_columns(examples: pa.Table) -> list[str]:
-    """Return the columns with ranks or hits, one per main metric."""
-    return [name for name in examples.column_names if name.split("_")[-1] in ("rank", "hit")]
 
 
 def get_query_values(examples: pa.Table, column: str) -> tuple[np.ndarray, np.ndarray]:

@@ -102,6 +102,11 @@ class Match(NamedTuple):
         ours = {"ours": self.ours, "rows": self.rows, "agrees": self.agrees, "verdict": self.verdict}
         return facts | ours | {"causes": [cause.text for cause in self.causes]}
 
+    def describe(self) -> dict[str, Any]:
+        """Return the fields of a table of matches (evaluators/report/tables.yaml)."""
+        texts = {"metric": self.metric, "causes": self.explanation}
+        return self.to_json() | texts | {"difference": self.difference, "tolerance": self.tolerance}
+
 
 def has_other_rows(score: PublishedScore, rows: int) -> bool:
     """Return True if a result on this number of rows is not on the rows of the score."""

@@ -7,8 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from evaluators.metrics.intervals import compute_share_interval
-from evaluators.report.headlines import read_hits
+from evaluators.report.headlines import compute_interval, read_hits
 from evaluators.report.pages import Section, get_keys
 from evaluators.report.results import Results
 from evaluators.report.sections.crepe import PRODUCTIVITY_KINDS
@@ -73,8 +72,7 @@ def compare_with_default(results: Results, values: pd.DataFrame, variant: str) -
             row: dict[str, object] = {"Model": label, "Type": PRODUCTIVITY_KINDS[kind], "Atoms": format_range(common)}
             for name, heading in ((variant, variant), ("", "default")):
                 hits = read_hits(results, selected[name][selected[name]["complexity"].isin(common)])
-                interval = compute_share_interval(hits["hit"].to_numpy(dtype=float), hits["image_id"].to_numpy())
-                row |= {f"Rows, {heading}": len(hits)}
-                row |= {f"Recall@1, {heading}": format_with_interval(hits["hit"].mean(), interval)}
+                recall = format_with_interval(hits["hit"].mean(), compute_interval(hits))
+                row |= {f"Rows, {heading}": len(hits), f"Recall@1, {heading}": recall}
             rows.append(row | {"Chance": group["chance"].iloc[0]})
     return rows

@@ -21,8 +21,7 @@ def make_section(results: Results) -> Section | None:
     if not matches:
         return None
     records = [
-        match.to_json()
-        | {"metric": match.metric, "difference": match.difference, "tolerance": match.tolerance}
+        match.describe()
         | {"mark": " !" if match.verdict in COUNTED_AS_DIFFERENT else ""}
         | {"causes": match.explanation.replace("\n", "; ")}
         for match in matches
