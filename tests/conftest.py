@@ -10,6 +10,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # threads of several test process
 import pytest
 import typer.testing
 from hypothesis import HealthCheck, settings
+from typer.main import get_command
 
 if "wandb" not in sys.modules:  # timm imports it if it is installed, which takes a second
     sys.modules["wandb"] = None  # pyright: ignore[reportArgumentType]
@@ -19,7 +20,7 @@ if "wandb" not in sys.modules:  # timm imports it if it is installed, which take
 from tests.evaluators import tiny
 
 # CliRunner builds all commands at each call, which takes 70 ms. They do not change, so once is enough.
-typer.testing._get_command = cache(typer.testing._get_command)
+setattr(typer.testing, "_get_command", cache(get_command))  # noqa: B010
 
 pytest_plugins = ["tests.hub_server", "tests.generators.sources.server"]
 
