@@ -1,12 +1,16 @@
 import gc
 import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # threads of several test processes would wait for each other
 
 import pytest
+import typer.testing
 from hypothesis import HealthCheck, settings
+from typer.main import get_command
 
 if "wandb" not in sys.modules:  # timm imports it if it is installed, which takes a second
     sys.modules["wandb"] = None  # pyright: ignore[reportArgumentType]
@@ -14,6 +18,9 @@ if "wandb" not in sys.modules:  # timm imports it if it is installed, which take
     del sys.modules["wandb"]
 
 from tests.evaluators import tiny
+
+# CliRunner builds all commands at each call, which takes 70 ms. They do not change, so once is enough.
+setattr(typer.testing, "_get_command", cache(get_command))  # noqa: B010
 
 pytest_plugins = ["tests.hub_server", "tests.generators.sources.server"]
 
@@ -47,6 +54,18 @@ def real_data() -> Path:
 def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Use a temporary cache folder instead of the user's."""
     monkeypatch.setenv("COMPEVAL_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Text-only baselines train small forests."""
+    monkeypatch.setattr("generators.text_only.relative_baselines.TREES", 30)
+
+
+@pytest.fixture
+def one_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """``compeval inspect`` measures in this process: starting others takes seconds."""
+    monkeypatch.setattr("evaluators.inspection.ProcessPoolExecutor", lambda workers, context: ThreadPoolExecutor(1))
 
 
 @pytest.fixture

@@ -229,6 +229,7 @@ def test_hard_negatives_for_training(world: Path, hub_server: Repositories, monk
     assert "prod_hnatom/n4-00000-of-00001.parquet" in hub_server.files["my-name/microworld-crepe"]
 
 
+@pytest.mark.usefixtures("few_trees", "one_process")
 def test_my_own_data(world: Path, monkeypatch: pytest.MonkeyPatch):
     names = write_pairs(world / "downloads")
     texts = [

@@ -108,13 +108,6 @@ def write_all(folder: Path, root: Path, settings: Settings = SETTINGS, walks: ca
     return write(root.parent / "walks", source, "microworld", settings, root)
 
 
-def collect(folder: Path, tmp_path: Path, settings: Settings = SETTINGS, walks: captioned_walks.Settings = WALKS):
-    """Write the walks of a source and return the rows by complexity."""
-    source = Source.read(make_annotations(folder))
-    captioned_walks.build(source.images, walks, tmp_path / "walks")
-    return collect_rows(tmp_path / "walks", source, "microworld", settings)
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("source")
@@ -141,10 +134,22 @@ def write_source(folder: Path, count: int) -> None:
 
 
 @pytest.fixture(scope="module")
-def built(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("built") / "crepe"
+def source(folder: Path) -> Source:
+    return Source.read(make_annotations(folder))
+
+
+@pytest.fixture(scope="module")
+def walks(source: Source, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("walks")
+    captioned_walks.build(source.images, WALKS, root)
+    return root
+
+
+@pytest.fixture(scope="module")
+def built(walks: Path, source: Source, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("built")
     for balanced in (False, True):
-        assert tuple(write_all(folder, root, replace(SETTINGS, balanced=balanced))) == SPLITS
+        assert tuple(write(walks, source, "microworld", replace(SETTINGS, balanced=balanced), root)) == SPLITS
     return root
 
 
@@ -214,16 +219,15 @@ class RecordingEntailment:
         return [False] * len(hypotheses)
 
 
-def test_the_entailment_model_reads_the_swaps_of_all_captions_of_an_image_at_once(folder: Path, tmp_path: Path) -> None:
-    source, model = Source.read(make_annotations(folder)), RecordingEntailment()
-    captioned_walks.build(source.images, WALKS, tmp_path / "walks")
+def test_the_entailment_model_reads_the_swaps_of_all_captions_of_an_image_at_once(walks: Path, source: Source) -> None:
+    model = RecordingEntailment()
     builder = Builder(SETTINGS, "microworld", source, NgramModel.of([], 2))
     builder.__dict__["entailment"] = model
     kinds = dict.fromkeys(COMPLEXITIES, frozenset({"hnall"})) | {12: frozenset({"hnneg"})}
-    walks = list(captioned_walks.read_walks(tmp_path / "walks"))
+    rows = list(captioned_walks.read_walks(walks))
     examples = []
     for image in source.images:
-        walks_of_image = [walk for walk in walks if walk["image_id"] == image.image_id]
+        walks_of_image = [walk for walk in rows if walk["image_id"] == image.image_id]
         examples += builder.make_examples(ImageWalks(image.image_id, walks_of_image, kinds, ()))
     assert len(model.calls) == len(list(source.images))
     assert max(len({premise for premise, _ in pairs}) for pairs in model.calls) > 1
@@ -359,27 +363,26 @@ def test_walks_of_an_image_are_numbered(folder: Path) -> None:
     assert len(found) + dropped.total() == WALKS.attempts  # each attempt is counted once
 
 
-def test_drops_are_counted_and_rows_are_capped(folder: Path, tmp_path: Path) -> None:
-    splits = collect(folder, tmp_path)
+def test_drops_are_counted_and_rows_are_capped(walks: Path, source: Source) -> None:
+    splits = collect_rows(walks, source, "microworld", SETTINGS)
     assert len(list(splits[4].read_rows("hnatom"))) == 2
     dropped = splits[4].count_dropped()
     assert dropped["hnswap: fewer than 5 negatives"] > 0
     assert dropped["hnswap: rows not found"] == 2 - len(list(splits[4].read_rows("hnswap")))
 
 
-def test_every_image_gives_a_walk_before_one_gives_a_second(folder: Path, tmp_path: Path) -> None:
-    for walks_per_image in (1, 2):
-        walks = replace(WALKS, walks_per_image=walks_per_image)
-        splits = collect(folder, tmp_path, replace(SETTINGS, rows=3), walks)
+def test_every_image_gives_a_walk_before_one_gives_a_second(walks: Path, source: Source, tmp_path: Path) -> None:
+    captioned_walks.build(source.images, replace(WALKS, walks_per_image=1), tmp_path)
+    for folder in (tmp_path, walks):
+        splits = collect_rows(folder, source, "microworld", replace(SETTINGS, rows=3))
         images = [row["image_id"] for row in splits[9].read_rows("hnatom")]
         assert len(images) == len(set(images)) == 3
 
 
-def test_balanced_sets_use_an_image_at_one_complexity(folder: Path, tmp_path: Path) -> None:
-    captioned_walks.build(Source.read(make_annotations(folder)).images, WALKS, tmp_path)
-    walks = Counter((row["image_id"], row["condition"]) for row in captioned_walks.read_walks(tmp_path, balanced=True))
-    assert walks
-    assert set(walks.values()) == {1}
+def test_balanced_sets_use_an_image_at_one_complexity(walks: Path) -> None:
+    num_walks = Counter((row["image_id"], row["condition"]) for row in captioned_walks.read_walks(walks, balanced=True))
+    assert num_walks
+    assert set(num_walks.values()) == {1}
     assert sorted(captioned_walks.rotate_complexities(10)) == list(COMPLEXITIES)
     assert captioned_walks.rotate_complexities(1) == [5, 4, *range(12, 5, -1)]
 
@@ -452,7 +455,9 @@ def test_balanced_rows_replace_one_attribute_and_at_least_half_of_them_stay_when
     monkeypatch.setattr(choose, lambda *_: pytest.fail("What a set leaves out must not depend on scores."))
     write_source(tmp_path, 8)
     settings = replace(SETTINGS, balanced=True, refine=True, rows=6, complexities=(7,))
-    split = collect(tmp_path, tmp_path, settings, replace(WALKS, walks=9))[7]
+    source = Source.read(make_annotations(tmp_path))
+    captioned_walks.build(source.images, replace(WALKS, walks=9), tmp_path / "walks", ["balanced"])
+    split = collect_rows(tmp_path / "walks", source, "microworld", settings)[7]
     hnatom_rows = list(split.read_rows("hnatom_balanced"))
     assert hnatom_rows
     for row in hnatom_rows:
@@ -460,7 +465,7 @@ def test_balanced_rows_replace_one_attribute_and_at_least_half_of_them_stay_when
         assert len({foil["from"] for foil in foils}) == 1
         assert {foil["type"] for foil in foils} == {"attribute"}
         assert len({foil["to"] for foil in foils}) == 5
-    dropped = write_all(tmp_path, tmp_path / "crepe", settings, replace(WALKS, walks=9))["n7"]
+    dropped = write(tmp_path / "walks", source, "microworld", settings, tmp_path / "crepe")["n7"]
     num_written = sum(
         pq.ParquetFile(path).metadata.num_rows
         for path in (tmp_path / "crepe/prod_hnatom_balanced").glob("n7-*.parquet")

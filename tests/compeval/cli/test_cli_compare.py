@@ -5,14 +5,25 @@ from pathlib import Path
 import pytest
 
 from tests.compeval.cli.test_cli import call, run_toy
+from tests.evaluators import tiny
+
+
+@pytest.fixture(scope="module")
+def results(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The results of three models, which tests must not change."""
+    root = tmp_path_factory.mktemp("toy_results")
+    (root / "toy_models.py").write_text(tiny.MODELS)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(root)
+        patch.syspath_prepend(str(root))
+        for name, options in (("Knows", ()), ("Constant", ()), ("Knows", ("--name", "Knows2"))):
+            assert run_toy(data, name, *options).exit_code == 0
+    return root / "results"
 
 
 @pytest.fixture
-def folders(here: Path, data: Path) -> list[str]:
-    for name in ("Knows", "Constant"):
-        run_toy(data, name)
-        call("run", "--model", f"python:toy_models:{name}", "--name", f"{name}2", "--data", data, "-t", "crepe/prod_*")
-    return [f"results/microworld/{name}" for name in ("Knows", "Constant", "Knows2")]
+def folders(here: Path, results: Path) -> list[str]:
+    return [str(results / "microworld" / name) for name in ("Knows", "Constant", "Knows2")]
 
 
 def test_ranking_of_three_models(folders: list[str]):

@@ -32,10 +32,7 @@ from loaders.datasets.stats import measure
 from tests.evaluators import tiny
 from tests.evaluators.engine.test_protocol_runs import groups
 
-
-@pytest.fixture(autouse=True)
-def few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("generators.text_only.relative_baselines.TREES", 30)
+pytestmark = pytest.mark.usefixtures("few_trees")
 
 
 def make_rows(captions: list[tuple[str, list[str]]], images: list[str] | None = None) -> list[TextRow]:
@@ -116,15 +113,11 @@ def test_a_set_whose_truth_is_the_medoid_is_above_chance():
 
 
 @pytest.fixture
-def one_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Measure in this process: starting others takes seconds."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    monkeypatch.setattr("evaluators.inspection.ProcessPoolExecutor", lambda workers, context: ThreadPoolExecutor(1))
+def one_baseline(one_process: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measures, "BASELINES", {"fewest words": measures.BASELINES["fewest words"]})
 
 
-@pytest.mark.usefixtures("one_process")
+@pytest.mark.usefixtures("one_baseline")
 def test_page_of_a_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     tiny.write_dataset(tmp_path / "here", {"main": {"test": tiny.choice_rows(3)}})  # not this one
     monkeypatch.chdir(tmp_path / "here")
@@ -155,7 +148,7 @@ def test_page_of_a_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     assert not re.findall(r'(?:src|href)="(?:https?:)?//', page)
 
 
-@pytest.mark.usefixtures("one_process")
+@pytest.mark.usefixtures("one_baseline")
 def test_each_caption_of_a_pair_is_the_negative_of_the_other(tmp_path: Path):
     folder = tmp_path / "minimal_pairs"
     write_config(
@@ -184,7 +177,7 @@ def test_rows_that_lack_a_text_are_left_out(tmp_path: Path):
     assert (row.position, row.caption) == (2, third["caption"])
 
 
-@pytest.mark.usefixtures("one_process")
+@pytest.mark.usefixtures("one_baseline")
 def test_page_of_published_files(real_data: Path, tmp_path: Path):
     files = [real_data / "sugar_crepe" / name for name in ("swap_obj.json", "swap_att.json")]
     (source,) = open_sources([str(file) for file in files])

@@ -9,12 +9,8 @@ from generators.text_only.baselines import HELD_OUT_BASELINES, RetrievalSets
 from generators.text_only.refinement import REFINEMENT_BASELINES
 from tests.rows import toy_dataset
 
+pytestmark = pytest.mark.usefixtures("few_trees")
 NOUNS = ("cup", "table", "cat", "bus", "lamp", "chair")
-
-
-@pytest.fixture(autouse=True)
-def few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("generators.text_only.relative_baselines.TREES", 30)
 
 
 def make_negations() -> RetrievalSets:

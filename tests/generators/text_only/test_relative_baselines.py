@@ -20,14 +20,10 @@ from generators.text_only.relative_baselines import (
     score_other_rows,
 )
 
+pytestmark = pytest.mark.usefixtures("few_trees")
 WORDS = ("cup", "hat", "cat", "bus", "box", "map", "pen", "jar")
 STAR = ["a red cup on a box", "a red cup on a hat", "a blue cup on a box", "a red cup in a box"]
 """Each negative replaces another word of the truth."""
-
-
-@pytest.fixture(autouse=True)
-def few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("generators.text_only.relative_baselines.TREES", 30)
 
 
 def make_sets(captions: list[list[str]]) -> RetrievalSets:
