@@ -218,7 +218,8 @@ def _audit_target(target: str, data: Path | None) -> AuditedTarget:
     from evaluators.validity.best_baselines import find_best_of_dataset
 
     baselines = {f"{folder.name}/{config}": result for config, result in find_best_of_dataset(folder).items()}
-    malformed = {names[split]: list(find_malformed(list(texts))) for split, texts in read_splits(folder).items()}
+    texts_by_split = read_splits(folder) if _is_english(folder.name) else {}
+    malformed = {names[split]: list(find_malformed(list(texts))) for split, texts in texts_by_split.items()}
     return {names[split]: result for split, result in audits.items()}, baselines, malformed
 
 
@@ -228,7 +229,8 @@ def _audit_file(path: Path) -> AuditedTarget:
     from loaders.importing.importing import read_published
     from loaders.malformed import find_malformed
 
-    read = read_published(identify(path))
+    published = identify(path)
+    read = read_published(published)
     counts = read.counts
     if unreadable := sum(counts.dropped.values()):
         reasons = "; ".join(f"{count:,} {reason}" for reason, count in counts.dropped.items())
@@ -243,9 +245,16 @@ def _audit_file(path: Path) -> AuditedTarget:
     malformed = {
         names[f"{config}/{name}"]: list(find_malformed([row.texts() for row in rows]))
         for (config, name), rows in read.splits.items()
-        if f"{config}/{name}" in names
+        if f"{config}/{name}" in names and "en" in published.benchmark.languages
     }
     return {names[split]: result for split, result in counts.audits.items()}, baselines, malformed
+
+
+def _is_english(dataset: str) -> bool:
+    """Return True if the rules for malformed texts, which are of English, apply: not to published sets without it."""
+    from loaders import benchmarks
+
+    return dataset not in benchmarks.list_names() or "en" in benchmarks.load(dataset).languages
 
 
 def inspect(

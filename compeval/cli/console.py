@@ -15,6 +15,7 @@ import tempfile
 import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -112,6 +113,7 @@ def _declare_output_options(
 ) -> None: ...
 
 
+@cache
 def _make_output_options() -> list[Any]:
     """Return the parameters --json, --quiet and --verbose, which act through their callbacks and are not passed on."""
     template = typer.Typer(add_completion=False)
