@@ -135,9 +135,12 @@ def _read_ahead(reader: Executor, chunks: Iterator[Chunk], encoder: Any) -> Iter
             return chunk._replace(items=[encoder.tokenize(texts) for texts in chunk.items])
         return chunk
 
-    following = deque(reader.submit(read) for _ in range(CHUNKS_READ_AHEAD))
+    following, most_bytes = deque([reader.submit(read)]), 1
     while (chunk := following.popleft().result()) is not None:
-        following.append(reader.submit(read))
+        files = (getattr(item, "file", None) for item in chunk.items)
+        most_bytes = max(most_bytes, sum(len(file) for file in files if isinstance(file, bytes)))
+        while len(following) < max(1, min(CHUNKS_READ_AHEAD, READ_AHEAD_BYTES // most_bytes)):
+            following.append(reader.submit(read))
         yield chunk
 
 

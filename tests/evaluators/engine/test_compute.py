@@ -1,5 +1,6 @@
 """Plan and compute chunks: order, batches, read-ahead, and devices that run out of memory."""
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -70,6 +71,34 @@ def test_large_chunks_are_not_decoded_ahead(
             used += len(inputs)
             ahead.append(len(prepared) - used)
     assert ahead == expected
+
+
+@pytest.mark.parametrize(("size", "expected"), [(10, [4, 5, 6, 6, 6, 6]), (50, [2, 3, 4, 5, 6, 6])])
+def test_large_files_are_not_read_far_ahead(monkeypatch: pytest.MonkeyPatch, size: int, expected: list[int]):
+    made = 0
+
+    def make_chunks() -> Iterator[Chunk]:
+        nonlocal made
+        for number in range(6):
+            made += 1
+            item = ImageCrops(bytes(size), [])
+            yield Chunk("images", "encode_images", [], [item, ImageCrops(None, [])], slice(number, number + 1), 6)
+
+    monkeypatch.setattr(compute, "READ_AHEAD_BYTES", 90)
+    counts = []
+    with ThreadPoolExecutor(1) as reader:
+        for _ in compute._read_ahead(reader, make_chunks(), SimpleNamespace()):
+            reader.submit(int).result()  # after what was submitted before
+            counts.append(made)
+    assert counts == expected
+
+
+def test_texts_are_tokenised_by_the_thread_that_reads():
+    encoder = SimpleNamespace(tokenize=lambda texts: [len(text) for text in texts])
+    chunks = [Chunk("texts", "encode_texts", [], [["a", "bc"]], slice(0, 2), 2)]
+    with ThreadPoolExecutor(1) as reader:
+        (chunk,) = compute._read_ahead(reader, iter(chunks), encoder)
+    assert chunk.items == [[1, 2]]
 
 
 def test_a_chunk_has_at_least_256_crops_or_one_batch_of_whole_images():
