@@ -138,10 +138,11 @@ def _print_scores(results: Path, targets: Sequence[str], data: Path | None, outp
     from loaders.datasets.folders import resolve_folder
     from loaders.importing.identify import identify
 
-    datasets = {
+    names = (
         identify(Path(target)).benchmark.name if Path(target).is_file() else resolve_folder(target, data).name
         for target in targets
-    }
+    )
+    datasets = set(filter(_is_english, names))
     titles = {"all": "all rows", "rows": "rows without malformed texts", "negatives": "without malformed negatives"}
     rows: list[dict[str, str]] = []
     for record in score_without_malformed(results, datasets):
@@ -254,7 +255,9 @@ def _is_english(dataset: str) -> bool:
     """Return True if the rules for malformed texts, which are of English, apply: not to published sets without it."""
     from loaders import benchmarks
 
-    return dataset not in benchmarks.list_names() or "en" in benchmarks.load(dataset).languages
+    return (dataset := dataset.removesuffix("_half_truths")) not in benchmarks.list_names() or "en" in benchmarks.load(
+        dataset
+    ).languages
 
 
 def inspect(

@@ -111,7 +111,8 @@ def compute_here(
         for chunk, inputs in _prepare_ahead(pool, encoder, chunks):
             computed.append((chunk, start_computing(model, chunk.method, inputs, batch_size, on_error)))
             inputs.clear()  # before the next chunk is decoded
-            while len(computed) > CHUNKS_COMPUTED_AHEAD * in_processes:
+            overlaps = in_processes and hasattr(encoder, chunk.method.replace("encode", "start"))
+            while len(computed) > CHUNKS_COMPUTED_AHEAD * overlaps:
                 chunk, get_results = computed.popleft()
                 yield chunk, get_results()
         for chunk, get_results in computed:

@@ -71,7 +71,7 @@ def wilson_interval(share: float, rows: float) -> Interval:
 def compute_difference_interval(difference_N: np.ndarray, cluster_N: Clusters) -> Interval:
     """Return the interval of the mean of paired differences between -1 and 1, with an effective number of rows.
 
-    Two rows are added, with the differences 1 and -1. For hits, this is the interval of Agresti and Min (2005).
+    Two rows are added, with the differences 1 and -1. For hits, this is the interval of Bonett and Price (2012).
     """
     rows = count_effective_rows(difference_N, cluster_N)
     mean = rows * float(np.mean(difference_N)) / (rows + 2)

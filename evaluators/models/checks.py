@@ -46,8 +46,11 @@ def check_module(name: str) -> str:
     if not class_name:
         raise ValueError(f"python:{name}: expected python:module:Class.")
     if module.endswith(".py") or "/" in module:
-        dotted = module.removesuffix(".py").replace("/", ".")
-        raise ValueError(f"python:{name}: expected a module, not a file. Did you mean python:{dotted}:{class_name}?")
+        path = Path(module).with_suffix("")
+        hint = "Add its folder to PYTHONPATH, and name it without the folder."
+        if not path.is_absolute() and ".." not in path.parts:
+            hint = f"Did you mean python:{'.'.join(path.parts)}:{class_name}?"
+        raise ValueError(f"python:{name}: expected a module, not a file. {hint}")
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
     try:

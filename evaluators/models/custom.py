@@ -92,11 +92,13 @@ def wrap(model: Any, spec: str, name: str, device: str) -> Model:
 
 
 def _warn_of_training_mode(model: Any) -> Iterator[str]:
-    """Yield a warning for each attribute of an object, a torch module, with which it does not give the same twice."""
-    for name, value in getattr(model, "__dict__", {}).items():
+    """Yield a warning for an object, or each attribute of it, that is a torch module and may not repeat its outputs."""
+    named = {"the model": model} if isinstance(model, torch.nn.Module) else getattr(model, "__dict__", {})
+    for name, value in named.items():
         modules = value.modules() if isinstance(value, torch.nn.Module) else ()
-        if kinds := sorted({type(part).__name__ for part in modules if part.training and isinstance(part, RANDOM)}):
-            yield f"{name} is in training mode (with {', '.join(kinds)}), so the scores are random: call {name}.eval()."
+        random = (part for part in modules if part.training and isinstance(part, RANDOM) and getattr(part, "p", 1) > 0)
+        if kinds := sorted({type(part).__name__ for part in random}):
+            yield f"{name} is in training mode (with {', '.join(kinds)}), so the scores may be random: call its eval()."
 
 
 def _create(kind: Any, device: str) -> Any:

@@ -103,7 +103,7 @@ class OpenClipEncoder:
 
     def tokenize(self, texts: Sequence[str]) -> Sequence[np.ndarray]:
         """Return the tokens (L,) of each text, for ``start_texts``."""
-        return list(self._tokenize(list(texts)).numpy())
+        return list(self._tokenize(list(texts)).cpu().numpy())
 
     def start_texts(self, texts: Sequence[Any], batch_size: int) -> Any:
         """Return features (T, D) of texts or of their tokens, on the device if a GPU may still compute them."""

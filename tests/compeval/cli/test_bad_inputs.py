@@ -74,6 +74,10 @@ ERRORS = {
     "are searched.",
     "run python:toy_models.py:Knows DATA": "python:toy_models.py:Knows: expected a module, not a file. Did you mean "
     "python:toy_models:Knows?",
+    "run python:./toys/models.py:Knows DATA": "python:./toys/models.py:Knows: expected a module, not a file. Did you "
+    "mean python:toys.models:Knows?",
+    "run python:/toys/models.py:Knows DATA": "python:/toys/models.py:Knows: expected a module, not a file. Add its "
+    "folder to PYTHONPATH, and name it without the folder.",
     "run python:needs:M DATA": "python:needs:M: needs imports not_installed, which is not installed.",
     "run python:toy_models:Nope DATA": "python:toy_models:Nope: toy_models has no Nope.",
     "run python:no_methods:M DATA": "python:no_methods:M: has no encode_image. A model needs encode_image and "

@@ -224,8 +224,12 @@ def test_a_class_without_a_device_and_a_fingerprint_is_evaluated_again_every_tim
 def test_an_own_class_in_training_mode_is_named():
     model: Any = SimpleNamespace(encode_image=print, encode_text=print, tower=torch.nn.Dropout(), other=torch.nn.ReLU())
     assert custom.wrap(model, "python:m:M", "M", "cpu").warnings == (
-        "tower is in training mode (with Dropout), so the scores are random: call tower.eval().",
+        "tower is in training mode (with Dropout), so the scores may be random: call its eval().",
     )
+    module: Any = torch.nn.Sequential(torch.nn.Dropout(0.0), torch.nn.BatchNorm1d(2))
+    module.encode_image = module.encode_text = print
+    (warning,) = custom.wrap(module, "python:m:M", "M", "cpu").warnings
+    assert warning.startswith("the model is in training mode (with BatchNorm1d), so")
     model.tower.eval()
     assert not custom.wrap(model, "python:m:M", "M", "cpu").warnings
 
