@@ -106,6 +106,7 @@ def make_rows(num_rows: int) -> Iterator[dict[str, Any]]:
 
 
 def _make_crop(number: int) -> bytes:
+    """Return the JPEG of a crop of 300 x 375 pixels of a random image."""
     image, part = divmod(number, CROPS_PER_IMAGE)
     buffer = io.BytesIO()
     make_random_image(str(image)).crop((200 * part, 0, 200 * part + 300, 375)).save(buffer, "JPEG")

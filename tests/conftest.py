@@ -1,6 +1,5 @@
 import gc
 import os
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
@@ -12,15 +11,10 @@ import typer.testing
 from hypothesis import HealthCheck, settings
 from typer.main import get_command
 
-if "wandb" not in sys.modules:  # timm imports it if it is installed, which takes a second
-    sys.modules["wandb"] = None  # pyright: ignore[reportArgumentType]
-
-    del sys.modules["wandb"]
-
 from tests.evaluators import tiny
 
 # CliRunner builds all commands at each call, which takes 70 ms. They do not change, so once is enough.
-setattr(typer.testing, "_get_command", cache(get_command))  # noqa: B010
+vars(typer.testing)["_get_command"] = cache(get_command)
 
 pytest_plugins = ["tests.hub_server", "tests.generators.sources.server"]
 

@@ -255,9 +255,8 @@ def _is_english(dataset: str) -> bool:
     """Return True if the rules for malformed texts, which are of English, apply: not to published sets without it."""
     from loaders import benchmarks
 
-    return (dataset := dataset.removesuffix("_half_truths")) not in benchmarks.list_names() or "en" in benchmarks.load(
-        dataset
-    ).languages
+    source = dataset.removesuffix("_half_truths")
+    return source not in benchmarks.list_names() or "en" in benchmarks.load(source).languages
 
 
 def inspect(

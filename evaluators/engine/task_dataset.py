@@ -205,10 +205,10 @@ class TaskDataset:
 def _list_row_groups(files: tuple[Path, ...], fingerprint: str) -> list[tuple[Path, int, int]]:
     groups, start = [], 0
     for path in files:
-        with parquet.open_file(path) as file:
-            for group in range(file.num_row_groups):
-                groups.append((path, group, start))
-                start += file.metadata.row_group(group).num_rows
+        metadata = _read_metadata(path, fingerprint)
+        for group in range(metadata.num_row_groups):
+            groups.append((path, group, start))
+            start += metadata.row_group(group).num_rows
     return groups
 
 
@@ -221,7 +221,7 @@ def _read_image_column(path: Path, fingerprint: str, group: int, column: str) ->
 
 @lru_cache
 def _read_metadata(path: Path, fingerprint: str) -> pq.FileMetaData:
-    """Return the metadata, which of a file with many row groups take long to read."""
+    """Return the footer of a file, which takes long to read if there are many row groups."""
     with parquet.open_file(path) as file:
         return file.metadata
 

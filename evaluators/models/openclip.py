@@ -102,7 +102,7 @@ class OpenClipEncoder:
         return self._encode_tokens(self._tokenize(list(texts)), batch_size)
 
     def tokenize(self, texts: Sequence[str]) -> Sequence[np.ndarray]:
-        """Return the tokens (L,) of each text, for ``start_texts``."""
+        """Return the tokens (L,), int64, of each text, for ``start_texts``."""
         return list(self._tokenize(list(texts)).cpu().numpy())
 
     def start_texts(self, texts: Sequence[Any], batch_size: int) -> Any:

@@ -3,7 +3,6 @@
 The readers of irregular files also use the functions of rows.py.
 """
 
-# ruff: noqa: F401
 from generators.schemas.rows import CHOICE_SCHEMA, GROUP_SCHEMA, HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, RETRIEVAL_SCHEMA
 from loaders.published.columns import LABELS, Columns
 from loaders.published.declaration import AuthorsRule, Benchmark, Flaw, Score
@@ -28,3 +27,35 @@ from loaders.published.schemas import (
     image_choice_schema,
     set_schema,
 )
+
+__all__ = [
+    "CHOICE_SCHEMA",
+    "COCO",
+    "FLICKR30K",
+    "GROUP_SCHEMA",
+    "HAKE",
+    "HARD_NEGATIVE_SCHEMA",
+    "LABELS",
+    "OPEN_IMAGES",
+    "PARAPHRASE_SCHEMA",
+    "QUESTIONS_SCHEMA",
+    "RATING_SCHEMA",
+    "RAW_SCHEMA",
+    "REGISTRY",
+    "RETRIEVAL_SCHEMA",
+    "SWIG",
+    "TRUTH_SCHEMA",
+    "VISDIAL",
+    "VISUAL7W",
+    "VISUAL_GENOME",
+    "AuthorsRule",
+    "Benchmark",
+    "Columns",
+    "Flaw",
+    "ImageSet",
+    "Row",
+    "Score",
+    "Unusable",
+    "image_choice_schema",
+    "set_schema",
+]
