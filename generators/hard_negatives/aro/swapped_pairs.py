@@ -12,8 +12,9 @@ following pairs are dropped as well, which the published sets keep.
 - Pairs whose swapped caption may also be true. It may be true of the same two objects (a ball that is both red and
   blue), or of other objects with the same names.
 
-The annotations are incomplete, so a relation is possible unless the boxes or other annotations exclude it. An attribute
-is possible unless the source never uses it with the noun ("an open cat").
+The annotations are incomplete, so a relation of our lexicon is possible unless the boxes or other annotations exclude
+it; another one ("watching") only if the graph states it. Neither a relation nor an attribute is possible if the source
+never uses it with the noun ("an open cat").
 """
 
 from __future__ import annotations

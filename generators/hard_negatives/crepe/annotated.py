@@ -7,6 +7,7 @@ own rules prove that a statement is false (graphs/entailment.py, graphs/facts.py
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from generators.graphs.entailment import Negated
@@ -16,13 +17,19 @@ from generators.schemas.scene_graph import SceneGraph, SceneObject
 def is_new(edited: SceneGraph, graph: SceneGraph, image: SceneGraph) -> bool:
     """Return True if a swap in a subgraph ``graph`` of ``image`` states something that the image's graph does not have.
 
-    Moved attributes must all be new to their objects; of swapped objects, one compound must be new.
+    No moved attribute is one of its new object's in the image's graph; of swapped objects or relations, one compound
+    must be new.
     """
-    new = set(edited.compounds) - set(graph.compounds)
-    names, edited_names = ([item.name for item in part.objects] for part in (graph, edited))
-    moves_attributes = names == edited_names and edited.relations == graph.relations
-    is_absent = [compound not in image.compounds for compound in new]
-    return bool(new) and (all(is_absent) if moves_attributes else any(is_absent))
+    if [item.name for item in edited.objects] == [item.name for item in graph.objects] and (
+        edited.relations == graph.relations
+    ):
+        moved = [
+            text in image.by_id[item.id].attributes
+            for item in edited.objects
+            for text in Counter(item.attributes) - Counter(graph.by_id[item.id].attributes)
+        ]
+        return bool(moved) and not any(moved)
+    return any(compound not in image.compounds for compound in set(edited.compounds) - set(graph.compounds))
 
 
 def may_be_negated(negated: Negated, graph: SceneGraph, image: SceneGraph) -> bool:

@@ -30,6 +30,7 @@ def select_most_plausible(
 
     ``scores`` has the plausibility of each candidate's caption. If scores are equal, the earlier candidate wins. No
     atom and no new word is used in more than half of the negatives (rounded up), as long as other candidates exist.
+    Where every candidate edits the same atoms (HN-Comp), this holds for the first half only.
     """
     if len(candidates) < k:
         return ()

@@ -11,8 +11,8 @@ caption. Differences from the script:
 - Swaps that do not change the meaning are skipped: two items of a list ("cats and dogs", "a gray chair and a black
   chair") and two ends of a symmetric relation ("a cat next to a dog").
 
-``rules: paper`` has neither of these: C.1 to the letter, one negative of each kind, of two random nouns, adjectives,
-adverbs, verb phrases (a verb with its auxiliaries and particles) and noun phrases of at least three tokens.
+``rules: paper`` swaps parts of any form and skips nothing, as C.1: one negative of each kind, of two random nouns,
+adjectives, adverbs, verb phrases (a verb with its auxiliaries and particles) and noun phrases of at least three tokens.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """``rules: paper``: walks, foils, swaps and negations of CREPE's authors, on graphs worked by hand."""
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -107,9 +108,19 @@ def test_swaps_are_new_to_the_image() -> None:
     graph = SceneGraph((cup, box), (Relation("1", "on", "2"),))
     by_foil = {foil.replacement: edited for edited, foil in make_swaps(graph, strict=False)}
     assert is_new(by_foil["box, cup"], graph, graph)
-    has_blue_cup = SceneGraph((*graph.objects, SceneObject("3", "cup", ("blue",))), graph.relations)
     assert is_new(by_foil["blue"], graph, graph)
-    assert not is_new(by_foil["blue"], graph, has_blue_cup)  # A.4: both attributes must be new to their objects
+    is_blue = SceneGraph((replace(cup, attributes=("red", "blue")), box), graph.relations)
+    assert not is_new(by_foil["blue"], graph, is_blue)  # A.4: no attribute may be one of its new object's in G
+    has_blue_cup = SceneGraph((*graph.objects, SceneObject("3", "cup", ("blue",))), graph.relations)
+    assert is_new(by_foil["blue"], graph, has_blue_cup)  # another object does not count
+
+
+def test_an_object_does_not_get_an_attribute_that_it_has() -> None:
+    cup, table = SceneObject("1", "cup", ("red", "big")), SceneObject("2", "table", ("red",))
+    graph = SceneGraph((cup, table), (Relation("1", "on", "2"),))
+    swaps = [edited for edited, _ in make_swaps(graph, strict=False) if is_new(edited, graph, graph)]
+    assert len(swaps) > 1
+    assert all(len(set(item.attributes)) == len(item.attributes) for edited in swaps for item in edited.objects)
 
 
 def test_texts_are_those_of_the_published_files() -> None:
