@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from compeval.cli.console import check_asked, check_writable, err, note, refuse
+from compeval.cli.console import check_asked, check_writable, err, note, progress, refuse
 from compeval.cli.options import ANNOTATIONS, Data, DatasetsOutput, LanguageModel, Positive, TableColumns
 
 app = typer.Typer(no_args_is_help=True, help="Results of others.")
@@ -61,7 +61,7 @@ def make(
         raise ValueError("--ask and --base-url need --model, the name of the language model.")
     if llm.model and not negatives:
         raise ValueError("--model writes hard negatives: name their kinds with --negatives.")
-    with err.status("Reading"):
+    with progress() if negatives else err.status("Reading") as report:
         from loaders.own_data.columns import UserColumns
         from loaders.user_files import make as build
 
@@ -76,6 +76,7 @@ def make(
             options = NegativeOptions(
                 _split_names(negatives), corpus or (), column, graphs or (), annotations / name, workers, refine
             )
+            options = replace(options, report=report)
             if endpoint := llm.find_endpoint():
                 writer = Writer(endpoint, llm.answers)
                 options = replace(options, model=writer, max_cost=llm.max_cost if llm.ask else None)

@@ -113,6 +113,6 @@ class CaptionWorker(NamedTuple):
 def make_captions(
     images: Iterable[AnnotatedImage], maker: FoilMaker, rows: Rows, balanced_share: float, workers: int
 ) -> Iterator[list[Row]]:
-    """Yield the rows of TABLE_SCHEMA of each image that has captions with atoms."""
+    """Yield the rows of TABLE_SCHEMA of each image: one for each caption with atoms."""
     make_worker = partial(CaptionWorker.make, maker, rows, balanced_share)
-    yield from filter(None, map_with(make_worker, CaptionWorker.make_rows, images, workers))
+    yield from map_with(make_worker, CaptionWorker.make_rows, images, workers)

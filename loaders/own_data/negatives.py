@@ -93,6 +93,7 @@ def write_configs(
                 yield image.annotated
 
         parsed = parse_images(keep_own_negatives(), options.workers, made.counts)
+        parsed = options.track(parsed, "Parsing captions of images")
         write_table(annotated, ANNOTATION_SCHEMA, (image.to_row() for image in parsed))
     flaws.print("scene graphs")
     made.counts.update({f"scene graphs: {kind}": count for kind, count in sorted(flaws.counts.items())})
@@ -120,8 +121,9 @@ def _write_table(table: Path, annotated: Path, rows: Rows, options: NegativeOpti
     maker = make_foil_maker(images, options.kinds, counts, options.rejected, nouns)
     is_balanced = not BALANCED_KINDS.keys().isdisjoint(options.kinds)
     share = min(1.0, MAX_BALANCED / max(counts["captions"], 1)) if is_balanced else 0.0
-    captions = chain.from_iterable(make_captions(images, maker, rows, share, options.workers))
-    write_table(table, TABLE_SCHEMA, captions)
+    captions = make_captions(images, maker, rows, share, options.workers)
+    captions = options.track(captions, "Hard negatives of images", counts["images"])
+    write_table(table, TABLE_SCHEMA, chain.from_iterable(captions))
     counts["captions with distinct atoms"] = parquet.count_rows(table)
 
 

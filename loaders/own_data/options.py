@@ -1,15 +1,19 @@
 """What ``compeval make`` makes from captions, checked before anything heavy is imported."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
+from typing import TypeVar
 
 from generators.hard_negatives.own.kinds import KINDS
 from generators.hard_negatives.own.language_model import LanguageModel
 from generators.hard_negatives.rejections import Rejections
 from generators.readers.corpora import Shard, list_shards
+from generators.sources.obtain import ProgressCallback
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,7 @@ class NegativeOptions:
     """The language model that writes and judges negatives; None: the rules write them."""
     max_cost: float | None = None
     """Maximum cost of new requests to it; None: only cached answers are used."""
+    report: ProgressCallback = lambda step, done, total: None
 
     def __post_init__(self) -> None:
         """Raise ValueError or FileNotFoundError for unknown kinds and missing files."""
@@ -48,3 +53,11 @@ class NegativeOptions:
     def list_shards(self) -> tuple[Shard, ...]:
         """Return the shards of the corpus. Raises FileNotFoundError or ValueError for files that cannot be read."""
         return tuple(chain.from_iterable(map(list_shards, self.corpus)))
+
+    def track(self, items: Iterable[Item], step: str, total: int | None = None) -> Iterator[Item]:
+        """Yield the items, and report each and the end."""
+        number = 0
+        for number, item in enumerate(items, 1):
+            yield item
+            self.report(step, number, total)
+        self.report(step, number, number)

@@ -70,7 +70,10 @@ def read_rows(config: str, folder: Path) -> list[dict[str, Any]]:
 
 
 def test_captions_become_hard_negatives_of_every_kind(folder: Path):
-    stats = build(folder)
+    reported: list[tuple[str, int, int | None]] = []
+    stats = build(folder, report=lambda *step: reported.append(step))
+    assert reported[3:5] == [("Parsing captions of images", 4, None), ("Parsing captions of images", 4, 4)]
+    assert reported[-1] == ("Hard negatives of images", 4, 4)
     assert {"captions", "foils_1", "atom", "swap", "negation", "order"} <= stats["rows"].keys()
     assert stats["rows"]["captions"] == {"test": 4}
     rows = read_rows("atom", folder)
