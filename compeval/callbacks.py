@@ -43,7 +43,8 @@ class Evaluation:
     """Turns an RGB image into a tensor: open_clip's transform for validation. None for a class of your own."""
     tokenizer: Callable[..., Any] | None
     """Turns a list of texts into a tensor of token ids. None for a class of your own."""
-    tasks: str | Sequence[str]
+    tasks: str | Sequence[str] | None
+    """Names or globs, as in ``compeval.evaluate``. None: all tasks except raw retrieval."""
     every: int
     """Number of steps between two evaluations."""
     data_dir: Path | None = None
@@ -60,7 +61,9 @@ class Evaluation:
             raise ValueError(f"every: {self.every}, expected at least 1 step.")
         from evaluators.engine.tasks import discover, select
 
-        select(discover(self.data_dir), self.tasks)  # a wrong name is reported before the training begins
+        known = discover(self.data_dir)
+        if self.tasks is not None:
+            select(known, self.tasks)  # a wrong name is reported before the training begins
 
     def __call__(self, step: int, model: Any) -> Scores | None:
         """Evaluate the model if ``step``, the number of finished steps, is a multiple of K. Returns the scores."""

@@ -238,7 +238,9 @@ def check_results(paths: Iterable[Path]) -> None:
     """Raise FileNotFoundError if a result or a folder of results does not exist, before heavy imports."""
     for path in paths:
         if not path.exists():
-            raise FileNotFoundError(f"{path}: no such result. `compeval run` writes results to results/.")
+            from evaluators.results.documents import missing_result
+
+            raise missing_result(path)
 
 
 def format_interval(interval: Sequence[float] | None, sign: str = "") -> str:

@@ -282,7 +282,7 @@ def _score(model: Model, method: str, pairs: Sequence[Pair], batch_size: int) ->
     if not np.isfinite(score_M).all():
         raise ValueError(
             f"{pairs[int(np.argmin(np.isfinite(score_M)))].crop}: {model.name} returned a score that is not a finite "
-            "number. Check the weights, or try `--precision fp32`."
+            "number. Check the weights; in 16 bits, try fp32 (--precision)."
         )
     return score_M[:, None]
 

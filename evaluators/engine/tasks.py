@@ -72,7 +72,7 @@ def discover(data_dir: Path | None = None) -> list[Task]:
     """
     folders = list_datasets(data_dir)
     if data_dir is not None and not Path(data_dir).is_dir():
-        raise ValueError(f"--data {data_dir}: no such folder. Name the folder that contains the datasets.")
+        raise ValueError(f"{data_dir}: no such folder. --data, or data_dir, is the folder that contains the datasets.")
     if not folders:
         searched = ", ".join(map(str, search_path(data_dir)))
         raise ValueError(
@@ -118,7 +118,7 @@ def select(known: Sequence[Task], patterns: str | Sequence[str]) -> list[Task]:
         if not matches:
             names = [task.name for task in known]
             error = unknown_name("task", pattern, names, "compeval list tasks", _find_similar(known, pattern))
-            elsewhere = "" if dataset in datasets else " --data names the folder of other datasets."
+            elsewhere = "" if dataset in datasets else " --data, or data_dir, names the folder of other datasets."
             raise ValueError(f"{error}{elsewhere}")
         selected |= matches
     return sort_tasks(selected)

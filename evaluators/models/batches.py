@@ -26,6 +26,6 @@ def scale_to_unit_length(feature_ND: np.ndarray, name: str, kind: str) -> np.nda
     if invalid_N.any():
         raise ValueError(
             f"{name}: {int(invalid_N.sum())} of {len(invalid_N)} {kind} features are zero, infinite or not a number. "
-            "Check the weights, or try `--precision fp32`."
+            "Check the weights; in 16 bits, try fp32 (--precision)."
         )
     return feature_ND / length_N[:, None]

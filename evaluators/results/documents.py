@@ -7,6 +7,7 @@ results/<source>/<model>.run.json           time, host and device of the last ru
 
 from __future__ import annotations
 
+import difflib
 import json
 import os
 import platform
@@ -126,6 +127,17 @@ def _raise_value_error(path: Path) -> Iterator[None]:
         ) from None
 
 
+def missing_result(path: Path) -> FileNotFoundError:
+    """Return the error for a path without a result, with the similar name where the path ends."""
+    missing = path
+    while not missing.parent.exists():
+        missing = missing.parent
+    names = [child.name for child in missing.parent.iterdir()] if missing.parent.is_dir() else []
+    close = difflib.get_close_matches(missing.name, names, n=1)
+    hint = f" Did you mean {missing.with_name(close[0]) / path.relative_to(missing)}?" if close else ""
+    return FileNotFoundError(f"{path}: no such result.{hint} `compeval run` writes results to results/.")
+
+
 def read(path: Path) -> Result:
     """Read a result document.
 
@@ -134,7 +146,7 @@ def read(path: Path) -> Result:
     try:
         result = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
-        raise FileNotFoundError(f"{path}: no such result. `compeval run` writes results to results/.") from None
+        raise missing_result(path) from None
     except (ValueError, RecursionError) as error:  # not JSON, not in UTF-8, too deep, or an integer that is too long
         raise ValueError(f"{path}: not a result document ({error}).") from None
     if not isinstance(result, dict) or result.get("schema") != SCHEMA:

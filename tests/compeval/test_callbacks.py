@@ -140,6 +140,14 @@ def test_a_wrong_task_is_found_before_the_training(data: Path):
         Evaluation(print, print, "crepe/nope", every=1000, data_dir=data)
 
 
+def test_without_tasks_all_are_evaluated(data: Path, clip: Path):
+    evaluation = Evaluation(print, print, None, every=10, data_dir=data, limit=8)
+    model = train(clip, evaluation)
+    ((_, scores),) = evaluation.history
+    expected = compeval.evaluate(model, evaluation.preprocess, evaluation.tokenizer, data_dir=data, limit=8)
+    assert list(scores) == list(expected)
+
+
 def test_every_is_at_least_one():
     with pytest.raises(ValueError, match="every: 0, expected at least 1 step"):
         Evaluation(print, print, TASK, every=0)

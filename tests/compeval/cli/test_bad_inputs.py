@@ -94,10 +94,11 @@ ERRORS = {
     f"run {KNOWS} --tasks crepe/prod_hnatm DATA": "Unknown task 'crepe/prod_hnatm'. Did you mean crepe/prod_hnatom/n4 "
     "or crepe/laion_uc_hnatom? `compeval list tasks` lists all 3.",
     f"run {KNOWS} --tasks {ATOM},aro/x DATA": "Unknown task 'aro/x'. `compeval list tasks` lists all 3. "
-    "--data names the folder of other datasets.",
+    "--data, or data_dir, names the folder of other datasets.",
     f"run {KNOWS} --tasks {ATOM}@s0 DATA": f"Unknown task '{ATOM}@s0'. Did you mean {ATOM} or crepe/laion_uc_hnatom? "
     "`compeval list tasks` lists all 3.",
-    f"run {KNOWS} --data nowhere": "--data nowhere: no such folder. Name the folder that contains the datasets.",
+    f"run {KNOWS} --data nowhere": "nowhere: no such folder. --data, or data_dir, is the folder that contains the "
+    "datasets.",
     f"run {KNOWS} --data empty": NO_DATASET.format("empty"),
     f"run {KNOWS} --device cuda:99 DATA": r"Device 'cuda:99' cannot be used \(.*\). Try --device cpu.",
     f"run {KNOWS} --output a.txt --tasks {ATOM} DATA": "a.txt: nothing can be written there (a.txt is a "
@@ -114,10 +115,13 @@ ERRORS = {
     "run python:toy_models:Pairs --tasks crepe/laion_uc_raw DATA": "crepe/laion_uc_raw: recall needs a score for each "
     "of 16 pairs, and Pairs scores pair by pair. Choose tasks with a few candidates per row.",
     f"run -q python:toy_models:Broken --tasks {ATOM} DATA": "Broken: 20 of 20 text features are zero, infinite or not "
-    "a number. Check the weights, or try `--precision fp32`.",
-    "list tasks --data nowhere": "--data nowhere: no such folder. Name the folder that contains the datasets.",
+    "a number. Check the weights; in 16 bits, try fp32 (--precision).",
+    "list tasks --data nowhere": "nowhere: no such folder. --data, or data_dir, is the folder that contains the "
+    "datasets.",
     "show": "results: no such result. `compeval run` writes results to results/.",
     "show nowhere": "nowhere: no such result. `compeval run` writes results to results/.",
+    "show emty/clip": r"emty/clip: no such result. Did you mean empty/clip\? `compeval run` writes "
+    "results to results/.",
     "show empty": "empty: no result files. `compeval run` writes them to results/.",
     "show broken.json": f"broken.json: not a result document ({NOT_JSON}).",
     "show list.json": "list.json: not a result document of schema 1.",
