@@ -262,8 +262,7 @@ def measure_negations(items: Iterable[Item], rules: str) -> Counter[str]:
             if atom is None:
                 counts["no such atom in our parse"] += 1
             elif isinstance(atom, str):
-                can_negate = rules == PAPER or bool(item.caption.negate_all())
-                counts["can be made" if can_negate else "cannot be written"] += 1
+                counts["can be made" if item.caption.negate_all() else "cannot be written"] += 1
             elif rules == PAPER:
                 text = negate_in_place(item.caption, atom) if may_be_negated(atom, graph, graph) else ""
                 counts["can be made" if text else "cannot be written" if text is None else "may be true"] += 1

@@ -229,7 +229,10 @@ def _judge(matches: Sequence[Match]) -> list[Match]:
 def measure(
     score: PublishedScore, by_task: Mapping[str, Mapping[str, Any]]
 ) -> tuple[float, int, list[Mapping[str, Any]]] | None:
-    """Return the value of a score's metric in percent, its rows and its results; None if something is missing."""
+    """Return the value of a score's metric in percent, its rows and its results; None if something is missing.
+
+    The rows of a mean over seeds are those of one seed, as of the score.
+    """
     if score.metric == MEAN:
         return _measure_mean(score, by_task)
     if score.task in by_task:
@@ -242,7 +245,10 @@ def measure(
     if not measured or (score.tasks and len(measured) != score.tasks):
         return None
     rows = sum(rows for _, _, rows in measured)
-    return 100 * sum(rows * value for _, value, rows in measured) / rows, rows, [result for result, *_ in measured]
+    percent = 100 * sum(rows * value for _, value, rows in measured) / rows
+    if not score.tasks:  # seeds of the same rows
+        rows = measured[0][2]
+    return percent, rows, [result for result, *_ in measured]
 
 
 def _measure_mean(

@@ -50,8 +50,9 @@ Deviations from the paper: drawn images of a part of the 400 compounds, and a ti
 published ones; the captions are written by a grammar and the descriptors are our own (`rules: ours`);
 accuracies instead of error counts; a tie counts as wrong; no MTurk study. With `compun.images` and
 `compun.captioner` in `params.yaml`, `dvc repro compun` builds the sets from the authors' pictures, and
-`compeval run --task 'compun/*'` evaluates published models (Tables 1 and 2); Table 3 is
-`classification/imagenet` with `classification.own_copies` and `classification.captioner`.
+`compeval run --task 'compun/*'` evaluates published models (Tables 1 and 2); Table 3 without descriptors
+is `classification/imagenet` with `classification.own_copies` and `classification.captioner`, after `compeval examples
+--ask`.
 
 {section.text}
 

@@ -14,7 +14,7 @@ following pairs are dropped as well, which the published sets keep.
 
 The annotations are incomplete, so a relation of our lexicon is possible unless the boxes or other annotations exclude
 it; another one ("watching") only if the graph states it. Neither a relation nor an attribute is possible if the source
-never uses it with the noun ("an open cat").
+never uses it with the noun ("an open cat"), unless the image states the other one of two attributes.
 """
 
 from __future__ import annotations

@@ -419,7 +419,7 @@ def expand(score: PublishedScore) -> list[str]:
         return [score.task.replace("*", str(complexity)) for complexity in range(4, 13)]
     if config == "*":
         return [f"{dataset}/{name}" for name in benchmarks.load(dataset).rows]
-    return [score.task.replace("*", "0")]
+    return [score.task.replace("*", str(seed)) for seed in range(3)]
 
 
 def group_scores(*key: str) -> dict[tuple[str, ...], list[PublishedScore]]:

@@ -128,6 +128,14 @@ def test_clip_ft_keeps_captions_without_a_negative(tmp_path: Path, rules: str, k
     assert (len(mined.data.captions), len(mined.negatives), len(mined.neighbour_IK)) == (kept, kept, kept)
 
 
+def test_neighbours_of_other_captions_are_not_read(tmp_path: Path) -> None:
+    data = make_data((*CAPTIONS, *CAPTIONS), list(range(8)))
+    for keep_all, kept in ((True, 8), (False, 6)):
+        mined = mine(data, lambda images: torch.eye(8)[: len(images)], "m", tmp_path / "mined", keep_all=keep_all)
+        assert mined.neighbour_IK.shape == (kept, 3)
+        assert mined.neighbour_IK.max() < kept
+
+
 def test_neighbours_can_be_a_half_of_the_batch(mined: MinedData) -> None:
     """Both readings of N: 4 captions and 4 neighbours, or 2 and 2."""
     make = partial(make_batches, mined, 4, seed=0, epoch=0, use_hard_negatives=True)
