@@ -57,8 +57,8 @@ def test_an_unknown_task_names_similar_tasks_and_the_list_command(here: Path, da
 
 def test_features_that_are_not_finite(here: Path, data: Path):
     assert failure("python:toy_models:Broken", "--data", data, "--task", TASK) == (
-        "Broken: 115 of 115 text features are zero, infinite or not a number. Check the weights, or try "
-        "`--precision fp32`."
+        "Broken: 115 of 115 text features are zero, infinite or not a number. Check the weights; in 16 bits, "
+        "try fp32 (--precision)."
     )
 
 
