@@ -94,16 +94,17 @@ def make(
     provenance = {"source": name, "captioner": "own", "seed": 0}
     with tempfile.TemporaryDirectory() as scratch:
         entries = _read_all(files, image_folder, Path(scratch), columns, drop_equal)
+        first = [*islice(entries, 1)]  # a wrong column is an error before spaCy is imported
+        if not first:
+            raise ValueError(f"{', '.join(map(str, files))}: no rows found.")
+        entries = chain(first, entries)
         if negatives is not None:
-            entries = chain([*islice(entries, 1)], entries)  # a wrong column is an error before spaCy is imported
             from loaders.own_data.negatives import write_configs
 
             with atomic_folder(folder) as partial:
                 made = write_configs(entries, partial, Path(scratch), negatives, provenance)
                 return _write_card(partial, name, {"negatives": made})
         entries = list(entries)
-        if not entries:
-            raise ValueError(f"{', '.join(map(str, files))}: no rows found.")
         for entry in entries:
             read_upright(entry.image)
         with atomic_folder(folder) as partial:

@@ -66,8 +66,8 @@ def read_images(
 ) -> Iterator[OwnImage]:
     """Yield the images by the length and the letters of their names, and store them.
 
-    A scene graph belongs to the images whose file name without suffix is its image id. Raises ValueError if there are
-    no entries, an image is not readable, or no scene graph belongs to an image.
+    A scene graph belongs to the images whose file name without suffix is its image id. Raises ValueError if an
+    image is not readable, or no scene graph belongs to an image.
     """
     records, names = RecordsByImage(), set[str]()
     for entry in entries:
@@ -75,8 +75,6 @@ def read_images(
         fields = {"id": entry.image_id, "captions": entry.captions, "negatives": entry.hard_negatives}
         records.add(entry.image.stem, str(entry.image), fields | {"kind": entry.kind})
         counts["rows"] += 1
-    if not counts["rows"]:
-        raise ValueError("No rows found.")
     other_ids = dict[str, None]()
     for image in graphs:
         if image.image_id in names:

@@ -36,6 +36,7 @@ class NegativeOptions:
     max_cost: float | None = None
     """Maximum cost of new requests to it; None: only cached answers are used."""
     report: ProgressCallback = lambda step, done, total: None
+    """Called with a step, its number of finished images and the number of all (None if unknown)."""
 
     def __post_init__(self) -> None:
         """Raise ValueError or FileNotFoundError for unknown kinds and missing files."""

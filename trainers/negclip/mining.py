@@ -97,8 +97,8 @@ def mine(
             f"None of {len(negatives):,} captions has two parts that can be exchanged, so there are no negatives."
         )
     selected = data.with_captions(has_negative_C)
-    images = folder / f"{model}-{selected.digest}-{data.file_states}"
-    neighbour_IK = _mine_neighbours(selected.locations, embed, images, report)
+    features = folder / f"{model}-{selected.digest}-{data.file_states}"
+    neighbour_IK = _mine_neighbours(selected.locations, embed, features, report)
     return MinedData(selected, negatives.filter(pa.array(has_negative_C)), neighbour_IK)
 
 

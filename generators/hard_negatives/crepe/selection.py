@@ -30,7 +30,8 @@ def select_most_plausible(
 
     ``scores`` has the plausibility of each candidate's caption. If scores are equal, the earlier candidate wins. No
     atom and no new word is used in more than half of the negatives (rounded up), as long as other candidates exist.
-    Where every candidate edits the same atoms (HN-Comp), this holds for the first half only.
+    The last choices of HN-Comp, whose candidates all edit the same atoms, and replacements of rejected negatives have
+    no limit.
     """
     if len(candidates) < k:
         return ()
