@@ -3,7 +3,10 @@
 Source: SugarCrepe (arXiv:2306.14610, section 4), which balances the score gaps of two text models over pairs of
 captions. Difference from the paper: retrieval sets of K captions, in which each baseline should rank the truth first
 with frequency 1/K. A lower frequency is a cue as well, because it shows which caption to avoid. A linear program
-selects the rows to drop: rows that baselines above chance get right, and rows that baselines below chance get wrong.
+selects the rows to drop: rows with the ranks that are too frequent.
+
+A baseline that ranks the truth first as often as chance may rank it second more often, and a model that is trained on
+the set learns to choose the second. Therefore the truth should have each rank with frequency 1/K.
 
 Negatives are edits of the truth. If the edits are in different positions, even random baselines rank the truth first
 less often than 1/K; therefore the program balances random baselines as well. Trained baselines would adapt to the
@@ -28,10 +31,10 @@ from functools import partial
 import numpy as np
 
 from generators.text_only.baselines import (
+    DECIMALS,
     Baseline,
     RetrievalSets,
     measure_random_recall,
-    recall_at_1,
     score_by_function,
     score_characters,
     score_cooccurrence,
@@ -121,17 +124,26 @@ def _select_in_rounds(sets: RetrievalSets, baselines: Mapping[str, Baseline]) ->
     kept, hit_SN = np.arange(len(sets)), measure_random_recall(sets)
     for _ in range(ROUNDS):
         trainable = replace(sets, trainable_N=np.isin(np.arange(len(sets)), kept))
-        hit_SN = np.vstack([hit_SN, *(recall_at_1(baseline(trainable)) for baseline in baselines.values())])
+        hit_SN = np.vstack([hit_SN, *(share_ranks(baseline(trainable))[:-1] for baseline in baselines.values())])
         kept = select_most_rows(hit_SN, sets.chance)
     return kept
 
 
-def select_most_rows(hit_SN: np.ndarray, chance: float) -> np.ndarray:
-    """Return the indices of as many rows as possible on which each of S baselines has recall@1 ``chance``.
+def share_ranks(score_NK: np.ndarray) -> np.ndarray:
+    """Return the probability that the truth has each rank, best first (K, N). The order of tied captions is random."""
+    rounded_NK = np.round(score_NK, DECIMALS)
+    better_N = (rounded_NK > rounded_NK[:, :1]).sum(axis=1)
+    tied_N = (rounded_NK == rounded_NK[:, :1]).sum(axis=1)
+    rank_K1 = np.arange(score_NK.shape[1])[:, None]
+    return ((better_N <= rank_K1) & (rank_K1 < better_N + tied_N)) / tied_N
 
-    ``hit_SN`` is the recall@1 of each baseline on each row. If chance cannot be reached, the distances from chance are
-    minimised while at least ``MIN_KEPT`` of the rows are kept. The program may keep a fraction of a row; the rows with
-    the largest fractions are kept.
+
+def select_most_rows(hit_SN: np.ndarray, chance: float) -> np.ndarray:
+    """Return the indices of as many rows as possible on which the mean of each of S values is ``chance``.
+
+    A value in ``hit_SN`` is the probability that a baseline gives the truth of a row a rank. If chance cannot be
+    reached, the distances from chance are minimised while at least ``MIN_KEPT`` of the rows are kept. The program may
+    keep a fraction of a row; the rows with the largest fractions are kept.
     """
     from scipy.optimize import linprog
 

@@ -13,6 +13,7 @@ Shapes: N retrieval sets of K captions, with the true caption in column 0; M = N
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import takewhile
 from typing import Any
@@ -26,11 +27,10 @@ from generators.text_only.baselines import (
     Baseline,
     RetrievalSets,
     count_ngrams,
-    cross_fit,
     make_form_features,
     score_ngram_likelihood,
 )
-from generators.text_only.ngram import TOKEN
+from generators.text_only.ngram import FOLDS, TOKEN
 
 TREES, MIN_LEAF = 200, 3
 EXTRA_TREES, MIN_EXTRA_LEAF = 60, 5
@@ -67,7 +67,7 @@ def score_learned(sets: RetrievalSets) -> np.ndarray:
     from sklearn.ensemble import RandomForestClassifier
 
     forest = RandomForestClassifier(TREES, min_samples_leaf=MIN_LEAF, **TREE_OPTIONS)
-    return score_by_classifier(sets, forest, make_relative_features(sets))
+    return score_by_classifier(sets, forest, make_relative_features)
 
 
 def score_extra_trees(sets: RetrievalSets, with_words: bool = False) -> np.ndarray:
@@ -78,22 +78,36 @@ def score_extra_trees(sets: RetrievalSets, with_words: bool = False) -> np.ndarr
     from sklearn.ensemble import ExtraTreesClassifier
 
     trees = ExtraTreesClassifier(EXTRA_TREES, min_samples_leaf=MIN_EXTRA_LEAF, **TREE_OPTIONS)
-    features = [make_relative_features(sets), *([make_word_features(sets)] if with_words else [])]
-    return score_by_classifier(sets, trees, np.concatenate(features, axis=1))
+    return score_by_classifier(sets, trees, make_all_features if with_words else make_relative_features)
 
 
-def score_by_classifier(sets: RetrievalSets, classifier: Any, feature_MF: np.ndarray) -> np.ndarray:
-    """Return the probabilities (N, K) that captions are true, by one of scikit-learn's classifiers."""
+def score_by_classifier(
+    sets: RetrievalSets, classifier: Any, make_features: Callable[[RetrievalSets], np.ndarray]
+) -> np.ndarray:
+    """Return the probabilities (N, K) that captions are true, by one of scikit-learn's classifiers.
 
-    def fit(index_TK: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        index_M = index_TK.ravel()
+    ``make_features`` returns features (M, F). They are made for each fold anew, from sets of which those of the fold
+    are not trainable. Otherwise the features of other folds, such as the likelihood under all other true captions,
+    would tell the classifier which captions of the fold are true.
+    """
+    score_NK = np.zeros((len(sets), sets.size))
+    for train, test, known in _hold_out_folds(sets):
+        feature_MF = make_features(known)
+        index_M = sets.text_indices(train).ravel()
         classifier.fit(feature_MF[index_M], index_M % sets.size == 0)
-        return lambda test_MF: classifier.predict_proba(test_MF)[:, 1]
+        probability_M = classifier.predict_proba(feature_MF[sets.text_indices(test).ravel()])[:, 1]
+        score_NK[test] = probability_M.reshape(-1, sets.size)
+    return score_NK
 
-    return cross_fit(sets, feature_MF, fit)
+
+@lru_cache(maxsize=1)
+def _hold_out_folds(sets: RetrievalSets) -> list[tuple[np.ndarray, np.ndarray, RetrievalSets]]:
+    """Return for each fold the training and test indices, and the sets of which only the former are trainable."""
+    rows = np.arange(len(sets))
+    return [(train, test, replace(sets, trainable_N=np.isin(rows, train))) for train, test in sets.splits()]
 
 
-@lru_cache(maxsize=1)  # several classifiers read the features of the same sets
+@lru_cache(maxsize=FOLDS)  # several classifiers read the features of the same sets
 def make_relative_features(sets: RetrievalSets) -> np.ndarray:
     """Return the features (M, F): for each value of a caption, the value, its difference from the mean of the set, and
     its rank in the set (the share of captions with a smaller value, ties counting half).
@@ -107,6 +121,11 @@ def make_relative_features(sets: RetrievalSets) -> np.ndarray:
     above_NKKF = np.sign((value_NKF[:, :, None] - value_NKF[:, None]).round(DECIMALS))
     rank_NKF = (above_NKKF.mean(axis=2) + 1) / 2
     return np.concatenate([value_NKF, difference_NKF, rank_NKF], axis=2).reshape(len(sets) * sets.size, -1)
+
+
+def make_all_features(sets: RetrievalSets) -> np.ndarray:
+    """Return the relative features and those of words (M, F)."""
+    return np.hstack([make_relative_features(sets), make_word_features(sets)])
 
 
 def make_word_features(sets: RetrievalSets) -> np.ndarray:

@@ -14,7 +14,7 @@ import numpy as np
 
 from generators.text_only.baselines import Baseline, RetrievalSets, count_ngrams, cross_fit
 from generators.text_only.ngram import TOKEN, NgramModel
-from generators.text_only.relative_baselines import make_relative_features, make_word_features, score_by_classifier
+from generators.text_only.relative_baselines import make_all_features, score_by_classifier
 
 BOOSTING_STEPS, MAX_LEAVES = 60, 15
 RIDGE = 1.0
@@ -30,9 +30,8 @@ def score_boosting(sets: RetrievalSets) -> np.ndarray:
     trees = HistGradientBoostingClassifier(
         max_iter=BOOSTING_STEPS, max_leaf_nodes=MAX_LEAVES, class_weight="balanced", random_state=0
     )
-    features = np.hstack([make_relative_features(sets), make_word_features(sets)])
     with threadpool_limits(1, user_api="openmp"):  # threads that wait for each other on a busy machine take minutes
-        return score_by_classifier(sets, trees, features)
+        return score_by_classifier(sets, trees, make_all_features)
 
 
 def score_conditional_logit(sets: RetrievalSets) -> np.ndarray:

@@ -1,3 +1,4 @@
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,6 +13,7 @@ from generators.text_only.refinement import (
     select_most_rows,
     select_rows_at_chance,
     select_unrelated_rows,
+    share_ranks,
 )
 
 
@@ -51,6 +53,27 @@ def test_other_baselines_reach_chance_although_one_cannot():
     """The first baseline never hits. The second hits 60 of 100 rows, of which 10 are kept with the 40 misses."""
     _, hit_N = select_hits([[0] * 100, [1] * 60 + [0] * 40], 1 / 5)
     assert (len(hit_N), hit_N.sum()) == (50, 10)
+
+
+def test_share_of_ranks_by_hand():
+    """The truth is first; second or third of three; last of all; and tied with all."""
+    score_NK = np.array([[3, 2, 1], [1, 2, 1], [0, 1, 2], [5, 5, 5]])
+    third = 1 / 3
+    assert share_ranks(score_NK).T.tolist() == [[1, 0, 0], [0, 0.5, 0.5], [0, 0, 1], [third] * 3]
+
+
+def test_truth_that_is_too_often_second_is_removed():
+    """Of 90 truths, 30 have the largest of three values, 45 the second one, and 15 the smallest one: 15 of each stay.
+
+    A baseline that chose the largest value would be at chance on all rows.
+    """
+    orders = [("3", "1", "2")] * 30 + [("2", "1", "3")] * 45 + [("1", "2", "3")] * 15
+    sets = RetrievalSets(orders, [str(index) for index in range(90)])
+    baselines = {"largest": lambda sets: np.array(sets.captions, dtype=float)}
+    keep_N = select_rows_at_chance(sets, seed=0, baselines=baselines)
+    truths = Counter(truth for (truth, *_), kept in zip(orders, keep_N, strict=True) if kept)
+    assert keep_N.mean() >= MIN_KEPT
+    assert max(truths.values()) - min(truths.values()) <= 2
 
 
 def make_baseline(score_of: dict[str, tuple[bool, ...]], column: int) -> Baseline:
