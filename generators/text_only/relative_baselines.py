@@ -86,9 +86,9 @@ def score_by_classifier(
 ) -> np.ndarray:
     """Return the probabilities (N, K) that captions are true, by one of scikit-learn's classifiers.
 
-    ``make_features`` returns features (M, F). They are made for each fold anew, from sets of which those of the fold
-    are not trainable. Otherwise the features of other folds, such as the likelihood under all other true captions,
-    would tell the classifier which captions of the fold are true.
+    ``make_features`` returns the features (M, F) of sets. For each fold, it gets sets of which those of the fold are
+    not trainable. Otherwise the features of other folds, such as the likelihood under all other true captions, would
+    tell the classifier which captions of the fold are true.
     """
     score_NK = np.zeros((len(sets), sets.size))
     for train, test, known in _hold_out_folds(sets):
@@ -102,7 +102,10 @@ def score_by_classifier(
 
 @lru_cache(maxsize=1)
 def _hold_out_folds(sets: RetrievalSets) -> list[tuple[np.ndarray, np.ndarray, RetrievalSets]]:
-    """Return for each fold the training and test indices, and the sets of which only the former are trainable."""
+    """Return for each fold the training and test indices, and the sets of which only the former are trainable.
+
+    Each baseline gets the same objects, so that the features of a fold are computed once.
+    """
     rows = np.arange(len(sets))
     return [(train, test, replace(sets, trainable_N=np.isin(rows, train))) for train, test in sets.splits()]
 
