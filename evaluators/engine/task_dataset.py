@@ -121,7 +121,7 @@ class TaskDataset:
         """Number of candidates per query, including the correct one. Raises ValueError if it differs between rows."""
         if self.fold_size is not None or self.classes:
             return self.fold_size or len(self.classes)
-        if len(self.protocol.images) != 1:
+        if "hard_negatives" not in self.protocol.texts and len(self.protocol.images) != 1:
             return len(self.protocol.images)
         sizes = {size for block in self.texts() for size in map(len, block["hard_negatives"])}
         if len(sizes) != 1 or 0 in sizes:

@@ -29,6 +29,7 @@ COUNTED = {
     "compound": {"recall@1": "rank"},
     "group": {"group_score": "group_hit"},
     "image_choice": {"recall@1": "rank"},
+    "video_choice": {"recall@1": "rank"},
     "paraphrase": {"accuracy": "hit"},
     "sets": {"accuracy": "hit"},
     "paired_questions": {"group_accuracy": "hit"},

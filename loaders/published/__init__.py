@@ -26,6 +26,7 @@ from loaders.published.schemas import (
     TRUTH_SCHEMA,
     image_choice_schema,
     set_schema,
+    video_schema,
 )
 
 __all__ = [
@@ -58,4 +59,5 @@ __all__ = [
     "Unusable",
     "image_choice_schema",
     "set_schema",
+    "video_schema",
 ]

@@ -39,6 +39,13 @@ def image_choice_schema(count: int) -> pa.Schema:
     return pa.schema([*images, *GROUP_FIELDS, ("caption", pa.string())])
 
 
+def video_schema(count: int) -> pa.Schema:
+    """Return the schema of ``count`` frames of a video (``image_0``, ``image_1`` and so on), its caption and wrong
+    captions (evaluators/protocols/video_choice.py)."""
+    frames = [(f"{name}_{number}", KINDS[name]) for number in range(count) for name in ("image", "crop_id")]
+    return pa.schema([*frames, *GROUP_FIELDS, ("caption", pa.string()), CHOICE_SCHEMA.field("hard_negatives")])
+
+
 def set_schema(count: int) -> pa.Schema:
     """Return the schema of ``count`` images and their captions: ``image_0``, ``caption_0`` and so on.
 

@@ -28,10 +28,11 @@ from evaluators.protocols import (
     recovery,
     sets,
     true_or_false,
+    video_choice,
 )
 from evaluators.protocols.base import Sample
 from evaluators.protocols.reranking import ReRanking
-from loaders.published.schemas import image_choice_schema
+from loaders.published.schemas import image_choice_schema, video_schema
 
 # Four rows with four captions each. Column 0 is the truth.
 #   row 0: .9 is highest                      rank 1
@@ -98,6 +99,7 @@ def test_error_for_scores_that_are_not_finite():
     ("evaluate", "shape"),
     [
         (choice.evaluate, (1, 1, 3)),
+        (video_choice.evaluate, (1, 12, 2)),
         (group.evaluate, (1, 2, 2)),
         (paraphrase.evaluate, (1, 1, 3)),
         (sets.evaluate, (1, 4, 4)),
@@ -445,7 +447,7 @@ def test_columns_determine_the_protocol(columns: str, name: str):
 def test_error_for_columns_without_a_protocol():
     with pytest.raises(
         ValueError,
-        match=r"No protocol for rows with the columns sound, text\. Required columns: image_choice:.*; compound:",
+        match=r"No protocol for rows with the columns sound, text\. Required columns: video_choice:.*; compound:",
     ):
         protocols.find_protocol(["sound", "text"])
 
@@ -528,6 +530,26 @@ def test_choice_among_images():
 def test_the_number_of_image_columns_is_the_number_of_images(images: int):
     protocol = protocols.find_protocol(image_choice_schema(images).names)
     assert (protocol.name, len(protocol.images)) == ("image_choice", images)
+
+
+def test_the_score_of_a_video_is_that_of_the_mean_feature_of_its_frames():
+    # Row 0: means .6 > .5, although the wrong caption is higher in two frames. Row 1: means .3 = .3. Row 2: .2 < .4.
+    score_N32 = np.array([[[1.4, 0.3], [0.2, 0.6], [0.2, 0.6]], [[0.3, 0.3]] * 3, [[0.1, 0.5], [0.2, 0.2], [0.3, 0.5]]])
+    metrics = video_choice.evaluate(score_N32)[""]
+    assert metrics.columns["rank"].tolist() == [1, 2, 2]
+    assert (metrics.chance["recall@1"], metrics.chance["pairwise"]) == (1 / 2, 1 / 2)
+    rng = np.random.default_rng(0)
+    frame_NID, text_NKD = rng.normal(size=(50, 12, 8)), rng.normal(size=(50, 3, 8))
+    frame_NID /= np.linalg.norm(frame_NID, axis=2, keepdims=True)
+    mean_ND = frame_NID.mean(axis=1) / np.linalg.norm(frame_NID.mean(axis=1), axis=1, keepdims=True)
+    expected = choice.evaluate(np.einsum("nd,nkd->nk", mean_ND, text_NKD)[:, None])[""]
+    found = video_choice.evaluate(np.einsum("nid,nkd->nik", frame_NID, text_NKD))[""]
+    assert found.columns["rank"].tolist() == expected.columns["rank"].tolist()
+
+
+def test_rows_with_frames_and_negatives_are_videos():
+    protocol = protocols.find_protocol(video_schema(12).names)
+    assert (protocol.name, len(protocol.images)) == ("video_choice", 12)
 
 
 def test_accuracy_on_pairs_of_ten_rows_against_brute_force():

@@ -21,6 +21,7 @@ from generators.sources import download
 from loaders import benchmarks
 from loaders.datasets.load import load_dataset
 from loaders.importing import embedded, importing
+from loaders.importing.frames import NUM_FRAMES
 from loaders.published.declaration import Benchmark
 from tests.generators.sources.server import Site, make_zip, pin
 
@@ -73,6 +74,8 @@ BOX = {"img_path": "val2017/000000000001.jpg", "bbox": [1, 1, 4, 4], "pos_expres
        "neg_expression": [f"a {n} cup" for n in range(10)]}  # fmt: skip
 TRANSLATED = {"filename": "000000000001.jpg", "caption": "a", "negative_caption": "b", "source_caption": "c"}
 RATED = {"id": "00001", "prompt": "a cup", "models": {"DALLE_3": [4, 5, 5]}}
+ABOUT_VIDEO = {"src_dataset": "VATEX", "video_name": "-a.mp4", "caption": "a man sits", "counterfactual": "a man rises",
+               "aspect": "Direction"}  # fmt: skip
 EDITED = {"id": "7_0", "caption_0": "a cat", "caption_1": "a dog"} | {f"image_{n}": f"7_0_img_{n}" for n in (0, 1)}
 
 
@@ -111,6 +114,7 @@ NEW_FILES = {
         "Questions.csv": b"Index,Question,Options,Correct Answer\n1,A?,(a) Yes (b) No,(b)\n2,A?,(a) Yes (b) No,(a)\n"
     },
     "cv_bench": {"test.parquet": make_questions()},
+    "vitatecs": {"Direction.jsonl": make_lines([ABOUT_VIDEO, ABOUT_VIDEO | {"counterfactual": "a man falls"}])},
 }
 """Files of the benchmarks that are tested against the server only in :func:`test_new_benchmarks`."""
 NEW_SPLITS = {
@@ -118,9 +122,12 @@ NEW_SPLITS = {
     "visla": ("generic", "test", 1), "sugarcrepe_multilingual": ("sc_de", "swap_att", 1),
     "tifa160": ("main", "test", 1), "genai_bench": ("main", "test", 1), "seetrue": ("drawbench", "test", 1),
     "coco_counterfactuals": ("main", "test", 1), "mmvp": ("main", "test", 1), "cv_bench": ("relation", "test", 1),
+    "vitatecs": ("direction", "test", 2),
 }  # fmt: skip
-OWN_IMAGES = {"amber": "A_1.jpg", "tifa160": "a_sd.jpg"}
-"""Image of the benchmarks whose images must be downloaded manually."""
+OWN_IMAGES = {
+    "amber": ["A_1.jpg"], "tifa160": ["a_sd.jpg"], "vitatecs": [f"VATEX/-a.mp4/{n}.jpg" for n in range(NUM_FRAMES)],
+}  # fmt: skip
+"""Images of the benchmarks whose images must be downloaded manually."""
 FILES: dict[str, dict[str, bytes]] = NEW_FILES | {
     "sugarcrepe_pp": {"swap_obj.json": PAIRS},
     "valse": {"relations.json": make_valse("coco_2017"), "existence.json": make_valse("visual7w")},
@@ -278,8 +285,8 @@ def test_cut_connections_resume_and_nothing_is_downloaded_twice(mirror: Site, na
 @pytest.mark.parametrize(("seed", "name"), [*enumerate(NEW_SPLITS)])
 def test_new_benchmarks(mirror: Site, tmp_path: Path, name: str, seed: int):
     """Connections are cut and resumed, and a file in which one byte differs is not used."""
-    own = write(tmp_path / "own", {OWN_IMAGES[name]: picture(7)}) if name in OWN_IMAGES else None
-    options = ("--images", str(own)) if own else ()
+    own = write(tmp_path / "own", {path: picture(7 + n) for n, path in enumerate(OWN_IMAGES.get(name, ()))})
+    options = ("--images", str(own)) if name in OWN_IMAGES else ()
     file = IMAGES[name][0] if name in IMAGES else next(iter(FILES[name]))
     content = mirror.files[f"/{name}/{file}"]
     place = random.Random(seed).randrange(len(content))

@@ -1,0 +1,83 @@
+"""Write frames of videos as images, for benchmarks whose rows are videos.
+
+    python -m loaders.importing.frames videos frames    # videos/VATEX/a.mp4 -> frames/VATEX/a.mp4/0.jpg to 11.jpg
+
+The frames are evenly spaced, from the first to the last; a shorter video has repeated frames. A run that was killed
+resumes: a folder of frames is complete. Needs PyAV (``pip install 'compeval[video]'``).
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+from tqdm import tqdm
+
+from generators.files.atomic import atomic_folder
+from generators.pipeline import stage
+
+NUM_FRAMES = 12
+"""Frames per video, as in the evaluation of CLIP4Clip by VITATECS (arXiv:2311.17404)."""
+SUFFIXES = (".avi", ".mkv", ".mov", ".mp4", ".webm")
+QUALITY = 95
+
+
+def list_frames(path: Path) -> Iterator[Image.Image]:
+    """Yield all frames of a video in RGB, at most one of them in memory.
+
+    Raises ValueError if the file is no video or is damaged.
+    """
+    try:
+        import av
+    except ImportError:
+        raise ImportError("Reading videos needs PyAV: pip install 'compeval[video]'.") from None
+    try:
+        with av.open(str(path.absolute())) as container:
+            if not container.streams.video:
+                raise ValueError(f"{path}: no video in this file.")
+            for frame in container.decode(container.streams.video[0]):
+                yield frame.to_image()
+    except av.FFmpegError as error:
+        raise ValueError(f"{path}: the video cannot be decoded ({error.strerror}).") from None
+
+
+def write_frames(path: Path, folder: Path, count: int = NUM_FRAMES) -> None:
+    """Write ``count`` evenly spaced frames of a video to ``folder``, named 0.jpg, 1.jpg and so on, all or none.
+
+    Raises ValueError if the file is no video, is damaged or has no frame.
+    """
+    total = sum(1 for _ in list_frames(path))
+    if not total:
+        raise ValueError(f"{path}: the video has no frame.")
+    places = np.linspace(0, total - 1, count).astype(int)
+    with atomic_folder(folder) as scratch:
+        for place, frame in enumerate(list_frames(path)):
+            for number in np.flatnonzero(places == place):
+                frame.save(scratch / f"{number}.jpg", quality=QUALITY)
+
+
+def main(videos: Path, output: Path) -> None:
+    """Write frames of all videos below the folder VIDEOS to the same places below OUTPUT.
+
+    Unreadable videos are named and skipped.
+    """
+    if not videos.is_dir():
+        raise FileNotFoundError(f"{videos}: no such folder of videos.")
+    paths = sorted(path for path in videos.rglob("*") if path.suffix.lower() in SUFFIXES)
+    if not paths:
+        raise ValueError(f"{videos}: no videos ({', '.join(SUFFIXES)}).")
+    unreadable: list[str] = []
+    for path in tqdm(paths, "videos", unit="video"):
+        folder = output / path.relative_to(videos)
+        if folder.is_dir():
+            continue
+        try:
+            write_frames(path, folder)
+        except ValueError as error:
+            unreadable.append(str(error))
+    print(f"{len(paths) - len(unreadable):,} of {len(paths):,} videos have {NUM_FRAMES} frames each in {output}.")
+    print(*unreadable, sep="\n", end="\n" if unreadable else "")
+
+
+if __name__ == "__main__":
+    stage.run(main)
