@@ -4,7 +4,8 @@
 
 Writes benchmark-flaws.md and benchmark-flaws.svg next to the JSON file. A file is measured once, by its SHA-256. Shares
 are fractions of 1 with 95 % intervals over images. The best text-only baseline is chosen with knowledge of the truth,
-out of those that take seconds (best_baselines.py), on at most ``MAX_ROWS`` random rows.
+out of those that take seconds (best_baselines.py), on at most ``MAX_ROWS`` random rows. A file in the folder
+data_unrefined is a control: it is compared with the file of that name in data, its neighbour.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import typer
 
 from evaluators.metrics.intervals import compute_share_interval
 from evaluators.report.figures import draw
-from evaluators.validity.balanced_subsets import read_sets
+from evaluators.validity.balanced_subsets import measure_pairs, read_sets
 from evaluators.validity.best_baselines import FAST_BASELINES, choose_best
 from generators.files.atomic import write_json
 from generators.language.texts import fold_case_and_space
@@ -36,8 +37,8 @@ from loaders.published.balanced import LISTS, read_lists
 MAX_ROWS = 300
 OTHER_ROWS = "other_rows"
 """Baseline that is not measured on pairs: all pairs of a row share its truth, which leaks between them."""
-CONTROL = "data_unrefined"
-"""Folder of SugarCrepe's repository with the rows before the authors' adversarial refinement."""
+PUBLISHED, CONTROL = "data", "data_unrefined"
+"""Folders of SugarCrepe's repository with the published rows, and those before the authors' adversarial refinement."""
 TEMPLATE = Path(__file__).with_name("page.md.j2")
 HUMAN_CHECKS = {
     f"crepe_published/prod_{kind}": f"{share} % of a sample are (CREPE, Table 7)"
@@ -66,17 +67,33 @@ def measure_file(path: Path) -> Measured:
     shares: Measured = {"repeated rows": repeated, "identical texts": identical}
     shares |= {kind: [row in flawed[kind] for row in range(len(rows))] for kind in KINDS}
     sample = sets.take(np.sort(np.random.default_rng(0).permutation(len(sets))[:MAX_ROWS]))
+    is_control = path.parent.name == CONTROL
     return {
         "benchmark": read.file.benchmark.name,
         "config": "/".join(next(iter(read.splits))).removesuffix("/test"),
         "file": read.counts.file,
-        "is_control": path.parent.name == CONTROL,
+        "is_control": is_control,
         "rows": len(sets),
         "candidates": sets.size,
         "negatives": dict(malformed),
         "shares": {name: describe(np.array(hits, dtype=float), sets.images) for name, hits in shares.items()},
         "baselines": measure_baselines(sample),
+        **({"control": measure_control(path)} if is_control else {}),
     }
+
+
+def measure_control(path: Path) -> Measured:
+    """Return the best baselines on a published and on its unrefined file, on equally many random rows of both.
+
+    The baselines are those of balanced subsets, which are trained on other images of the same rows.
+    """
+    sets = {
+        folder: read_sets(read_published(identify(path.parent.parent / folder / path.name)))
+        for folder in (PUBLISHED, CONTROL)
+    }
+    rows = min(map(len, sets.values()))
+    samples = {name: np.sort(np.random.default_rng(0).permutation(len(of))[:rows]) for name, of in sets.items()}
+    return {"rows": rows} | {name: measure_pairs(of.take(samples[name])) for name, of in sets.items()}
 
 
 def describe(value_N: np.ndarray, images: Sequence[str]) -> Measured:
@@ -113,12 +130,13 @@ def render(measured: Mapping[str, Measured], balanced: Sequence[Mapping[str, Any
 
 
 def make_control_lines(items: Iterable[Measured]) -> list[list[str]]:
-    """Return the best baseline on pairs of each set in its published and in its unrefined file."""
-    pairs: dict[str, dict[bool, str]] = {}
-    for item in items:
-        text = f"{cell(item['baselines']['pairwise'])} of {item['rows']:,} rows"
-        pairs.setdefault(item["config"], {})[item["is_control"]] = text
-    return [[config, texts[False], texts[True]] for config, texts in pairs.items() if len(texts) == 2]
+    """Return the best seen and unseen baselines of each set in its published and in its unrefined file."""
+    return [
+        [item["config"], f"{control['rows']:,}"]
+        + [name_score(control[folder][group]) for group in ("seen", "unseen") for folder in (PUBLISHED, CONTROL)]
+        for item in items
+        if (control := item.get("control"))
+    ]
 
 
 def make_line(item: Measured) -> dict[str, str]:
@@ -152,10 +170,14 @@ def make_balanced_line(entry: Mapping[str, Any]) -> list[str]:
     if excluded := entry.get("excluded_by"):
         name = excluded["baseline"].replace("_", " ")
         return [*start, f"none: {name} orders {100 * excluded['accuracy']:.1f}", *[""] * 4]
-    scores = [entry[when][group] for group in ("seen", "unseen") for when in ("before", "after")]
-    cells = [cell({"share": item["accuracy"], "interval": item["interval"]}) for item in scores]
-    named = [f"{text}, {item['baseline'].replace('_', ' ')}" for text, item in zip(cells, scores, strict=True)]
+    named = [name_score(entry[when][group]) for group in ("seen", "unseen") for when in ("before", "after")]
     return [*start, f"{entry['pairs_kept']:,}" if "kept" in entry else "none", *named]
+
+
+def name_score(score: Mapping[str, Any]) -> str:
+    """Return the accuracy of a baseline, its interval and its name."""
+    text = cell({"share": score["accuracy"], "interval": score["interval"]})
+    return f"{text}, {score['baseline'].replace('_', ' ')}"
 
 
 def draw_figure(measured: Mapping[str, Measured]) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from evaluators.flaws import page
+from evaluators.validity import balanced_subsets
 from generators.text_only.baselines import score_by_function
 from generators.text_only.relative_baselines import score_medoid_of_words
 
@@ -29,7 +30,8 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         str(index): {"filename": f"{max(index, 1):012d}.jpg", "caption": caption, "negative_caption": negative}
         for index, (caption, negative) in enumerate(texts)
     }
-    path = tmp_path / "swap_att.json"
+    path = tmp_path / "data/swap_att.json"
+    path.parent.mkdir()
     path.write_text(json.dumps(rows))
     baselines = {"longest": lambda sets: score_by_function(sets, len), "medoid_of_words": score_medoid_of_words}
     monkeypatch.setattr(page, "FAST_BASELINES", baselines)
@@ -69,14 +71,22 @@ def test_balanced_subsets_are_described() -> None:
     assert page.make_balanced_line(entry | {"excluded_by": excluded}) == [*start, "none: a b orders 99.0", *[""] * 4]
 
 
-def test_the_control_is_compared_with_the_published_file(file: Path, tmp_path: Path) -> None:
+def test_the_control_is_compared_with_equally_many_published_rows(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The caption is the longer text in 6 of 8 published rows, and in all of the unrefined ones."""
+    monkeypatch.setattr(balanced_subsets, "REFINEMENT_BASELINES", {"longest": page.FAST_BASELINES["longest"]})
+    for name in ("HELD_OUT_BASELINES", "UNSEEN_BASELINES"):
+        monkeypatch.setattr(balanced_subsets, name, {"medoid": score_medoid_of_words})
     control = tmp_path / "data_unrefined/swap_att.json"
     control.parent.mkdir()
-    rows = json.loads(file.read_text())
-    del rows["0"]
-    control.write_text(json.dumps(rows))
+    texts = {"caption": "a red cup", "negative_caption": "a cup"}
+    control.write_text(json.dumps({str(n): texts | {"filename": f"{n:012d}.jpg"} for n in range(9)}))
     page.main(tmp_path / "flaws.json", [file, control])
     text = (tmp_path / "benchmark-flaws.md").read_text()
     assert "1 published files, 8 rows" in text
     (line,) = [line for line in text.splitlines() if line.startswith("| swap_att |")]
-    assert [cell.split(" of ")[1] for cell in line.split("|")[2:4]] == ["8 rows ", "7 rows "]
+    cells = [cell.strip() for cell in line.split("|")[2:-1]]
+    assert cells[0] == "8"
+    assert [cell.partition(" (")[0] for cell in cells[1:]] == ["75.0", "100.0", "50.0", "50.0"]
+    assert [cell.rpartition(", ")[2] for cell in cells[1:]] == ["longest", "longest", "medoid", "medoid"]
