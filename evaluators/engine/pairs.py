@@ -162,11 +162,36 @@ def average_choices(first_Q: np.ndarray, num_texts: int) -> np.ndarray:
     return chosen_T / (2 * (num_texts - 1))
 
 
+def find_circular_hits(rows: Sequence[np.ndarray]) -> np.ndarray:
+    """Return whether the first text of each row is chosen in every question about it (N), whatever its place.
+
+    This is the rule of CircularEval (MMBench, Liu et al. 2023, arXiv:2307.06281) for questions with two options; a row
+    with more wrong captions has such questions about each of them. ``rows`` have the ``first_IQ`` of one image. A
+    probability of 1/2 is no choice.
+    """
+    hits: list[bool] = []
+    for (first_Q,) in rows:
+        pairs = permutations(range(_count_texts(first_Q)), 2)
+        hits.append(
+            all(
+                probability > 0.5 if first == 0 else probability < 0.5
+                for (first, second), probability in zip(pairs, first_Q.tolist(), strict=True)
+                if 0 in (first, second)
+            )
+        )
+    return np.array(hits)
+
+
+def _count_texts(first_Q: np.ndarray) -> int:
+    """Return T, given the answers to Q = T (T - 1) questions."""
+    return (1 + math.isqrt(1 + 4 * len(first_Q))) // 2
+
+
 def measure_position_bias(rows: Sequence[np.ndarray]) -> PositionBias | None:
     """Return the position bias over the ``first_IQ`` of all rows; None if the model does not choose."""
     first_P, flipped_P = [], []
     for first_Q in (first_Q for first_IQ in rows for first_Q in first_IQ if len(first_Q)):
-        num_texts = (1 + math.isqrt(1 + 4 * len(first_Q))) // 2  # Q = T (T - 1)
+        num_texts = _count_texts(first_Q)
         # A probability of 1/2 counts half.
         first = dict(zip(permutations(range(num_texts), 2), (np.sign(first_Q - 0.5) + 1) / 2, strict=True))
         first_P += first.values()

@@ -11,7 +11,7 @@ import numpy as np
 
 from evaluators.engine import pairs, plan
 from evaluators.engine.encode import Encoded, Engine, encode
-from evaluators.engine.pairs import AnswerKeys, PairScores, PositionBias, measure_position_bias
+from evaluators.engine.pairs import AnswerKeys, PairScores, PositionBias, find_circular_hits, measure_position_bias
 from evaluators.engine.plan import TaskPlan
 from evaluators.engine.task_dataset import TaskDataset
 from evaluators.models import (
@@ -25,7 +25,7 @@ from evaluators.models import (
     TruncatingReader,
 )
 from evaluators.protocols import authors
-from evaluators.protocols.base import Directions, RowProtocol, Sample, SetProtocol, TextProtocol
+from evaluators.protocols.base import Directions, QueryMetrics, RowProtocol, Sample, SetProtocol, TextProtocol
 from evaluators.protocols.ranking import cosine_in_float64
 from evaluators.protocols.reranking import ReRanking
 
@@ -223,6 +223,8 @@ def _score_pairs(engine: Engine, task: TaskPlan, answer_keys: AnswerKeys) -> Sco
     score_NIT = np.stack([row.score_IT for row in readable])
     metrics = evaluate_scores(task.dataset, score_NIT, task.label_N[index_N])
     bias = measure_position_bias([row.first_IQ for row in readable])
+    if bias and task.dataset.protocol.name == "choice":
+        metrics |= {"": _add_circular_accuracy(metrics[""], score_NIT, [row.first_IQ for row in readable])}
     warnings = _warn_of_declined(engine.model, readable)
     if bias:
         warnings = (
@@ -231,6 +233,13 @@ def _score_pairs(engine: Engine, task: TaskPlan, answer_keys: AnswerKeys) -> Sco
             *warnings,
         )
     return Scored(task, index_N, score_NIT, metrics, skipped, position_bias=bias, warnings=warnings)
+
+
+def _add_circular_accuracy(metrics: QueryMetrics, score_NIT: np.ndarray, rows: Sequence[np.ndarray]) -> QueryMetrics:
+    """Add the share of rows in which the truth is chosen in both orders with each wrong caption."""
+    wrong_N = np.isfinite(score_NIT[:, 0]).sum(axis=1) - 1
+    values = {"circular_accuracy": find_circular_hits(rows).astype(np.float64)}
+    return metrics.add(values, {"circular_accuracy": float((0.25**wrong_N).mean())})
 
 
 def _warn_of_declined(model: Model, rows: Sequence[PairScores]) -> tuple[str, ...]:

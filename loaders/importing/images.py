@@ -70,7 +70,7 @@ class ImageFinder:
             raise FileNotFoundError(
                 f"{missing[0]}: image not found in {', '.join(searched) or self.output / SOURCES / images.name}; "
                 f"{len(missing):,} of {len(names):,} images are missing. Name their folder with --images, or drop "
-                "their rows with --skip-missing."
+                f"their rows with --skip-missing. {images.download_instructions or ''}".rstrip()
             )
 
 

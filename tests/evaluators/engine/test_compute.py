@@ -14,7 +14,7 @@ import torch
 from evaluators.engine import compute, images, plan
 from evaluators.engine.compute import Chunk, ImageCrops, batches_of_whole_images, retry_with_smaller_batches
 from evaluators.engine.encode import crops_per_chunk
-from evaluators.engine.pairs import average_choices
+from evaluators.engine.pairs import average_choices, find_circular_hits
 from evaluators.engine.task_dataset import load
 from evaluators.engine.tasks import Task, discover
 from evaluators.models import Model
@@ -122,6 +122,14 @@ def test_a_caption_scores_how_often_it_is_chosen():
     chosen = average_choices(np.array([1, 0.5, 0.2, 0, 0.5, 1]), 3)
     assert chosen == pytest.approx([0.7, 0.05, 0.75])
     assert average_choices(np.empty(0), 1) == pytest.approx([0.5])
+
+
+def test_a_circular_hit_is_the_truth_in_every_order():
+    # Orders 01, 02, 10, 12, 20, 21. Of those with the truth (0): first in 01 and 02, second in 10 and 20.
+    hit, always_first, undecided = [0.9, 0.6, 0.4, 0.1, 0.2, 0.8], [1, 1, 0.7, 0, 0, 0], [0.9, 0.9, 0.1, 0, 0.5, 0]
+    rows = [np.array([first_Q]) for first_Q in (hit, always_first, undecided)]
+    assert find_circular_hits(rows).tolist() == [True, False, False]
+    assert find_circular_hits([np.array([[0.6, 0.4]]), np.array([[0.6, 0.6]])]).tolist() == [True, False]
 
 
 def encode_at_most(count: int, error: Exception, sizes: list[int], part: list[int]) -> np.ndarray:

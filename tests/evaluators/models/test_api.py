@@ -112,7 +112,8 @@ def test_without_log_probabilities_two_captions_are_compared_in_both_orders(
     model.log_probabilities = False
     result = result_of(run(server, rows))
     assert (result["model"]["name"], result["model"]["scoring"]["method"]) == ("m@choice", "choice")
-    assert result["metrics"]["recall@1"] == 1
+    assert (result["metrics"]["recall@1"], result["metrics"]["circular_accuracy"]) == (1, 1)
+    assert result["chance"]["circular_accuracy"] == 1 / 16  # both wrong captions in both orders
     assert len(model.asked) == 8 * 6 + 1  # three captions have six ordered pairs
     # Where neither is true, the model chooses the second caption: one of three pairs of each row. The first is
     # chosen in two of six questions.

@@ -137,6 +137,8 @@ def test_a_choice_between_two_captions_in_both_orders(vlm_folder: Folders, tmp_p
     flips = [(chosen[a, b] > 0.5) == (chosen[b, a] > 0.5) for chosen in answers for a in range(3) for b in range(a)]
     assert result["position_bias"]["first"] == pytest.approx(np.mean(firsts))
     assert result["position_bias"]["flipped"] == pytest.approx(np.mean(flips))
+    always = [all(chosen[0, b] > 0.5 > chosen[b, 0] for b in (1, 2)) for chosen in answers]
+    assert result["metrics"]["circular_accuracy"] == np.mean(always)
 
 
 def test_a_batch_that_does_not_fit_is_halved_and_scores_the_same(vlm_folder: Folders, monkeypatch: Any):
