@@ -29,6 +29,7 @@ def list_frames(path: Path) -> Iterator[Image.Image]:
     """
     try:
         import av
+        from av.error import FFmpegError
     except ImportError:
         raise ImportError("Reading videos needs PyAV: pip install 'compeval[video]'.") from None
     try:
@@ -37,7 +38,7 @@ def list_frames(path: Path) -> Iterator[Image.Image]:
                 raise ValueError(f"{path}: no video in this file.")
             for frame in container.decode(container.streams.video[0]):
                 yield frame.to_image()
-    except av.FFmpegError as error:
+    except FFmpegError as error:
         raise ValueError(f"{path}: the video cannot be decoded ({error.strerror}).") from None
 
 
