@@ -112,8 +112,8 @@ def measure(folders: Sequence[Path], config: str) -> list[str]:
     sets, lines = join(folders, config), []
     for name, baseline in BASELINES.items():
         hit_N = recall_at_1(baseline(sets))
-        low, high = (round(bound, 9) for bound in compute_share_interval(hit_N, sets.images))
-        mark = "above" if low > sets.chance else "below" if high < round(sets.chance, 9) else ""
+        low, high = compute_share_interval(hit_N, sets.images)
+        mark = "above" if low > sets.chance + 1e-6 else "below" if high < sets.chance - 1e-6 else ""
         lines.append(f"{config} ({len(sets):,} rows) {name}: {hit_N.mean():.1%} ({low:.1%} to {high:.1%}) {mark}")
     return lines
 
