@@ -324,7 +324,7 @@ def _make_retrieval_sets(rows: Iterable[Row]) -> RetrievalSets:
 
 
 def _select_rows(seed: int, sets: RetrievalSets) -> np.ndarray:
-    return select_rows_at_chance(sets, seed, unrelated=True, words=True)
+    return select_rows_at_chance(sets, seed, unrelated=True)
 
 
 def write(

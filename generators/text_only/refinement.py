@@ -13,11 +13,6 @@ less often than 1/K; therefore the program balances random baselines as well. Tr
 remaining rows. Therefore they are retrained on these rows, and the program is solved again over all rows and the
 baselines of all rounds.
 
-With ``words``, the program also balances each frequent word: it should be in the truth as often as in a random caption
-of the set. Otherwise a model that is trained on another set of the same source learns which words tend to be true.
-Cross-fitting within the set does not show this: if a word is true too often in one fold, it is true less often in the
-others (bench/other_world.py).
-
 A row may reveal the truth of another row of its image: if "a red ball" is in all captions of one, it is true in the
 other. ``select_unrelated_rows`` keeps rows of an image that share no word that differs between the captions of one.
 
@@ -32,7 +27,6 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -40,7 +34,6 @@ from generators.text_only.baselines import (
     DECIMALS,
     Baseline,
     RetrievalSets,
-    count_ngrams,
     measure_random_recall,
     score_by_function,
     score_characters,
@@ -86,10 +79,6 @@ MAX_PRICE, MEAN_PRICE = 1000.0, 300.0
 Both are high, so that distances are minimised first. The mean has a price too, because otherwise one baseline that
 cannot reach chance would allow all others to stay equally far from it.
 """
-MAX_WORDS, MIN_WORD_ROWS = 200, 8
-"""Largest number of balanced words, and fewest rows in which a word tells the truth from another caption."""
-WORD_WEIGHT = 3.0
-"""Weight of a word's distance, which is small because most rows do not have the word."""
 TOLERANCE = 1e-6
 """Numerical error of the solver's number of rows."""
 
@@ -99,12 +88,8 @@ def select_rows_at_chance(
     seed: int,
     baselines: Mapping[str, Baseline] = REFINEMENT_BASELINES,
     unrelated: bool = False,
-    words: bool = False,
 ) -> np.ndarray:
-    """Return a boolean mask of the N retrieval sets to keep.
-
-    ``unrelated``: out of ``select_unrelated_rows``. ``words``: words are balanced as well.
-    """
+    """Return a boolean mask of the N retrieval sets to keep, with ``unrelated`` out of ``select_unrelated_rows``."""
     if not len(sets):
         return np.zeros(0, dtype=bool)
     keys = [f"{seed}:{image}:{captions[0]}" for image, captions in zip(sets.images, sets.captions, strict=True)]
@@ -112,7 +97,7 @@ def select_rows_at_chance(
     if unrelated:
         order_N = order_N[select_unrelated_rows(sets.take(order_N))]
     keep_N = np.zeros(len(sets), dtype=bool)
-    keep_N[order_N[_select_in_rounds(sets.take(order_N), baselines, words)]] = True
+    keep_N[order_N[_select_in_rounds(sets.take(order_N), baselines)]] = True
     return keep_N
 
 
@@ -134,34 +119,14 @@ def select_unrelated_rows(sets: RetrievalSets) -> np.ndarray:
     return np.array(kept, dtype=int)
 
 
-def _select_in_rounds(sets: RetrievalSets, baselines: Mapping[str, Baseline], words: bool) -> np.ndarray:
+def _select_in_rounds(sets: RetrievalSets, baselines: Mapping[str, Baseline]) -> np.ndarray:
     """Return the indices of the sets to keep after all rounds. Each round retrains the baselines on the sets kept."""
     kept, hit_SN = np.arange(len(sets)), measure_random_recall(sets)
-    if words:
-        hit_SN = np.vstack([hit_SN, measure_words(sets)])
     for _ in range(ROUNDS):
         trainable = replace(sets, trainable_N=np.isin(np.arange(len(sets)), kept))
         hit_SN = np.vstack([hit_SN, *(share_ranks(baseline(trainable))[:-1] for baseline in baselines.values())])
         kept = select_most_rows(hit_SN, sets.chance)
     return kept
-
-
-def measure_words(sets: RetrievalSets) -> np.ndarray:
-    """Return by how much more the truth has a word than a random caption of its set has (W words, N), plus chance.
-
-    The words are those that most often tell a truth from other captions. A mean over rows is chance if a word is in
-    the truth as often as in a random caption.
-    """
-    from scipy.sparse import csr_matrix
-
-    has_MV: Any = count_ngrams(sets, token_pattern=TOKEN.pattern, binary=True)
-    row_M = np.repeat(np.arange(len(sets)), sets.size)
-    mean_NM = csr_matrix((np.full(len(row_M), 1 / sets.size), (row_M, np.arange(len(row_M)))))
-    excess_NV = csr_matrix(has_MV[:: sets.size] - mean_NM @ has_MV)
-    num_rows_V = np.bincount(excess_NV.indices[excess_NV.data > TOLERANCE], minlength=has_MV.shape[1])
-    frequent = np.argsort(-num_rows_V, kind="stable")[:MAX_WORDS]
-    frequent = frequent[num_rows_V[frequent] >= MIN_WORD_ROWS]
-    return WORD_WEIGHT * excess_NV[:, frequent].toarray().T + sets.chance
 
 
 def share_ranks(score_NK: np.ndarray) -> np.ndarray:

@@ -290,7 +290,7 @@ def make_balanced_negatives(
     if refine:
         captions = [(rows[index]["caption"], *(item.caption for item in negatives_by_row[index])) for index in used]
         sets = RetrievalSets(captions, [rows[index]["image_id"] for index in used])
-        keep_N = select_rows_at_chance(sets, seed=0, unrelated=True, words=True)
+        keep_N = select_rows_at_chance(sets, seed=0, unrelated=True)
     kept = set(compress(used, keep_N))
     return [
         [{"caption": item.caption, "foils": item.foil_rows} for item in negatives] if index in kept else []

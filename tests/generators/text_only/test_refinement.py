@@ -10,8 +10,6 @@ from generators.text_only.baselines import Baseline, RetrievalSets, recall_at_1
 from generators.text_only.refinement import (
     MIN_KEPT,
     ROUNDS,
-    WORD_WEIGHT,
-    measure_words,
     select_most_rows,
     select_rows_at_chance,
     select_unrelated_rows,
@@ -76,23 +74,6 @@ def test_truth_that_is_too_often_second_is_removed():
     truths = Counter(truth for (truth, *_), kept in zip(orders, keep_N, strict=True) if kept)
     assert keep_N.mean() >= MIN_KEPT
     assert max(truths.values()) - min(truths.values()) <= 2
-
-
-def test_words_are_true_as_often_as_in_a_random_caption():
-    """The word red is in the truth of 60 rows and in the negative of 40, blue the other way round: 40 of each stay.
-
-    A word of all captions, and one of few rows, has no effect.
-    """
-    pairs = [("a red cup", "a blue cup")] * 60 + [("a blue cup", "a red cup")] * 40 + [("a jar", "a pot")] * 7
-    sets = RetrievalSets(pairs, [str(index) for index in range(len(pairs))])
-    word_WN = measure_words(sets)
-    assert sorted(((word_WN - sets.chance) / WORD_WEIGHT).sum(axis=1).tolist()) == [-10, 10]  # (60 - 40) / 2
-    kept = Counter(pairs[row][0] for row in select_most_rows(word_WN, sets.chance))
-    assert kept == {"a red cup": 40, "a blue cup": 40, "a jar": 7}
-    keep_N = select_rows_at_chance(sets, 0, baselines={}, words=True)
-    kept = Counter(truth for (truth, _), is_kept in zip(pairs, keep_N, strict=True) if is_kept)
-    assert abs(kept["a red cup"] - kept["a blue cup"]) <= 1
-    assert keep_N.mean() >= MIN_KEPT
 
 
 def make_baseline(score_of: dict[str, tuple[bool, ...]], column: int) -> Baseline:
