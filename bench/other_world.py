@@ -30,6 +30,7 @@ from generators.text_only.unseen_baselines import UNSEEN_BASELINES
 
 WORLDS = "AB"
 PRIOR = 5.0
+"""Number that is added to the counts of a property."""
 Keys = Callable[[Sequence[str], int], Sequence[object]]
 """Returns the properties of one caption of a set."""
 
@@ -57,7 +58,7 @@ class TwoWorlds(RetrievalSets):
 
 
 def score_by_keys(sets: RetrievalSets, keys: Keys) -> np.ndarray:
-    """Score a caption by how often each of its properties was that of a true caption."""
+    """Score a caption (N, K) by how often its properties were those of true captions: the mean of their log odds."""
     of_set = [[keys(captions, index) for index in range(sets.size)] for captions in sets.captions]
     score_NK = np.zeros((len(sets), sets.size))
     for train, test in sets.splits():
@@ -87,6 +88,7 @@ def list_skips(captions: Sequence[str], index: int) -> list[tuple[str, str]]:
 
 
 def find_alphabetical_place(captions: Sequence[str], index: int) -> list[int]:
+    """Return the place of a caption in the alphabetical order of its set, as its only property."""
     return [sorted(captions).index(captions[index])]
 
 

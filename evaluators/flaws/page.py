@@ -66,7 +66,6 @@ def measure_file(path: Path) -> Measured:
     repeated = [seen[image, *sorted(of)] > 1 for image, of in zip(sets.images, texts, strict=True)]
     shares: Measured = {"repeated rows": repeated, "identical texts": identical}
     shares |= {kind: [row in flawed[kind] for row in range(len(rows))] for kind in KINDS}
-    sample = sets.take(np.sort(np.random.default_rng(0).permutation(len(sets))[:MAX_ROWS]))
     is_control = path.parent.name == CONTROL
     return {
         "benchmark": read.file.benchmark.name,
@@ -77,7 +76,7 @@ def measure_file(path: Path) -> Measured:
         "candidates": sets.size,
         "negatives": dict(malformed),
         "shares": {name: describe(np.array(hits, dtype=float), sets.images) for name, hits in shares.items()},
-        "baselines": measure_baselines(sample),
+        "baselines": measure_baselines(draw_rows(sets, MAX_ROWS)),
         **({"control": measure_control(path)} if is_control else {}),
     }
 
@@ -92,8 +91,12 @@ def measure_control(path: Path) -> Measured:
         for folder in (PUBLISHED, CONTROL)
     }
     rows = min(map(len, sets.values()))
-    samples = {name: np.sort(np.random.default_rng(0).permutation(len(of))[:rows]) for name, of in sets.items()}
-    return {"rows": rows} | {name: measure_pairs(of.take(samples[name])) for name, of in sets.items()}
+    return {"rows": rows} | {folder: measure_pairs(draw_rows(of, rows)) for folder, of in sets.items()}
+
+
+def draw_rows(sets: RetrievalSets, count: int) -> RetrievalSets:
+    """Return at most ``count`` random rows, in order."""
+    return sets.take(np.sort(np.random.default_rng(0).permutation(len(sets))[:count]))
 
 
 def describe(value_N: np.ndarray, images: Sequence[str]) -> Measured:

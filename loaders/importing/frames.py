@@ -8,9 +8,9 @@ resumes: a folder of frames is complete. Needs PyAV (``pip install 'compeval[vid
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from PIL import Image
 from tqdm import tqdm
 
 from generators.files.atomic import atomic_folder
@@ -20,10 +20,11 @@ NUM_FRAMES = 12
 """Frames per video, as in the evaluation of CLIP4Clip by VITATECS (arXiv:2311.17404)."""
 SUFFIXES = (".avi", ".mkv", ".mov", ".mp4", ".webm")
 QUALITY = 95
+"""Quality of the JPEG files."""
 
 
-def list_frames(path: Path) -> Iterator[Image.Image]:
-    """Yield all frames of a video in RGB, at most one of them in memory.
+def decode_frames(path: Path) -> Iterator[Any]:
+    """Yield all frames of a video (PyAV's ``VideoFrame``), at most one of them in memory.
 
     Raises ValueError if the file is no video or is damaged.
     """
@@ -36,8 +37,7 @@ def list_frames(path: Path) -> Iterator[Image.Image]:
         with av.open(str(path.absolute())) as container:
             if not container.streams.video:
                 raise ValueError(f"{path}: no video in this file.")
-            for frame in container.decode(container.streams.video[0]):
-                yield frame.to_image()
+            yield from container.decode(container.streams.video[0])
     except FFmpegError as error:
         raise ValueError(f"{path}: the video cannot be decoded ({error.strerror}).") from None
 
@@ -47,14 +47,14 @@ def write_frames(path: Path, folder: Path, count: int = NUM_FRAMES) -> None:
 
     Raises ValueError if the file is no video, is damaged or has no frame.
     """
-    total = sum(1 for _ in list_frames(path))
+    total = sum(1 for _ in decode_frames(path))
     if not total:
         raise ValueError(f"{path}: the video has no frame.")
     places = np.linspace(0, total - 1, count).astype(int)
     with atomic_folder(folder) as scratch:
-        for place, frame in enumerate(list_frames(path)):
+        for place, frame in enumerate(decode_frames(path)):
             for number in np.flatnonzero(places == place):
-                frame.save(scratch / f"{number}.jpg", quality=QUALITY)
+                frame.to_image().save(scratch / f"{number}.jpg", quality=QUALITY)
 
 
 def main(videos: Path, output: Path) -> None:
@@ -64,7 +64,7 @@ def main(videos: Path, output: Path) -> None:
     """
     if not videos.is_dir():
         raise FileNotFoundError(f"{videos}: no such folder of videos.")
-    paths = sorted(path for path in videos.rglob("*") if path.suffix.lower() in SUFFIXES)
+    paths = sorted(path for path in videos.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file())
     if not paths:
         raise ValueError(f"{videos}: no videos ({', '.join(SUFFIXES)}).")
     unreadable: list[str] = []

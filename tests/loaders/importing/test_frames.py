@@ -50,6 +50,7 @@ def test_unreadable_videos_are_named_and_skipped(tmp_path: Path, capsys: pytest.
     (videos / "cut.mp4").write_bytes(whole.read_bytes()[:-200])
     (videos / "text.mp4").write_text("not a video")
     (videos / "notes.txt").write_text("not looked at")
+    (videos / "frames" / "old.mp4").mkdir(parents=True)  # a folder of frames
     frames.main(videos, output)
     done = capsys.readouterr().out
     assert f"1 of 3 videos have {NUM_FRAMES} frames each" in done
