@@ -60,7 +60,7 @@ def write_frames(path: Path, folder: Path, count: int = NUM_FRAMES) -> None:
 def main(videos: Path, output: Path) -> None:
     """Write frames of all videos below the folder VIDEOS to the same places below OUTPUT.
 
-    Unreadable videos are named and skipped.
+    Unreadable videos are named and skipped. Raises ValueError if there is no readable video.
     """
     if not videos.is_dir():
         raise FileNotFoundError(f"{videos}: no such folder of videos.")
@@ -76,6 +76,8 @@ def main(videos: Path, output: Path) -> None:
             write_frames(path, folder)
         except ValueError as error:
             unreadable.append(str(error))
+    if len(unreadable) == len(paths):
+        raise ValueError(f"{unreadable[0]} No video below {videos} is readable ({len(paths):,} tried).")
     print(f"{len(paths) - len(unreadable):,} of {len(paths):,} videos have {NUM_FRAMES} frames each in {output}.")
     print(*unreadable, sep="\n", end="\n" if unreadable else "")
 

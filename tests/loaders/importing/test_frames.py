@@ -63,10 +63,15 @@ def test_unreadable_videos_are_named_and_skipped(tmp_path: Path, capsys: pytest.
     assert (output / "VATEX/whole.mp4").stat().st_mtime_ns == before, "a finished video is not decoded again"
 
 
-@pytest.mark.parametrize(("make", "message"), [(False, "no such folder of videos"), (True, "no videos (.avi")])
-def test_error_without_videos(tmp_path: Path, make: bool, message: str):
-    if make:
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [(None, "no such folder of videos"), ([], "no videos (.avi"), (["a.mp4"], "is readable (1 tried)")],
+)
+def test_error_without_videos(tmp_path: Path, files: list[str] | None, message: str):
+    if files is not None:
         (tmp_path / "videos").mkdir()
+        for name in files:
+            (tmp_path / "videos" / name).touch()
     with pytest.raises((OSError, ValueError)) as error:
         frames.main(tmp_path / "videos", tmp_path / "frames")
     assert message in str(error.value)
