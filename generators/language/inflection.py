@@ -15,7 +15,7 @@ from generators.language.lexicon import nouns
 from generators.language.optional_imports import without
 from generators.language.wordnet import lemmatise
 
-with without("torch"):  # lemminflect imports spaCy
+with without("spacy"):
     import lemminflect
 
 PLURAL_TAGS = frozenset({"NNS", "NNPS"})
