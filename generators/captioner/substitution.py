@@ -26,7 +26,7 @@ def keeps_pronouns(caption: str, old: str, new: str) -> bool:
 
     In "a man with a hat on his head", the pronoun does not fit "woman" or "statue".
     """
-    return PRONOUN.search(caption) is None or not (nouns.is_person(old) or nouns.is_person(new))
+    return not (nouns.is_person(old) or nouns.is_person(new)) or PRONOUN.search(caption) is None
 
 
 def replace_atom_text(caption: str, mention: Mention, replacement: str) -> str | None:

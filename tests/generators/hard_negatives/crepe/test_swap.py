@@ -224,3 +224,25 @@ def test_the_captions_of_an_orbit_have_the_same_distances_to_the_others(names: l
             sorted(sum(a != b for a, b in zip(one, other, strict=True)) for other in names_of) for one in names_of
         ]
         assert distances == [[0, 2, 2, 2, 3, 3]] * 6
+
+
+def test_described_objects_are_swapped_if_their_names_differ_and_one_has_attributes() -> None:
+    red_cup, cup, table = SceneObject("1", "cup", ("red",)), SceneObject("2", "cup"), SceneObject("3", "table")
+    (edited,) = (edited for edited, _ in swap_described_objects(SceneGraph((red_cup, table))))
+    assert [(item.name, item.attributes) for item in edited.objects] == [("table", ()), ("cup", ("red",))]
+    assert not list(swap_described_objects(SceneGraph((red_cup, cup))))
+    assert not list(swap_described_objects(SceneGraph((cup, table))))
+
+
+def test_attributes_are_permuted_in_every_order() -> None:
+    graph = SceneGraph((SceneObject("1", "cup", ("red",)), SceneObject("2", "table", ("big",))))
+    orders = [[item.attributes for item in edited.objects] for edited, _ in permute_attributes(graph)]
+    assert orders == [[("red",), ("big",)], [("big",), ("red",)]]
+
+
+@pytest.mark.parametrize(("attributes", "most_changed"), [((), 3), (("red",), 2)])
+def test_only_subgraphs_of_four_atoms_have_permutations(attributes: tuple[str, ...], most_changed: int) -> None:
+    objects = (SceneObject("1", "cup", attributes), SceneObject("2", "table"), SceneObject("3", "cat"))
+    graph = SceneGraph(objects, (Relation("1", "on", "2"),))
+    edits = [edited for edited, _ in make_swaps(graph, strict=False)]
+    assert max(len(list_changed(graph, edited)) for edited in edits) == most_changed
