@@ -26,7 +26,7 @@ import numpy as np
 import torch
 from PIL import Image
 
-from bench.reference import NetworkParts, compare_ranks, make_random_model, read_ranks, read_rows, score_row_by_row
+from bench.row_loop import NetworkParts, compare_ranks, make_random_model, read_ranks, read_rows, score_row_by_row
 from evaluators.engine.tasks import Task, discover
 from evaluators.models import Model
 from evaluators.models.openclip import in_process

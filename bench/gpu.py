@@ -35,7 +35,7 @@ from PIL import Image
 from torch import Tensor
 
 from bench.engine import describe_device, make_random_image, make_row, measure_time
-from bench.reference import NetworkParts, make_random_model, score_row_by_row
+from bench.row_loop import NetworkParts, make_random_model, score_row_by_row
 from evaluators.engine.encode import MIN_TEXTS_PER_CHUNK
 from evaluators.engine.tasks import discover
 from evaluators.models.batches import scale_to_unit_length

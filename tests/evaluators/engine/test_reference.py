@@ -7,7 +7,7 @@ import open_clip
 import pytest
 
 from bench import engine as bench
-from bench import reference
+from bench import reference, row_loop
 from evaluators.engine.tasks import discover, select
 from generators import captioned_walks, crepe_productivity, crepe_regions
 from generators.crepe_systematicity import add_negatives
@@ -27,8 +27,8 @@ REAL_ROWS = 20
 def test_agreement_of_small_score_matrices():
     # Row 0: rank 1, right. Row 1: a tie. Row 2: rank 2, said to be 1. Row 3: 1e-6 apart. Row 4: rank 3, right.
     scores = np.array([[0.5, 0.4, 0.3], [0.5, 0.5, 0.1], [0.5, 0.6, 0.1], [0.5, 0.500001, 0.1], [0.1, 0.2, 0.3]])
-    found = reference.compare_ranks(scores, np.array([1, 2, 1, 1, 3]))
-    assert found == reference.Agreement(5, [2], [1, 3])
+    found = row_loop.compare_ranks(scores, np.array([1, 2, 1, 1, 3]))
+    assert found == row_loop.Agreement(5, [2], [1, 3])
     assert str(found) == "ranks equal on 2 of 3 clear rows; different: [2]; closer than 1e-5: [1, 3]"
 
 
@@ -84,7 +84,7 @@ def test_a_random_vit_b_32_on_the_micro_world(micro_world: Path):
     # So few scenes leave some split empty; of the others one a config is enough of a model of this size.
     chosen = {task.config: task for task in known if built[task.config][task.stored_split]}
     assert {"laion_sc_hnatom", "prod_hnatom", "prod_hnswap"} <= chosen.keys()
-    model = reference.make_random_model("ViT-B-32")
+    model = row_loop.make_random_model("ViT-B-32")
     for task, _, found in reference.check(model, list(chosen.values()), micro_world, ROWS_A_TASK):
         assert not found.different, f"{task.name}: {found}"
 
@@ -96,6 +96,6 @@ def test_a_random_vit_b_32_on_published_rows(real_data: Path, tmp_path: Path):
         write_config(tmp_path / "crepe", config, {"n8": rows}, HARD_NEGATIVE_SCHEMA, "by_reference")
     write_card(tmp_path / "crepe", {}, "", measure(tmp_path / "crepe"))
     for task, _, found in reference.check(
-        reference.make_random_model("ViT-B-32"), discover(tmp_path), tmp_path, REAL_ROWS
+        row_loop.make_random_model("ViT-B-32"), discover(tmp_path), tmp_path, REAL_ROWS
     ):
         assert not found.different, f"{task.name}: {found}"
