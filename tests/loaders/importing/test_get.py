@@ -76,6 +76,7 @@ TRANSLATED = {"filename": "000000000001.jpg", "caption": "a", "negative_caption"
 RATED = {"id": "00001", "prompt": "a cup", "models": {"DALLE_3": [4, 5, 5]}}
 ABOUT_VIDEO = {"src_dataset": "VATEX", "video_name": "-a.mp4", "caption": "a man sits", "counterfactual": "a man rises",
                "aspect": "Direction"}  # fmt: skip
+PAIR = b"index,major,minor,pos_cap,neg_cap\n0,action,,a man sits,a man rises\n"
 EDITED = {"id": "7_0", "caption_0": "a cat", "caption_1": "a dog"} | {f"image_{n}": f"7_0_img_{n}" for n in (0, 1)}
 
 
@@ -114,6 +115,7 @@ NEW_FILES = {
         "Questions.csv": b"Index,Question,Options,Correct Answer\n1,A?,(a) Yes (b) No,(b)\n2,A?,(a) Yes (b) No,(a)\n"
     },
     "cv_bench": {"test.parquet": make_questions()},
+    "vinoground": {"vinoground.csv": PAIR},
     "vitatecs": {"Direction.jsonl": make_lines([ABOUT_VIDEO, ABOUT_VIDEO | {"counterfactual": "a man falls"}])},
 }
 """Files of the benchmarks that are tested against the server only in :func:`test_new_benchmarks`."""
@@ -122,10 +124,11 @@ NEW_SPLITS = {
     "visla": ("generic", "test", 1), "sugarcrepe_multilingual": ("sc_de", "swap_att", 1),
     "tifa160": ("main", "test", 1), "genai_bench": ("main", "test", 1), "seetrue": ("drawbench", "test", 1),
     "coco_counterfactuals": ("main", "test", 1), "mmvp": ("main", "test", 1), "cv_bench": ("relation", "test", 1),
-    "vitatecs": ("direction", "test", 2),
+    "vitatecs": ("direction", "test", 2), "vinoground": ("main", "test", 1),
 }  # fmt: skip
 OWN_IMAGES = {
     "amber": ["A_1.jpg"], "tifa160": ["a_sd.jpg"], "vitatecs": [f"VATEX/-a.mp4/{n}.jpg" for n in range(NUM_FRAMES)],
+    "vinoground": [f"0_{video}.mp4/{n}.jpg" for video in ("pos", "neg") for n in range(NUM_FRAMES)],
 }  # fmt: skip
 """Images of the benchmarks whose images must be downloaded manually."""
 FILES: dict[str, dict[str, bytes]] = NEW_FILES | {
