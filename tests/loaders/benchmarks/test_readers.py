@@ -225,14 +225,13 @@ CASES = [
     Case("vinoground.csv",
          table("index major minor pos_vid pos_start pos_end pos_cap neg_vid neg_start neg_end neg_cap",
                '0,action,,a,5,15,"a man sits, then eats",a,10,20,"a man eats, then sits"',
-               "7,object,cyclical;spatial,a,5,15,a,b,10,20,b", "8,object,cyclical,a,5,15,a"),
+               "7,object,cyclical;spatial;,a,5,15,a,b,10,20,b", "8,object,cyclical,a,5,15,a"),
          [Row("main", tuple(f"{number}_{video}.mp4/{frame}.jpg" for video in ("pos", "neg") for frame in range(12)),
               captions, image_id=str(number), categories=(
-                  ("major", major), ("contextual", "no"), ("cyclical", minor), ("interaction", "no"),
-                  ("spatial", minor)))
+                  ("major", major), ("minor", minor)))
           for number, captions, major, minor in (
-              (0, ("a man sits, then eats", "a man eats, then sits"), "action", "no"),
-              (7, ("a", "b"), "object", "yes"))], MISSING),
+              (0, ("a man sits, then eats", "a man eats, then sits"), "action", "none"),
+              (7, ("a", "b"), "object", "cyclical;spatial"))], MISSING),
     Case("prod_vg_hard_negs_swap_complexity_8.csv",
          table("image_id caption n hard_negs x y width height", "1.0,a cup,8,\"{'e', 'd', 'c', 'b', 'a'}\",1,2,30,40"),
          [choice("prod_hnswap", "1.jpg", "a cup", *"abcde", image_id="1", split="n8", swaps=True, complexity=8,
