@@ -17,12 +17,12 @@ from PIL import Image
 
 from evaluators.protocols import authors
 from generators.schemas.scene_graph import Box
-from loaders.benchmarks import countercurate, imagecode, load, naturalbench, whatsup
+from loaders.benchmarks import countercurate, crpe, imagecode, load, naturalbench, whatsup
 from loaders.datasets.load import load_dataset
 from loaders.importing.importing import ImportedFile, import_files
 from loaders.published.image_sets import COCO, SWIG, VISDIAL, VISUAL7W
 from loaders.published.rows import Row
-from tests.published_files import list_leaves, read_file
+from tests.published_files import list_leaves, make_rotations, read_file
 
 
 class Case(NamedTuple):
@@ -222,6 +222,21 @@ CASES = [
                separator="\t"),
          [choice("negclip_2", "coco/x.jpg", "a b c", "b a c", "c b a", split="train", swaps=True)],
          {"there are no negatives": 1}),
+    Case("crpe_relation.jsonl",
+         "".join(json.dumps(line) + "\n" for line in (
+             *make_rotations("a cat", "a dog.|the mat|no. 1", "coco/val2017/000000000139.jpg", category="subject"),
+             *make_rotations("on", "a|b|c", "abnormal_images/7.jpg", category="Predicate"),
+             *make_rotations("x", "a|b|c", "coco/val2017/1.jpg", category="object", correct_option="A"),
+             *make_rotations("x", "a|b|c", "coco/val2017/1.jpg", category="object", text="A. a\nB. b"),
+             *make_rotations("x", "a|b|c", "coco/val2017/1.jpg", category="object")[:2],
+             *make_rotations("y", "a|b|c", "coco/val2017/1.jpg", category="object")[2:],
+             *make_rotations("x", "a|b|c", "coco/val2017/1.jpg", category="object")[1:])),
+         [choice("subject", "coco/val2017/000000000139.jpg", *(f"What is on the mat? {option}" for option in (
+             "a cat", "a dog.", "the mat", "no. 1")), changed=True),
+          choice("predicate", "abnormal_images/7.jpg", *(f"What is on the mat? {option}" for option in (
+              "on", "a", "b", "c")), changed=True, image_set=crpe.ABNORMAL)],
+         {"four consecutive lines are not the rotations of one question": 2,
+          "not a question with the options A, B, C, D": 1, **MISSING}),
     Case("vinoground.csv",
          table("index major minor pos_vid pos_start pos_end pos_cap neg_vid neg_start neg_end neg_cap",
                '0,action,,a,5,15,"a man sits, then eats",a,10,20,"a man eats, then sits"',

@@ -24,6 +24,7 @@ from loaders.importing import embedded, importing
 from loaders.importing.frames import NUM_FRAMES
 from loaders.published.declaration import Benchmark
 from tests.generators.sources.server import Site, make_zip, pin
+from tests.published_files import make_rotations
 
 
 def picture(value: int) -> bytes:
@@ -76,6 +77,8 @@ TRANSLATED = {"filename": "000000000001.jpg", "caption": "a", "negative_caption"
 RATED = {"id": "00001", "prompt": "a cup", "models": {"DALLE_3": [4, 5, 5]}}
 ABOUT_VIDEO = {"src_dataset": "VATEX", "video_name": "-a.mp4", "caption": "a man sits", "counterfactual": "a man rises",
                "aspect": "Direction"}  # fmt: skip
+ROTATIONS = [line for image in ("coco/val2017/000000000001.jpg", "abnormal_images/2.jpg")
+             for line in make_rotations("a cat", "a|b|c", image, category="subject")]  # fmt: skip
 PAIR = b"index,major,minor,pos_cap,neg_cap\n0,action,,a man sits,a man rises\n"
 EDITED = {"id": "7_0", "caption_0": "a cat", "caption_1": "a dog"} | {f"image_{n}": f"7_0_img_{n}" for n in (0, 1)}
 
@@ -115,6 +118,7 @@ NEW_FILES = {
         "Questions.csv": b"Index,Question,Options,Correct Answer\n1,A?,(a) Yes (b) No,(b)\n2,A?,(a) Yes (b) No,(a)\n"
     },
     "cv_bench": {"test.parquet": make_questions()},
+    "crpe": {"crpe_relation.jsonl": make_lines(ROTATIONS)},
     "vinoground": {"vinoground.csv": PAIR},
     "vitatecs": {"Direction.jsonl": make_lines([ABOUT_VIDEO, ABOUT_VIDEO | {"counterfactual": "a man falls"}])},
 }
@@ -125,6 +129,7 @@ NEW_SPLITS = {
     "tifa160": ("main", "test", 1), "genai_bench": ("main", "test", 1), "seetrue": ("drawbench", "test", 1),
     "coco_counterfactuals": ("main", "test", 1), "mmvp": ("main", "test", 1), "cv_bench": ("relation", "test", 1),
     "vitatecs": ("direction", "test", 2), "vinoground": ("main", "test", 1),
+    "crpe": ("subject", "test", 2),
 }  # fmt: skip
 OWN_IMAGES = {
     "amber": ["A_1.jpg"], "tifa160": ["a_sd.jpg"], "vitatecs": [f"VATEX/-a.mp4/{n}.jpg" for n in range(NUM_FRAMES)],
@@ -167,6 +172,7 @@ def mirror(site: Site, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Site:
     monkeypatch.setenv("COMPEVAL_DATA", str(tmp_path / "data"))
     site.files |= {f"/coco/val2017/{n:012}.jpg": picture(100 * n) for n in range(3)}
     site.files |= {f"/coco/val2014/{COCO_2014}": picture(3)} | {f"/mmvp/{n}.jpg": picture(n) for n in (1, 2)}
+    site.files["/crpe_abnormal/abnormal_images/2.jpg"] = picture(2)
     site.files |= {f"/{name}/{file}": data for name, files in FILES.items() for file, data in files.items()}
     site.files |= {f"/{name}/{file}": data for name, (file, data, _) in IMAGES.items()}
     pin_files(monkeypatch)
