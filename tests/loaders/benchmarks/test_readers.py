@@ -370,6 +370,24 @@ def test_cv_bench_puts_the_right_option_first(tmp_path: Path):
     assert row == choice("relation", image, *options, **fields)
 
 
+def test_blink_has_the_tasks_about_one_image(tmp_path: Path):
+    item = {"idx": "val_Spatial_Relation_7", "question": "Is the cat on the mat?", "image_1": b"", "image_2": None,
+            "choices": ["yes", "no"], "answer": "(B)"}  # fmt: skip
+    relation, count = (f"{task}/val-00000-of-00001.parquet" for task in ("Spatial_Relation", "Counting"))
+    options = ("Is the cat on the mat? no", "Is the cat on the mat? yes")
+    image = "val-00000-of-00001/000000_image_1"
+    assert read_table(tmp_path, relation, item) == [choice("spatial_relation", image, *options, changed=True)]
+    four = item | {"idx": "val_Counting_7", "question": "How many?", "choices": ["3", "2", "1", "0"], "answer": "(C)"}
+    options = [f"How many? {number}" for number in (1, 3, 2, 0)]
+    assert read_table(tmp_path, count, four) == [choice("counting", image, *options, changed=True)]
+    for change, reason in (
+        ({"idx": "val_Jigsaw_7"}, "neither a question about a relation with two options nor one about a count"),
+        ({"idx": "test_Spatial_Relation_7", "answer": "hidden"}, "the answers of the test split are not published"),
+    ):
+        with pytest.raises(ValueError, match=rf"none of its 1 rows is usable \(1 {reason}"):
+            read_table(tmp_path, relation, item | change)
+
+
 def test_answers_and_collisions_are_in_further_files(tmp_path: Path):
     query = [{"id": 1, "image": "AMBER_1.jpg", "query": "Is there a cloud in this image?"},
              {"id": 2, "image": "AMBER_1.jpg", "query": "Is the sky sunny in this image?"}]  # fmt: skip

@@ -1,10 +1,13 @@
 """Rows in a published format, from their file to the scores of models that know, guess or answer at random."""
 
+import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 from pytest_httpserver import HTTPServer
@@ -56,6 +59,31 @@ def questions(here: Path) -> Path:
     (here / "guesses.py").write_text(RANDOM)
     import_file("crpe_relation.jsonl")
     return here
+
+
+def test_questions_of_blink_from_their_files_to_their_scores(here: Path):
+    """Both files have the same name, and their images do not replace each other."""
+    for task, options in (("Spatial_Relation", ["red", "blue"]), ("Counting", ["pink", "red", "blue", "green"])):
+        rows: list[dict[str, Any]] = []
+        for number, answer in enumerate(options):
+            file = io.BytesIO()
+            Image.new("RGB", (8, 8), COLORS[answer]).save(file, "PNG")
+            row = {
+                "idx": f"val_{task}_{number}",
+                "question": "Colour?",
+                "choices": [f"{one} {number}" for one in options],
+            }
+            row |= {"answer": f"({'ABCD'[number]})", "image_1": {"bytes": file.getvalue(), "path": None}}
+            rows.append(row)
+        (here / task).mkdir()
+        pq.write_table(pa.Table.from_pylist(rows), here / task / "val-00000-of-00001.parquet")
+    files = [f"{task}/val-00000-of-00001.parquet" for task in ("Spatial_Relation", "Counting")]
+    imported = CliRunner().invoke(app, ["import", *files, "--output", "data"])
+    assert imported.exit_code == 0, imported.output
+    for config, chance in (("spatial_relation", 1 / 2), ("counting", 1 / 4)):
+        for model, accuracy in (("Knows", 1), ("Constant", 0)):
+            result = run("--model", f"python:toy_models:{model}", "--task", f"blink/{config}")
+            assert (result["metrics"]["recall@1"], result["chance"]["recall@1"]) == (accuracy, chance)
 
 
 def test_rotations_of_a_question_are_one_choice(questions: Path):

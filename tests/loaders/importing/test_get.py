@@ -92,6 +92,15 @@ def make_questions() -> bytes:
     return file.getvalue()
 
 
+def make_relations() -> bytes:
+    """Return a table of BLINK, which contains its images."""
+    file = io.BytesIO()
+    row = {"idx": "val_Spatial_Relation_1", "question": "Is it left?", "choices": ["yes", "no"], "answer": "(A)",
+           "image_1": {"bytes": picture(9), "path": None}}  # fmt: skip
+    pq.write_table(pa.Table.from_pylist([row]), file)
+    return file.getvalue()
+
+
 NEW_FILES = {
     "pope": {"coco/coco_pope_random.json": make_lines([QUESTION, QUESTION | {"label": "no"}])},
     "amber": {
@@ -118,6 +127,7 @@ NEW_FILES = {
         "Questions.csv": b"Index,Question,Options,Correct Answer\n1,A?,(a) Yes (b) No,(b)\n2,A?,(a) Yes (b) No,(a)\n"
     },
     "cv_bench": {"test.parquet": make_questions()},
+    "blink": {"Spatial_Relation/val-00000-of-00001.parquet": make_relations()},
     "crpe": {"crpe_relation.jsonl": make_lines(ROTATIONS)},
     "vinoground": {"vinoground.csv": PAIR},
     "vitatecs": {"Direction.jsonl": make_lines([ABOUT_VIDEO, ABOUT_VIDEO | {"counterfactual": "a man falls"}])},
@@ -129,7 +139,7 @@ NEW_SPLITS = {
     "tifa160": ("main", "test", 1), "genai_bench": ("main", "test", 1), "seetrue": ("drawbench", "test", 1),
     "coco_counterfactuals": ("main", "test", 1), "mmvp": ("main", "test", 1), "cv_bench": ("relation", "test", 1),
     "vitatecs": ("direction", "test", 2), "vinoground": ("main", "test", 1),
-    "crpe": ("subject", "test", 2),
+    "crpe": ("subject", "test", 2), "blink": ("spatial_relation", "test", 1),
 }  # fmt: skip
 OWN_IMAGES = {
     "amber": ["A_1.jpg"], "tifa160": ["a_sd.jpg"], "vitatecs": [f"VATEX/-a.mp4/{n}.jpg" for n in range(NUM_FRAMES)],
