@@ -122,7 +122,7 @@ class TaskDataset:
         if self.fold_size is not None or self.classes:
             return self.fold_size or len(self.classes)
         if "hard_negatives" not in self.protocol.texts and len(self.protocol.images) != 1:
-            return len(self.protocol.images)
+            return len(self.protocol.texts if len(self.protocol.texts) > 1 else self.protocol.images)
         sizes = {size for block in self.texts() for size in map(len, block["hard_negatives"])}
         if len(sizes) != 1 or 0 in sizes:
             raise ValueError(

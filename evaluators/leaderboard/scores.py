@@ -30,6 +30,7 @@ COUNTED = {
     "group": {"group_score": "group_hit"},
     "image_choice": {"recall@1": "rank"},
     "video_choice": {"recall@1": "rank"},
+    "video_group": {"group_score": "group_hit"},
     "paraphrase": {"accuracy": "hit"},
     "sets": {"accuracy": "hit"},
     "paired_questions": {"group_accuracy": "hit"},

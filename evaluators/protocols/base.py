@@ -132,7 +132,8 @@ class RowProtocol(Protocol):
     """Function that computes the metrics from scores (N, I, T), which are NaN if a row has fewer texts, and from the
     labels (N) if the protocol has a label."""
     among_all: Callable[[Sample], Directions] | None = None
-    """Function that computes additional metrics over all rows, for dual encoders only."""
+    """Function that computes metrics from the features of all rows, for dual encoders only. They replace those of
+    ``evaluate`` with the same direction."""
     of_texts: Callable[[Sample], Directions] | None = None
     """Function that computes additional metrics from the texts alone, for dual encoders and for pure text encoders."""
 

@@ -26,6 +26,7 @@ from loaders.published.schemas import (
     TRUTH_SCHEMA,
     image_choice_schema,
     set_schema,
+    video_group_schema,
     video_schema,
 )
 
@@ -59,5 +60,6 @@ __all__ = [
     "Unusable",
     "image_choice_schema",
     "set_schema",
+    "video_group_schema",
     "video_schema",
 ]

@@ -29,8 +29,9 @@ class Row(NamedTuple):
 
     How many there are depends on the schema: CHOICE_SCHEMA has one image and one caption, PARAPHRASE_SCHEMA two
     captions of one image, GROUP_SCHEMA two images with one caption each, image_choice_schema(K) one caption of the
-    first of K images, video_schema(K) one caption of K frames, RETRIEVAL_SCHEMA all captions of an image,
-    QUESTIONS_SCHEMA two images and four texts, TRUTH_SCHEMA and RATING_SCHEMA one image, one caption and a label.
+    first of K images, video_schema(K) one caption of K frames, video_group_schema(K) two videos of K frames with one
+    caption each, RETRIEVAL_SCHEMA all captions of an image, QUESTIONS_SCHEMA two images and four texts, TRUTH_SCHEMA
+    and RATING_SCHEMA one image, one caption and a label.
     """
 
     config: str

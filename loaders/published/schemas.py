@@ -42,8 +42,19 @@ def image_choice_schema(count: int) -> pa.Schema:
 def video_schema(count: int) -> pa.Schema:
     """Return the schema of ``count`` frames of a video (``image_0``, ``image_1`` and so on), its caption and wrong
     captions (evaluators/protocols/video_choice.py)."""
-    frames = [(f"{name}_{number}", KINDS[name]) for number in range(count) for name in ("image", "crop_id")]
-    return pa.schema([*frames, *GROUP_FIELDS, ("caption", pa.string()), CHOICE_SCHEMA.field("hard_negatives")])
+    captions = (("caption", pa.string()), CHOICE_SCHEMA.field("hard_negatives"))
+    return pa.schema([*_list_frames(count), *GROUP_FIELDS, *captions])
+
+
+def video_group_schema(count: int) -> pa.Schema:
+    """Return the schema of two videos with ``count`` frames each (``image_0``, ``image_1`` and so on, first those of
+    video 0) and their captions (evaluators/protocols/video_group.py)."""
+    captions = ((f"caption_{number}", KINDS["caption"]) for number in (0, 1))
+    return pa.schema([*_list_frames(2 * count), *captions, *GROUP_FIELDS])
+
+
+def _list_frames(count: int) -> list[tuple[str, pa.DataType]]:
+    return [(f"{name}_{number}", KINDS[name]) for number in range(count) for name in ("image", "crop_id")]
 
 
 def set_schema(count: int) -> pa.Schema:

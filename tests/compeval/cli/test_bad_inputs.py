@@ -167,12 +167,12 @@ ERRORS = {
     "make empty no_picture.csv": "a.txt: not a readable image (cannot identify image file).",
     "make mine a.tar --caption-column text": "a.tar: a shard has neither columns nor a folder of images: it contains "
     "the images, with their captions in .txt files. Leave out these options.",
-    "push crpe org/x DATA": "Unknown dataset 'crpe'. Did you mean crepe? Known: crepe.",
+    "push crep org/x DATA": "Unknown dataset 'crep'. Did you mean crepe? Known: crepe.",
     "push crepe org/x DATA": "org/x: crepe is generated from the micro-world, a synthetic replacement for real images, "
     "and its name must contain microworld, for example org/microworld-crepe.",
     "push crepe microworld DATA": "'microworld' is not ORG/NAME, for example ORG/microworld-crepe.",
     "push crepe org/microworld..crepe DATA": r"'org/microworld..crepe' is not ORG/NAME \(.*\)\.",
-    "annotate sample crpe DATA": "Unknown dataset 'crpe'. Did you mean crepe? Known: crepe.",
+    "annotate sample crep DATA": "Unknown dataset 'crep'. Did you mean crepe? Known: crepe.",
     "annotate export crepe --output forms --annotations notes DATA": NO_SAMPLE,
     "annotate import crepe one_item.csv --annotations notes": NO_SAMPLE,
     "annotate report crepe --annotations notes": NO_SAMPLE,

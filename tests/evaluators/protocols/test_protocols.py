@@ -1,5 +1,6 @@
 """Tests of the protocols against values derived by hand."""
 
+from dataclasses import replace
 from itertools import permutations
 from typing import Any
 
@@ -29,10 +30,11 @@ from evaluators.protocols import (
     sets,
     true_or_false,
     video_choice,
+    video_group,
 )
 from evaluators.protocols.base import Sample
 from evaluators.protocols.reranking import ReRanking
-from loaders.published.schemas import image_choice_schema, video_schema
+from loaders.published.schemas import image_choice_schema, video_group_schema, video_schema
 
 # Four rows with four captions each. Column 0 is the truth.
 #   row 0: .9 is highest                      rank 1
@@ -101,6 +103,7 @@ def test_error_for_scores_that_are_not_finite():
         (choice.evaluate, (1, 1, 3)),
         (video_choice.evaluate, (1, 12, 2)),
         (group.evaluate, (1, 2, 2)),
+        (video_group.evaluate, (1, 24, 2)),
         (paraphrase.evaluate, (1, 1, 3)),
         (sets.evaluate, (1, 4, 4)),
         (paired_questions.evaluate, (1, 2, 4)),
@@ -447,7 +450,7 @@ def test_columns_determine_the_protocol(columns: str, name: str):
 def test_error_for_columns_without_a_protocol():
     with pytest.raises(
         ValueError,
-        match=r"No protocol for rows with the columns sound, text\. Required columns: video_choice:.*; compound:",
+        match=r"No protocol for rows with the columns sound, text\. Required columns: video_group:.*; video_choice:.*;",
     ):
         protocols.find_protocol(["sound", "text"])
 
@@ -550,6 +553,49 @@ def test_the_score_of_a_video_is_that_of_the_mean_feature_of_its_frames():
 def test_rows_with_frames_and_negatives_are_videos():
     protocol = protocols.find_protocol(video_schema(12).names)
     assert (protocol.name, len(protocol.images)) == ("video_choice", 12)
+    protocol = protocols.find_protocol(video_group_schema(12).names)
+    assert (protocol.name, len(protocol.images)) == ("video_group", 24)
+
+
+def test_the_score_of_a_video_of_a_pair_is_the_mean_of_its_frames():
+    # GROUPS are the means of .1 more and .1 less.
+    score_N42 = np.repeat(GROUPS, 2, axis=1) + np.array([0.1, -0.1, -0.1, 0.1])[:, None]
+    directions = video_group.evaluate(score_N42)
+    assert [directions[name].summarise()["score"] for name in ("text", "image", "group")] == [0.5, 0.5, 0.25]
+    assert [directions[name].chance["score"] for name in ("text", "image", "group")] == [1 / 4, 1 / 4, 1 / 6]
+
+
+def make_videos(frame_angles: list[list[int]], caption_angles: list[int]) -> Sample:
+    """Return one pair of videos, with a frame and a caption at each angle."""
+    angles = [angle for frames in frame_angles for angle in frames]
+    image, text = make_feature_functions(angles, caption_angles)
+    none = np.zeros(1, int)
+    crop_NI, text_NT = np.arange(len(angles))[None], np.arange(len(caption_angles))[None]
+    return Sample(crop_NI, text_NT, none, np.empty((0, 0), int), none, image, text)
+
+
+@pytest.mark.parametrize(
+    ("videos", "captions", "hits"),
+    [
+        # The means are at 0 and 40 degrees. Captions at 0 and 40: each is closest to its video. At 5 and 10: each video
+        # is closer to its caption (5 < 10 and 30 < 35 degrees), and both captions are closer to video 0.
+        ([[-60, 60], [20, 60]], [0, 40], [1, 1, 1]),
+        ([[-60, 60], [20, 60]], [5, 10], [1, 0, 0]),
+    ],
+)
+def test_the_feature_of_a_video_is_the_mean_of_its_frames_with_unit_length(
+    videos: list[list[int]], captions: list[int], hits: list[int]
+):
+    """The mean of the first video has length 1/2: mean scores would be .5 and .5 cos 40 for it."""
+    directions = video_group.evaluate_features(make_videos(videos, captions))
+    assert [directions[name].summarise()["score"] for name in ("text", "image", "group")] == hits
+
+
+def test_a_video_whose_frames_cancel_out_has_equal_scores():
+    sample = make_videos([[0, 0], [20, 60]], [0, 40])
+    opposite_ID = np.array([[1, 0], [-1, 0], [1, 0], [1, 0]], dtype=float)
+    directions = video_group.evaluate_features(replace(sample, image=opposite_ID.__getitem__))
+    assert (directions["text"].summarise()["score"], directions["text"].summarise()["tie_rate"]) == (0, 1)
 
 
 def test_accuracy_on_pairs_of_ten_rows_against_brute_force():

@@ -17,12 +17,12 @@ from PIL import Image
 
 from evaluators.protocols import authors
 from generators.schemas.scene_graph import Box
-from loaders.benchmarks import countercurate, imagecode, load, naturalbench, whatsup
+from loaders.benchmarks import countercurate, crpe, imagecode, load, naturalbench, whatsup
 from loaders.datasets.load import load_dataset
 from loaders.importing.importing import ImportedFile, import_files
 from loaders.published.image_sets import COCO, SWIG, VISDIAL, VISUAL7W
 from loaders.published.rows import Row
-from tests.published_files import list_leaves, read_file
+from tests.published_files import list_leaves, make_rotations, read_file
 
 
 class Case(NamedTuple):
@@ -222,6 +222,31 @@ CASES = [
                separator="\t"),
          [choice("negclip_2", "coco/x.jpg", "a b c", "b a c", "c b a", split="train", swaps=True)],
          {"there are no negatives": 1}),
+    Case("crpe_relation.jsonl",
+         "".join(json.dumps(line) + "\n" for line in (
+             *make_rotations("a cat", "a dog.|the mat|no. 1", "coco/val2017/000000000139.jpg", category="subject"),
+             *make_rotations("on", "a|b|c", "abnormal_images/7.jpg", category="Predicate"),
+             *make_rotations("x", "a|b|c", "coco/val2017/1.jpg", category="object", correct_option="A"),
+             *make_rotations("x", "a|b|c", "coco/val2017/1.jpg", category="object", text="A. a\nB. b"),
+             *make_rotations("x", "a|b|c", "coco/val2017/1.jpg", category="object")[:2],
+             *make_rotations("y", "a|b|c", "coco/val2017/1.jpg", category="object")[2:],
+             *make_rotations("x", "a|b|c", "coco/val2017/1.jpg", category="object")[1:])),
+         [choice("subject", "coco/val2017/000000000139.jpg", *(f"What is on the mat? {option}" for option in (
+             "a cat", "a dog.", "the mat", "no. 1")), changed=True),
+          choice("predicate", "abnormal_images/7.jpg", *(f"What is on the mat? {option}" for option in (
+              "on", "a", "b", "c")), changed=True, image_set=crpe.ABNORMAL)],
+         {"four consecutive lines are not the rotations of one question": 2,
+          "not a question with the options A, B, C, D": 1, **MISSING}),
+    Case("vinoground.csv",
+         table("index major minor pos_vid pos_start pos_end pos_cap neg_vid neg_start neg_end neg_cap",
+               '0,action,,a,5,15,"a man sits, then eats",a,10,20,"a man eats, then sits"',
+               "7,object,cyclical;spatial;,a,5,15,a,b,10,20,b", "8,object,cyclical,a,5,15,a"),
+         [Row("main", tuple(f"{number}_{video}.mp4/{frame}.jpg" for video in ("pos", "neg") for frame in range(12)),
+              captions, image_id=str(number), categories=(
+                  ("major", major), ("minor", minor)))
+          for number, captions, major, minor in (
+              (0, ("a man sits, then eats", "a man eats, then sits"), "action", "none"),
+              (7, ("a", "b"), "object", "cyclical;spatial"))], MISSING),
     Case("prod_vg_hard_negs_swap_complexity_8.csv",
          table("image_id caption n hard_negs x y width height", "1.0,a cup,8,\"{'e', 'd', 'c', 'b', 'a'}\",1,2,30,40"),
          [choice("prod_hnswap", "1.jpg", "a cup", *"abcde", image_id="1", split="n8", swaps=True, complexity=8,
@@ -343,6 +368,24 @@ def test_cv_bench_puts_the_right_option_first(tmp_path: Path):
     two = item | {"choices": ["left", "right"], "answer": "(A)", "task": "Relation"}
     ((row,), options) = read_table(tmp_path, "test_2d.parquet", two), ["How many? left", "How many? right"]
     assert row == choice("relation", image, *options, **fields)
+
+
+def test_blink_has_the_tasks_about_one_image(tmp_path: Path):
+    item = {"idx": "val_Spatial_Relation_7", "question": "Is the cat on the mat?", "image_1": b"", "image_2": None,
+            "choices": ["yes", "no"], "answer": "(B)"}  # fmt: skip
+    relation, count = (f"{task}/val-00000-of-00001.parquet" for task in ("Spatial_Relation", "Counting"))
+    options = ("Is the cat on the mat? no", "Is the cat on the mat? yes")
+    image = "val-00000-of-00001/000000_image_1"
+    assert read_table(tmp_path, relation, item) == [choice("spatial_relation", image, *options, changed=True)]
+    four = item | {"idx": "val_Counting_7", "question": "How many?", "choices": ["3", "2", "1", "0"], "answer": "(C)"}
+    options = [f"How many? {number}" for number in (1, 3, 2, 0)]
+    assert read_table(tmp_path, count, four) == [choice("counting", image, *options, changed=True)]
+    for change, reason in (
+        ({"idx": "val_Jigsaw_7"}, "neither a question about a relation with two options nor one about a count"),
+        ({"idx": "test_Spatial_Relation_7", "answer": "hidden"}, "the answers of the test split are not published"),
+    ):
+        with pytest.raises(ValueError, match=rf"none of its 1 rows is usable \(1 {reason}"):
+            read_table(tmp_path, relation, item | change)
 
 
 def test_answers_and_collisions_are_in_further_files(tmp_path: Path):

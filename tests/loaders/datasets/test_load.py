@@ -36,7 +36,7 @@ def test_splits_and_configs(tmp_path: Path):
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        (("crpe", "toy_raw"), r"Unknown dataset 'crpe'\. Did you mean crepe\? Known: crepe\."),
+        (("crep", "toy_raw"), r"Unknown dataset 'crep'\. Did you mean crepe\? Known: crepe\."),
         (
             ("crepe", "toy_rw"),
             r"Unknown config of crepe 'toy_rw'\. Did you mean toy_raw\? Known: toy_hnatom, toy_raw\.",

@@ -94,3 +94,27 @@ def test_a_benchmark_of_videos_from_its_file_to_its_score(here: Path):
     assert (result["task"], result["protocol"]) == ("vitatecs/type", "video_choice")
     assert result["metrics"]["recall@1"] == 0.5
     assert result["data"]["set_size"] == 2
+
+
+@pytest.mark.parametrize(("model", "scores"), [("Knows", [1, 0.5, 0.5]), ("Constant", [0, 0, 0])])
+def test_pairs_of_videos_from_their_file_to_their_scores(here: Path, model: str, scores: list[float]):
+    """Each video of item 1 is more similar to its caption, but both captions are more similar to its first video."""
+    videos = {"0_pos": [12, 0, 0], "0_neg": [0, 12, 0], "1_pos": [7, 5, 0], "1_neg": [0, 1, 11]}
+    for name, counts in videos.items():
+        colors = [
+            COLORS[color] for color, count in zip(("red", "blue", "green"), counts, strict=True) for _ in range(count)
+        ]
+        write_video(here / f"videos/{name}.mp4", colors)
+    frames.main(here / "videos", here / "frames")
+    lines = [f"{number},action,,a red cup,a blue cup" for number in (0, 1)]
+    (here / "vinoground.csv").write_text("\n".join(["index,major,minor,pos_cap,neg_cap", *lines]))
+    imported = CliRunner().invoke(app, ["import", "vinoground.csv", "--images", "frames", "--output", "data"])
+    assert imported.exit_code == 0, imported.output
+    run = ["run", "--model", f"python:toy_models:{model}", "--task", "vinoground/*", "--data", "data", "--json"]
+    done = CliRunner().invoke(app, run)
+    assert done.exit_code == 0, done.output
+    (result,) = json.loads(done.stdout)
+    assert (result["task"], result["protocol"]) == ("vinoground/main", "video_group")
+    assert [result["metrics"][f"{name}_score"] for name in ("text", "image", "group")] == scores
+    assert [result["chance"][f"{name}_score"] for name in ("text", "image", "group")] == [1 / 4, 1 / 4, 1 / 6]
+    assert result["data"]["set_size"] == 2

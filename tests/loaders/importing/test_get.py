@@ -24,6 +24,7 @@ from loaders.importing import embedded, importing
 from loaders.importing.frames import NUM_FRAMES
 from loaders.published.declaration import Benchmark
 from tests.generators.sources.server import Site, make_zip, pin
+from tests.published_files import make_rotations
 
 
 def picture(value: int) -> bytes:
@@ -76,6 +77,9 @@ TRANSLATED = {"filename": "000000000001.jpg", "caption": "a", "negative_caption"
 RATED = {"id": "00001", "prompt": "a cup", "models": {"DALLE_3": [4, 5, 5]}}
 ABOUT_VIDEO = {"src_dataset": "VATEX", "video_name": "-a.mp4", "caption": "a man sits", "counterfactual": "a man rises",
                "aspect": "Direction"}  # fmt: skip
+ROTATIONS = [line for image in ("coco/val2017/000000000001.jpg", "abnormal_images/2.jpg")
+             for line in make_rotations("a cat", "a|b|c", image, category="subject")]  # fmt: skip
+PAIR = b"index,major,minor,pos_cap,neg_cap\n0,action,,a man sits,a man rises\n"
 EDITED = {"id": "7_0", "caption_0": "a cat", "caption_1": "a dog"} | {f"image_{n}": f"7_0_img_{n}" for n in (0, 1)}
 
 
@@ -84,6 +88,15 @@ def make_questions() -> bytes:
     file = io.BytesIO()
     row = {"question": "Where?", "choices": ["left", "right"], "answer": "(B)", "task": "Relation", "source": "COCO",
            "filename": "img/1.png", "image": {"bytes": picture(9), "path": None}}  # fmt: skip
+    pq.write_table(pa.Table.from_pylist([row]), file)
+    return file.getvalue()
+
+
+def make_relations() -> bytes:
+    """Return a table of BLINK, which contains its images."""
+    file = io.BytesIO()
+    row = {"idx": "val_Spatial_Relation_1", "question": "Is it left?", "choices": ["yes", "no"], "answer": "(A)",
+           "image_1": {"bytes": picture(9), "path": None}}  # fmt: skip
     pq.write_table(pa.Table.from_pylist([row]), file)
     return file.getvalue()
 
@@ -114,6 +127,9 @@ NEW_FILES = {
         "Questions.csv": b"Index,Question,Options,Correct Answer\n1,A?,(a) Yes (b) No,(b)\n2,A?,(a) Yes (b) No,(a)\n"
     },
     "cv_bench": {"test.parquet": make_questions()},
+    "blink": {"Spatial_Relation/val-00000-of-00001.parquet": make_relations()},
+    "crpe": {"crpe_relation.jsonl": make_lines(ROTATIONS)},
+    "vinoground": {"vinoground.csv": PAIR},
     "vitatecs": {"Direction.jsonl": make_lines([ABOUT_VIDEO, ABOUT_VIDEO | {"counterfactual": "a man falls"}])},
 }
 """Files of the benchmarks that are tested against the server only in :func:`test_new_benchmarks`."""
@@ -122,10 +138,12 @@ NEW_SPLITS = {
     "visla": ("generic", "test", 1), "sugarcrepe_multilingual": ("sc_de", "swap_att", 1),
     "tifa160": ("main", "test", 1), "genai_bench": ("main", "test", 1), "seetrue": ("drawbench", "test", 1),
     "coco_counterfactuals": ("main", "test", 1), "mmvp": ("main", "test", 1), "cv_bench": ("relation", "test", 1),
-    "vitatecs": ("direction", "test", 2),
+    "vitatecs": ("direction", "test", 2), "vinoground": ("main", "test", 1),
+    "crpe": ("subject", "test", 2), "blink": ("spatial_relation", "test", 1),
 }  # fmt: skip
 OWN_IMAGES = {
     "amber": ["A_1.jpg"], "tifa160": ["a_sd.jpg"], "vitatecs": [f"VATEX/-a.mp4/{n}.jpg" for n in range(NUM_FRAMES)],
+    "vinoground": [f"0_{video}.mp4/{n}.jpg" for video in ("pos", "neg") for n in range(NUM_FRAMES)],
 }  # fmt: skip
 """Images of the benchmarks whose images must be downloaded manually."""
 FILES: dict[str, dict[str, bytes]] = NEW_FILES | {
@@ -164,6 +182,7 @@ def mirror(site: Site, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Site:
     monkeypatch.setenv("COMPEVAL_DATA", str(tmp_path / "data"))
     site.files |= {f"/coco/val2017/{n:012}.jpg": picture(100 * n) for n in range(3)}
     site.files |= {f"/coco/val2014/{COCO_2014}": picture(3)} | {f"/mmvp/{n}.jpg": picture(n) for n in (1, 2)}
+    site.files["/crpe_abnormal/abnormal_images/2.jpg"] = picture(2)
     site.files |= {f"/{name}/{file}": data for name, files in FILES.items() for file, data in files.items()}
     site.files |= {f"/{name}/{file}": data for name, (file, data, _) in IMAGES.items()}
     pin_files(monkeypatch)
