@@ -37,8 +37,8 @@ class Columns:
 
     @property
     def names(self) -> tuple[str, ...]:
-        texts = [*self.images, *self.captions, *self.hard_negatives, *chain(*self.categories.values())]
-        texts += filter(None, (self.image_id, self.label))
+        optional = filter(None, (self.image_id, self.label))
+        texts = (*self.images, *self.captions, *self.hard_negatives, *optional, *chain(*self.categories.values()))
         config = self.config if isinstance(self.config, str) else ""
         return tuple(dict.fromkeys([*chain(*(_find_names(text) or [text] for text in texts)), *_find_names(config)]))
 
