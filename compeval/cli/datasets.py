@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, help="Results of others.")
 CAPTION = "caption"
+"""Default caption column of a training corpus."""
 
 
 class HardNegatives(NamedTuple):
