@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,8 @@ from evaluators.engine.encode import Engine
 from evaluators.engine.feature_cache import FeatureStore
 from evaluators.engine.pairs import stream_missing
 from evaluators.engine.score import score_all
-from evaluators.engine.tasks import discover, select
+from evaluators.engine.task_dataset import TaskDataset
+from evaluators.engine.tasks import Task, discover, select
 from evaluators.models import Model
 from evaluators.results.compose import compose, make_examples
 from evaluators.results.scores_of_tasks import Scores, TaskScores
@@ -56,32 +57,39 @@ def evaluate(
         The scores by name of the task: ``scores["crepe/prod_hnatom/n4"].recall_at_1``, with ``.interval`` and
         ``.chance``; ``scores.flat()`` is for loggers.
     """
-    data_dir = None if data_dir is None else Path(data_dir)
-    _check_arguments(model, preprocess, tokenizer)
+    _check_arguments(model, preprocess, tokenizer, device, limit)
+    known = discover(data_dir)
+    selected = None if tasks is None else select(known, tasks)  # a wrong name is reported before the model is touched
+    with _in_evaluation_mode(model):
+        loaded, device = _load(model, preprocess, tokenizer, device)
+        chosen = default_tasks(known, loaded, data_dir) if selected is None else selected
+        return _score(loaded, load_all(loaded, chosen, data_dir, limit), batch_size or default_batch_size(device))
+
+
+def _score(model: Model, datasets: Mapping[Task, TaskDataset], batch_size: int) -> Scores:
+    """Return the scores of a model by name of the task, with features in memory only."""
+    with closing(FeatureStore(None, model.fingerprint)) as store:
+        engine = Engine(model, plan.make(datasets.values()), store, batch_size)
+        if isinstance(model.encoder, models.MeteredScorer):
+            model.encoder.state_cost(stream_missing(engine))  # raises ValueError above the maximum
+        return Scores(
+            (scored.task.dataset.task.name, TaskScores(compose(scored, make_examples(scored), model)))
+            for scored in score_all(engine)
+        )
+
+
+def _check_arguments(model: Any, preprocess: Any, tokenizer: Any, device: str | None, limit: int | None) -> None:
+    """Raise ValueError if the arguments are not those of one kind of model, or the limit is not positive."""
+    _check_model(model, preprocess, tokenizer)
     if device is not None and not isinstance(model, str):
         raise ValueError(
             f"device={device!r} is for a model that is given by its name. Move yours with model.to(device)."
         )
     if limit is not None and limit < 1:
         raise ValueError(f"limit={limit}: expected at least 1 row.")
-    known = discover(data_dir)
-    selected = None if tasks is None else select(known, tasks)  # a wrong name is reported before the model is touched
-    with _in_evaluation_mode(model):
-        loaded, device = _load(model, preprocess, tokenizer, device)
-        chosen = default_tasks(known, loaded, data_dir) if selected is None else selected
-        datasets = load_all(loaded, chosen, data_dir, limit)
-        with closing(FeatureStore(None, loaded.fingerprint)) as store:
-            engine = Engine(loaded, plan.make(datasets.values()), store, batch_size or default_batch_size(device))
-            if isinstance(loaded.encoder, models.MeteredScorer):
-                loaded.encoder.state_cost(stream_missing(engine))  # raises ValueError above the maximum
-            return Scores(
-                (scored.task.dataset.task.name, TaskScores(compose(scored, make_examples(scored), loaded)))
-                for scored in score_all(engine)
-            )
 
 
-def _check_arguments(model: Any, preprocess: Any, tokenizer: Any) -> None:
-    """Raise ValueError if the arguments are not those of one kind of model."""
+def _check_model(model: Any, preprocess: Any, tokenizer: Any) -> None:
     kind = type(model).__name__
     if isinstance(model, type):
         raise ValueError(f"{model.__name__} is a class: pass an object, {model.__name__}(...).")

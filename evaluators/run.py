@@ -49,7 +49,7 @@ def _raise_refused(refused: RefusedTask) -> None:
     raise ValueError(str(refused))
 
 
-def default_tasks(known: Sequence[Task], model: Model, data_dir: Path | None = None) -> list[Task]:
+def default_tasks(known: Sequence[Task], model: Model, data_dir: Path | str | None = None) -> list[Task]:
     """Return the default tasks that the model supports. Raises ValueError if there are none."""
     unsupported: list[str] = []
     supported: list[Task] = []
@@ -172,7 +172,7 @@ def _score_tasks(engine: Engine, paths: Mapping[Task, Path], on_cost: Callable[[
 def load_all(
     model: Model,
     tasks: Sequence[Task],
-    data_dir: Path | None,
+    data_dir: Path | str | None,
     limit: int | None,
     on_refused: OnRefused = _raise_refused,
 ) -> dict[Task, TaskDataset]:

@@ -84,10 +84,7 @@ def make(
     Raises ValueError, with the row number, for an invalid table, an unreadable image, or a hard negative that equals a
     caption, and FileNotFoundError for a missing image.
     """
-    if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", safe_name(name)):
-        raise ValueError(
-            f"{name!r} cannot be the name of a dataset: use letters of the English alphabet, digits, '_', '-' and '.'."
-        )
+    _check_name(name)
     folder = output / name
     check_replaceable(folder)
     check_is_table(files, image_folder, columns)
@@ -104,14 +101,25 @@ def make(
             with atomic_folder(folder) as partial:
                 made = write_configs(entries, partial, Path(scratch), negatives, provenance)
                 return _write_card(partial, name, {"negatives": made})
-        entries = list(entries)
-        for entry in entries:
-            read_upright(entry.image)
-        with atomic_folder(folder) as partial:
-            write_config(partial, "captions", {"test": caption_rows(entries, provenance)}, RETRIEVAL_SCHEMA)
-            for count in sorted({len(entry.hard_negatives) for entry in entries} - {0}):
-                write_config(partial, f"foils_{count}", {"test": foil_rows(entries, count, provenance)}, CHOICE_SCHEMA)
-            return _write_card(partial, name, {})
+        return _write_plain(folder, list(entries), provenance)
+
+
+def _check_name(name: str) -> None:
+    if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", safe_name(name)):
+        raise ValueError(
+            f"{name!r} cannot be the name of a dataset: use letters of the English alphabet, digits, '_', '-' and '.'."
+        )
+
+
+def _write_plain(folder: Path, entries: Sequence[Entry], provenance: Mapping[str, Any]) -> Stats:
+    """Write a dataset folder without made negatives, with the images in its rows."""
+    for entry in entries:
+        read_upright(entry.image)
+    with atomic_folder(folder) as partial:
+        write_config(partial, "captions", {"test": caption_rows(entries, provenance)}, RETRIEVAL_SCHEMA)
+        for count in sorted({len(entry.hard_negatives) for entry in entries} - {0}):
+            write_config(partial, f"foils_{count}", {"test": foil_rows(entries, count, provenance)}, CHOICE_SCHEMA)
+        return _write_card(partial, folder.name, {})
 
 
 def check_is_table(files: Sequence[Path], image_folder: Path | str | None, columns: UserColumns) -> None:
@@ -263,18 +271,21 @@ def list_categories(kind: str) -> list[dict[str, str]]:
     return [{"by": "kind", "name": kind}] if kind else []
 
 
-def read_upright(path: Path) -> bytes:
-    """Return an image file with upright 8-bit pixels. Raises ValueError, with the path, if it cannot be decoded."""
+def read_upright(path: Path) -> tuple[bytes, Box]:
+    """Return an image file with upright 8-bit pixels, and its area.
+
+    Raises FileNotFoundError or ValueError, with the path, if it is missing or cannot be decoded.
+    """
     read_size(path)
     try:
-        return make_upright_rgb(read_file(path))
+        data = make_upright_rgb(read_file(path))
     except ValueError as error:
         raise ValueError(f"{path}: not a readable image ({error}).") from None
+    return data, Box(0.0, 0.0, *map(float, Image.open(io.BytesIO(data)).size))
 
 
 def _image_columns(entry: Entry, provenance: Mapping[str, Any]) -> dict[str, Any]:
-    data = make_upright_rgb(entry.image.read_bytes())
-    box = Box(0.0, 0.0, *map(float, Image.open(io.BytesIO(data)).size))
+    data, box = read_upright(entry.image)
     return {
         "image": {"bytes": data, "path": None},
         "crop_id": crop_id(entry.image, box),

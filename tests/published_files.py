@@ -6,12 +6,13 @@ from typing import Any
 
 from loaders.importing.identify import identify
 from loaders.importing.importing import ImportedFile, read_published
+from loaders.importing.selection import RowSelection
 from loaders.published.rows import Row
 
 
 def read_file(path: Path, *, repair: bool = False) -> tuple[ImportedFile, list[Row]]:
     """Return the counts and the usable rows of a published file."""
-    read = read_published(identify(path), repair=repair)
+    read = read_published(identify(path), RowSelection(repair))
     return read.counts, list(read)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
@@ -12,6 +12,7 @@ from compeval.cli.console import check_writable, check_writable_file, err, note,
 from compeval.cli.options import Data, Format, FormatName
 
 if TYPE_CHECKING:
+    from evaluators.inspection import SetReport, Source
     from evaluators.validity.best_baselines import BestBaseline
     from loaders.audit import Audit
     from loaders.malformed import Finding
@@ -47,24 +48,31 @@ def audit(
     judged = {name: _judge(name, result, baselines) for name, result in audits.items()}
     _print_audits(audits, judged, output_format)
     if output_format in ("table", "md"):
-        if baselines:
-            typer.echo()
-            _print_baselines(baselines, output_format)
+        _print_baselines(baselines, output_format)
         _print_malformed(malformed, output_format)
         if results is not None:
             _print_scores(results, [target for target in targets if target not in dict(failed)], data, output_format)
-        flawed = sum(bool(findings) for _, findings in judged.values())
-        note(
-            f"{flawed} of {len(audits)} sets have flaws, or cues to the correct caption in the texts. `--format csv` "
-            "counts them."
-        )
+        _print_summary(judged)
     if csv:
         write_malformed(csv, malformed)
     if failed:
-        note(f"{len(failed)} of {len(targets)} targets cannot be read:")
-        for _, reason in failed:
-            note(reason)
-        raise typer.Exit(1)
+        _stop(failed, len(targets))
+
+
+def _print_summary(judged: Mapping[str, tuple[str, list[str]]]) -> None:
+    flawed = sum(bool(findings) for _, findings in judged.values())
+    note(
+        f"{flawed} of {len(judged)} sets have flaws, or cues to the correct caption in the texts. `--format csv` "
+        "counts them."
+    )
+
+
+def _stop(failed: Sequence[tuple[str, str]], count: int) -> NoReturn:
+    """Print why some of ``count`` targets cannot be read, and exit with 1."""
+    note(f"{len(failed)} of {count} targets cannot be read:")
+    for _, reason in failed:
+        note(reason)
+    raise typer.Exit(1)
 
 
 def _judge(name: str, result: Audit, baselines: Mapping[str, BestBaseline]) -> tuple[str, list[str]]:
@@ -103,8 +111,11 @@ def _print_audits(
 
 
 def _print_baselines(baselines: Mapping[str, BestBaseline], output_format: FormatName) -> None:
+    if not baselines:
+        return
     from evaluators.report.tables import format_rows
 
+    typer.echo()
     records = [
         {"set": name, "above": "yes" if baseline.beats_chance else "no", **baseline._asdict()}
         for name, baseline in baselines.items()
@@ -279,40 +290,61 @@ def inspect(
         output: Folder of the pages.
         results: Folder of a model's results: its score on the sampled rows, and on the least predictable half of them.
     """
-    from loaders.datasets.folders import resolve_folder
-
     check_writable(output)
-    for target in targets:
-        if not Path(target).exists():
-            resolve_folder(target, data)
-    from evaluators.inspection import inspect as make_page
+    _check_targets(targets, data)
     from evaluators.inspection import open_sources
     from evaluators.inspection.predictability import score_least_predictable
     from evaluators.report.tables import format_rows
-    from evaluators.report.text_only import name_baseline
 
     records: list[dict[str, Any]] = []
     halves: list[dict[str, Any]] = []
     with err.status("Reading"):
         sources = open_sources(targets, data)
     for source in sources:
-        with err.status(source.name) as status:
-            reports = make_page(source, output, status.update)
-        note(f"{source.name}: {output / source.name}.html")
+        reports = _make_page(source, output)
         if results is not None:
             halves += score_least_predictable(source, reports, results)
-        for report in reports:
-            low, high = report.rules[report.best_baseline]["interval"]
-            rule = name_baseline(report.best_baseline)
-            verdict = "above chance" if report.above_chance else "not above chance"
-            records.append(
-                {"dataset": source.name, "set": report.name, "rows": report.rows, "chance": report.chance, "rule": rule}
-                | {"recall@1": report.best_recall, "low": low, "high": high, "verdict": verdict}
-            )
+        records += [_describe_set(source.name, report) for report in reports]
     print_records(output_format, format_rows("inspected", records), records)
     if halves and output_format in ("table", "md"):
         typer.echo()
         print_records(output_format, [_describe_half(record) for record in halves], [], left=2)
+
+
+def _check_targets(targets: Sequence[str], data: Path | None) -> None:
+    """Raise FileNotFoundError or ValueError for a target that is neither a file or folder nor a dataset."""
+    from loaders.datasets.folders import resolve_folder
+
+    for target in targets:
+        if not Path(target).exists():
+            resolve_folder(target, data)
+
+
+def _make_page(source: Source, output: Path) -> list[SetReport]:
+    from evaluators.inspection import inspect as make_page
+
+    with err.status(source.name) as status:
+        reports = make_page(source, output, status.update)
+    note(f"{source.name}: {output / source.name}.html")
+    return reports
+
+
+def _describe_set(dataset: str, report: SetReport) -> dict[str, Any]:
+    """Return the best text-only baseline of a set, as a record."""
+    from evaluators.report.text_only import name_baseline
+
+    low, high = report.rules[report.best_baseline]["interval"]
+    return {
+        "dataset": dataset,
+        "set": report.name,
+        "rows": report.rows,
+        "chance": report.chance,
+        "rule": name_baseline(report.best_baseline),
+        "recall@1": report.best_recall,
+        "low": low,
+        "high": high,
+        "verdict": "above chance" if report.above_chance else "not above chance",
+    }
 
 
 def balance(files: list[Path], output: Path = Path("sources/balanced.yaml"), output_format: Format = "table") -> None:

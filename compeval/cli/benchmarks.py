@@ -11,30 +11,19 @@ import typer
 
 from compeval.cli.console import check_writable, err, note, print_records, progress, refuse
 from compeval.cli.options import DatasetsOutput, Format, FormatName, LanguageModel, TableColumns
+from loaders.importing.selection import RowSelection
 
 if TYPE_CHECKING:
     from loaders.importing.importing import ImportedFile
-
-Repair = Annotated[
-    bool,
-    typer.Option(
-        "--repair", help="Remove differences of case, spacing and final stops between captions, and ambiguous rows."
-    ),
-]
-DropMalformed = Annotated[
-    bool, typer.Option("--drop-malformed", help="Drop rows with a malformed text, as `compeval audit` counts them.")
-]
-SkipMissing = Annotated[bool, typer.Option("--skip-missing", help="Drop rows whose image is missing.")]
+    from loaders.published import Benchmark
 
 
 def import_(
     files: list[Path],
     images: Path | None = None,
     output: DatasetsOutput = Path(),
-    repair: Repair = False,
-    drop_malformed: DropMalformed = False,
-    skip_missing: SkipMissing = False,
     *,
+    selection: RowSelection,
     columns: TableColumns,
     output_format: Format = "table",
 ) -> None:
@@ -51,12 +40,12 @@ def import_(
     """
     check_writable(output)
     if any(columns[:-1]):
-        options = {"repair": repair, "drop_malformed": drop_malformed, "skip_missing": skip_missing}
-        refuse("on tables of your own", **options, format=output_format != "table")
-        from compeval.cli.datasets import make
+        refuse("on tables of your own", **selection._asdict(), format=output_format != "table")
+        from compeval.cli.datasets import HardNegatives, make
 
+        own = {"columns": columns, "hard_negatives": HardNegatives(), "llm": LanguageModel()}
         for file in files:
-            make(file.stem, [file], images, output, columns=columns, llm=LanguageModel())
+            make(file.stem, [file], images, output, **own)
         return
     refuse("without the name of a column", drop_equal=columns.drop_equal)
     with err.status("Importing"):
@@ -66,18 +55,7 @@ def import_(
         name = str(files[0]) if len(files) > 1 and not files[0].is_file() else ""
         benchmark = benchmarks.load(name) if name in benchmarks.list_names() else None
         paths = files[1:] if benchmark else files
-        imported = import_files(
-            paths,
-            images,
-            output,
-            benchmark=benchmark,
-            repair=repair,
-            drop_malformed=drop_malformed,
-            skip_missing=skip_missing,
-        )
-    for file in imported:
-        if not file.file.endswith(file.published_name.rpartition("/")[2]):
-            note(f"{file.file}: recognised as {file.published_name} of {file.family}.")
+        imported = import_files(paths, images, output, selection, benchmark=benchmark)
     _print_imported(imported, output_format)
 
 
@@ -108,9 +86,8 @@ def get(
     mirror: str | None = None,
     partial: bool = False,
     yes: Annotated[bool, typer.Option("--yes", "-y")] = False,
-    skip_missing: SkipMissing = False,
-    repair: Repair = False,
-    drop_malformed: DropMalformed = False,
+    *,
+    selection: RowSelection,
     refresh: bool = False,
     output: Path | None = None,
     output_format: Format = "table",
@@ -132,22 +109,33 @@ def get(
         refuse("without --from", partial=partial)
     else:
         refuse("with --from", refresh=refresh)
-    from loaders import benchmarks
-    from loaders.datasets.folders import data_folder, unknown_name
+    from loaders.datasets.folders import data_folder
     from loaders.importing.steps import Options, get_benchmark
+
+    benchmark, data = _load(name), output or data_folder()
+    check_writable(data)
+    _print_facts(benchmark)
+    options = Options(images, existing, mirror, selection, partial, refresh)
+    imported = get_benchmark(benchmark, data, options, Terminal(yes))
+    note(f"{data / name}: `compeval run --task '{name}/*'` evaluates a model on it.")
+    _print_imported(imported, output_format)
+
+
+def _load(name: str) -> Benchmark:
+    """Return the declaration of a benchmark. Raises ValueError, with similar names, if there is none."""
+    from loaders import benchmarks
+    from loaders.datasets.folders import unknown_name
 
     if name not in benchmarks.list_names():
         raise unknown_name("benchmark", name, benchmarks.list_names())
-    benchmark, data = benchmarks.load(name), output or data_folder()
-    check_writable(data)
+    return benchmarks.load(name)
+
+
+def _print_facts(benchmark: Benchmark) -> None:
     source = benchmark.source
     note(f"{source.title}: {benchmark.description}\nLicence: {source.licence}.\nCite: {source.citation}.")
     if benchmark.untested:
         note("Untested: its reader follows the documented format and was not tried on the published files.")
-    options = Options(images, existing, mirror, skip_missing, repair, drop_malformed, partial, refresh)
-    imported = get_benchmark(benchmark, data, options, Terminal(yes))
-    note(f"{data / name}: `compeval run --task '{name}/*'` evaluates a model on it.")
-    _print_imported(imported, output_format)
 
 
 def _print_imported(imported: Sequence[ImportedFile], output_format: FormatName) -> None:
@@ -155,6 +143,8 @@ def _print_imported(imported: Sequence[ImportedFile], output_format: FormatName)
 
     rows: list[dict[str, str]] = []
     for file in imported:
+        if not file.file.endswith(file.published_name.rpartition("/")[2]):
+            note(f"{file.file}: recognised as {file.published_name} of {file.family}.")
         dropped, repaired = (
             "\n".join(f"{count:,} {reason}" for reason, count in counts.items() if count) or "0"
             for counts in (file.dropped, file.repaired)

@@ -123,9 +123,19 @@ def power(
         rows = math.ceil(count_rows(points, disagreement, wanted / 100))
     else:
         points = find_difference(rows, disagreement, wanted / 100)
-    record = {"difference": points, "agreement": agreement / 100, "power": wanted / 100, "rows": rows}
+    _print_power(points, agreement, wanted, rows, output_format)
+
+
+def _print_power(
+    difference: float | None, agreement: float, wanted: float, rows: int, output_format: FormatName
+) -> None:
+    """Print the difference (a share; None if no difference is large enough) that ``rows`` rows show.
+
+    ``agreement`` and ``wanted`` are in percent.
+    """
+    record = {"difference": difference, "agreement": agreement / 100, "power": wanted / 100, "rows": rows}
     row = {
-        "difference in points": "none" if points is None else f"{100 * points:.1f}",
+        "difference in points": "none" if difference is None else f"{100 * difference:.1f}",
         "agreement": f"{agreement:g} %",
         "power": f"{wanted:g} %",
         "rows": f"{rows:,}",

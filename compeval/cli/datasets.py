@@ -2,16 +2,77 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from compeval.cli.console import check_asked, check_writable, err, note, progress, refuse
-from compeval.cli.options import ANNOTATIONS, Data, DatasetsOutput, LanguageModel, Positive, TableColumns
+from compeval.cli.options import ANNOTATIONS, Data, DatasetsOutput, LanguageModel, Positive, TableColumns, split_names
+
+if TYPE_CHECKING:
+    from loaders.own_data.options import NegativeOptions
 
 app = typer.Typer(no_args_is_help=True, help="Results of others.")
+CAPTION = "caption"
+"""Default caption column of a training corpus."""
+
+
+class HardNegatives(NamedTuple):
+    """The hard negatives that are made from captions.
+
+    Args:
+        negatives: Kinds of hard negatives to make, separated by commas: atom, comp, swap, negation, order.
+        corpus: Files of a training corpus, as a glob: parquet, csv, tsv, jsonl, txt or webdataset shards. Repeatable.
+        corpus_column: Name of its caption column, or its position (from 0) in a table without a header.
+        graphs: Scene graphs of the images: Visual Genome's folder, GQA's *sceneGraphs*.json, COCO's instances or
+            panoptic file. Repeatable.
+        annotations: Folder of the annotations; the texts that `compeval annotate import` rejected are replaced.
+        refine: Remove rows from balanced sets until text-only baselines are at chance.
+        workers: Number of processes.
+    """
+
+    negatives: str = ""
+    corpus: list[str] | None = None
+    corpus_column: str = CAPTION
+    graphs: list[Path] | None = None
+    annotations: Path = ANNOTATIONS
+    refine: bool = True
+    workers: Positive = 1
+
+    def check(self, llm: LanguageModel) -> None:
+        """Raise ValueError if an option has no effect, or if one is missing that another needs."""
+        if not self.corpus:
+            refuse("without --corpus", corpus_column=self.corpus_column != CAPTION)
+        if not self.negatives:
+            others = {"annotations": self.annotations != ANNOTATIONS, "no_refine": not self.refine}
+            refuse("without --negatives", corpus=self.corpus, graphs=self.graphs, **others, workers=self.workers > 1)
+        check_asked(llm)
+        if (llm.ask or llm.base_url) and llm.model is None:
+            raise ValueError("--ask and --base-url need --model, the name of the language model.")
+        if llm.model and not self.negatives:
+            raise ValueError("--model writes hard negatives: name their kinds with --negatives.")
+
+    def make_options(self, name: str, llm: LanguageModel, report: Any) -> NegativeOptions | None:
+        """Return the options of the dataset ``name``, or None if no hard negatives are made."""
+        if not self.negatives:
+            return None
+        from generators.hard_negatives.own.language_model import LanguageModel as Writer
+        from loaders.own_data.options import NegativeOptions
+
+        endpoint = llm.find_endpoint()
+        return NegativeOptions(
+            split_names(self.negatives),
+            corpus=self.corpus or (),
+            corpus_column=int(self.corpus_column) if self.corpus_column.isdecimal() else self.corpus_column,
+            graphs=self.graphs or (),
+            annotations=self.annotations / name,
+            workers=self.workers,
+            refine=self.refine,
+            model=Writer(endpoint, llm.answers) if endpoint else None,
+            max_cost=llm.max_cost if endpoint and llm.ask else None,
+            report=report,
+        )
 
 
 def make(
@@ -21,13 +82,7 @@ def make(
     output: DatasetsOutput = Path(),
     *,
     columns: TableColumns,
-    negatives: str = "",
-    corpus: list[str] | None = None,
-    corpus_column: str = "caption",
-    graphs: list[Path] | None = None,
-    annotations: Path = ANNOTATIONS,
-    refine: bool = True,
-    workers: Positive = 1,
+    hard_negatives: HardNegatives,
     llm: LanguageModel,
 ) -> None:
     """Build a dataset for retrieval and hard negatives from your own images and captions.
@@ -40,53 +95,17 @@ def make(
         files: Tables (csv, tsv, jsonl, json) with the columns image, caption or captions, and hard_negatives, or
             webdataset shards.
         images: Folder of the images. Default: the folder of each table.
-        negatives: Kinds of hard negatives to make, separated by commas: atom, comp, swap, negation, order.
-        corpus: Files of a training corpus, as a glob: parquet, csv, tsv, jsonl, txt or webdataset shards. Repeatable.
-        corpus_column: Name of its caption column, or its position (from 0) in a table without a header.
-        graphs: Scene graphs of the images: Visual Genome's folder, GQA's *sceneGraphs*.json, COCO's instances or
-            panoptic file. Repeatable.
-        annotations: Folder of the annotations; the texts that `compeval annotate import` rejected are replaced.
-        refine: Remove rows from balanced sets until text-only baselines are at chance.
-        workers: Number of processes.
         model: Language model that writes and judges the negatives from the captions alone. Default: rules, without a
             model. Where it does not write enough usable negatives, the rules do.
     """
-    if not corpus:
-        refuse("without --corpus", corpus_column=corpus_column != "caption")
-    if not negatives:
-        others = {"annotations": annotations != ANNOTATIONS, "no_refine": not refine, "workers": workers > 1}
-        refuse("without --negatives", corpus=corpus, graphs=graphs, **others)
-    check_asked(llm)
-    if (llm.ask or llm.base_url) and llm.model is None:
-        raise ValueError("--ask and --base-url need --model, the name of the language model.")
-    if llm.model and not negatives:
-        raise ValueError("--model writes hard negatives: name their kinds with --negatives.")
-    with progress() if negatives else err.status("Reading") as report:
-        from loaders.own_data.columns import UserColumns
+    hard_negatives.check(llm)
+    with progress() if hard_negatives.negatives else err.status("Reading") as report:
         from loaders.user_files import make as build
 
-        image, caption, own_negatives, kind, drop_equal = columns
-        named = UserColumns(image, caption, tuple(_split_names(own_negatives)), kind)
-        options = None
-        if negatives:
-            from generators.hard_negatives.own.language_model import LanguageModel as Writer
-            from loaders.own_data.options import NegativeOptions
-
-            column = int(corpus_column) if corpus_column.isdecimal() else corpus_column
-            options = NegativeOptions(
-                _split_names(negatives), corpus or (), column, graphs or (), annotations / name, workers, refine
-            )
-            options = replace(options, report=report)
-            if endpoint := llm.find_endpoint():
-                writer = Writer(endpoint, llm.answers)
-                options = replace(options, model=writer, max_cost=llm.max_cost if llm.ask else None)
-        stats = build(name, files, images, output, named, options, drop_equal=drop_equal)
+        options = hard_negatives.make_options(name, llm, report)
+        stats = build(name, files, images, output, columns.to_user_columns(), options, drop_equal=columns.drop_equal)
     for config, splits in stats["rows"].items():
         typer.echo(f"{name}/{config}\t{splits['test']:,}")
-
-
-def _split_names(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def push(dataset: str, repository: str, private: bool = False, data: Data = None) -> None:

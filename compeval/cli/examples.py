@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from compeval.cli.console import check_asked, echo_json, note, refuse
 from compeval.cli.options import AsJson, LanguageModel, Positive
+
+if TYPE_CHECKING:
+    from generators.llm.client import Endpoint
 
 
 def examples(
@@ -35,13 +40,7 @@ def examples(
     if llm.ask:
         if endpoint is None:
             raise ValueError("--ask: set --model (and --base-url for an endpoint other than OpenAI).")
-        from generators.llm.client import Cache, Client
-        from generators.llm.questions import ask as request
-
-        client = Client(endpoint, Cache([llm.answers], llm.answers / "examples.jsonl"))
-        outcomes = request([(example_captions.CAPTIONS, count)], names, client, llm.max_cost)
-        for outcome, number in sorted(outcomes.items()):
-            note(f"{number:,} {outcome}")
+        _request(names, count, endpoint, llm)
     captions = example_captions.example_captions(names, count, endpoint, llm.answers)
     if as_json:
         prompts = {name: {"prompts": example_captions.make_prompts(name, captions[name].captions)} for name in names}
@@ -56,6 +55,17 @@ def examples(
         for name, of_class in captions.items():
             if of_class.fault:
                 note(f"{name}: {of_class.fault}.")
+
+
+def _request(names: Sequence[str], count: int, endpoint: Endpoint, llm: LanguageModel) -> None:
+    """Request the captions that are not cached, and print the numbers of answers."""
+    from generators.captioner.example_captions import CAPTIONS
+    from generators.llm.client import Cache, Client
+    from generators.llm.questions import ask
+
+    client = Client(endpoint, Cache([llm.answers], llm.answers / "examples.jsonl"))
+    for outcome, number in sorted(ask([(CAPTIONS, count)], names, client, llm.max_cost).items()):
+        note(f"{number:,} {outcome}")
 
 
 def _read_names(file: Path) -> list[str]:

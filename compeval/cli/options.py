@@ -12,6 +12,7 @@ import typer
 
 if TYPE_CHECKING:
     from generators.llm.client import Endpoint
+    from loaders.own_data.columns import UserColumns
 
 ANNOTATIONS = Path("sample/annotations")
 FormatName = Literal["table", "csv", "md", "latex", "json"]
@@ -74,6 +75,12 @@ class TableColumns(NamedTuple):
     kind_column: str = ""
     drop_equal: bool = False
 
+    def to_user_columns(self) -> UserColumns:
+        from loaders.own_data.columns import UserColumns
+
+        negatives = tuple(split_names(self.negative_columns))
+        return UserColumns(self.image_column, self.caption_column, negatives, self.kind_column)
+
 
 class LanguageModel(NamedTuple):
     """A language model that writes texts.
@@ -102,6 +109,11 @@ class LanguageModel(NamedTuple):
         if self.model is None:
             return None
         return Endpoint(self.model, self.base_url, price_in=self.price_in, price_out=self.price_out)
+
+
+def split_names(text: str) -> list[str]:
+    """Return names that are separated by commas."""
+    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def spread(command: Callable[..., None]) -> Callable[..., None]:

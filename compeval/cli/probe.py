@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
@@ -11,6 +12,7 @@ from compeval.cli.console import check_writable, echo_json, err, out, print_tabl
 from compeval.cli.options import AsJson, Data, Device, OptionalPositive, Positive, Results
 
 if TYPE_CHECKING:
+    from evaluators.probes.evaluate import ProbeResult
     from trainers.probe.training import Recipe
 
 app = typer.Typer(
@@ -136,10 +138,16 @@ def run(
             )
     if summary:
         probe_report.write(summary, evaluated)
+    _print(evaluated, as_json)
+
+
+def _print(evaluated: Sequence[ProbeResult], as_json: bool) -> None:
+    from evaluators.report.probe_report import collect_numbers, make_tables
+
     if as_json:
-        echo_json(probe_report.collect_numbers(evaluated))
+        echo_json(collect_numbers(evaluated))
         return
-    for result in probe_report.make_tables(evaluated):
+    for result in make_tables(evaluated):
         out.print(result.caption, highlight=False, markup=False)
         print_table(result.cells.columns, result.cells.itertuples(index=False))
 

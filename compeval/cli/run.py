@@ -76,12 +76,44 @@ class RunOptions(NamedTuple):
     on_error: Literal["stop", "skip"] = "stop"
 
 
+class NamedModels(NamedTuple):
+    """The models to run.
+
+    Args:
+        model: ViT-B-32/laion400m_e32, local:FOLDER, hf-hub:ORG/NAME, transformers:ORG/NAME,
+            sentence-transformers:NAME, vlm:ORG/NAME, api:MODEL, python:MODULE:CLASS.
+        model_option: The model, in place of the argument. Repeatable; 'ViT-B-32/*' names all weights of an
+            architecture.
+        models_file: File with one model per line; # begins a comment.
+    """
+
+    model: Annotated[str | None, typer.Argument()] = None
+    model_option: Models = None
+    models_file: Annotated[Path | None, typer.Option("--models")] = None
+
+    def list_specs(self, options: RunOptions) -> list[str]:
+        """Return the models with their settings. Raises ValueError if an option has no effect on them."""
+        from evaluators import models
+        from evaluators.models.names import expand
+
+        named = expand([*([self.model] if self.model else []), *(self.model_option or [])], self.models_file)
+        specs = [add_settings(spec, options.setting or [], options.base_url) for spec in named]
+        backends = {spec.partition(":")[0] for spec in specs}
+        if "api" not in backends:
+            refuse("without a model api:", max_requests=options.max_requests != MAX_REQUESTS)
+        if backends <= {"api", "python"}:
+            refuse("on models api: and python:, which choose their own", precision=options.precision != "auto")
+        if len(specs) == 1:
+            models.check_name(specs[0])
+        elif options.name is not None:
+            raise ValueError(f"--name names one model; got {len(specs)}: {', '.join(specs)}.")
+        return specs
+
+
 def run(
-    model: Annotated[str | None, typer.Argument()] = None,
-    model_option: Models = None,
-    models_file: Annotated[Path | None, typer.Option("--models")] = None,
-    task: Annotated[list[str] | None, typer.Option("--task", "--tasks", "-t")] = None,
     *,
+    models: NamedModels,
+    task: Annotated[list[str] | None, typer.Option("--task", "--tasks", "-t")] = None,
     options: RunOptions,
     output_format: Format = "table",
 ) -> None:
@@ -95,11 +127,6 @@ def run(
     models.
 
     Args:
-        model: ViT-B-32/laion400m_e32, local:FOLDER, hf-hub:ORG/NAME, transformers:ORG/NAME,
-            sentence-transformers:NAME, vlm:ORG/NAME, api:MODEL, python:MODULE:CLASS.
-        model_option: The model, in place of the argument. Repeatable; 'ViT-B-32/*' names all weights of an
-            architecture.
-        models_file: File with one model per line; # begins a comment.
         task: Names or globs of tasks, separated by commas; repeatable. retrieval/coco is the original set,
             retrieval/coco@* are its variants. Default: all tasks except raw retrieval.
     """
@@ -107,9 +134,8 @@ def run(
         check_writable(options.output)
     with err.status("Reading the datasets"):
         from evaluators.models.checks import check_available
-        from evaluators.results.documents import get_model_folder
 
-        specs = _name_models([*([model] if model else []), *(model_option or [])], models_file, options)
+        specs = models.list_specs(options)
         data, available, selected = _find_tasks(task, options)
     settings: dict[str, Any] = {"data_dir": data, "limit": options.limit, "output": options.output}
     if options.dry_run:
@@ -123,13 +149,38 @@ def run(
 
         return default_tasks(available, model, data) if selected is None else selected
 
+    _report(_evaluate(specs, options, choose_tasks, settings), specs, options, output_format)
+
+
+class Outcome(NamedTuple):
+    """What became of the models and tasks of a run."""
+
+    results: list[Result]
+    failed: dict[str, str]
+    """Reason by model."""
+    refused: list[RefusedTask]
+
+
+def _evaluate(
+    specs: Sequence[str], options: RunOptions, choose_tasks: ChooseTasks, settings: dict[str, Any]
+) -> Outcome:
+    """Evaluate the models, on Ray workers if the options need them; finished tasks are only read."""
     refused: list[RefusedTask] = []
     with _start_cluster(options.device, options.ray_address, options.workers) as (cluster, device):
         finished = [] if cluster else _read_finished(specs, options, device, choose_tasks, settings)
+        if finished:
+            return Outcome(finished, {}, refused)
         settings |= {"device": device, "cluster": cluster, "batch_size": options.batch_size}
         settings |= {"on_error": options.on_error, "on_refused": refused.append, "on_cost": note}
-        load = partial(_load, options, device, cluster)
-        results, failed = (finished, {}) if finished else _run_models(specs, load, choose_tasks, settings)
+        results, failed = _run_models(specs, partial(_load, options, device, cluster), choose_tasks, settings)
+    return Outcome(results, failed, refused)
+
+
+def _report(outcome: Outcome, specs: Sequence[str], options: RunOptions, output_format: FormatName) -> None:
+    """Print the results, and what failed or was refused; then the exit code is 1. Raises ValueError without results."""
+    from evaluators.results.documents import get_model_folder
+
+    results, failed, refused = outcome
     if not results and refused and not failed:
         raise ValueError("\n".join(map(str, refused)))
     for refusal in refused:
@@ -144,24 +195,6 @@ def run(
             note(f"- {spec}: {reason}")
     if refused or failed:
         raise typer.Exit(1)
-
-
-def _name_models(named: list[str], models_file: Path | None, options: RunOptions) -> list[str]:
-    """Return the models with their settings. Raises ValueError if an option has no effect on them."""
-    from evaluators import models
-    from evaluators.models.names import expand
-
-    specs = [add_settings(spec, options.setting or [], options.base_url) for spec in expand(named, models_file)]
-    backends = {spec.partition(":")[0] for spec in specs}
-    if "api" not in backends:
-        refuse("without a model api:", max_requests=options.max_requests != MAX_REQUESTS)
-    if backends <= {"api", "python"}:
-        refuse("on models api: and python:, which choose their own", precision=options.precision != "auto")
-    if len(specs) == 1:
-        models.check_name(specs[0])
-    elif options.name is not None:
-        raise ValueError(f"--name names one model; got {len(specs)}: {', '.join(specs)}.")
-    return specs
 
 
 def _find_tasks(

@@ -29,6 +29,7 @@ Pairs = Annotated[
     ),
 ]
 Images = Annotated[Path | None, typer.Option(help="Folder that the image paths of a file are relative to.")]
+Output = Annotated[Path, typer.Option()]
 Workers = Annotated[
     int | None,
     typer.Option(min=0, help="Number of processes that read images and captions. Default: one per processor, up to 8."),
@@ -76,6 +77,29 @@ class RecipeOptions(NamedTuple):
         return replace(PRESETS[self.preset], **{name: value for name, value in overrides.items() if value is not None})
 
 
+class Execution(NamedTuple):
+    """How a fine-tuning runs.
+
+    Args:
+        seed: Seed of the caption order and of the sampled negatives.
+        chunk: Number of images encoded at once. A smaller value needs less memory and does not change the loss.
+        precision: bf16: mixed precision, with weights and loss in fp32. auto: bf16 where the device computes it fast.
+    """
+
+    seed: int = 0
+    chunk: Positive = 256
+    workers: Workers = None
+    device: Device = None
+    precision: Literal["auto", "fp32", "bf16"] = "auto"
+
+    def to_settings(self) -> dict[str, Any]:
+        """Return the arguments of the training. Raises ValueError if the device cannot be used."""
+        from evaluators.models import pick_device
+
+        settings = {"seed": self.seed, "chunk_size": self.chunk, "precision": self.precision}
+        return settings | {"workers": _choose_workers(self.workers), "device": pick_device(self.device)}
+
+
 @app.command(
     "clip-ft",
     help="Fine-tune a CLIP on the same captions and for as many steps as NegCLIP, without hard negatives.",
@@ -89,16 +113,12 @@ def finetune(
     ctx: typer.Context,
     model: Annotated[str, typer.Option()],
     data: Pairs,
-    output: Annotated[Path, typer.Option()],
+    output: Output,
     images: Images = None,
     validation: Path | None = None,
     *,
     options: RecipeOptions,
-    seed: int = 0,
-    chunk: Positive = 256,
-    workers: Workers = None,
-    device: Device = None,
-    precision: Literal["auto", "fp32", "bf16"] = "auto",
+    execution: Execution,
     as_json: AsJson = False,
 ) -> None:
     """Fine-tune a CLIP by the method that the command is named after.
@@ -107,36 +127,21 @@ def finetune(
         model: Initial model: ARCHITECTURE/WEIGHTS of open_clip, or local:FOLDER.
         output: Folder of the checkpoint, for `compeval run --model local:FOLDER`.
         validation: Data for selecting the learning rate. Default: 5 % of the training data.
-        seed: Seed of the caption order and of the sampled negatives.
-        chunk: Number of images encoded at once. A smaller value needs less memory and does not change the loss.
-        precision: bf16: mixed precision, with weights and loss in fp32. auto: bf16 where the device computes it fast.
     """
     if data.is_dir() and (validation is None or validation.is_dir()):
         refuse("on webdataset shards", images=images)
     err.quiet = err.quiet or not is_first_process()
-    from evaluators.models import check_name, pick_device
+    from evaluators.models import check_name
 
     check_writable(output)
     check_name(model)
     with err.status("Loading"):
         from trainers.negclip.training import TrainingData, train
 
-        recipe = options.make_recipe()
-        chosen_device = pick_device(device)
+        recipe, settings = options.make_recipe(), execution.to_settings()
+    method, training_data = cast("Method", ctx.info_name), TrainingData(data, images, validation)
     with progress() as report:
-        metrics = train(
-            cast("Method", ctx.info_name),
-            model,
-            TrainingData(data, images, validation),
-            output,
-            recipe=recipe,
-            seed=seed,
-            device=chosen_device,
-            chunk_size=chunk,
-            workers=_choose_workers(workers),
-            precision=precision,
-            report=report,
-        )
+        metrics = train(method, model, training_data, output, recipe=recipe, report=report, **settings)
     if not is_first_process():
         return
     if as_json:
@@ -150,7 +155,7 @@ def finetune(
 def export(
     model: Annotated[str, typer.Option()],
     data: Pairs,
-    output: Annotated[Path, typer.Option()],
+    output: Output,
     images: Images = None,
     to: Literal["parquet", "webdataset"] = "parquet",
     workers: Workers = None,

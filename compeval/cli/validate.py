@@ -17,6 +17,7 @@ from compeval.cli.options import Data, Format, FormatName, Models
 if TYPE_CHECKING:
     from evaluators.engine.tasks import Task
     from evaluators.results.published import Match
+    from evaluators.results.scores import PublishedScore
 
 
 def validate(
@@ -44,35 +45,55 @@ def validate(
     if not run:
         refuse("with --no-run", data=data, device=device)
     from evaluators.models.checks import check_device
-    from evaluators.results import published
-    from evaluators.results.scores import read_scores
 
     if run:
         check_writable(results, "--results")
         if device is not None:
             check_device(device)
-    names = [*([name] if name else []), *(model_option or [])]
-    if len(names) != 1:
-        given = f"got {len(names)}: {', '.join(names)}" if names else "got none"
-        raise ValueError(f"Name one model, for example ViT-B-32/openai; {given}. `compeval list models` lists models.")
-    (model,) = names
-    scores = published.find_scores(model)
-    if not scores:
-        known = sorted({score.model for score in read_scores()})
-        similar = ", ".join(get_close_matches(model, known, 5) or known[-5:])
-        raise ValueError(f"{model}: no published scores. Models with published scores: {similar}; {len(known)} in all.")
+    model = _choose_model([*([name] if name else []), *(model_option or [])])
+    scores = _find_scores(model)
     model_results = _read_results(model, results)
     if run and (tasks := _find_tasks({score.task for score in scores}, data, model_results)):
         _run(model, tasks, data, device, results)
         model_results = _read_results(model, results)
-    matches = published.match_scores(model_results)
+    _print(_match(model, scores, model_results, results), len(scores), output_format)
+
+
+def _match(
+    model: str, scores: Sequence[PublishedScore], results: Sequence[dict[str, Any]], folder: Path
+) -> list[Match]:
+    """Return the results of a model with their published scores. Raises ValueError if there are none."""
+    from evaluators.results.published import match_scores
+
+    matches = match_scores(results)
     if not matches:
         datasets = ", ".join(sorted({score.task.split("/")[0] for score in scores}))
         raise ValueError(
-            f"{results}: no result of {model} on a published dataset. {len(scores)} scores on {datasets} are known. "
+            f"{folder}: no result of {model} on a published dataset. {len(scores)} scores on {datasets} are known. "
             "Import the files with `compeval import`, or download them with `compeval get`, and run this command again."
         )
-    _print(matches, len(scores), output_format)
+    return matches
+
+
+def _choose_model(names: Sequence[str]) -> str:
+    """Return the only name. Raises ValueError if there is none, or more than one."""
+    if len(names) != 1:
+        given = f"got {len(names)}: {', '.join(names)}" if names else "got none"
+        raise ValueError(f"Name one model, for example ViT-B-32/openai; {given}. `compeval list models` lists models.")
+    return names[0]
+
+
+def _find_scores(model: str) -> Sequence[PublishedScore]:
+    """Return the published scores of a model. Raises ValueError, with similar names, if it has none."""
+    from evaluators.results.published import find_scores
+    from evaluators.results.scores import read_scores
+
+    scores = find_scores(model)
+    if not scores:
+        known = sorted({score.model for score in read_scores()})
+        similar = ", ".join(get_close_matches(model, known, 5) or known[-5:])
+        raise ValueError(f"{model}: no published scores. Models with published scores: {similar}; {len(known)} in all.")
+    return scores
 
 
 def _read_results(model: str, folder: Path) -> list[dict[str, Any]]:

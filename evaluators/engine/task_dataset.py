@@ -226,7 +226,9 @@ def _read_metadata(path: Path, fingerprint: str) -> pq.FileMetaData:
         return file.metadata
 
 
-def load(task: Task, data_dir: Path | None = None, limit: int | None = None, *, verify: bool = True) -> TaskDataset:
+def load(
+    task: Task, data_dir: Path | str | None = None, limit: int | None = None, *, verify: bool = True
+) -> TaskDataset:
     """Return the rows of a task, or its first ``limit`` rows.
 
     Raises ValueError if the task has no rows or its files differ from the stats.json of the dataset: in size or number

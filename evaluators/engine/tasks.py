@@ -64,7 +64,7 @@ def sort_tasks(tasks: Iterable[Task]) -> list[Task]:
     return sorted(tasks, key=lambda task: list(map(natural_key, astuple(task))))
 
 
-def discover(data_dir: Path | None = None) -> list[Task]:
+def discover(data_dir: Path | str | None = None) -> list[Task]:
     """Return the tasks of all built datasets.
 
     Splits without rows, raw splits with a single row, and splits whose columns fit no protocol are not tasks. A damaged

@@ -70,10 +70,15 @@ def download(
         partial.unlink()
         version.unlink(missing_ok=True)
         raise
+    return _finish(partial, version, path)
+
+
+def _finish(partial: Path, version: Path, path: Path) -> str:
+    """Rename a verified file. Returns the server's version of it, or ""."""
     partial.rename(path)
-    new_version = version.read_text(encoding="utf-8") if version.exists() else ""
+    server_version = version.read_text(encoding="utf-8") if version.exists() else ""
     version.unlink(missing_ok=True)
-    return new_version
+    return server_version
 
 
 def verify(path: Path, size: int | None, sha256: str | None, name: str) -> None:
@@ -132,21 +137,29 @@ def _append_rest(
             if total - start > free:
                 raise ValueError(_disk_full(url, partial, f"{total - start:,} bytes needed, {free:,} bytes free"))
         version.write_text(server_version, encoding="utf-8") if server_version else version.unlink(missing_ok=True)
-        try:
-            with partial.open("ab" if start else "wb") as file:
-                # requests' own iter_content drops the bytes of a chunk during which the connection is interrupted.
-                while chunk := answer.raw.read1(CHUNK, decode_content=False):
-                    file.write(chunk)
-                    report(start := start + len(chunk), total)
-        except urllib3.exceptions.HTTPError as error:
-            raise requests.ConnectionError(str(error)) from None
-        except OSError as error:
-            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-                raise
-            raise ValueError(_disk_full(url, partial, f"after {_size(partial):,} bytes")) from None
+        _write_body(url, answer, partial, start, lambda done: report(done, total))
     if total is not None and _size(partial) < total:
         raise requests.ConnectionError(f"{_size(partial):,} of {total:,} bytes")
     return True
+
+
+def _write_body(url: str, answer: requests.Response, partial: Path, start: int, report: Callable[[int], None]) -> None:
+    """Write the bytes of an answer to ``partial`` from the position ``start`` on, and report the position.
+
+    Raises ConnectionError if the connection is interrupted, and ValueError if the disk is full.
+    """
+    try:
+        with partial.open("ab" if start else "wb") as file:
+            # requests' own iter_content drops the bytes of a chunk during which the connection is interrupted.
+            while chunk := answer.raw.read1(CHUNK, decode_content=False):
+                file.write(chunk)
+                report(start := start + len(chunk))
+    except urllib3.exceptions.HTTPError as error:
+        raise requests.ConnectionError(str(error)) from None
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise ValueError(_disk_full(url, partial, f"after {_size(partial):,} bytes")) from None
 
 
 def _route(url: str) -> tuple[str, dict[str, str]]:

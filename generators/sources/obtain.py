@@ -40,21 +40,15 @@ def fetch(
     """Write the files ``names`` of a source (default: all files) to ``folder``; return the names of the new files.
 
     ``existing`` is a folder with the packed or unpacked files; if it is given, nothing is downloaded. ``lock`` is the
-    file with the hashes that the registry does not know. Raises ValueError
-    if the source must be downloaded manually, a name is unknown, or a file is wrong or cannot be downloaded. Raises
-    FileNotFoundError if the server or the folder ``existing`` does not have a file.
+    file with the hashes that the registry does not know. Raises ValueError if the source must be downloaded manually, a
+    name is unknown, or a file is wrong or cannot be downloaded. Raises FileNotFoundError if the server or the folder
+    ``existing`` does not have a file.
     """
-    if source.download_instructions:
-        raise ValueError(f"{source.name} must be downloaded manually. {source.download_instructions}")
-    known = {file.name: file for file in source.files}
-    if unknown := [name for name in names if name not in known]:
-        raise ValueError(f"{source.name} has no file {unknown[0]}; it has {', '.join(known)}.")
     locked = read_hashes(lock, source.name) if lock else {}
     missing = [
         file
-        for name in dict.fromkeys(names or known)
-        if check_file(file := known[name], folder) != "complete"
-        or is_other_version(file, folder, locked.get(name), existing)
+        for file in _select_files(source, names)
+        if check_file(file, folder) != "complete" or is_other_version(file, folder, locked.get(file.name), existing)
     ]
     if existing is not None:
         _check_existing(source, missing, existing)
@@ -72,6 +66,19 @@ def fetch(
                 packed.unlink()
             raise
     return [file.name for file in missing]
+
+
+def _select_files(source: DataSource, names: Sequence[str]) -> list[RemoteFile]:
+    """Return the files ``names`` of a source, by default all files.
+
+    Raises ValueError for an unknown name, or if the source must be downloaded manually.
+    """
+    if source.download_instructions:
+        raise ValueError(f"{source.name} must be downloaded manually. {source.download_instructions}")
+    known = {file.name: file for file in source.files}
+    if unknown := [name for name in names if name not in known]:
+        raise ValueError(f"{source.name} has no file {unknown[0]}; it has {', '.join(known)}.")
+    return [known[name] for name in dict.fromkeys(names or known)]
 
 
 def _add_file(

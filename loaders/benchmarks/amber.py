@@ -11,7 +11,7 @@ own. The authors ask generative models and report accuracy and F1 of "no".
 from collections.abc import Iterator
 from pathlib import Path
 
-from loaders.published import LABELS, TRUTH_SCHEMA, Benchmark, ImageSet, Row, Unusable
+from loaders.published import LABELS, TRUTH_SCHEMA, Benchmark, Row, Unusable, read_image_set
 from loaders.published.rows import make_statement, read_each, read_json
 
 ANSWERS = "annotations.json"
@@ -43,13 +43,7 @@ def read(path: Path, name: str) -> Iterator[Row | Unusable]:
 
 
 BENCHMARK = Benchmark(
-    images={
-        "query_discriminative.json": ImageSet(
-            "amber",
-            ("image", "images"),
-            download_instructions="Download AMBER's images, whose address is in the README of its repository.",
-        )
-    },
+    images={"query_discriminative.json": read_image_set("amber")},
     companions=(ANSWERS,),
     read_file=read,
     fields=("id", "image", "query"),

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from loaders.published import CHOICE_SCHEMA, Benchmark, ImageSet, Row, Unusable
+from loaders.published import CHOICE_SCHEMA, Benchmark, Row, Unusable, read_image_set
 from loaders.published.rows import check_text, read_each
 
 EVALUATED = 40_000
@@ -45,14 +45,8 @@ def _make_row(pair: tuple[str, dict[str, Any]]) -> Row:
     return Row("main", (name,), (caption,), (negated.replace(",", ""),), changed="," in negated)
 
 
-IMAGES = ImageSet(
-    "ccneg",
-    ("cc3m_subset_images_extracted_final", "images"),
-    download_instructions="Follow https://github.com/jaisidhsingh/CoN-CLIP/tree/main/ccneg_dataset to get "
-    "ccneg_images.tar.gz.",
-)
 BENCHMARK = Benchmark(
-    images={"ccneg_preprocessed.pt": IMAGES},
+    images={"ccneg_preprocessed.pt": read_image_set("ccneg")},
     read_file=read,
     item="a file of torch.save with image_paths and annotations",
     schema=CHOICE_SCHEMA,

@@ -9,7 +9,7 @@ authors report retrieval among all images.
 
 from typing import Any
 
-from loaders.published import GROUP_SCHEMA, REGISTRY, Benchmark, ImageSet, Row
+from loaders.published import GROUP_SCHEMA, Benchmark, Row, read_image_set
 
 
 def make_row(item: dict[str, Any], file: str) -> Row:
@@ -18,7 +18,7 @@ def make_row(item: dict[str, Any], file: str) -> Row:
 
 
 BENCHMARK = Benchmark(
-    images=ImageSet("coco_counterfactuals", ("images",), archives=REGISTRY["coco_counterfactuals"].image_archives),
+    images=read_image_set("coco_counterfactuals"),
     make_row=make_row,
     fields=("id", "image_0", "image_1", "caption_0", "caption_1"),
     schema=GROUP_SCHEMA,

@@ -6,25 +6,21 @@ Source: Burapacheep et al. 2024 (arXiv:2402.04492), https://github.com/Top34051/
 gated. The images are generated. The authors score as Winoground does.
 """
 
-from typing import Any
-
-from loaders.published import GROUP_SCHEMA, Benchmark, ImageSet, Row
+from loaders.published import GROUP_SCHEMA, Benchmark, Columns, ImageSet
 
 IMAGES = ("image_1", "image_2")
-
-
-def make_row(item: dict[str, Any], file: str) -> Row:
-    images, captions = (item["image_1"], item["image_2"]), (item["caption_1"], item["caption_2"])
-    split = "train" if file.startswith("train") else "test"
-    return Row("main", images, captions, image_id=str(item["id"]), split=split)
 
 
 TABLE = ImageSet("colorswap", (), bytes_per_image=1_400_000, columns=IMAGES)
 FILES = ImageSet("colorswap", ("images",))
 BENCHMARK = Benchmark(
     images={"test-*.parquet": TABLE, "train-*.parquet": TABLE, "test.json": FILES, "train.json": FILES},
-    make_row=make_row,
-    fields=("id", "caption_1", "caption_2", *IMAGES),
+    columns=Columns(
+        config={"train*": "main/train", "*": "main"},
+        images=IMAGES,
+        captions=("caption_1", "caption_2"),
+        image_id="id",
+    ),
     schema=GROUP_SCHEMA,
     split_files=True,
     chance={"*": 1 / 6},

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from loaders.published import GROUP_SCHEMA, AuthorsRule, Benchmark, ImageSet, Row
+from loaders.published import GROUP_SCHEMA, AuthorsRule, Benchmark, Row, read_image_set
 
 
 def make_row(item: dict[str, str], file: str) -> Row:
@@ -26,13 +26,8 @@ def count_choices(score_N22: np.ndarray) -> dict[str, np.ndarray]:
     return {"": np.diagonal(score_N22, axis1=1, axis2=2) > np.diagonal(score_N22[:, :, ::-1], axis1=1, axis2=2)}
 
 
-IMAGES = ImageSet(
-    "countercurate",
-    ("train_data",),
-    download_instructions="Download the images with the tables, and keep their folders left_right, up_down.",
-)
 BENCHMARK = Benchmark(
-    images=dict.fromkeys(("test_left_right_.csv", "test_up_down_.csv"), IMAGES),
+    images=dict.fromkeys(("test_left_right_.csv", "test_up_down_.csv"), read_image_set("countercurate")),
     make_row=make_row,
     fields=("captions", "images", "neg_captions", "neg_images"),
     schema=GROUP_SCHEMA,

@@ -16,14 +16,12 @@ https://github.com/EvolvingLMMs-Lab/lmms-eval at 2cc7d0f. The files themselves w
 import re
 from typing import Any
 
-from loaders.published import CHOICE_SCHEMA, COCO, Benchmark, ImageSet, Row
+from loaders.published import CHOICE_SCHEMA, COCO, Benchmark, Row, read_image_set
 
 ROTATIONS = 4
 LETTERS = "ABCD"
 OPTION = re.compile(r"^([A-Z])\.[ \t]*(.+?)[ \t]*$", re.MULTILINE)
-ABNORMAL = ImageSet(
-    "crpe_abnormal", ("abnormal_images",), url="https://huggingface.co/datasets/OpenGVLab/CRPE/resolve/main"
-)
+ABNORMAL = read_image_set("crpe_abnormal")
 """Images of relations that are rare in the world, in a folder of the repository on the Hub."""
 
 

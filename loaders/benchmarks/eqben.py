@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from generators.readers.records import stream_records
-from loaders.published import GROUP_SCHEMA, Benchmark, ImageSet, Row, Unusable
+from loaders.published import GROUP_SCHEMA, Benchmark, Row, Unusable, read_image_set
 from loaders.published.rows import get_fields, read_each
 
 SUBSETS = ("ag", "youcook2", "gebc", "kubric_loc", "kubric_attr", "kubric_cnt", "sd")
@@ -42,15 +42,8 @@ def recognise(name: str, items: list[Any]) -> str | None:
     return "private_info_global.json" if get_fields(items) >= {"image0", "image1", "caption0", "caption1"} else None
 
 
-IMAGES = ImageSet(
-    "eqben",
-    (),
-    bytes_per_image=200_000,
-    download_instructions="Download https://storage.googleapis.com/eqben-data/eqben_image_full.tar.gz (about 100 GB), "
-    "unpack it, and pass its folder with --images.",
-)
 BENCHMARK = Benchmark(
-    images=dict.fromkeys(("private_info_global.json", "eqben_subset_10percent_final.json"), IMAGES),
+    images=dict.fromkeys(("private_info_global.json", "eqben_subset_10percent_final.json"), read_image_set("eqben")),
     read_file=read,
     recognise_file=recognise,
     item="the keys image0, image1, caption0, caption1",

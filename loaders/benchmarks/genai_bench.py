@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from loaders.published import RATING_SCHEMA, REGISTRY, Benchmark, ImageSet, Row, Unusable
+from loaders.published import RATING_SCHEMA, Benchmark, Row, Unusable, read_image_set
 from loaders.published.rows import read_each, read_json
 
 RATINGS = range(1, 6)
@@ -36,7 +36,7 @@ def read(path: Path, name: str) -> Iterator[Row | Unusable]:
 
 
 BENCHMARK = Benchmark(
-    images=ImageSet("genai_bench", (), archives=REGISTRY["genai_bench"].image_archives, bytes_per_image=500_000),
+    images=read_image_set("genai_bench"),
     read_file=read,
     fields=("id", "prompt", "models"),
     schema=RATING_SCHEMA,

@@ -13,7 +13,7 @@ from typing import Any
 
 from generators.files.untrusted import safe_name
 from generators.readers.records import stream_records
-from loaders.published import REGISTRY, Benchmark, ImageSet, Row, Unusable, image_choice_schema
+from loaders.published import Benchmark, Row, Unusable, image_choice_schema, read_image_set
 from loaders.published.rows import read_each
 
 IMAGES = 10
@@ -52,7 +52,7 @@ def recognise(name: str, items: list[Any]) -> str | None:
 
 
 BENCHMARK = Benchmark(
-    images=ImageSet("imagecode", ("image-sets",), archives=REGISTRY["imagecode"].image_archives, select=select),
+    images=read_image_set("imagecode", select=select),
     read_file=read,
     recognise_file=recognise,
     item="sets {index of the image, 0 to 9: caption}",

@@ -13,7 +13,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from loaders.published import QUESTIONS_SCHEMA, Benchmark, ImageSet, Row, Unusable
+from loaders.published import QUESTIONS_SCHEMA, Benchmark, ImageSet, Row, Unusable, read_image_set
 from loaders.published.rows import get_fields, read_each, read_items, read_json
 
 SUFFIXES = {
@@ -69,11 +69,7 @@ def recognise(name: str, items: list[Any]) -> str | None:
 BENCHMARK = Benchmark(
     images={
         "train-*.parquet": ImageSet("naturalbench", (), bytes_per_image=348_000, columns=IMAGES),
-        "test_set.json": ImageSet(
-            "naturalbench_images",
-            ("images", "flickr30k-images"),
-            download_instructions="They are images of Flickr30k and DOCCI; name a folder that has both.",
-        ),
+        "test_set.json": read_image_set("naturalbench_images"),
     },
     read_file=read,
     recognise_file=recognise,

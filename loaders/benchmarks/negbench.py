@@ -14,9 +14,17 @@ import re
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-from generators.sources import RemoteFile
 from loaders.audit import has_negation
-from loaders.published import CHOICE_SCHEMA, COCO, RETRIEVAL_SCHEMA, AuthorsRule, Benchmark, ImageSet, Row, Unusable
+from loaders.published import (
+    CHOICE_SCHEMA,
+    COCO,
+    RETRIEVAL_SCHEMA,
+    AuthorsRule,
+    Benchmark,
+    Row,
+    Unusable,
+    read_image_set,
+)
 from loaders.published.declaration import hit_with_ties
 from loaders.published.rows import get_fields, parse_texts, read_csv, read_each
 
@@ -86,16 +94,7 @@ def _get_image_id(image: str) -> str:
     return f"{path.parent.name}/{path.stem}" if path.parent.name in ("positive", "negative") else ""
 
 
-VOC_URL = "http://host.robots.ox.ac.uk/pascal/VOC/voc2007/VOCtest_06-Nov-2007.tar"
-VOC2007 = ImageSet(
-    "voc2007",
-    ("VOCdevkit/VOC2007/JPEGImages", "JPEGImages", "images"),
-    bytes_per_image=90_000,
-    archives=(RemoteFile(VOC_URL, "VOCtest_06-Nov-2007.tar", "VOCdevkit"),),
-)
-SYNTHETIC = ImageSet(
-    "negbench_synthetic", ("data",), download_instructions="https://github.com/m1k2zoo/negbench says how."
-)
+VOC2007, SYNTHETIC = read_image_set("voc2007"), read_image_set("negbench_synthetic")
 FIRST = AuthorsRule("a tie with the truth is a hit", hit_with_ties, {"": 1 / 4})
 BENCHMARK = Benchmark(
     images={

@@ -7,22 +7,13 @@ copy of VQAScore's authors; the Hub's has the same size. A row is scored as VSR'
 source. SNLI-VE and Winoground, which the paper also uses, are not in the file.
 """
 
-from typing import Any
-
-from loaders.published import LABELS, REGISTRY, TRUTH_SCHEMA, Benchmark, ImageSet, Row
-
-
-def make_row(item: dict[str, Any], file: str) -> Row:
-    return Row(item["dataset_source"], (item["image"],), (item["text"],), label=LABELS[item["label"]])
-
+from loaders.published import TRUTH_SCHEMA, Benchmark, Columns, read_image_set
 
 COUNTS = {"drawbench": (488, 824), "coco_t2i": (1163, 628), "editbench": (2133, 1694)}
 """Numbers of true and false captions."""
-ARCHIVES = REGISTRY["seetrue"].image_archives
 BENCHMARK = Benchmark(
-    images=ImageSet("seetrue", ("images",), archives=ARCHIVES, bytes_per_image=780_000),
-    make_row=make_row,
-    fields=("image", "text", "label", "original_dataset_id", "dataset_source"),
+    images=read_image_set("seetrue"),
+    columns=Columns(config="{dataset_source}", images=("image",), captions=("text",), label="label"),
     schema=TRUTH_SCHEMA,
     chance={name: (true**2 + false**2) / (true + false) ** 2 for name, (true, false) in COUNTS.items()},
 )

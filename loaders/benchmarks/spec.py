@@ -11,7 +11,7 @@ accuracy over the six subsets, in both directions. Their argmax takes the first 
 from pathlib import PurePosixPath
 from typing import Any
 
-from loaders.published import CHOICE_SCHEMA, Benchmark, ImageSet, Row, image_choice_schema
+from loaders.published import CHOICE_SCHEMA, Benchmark, Row, image_choice_schema, read_image_set
 
 CANDIDATES = {
     "absolute_size": 3, "relative_size": 3, "absolute_spatial": 9, "relative_spatial": 4, "existence": 2, "count": 9,
@@ -30,7 +30,7 @@ def make_row(item: dict[str, Any], file: str) -> Row:
     return Row(f"{subset}_t2i", tuple(f"{subset}/{image}" for image in keys), (item["query"],))
 
 
-IMAGES = ImageSet("spec", (), bytes_per_image=100_000)
+IMAGES = read_image_set("spec")
 BENCHMARK = Benchmark(
     images={f"{subset}/{file}.json": IMAGES for subset in CANDIDATES for file in ("image2text", "text2image")},
     make_row=make_row,

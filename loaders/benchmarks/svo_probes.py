@@ -7,7 +7,7 @@ classify each image as matching or not, with a threshold; a similarity has none,
 sentence chooses between the two images. Like the authors, we use the rows with a negative of exactly one type.
 """
 
-from loaders.published import Benchmark, ImageSet, Row, image_choice_schema
+from loaders.published import Benchmark, Row, image_choice_schema, read_image_set
 
 TYPES = {"subj_neg": "subject", "verb_neg": "verb", "obj_neg": "object"}
 
@@ -19,14 +19,8 @@ def make_row(item: dict[str, str], file: str) -> Row:
     return Row(types[0], (f"{item['pos_image_id']}.jpg", f"{item['neg_image_id']}.jpg"), (item["sentence"],))
 
 
-IMAGES = ImageSet(
-    "svo_probes",
-    ("images",),
-    download_instructions="Download each image from its URL in svo_probes.csv and save it as <image id>.jpg. Some URLs "
-    "no longer exist.",
-)
 BENCHMARK = Benchmark(
-    images={"svo_probes.csv": IMAGES},
+    images={"svo_probes.csv": read_image_set("svo_probes")},
     make_row=make_row,
     fields=("sentence", "pos_image_id", "neg_image_id", *TYPES),
     schema=image_choice_schema(2),

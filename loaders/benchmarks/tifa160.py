@@ -8,7 +8,7 @@ five models. The file also has the scores of ten metrics.
 
 from typing import Any
 
-from loaders.published import RATING_SCHEMA, Benchmark, ImageSet, Row
+from loaders.published import RATING_SCHEMA, Benchmark, Row, read_image_set
 
 
 def make_row(item: dict[str, Any], file: str) -> Row:
@@ -18,11 +18,7 @@ def make_row(item: dict[str, Any], file: str) -> Row:
 
 
 BENCHMARK = Benchmark(
-    images=ImageSet(
-        "tifa160",
-        ("tifa160", "images"),
-        download_instructions="Download the images from the address in human_annotations/README.md of the repository.",
-    ),
+    images=read_image_set("tifa160"),
     make_row=make_row,
     fields=("text_id", "image_path", "text", "human_scores"),
     schema=RATING_SCHEMA,

@@ -13,7 +13,7 @@ eval/videoclip.py (captions and names of the videos) and get_score_all.py (categ
 from typing import Any
 
 from loaders.importing.frames import NUM_FRAMES
-from loaders.published import Benchmark, ImageSet, Row, video_group_schema
+from loaders.published import Benchmark, Row, read_image_set, video_group_schema
 
 VIDEOS = ("pos", "neg")
 
@@ -29,17 +29,8 @@ def make_row(item: dict[str, Any], file: str) -> Row:
     )
 
 
-FRAMES = ImageSet(
-    "vinoground_frames",
-    ("frames",),
-    download_instructions=(
-        "Download vinoground_videos.zip from https://huggingface.co/datasets/HanSolo9682/Vinoground and unpack it, and "
-        "run `pip install 'compeval[video]'` and `python -m loaders.importing.frames vinoground_videos frames`. Then "
-        "use --images frames."
-    ),
-)
 BENCHMARK = Benchmark(
-    images=FRAMES,
+    images=read_image_set("vinoground_frames"),
     make_row=make_row,
     fields=("index", "major", "minor", "pos_cap", "neg_cap"),
     schema=video_group_schema(NUM_FRAMES),

@@ -7,39 +7,19 @@ MSR-VTT and VATEX. Models get frames, which loaders/importing/frames.py takes fr
 authors' evaluation of CLIP4Clip, evenly spaced over the whole video (theirs: over one frame per second).
 """
 
-from pathlib import Path
-from typing import Any
-
 from loaders.importing.frames import NUM_FRAMES
-from loaders.published import Benchmark, ImageSet, Row, video_schema
+from loaders.published import Benchmark, Columns, read_image_set, video_schema
 
-
-def make_row(item: dict[str, Any], file: str) -> Row:
-    video = f"{item['src_dataset']}/{item['video_name']}"
-    return Row(
-        Path(file).stem.lower(),
-        tuple(f"{video}/{number}.jpg" for number in range(NUM_FRAMES)),
-        (item["caption"],),
-        (item["counterfactual"],),
-        image_id=video,
-        categories=(("source", item["src_dataset"]),),
-    )
-
-
-FRAMES = ImageSet(
-    "vitatecs_frames",
-    ("frames",),
-    download_instructions=(
-        "Download the test videos of MSR-VTT (https://github.com/m-bain/frozen-in-time#-finetuning-benchmarks-msr-vtt) "
-        "and VATEX (https://eric-xw.github.io/vatex-website/download.html) to videos/MSRVTT and videos/VATEX, and run "
-        "`pip install 'compeval[video]'` and `python -m loaders.importing.frames videos frames`. Then use "
-        "--images frames."
-    ),
-)
+VIDEO = "{src_dataset}/{video_name}"
 BENCHMARK = Benchmark(
-    images=FRAMES,
-    make_row=make_row,
-    fields=("src_dataset", "video_name", "caption", "counterfactual", "aspect"),
+    images=read_image_set("vitatecs_frames"),
+    columns=Columns(
+        images=tuple(f"{VIDEO}/{number}.jpg" for number in range(NUM_FRAMES)),
+        captions=("caption",),
+        hard_negatives=("counterfactual",),
+        image_id=VIDEO,
+        categories={"source": ("src_dataset",)},
+    ),
     schema=video_schema(NUM_FRAMES),
     chance={"*": 1 / 2},
 )

@@ -11,7 +11,7 @@ arXiv:2305.14897, section 4.6).
 from pathlib import PurePosixPath
 from typing import Any
 
-from loaders.published import GROUP_SCHEMA, REGISTRY, Benchmark, ImageSet, Row
+from loaders.published import GROUP_SCHEMA, Benchmark, ImageSet, Row, read_image_set
 
 SHORT, LONG = 5, 10
 IMAGES = ("image_0", "image_1")
@@ -32,10 +32,9 @@ def make_row(item: dict[str, Any], file: str) -> Row:
     return Row("main", images, captions, image_id=str(item["id"]), categories=categories)
 
 
-ARCHIVES = REGISTRY["winoground"].image_archives
 BENCHMARK = Benchmark(
     images={
-        "examples.jsonl": ImageSet("winoground", ("images", "data/images"), archives=ARCHIVES),
+        "examples.jsonl": read_image_set("winoground"),
         "test-*.parquet": ImageSet("winoground", (), columns=IMAGES),
     },
     make_row=make_row,

@@ -31,6 +31,8 @@ from loaders.datasets.verified import verify_files, verify_images
 if TYPE_CHECKING:
     from datasets import Dataset, DatasetDict
 
+    from loaders.own_data.columns import UserColumns
+
 
 def load_dataset(
     name: str,
@@ -61,18 +63,19 @@ def load_dataset(
         return load_table(name, data_dir, columns, {"split": split, "revision": revision})
     if columns:
         raise TypeError(f"load_dataset: {', '.join(columns)} cannot be combined with a config.")
-    import datasets
-
-    from loaders.datasets.stored_images import decode_stored
-
     name, revision = split_revision(name, revision)
-    folder = _find(name, config, data_dir, revision)
+    folder, split = _find(name, config, data_dir, revision), None if split is None else to_stored(split)
     configs = list_rows(folder)
     if config not in configs:
         raise unknown_name(f"config of {name}", config, configs)
-    split = None if split is None else to_stored(split)
     if split is not None and split not in configs[config]:
         raise unknown_name(f"split of {name}/{config}", split, configs[config])
+    return _read_rows(folder, config, split)
+
+
+def _list_verified_files(folder: Path, config: str, split: str | None) -> dict[str, list[str]]:
+    """Return the parquet files of a config by split. Raises ValueError if those of ``split``, by default of all splits,
+    or the images of the dataset differ from stats.json."""
     stats = read_stats(folder, config, split)
     files: dict[str, list[str]] = {}
     for path in map(Path, stats["files"]):
@@ -81,6 +84,16 @@ def load_dataset(
     used = [path for name, paths in files.items() if split in (None, name) for path in paths]
     verify_files(folder, stats, [str(Path(path).relative_to(folder)) for path in used])
     verify_images(folder, stats)
+    return files
+
+
+def _read_rows(folder: Path, config: str, split: str | None) -> Dataset | DatasetDict:
+    """Return the rows of a config, or of its stored split ``split``, with their images."""
+    import datasets
+
+    from loaders.datasets.stored_images import decode_stored
+
+    files = _list_verified_files(folder, config, split)
     read: Any = partial(datasets.load_dataset, "parquet")
     loaded = read(data_files=files) if split is None else read(data_files={split: files[split]}, split=split)
     rows = decode_stored(loaded, folder)
@@ -105,7 +118,6 @@ def load_table(
     """
     from datasets import Dataset, Image
 
-    from loaders.own_data.columns import UserColumns
     from loaders.user_files import FILE_SUFFIXES, check_is_table, read_entries, read_upright
 
     path = Path(file)
@@ -115,19 +127,12 @@ def load_table(
         )
     if given := [name for name, value in others.items() if value is not None]:
         raise TypeError(f"load_dataset({file!r}): a table has no {' and no '.join(given)}.")
-    names = {name: f"{name}_column" for name in UserColumns._fields} | {"negatives": "negative_columns"}
-    if unknown := columns.keys() - set(names.values()):
-        raise ValueError(f"load_dataset: unknown {', '.join(sorted(unknown))}; known: {', '.join(names.values())}.")
-    given = {name: columns[key] for name, key in names.items() if key in columns}
-    if "negatives" in given:
-        negatives = given["negatives"]
-        given["negatives"] = (negatives,) if isinstance(negatives, str) else tuple(negatives)
-    user_columns = UserColumns(**given)
+    user_columns = _name_columns(columns)
     check_is_table([path], image_folder, user_columns)
     with tempfile.TemporaryDirectory() as scratch:
         rows = [
             {
-                "image": {"bytes": read_upright(entry.image), "path": entry.image.name},
+                "image": {"bytes": read_upright(entry.image)[0], "path": entry.image.name},
                 "image_id": entry.image_id,
                 "captions": list(entry.captions),
                 "hard_negatives": list(entry.hard_negatives),
@@ -136,6 +141,20 @@ def load_table(
             for entry in read_entries(path, Path(image_folder or path.parent), Path(scratch), user_columns)
         ]
     return Dataset.from_list(rows).cast_column("image", Image())
+
+
+def _name_columns(columns: Mapping[str, Any]) -> UserColumns:
+    """Return the names of a table's columns, given the arguments of load_dataset. Raises ValueError for others."""
+    from loaders.own_data.columns import UserColumns
+
+    names = {name: f"{name}_column" for name in UserColumns._fields} | {"negatives": "negative_columns"}
+    if unknown := columns.keys() - set(names.values()):
+        raise ValueError(f"load_dataset: unknown {', '.join(sorted(unknown))}; known: {', '.join(names.values())}.")
+    given = {name: columns[key] for name, key in names.items() if key in columns}
+    if "negatives" in given:
+        negatives = given["negatives"]
+        given["negatives"] = (negatives,) if isinstance(negatives, str) else tuple(negatives)
+    return UserColumns(**given)
 
 
 def _find(name: str, config: str, data_dir: str | Path | None, revision: str | None) -> Path:

@@ -15,24 +15,24 @@ import re
 import shutil
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from generators.files.atomic import atomic_folder
+from generators.files.atomic import MARKER, atomic_folder
 from generators.files.csv_tables import count_misplaced_quotes
 from generators.files.untrusted import allow_images, count_oddities
 from generators.storage.dataset import write_split
 from loaders.audit import FLAW_NAMES, Audit, audit
 from loaders.cards.card import render, write_card
 from loaders.datasets.split_names import parse_stored
-from loaders.datasets.stats import measure, split_name
+from loaders.datasets.stats import measure, parquet_files, split_name
 from loaders.importing.embedded import extract_images
 from loaders.importing.identify import PublishedFile, identify
 from loaders.importing.images import ImageFinder, make_dataset_row, measure_outside
 from loaders.importing.repair import repair as repair_row
+from loaders.importing.selection import ALL, RowSelection
 from loaders.malformed import find_malformed
 from loaders.published import Benchmark, ImageSet, Row, Unusable
 from loaders.published.balanced import VARIANT, find_entry, is_balanced, select_pairs
@@ -110,11 +110,9 @@ class ReadFile:
             counts.audits = audit_splits(self.splits)
 
 
-def read_published(file: PublishedFile, *, repair: bool = False, drop_malformed: bool = False) -> ReadFile:
-    """Read a published file. ``drop_malformed`` drops rows with a malformed text (loaders/malformed.py).
-
-    Raises ValueError if no row is usable.
-    """
+def read_published(file: PublishedFile, selection: RowSelection = ALL) -> ReadFile:
+    """Read a published file. Raises ValueError if no row is usable."""
+    repair, drop_malformed, _ = selection
     counts = ImportedFile(file.benchmark.name, file.label, file.sha256, repair, file.name)
     published: defaultdict[tuple[str, str], list[Row]] = defaultdict(list)
     repaired: defaultdict[tuple[str, str], list[Row]] = defaultdict(list)
@@ -166,23 +164,16 @@ def audit_splits(splits: Mapping[tuple[str, str], Sequence[Row]]) -> dict[str, A
     }
 
 
-def read_all(
-    files: Iterable[PublishedFile],
-    output: Path,
-    *,
-    repair: bool = False,
-    drop_malformed: bool = False,
-    skip_missing: bool = False,
-) -> list[ReadFile]:
+def read_all(files: Iterable[PublishedFile], output: Path, selection: RowSelection = ALL) -> list[ReadFile]:
     """Read published files, and write the images that they contain below the data folder ``output``.
 
-    Raises ValueError if a file cannot be read, no row is usable, or a contained image is not readable, unless
-    ``skip_missing`` will drop its rows.
+    Raises ValueError if a file cannot be read, no row is usable, or a contained image is not readable, unless its rows
+    will be dropped.
     """
-    read = [read_published(file, repair=repair, drop_malformed=drop_malformed) for file in files]
+    read = [read_published(file, selection) for file in files]
     for file in (part.file for part in read if part.file.images.columns):
         unreadable = extract_images(file, output)
-        if unreadable and not skip_missing:
+        if unreadable and not selection.skip_missing:
             name, reason = next(iter(unreadable.items()))
             raise ValueError(
                 f"{file.path}: {len(unreadable):,} of the images in it cannot be read; the first is {name} ({reason}). "
@@ -195,11 +186,9 @@ def import_files(
     files: Sequence[Path],
     image_folder: Path | None,
     output: Path,
+    selection: RowSelection = ALL,
     *,
     benchmark: Benchmark | None = None,
-    repair: bool = False,
-    drop_malformed: bool = False,
-    skip_missing: bool = False,
 ) -> list[ImportedFile]:
     """Recognise published files, of any benchmark or of ``benchmark``, and write their datasets.
 
@@ -209,8 +198,8 @@ def import_files(
     if image_folder is not None and not image_folder.is_dir():
         raise FileNotFoundError(f"{image_folder}: no such image folder.")
     published = [identify(path, benchmark) for path in dict.fromkeys(files)]
-    read = read_all(published, output, repair=repair, drop_malformed=drop_malformed, skip_missing=skip_missing)
-    return import_published(read, image_folder, output, skip_missing=skip_missing)
+    read = read_all(published, output, selection)
+    return import_published(read, image_folder, output, skip_missing=selection.skip_missing)
 
 
 def import_published(
@@ -332,28 +321,35 @@ def compare_counts(benchmark: Benchmark, imported: Sequence[ImportedFile]) -> li
 def _write(
     files: Sequence[ReadFile], splits: Mapping[str, Mapping[str, Sequence[ReadFile]]], images: ImageFinder, output: Path
 ) -> None:
-    """Write the configs of a benchmark, all or none, and then the card."""
+    """Write the dataset folder of a benchmark, all or nothing. Splits that no file replaces stay."""
     benchmark = files[0].file.benchmark
     folder = output / benchmark.name
-    with ExitStack() as stack:
-        for config, by_split in splits.items():
-            schema = benchmark.find_schema(config)
-            storage = "by_reference" if "x" in schema.names else "embedded"
-            scratch = stack.enter_context(atomic_folder(folder / config))
-            for path in (folder / config).glob("*.parquet"):
-                if split_name(path) not in by_split:
-                    shutil.copy2(path, scratch)
-            for split, parts in by_split.items():
-                rows = chain.from_iterable(_make_dataset_rows(part, config, split, images) for part in parts)
-                write_split(scratch, split, rows, schema, storage)
-    for read in files:
-        read.count_written(images)
     replaced = {f"{config}/{split}" for config, by_split in splits.items() for split in by_split}
     known = _read_imported(folder)
     entries = {file: entry for file, entry in known.items() if replaced.isdisjoint(entry["written"])}
-    for stale in {name for file, entry in known.items() if file not in entries for name in entry["written"]} - replaced:
-        _remove_split(folder, *stale.split("/"))
-    entries |= {read.counts.file: read.counts.to_json() for read in files}
+    replaced |= {name for file, entry in known.items() if file not in entries for name in entry["written"]}
+    if known:
+        (folder / MARKER).touch()  # earlier versions wrote the configs one by one
+    with atomic_folder(folder) as scratch:
+        for path in parquet_files(folder):
+            if f"{path.parent.name}/{split_name(path)}" not in replaced:
+                (scratch / path.parent.name).mkdir(exist_ok=True)
+                shutil.copy2(path, scratch / path.parent.name)
+        for config, by_split in splits.items():
+            (scratch / config).mkdir(exist_ok=True)
+            schema = benchmark.find_schema(config)
+            storage = "by_reference" if "x" in schema.names else "embedded"
+            for split, parts in by_split.items():
+                rows = chain.from_iterable(_make_dataset_rows(part, config, split, images) for part in parts)
+                write_split(scratch / config, split, rows, schema, storage)
+        for read in files:
+            read.count_written(images)
+        entries |= {read.counts.file: read.counts.to_json() for read in files}
+        _write_card(benchmark, scratch, entries)
+
+
+def _write_card(benchmark: Benchmark, folder: Path, entries: Mapping[str, Any]) -> None:
+    """Write the card of a dataset folder, given the counts of the files from which it was imported."""
     stats = measure(folder) | {"imported": dict(sorted(entries.items()))}
     metadata = {
         "pretty_name": benchmark.source.title,
@@ -376,15 +372,6 @@ def is_correction(read: ReadFile, output: Path) -> bool:
     """Return True if the data folder ``output`` has a dataset of another version of the file."""
     known = _read_imported(output / read.file.benchmark.name).get(read.counts.file)
     return known is not None and known["sha256"] != read.counts.sha256
-
-
-def _remove_split(folder: Path, config: str, split: str) -> None:
-    """Remove a split that was made from a file which has been replaced, and its config if it has no other split."""
-    for path in (folder / config).glob("*.parquet"):
-        if split_name(path) == split:
-            path.unlink()
-    if (folder / config).is_dir() and not any((folder / config).glob("*.parquet")):
-        shutil.rmtree(folder / config)
 
 
 def _make_dataset_rows(read: ReadFile, config: str, split: str, images: ImageFinder) -> Iterator[dict[str, Any]]:

@@ -19,6 +19,7 @@ from loaders.importing.importing import (
     is_correction,
     read_all,
 )
+from loaders.importing.selection import ALL, RowSelection
 from loaders.published import Benchmark, ImageSet
 
 ASK_BYTES = 1_000_000_000
@@ -46,9 +47,7 @@ class Options:
     existing: Path | None = None
     """Folder with the published files and archives. Nothing is downloaded then."""
     mirror: str | None = None
-    skip_missing: bool = False
-    repair: bool = False
-    drop_malformed: bool = False
+    selection: RowSelection = ALL
     partial: bool = False
     """Whether an incomplete copy in ``existing`` is imported."""
     refresh: bool = False
@@ -67,14 +66,8 @@ def get_benchmark(benchmark: Benchmark, data: Path, options: Options, user: User
             user.confirm(benchmark.name)
     with user.show_progress(in_bytes=True) as report:
         files = get_files(benchmark, data, options.mirror, options.existing, report)
-    read = read_all(
-        files,
-        data,
-        repair=options.repair,
-        drop_malformed=options.drop_malformed,
-        skip_missing=options.skip_missing,
-    )
-    if options.existing and not (options.partial or options.skip_missing or options.repair or options.drop_malformed):
+    read = read_all(files, data, options.selection)
+    if options.existing and not (options.partial or any(options.selection)):
         _check_complete(benchmark, read, options.existing)
     read, missing = _list_missing_images(read, finder, options, user)
     _update_images(read, data, options, user)
@@ -85,17 +78,22 @@ def get_benchmark(benchmark: Benchmark, data: Path, options: Options, user: User
         if options.existing is None and (size is None or size > ASK_BYTES):
             user.confirm(benchmark.name)
     for images, names in missing.items():
-        with user.show_progress(in_bytes=not images.url) as report:
-            absent = get_images(images, list(names), data, options.mirror, options.existing, report)
-        if absent and not options.skip_missing:
-            raise FileNotFoundError(
-                f"{images.url}: the server does not have {len(absent):,} of {len(names):,} images; the first is "
-                f"{absent[0]}. Name a folder that has them with --images, or drop their rows with --skip-missing."
-            )
-    imported = import_published(read, options.images, data, skip_missing=options.skip_missing)
+        _get_images(images, list(names), data, options, user)
+    imported = import_published(read, options.images, data, skip_missing=options.selection.skip_missing)
     for difference in compare_counts(benchmark, imported):
         user.inform(difference)
     return imported
+
+
+def _get_images(images: ImageSet, names: list[str], data: Path, options: Options, user: User) -> None:
+    """Download images. Raises FileNotFoundError if the server lacks some, unless their rows are dropped."""
+    with user.show_progress(in_bytes=not images.url) as report:
+        absent = get_images(images, names, data, options.mirror, options.existing, report)
+    if absent and not options.selection.skip_missing:
+        raise FileNotFoundError(
+            f"{images.url}: the server does not have {len(absent):,} of {len(names):,} images; the first is "
+            f"{absent[0]}. Name a folder that has them with --images, or drop their rows with --skip-missing."
+        )
 
 
 def _update_images(files: list[ReadFile], data: Path, options: Options, user: User) -> None:
@@ -166,7 +164,7 @@ def _list_missing_images(
             if images.is_separate
         }
         manual = next((images for images, names in absent.items() if names and images.is_manual), None)
-        if manual and not options.skip_missing:
+        if manual and not options.selection.skip_missing:
             reason = f"{explain_manual_download(manual)} Name their folder with --images."
             user.inform(f"{read.counts.file}: left out. {reason}")
             continue

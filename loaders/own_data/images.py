@@ -6,18 +6,17 @@ folder, upright and with 8 bits, so memory does not depend on the number of rows
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from generators.files.hashes import hash_file
-from generators.files.untrusted import decode_image, make_upright_rgb, read_file
 from generators.readers.records import RecordsByImage
 from generators.schemas.annotated_image import AnnotatedImage, Region
 from generators.schemas.scene_graph import Box, SceneGraph
 from generators.storage.crops import HASHES, IMAGES, make_crop_id
 from generators.storage.dataset import EXTENSIONS
-from loaders.user_files import Entry
+from loaders.user_files import Entry, read_upright
 
 FOLDER = "own"
 """Folder below ``images`` with the image files."""
@@ -39,21 +38,15 @@ class ImageStore:
         self._folder = dataset / IMAGES / FOLDER
         self._folder.mkdir(parents=True)
 
-    def add(self, path: Path) -> tuple[str, int, int]:
-        """Store an image; return the name of its file, its width and its height. Raises ValueError, with the path."""
-        try:
-            data = read_file(path)
-            size, upright = decode_image(data).size, make_upright_rgb(data)
-            if upright is not data:
-                data, size = upright, decode_image(upright).size
-        except (OSError, ValueError) as error:
-            raise ValueError(f"{path}: not a readable image ({error}).") from None
+    def add(self, path: Path) -> tuple[str, Box]:
+        """Store an image; return the name of its file and its area. Raises ValueError, with the path."""
+        data, box = read_upright(path)
         extension = next((extension for start, extension in EXTENSIONS.items() if data.startswith(start)), "")
         sha256 = hashlib.sha256(data).hexdigest()
-        file = self._folder / f"{make_crop_id(sha256, Box(0.0, 0.0, *map(float, size)))}{extension}"
+        file = self._folder / f"{make_crop_id(sha256, box)}{extension}"
         if not file.exists():
             file.write_bytes(data)
-        return file.name, *size
+        return file.name, box
 
     def write_hashes(self) -> None:
         """Write the list of the hashes, in the format of the command ``sha256sum``."""
@@ -75,6 +68,28 @@ def read_images(
         fields = {"id": entry.image_id, "captions": entry.captions, "negatives": entry.hard_negatives}
         records.add(entry.image.stem, str(entry.image), fields | {"kind": entry.kind})
         counts["rows"] += 1
+    _add_graphs(records, graphs, names)
+    for _, group in records:
+        by_path: dict[str, list[dict[str, Any]]] = {}
+        for path, record in group:
+            by_path.setdefault(path, []).append(record)
+        found = [AnnotatedImage.from_row(row) for row in by_path.pop(GRAPH, ())]
+        graph = _join_graphs([image.graph for image in found])
+        for path, rows in by_path.items():
+            counts["images"] += 1
+            counts["images with a scene graph"] += bool(graph.objects)
+            name, box = store.add(Path(path))
+            captions = dict.fromkeys(caption for row in rows for caption in row["captions"])
+            regions = tuple(Region(str(number), text, box, text) for number, text in enumerate(captions))
+            other_names = {f"{n}:{key}": names for n, i in enumerate(found) for key, names in i.other_names.items()}
+            annotated = AnnotatedImage(
+                rows[0]["id"], int(box.width), int(box.height), graph, regions, other_names, (Path(name),)
+            )
+            yield OwnImage(annotated, rows)
+
+
+def _add_graphs(records: RecordsByImage, graphs: Iterable[AnnotatedImage], names: Collection[str]) -> None:
+    """Add the scene graphs whose ids are among ``names``. Raises ValueError if no graph is added."""
     other_ids = dict[str, None]()
     for image in graphs:
         if image.image_id in names:
@@ -87,22 +102,6 @@ def read_images(
             f"image without suffix as id; got the ids {', '.join([*other_ids][:3])}, and the images "
             f"{', '.join(sorted(names)[:3])}."
         )
-    for _, group in records:
-        by_path: dict[str, list[dict[str, Any]]] = {}
-        for path, record in group:
-            by_path.setdefault(path, []).append(record)
-        found = [AnnotatedImage.from_row(row) for row in by_path.pop(GRAPH, ())]
-        graph = _join_graphs([image.graph for image in found])
-        for path, rows in by_path.items():
-            counts["images"] += 1
-            counts["images with a scene graph"] += bool(graph.objects)
-            name, width, height = store.add(Path(path))
-            captions = dict.fromkeys(caption for row in rows for caption in row["captions"])
-            box = Box(0.0, 0.0, float(width), float(height))
-            regions = tuple(Region(str(number), text, box, text) for number, text in enumerate(captions))
-            other_names = {f"{n}:{key}": names for n, i in enumerate(found) for key, names in i.other_names.items()}
-            annotated = AnnotatedImage(rows[0]["id"], width, height, graph, regions, other_names, (Path(name),))
-            yield OwnImage(annotated, rows)
 
 
 def _join_graphs(graphs: list[SceneGraph]) -> SceneGraph:

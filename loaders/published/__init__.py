@@ -17,6 +17,7 @@ from loaders.published.image_sets import (
     VISUAL7W,
     VISUAL_GENOME,
     ImageSet,
+    read_image_set,
 )
 from loaders.published.rows import Row, Unusable
 from loaders.published.schemas import (
@@ -29,37 +30,3 @@ from loaders.published.schemas import (
     video_group_schema,
     video_schema,
 )
-
-__all__ = [
-    "CHOICE_SCHEMA",
-    "COCO",
-    "FLICKR30K",
-    "GROUP_SCHEMA",
-    "HAKE",
-    "HARD_NEGATIVE_SCHEMA",
-    "LABELS",
-    "OPEN_IMAGES",
-    "PARAPHRASE_SCHEMA",
-    "QUESTIONS_SCHEMA",
-    "RATING_SCHEMA",
-    "RAW_SCHEMA",
-    "REGISTRY",
-    "RETRIEVAL_SCHEMA",
-    "SWIG",
-    "TRUTH_SCHEMA",
-    "VISDIAL",
-    "VISUAL7W",
-    "VISUAL_GENOME",
-    "AuthorsRule",
-    "Benchmark",
-    "Columns",
-    "Flaw",
-    "ImageSet",
-    "Row",
-    "Score",
-    "Unusable",
-    "image_choice_schema",
-    "set_schema",
-    "video_group_schema",
-    "video_schema",
-]

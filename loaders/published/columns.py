@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from itertools import chain
 from pathlib import PurePosixPath
+from string import Formatter
 from typing import Any
 
 from loaders.published.rows import Row
@@ -17,6 +18,8 @@ LABELS = {0: 0, 1: 1, "0": 0, "1": 1, "no": 0, "yes": 1}
 class Columns:
     """The columns of a published file each of whose items is a row. An item is an object of a JSON file, or a row of a
     table.
+
+    A text with names in braces is filled with the values of these columns: ``{id}.jpg``.
     """
 
     images: tuple[str, ...]
@@ -28,28 +31,32 @@ class Columns:
     """Columns by kind of category. The values of several columns are joined by a space."""
     swaps: str = ""
     """Pattern of the configs whose negatives are meant to contain the caption's words in another order."""
-    config: str | None = None
-    """By default the config, or the config and the split, are the file's name: ``random/dev.jsonl``."""
+    config: str | Mapping[str, str] | None = None
+    """The config, or the config and the split (``main/train``), or one for each pattern of file names. By default the
+    file's name in lower case: ``random/dev.jsonl``."""
 
     @property
     def names(self) -> tuple[str, ...]:
         optional = filter(None, (self.image_id, self.label))
-        return (*self.images, *self.captions, *self.hard_negatives, *optional, *chain(*self.categories.values()))
+        texts = (*self.images, *self.captions, *self.hard_negatives, *optional, *chain(*self.categories.values()))
+        config = self.config if isinstance(self.config, str) else ""
+        return tuple(dict.fromkeys([*chain(*(_find_names(text) or [text] for text in texts)), *_find_names(config)]))
 
     def make_row(self, item: Mapping[str, Any], file: str) -> Row:
         """Return the row of an item of the published file ``file``. Raises ValueError if the label is not 0 or 1."""
-        config, _, split = (self.config or str(PurePosixPath(file).with_suffix(""))).partition("/")
+        config, _, split = self._choose_config(file).partition("/")
+        config = config.format_map(item)
         if self.label and item[self.label] not in LABELS:
             raise ValueError("the label is neither 0 nor 1")
         images, captions, hard_negatives = (
-            tuple(item[name] for name in names) for names in (self.images, self.captions, self.hard_negatives)
+            tuple(_fill(text, item) for text in texts) for texts in (self.images, self.captions, self.hard_negatives)
         )
         return Row(
             config,
             images,
             captions,
             hard_negatives,
-            image_id=str(item[self.image_id]) if self.image_id else "",
+            image_id=str(_fill(self.image_id, item)) if self.image_id else "",
             split=split or "test",
             swaps=fnmatchcase(config, self.swaps),
             categories=tuple(
@@ -57,3 +64,18 @@ class Columns:
             ),
             label=LABELS[item[self.label]] if self.label else None,
         )
+
+    def _choose_config(self, file: str) -> str:
+        if isinstance(self.config, Mapping):
+            return next(config for pattern, config in self.config.items() if fnmatchcase(file, pattern))
+        return self.config or str(PurePosixPath(file).with_suffix("")).lower()
+
+
+def _find_names(text: str) -> list[str]:
+    """Return the columns whose names are in braces."""
+    return [name for _, name, _, _ in Formatter().parse(text) if name]
+
+
+def _fill(text: str, item: Mapping[str, Any]) -> Any:
+    """Return the value of the column ``text``, or a text in which the names in braces are replaced by the values."""
+    return text.format_map(item) if "{" in text else item[text]

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from generators.files import csv_tables, json_lines
+from generators.files.untrusted import safe_name
 from generators.schemas.scene_graph import Box
 from generators.storage.crops import check_corners
 from loaders.audit import Texts
@@ -135,10 +136,13 @@ def make_statement(question: str) -> str:
 
 
 def read_each(items: Iterable[Any], read: Callable[[Any], Row]) -> Iterator[Row | Unusable]:
-    """Yield ``read(item)`` for each item, or Unusable if ``read`` fails or a field is missing or not a string."""
+    """Yield ``read(item)`` for each item, or Unusable if ``read`` fails, a field is missing or not a string, or the
+    config or split cannot be the name of a folder or file."""
     for item in items:
         try:
             row = read(item)
+            for name in (row.config, row.split):
+                safe_name(name)
             for text in (*row.images, *row.captions, *row.hard_negatives):
                 check_text(text)
             yield row

@@ -192,7 +192,7 @@ def test_renamed_copies_are_recognised_by_their_items_and_words(tmp_path: Path, 
             "",
             "test.json",
             '[{"img_filename": "a.jpg"}]',
-            "none of its 1 rows is usable (1 fields are missing). A file of colorswap has the keys id, caption_1,",
+            "none of its 1 rows is usable (1 fields are missing). A file of colorswap has the keys image_1, image_2,",
         ),
     ],
 )

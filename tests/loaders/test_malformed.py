@@ -8,6 +8,7 @@ import pytest
 from loaders.audit import Texts
 from loaders.importing.identify import identify
 from loaders.importing.importing import read_published
+from loaders.importing.selection import RowSelection
 from loaders.malformed import find_malformed
 
 GOOD = "a person in front of a street sign"
@@ -77,7 +78,7 @@ def test_rows_with_malformed_texts_are_dropped(tmp_path: Path) -> None:
     path = tmp_path / "replace_obj.json"
     path.write_text(json.dumps(rows))
     assert len([*read_published(identify(path))]) == 5
-    read = read_published(identify(path), drop_malformed=True)
+    read = read_published(identify(path), RowSelection(drop_malformed=True))
     assert [row.hard_negatives for row in read] == [("a cat",)]
     kinds = {"article": 2, "doubled word": 1, "chatter": 1}
     assert read.counts.dropped == {f"a text is malformed: {kind}": count for kind, count in kinds.items()}

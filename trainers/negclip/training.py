@@ -104,13 +104,19 @@ def train(
     best, metrics = _choose_learning_rate(start, make_run, recipe, validate, report)
     if processes.is_first:
         record = describe_checkpoint(start, sources.data, mined, recipe, metrics["chosen"], method, seed)
-        with atomic_folder(output) as scratch:
-            clip.write_config(scratch, start.config, start.preprocess_config)
-            clip.save(scratch, best, record)
-            write_json(scratch / "metrics.json", metrics)
+        _write_checkpoint(output, start, best, record, metrics)
         shutil.rmtree(work)
     processes.wait()
     return metrics
+
+
+def _write_checkpoint(
+    output: Path, start: StartingModel, model: Any, record: dict[str, Any], metrics: dict[str, Any]
+) -> None:
+    with atomic_folder(output) as scratch:
+        clip.write_config(scratch, start.config, start.preprocess_config)
+        clip.save(scratch, model, record)
+        write_json(scratch / "metrics.json", metrics)
 
 
 def _choose_learning_rate(

@@ -27,6 +27,7 @@ from loaders import benchmarks
 from loaders.audit import audit_dataset
 from loaders.datasets.stats import read_stats
 from loaders.importing.importing import import_files
+from loaders.importing.selection import RowSelection
 from loaders.published.rows import Row, read_csv
 from tests.published_files import list_leaves, read_file
 from tests.stand_ins import write_stand_ins
@@ -160,7 +161,7 @@ def test_the_counts_of_every_card_are_those_of_the_written_rows(real_data: Path,
     write_stand_ins(files, tmp_path / "images")
     for path in [path for path in sorted((tmp_path / "images").rglob("*")) if path.is_file()][::9]:
         path.unlink()
-    import_files(files, tmp_path / "images", tmp_path / "data", skip_missing=True)
+    import_files(files, tmp_path / "images", tmp_path / "data", RowSelection(skip_missing=True))
     folders = [path.parent for path in sorted((tmp_path / "data").glob("*/stats.json"))]
     assert len(folders) == len({read_file(path)[0].family for path in files})
     for folder in folders:

@@ -126,9 +126,9 @@ CASES = [
                  label=7)], {"a rating is not one of 1 to 5": 1}),
     Case("SeeTRUE.csv",
          table("image text label original_dataset_id dataset_source", "id_1.png,a cup,1,t1,drawbench",
-               "id_2.png,a hat,0,t2,coco_t2i", "id_3.png,a hat,2,t2,coco_t2i"),
+               "id_2.png,a hat,0,t2,coco_t2i", "id_3.png,a hat,2,t2,coco_t2i", "id_4.png,a hat,0,t2,../x", "id_5.png"),
          [choice("drawbench", "id_1.png", "a cup", label=1), choice("coco_t2i", "id_2.png", "a hat", label=0)],
-         MISSING),
+         {"the label is neither 0 nor 1": 1, UNSAFE: 1, **MISSING}),
     Case("data/examples.jsonl",  # Winoground's has the same name
          '{"id": "7_0", "image_0": "7_0_img_0", "image_1": "7_0_img_1", "caption_0": "a cat", "caption_1": "a dog"}\n',
          [pair("main", "7_0_img_0.jpg 7_0_img_1.jpg", "a cat|a dog", image_id="7")]),

@@ -14,6 +14,7 @@ from loaders.benchmarks import load
 from loaders.datasets.load import load_dataset
 from loaders.importing import embedded, importing
 from loaders.importing.identify import PublishedFile, identify
+from loaders.importing.selection import RowSelection
 from loaders.published import tables
 
 
@@ -65,7 +66,7 @@ def test_an_image_that_is_not_readable_is_named(tmp_path: Path):
     with pytest.raises(ValueError, match=message):
         importing.import_files([path], tmp_path, tmp_path / "data")
     assert not (tmp_path / "data/winoground").exists()
-    (counts,) = importing.import_files([path], tmp_path, tmp_path / "data", skip_missing=True)
+    (counts,) = importing.import_files([path], tmp_path, tmp_path / "data", RowSelection(skip_missing=True))
     assert (counts.dropped["image missing"], counts.written) == (2, {"main/test": 1})
 
 
@@ -96,7 +97,7 @@ def test_a_corrected_table_replaces_its_images(tmp_path: Path, monkeypatch: pyte
         """Return the red values of all images, after an import of the rows under the same name."""
         written.clear()
         pq.write_table(pa.Table.from_pylist(rows), path)
-        importing.import_files([path], None, data, skip_missing=True)
+        importing.import_files([path], None, data, RowSelection(skip_missing=True))
         imported = load_dataset("winoground", "main", "test", data_dir=data)
         return [row[f"image_{place}"].getpixel((0, 0))[0] for row in imported for place in (0, 1)]  # pyright: ignore
 

@@ -20,6 +20,7 @@ from loaders.importing.identify import identify
 from loaders.importing.images import ImageFinder, measure_outside
 from loaders.importing.importing import import_files, read_published
 from loaders.importing.repair import match_stop, normalize_spacing, repair
+from loaders.importing.selection import RowSelection
 from loaders.published.image_sets import ImageSet
 from loaders.published.rows import Row, Unusable, parse_texts, read_csv, read_each
 from tests.published_files import read_file
@@ -253,10 +254,10 @@ def test_a_missing_image_is_named_or_its_rows_are_skipped(tmp_path: Path):
     with pytest.raises(FileNotFoundError, match=r"2\.jpg: image not found in .*VG_100K_2.*; 1 of 3 images are missing"):
         import_files([path], tmp_path / "images", tmp_path)
     assert not (tmp_path / "crepe_published").exists()
-    (report,) = import_files([path], tmp_path / "images", tmp_path, skip_missing=True)
+    (report,) = import_files([path], tmp_path / "images", tmp_path, RowSelection(skip_missing=True))
     assert (report.written, report.dropped) == ({"prod_hnatom/n4": 2}, {"image missing": 1})
     (tmp_path / "none").mkdir()
-    (report,) = import_files([path], tmp_path / "none", tmp_path / "other", skip_missing=True)
+    (report,) = import_files([path], tmp_path / "none", tmp_path / "other", RowSelection(skip_missing=True))
     assert (report.written, report.dropped) == ({}, {"image missing": 3})
 
 
