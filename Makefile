@@ -9,7 +9,7 @@ READY := $(VENV)/.ready-pipeline
 TOOLS := $(VENV)/.ready-test
 READERS := generators.readers generators.files.untrusted generators.files.csv_tables generators.storage.parquet \
 	generators.sources.unpack generators.llm.answers loaders.benchmarks loaders.importing loaders.published \
-	loaders.user_files loaders.datasets.stats loaders.datasets.verified evaluators.results.external \
+	loaders.own_data.entries loaders.datasets.stats loaders.datasets.verified evaluators.results.external \
 	evaluators.results.documents evaluators.results.hub
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 

@@ -15,53 +15,34 @@ These configs are written:
 
 from __future__ import annotations
 
-import hashlib
-import io
 import re
-import sys
 import tempfile
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from PIL import Image
-
-from generators.files import csv_tables
 from generators.files.atomic import atomic_folder, check_replaceable
-from generators.files.untrusted import find_file, make_upright_rgb, read_file, resolve_below, safe_name
-from generators.language.texts import fold_case_and_space
-from generators.readers import karpathy, shards
+from generators.files.untrusted import safe_name
 from generators.schemas.rows import CHOICE_SCHEMA, RETRIEVAL_SCHEMA
-from generators.schemas.scene_graph import Box
 from generators.storage import parquet
-from generators.storage.crops import crop_id, read_size
+from generators.storage.crops import crop_id
 from generators.storage.dataset import write_config
 from loaders.cards.card import render, write_card
 from loaders.datasets.stats import Stats, measure
-from loaders.own_data.columns import UserColumns, UserTexts
-from loaders.published.rows import read_items
+from loaders.own_data.columns import UserColumns
+from loaders.own_data.entries import (
+    STANDARD_COLUMNS,
+    Entry,
+    check_is_table,
+    list_categories,
+    read_entries,
+    read_upright,
+)
 
 if TYPE_CHECKING:
     from loaders.own_data.options import NegativeOptions
-
-SHARD_SUFFIXES = (".tar", ".tar.gz")
-FILE_SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", *SHARD_SUFFIXES)
-STANDARD_COLUMNS = UserColumns()
-
-
-class Entry(NamedTuple):
-    """An image with its captions, read from a row or a shard of the input."""
-
-    image_id: str
-    """Name of the image in the input, unique for each image."""
-    image: Path
-    captions: tuple[str, ...]
-    hard_negatives: tuple[str, ...] = ()
-    """Hard negatives of ``captions[0]``; the other captions have none."""
-    kind: str = ""
-    """The kind of the hard negatives, or ""."""
 
 
 def make(
@@ -122,15 +103,6 @@ def _write_plain(folder: Path, entries: Sequence[Entry], provenance: Mapping[str
         return _write_card(partial, folder.name, {})
 
 
-def check_is_table(files: Sequence[Path], image_folder: Path | str | None, columns: UserColumns) -> None:
-    """Raise ValueError if columns or a folder of images are given, but no file is a table."""
-    if (image_folder or columns != STANDARD_COLUMNS) and all(file.name.endswith(SHARD_SUFFIXES) for file in files):
-        raise ValueError(
-            f"{files[0]}: a shard has neither columns nor a folder of images: it contains the images, with their "
-            "captions in .txt files. Leave out these options."
-        )
-
-
 def _write_card(folder: Path, name: str, counts: Stats) -> Stats:
     stats = measure(folder) | {"source": name} | counts
     metadata = {"pretty_name": name, "language": ["en"], "tags": ["compositionality"]}
@@ -157,97 +129,6 @@ def _read_all(
             yield entry._replace(image_id=entry.image_id if len(files) == 1 else f"{file.name}/{entry.image_id}")
 
 
-def read_entries(
-    file: Path,
-    image_folder: Path,
-    scratch: Path,
-    columns: UserColumns = STANDARD_COLUMNS,
-    *,
-    drop_equal: bool = False,
-) -> Iterator[Entry]:
-    """Yield the rows of one file, in order; images of a shard are written to a folder in ``scratch``."""
-    if not file.is_file():
-        raise FileNotFoundError(f"{file}: no such file.")
-    if not file.name.endswith(FILE_SUFFIXES):
-        raise ValueError(f"{file}: unknown file type; supported: {', '.join(FILE_SUFFIXES)}.")
-    if file.name.endswith(SHARD_SUFFIXES):
-        yield from _read_shard(file, scratch / hashlib.sha256(str(file).encode()).hexdigest()[:8])
-        return
-    for number, row in enumerate(_read_table(file), 1):
-        try:
-            if not isinstance(row, Mapping):
-                raise ValueError(f"got {type(row).__name__}, expected an object with the columns of a row.")
-            texts = columns.read(row)
-            if number == 1 and (unread := columns.find_unread(row)):
-                print(
-                    f"{file}: not read: the columns {', '.join(unread)}. Hard negatives are read from hard_negatives; "
-                    "--negative-columns names other columns.",
-                    file=sys.stderr,
-                )
-            negatives = _select_distinct(texts, drop_equal=drop_equal)
-            image = _locate(texts.image, image_folder)
-        except (ValueError, TypeError) as error:
-            raise ValueError(f"{file}, row {number}: {error}") from None
-        path = find_file(image)
-        if path is None:
-            reason = "not found. Restore it, or" if image.parent.is_dir() else f"not found: no folder {image.parent};"
-            raise FileNotFoundError(f"{file}, row {number}: image {image} {reason} set the folder with --images.")
-        yield Entry(texts.image, path, texts.captions, negatives, texts.kind)
-
-
-def _select_distinct(texts: UserTexts, *, drop_equal: bool) -> tuple[str, ...]:
-    """Return the hard negatives that differ from the captions and from each other.
-
-    Raises ValueError, unless ``drop_equal``, if one equals a caption, or is there twice.
-    """
-    captions, distinct = {_fold(caption) for caption in texts.captions}, dict[str, str]()
-    for text in texts.negatives:
-        key = _fold(text)
-        if not drop_equal and (key in captions or key in distinct):
-            what = "equals a caption" if key in captions else "is there twice"
-            raise ValueError(f"the hard negative {text!r} {what}. Correct it, or drop such texts: --drop-equal.")
-        if key not in captions:
-            distinct.setdefault(key, text)
-    return tuple(distinct.values())
-
-
-def _fold(text: str) -> str:
-    """Return a text without differences of case, spaces and the final stop."""
-    return fold_case_and_space(text).rstrip(" .")
-
-
-def _locate(name: str, image_folder: Path) -> Path:
-    """Return the path of an image, which may be absolute if it is below the folder."""
-    if Path(name).is_absolute() and Path(name).is_relative_to(image_folder.absolute()):
-        name = str(Path(name).relative_to(image_folder.absolute()))
-    return resolve_below(image_folder, name)
-
-
-def _read_table(file: Path) -> Iterable[Any]:
-    if file.suffix == ".json":
-        return karpathy.read_entries(file)
-    if file.suffix == ".jsonl":
-        return read_items(file, file.name, ())
-    delimiter = "\t" if file.suffix == ".tsv" else ","
-    return (row for _, row in csv_tables.read_numbered(file, (), delimiter, is_ours=False))
-
-
-def _read_shard(file: Path, folder: Path) -> Iterator[Entry]:
-    """Yield the readable pairs of a shard. Their images are written to ``folder`` as ``0``, ``1`` and so on."""
-    folder.mkdir(parents=True)
-    skipped = Counter[str]()
-    keys = set[str]()
-    for number, (pair, _) in enumerate(shards.read_decoded_pairs(file, skipped)):
-        if pair.key in keys:
-            skipped["with the key of an earlier sample"] += 1
-            continue
-        keys.add(pair.key)
-        image = folder / str(number)
-        image.write_bytes(pair.image.content or b"")
-        yield Entry(pair.key, image, (pair.caption,))
-    shards.print_skipped(file, skipped)
-
-
 def caption_rows(entries: Iterable[Entry], provenance: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield rows of RETRIEVAL_SCHEMA, one per image, with all distinct captions of the image."""
     by_image: defaultdict[Path, list[Entry]] = defaultdict(list)
@@ -264,24 +145,6 @@ def foil_rows(entries: Iterable[Entry], count: int, provenance: Mapping[str, Any
         if len(entry.hard_negatives) == count:
             texts = {"caption": entry.captions[0], "hard_negatives": list(entry.hard_negatives)}
             yield _image_columns(entry, provenance) | texts | {"categories": list_categories(entry.kind)}
-
-
-def list_categories(kind: str) -> list[dict[str, str]]:
-    """Return the column ``categories`` of a row whose hard negatives have a kind, or none."""
-    return [{"by": "kind", "name": kind}] if kind else []
-
-
-def read_upright(path: Path) -> tuple[bytes, Box]:
-    """Return an image file with upright 8-bit pixels, and its area.
-
-    Raises FileNotFoundError or ValueError, with the path, if it is missing or cannot be decoded.
-    """
-    read_size(path)
-    try:
-        data = make_upright_rgb(read_file(path))
-    except ValueError as error:
-        raise ValueError(f"{path}: not a readable image ({error}).") from None
-    return data, Box(0.0, 0.0, *map(float, Image.open(io.BytesIO(data)).size))
 
 
 def _image_columns(entry: Entry, provenance: Mapping[str, Any]) -> dict[str, Any]:

@@ -118,7 +118,7 @@ def load_table(
     """
     from datasets import Dataset, Image
 
-    from loaders.user_files import FILE_SUFFIXES, check_is_table, read_entries, read_upright
+    from loaders.own_data.entries import FILE_SUFFIXES, check_is_table, read_entries, read_upright
 
     path = Path(file)
     if not path.name.endswith(FILE_SUFFIXES):

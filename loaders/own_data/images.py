@@ -16,7 +16,7 @@ from generators.schemas.annotated_image import AnnotatedImage, Region
 from generators.schemas.scene_graph import Box, SceneGraph
 from generators.storage.crops import HASHES, IMAGES, make_crop_id
 from generators.storage.dataset import EXTENSIONS
-from loaders.user_files import Entry, read_upright
+from loaders.own_data.entries import Entry, read_upright
 
 FOLDER = "own"
 """Folder below ``images`` with the image files."""

@@ -40,6 +40,7 @@ from generators.seen_analysis.targets import Targets
 from generators.storage import parquet
 from generators.storage.dataset import write_config
 from loaders.own_data.captions import make_captions, make_foil_maker, parse_images
+from loaders.own_data.entries import Entry
 from loaders.own_data.graphs import list_annotated_nouns, read_graphs
 from loaders.own_data.images import ImageStore, read_images
 from loaders.own_data.options import NegativeOptions
@@ -54,7 +55,6 @@ from loaders.own_data.rows import (
     read_table,
     write_table,
 )
-from loaders.user_files import Entry
 
 BALANCED_KINDS = {"atom": "hnatom_balanced", "comp": "hncomp_balanced"}
 """Kinds with a balanced variant, and its name in balanced/compounds.py."""

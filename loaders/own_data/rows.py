@@ -16,8 +16,8 @@ from generators.schemas.rows import CHOICE_SCHEMA, HARD_NEGATIVE_SCHEMA, RAW_SCH
 from generators.schemas.scene_graph import Box
 from generators.storage import parquet
 from generators.storage.crops import IMAGES
+from loaders.own_data.entries import list_categories
 from loaders.own_data.images import FOLDER, OwnImage
-from loaders.user_files import list_categories
 
 Row = dict[str, Any]
 

@@ -41,8 +41,8 @@ from generators.storage import parquet
 from loaders.benchmarks import negbench, photograph_pairs
 from loaders.datasets.stats import read_stats
 from loaders.datasets.verified import verify_images
+from loaders.own_data.entries import read_entries
 from loaders.published.rows import parse_texts
-from loaders.user_files import read_entries
 from tests.published_files import read_file
 
 EXPECTED = (ValueError, FileNotFoundError)

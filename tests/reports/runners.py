@@ -37,8 +37,9 @@ from generators.readers import shards
 from loaders.datasets.load import load_dataset
 from loaders.datasets.stats import read_stats
 from loaders.datasets.verified import verify_files
+from loaders.own_data.entries import read_entries
 from loaders.published import tables
-from loaders.user_files import make, read_entries
+from loaders.user_files import make
 from tests.reports.bench import Bench, Colors, encode, iterate_pairs, normalize, tar_of, wrap, write_rows, write_table
 from tests.rows import toy_dataset
 

@@ -33,8 +33,8 @@ from generators.readers import coco, corpora, gqa, karpathy, shards, visual_geno
 from generators.readers.records import Flaws
 from generators.schemas.scene_graph import Box
 from loaders.importing.embedded import extract_images
+from loaders.own_data.entries import read_entries
 from loaders.published import rows, tables
-from loaders.user_files import read_entries
 from tests.evaluators.tiny_transformers import TEXT, tokenizer
 from tests.evaluators.tiny_vlms import FAMILIES
 from tests.reports import reports, runners
