@@ -9,6 +9,7 @@ from typing import Any
 
 from evaluators import models
 from evaluators.engine import plan
+from evaluators.engine.compute import prepares_in_processes
 from evaluators.engine.encode import Engine
 from evaluators.engine.feature_cache import FeatureStore
 from evaluators.engine.pairs import stream_missing
@@ -69,9 +70,11 @@ def evaluate(
     with _in_evaluation_mode(model):
         loaded, device = _load(model, preprocess, tokenizer, device)
         chosen = default_tasks(known, loaded, data_dir) if selected is None else selected
-        datasets = load_all(loaded, chosen, data_dir, limit)
+        in_processes = prepares_in_processes(loaded.encoder)
+        planned = plan.make(load_all(loaded, chosen, data_dir, limit).values())
         with closing(FeatureStore(None, loaded.fingerprint)) as store:
-            engine = Engine(loaded, plan.make(datasets.values()), store, batch_size or default_batch_size(device))
+            batch_size = batch_size or default_batch_size(device)
+            engine = Engine(loaded, planned, store, batch_size, in_processes=in_processes)
             if isinstance(loaded.encoder, models.MeteredScorer):
                 loaded.encoder.state_cost(stream_missing(engine))  # raises ValueError above the maximum
             return Scores(

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 
 from evaluators.engine import plan
 from evaluators.engine.cluster import Cluster
-from evaluators.engine.compute import OnError
+from evaluators.engine.compute import OnError, prepares_in_processes
 from evaluators.engine.encode import Engine, Report, quiet
 from evaluators.engine.feature_cache import FeatureStore, cache_folder
 from evaluators.engine.pairs import stream_missing
@@ -90,6 +90,8 @@ def run(
     behind an endpoint will be asked, before the first request. ``cluster`` is the one that loaded ``model``, if any.
     """
     start = time.monotonic()
+    remote = cluster.compute if cluster and cluster.is_used else None
+    in_processes = not remote and prepares_in_processes(model.encoder)
     datasets = load_all(model, tasks, data_dir, limit, on_refused)
     folders, paths, results = _find_finished(model, datasets, output)
     unfinished = {task: dataset for task, dataset in datasets.items() if task not in results}
@@ -98,9 +100,9 @@ def run(
     outdated |= {folders[task] for task in results if not documents.get_side_file(folders[task]).exists()}
     for folder in outdated:
         documents.make_folder(folder)
-    remote = cluster.compute if cluster and cluster.is_used else None
     with closing(FeatureStore(cache_folder() if model.is_cached else None, model.fingerprint)) as store:
-        engine = Engine(model, planned, store, batch_size or default_batch_size(device), on_error, report, remote)
+        batch_size = batch_size or default_batch_size(device)
+        engine = Engine(model, planned, store, batch_size, on_error, report, remote, in_processes)
         results |= _score_tasks(engine, paths, on_cost)
     rows, seconds = sum(len(task.row_N) for task in planned.tasks), time.monotonic() - start
     counts = {f"{stage}_encoded": engine.counts[stage] for stage in ("images", "texts")}
