@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -51,19 +51,14 @@ def _raise_refused(refused: RefusedTask) -> None:
 
 def default_tasks(known: Sequence[Task], model: Model, data_dir: Path | None = None) -> list[Task]:
     """Return the default tasks that the model supports. Raises ValueError if there are none."""
-    unsupported: list[str] = []
-    supported: list[Task] = []
-    for task in defaults(known, model):
-        try:
-            reason = explain_unsupported(model, load(task, data_dir, verify=False))
-        except ValueError:  # a damaged split, which is reported when it is evaluated
-            reason = None
-        if reason is None:
-            supported.append(task)
-        else:
-            unsupported.append(f"{task.name}: {reason}")
+    reasons: dict[Task, str | None] = dict.fromkeys(defaults(known, model))
+    for task in reasons:
+        with suppress(ValueError):  # a damaged split, which is reported when it is evaluated
+            reasons[task] = explain_unsupported(model, load(task, data_dir, verify=False))
+    supported = [task for task, reason in reasons.items() if reason is None]
     if not supported:
-        reason = unsupported[0] if unsupported else "Raw retrieval runs on request only: --task '*_raw'."
+        unsupported = (f"{task.name}: {reason}" for task, reason in reasons.items())
+        reason = next(unsupported, "Raw retrieval runs on request only: --task '*_raw'.")
         raise ValueError(f"None of the {len(known)} tasks here is for {model.name}. {reason}")
     return supported
 
