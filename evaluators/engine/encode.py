@@ -161,8 +161,8 @@ def _list_text_chunks(engine: Engine, text_keys: list[bytes]) -> Iterator[Chunk]
         text_keys += keys
         items = [[texts[part][index] for index in missing]]
         yield Chunk("texts", "encode_texts", [keys[index] for index in missing], items, part, len(texts))
-    if engine.in_processes and engine.plan.tasks and isinstance(engine.model.encoder, TruncatingReader):
-        _ = engine.is_truncated  # now, in the thread that reads, since nothing waits for it
+    if engine.in_processes and engine.plan.tasks and hasattr(engine.model.encoder, "tokenize"):
+        _ = engine.is_truncated  # now, in the thread that tokenises, since nothing waits for it
 
 
 def crops_per_chunk(encoder: Any, batch_size: int) -> int:
