@@ -40,6 +40,8 @@ from evaluators.engine.encode import MIN_TEXTS_PER_CHUNK
 from evaluators.engine.tasks import discover
 from evaluators.models.batches import scale_to_unit_length
 from evaluators.models.openclip import OpenClipEncoder, in_process
+from evaluators.models.prefix_forest import PrefixForestEncoder, causal_tower
+from evaluators.models.text_batches import LengthBatchEncoder
 from evaluators.models.transforms import divide
 from evaluators.run import default_batch_size, run
 from generators.schemas.rows import HARD_NEGATIVE_SCHEMA
@@ -142,8 +144,9 @@ def describe_ways(parts: NetworkParts, rows: Rows, device: str, precision: str) 
     """Return the texts/s of both ways through the text tower, their largest difference, and who prepares images."""
     texts = sorted({text for row in rows for text in (row["caption"], *row["hard_negatives"])}, key=str.lower)
     speeds, features = list[str](), list[np.ndarray]()
-    for way in ("forest", "batches"):
-        encoder = OpenClipEncoder(*parts, device, precision, text_way=way)
+    encoder, tower = OpenClipEncoder(*parts, device, precision), causal_tower(parts[0])
+    for way, kind in {"forest": PrefixForestEncoder, "batches": LengthBatchEncoder}.items():
+        encoder.unpadded = kind(tower, device)
         encoder.encode_texts(texts[: default_batch_size(device)], default_batch_size(device))  # warm-up
         seconds, feature_ND = measure_time(partial(_encode_chunks, encoder, texts, default_batch_size(device)), device)
         features.append(feature_ND)

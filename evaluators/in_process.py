@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 from evaluators import models
 from evaluators.engine import plan
+from evaluators.engine.compute import prepares_in_processes
 from evaluators.engine.encode import Engine
 from evaluators.engine.feature_cache import FeatureStore
 from evaluators.engine.pairs import stream_missing
 from evaluators.engine.score import score_all
-from evaluators.engine.task_dataset import TaskDataset
-from evaluators.engine.tasks import Task, discover, select
+from evaluators.engine.tasks import discover, select
 from evaluators.models import Model
 from evaluators.results.compose import compose, make_examples
 from evaluators.results.scores_of_tasks import Scores, TaskScores
@@ -63,13 +63,15 @@ def evaluate(
     with _in_evaluation_mode(model):
         loaded, device = _load(model, preprocess, tokenizer, device)
         chosen = default_tasks(known, loaded, data_dir) if selected is None else selected
-        return _score(loaded, load_all(loaded, chosen, data_dir, limit), batch_size or default_batch_size(device))
+        in_processes = prepares_in_processes(loaded.encoder)
+        planned = plan.make(load_all(loaded, chosen, data_dir, limit).values())
+        return _score(loaded, planned, batch_size or default_batch_size(device), in_processes)
 
 
-def _score(model: Model, datasets: Mapping[Task, TaskDataset], batch_size: int) -> Scores:
+def _score(model: Model, planned: plan.Plan, batch_size: int, in_processes: bool) -> Scores:
     """Return the scores of a model by name of the task, with features in memory only."""
     with closing(FeatureStore(None, model.fingerprint)) as store:
-        engine = Engine(model, plan.make(datasets.values()), store, batch_size)
+        engine = Engine(model, planned, store, batch_size, in_processes=in_processes)
         if isinstance(model.encoder, models.MeteredScorer):
             model.encoder.state_cost(stream_missing(engine))  # raises ValueError above the maximum
         return Scores(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from evaluators.engine import plan
 from evaluators.engine.cluster import Cluster
-from evaluators.engine.compute import OnError
+from evaluators.engine.compute import OnError, prepares_in_processes
 from evaluators.engine.encode import Engine, Report, quiet
 from evaluators.engine.feature_cache import FeatureStore, cache_folder
 from evaluators.engine.pairs import stream_missing
@@ -51,19 +51,14 @@ def _raise_refused(refused: RefusedTask) -> None:
 
 def default_tasks(known: Sequence[Task], model: Model, data_dir: Path | str | None = None) -> list[Task]:
     """Return the default tasks that the model supports. Raises ValueError if there are none."""
-    unsupported: list[str] = []
-    supported: list[Task] = []
-    for task in defaults(known, model):
-        try:
-            reason = explain_unsupported(model, load(task, data_dir, verify=False))
-        except ValueError:  # a damaged split, which is reported when it is evaluated
-            reason = None
-        if reason is None:
-            supported.append(task)
-        else:
-            unsupported.append(f"{task.name}: {reason}")
+    reasons: dict[Task, str | None] = dict.fromkeys(defaults(known, model))
+    for task in reasons:
+        with suppress(ValueError):  # a damaged split, which is reported when it is evaluated
+            reasons[task] = explain_unsupported(model, load(task, data_dir, verify=False))
+    supported = [task for task, reason in reasons.items() if reason is None]
     if not supported:
-        reason = unsupported[0] if unsupported else "Raw retrieval runs on request only: --task '*_raw'."
+        unsupported = (f"{task.name}: {reason}" for task, reason in reasons.items())
+        reason = next(unsupported, "Raw retrieval runs on request only: --task '*_raw'.")
         raise ValueError(f"None of the {len(known)} tasks here is for {model.name}. {reason}")
     return supported
 
@@ -90,6 +85,8 @@ def run(
     behind an endpoint will be asked, before the first request. ``cluster`` is the one that loaded ``model``, if any.
     """
     start = time.monotonic()
+    remote = cluster.compute if cluster and cluster.is_used else None
+    in_processes = not remote and prepares_in_processes(model.encoder)
     datasets = load_all(model, tasks, data_dir, limit, on_refused)
     folders, paths, results = _find_finished(model, datasets, output)
     unfinished = {task: dataset for task, dataset in datasets.items() if task not in results}
@@ -98,9 +95,9 @@ def run(
     outdated |= {folders[task] for task in results if not documents.get_side_file(folders[task]).exists()}
     for folder in outdated:
         documents.make_folder(folder)
-    remote = cluster.compute if cluster and cluster.is_used else None
     with closing(FeatureStore(cache_folder() if model.is_cached else None, model.fingerprint)) as store:
-        engine = Engine(model, planned, store, batch_size or default_batch_size(device), on_error, report, remote)
+        batch_size = batch_size or default_batch_size(device)
+        engine = Engine(model, planned, store, batch_size, on_error, report, remote, in_processes)
         results |= _score_tasks(engine, paths, on_cost)
     rows, seconds = sum(len(task.row_N) for task in planned.tasks), time.monotonic() - start
     counts = {f"{stage}_encoded": engine.counts[stage] for stage in ("images", "texts")}

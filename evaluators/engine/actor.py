@@ -6,14 +6,13 @@ import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from evaluators.engine.compute import Chunk, OnError, Results, prepare, start_computing
+from evaluators.engine.compute import Chunk, OnError, Results, start_computing, start_preparing
 from evaluators.models import DualEncoder, MeteredScorer, Model, PairScorer, Precision, resolve
 
 MEMBERS = (
@@ -71,17 +70,11 @@ class Actor:
     def compute(self, options: ModelOptions, chunk: Chunk, batch_size: int, on_error: OnError) -> Results:
         """Return the results of a chunk. Images are decoded while another thread encodes those of another chunk."""
         model = self._load(options)
-        if chunk.method == "encode_images":
-            inputs = self._prepare(model, chunk)
-            with self._lock:
-                return start_computing(model, chunk.method, inputs, batch_size, on_error)()
-        with self._lock:  # also for the preparation, because tokenisers are not thread-safe
-            return start_computing(model, chunk.method, self._prepare(model, chunk), batch_size, on_error)()
-
-    def _prepare(self, model: Model, chunk: Chunk) -> list[Any]:
         with ThreadPoolExecutor(self._threads) as pool:
-            parts = pool.map(partial(prepare, model.encoder, chunk.method), chunk.items)
-            return [value for part in parts for value in part]
+            prepared = start_preparing(pool, model.encoder, chunk)() if chunk.method == "encode_images" else None
+            with self._lock:  # also for the preparation of questions, because tokenisers are not thread-safe
+                inputs = prepared or start_preparing(pool, model.encoder, chunk)()
+                return start_computing(model, chunk.method, inputs, batch_size, on_error)()
 
     def _load(self, options: ModelOptions) -> Model:
         """Return the model. The previous one is freed before another one is loaded."""

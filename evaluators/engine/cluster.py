@@ -19,7 +19,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from evaluators.engine.actor import Actor, ModelOptions
 from evaluators.engine.compute import NUM_THREADS, Chunk, OnError, Results
@@ -34,13 +34,6 @@ REST_SECONDS = 5
 OBJECT_STORE_BYTES = 100_000_000
 """Shared memory per actor for images on their way to it, if Ray is started here."""
 START_ATTEMPTS = 3
-
-
-class Job(NamedTuple):
-    """A chunk, and how many actors have died while they computed it."""
-
-    chunk: Chunk
-    deaths: int = 0
 
 
 class Cluster:
@@ -74,8 +67,8 @@ class Cluster:
 
     def compute(self, chunks: Iterable[Chunk], batch_size: int, on_error: OnError) -> Iterator[tuple[Chunk, Results]]:
         """Yield the chunks with their results, as they are finished. Chunks of actors that die are repeated."""
-        jobs, repeated = map(Job, chunks), list[Job]()
-        running: dict[Any, tuple[int, Job]] = {}
+        jobs, repeated = ((chunk, 0) for chunk in chunks), list[tuple[Chunk, int]]()  # with the deaths of actors
+        running: dict[Any, tuple[int, Chunk, int]] = {}
         rest_until = [0.0] * len(self._actors)
         while True:
             free = self._find_free(running, rest_until)
@@ -83,31 +76,31 @@ class Cluster:
                 job = repeated.pop() if repeated else next(jobs, None)
                 if job is None:
                     break
-                call = self._actors[actor].compute.remote(self._options, job.chunk, batch_size, on_error)
-                running[call] = actor, job
+                call = self._actors[actor].compute.remote(self._options, job[0], batch_size, on_error)
+                running[call] = actor, *job
             if not running:
                 if free:
                     return
                 time.sleep(max(0, min(rest_until) - time.monotonic()))
                 continue
             (call, *_), _ = self._ray.wait(list(running), num_returns=1)
-            actor, job = running.pop(call)
+            actor, chunk, deaths = running.pop(call)
             try:
                 results = self._get(call)
             except self._ray.exceptions.RayActorError:
-                if job.deaths == RETRIES:
+                if deaths == RETRIES:
                     raise ValueError(
                         f"{self._options.spec}: a worker died {RETRIES + 1} times on the same data. If its machine has "
                         "too little memory, use fewer --workers or a smaller --batch-size. Finished work is kept."
                     ) from None
-                rest_until[actor] = time.monotonic() + REST_SECONDS * 2**job.deaths
-                repeated.append(job._replace(deaths=job.deaths + 1))
+                rest_until[actor] = time.monotonic() + REST_SECONDS * 2**deaths
+                repeated.append((chunk, deaths + 1))
             else:
-                yield job.chunk, results
+                yield chunk, results
 
-    def _find_free(self, running: dict[Any, tuple[int, Job]], rest_until: Sequence[float]) -> list[int]:
+    def _find_free(self, running: dict[Any, tuple[int, Chunk, int]], rest_until: Sequence[float]) -> list[int]:
         """Return the numbers of the actors that can take a chunk, twice if they can take two, the idle ones first."""
-        taken, now = Counter(actor for actor, _ in running.values()), time.monotonic()
+        taken, now = Counter(actor for actor, *_ in running.values()), time.monotonic()
         ready = [actor for actor, end in enumerate(rest_until) if end <= now]
         return [actor for place in range(CHUNKS_PER_ACTOR) for actor in ready if taken[actor] <= place]
 

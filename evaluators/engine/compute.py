@@ -14,15 +14,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
+from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from PIL import Image
 
-from evaluators.engine.images import ImageCrops, ImageFile, UnreadableImageError, preprocess_crops
+from evaluators.engine.images import ImageCrops, Question, UnreadableImageError, preprocess_crops
 from evaluators.engine.task_dataset import CropSource
-from evaluators.engine.workers import Workers, explain_threads
-from evaluators.models import CaptionChooser, Model
+from evaluators.engine.workers import Workers, explain_threads, start_server
+from evaluators.models import Model
 from evaluators.models.batches import scale_to_unit_length
 
 NUM_THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -38,17 +39,6 @@ OUT_OF_MEMORY = re.compile(r"out of memory|CUBLAS_STATUS_ALLOC_FAILED|CUDNN_STAT
 OnError = Literal["stop", "skip"]
 Results = list[np.ndarray | UnreadableImageError]
 """A feature (D,), a score (1,), or the error of an unreadable image, for each key of a chunk."""
-Question = tuple[str, ...]
-"""One caption, or two captions to choose from in this order."""
-
-
-class AskedImage(NamedTuple):
-    """A crop, the questions about it, and their keys in the cache."""
-
-    file: ImageFile
-    crop: CropSource
-    questions: list[Question]
-    keys: list[bytes]
 
 
 class Chunk(NamedTuple):
@@ -59,7 +49,7 @@ class Chunk(NamedTuple):
     method: Literal["encode_images", "encode_texts", "score"]
     keys: list[bytes]
     """Keys of what the cache lacks."""
-    items: Sequence[ImageCrops | AskedImage | Sequence[Any]]
+    items: Sequence[ImageCrops | Sequence[Any]]
     """What the keys stand for, in the same order: each item is one image, or several texts or their tokens."""
     part: slice
     """Part of the stage that the chunk covers, including what is in the cache."""
@@ -75,8 +65,7 @@ class Pair(NamedTuple):
     crop: CropSource
     image: Any
     """Preprocessed."""
-    text: Any
-    """A caption, or two captions to choose from."""
+    text: Question
 
 
 def is_on_cpu(encoder: Any) -> bool:
@@ -85,13 +74,17 @@ def is_on_cpu(encoder: Any) -> bool:
 
 
 def prepares_in_processes(encoder: Any) -> bool:
-    """Return True if processes prepare the images: for a GPU. If the transform cannot run there, log the reason."""
+    """Return True if processes prepare the images: for a GPU. If the transform cannot run there, log the reason.
+
+    The server that forks the processes begins to import what they need.
+    """
     if is_on_cpu(encoder) or not hasattr(encoder, "preprocess"):
         return False
-    reason = explain_threads(encoder.preprocess)
-    if reason:
+    if reason := explain_threads(encoder.preprocess):
         logging.getLogger(__name__).info("Threads prepare the images: %s.", reason)
-    return reason is None
+        return False
+    start_server(encoder.preprocess)
+    return True
 
 
 def compute_here(
@@ -155,7 +148,7 @@ def _prepare_ahead(pool: Executor, encoder: Any, chunks: Iterable[Chunk]) -> Ite
     most = CHUNKS_AHEAD_OF_GPU if isinstance(pool, Workers) else CHUNKS_AHEAD
     num_ahead = 0  # the size of a chunk is unknown before the first one
     for chunk in chunks:
-        pending.append((chunk, _submit(pool, encoder, chunk)))
+        pending.append((chunk, start_preparing(pool, encoder, chunk)))
         while len(pending) > num_ahead:
             chunk, collect = pending.popleft()
             inputs = collect()
@@ -168,20 +161,27 @@ def _prepare_ahead(pool: Executor, encoder: Any, chunks: Iterable[Chunk]) -> Ite
         yield chunk, collect()
 
 
-def _submit(pool: Executor, encoder: Any, chunk: Chunk) -> Callable[[], list[Any]]:
-    """Start to prepare a chunk. Returns a function that returns its inputs."""
+def start_preparing(pool: Executor, encoder: Any, chunk: Chunk) -> Callable[[], list[Any]]:
+    """Start to prepare a chunk in threads or ``Workers``. Returns a function that returns its inputs.
+
+    These are preprocessed crops, pairs of image and text, or texts. The error of an unreadable image takes the place of
+    each of its inputs.
+    """
+    items: Sequence[Any] = chunk.items
     if chunk.method == "encode_texts":
-        return lambda: [text for item in chunk.items for text in item]
+        return lambda: list(chain.from_iterable(items))
     if isinstance(pool, Workers):
-        items: Sequence[Any] = chunk.items
-        if chunk.method == "encode_images":
-            return pool.submit_images(items)
-        get_images = pool.submit_images([ImageCrops(item.file, [item.crop]) for item in items])
-        return lambda: [
-            pair for item, image in zip(items, get_images(), strict=True) for pair in _pair_up(encoder, item, image)
-        ]
-    futures = [pool.submit(prepare, encoder, chunk.method, item) for item in chunk.items]
-    return lambda: [value for future in futures for value in future.result()]
+        get_images = pool.submit_images(items)
+    else:
+        parts = pool.map(partial(preprocess_crops, encoder.preprocess), items)
+        get_images = partial(list, chain.from_iterable(parts))
+    if chunk.method == "encode_images":
+        return get_images
+    return lambda: [
+        image if isinstance(image, UnreadableImageError) else Pair(item.crops[0], image, question)
+        for item, image in zip(items, get_images(), strict=True)
+        for question in item.questions
+    ]
 
 
 def _size(preprocessed: Any) -> int:
@@ -193,27 +193,6 @@ def _size(preprocessed: Any) -> int:
     if isinstance(preprocessed, dict):
         return sum(map(_size, preprocessed.values()))
     return getattr(preprocessed, "nbytes", 0)
-
-
-def prepare(encoder: Any, method: str, item: Any) -> list[Any]:
-    """Return the inputs of an item: preprocessed crops, pairs of image and text, or texts.
-
-    The error of an unreadable image takes the place of each of its inputs.
-    """
-    if method == "encode_images":
-        return preprocess_crops(encoder.preprocess, item.file, item.crops)
-    if method == "encode_texts":
-        return list(item)
-    (image,) = preprocess_crops(encoder.preprocess, item.file, [item.crop])
-    return _pair_up(encoder, item, image)
-
-
-def _pair_up(encoder: Any, item: AskedImage, image: Any) -> list[Any]:
-    """Return a pair for each question about a preprocessed image, or its error in place of each pair."""
-    if isinstance(image, UnreadableImageError):
-        return [image] * len(item.questions)
-    chooses = isinstance(encoder, CaptionChooser)
-    return [Pair(item.crop, image, question if chooses else question[0]) for question in item.questions]
 
 
 def start_computing(

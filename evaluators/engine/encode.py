@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import chain, groupby
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -50,10 +50,21 @@ class Engine:
     report: Report = quiet
     remote: ComputeChunks | None = None
     """Computes the chunks on the actors of a cluster; None to compute them in this process."""
+    in_processes: bool = False
+    """Whether processes prepare the images."""
     counts: Counter[str] = field(default_factory=Counter)
     """Number of features and scores that were computed, by stage."""
     errors: dict[bytes, str] = field(default_factory=dict)
     """Error messages of unreadable images, by the keys of their features or scores."""
+    claimed: set[bytes] = field(default_factory=set)
+    """Keys of all features and scores that are computed in this run."""
+
+    def claim(self, keys: Sequence[bytes]) -> list[int]:
+        """Return the positions of distinct keys that are neither stored nor claimed, and claim these keys."""
+        missing = [index for index in self.store.missing(keys) if keys[index] not in self.claimed]
+        first = {keys[index]: index for index in reversed(missing)}
+        self.claimed.update(first)
+        return sorted(first.values())
 
     def fill(self, chunks: Iterable[Chunk]) -> None:
         """Compute the chunks and store the results in the feature cache.
@@ -64,12 +75,9 @@ class Engine:
         with ThreadPoolExecutor(1) as writer:
             written = writer.submit(int)
             for chunk, results in compute(self._skip_cached(chunks), self.batch_size, self.on_error):
-                computed: dict[bytes, np.ndarray] = {}
-                for key, result in zip(chunk.keys, results, strict=True):
-                    if isinstance(result, UnreadableImageError):
-                        self.errors[key] = str(result)
-                    else:
-                        computed[key] = result
+                by_key = dict(zip(chunk.keys, results, strict=True))
+                computed = {key: result for key, result in by_key.items() if isinstance(result, np.ndarray)}
+                self.errors.update((key, str(by_key[key])) for key in by_key.keys() - computed.keys())
                 written.result()
                 if computed:
                     written = writer.submit(self.store.put, list(computed), np.stack(list(computed.values())))
@@ -85,56 +93,36 @@ class Engine:
                 self.report(chunk.stage, chunk.part.stop, chunk.total)
 
     @cached_property
-    def in_processes(self) -> bool:
-        """Whether processes prepare the images."""
-        return not self.remote and prepares_in_processes(self.model.encoder)
-
-    @cached_property
     def is_truncated(self) -> np.ndarray:
-        """Whether the model truncates each text of the plan, (T,) bool. Raises TypeError if the model does not know."""
+        """Whether the model, a TruncatingReader, truncates each text of the plan, (T,) bool."""
         reader, texts = self.model.encoder, self.plan.texts
-        if not isinstance(reader, TruncatingReader):
-            raise TypeError(f"{self.model.name} does not know which texts it truncates.")
-        is_truncated_T = np.zeros(len(texts), dtype=bool)
-        for part in _text_parts(texts, self.batch_size):
-            is_truncated_T[part] = reader.find_truncated(texts[part])
-        return is_truncated_T
+        assert isinstance(reader, TruncatingReader)
+        parts = [reader.find_truncated(texts[part]) for part in _text_parts(texts, self.batch_size)]
+        return np.concatenate([np.zeros(0, dtype=bool), *parts])
 
 
-class Encoded(NamedTuple):
-    """Cache keys of the plan's crops and texts, and the unreadable crops."""
-
-    crop_keys: list[bytes]
-    text_keys: list[bytes]
-    errors: dict[int, str]
-    """Error message of each unreadable crop, by its position in the plan."""
-
-
-def encode(engine: Engine) -> Encoded:
+def encode(engine: Engine) -> tuple[list[bytes], list[bytes]]:
     """Compute and store the missing features of the plan's crops and texts, or of its texts for a text encoder.
 
-    Images and texts take turns if processes prepare images, so that a GPU encodes texts meanwhile.
+    Images and texts take turns if processes prepare images, so that a GPU encodes texts meanwhile. Returns the cache
+    keys of the crops and of the texts.
     """
     crop_keys: list[bytes] = []
-    text_keys = [text_key(text) for text in engine.plan.texts]
+    text_keys: list[bytes] = []
     encoder, stages = engine.model.encoder, [_list_text_chunks(engine, text_keys)]
-    if isinstance(encoder, DualEncoder):
+    if isinstance(encoder, DualEncoder) and engine.plan.crops:
         stages = [_list_image_chunks(engine, crop_keys), *stages]
-    engine.fill(heapq.merge(*stages, key=_compute_progress) if engine.in_processes else chain(*stages))
-    errors = {crop: engine.errors[key] for crop, key in enumerate(crop_keys) if key in engine.errors}
-    return Encoded(crop_keys, text_keys, errors)
-
-
-def _compute_progress(chunk: Chunk) -> float:
-    return chunk.part.start / chunk.total
+    by_progress = heapq.merge(*stages, key=lambda chunk: chunk.part.start / chunk.total)
+    engine.fill(by_progress if engine.in_processes else chain(*stages))
+    return crop_keys, text_keys
 
 
 def encode_texts(
     model: Model, texts: Sequence[str], store: FeatureStore, batch_size: int, report: Report = quiet
 ) -> None:
     """Compute and store the missing features of distinct texts."""
-    engine = Engine(model, Plan((), (), tuple(texts)), store, batch_size, report=report)
-    engine.fill(_list_text_chunks(engine, [text_key(text) for text in texts]))
+    in_processes = prepares_in_processes(model.encoder)
+    encode(Engine(model, Plan((), (), tuple(texts)), store, batch_size, report=report, in_processes=in_processes))
 
 
 def _list_image_chunks(engine: Engine, crop_keys: list[bytes]) -> Iterator[Chunk]:
@@ -144,7 +132,6 @@ def _list_image_chunks(engine: Engine, crop_keys: list[bytes]) -> Iterator[Chunk
     """
     crops = engine.plan.crops
     engine.report("images", 0, len(crops))
-    submitted: set[bytes] = set()
     for part in plan.crop_chunks(crops, crops_per_chunk(engine.model.encoder, engine.batch_size)):
         keys, files, kept_bytes = [], list[ImageFile | None](), 0
         for crop, file in zip(crops[part], images.read(crops[part]), strict=True):
@@ -154,9 +141,7 @@ def _list_image_chunks(engine: Engine, crop_keys: list[bytes]) -> Iterator[Chunk
             is_cell = engine.in_processes and crop.reference is None  # a worker would read its whole row group again
             is_kept = engine.remote or is_cell or kept_bytes <= KEPT_BYTES or isinstance(file, UnreadableImageError)
             files.append(file if is_kept else None)
-        first = {keys[index]: index for index in reversed(engine.store.missing(keys)) if keys[index] not in submitted}
-        submitted.update(first)
-        missing = sorted(first.values())
+        missing = engine.claim(keys)
         groups = groupby(missing, key=lambda index: (id(files[index]), crops[part][index].image))
         items = [
             ImageCrops(files[indices[0]], [crops[part][index] for index in indices])
@@ -166,14 +151,18 @@ def _list_image_chunks(engine: Engine, crop_keys: list[bytes]) -> Iterator[Chunk
         yield Chunk("images", "encode_images", [keys[index] for index in missing], items, part, len(crops))
 
 
-def _list_text_chunks(engine: Engine, text_keys: Sequence[bytes]) -> Iterator[Chunk]:
-    """Yield the texts whose features are missing."""
+def _list_text_chunks(engine: Engine, text_keys: list[bytes]) -> Iterator[Chunk]:
+    """Yield the texts whose features are missing, and append the keys of all texts to ``text_keys``."""
     texts = engine.plan.texts
     engine.report("texts", 0, len(texts))
     for part in _text_parts(texts, engine.batch_size):
-        missing = [part.start + index for index in engine.store.missing(text_keys[part])]
-        items = [[texts[index] for index in missing]]
-        yield Chunk("texts", "encode_texts", [text_keys[index] for index in missing], items, part, len(texts))
+        keys = [text_key(text) for text in texts[part]]
+        missing = engine.claim(keys)
+        text_keys += keys
+        items = [[texts[part][index] for index in missing]]
+        yield Chunk("texts", "encode_texts", [keys[index] for index in missing], items, part, len(texts))
+    if engine.in_processes and engine.plan.tasks and hasattr(engine.model.encoder, "tokenize"):
+        _ = engine.is_truncated  # now, in the thread that tokenises, since nothing waits for it
 
 
 def crops_per_chunk(encoder: Any, batch_size: int) -> int:

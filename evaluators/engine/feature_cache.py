@@ -35,8 +35,7 @@ class FeatureStore(SqliteStore):
 
     def put(self, keys: Sequence[bytes], feature_ND: np.ndarray) -> None:
         """Store N features in one transaction. The values of existing keys do not change."""
-        values = np.ascontiguousarray(feature_ND)
-        self.write((key, value.tobytes()) for key, value in zip(keys, values, strict=True))
+        self.write((key, value.tobytes()) for key, value in zip(keys, feature_ND, strict=True))
 
     def get(self, keys: Sequence[bytes], dtype: type[np.floating] = np.float32) -> np.ndarray:
         """Return the features (N, D), one row per key. Raises KeyError if a key is not stored.
@@ -44,7 +43,7 @@ class FeatureStore(SqliteStore):
         ``dtype`` is the type that they were stored with.
         """
         stored = self.read(keys)
-        return np.stack([np.frombuffer(stored[key], dtype=dtype) for key in keys])
+        return np.frombuffer(b"".join(stored[key] for key in keys), dtype).reshape(len(keys), -1)
 
 
 def count_features(folder: Path, model_fingerprint: str) -> int:

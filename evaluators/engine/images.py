@@ -14,7 +14,7 @@ from PIL import Image
 
 from evaluators.engine.task_dataset import CropSource
 from evaluators.models.fingerprint import digest
-from generators.files.untrusted import decode_image, read_file
+from generators.files.untrusted import UnsafeNameError, decode_image, read_file, resolve_image
 from generators.storage.crops import crop_image, make_crop_id, round_corners
 from generators.storage.patches import arrange_patches
 
@@ -23,16 +23,26 @@ class UnreadableImageError(ValueError):
     """Raised for an image that is missing, cannot be decoded or cropped, or has changed since the dataset was built."""
 
 
+def _explain(crop: CropSource, reason: str) -> UnreadableImageError:
+    """Return the error for a crop. ``reason`` ends in what the user can do instead of skipping such rows."""
+    return UnreadableImageError(f"{crop}: {reason}, or skip such rows with `--on-error skip`.")
+
+
 ImageFile = bytes | UnreadableImageError
 """The bytes of an image file, or the error if it is unreadable."""
+Question = str | tuple[str, str]
+"""A caption, or two captions to choose from in this order."""
 
 
 class ImageCrops(NamedTuple):
-    """Crops to encode of one source image."""
+    """Crops to encode of one source image, or one crop and the questions about it."""
 
     file: ImageFile | None
     """None: it is read again when it is decoded, because the files of a chunk need too much memory."""
     crops: list[CropSource]
+    questions: Sequence[Question] = ()
+    keys: Sequence[bytes] = ()
+    """Keys of the answers in the cache."""
 
 
 def read(crops: Sequence[CropSource]) -> Iterator[ImageFile]:
@@ -41,26 +51,32 @@ def read(crops: Sequence[CropSource]) -> Iterator[ImageFile]:
     The image file of a crop is compared with the hash in the dataset, so that the cached feature of a different image
     is never used.
     """
-    for _, group in groupby(crops, key=lambda crop: (crop.image, crop.reference and crop.reference.refusal)):
+    for _, group in groupby(crops, key=lambda crop: (crop.image, _find_refusal(crop))):
         same_source = list(group)
         try:
             data = _read_source(same_source[0])
         except (OSError, ValueError) as error:
-            advice = "Restore the file, or skip such rows with `--on-error skip`."
-            for crop in same_source:
-                yield UnreadableImageError(f"{crop}: the image cannot be read ({error}). {advice}")
+            yield from (_explain(crop, f"the image cannot be read ({error}). Restore the file") for crop in same_source)
             continue
         file_hash = hashlib.sha256(data).hexdigest() if same_source[0].reference else ""
         yield from (_check_reference(crop, file_hash) or data for crop in same_source)
+
+
+def _find_refusal(crop: CropSource) -> str | None:
+    """Return why a crop's image file must not be read: its path leads outside the folders that the dataset may use."""
+    try:
+        if crop.reference:
+            resolve_image(crop.dataset.folder, crop.reference.name)
+    except UnsafeNameError as error:
+        return str(error)
+    return None
 
 
 def _read_source(crop: CropSource) -> bytes:
     """Return the bytes of the crop's source image. Raises OSError or ValueError if it cannot or must not be read."""
     if crop.reference is None:
         return crop.dataset.read_image(crop.row, crop.column)
-    if crop.reference.refusal:
-        raise ValueError(crop.reference.refusal)
-    return read_file(crop.reference.path)
+    return read_file(resolve_image(crop.dataset.folder, crop.reference.name))
 
 
 def _check_reference(crop: CropSource, file_hash: str) -> UnreadableImageError | None:
@@ -70,13 +86,11 @@ def _check_reference(crop: CropSource, file_hash: str) -> UnreadableImageError |
     try:
         is_original = make_crop_id(file_hash, crop.reference.box, crop.patches) == crop.reference.crop_id
     except ValueError as error:
-        return UnreadableImageError(f"{crop}: {error} Correct the row, or skip such rows with `--on-error skip`.")
+        return _explain(crop, f"{error} Correct the row")
     if is_original:
         return None
-    return UnreadableImageError(
-        f"{crop}: {crop.reference.path} is not the image that the dataset was built from. Restore the file, build the "
-        "dataset again, or skip such rows with `--on-error skip`."
-    )
+    path, remedy = crop.reference.path, "Restore the file, build the dataset again"
+    return _explain(crop, f"{path} is not the image that the dataset was built from. {remedy}")
 
 
 def key(data: ImageFile, crop: CropSource) -> bytes:
@@ -94,10 +108,7 @@ def decode(data: ImageFile, crop: CropSource) -> Image.Image:
     try:
         return decode_image(data)
     except ValueError as error:
-        raise UnreadableImageError(
-            f"{crop}: the image cannot be decoded ({error}). Build the dataset again, or skip such rows with "
-            "`--on-error skip`."
-        ) from None
+        raise _explain(crop, f"the image cannot be decoded ({error}). Build the dataset again") from None
 
 
 def cut(image: Image.Image, crop: CropSource) -> Image.Image:
@@ -110,14 +121,10 @@ def cut(image: Image.Image, crop: CropSource) -> Image.Image:
         part = image if crop.reference is None else crop_image(image, crop.reference.box)
         return arrange_patches(part, crop.patches)
     except ValueError as error:
-        raise UnreadableImageError(
-            f"{crop}: {error} Correct the row, or skip such rows with `--on-error skip`."
-        ) from None
+        raise _explain(crop, f"{error} Correct the row") from None
 
 
-def preprocess_crops(
-    preprocess: Callable[[Image.Image], Any], data: ImageFile | None, crops: Sequence[CropSource]
-) -> list[Any]:
+def preprocess_crops(preprocess: Callable[[Image.Image], Any], item: ImageCrops) -> list[Any]:
     """Return the preprocessed crops of one image. A crop that is unreadable is returned as its error."""
 
     def preprocess_crop(image: Image.Image, crop: CropSource) -> Any:
@@ -127,7 +134,7 @@ def preprocess_crops(
             return error
 
     try:
-        image = decode(next(read(crops)) if data is None else data, crops[0])
+        image = decode(next(read(item.crops)) if item.file is None else item.file, item.crops[0])
     except UnreadableImageError as error:
-        return [error] * len(crops)
-    return [preprocess_crop(image, crop) for crop in crops]
+        return [error] * len(item.crops)
+    return [preprocess_crop(image, crop) for crop in item.crops]

@@ -103,9 +103,7 @@ def combine(drafts: Sequence[Draft]) -> Plan:
     crops: dict[Hashable, CropSource] = {}
     for key, crop in chain.from_iterable(one.crops.items() for one in drafts):
         crops.setdefault(key, crop)
-    first_use: dict[Hashable, int] = {}
-    for number, crop in enumerate(crops.values()):
-        first_use.setdefault(crop.image, number)
+    first_use = {crop.image: number for number, crop in reversed([*enumerate(crops.values())])}
     keys = sorted(crops, key=lambda key: first_use[crops[key].image])  # stable: otherwise in order of first use
     texts = sorted({text for one in drafts for text in one.texts}, key=lambda text: (text.lower(), text))
     crop_position = {key: position for position, key in enumerate(keys)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from evaluators.engine import pairs, plan
-from evaluators.engine.encode import Encoded, Engine, encode
-from evaluators.engine.pairs import AnswerKeys, PairScores, PositionBias, find_circular_hits, measure_position_bias
+from evaluators.engine.encode import Engine, encode
+from evaluators.engine.pairs import AnswerKeys, PositionBias, find_circular_hits, measure_position_bias
 from evaluators.engine.plan import TaskPlan
 from evaluators.engine.task_dataset import TaskDataset
 from evaluators.models import (
@@ -30,6 +30,8 @@ from evaluators.protocols.ranking import cosine_in_float64
 from evaluators.protocols.reranking import ReRanking
 
 ROWS_PER_BLOCK = 1024
+NO_SCORES = np.empty((0, 0, 0), np.float32)
+"""Scores of a protocol that has none."""
 SAME = 1e-12
 """Cosines of equal features differ by less, since the order of a sum can depend on the column."""
 
@@ -42,8 +44,8 @@ class Scored:
     index_N: np.ndarray
     """Positions of the N rows in the task plan's arrays."""
     score_NIT: np.ndarray
-    """Cosines in float32, other scores in float64; NaN if a row has fewer than T texts. Empty if the protocol is not a
-    RowProtocol."""
+    """Cosines in float32, other scores in float64; NaN if a row has fewer than T texts. NO_SCORES if the protocol is no
+    RowProtocol, or the model reads no images."""
     metrics: Directions
     skipped: list[dict[str, Any]]
     """Row number and error of each row with an unreadable image."""
@@ -105,8 +107,8 @@ def _score_all(engine: Engine) -> Iterator[Scored]:
                 yield _score_pairs(engine, task, answer_keys)
         tasks = [task for task in tasks if isinstance(task.dataset.protocol, SetProtocol)]
     if tasks:
-        encoded = encode(engine)
-        yield from (_score_features(engine, task, encoded) for task in tasks)
+        crop_keys, text_keys = encode(engine)
+        yield from (_score_features(engine, task, crop_keys, text_keys) for task in tasks)
 
 
 def _warn_of_long_texts(engine: Engine, task: TaskPlan) -> tuple[str, ...]:
@@ -130,31 +132,30 @@ def evaluate_scores(dataset: TaskDataset, score_NIT: np.ndarray, label_N: np.nda
     return dataset.protocol.compute(score_NIT, label_N) | (authors.evaluate(rule, score_NIT) if rule else {})
 
 
-def _score_features(engine: Engine, task: TaskPlan, encoded: Encoded) -> Scored:
+def _score_features(engine: Engine, task: TaskPlan, crop_keys: Sequence[bytes], text_keys: Sequence[bytes]) -> Scored:
     """Return the cosine similarities of features and their metrics; for a text encoder, the metrics of the texts."""
-    protocol, store, errors = task.dataset.protocol, engine.store, encoded.errors
-    is_unreadable_N = np.asarray(np.isin(task.crop_NI, list(errors)).any(axis=1))
-    skipped = [
-        {"row": int(row), "error": next(errors[crop] for crop in crops if crop in errors)}
-        for row, crops in zip(task.row_N[is_unreadable_N], task.crop_NI[is_unreadable_N].tolist(), strict=True)
-    ]
-    index_N = _find_readable(task, is_unreadable_N)
+    protocol, store, encoder = task.dataset.protocol, engine.store, engine.model.encoder
+    has_images = isinstance(encoder, DualEncoder)
+    keys_N = ([crop_keys[crop] for crop in crops if has_images] for crops in task.crop_NI.tolist())
+    index_N, skipped = _find_readable(engine, task, keys_N)
     sample = Sample(
         crop_NI=task.crop_NI[index_N],
         text_NT=task.text_NT[index_N],
         fold_N=task.fold_N[index_N],
         class_CP=task.class_CP,
         label_N=task.label_N[index_N],
-        image=lambda position: store.get([encoded.crop_keys[crop] for crop in position]),
-        text=lambda position: store.get([encoded.text_keys[text] for text in position]),
-        reranking=_make_reranking(engine, task),
+        image=lambda position: store.get([crop_keys[crop] for crop in position]),
+        text=lambda position: store.get([text_keys[text] for text in position]),
+        reranking=ReRanking(encoder.num_reranked, partial(pairs.score_pairs, engine, task.dataset.task.name))
+        if isinstance(encoder, ReRanker)
+        else None,
     )
     if isinstance(protocol, SetProtocol):
-        return Scored(task, index_N, np.empty((len(index_N), 1, 0), np.float32), protocol.evaluate(sample), skipped)
+        return Scored(task, index_N, NO_SCORES, protocol.evaluate(sample), skipped)
     assert isinstance(protocol, RowProtocol)
-    if not isinstance(engine.model.encoder, DualEncoder):
+    if not has_images:
         assert protocol.of_texts
-        return Scored(task, index_N, np.empty((len(index_N), 0, 1), np.float32), protocol.of_texts(sample), [])
+        return Scored(task, index_N, NO_SCORES, protocol.of_texts(sample), skipped)
     score_NIT, num_close = _compute_cosines(sample)
     metrics = evaluate_scores(task.dataset, score_NIT, sample.label_N)
     for evaluate in filter(None, (protocol.among_all, protocol.of_texts)):
@@ -162,19 +163,19 @@ def _score_features(engine: Engine, task: TaskPlan, encoded: Encoded) -> Scored:
     return Scored(task, index_N, score_NIT, metrics, skipped, num_close)
 
 
-def _make_reranking(engine: Engine, task: TaskPlan) -> ReRanking | None:
-    encoder = engine.model.encoder
-    if not isinstance(encoder, ReRanker):
-        return None
-    return ReRanking(encoder.num_reranked, partial(pairs.score_pairs, engine, task.dataset.task.name))
+def _find_readable(
+    engine: Engine, task: TaskPlan, keys_N: Iterable[Sequence[bytes]]
+) -> tuple[np.ndarray, list[dict[str, Any]]]:
+    """Return the positions of the rows whose images are readable, and the number and error of each other row.
 
-
-def _find_readable(task: TaskPlan, is_unreadable_N: np.ndarray) -> np.ndarray:
-    """Return the positions of the rows whose images are readable. Raises ValueError if there are none."""
-    index_N = np.flatnonzero(~is_unreadable_N)
+    ``keys_N`` are the cache keys that each row needs. Raises ValueError if no row is readable.
+    """
+    errors = [next((engine.errors[key] for key in keys if key in engine.errors), None) for keys in keys_N]
+    skipped = [{"row": int(row), "error": error} for row, error in zip(task.row_N, errors, strict=True) if error]
+    index_N = np.flatnonzero([error is None for error in errors])
     if not len(index_N):
         raise ValueError(f"{task.dataset.task.name}: no image could be read.")
-    return index_N
+    return index_N, skipped
 
 
 def _compute_cosines(sample: Sample) -> tuple[np.ndarray, int]:
@@ -209,23 +210,21 @@ def _recover(engine: Engine, task: TaskPlan) -> Scored:
     for chunk in plan.chunks(len(prompts), engine.batch_size):
         recovered += recoverer.recover(prompts[chunk])
         engine.report(task.dataset.task.name, len(recovered), len(prompts))
-    no_scores = np.empty((len(prompts), 0, 1), np.float32)
-    return Scored(task, np.arange(len(prompts)), no_scores, protocol.evaluate(recovered, prompts), [])
+    return Scored(task, np.arange(len(prompts)), NO_SCORES, protocol.evaluate(recovered, prompts), [])
 
 
 def _score_pairs(engine: Engine, task: TaskPlan, answer_keys: AnswerKeys) -> Scored:
-    rows = list(pairs.collect(engine, task, answer_keys))
-    skipped = [
-        {"row": int(number), "error": row} for number, row in zip(task.row_N, rows, strict=True) if isinstance(row, str)
-    ]
-    index_N = _find_readable(task, np.array([isinstance(row, str) for row in rows]))
-    readable = [row for row in rows if not isinstance(row, str)]
-    score_NIT = np.stack([row.score_IT for row in readable])
+    encoder = engine.model.encoder
+    index_N, skipped = _find_readable(engine, task, answer_keys)
+    shape = (task.crop_NI.shape[1], -1)
+    answers = [engine.store.get(answer_keys[index], np.float64).reshape(shape) for index in index_N]
+    is_text_NT = task.text_NT[index_N] >= 0
+    score_NIT = np.stack([pairs.score_row(encoder, *row) for row in zip(answers, is_text_NT, strict=True)])
     metrics = evaluate_scores(task.dataset, score_NIT, task.label_N[index_N])
-    bias = measure_position_bias([row.first_IQ for row in readable])
+    bias = measure_position_bias(answers) if isinstance(encoder, CaptionChooser) else None
     if bias and task.dataset.protocol.name == "choice":
-        metrics |= {"": _add_circular_accuracy(metrics[""], score_NIT, [row.first_IQ for row in readable])}
-    warnings = _warn_of_declined(engine.model, readable)
+        metrics |= {"": _add_circular_accuracy(metrics[""], score_NIT, answers)}
+    warnings = _warn_of_declined(engine.model, answers)
     if bias:
         warnings = (
             f"Position bias: the first of two captions is chosen in {bias.first:.1%} of the questions, and for "
@@ -242,12 +241,11 @@ def _add_circular_accuracy(metrics: QueryMetrics, score_NIT: np.ndarray, rows: S
     return metrics.add(values, {"circular_accuracy": float((0.25**wrong_N).mean())})
 
 
-def _warn_of_declined(model: Model, rows: Sequence[PairScores]) -> tuple[str, ...]:
+def _warn_of_declined(model: Model, answers: Sequence[np.ndarray]) -> tuple[str, ...]:
     """Return a warning if the model declined questions, or answered them with none of the given answers."""
     no_answer = getattr(model.encoder, "no_answer", None)
-    answers = [row.first_IQ if isinstance(model.encoder, CaptionChooser) else row.score_IT for row in rows]
-    declined = sum(int((answer == no_answer).sum()) for answer in answers)
+    declined = sum(int((answer_IQ == no_answer).sum()) for answer_IQ in answers)
     if no_answer is None or not declined:
         return ()
-    total = sum(int(np.isfinite(answer).sum()) for answer in answers)
+    total = sum(answer_IQ.size for answer_IQ in answers)
     return (f"{declined:,} of {total:,} questions were declined or have no usable answer: they score as no, or half.",)

@@ -21,7 +21,6 @@ from evaluators import protocols
 from evaluators.engine.tasks import Task
 from evaluators.models import fingerprint
 from evaluators.protocols.base import Protocol
-from generators.files.untrusted import UnsafeNameError, resolve_image
 from generators.schemas.corpus_names import CORPORA, parse_systematicity
 from generators.schemas.rows import get_image_storage
 from generators.schemas.scene_graph import Box
@@ -44,12 +43,12 @@ MIN_FOLD_SIZE = 100
 class Reference(NamedTuple):
     """A crop that is not stored in the dataset but cut from an image file when it is needed."""
 
+    name: str
+    """Path of the image file as the row states it. Whether the file may be read is checked when it is read."""
     path: Path
     box: Box
     crop_id: str
     """Hash of the crop when the dataset was built."""
-    refusal: str | None = None
-    """Why the image file must not be read: its path leads outside the folders that the dataset may reference."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,18 +158,13 @@ class TaskDataset:
         except (ValueError, TypeError) as error:
             raise ValueError(f"{self.task.name}, row {row}: {error}") from None
         if "image_path" in columns:
-            return CropSource(self, row, column, self._make_reference(columns), patches)
+            name = columns["image_path"] or ""
+            box = Box(*(math.nan if columns[side] is None else columns[side] for side in Box._fields))
+            reference = Reference(name, self.folder.absolute().parent / name, box, columns["crop_id"])
+            return CropSource(self, row, column, reference, patches)
         shared_row = columns.get("image_row")
         dataset, row = (self, row) if shared_row is None else (self._first_split, shared_row)
         return CropSource(dataset, row, column, None, patches)
-
-    def _make_reference(self, columns: Mapping[str, Any]) -> Reference:
-        path = columns["image_path"] or ""
-        box = Box(*(math.nan if columns[side] is None else columns[side] for side in Box._fields))
-        try:
-            return Reference(resolve_image(self.folder, path), box, columns["crop_id"])
-        except UnsafeNameError as error:
-            return Reference(Path(path), box, columns["crop_id"], str(error))
 
     @cached_property
     def _first_split(self) -> TaskDataset:
@@ -184,17 +178,12 @@ class TaskDataset:
 
         Raises OSError or ValueError if it cannot be read.
         """
-        group = bisect_right(self._row_groups, row, key=itemgetter(2)) - 1
-        path, number, start = self._row_groups[group]
+        groups = _list_row_groups(self.files, self.fingerprint)
+        path, number, start = groups[bisect_right(groups, row, key=itemgetter(2)) - 1]
         cells = _read_image_column(path, self.fingerprint, number, column)
         if not 0 <= row - start < len(cells):
             raise ValueError(f"there is no row {row}")
         return referenced_images.read_stored(cells[row - start].as_py() or {"bytes": None, "path": None}, self.folder)
-
-    @cached_property
-    def _row_groups(self) -> list[tuple[Path, int, int]]:
-        """File, number within the file and first row of each row group."""
-        return _list_row_groups(self.files, self.fingerprint)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields, without the cached properties."""
@@ -203,6 +192,7 @@ class TaskDataset:
 
 @lru_cache
 def _list_row_groups(files: tuple[Path, ...], fingerprint: str) -> list[tuple[Path, int, int]]:
+    """Return file, number within the file and first row of each row group."""
     groups, start = [], 0
     for path in files:
         metadata = _read_metadata(path, fingerprint)

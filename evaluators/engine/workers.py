@@ -16,29 +16,24 @@ import signal
 import sys
 import threading
 import weakref
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from itertools import accumulate
+from functools import partial
+from itertools import accumulate, chain, repeat
 from mmap import mmap
-from multiprocessing import forkserver, parent_process
+from multiprocessing import forkserver, get_context, parent_process
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from PIL import Image
-
-if sys.platform == "win32":  # it has no forkserver, and no memfd_create either, so Workers is never used there
-    from multiprocessing.context import SpawnContext as ForkServerContext
-    from multiprocessing.context import SpawnProcess as ForkServerProcess
-else:
-    from multiprocessing.context import ForkServerContext, ForkServerProcess
 
 from evaluators.engine.images import ImageCrops, UnreadableImageError, preprocess_crops
 from evaluators.models.pixels import PixelTransform
 
 CROPS_PER_JOB = 8
+"""Average number of crops that a process prepares at a time."""
 MAX_TRANSFORM_BYTES = 100_000
 """Size of the largest transform that is sent to processes, with each job."""
 
@@ -66,23 +61,6 @@ def explain_threads(preprocess: Any) -> str | None:
     return None
 
 
-class _Process(ForkServerProcess):
-    """Process that does not import the caller's main module, which may be a script without ``__name__`` check."""
-
-    @staticmethod
-    def _Popen(process_obj: Any) -> Any:  # noqa: N802
-        main = sys.modules["__main__"]
-        sys.modules["__main__"] = ModuleType("__main__")
-        try:
-            return ForkServerProcess._Popen(process_obj)  # pyright: ignore
-        finally:
-            sys.modules["__main__"] = main
-
-
-class _Context(ForkServerContext):
-    Process = _Process
-
-
 def _start() -> None:
     """Prepare a worker: it ignores Ctrl-C, which its caller handles, and ends with its caller."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -99,80 +77,73 @@ def _end_with_caller() -> None:
     os._exit(1)
 
 
-class Memory(NamedTuple):
-    """The path of shared memory, and its identity: a closed descriptor may be reused for another file."""
+class Memory:
+    """Shared memory, which a worker gets as a path. It is closed when no job and no caller refers to it any more."""
 
-    path: Path
-    device: int
-    inode: int
+    def __init__(self, num_bytes: int) -> None:
+        self.number = os.memfd_create("pixels")
+        os.ftruncate(self.number, num_bytes)
+        weakref.finalize(self, os.close, self.number)
+
+    def __reduce__(self) -> tuple[type[Path], tuple[str]]:
+        return Path, (f"/proc/{os.getpid()}/fd/{self.number}",)
+
+
+def start_server(preprocess: Callable[[Image.Image], Any]) -> None:
+    """Start the process that workers are forked from. It imports what they need while the caller goes on."""
+    forkserver.set_forkserver_preload([__name__, getattr(preprocess, "func", preprocess).__module__])
+    forkserver.ensure_running()
 
 
 class Workers(ProcessPoolExecutor):
     """Executor of ``count`` processes that run ``preprocess`` on images (Linux)."""
 
     def __init__(self, preprocess: Callable[[Image.Image], Any], count: int) -> None:
-        context = _Context()
-        context.set_forkserver_preload([__name__, getattr(preprocess, "func", preprocess).__module__])
-        forkserver.ensure_running()  # it imports while the caller reads
-        super().__init__(count, context, _start)
+        start_server(preprocess)
+        super().__init__(count, get_context("forkserver"), _start)
         self._preprocess = preprocess
+
+    def _spawn_process(self) -> None:
+        """Start a worker that does not import the caller's main module, which may have no ``__name__`` check."""
+        main = sys.modules["__main__"]
+        sys.modules["__main__"] = ModuleType("__main__")
+        try:
+            super()._spawn_process()  # pyright: ignore[reportAttributeAccessIssue]
+        finally:
+            sys.modules["__main__"] = main
 
     def submit_images(self, items: Sequence[ImageCrops]) -> Callable[[], list[Any]]:
         """Start to prepare images. Returns a function that returns each preprocessed crop, or its error."""
-        jobs = list(_make_jobs(items))
+        size = max(1, CROPS_PER_JOB * len(items) // max(1, sum(len(item.crops) for item in items)))
+        jobs = [items[start : start + size] for start in range(0, len(items), size)]
         if not isinstance(self._preprocess, PixelTransform):
-            pickled = deque(self.submit(prepare, self._preprocess, job) for job in jobs)
-            return lambda: [value for _ in jobs for value in pickle.loads(pickled.popleft().result())]
+            parts = self.map(prepare, repeat(self._preprocess), jobs)
+            return partial(list, chain.from_iterable(map(pickle.loads, parts)))
         starts = [0, *accumulate(sum(len(item.crops) for item in job) for job in jobs)]
         shape = (starts[-1], *self._preprocess.size, 3)
-        memory = os.memfd_create("pixels")
-        os.ftruncate(memory, math.prod(shape))
-        place = Memory(Path(f"/proc/{os.getpid()}/fd/{memory}"), os.fstat(memory).st_dev, os.fstat(memory).st_ino)
-        futures = [
-            self.submit(fill_slots, self._preprocess, job, place, start)
-            for job, start in zip(jobs, starts, strict=False)
-        ]
+        memory = Memory(math.prod(shape))
+        errors = self.map(fill_slots, repeat(self._preprocess), jobs, repeat(memory), starts)
 
         def collect() -> list[Any]:
-            errors = [error for future in futures for error in future.result()]
-            pixels_NHWC = np.ndarray(shape, np.uint8, mmap(memory, 0))
-            return [error or pixels_HWC for error, pixels_HWC in zip(errors, pixels_NHWC, strict=True)]
+            errors_N = list(chain.from_iterable(errors))
+            pixels_NHWC = np.ndarray(shape, np.uint8, mmap(memory.number, 0))
+            return [error or pixels_HWC for error, pixels_HWC in zip(errors_N, pixels_NHWC, strict=True)]
 
-        weakref.finalize(collect, os.close, memory)
         return collect
-
-
-def _make_jobs(items: Sequence[ImageCrops]) -> Iterator[list[ImageCrops]]:
-    """Divide images into jobs of about CROPS_PER_JOB crops."""
-    job: list[ImageCrops] = []
-    for item in items:
-        job.append(item)
-        if sum(len(item.crops) for item in job) >= CROPS_PER_JOB:
-            yield job
-            job = []
-    if job:
-        yield job
 
 
 def prepare(preprocess: Callable[[Image.Image], Any], items: Sequence[ImageCrops]) -> bytes:
     """Return the pickled list of preprocessed crops. The executor's own pickling would open a file for each tensor."""
-    return pickle.dumps([value for item in items for value in preprocess_crops(preprocess, item.file, item.crops)])
+    return pickle.dumps([value for item in items for value in preprocess_crops(preprocess, item)])
 
 
 def fill_slots(
-    transform: PixelTransform, items: Sequence[ImageCrops], memory: Memory, start: int
+    transform: PixelTransform, items: Sequence[ImageCrops], memory: Path, start: int
 ) -> list[UnreadableImageError | None]:
-    """Write the pixels of crops into shared memory, from slot ``start`` on. Returns the error of each crop, or None.
-
-    Raises FileNotFoundError if the memory was closed, as after an error in the caller.
-    """
-    with memory.path.open("r+b") as file:
-        status = os.fstat(file.fileno())
-        if (status.st_dev, status.st_ino) != memory[1:]:
-            raise FileNotFoundError(f"{memory.path}: the shared memory was closed.")
-        values = [value for item in items for value in preprocess_crops(transform, item.file, item.crops)]
-        shape = (len(values), *transform.size, 3)
-        pixels_NHWC = np.memmap(file, np.uint8, "r+", start * math.prod(shape[1:]), shape)
+    """Write the pixels of crops into shared memory, from slot ``start`` on. Returns the error of each crop, or None."""
+    values = [value for item in items for value in preprocess_crops(transform, item)]
+    shape = (len(values), *transform.size, 3)
+    pixels_NHWC = np.memmap(memory, np.uint8, "r+", start * math.prod(shape[1:]), shape)
     errors = [value if isinstance(value, UnreadableImageError) else None for value in values]
     for pixels_HWC, value, error in zip(pixels_NHWC, values, errors, strict=True):
         if error is None:

@@ -214,21 +214,16 @@ def pick_device(device: str | None = None) -> str:
     return device
 
 
-def _computes_bf16(device: str) -> bool:
-    """Return True if the device is a GPU with native bfloat16 (Ampere and later)."""
+def choose_precision(precision: Precision, device: str) -> Precision:
+    """Return the precision; for ``auto``, bf16 on a GPU that computes it (Ampere and later), otherwise fp32."""
+    if precision != "auto":
+        return precision
     if not device.startswith("cuda"):
-        return False
+        return "fp32"
     import torch
 
     with torch.cuda.device(device):
-        return torch.cuda.is_bf16_supported(including_emulation=False)
-
-
-def choose_precision(precision: Precision, device: str) -> Precision:
-    """Return the precision; for ``auto``, bf16 on a GPU that computes it, otherwise fp32."""
-    if precision == "auto":
-        return "bf16" if _computes_bf16(device) else "fp32"
-    return precision
+        return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp32"
 
 
 def resolve(spec: str, device: str = "cpu", precision: Precision = "auto") -> Model:

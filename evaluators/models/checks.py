@@ -53,16 +53,15 @@ def check_module(name: str) -> str:
         raise ValueError(f"python:{name}: expected a module, not a file. {hint}")
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
+    error = f"No module named {module!r}"
     try:
-        is_missing = importlib.util.find_spec(module) is None
-        error = f"No module named {module!r}"
+        if importlib.util.find_spec(module):
+            return module
     except ModuleNotFoundError as missing:
-        is_missing, error = True, str(missing)
+        error = str(missing)
     except Exception:  # the module's package fails, which the import reports
         return module
-    if is_missing:
-        raise ValueError(f"python:{name}: {error}. The current folder and PYTHONPATH are searched.")
-    return module
+    raise ValueError(f"python:{name}: {error}. The current folder and PYTHONPATH are searched.")
 
 
 def check_available(spec: str) -> None:

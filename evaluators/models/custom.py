@@ -119,15 +119,13 @@ def adapt(model: Any, spec: str, device: str = "cpu") -> CustomDualEncoder | Cus
     """Return the model with an interface that the engine uses. Raises ValueError if a method is missing."""
     if hasattr(model, "recover"):
         return CustomRecoverer(model, spec)
-    if all(hasattr(model, method) for method in ("score", "encode_image", "encode_text")):
-        return CustomReRanker(model, spec, device)
+    missing = [method for method in ("encode_image", "encode_text") if not hasattr(model, method)]
     if hasattr(model, "score"):
-        return CustomPairScorer(model, spec, device)
-    for method in ("encode_image", "encode_text"):
-        if not hasattr(model, method):
-            raise ValueError(
-                f"{spec}: has no {method}. A model needs encode_image and encode_text, or score, or recover."
-            )
+        return (CustomPairScorer if missing else CustomReRanker)(model, spec, device)
+    if missing:
+        raise ValueError(
+            f"{spec}: has no {missing[0]}. A model needs encode_image and encode_text, or score, or recover."
+        )
     return CustomDualEncoder(model, spec, device)
 
 

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from PIL import Image
 from torch import Tensor
@@ -51,7 +52,7 @@ class Asked(NamedTuple):
 
 
 class Generative:
-    """A generative model, its processor, and the question that it is asked."""
+    """Pair scorer made of a generative model, its processor, and the question that it is asked."""
 
     def __init__(
         self,
@@ -105,20 +106,21 @@ class Generative:
         bos = self._processor.tokenizer.bos_token
         return {"add_special_tokens": False} if self._has_chat_template and bos and text.startswith(bos) else {}
 
-    def prepare(self, image: Image.Image) -> Picture:
+    def preprocess(self, image: Image.Image, /) -> Picture:
         """Process an image once for all questions about it. Threads take turns: tokenisers are not thread-safe."""
         with self._lock:
             return Picture(image, self.process(image, self._probes[0]))
 
     @torch.inference_mode()
-    def read(self, pictures: Sequence[Picture], captions: Sequence[Any]) -> Tensor:
+    def score(self, images: Sequence[Picture], texts: Sequence[Any]) -> np.ndarray:
         """Return the answers (N,) about N pairs of a picture and a caption, or of captions to choose from.
 
         If the device runs out of memory, the batches are halved for the rest of the run.
         """
         while True:
             try:
-                return (self._read_plainly if self.no_prefix_cache else self._read_with_cache)(pictures, captions)
+                read = self._read_plainly if self.no_prefix_cache else self._read_with_cache
+                return read(images, texts).numpy()
             except torch.OutOfMemoryError:
                 if self._limit == 1:
                     raise
@@ -193,7 +195,7 @@ class Generative:
         """
         if self.no_prefix_cache:
             return None
-        images = [self.prepare(_draw(width, height)) for width, height in ((64, 48), (48, 80))]
+        images = [self.preprocess(_draw(width, height)) for width, height in ((64, 48), (48, 80))]
         pictures = [picture for picture in images for _ in self._probes]
         captions = [*self._probes, *self._probes]
         try:

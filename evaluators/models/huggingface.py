@@ -17,6 +17,7 @@ ResNet-50: remove the prefix ``module.`` from the names in its state dict, save 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -45,15 +46,15 @@ def load(name: str, device: str, precision: str) -> Model:
     spec, score = f"transformers:{name}", next((suffix for suffix in SCORES if name.endswith(suffix)), "")
     name = name.removesuffix(score)
     family = read_family(name, spec)
-    if family not in FAMILIES:
+    if family not in ADAPTERS[""]:
         raise ValueError(
-            f"{spec}: models of type {family!r} are not supported; known: {', '.join(FAMILIES)}. For generative "
+            f"{spec}: models of type {family!r} are not supported; known: {', '.join(ADAPTERS[''])}. For generative "
             "models, use vlm:NAME."
         )
-    if score and family not in WITH_SCORE[score]:
-        known = " and ".join(WITH_SCORE[score])
+    if family not in ADAPTERS[score]:
+        known = " and ".join(ADAPTERS[score])
         raise ValueError(f"{spec}: only models of the types {known} have {score}; this one is of type {family!r}.")
-    architecture, adapter = WITH_SCORE[score][family] if score else FAMILIES[family]
+    architecture, adapter = ADAPTERS[score][family]
     kind: Any = getattr(transformers, architecture)
     try:
         model: Any = kind.from_pretrained(name, dtype=DTYPES[precision], trust_remote_code=False).to(device).eval()
@@ -89,11 +90,15 @@ def process_image(image_processor: Any, image: Image) -> dict[str, Tensor]:
 class _Adapter:
     """A transformers model with its image processor and tokeniser."""
 
+    most_tokens = sys.maxsize
+    """Number of tokens of a text that the authors' code reads."""
+    padding = "longest"
+
     def __init__(self, model: Any, tokenizer: Any, image_processor: Any, device: str) -> None:
         self._model, self._tokenizer, self.device = model, tokenizer, device
         self.preprocess = partial(process_image, image_processor)
         config = model.config.qformer_config if model.config.model_type == "blip-2" else model.config.text_config
-        self.max_tokens = min(config.max_position_embeddings, tokenizer.model_max_length)
+        self.max_tokens = min(config.max_position_embeddings, tokenizer.model_max_length, self.most_tokens)
         self._is_siglip = "siglip" in model.config.model_type
         # SigLIP 2 was trained on lower case; its tokeniser lowers the case only in some of its repositories.
         is_siglip_2 = model.config.model_type == "siglip2" or config.vocab_size >= SIGLIP_2_TOKENS
@@ -107,7 +112,7 @@ class _Adapter:
         """Return token ids and masks. SigLIP was trained on texts of full length without a mask."""
         return self._tokenizer(
             self._clean(texts),
-            padding="max_length" if self._is_siglip else "longest",
+            padding="max_length" if self._is_siglip else self.padding,
             truncation=True,
             max_length=self.max_tokens,
             return_tensors="pt",
@@ -156,15 +161,17 @@ class _PairAdapter(_Adapter):
 
 
 class _BlipAdapter(_PairAdapter):
-    """A model with a contrastive head (ITC) and a matching head (ITM). ``_head`` is the one that scores, or both."""
+    """A model with a contrastive head and a matching head. ``score`` is the one that scores, or both."""
 
-    _head = "itm"
+    def __init__(self, model: Any, tokenizer: Any, image_processor: Any, device: str, *, score: str) -> None:
+        super().__init__(model, tokenizer, image_processor, device)
+        self._chosen = score
 
     def _score(self, images: dict[str, Tensor], index_B: list[int], texts: Sequence[str]) -> Tensor:
-        if self._head == "itc":
+        if self._chosen == "@itc":
             return self._cosine(images, index_B, texts)
         logits_B2 = self._match(images, index_B, texts)
-        if self._head == "itm":
+        if self._chosen == "@itm":
             return _match_log_odds(logits_B2)
         return logits_B2[:, 1].double() + self._cosine(images, index_B, texts).double()
 
@@ -177,7 +184,7 @@ class _BlipAdapter(_PairAdapter):
         raise NotImplementedError
 
 
-class BlipMatcher(_BlipAdapter):
+class Blip(_BlipAdapter):
     first_token: int | None = None
     """Id that replaces the first token of a text that is matched."""
 
@@ -206,23 +213,18 @@ class BlipMatcher(_BlipAdapter):
         return self._model.text_proj(read.last_hidden_state[:, 0])
 
 
-class BlipScorer(BlipMatcher):
-    _head = "itc"
-
-
-class BlipReRanker(TransformersEncoder, BlipMatcher):
+class BlipReRanker(TransformersEncoder, Blip):
     """BLIP's evaluation: the logit of a match plus the cosine; in retrieval, of the best candidates by cosine only.
 
     As in its authors' code, a text has at most 35 tokens, and the first token of a matched text is [ENC]. transformers
     keeps [CLS] (issue 25629), and so do ``@itm`` and ``@itc``.
     """
 
-    _head, num_reranked = "itm+itc", NUM_RERANKED
-    NUM_TOKENS, ENC = 35, 30_523
+    num_reranked, most_tokens = NUM_RERANKED, 35
+    ENC = 30_523
 
     def __init__(self, model: Any, tokenizer: Any, image_processor: Any, device: str) -> None:
-        super().__init__(model, tokenizer, image_processor, device)
-        self.max_tokens = min(self.max_tokens, self.NUM_TOKENS)
+        super().__init__(model, tokenizer, image_processor, device, score="@itm+itc")
         self.first_token = self.ENC if model.config.text_config.vocab_size > self.ENC else None
 
     @torch.inference_mode()
@@ -234,7 +236,7 @@ class BlipReRanker(TransformersEncoder, BlipMatcher):
         return self._project_texts(batch).float().cpu().numpy()
 
 
-class Blip2Matcher(_BlipAdapter):
+class Blip2(_BlipAdapter):
     """BLIP-2's heads. It has several vectors per image, so it is not a dual encoder, and does not re-rank, here."""
 
     def _match(self, images: dict[str, Tensor], index_B: list[int], texts: Sequence[str]) -> Tensor:
@@ -266,14 +268,6 @@ class Blip2Matcher(_BlipAdapter):
         return torch.cosine_similarity(seen, read[:, None], dim=-1).amax(dim=1)
 
 
-class Blip2Scorer(Blip2Matcher):
-    _head = "itc"
-
-
-class Blip2Sum(Blip2Matcher):
-    _head = "itm+itc"
-
-
 class FlavaMatcher(_PairAdapter):
     """FLAVA's image-text matching head, as ARO's authors used it (vision-language-models-are-bows, flava.py).
 
@@ -281,14 +275,11 @@ class FlavaMatcher(_PairAdapter):
     March 2024 (pull request 29446). A shorter padding would change the scores.
     """
 
-    NUM_TOKENS = 77
+    most_tokens, padding = 77, "max_length"
 
     def _score(self, images: dict[str, Tensor], index_B: list[int], texts: Sequence[str]) -> Tensor:
-        flava, size = self._model.flava, min(self.NUM_TOKENS, self.max_tokens)
+        flava, tokens = self._model.flava, self._texts(texts)
         image_state = flava.image_model(**images, output_hidden_states=True).hidden_states[-1]
-        tokens = self._tokenizer(
-            list(texts), padding="max_length", truncation=True, max_length=size, return_tensors="pt"
-        ).to(self.device)
         text_state = flava.text_model(
             tokens["input_ids"], tokens["attention_mask"], output_hidden_states=True
         ).hidden_states[-1]
@@ -311,20 +302,13 @@ def _pooled(output: Any) -> np.ndarray:
     return pooled.float().cpu().numpy()
 
 
-FAMILIES: dict[str, tuple[str, Any]] = {
-    **dict.fromkeys(("clip", "siglip", "siglip2", "metaclip_2", "align", "flava"), ("AutoModel", TransformersEncoder)),
-    "blip": ("BlipForImageTextRetrieval", BlipMatcher),
-    "blip-2": ("Blip2ForImageTextRetrieval", Blip2Scorer),
+_BLIP = {score: ("BlipForImageTextRetrieval", partial(Blip, score=score)) for score in ("@itm", "@itc")}
+_BLIP_2 = {score: ("Blip2ForImageTextRetrieval", partial(Blip2, score=score)) for score in SCORES}
+_DUAL = dict.fromkeys(("clip", "siglip", "siglip2", "metaclip_2", "align", "flava"), ("AutoModel", TransformersEncoder))
+ADAPTERS: dict[str, dict[str, tuple[str, Any]]] = {
+    "": {**_DUAL, "blip": _BLIP["@itm"], "blip-2": _BLIP_2["@itc"]},
+    "@itm": {"flava": ("FlavaForPreTraining", FlavaMatcher), "blip": _BLIP["@itm"], "blip-2": _BLIP_2["@itm"]},
+    "@itc": {"blip": _BLIP["@itc"], "blip-2": _BLIP_2["@itc"]},
+    "@itm+itc": {"blip": ("BlipForImageTextRetrieval", BlipReRanker), "blip-2": _BLIP_2["@itm+itc"]},
 }
-"""Class of transformers, and adapter, of each type of model."""
-_BLIP, _BLIP_2 = "BlipForImageTextRetrieval", "Blip2ForImageTextRetrieval"
-WITH_SCORE: dict[str, dict[str, tuple[str, Any]]] = {
-    "@itm": {
-        "flava": ("FlavaForPreTraining", FlavaMatcher),
-        "blip": (_BLIP, BlipMatcher),
-        "blip-2": (_BLIP_2, Blip2Matcher),
-    },
-    "@itc": {"blip": (_BLIP, BlipScorer), "blip-2": (_BLIP_2, Blip2Scorer)},
-    "@itm+itc": {"blip": (_BLIP, BlipReRanker), "blip-2": (_BLIP_2, Blip2Sum)},
-}
-"""The same for models with a suffix."""
+"""Suffix of a name -> type of model -> class of transformers, and adapter."""

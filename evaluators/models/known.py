@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import fields
 from importlib.metadata import version
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from evaluators.models import Model, fingerprint, open_clip_names, parse
@@ -21,13 +22,8 @@ from generators.files.atomic import atomic_file
 from generators.files.cache_folder import cache_folder
 
 
-class UnloadedEncoder:
-    """A dual encoder that must not be called."""
-
-    def _refuse(self, *_: Any) -> Any:
-        raise AssertionError("the model is not loaded")
-
-    preprocess = encode_images = encode_texts = _refuse
+def _refuse(*_: Any) -> Any:
+    raise AssertionError("the model is not loaded")
 
 
 def remember(model: Model) -> None:
@@ -42,7 +38,7 @@ def remember(model: Model) -> None:
 
 
 def recall(spec: str, precision: str) -> Model | None:
-    """Return a model that was loaded before, with an UnloadedEncoder; None if it is not known or has changed."""
+    """Return a model that was loaded before, without what computes; None if it is not known or has changed."""
     spec = spec.removeprefix("open_clip:")
     try:
         record = json.loads(_get_path(spec, precision).read_text(encoding="utf-8"))
@@ -51,7 +47,7 @@ def recall(spec: str, precision: str) -> Model | None:
     except (OSError, ValueError):
         return None
     about = record["model"] | {"warnings": tuple(record["model"]["warnings"])}
-    encoder: Any = UnloadedEncoder()
+    encoder: Any = SimpleNamespace(preprocess=_refuse, encode_images=_refuse, encode_texts=_refuse)
     return Model(**about, encoder=encoder)
 
 

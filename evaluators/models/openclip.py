@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from pickle import UnpicklingError
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import open_clip
@@ -46,12 +46,11 @@ PROBES = (
     "A small bird, seen from above, flies over the sea.",
 )
 """Texts on which the prefix forest is compared with ``encode_text`` of the model."""
+PROBE_TOKENS = 32
 TOLERANCE = {"fp32": 1e-5, "fp16": 1e-2, "bf16": 5e-2}
 """Largest allowed difference between unit-length features of the prefix forest and of ``encode_text``."""
 NUM_REPEATS = 8
 """How often an image is prepared again. A random flip goes unnoticed in one of 256 cases."""
-NODES_PER_TEXT, TOKENS_PER_TEXT = 32, 64
-"""A batch size of B texts means forests of 32 B nodes, or 64 B tokens with padding."""
 
 
 class OpenClipEncoder:
@@ -70,7 +69,6 @@ class OpenClipEncoder:
         device: str,
         precision: str = "fp32",
         image_dtype: torch.dtype | None = None,
-        text_way: Literal["forest", "batches"] | None = None,
     ) -> None:
         self._model, self._tokenizer, self.device = model, tokenizer, device
         self._tokenize = cache_words(tokenizer)
@@ -81,8 +79,7 @@ class OpenClipEncoder:
         self.warnings: tuple[str, ...] = ()
         tower = causal_tower(model)
         if tower is not None:
-            way = text_way or ("forest" if device.partition(":")[0] == "cpu" else "batches")
-            kind = PrefixForestEncoder if way == "forest" else LengthBatchEncoder
+            kind = PrefixForestEncoder if device.partition(":")[0] == "cpu" else LengthBatchEncoder
             self._check_unpadded(kind(tower, device), TOLERANCE[precision])
 
     @property
@@ -109,12 +106,12 @@ class OpenClipEncoder:
         """Return features (T, D) of texts or of their tokens, on the device if a GPU may still compute them."""
         tokens = self._tokenize(list(texts)) if isinstance(texts[0], str) else torch.from_numpy(np.stack(texts))
         if isinstance(self.unpadded, LengthBatchEncoder):
-            return self.unpadded.start(tokens, batch_size * TOKENS_PER_TEXT)
+            return self.unpadded.start(tokens, batch_size * self.unpadded.per_text)
         return self._encode_tokens(tokens, batch_size)
 
     def _encode_tokens(self, tokens_TL: Tensor, batch_size: int) -> np.ndarray:
         if self.unpadded is not None:
-            return self.unpadded(tokens_TL, batch_size * (NODES_PER_TEXT if self.prefix_forest else TOKENS_PER_TEXT))
+            return self.unpadded(tokens_TL, batch_size * self.unpadded.per_text)
         return self.encode_padded(tokens_TL, batch_size)
 
     @property
@@ -159,7 +156,7 @@ class OpenClipEncoder:
         """Encode without padding if the features of the probes agree with ``encode_text``; otherwise add a warning."""
         tokens_TL = self._tokenizer(list(PROBES))
         # Small batches, so that the probes make several, with and without shared prefixes.
-        difference = _difference(encoder(tokens_TL, NODES_PER_TEXT), self.encode_padded(tokens_TL, len(PROBES)))
+        difference = _difference(encoder(tokens_TL, PROBE_TOKENS), self.encode_padded(tokens_TL, len(PROBES)))
         if isinstance(encoder, PrefixForestEncoder):
             encoder.nodes = 0
         if difference <= tolerance:

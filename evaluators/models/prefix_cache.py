@@ -35,10 +35,8 @@ class UnrepeatableCacheError(Exception):
 def count_common(sequences: Sequence[Sequence[int]]) -> int:
     """Return the length of the common beginning, which leaves at least one token of each sequence."""
     shortest = min(map(len, sequences)) - 1
-    first = sequences[0]
-    return next(
-        (index for index in range(shortest) if any(other[index] != first[index] for other in sequences)), shortest
-    )
+    columns = enumerate(zip(*sequences, strict=False))
+    return next((index for index, column in columns if index == shortest or len(set(column)) > 1), shortest)
 
 
 def collate(inputs: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:

@@ -107,10 +107,8 @@ def build(sequences: Sequence[Sequence[int]]) -> PrefixForest:
 
 def _common_prefix(left: Sequence[int], right: Sequence[int]) -> int:
     """Return the length of the common prefix."""
-    for index, (a, b) in enumerate(zip(left, right, strict=False)):
-        if a != b:
-            return index
-    return min(len(left), len(right))
+    pairs = enumerate(zip(left, right, strict=False))
+    return next((index for index, (a, b) in pairs if a != b), min(len(left), len(right)))
 
 
 def causal_tower(model: Any) -> Any | None:
@@ -146,6 +144,9 @@ def find_end_positions(tower: Any, tokens_SL: Tensor) -> Tensor:
 
 class PrefixForestEncoder:
     """Encoder of texts that computes a causal tower on one prefix forest per batch."""
+
+    per_text = 32
+    """Nodes of a forest for each text of a batch size."""
 
     def __init__(self, tower: Any, device: str) -> None:
         self._tower, self._device = tower, device

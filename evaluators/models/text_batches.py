@@ -20,6 +20,9 @@ from evaluators.models.prefix_forest import find_end_positions, project
 class LengthBatchEncoder:
     """Encoder of texts that are sorted by length."""
 
+    per_text = 64
+    """Tokens of a batch, padding included, for each text of a batch size."""
+
     def __init__(self, tower: Any, device: str) -> None:
         self._tower, self._device = tower, device
 

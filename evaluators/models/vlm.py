@@ -8,21 +8,18 @@ InstructBLIP and PaliGemma. The image and the common beginning of the prompts ar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from itertools import permutations
 from typing import Any, Literal
 
-import numpy as np
 import torch
 import transformers
-from PIL.Image import Image
 from safetensors import SafetensorError
 from torch import Tensor
 
 from evaluators.models import Model, fingerprint
 from evaluators.models.checks import unavailable
-from evaluators.models.generative import PROBES, Generative, Picture, first_tokens, log_probability
+from evaluators.models.generative import PROBES, Generative, first_tokens, log_probability
 from evaluators.models.hub import get_title, read_family
 from evaluators.models.questions import QUESTIONS, SETTINGS, Scoring, make_scoring, split_settings
 
@@ -31,20 +28,7 @@ DEFAULTS = {"paligemma": Scoring(question=QUESTIONS["yes"], answers=("yes", "no"
 KIND = "AutoModelForImageTextToText"
 
 
-class YesScorer:
-    """Pair scorer: the log-probability that the answer is yes."""
-
-    def __init__(self, generative: Generative) -> None:
-        self.generative = generative
-
-    def preprocess(self, image: Image) -> Picture:
-        return self.generative.prepare(image)
-
-    def score(self, images: Sequence[Picture], texts: Sequence[Any]) -> np.ndarray:
-        return self.generative.read(images, texts).numpy()
-
-
-class Chooser(YesScorer):
+class Chooser(Generative):
     """Pair scorer that takes pairs of captions: the probability that the answer is the first."""
 
     chooses: Literal[True] = True
@@ -64,8 +48,8 @@ def load(name: str, device: str, precision: str) -> Model:
     answer = partial(_read, _answer_tokens(processor.tokenizer, scoring, spec), is_choice)
     probes = [*permutations(PROBES, 2)] if is_choice else PROBES
     try:
-        generative = Generative(model, processor, scoring.ask, answer, probes)
-        warning = generative.check_prefix_cache(precision)
+        encoder = (Chooser if is_choice else Generative)(model, processor, scoring.ask, answer, probes)
+        warning = encoder.check_prefix_cache(precision)
     except ValueError as error:
         raise ValueError(f"{spec}: {error}") from None
     parts = [
@@ -73,7 +57,7 @@ def load(name: str, device: str, precision: str) -> Model:
         model.config.to_json_string(),
         fingerprint.of_tokenizer(processor.tokenizer),
         processor.image_processor.to_json_string(),
-        generative.prompt(probes[0]),
+        encoder.prompt(probes[0]),
         scoring.describe(),
         precision,
         transformers.__version__,
@@ -81,10 +65,10 @@ def load(name: str, device: str, precision: str) -> Model:
     return Model(
         spec=spec,
         name=get_title(name) + ("@choice" if is_choice else ""),
-        encoder=(Chooser if is_choice else YesScorer)(generative),
+        encoder=encoder,
         fingerprint=fingerprint.of_json(parts),
         precision=precision,
-        scoring=scoring.describe() | {"no_prefix_cache": generative.no_prefix_cache},
+        scoring=scoring.describe() | {"no_prefix_cache": encoder.no_prefix_cache},
         warnings=(warning,) if warning else (),
     )
 

@@ -80,24 +80,16 @@ class Recovered:
         return float(rows.groupby("cell")["hit"].mean().mean()) if len(rows) else float("nan")
 
 
-class Scores(NamedTuple):
-    """Scores of a vision-language model on one type of ControlledImCaps, with their 95 % intervals."""
-
-    image: float
-    image_interval: tuple[float, float]
-    text: float
-    text_interval: tuple[float, float]
+Scores = dict[str, Any]
+"""Scores of a vision-language model on one type of ControlledImCaps: ``image`` and ``text``, and their 95 % intervals
+``image_interval`` and ``text_interval``."""
 
 
 def collect_scores(results: Iterable[Mapping[str, Any]]) -> dict[str, Scores]:
     """Return config -> scores, given a model's result documents on ControlledImCaps."""
+    parts = [(kind, *part) for kind in ("image", "text") for part in (("", "metrics"), ("_interval", "intervals"))]
     return {
-        result["config"]: Scores(
-            result["metrics"]["image_score"],
-            result["intervals"]["image_score"],
-            result["metrics"]["text_score"],
-            result["intervals"]["text_score"],
-        )
+        result["config"]: {f"{kind}{suffix}": result[part][f"{kind}_score"] for kind, suffix, part in parts}
         for result in results
     }
 

@@ -50,16 +50,17 @@ def make_folds(num_rows: int, fold_size: int, seed: int) -> Iterator[np.ndarray]
 
 
 class Found(NamedTuple):
-    """What Q queries retrieve."""
+    """What Q queries retrieve: their Ranks, and the best wrong item of each."""
 
-    ranks: Ranks
-    wrong_Q: np.ndarray
+    rank_N: np.ndarray
+    tie_N: np.ndarray
+    wrong_N: np.ndarray
+    best_wrong_N: np.ndarray
     """int32: index of the wrong item with the highest score. Of equal scores, the first."""
 
     @classmethod
     def make_empty(cls, count: int) -> Found:
-        ranks = Ranks(np.zeros(count, np.int32), np.zeros(count, bool), np.zeros(count, np.int32))
-        return cls(ranks, np.zeros(count, np.int32))
+        return cls(*(np.zeros(count, dtype) for dtype in (np.int32, bool, np.int32, np.int32)))
 
 
 def retrieve(
@@ -70,7 +71,7 @@ def retrieve(
     ``true_QT``: indices of the true items, padded with -1. ``true_pairs``: bool matrix of query ids and item ids.
     ``reranked``: scores that replace the cosines. Scores are computed in blocks, so large folds fit into memory.
     """
-    ranks, best_Q = found = Found.make_empty(len(query.id_J))
+    found = Found.make_empty(len(query.id_J))
     query_indices, item_indices = np.arange(len(query.id_J)), np.arange(len(item.id_J))
     for query_start in range(0, len(query_indices), QUERIES_PER_BLOCK):
         rows = slice(query_start, query_start + QUERIES_PER_BLOCK)
@@ -87,15 +88,16 @@ def retrieve(
                 score_QJ = reranked.apply(numbers[:, item.id_J[columns]].toarray(), score_QJ)
             wrong_QJ = ~true_of_queries[:, item.id_J[columns]].toarray()
             block = compute_ranks(truth_Q, score_QJ, wrong_QJ)
-            ranks.rank_N[rows] += block.rank_N - 1
-            ranks.tie_N[rows] |= block.tie_N
-            ranks.wrong_N[rows] += block.wrong_N
+            found.rank_N[rows] += block.rank_N - 1
+            found.tie_N[rows] |= block.tie_N
+            found.wrong_N[rows] += block.wrong_N
             score_QJ[~wrong_QJ] = -np.inf
             block_best_Q = score_QJ.argmax(axis=1)
             block_highest_Q = score_QJ[np.arange(len(score_QJ)), block_best_Q]
-            best_Q[rows] = np.where(block_highest_Q > highest_Q, item_start + block_best_Q, best_Q[rows])
+            is_higher_Q = block_highest_Q > highest_Q
+            found.best_wrong_N[rows][is_higher_Q] = item_start + block_best_Q[is_higher_Q]
             np.maximum(highest_Q, block_highest_Q, out=highest_Q)
-    return found._replace(ranks=ranks._replace(rank_N=ranks.rank_N + 1))
+    return found._replace(rank_N=found.rank_N + 1)
 
 
 def _compute_truth_score(
@@ -141,14 +143,6 @@ def is_measurable(crop_M: np.ndarray, text_MT: np.ndarray) -> bool:
 
 def retrieve_both_directions(
     crop_M: np.ndarray, text_MT: np.ndarray, image: Features, text: Features, reranking: ReRanking | None = None
-) -> dict[str, Ranks]:
-    """Return the ranks of :func:`find_in_both_directions`."""
-    found = find_in_both_directions(crop_M, text_MT, image, text, reranking)
-    return {direction: of_queries.ranks for direction, of_queries in found.items()}
-
-
-def find_in_both_directions(
-    crop_M: np.ndarray, text_MT: np.ndarray, image: Features, text: Features, reranking: ReRanking | None = None
 ) -> dict[str, Found]:
     """Retrieve in both directions: "i2t" has one query per row, "t2i" one query per text, in row order.
 
@@ -183,25 +177,21 @@ def evaluate(sample: Sample) -> Directions:
     for fold in np.unique(sample.fold_N):
         member_N = sample.fold_N == fold
         crop_M, text_MT = sample.crop_NI[member_N, 0], sample.text_NT[member_N]
-        image_features, text_features = (
-            _index_within_fold(sample.image, crop_M),
-            _index_within_fold(sample.text, text_MT[text_MT >= 0]),
-        )
-        fold_found = find_in_both_directions(crop_M, text_MT, image_features, text_features, sample.reranking)
+        features = _index_within_fold(sample.image, crop_M), _index_within_fold(sample.text, text_MT[text_MT >= 0])
+        fold_found = retrieve_both_directions(crop_M, text_MT, *features, sample.reranking)
         member_J = member_N[text_row_J]
         for direction, query_Q, item_J in (("i2t", member_N, member_J), ("t2i", member_J, member_N)):
-            for all_values, fold_values in zip(found[direction].ranks, fold_found[direction].ranks, strict=True):
+            for all_values, fold_values in zip(found[direction], fold_found[direction], strict=True):
                 all_values[query_Q] = fold_values
-            found[direction].wrong_Q[query_Q] = np.flatnonzero(item_J)[fold_found[direction].wrong_Q]
+            found[direction].best_wrong_N[query_Q] = np.flatnonzero(item_J)[fold_found[direction].best_wrong_N]
     truths_N = (sample.text_NT >= 0).sum(axis=1)
-    metrics = {
-        "i2t": to_metrics(found["i2t"].ranks, truths_N),
-        "t2i": to_metrics(found["t2i"].ranks, row_Q=text_row_J),
-    }
-    return {
-        direction: replace(of_queries, columns={**of_queries.columns, "wrong": found[direction].wrong_Q})
-        for direction, of_queries in metrics.items()
-    }
+    queries: dict[str, tuple[np.ndarray | int, np.ndarray | None]] = {"i2t": (truths_N, None), "t2i": (1, text_row_J)}
+    directions: Directions = {}
+    for direction, (truths_Q, row_Q) in queries.items():
+        *ranks, best_wrong_Q = found[direction]
+        metrics = to_metrics(Ranks(*ranks), truths_Q, row_Q)
+        directions[direction] = replace(metrics, columns={**metrics.columns, "wrong": best_wrong_Q})
+    return directions
 
 
 def _index_within_fold(feature: Features, index_J: np.ndarray) -> Features:

@@ -28,7 +28,7 @@ def correlate(probes: Sequence[ProbeResult], dataset: str) -> dict[str, Correlat
         for kind, score in probe.pairs[dataset].scores.items():
             key = f"{probe.recovered.name} {kind}"
             matches[key] = probe.recovered.exact_match_for(kind)
-            scores["image"][key], scores["text"][key] = score.image, score.text
+            scores["image"][key], scores["text"][key] = score["image"], score["text"]
     lines = {name: compute_correlation(matches, values) for name, values in scores.items()}
     return {name: line for name, line in lines.items() if line}
 
@@ -91,7 +91,7 @@ def _collect_pair_numbers(result: PairResult) -> dict[str, Any]:
     """Return the scores by config, and how often they are zero by recovery."""
     conditions = {"recovered" if both else "not recovered": found for both, found in result.conditions.items()}
     return {
-        "scores": {kind: score._asdict() for kind, score in result.scores.items()},
+        "scores": result.scores,
         "by_recovery": {name: found._asdict() for name, found in conditions.items() if found.pairs},
     }
 

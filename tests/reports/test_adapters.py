@@ -193,7 +193,7 @@ def test_generative_models(family: str, bench: Bench):
     for (ours, theirs), text in zip(map(open_each, IMAGES[3:]), TEXTS, strict=False):  # Qwen refuses longer images
         caption = text.replace("<|", "< |")
         inputs = runners.ask(processor, theirs, caption)
-        for name, value in encoder.generative.process(ours, caption).items():
+        for name, value in encoder.process(ours, caption).items():
             check_equal(value, inputs[name])
         expected = runners.answer(model, processor, inputs)
         check_equal(encoder.score([encoder.preprocess(ours)], [caption])[0], expected, 1e-5)

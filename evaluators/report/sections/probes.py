@@ -113,7 +113,7 @@ def make_image_score_table(probe: Recovered, scores: Mapping[str, Scores], datas
     ``scores``: the scores of the probed model on ``dataset``, a key of PAIR_DATASETS.
     """
     records = (
-        scores[kind]._asdict() | {"type": title, "exact_match": probe.exact_match_for(kind)}
+        scores[kind] | {"type": title, "exact_match": probe.exact_match_for(kind)}
         for kind, title in LABELS["controlledimcaps"].items()
         if kind in scores
     )

@@ -1,5 +1,6 @@
 """Processes that prepare images: the results of threads, readable errors, and nothing left behind."""
 
+import gc
 import json
 import logging
 import os
@@ -8,6 +9,7 @@ import re
 import subprocess
 import sys
 import time
+import weakref
 from collections.abc import Callable
 from functools import partial
 from multiprocessing import forkserver
@@ -19,8 +21,10 @@ import psutil
 import pytest
 
 from evaluators import models
-from evaluators.engine import compute, encode, workers
-from evaluators.engine.tasks import discover
+from evaluators.engine import compute, encode, plan, workers
+from evaluators.engine.images import ImageCrops
+from evaluators.engine.task_dataset import load
+from evaluators.engine.tasks import Task, discover
 from evaluators.models.pixels import PixelTransform, keep_image
 from evaluators.run import run
 from generators.schemas.rows import HARD_NEGATIVE_SCHEMA
@@ -65,22 +69,24 @@ def stored(data: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Path:
 
 
 @pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="Linux")
-def test_a_file_that_got_the_descriptor_of_closed_memory_is_not_overwritten(tmp_path: Path):
-    """After an error in the caller, its memory is closed while workers still run."""
-    number = os.memfd_create("pixels")
-    status = os.fstat(number)
-    memory = workers.Memory(Path(f"/proc/{os.getpid()}/fd/{number}"), status.st_dev, status.st_ino)
-    os.close(number)
-    path = tmp_path / "other"
-    path.write_bytes(b"content")
-    other = os.open(path, os.O_RDWR)
-    assert other == number
-    try:
-        with pytest.raises(FileNotFoundError, match="the shared memory was closed"):
-            workers.fill_slots(PixelTransform((), (4, 4)), [], memory, 0)
-    finally:
-        os.close(other)
-    assert path.read_bytes() == b"content"
+def test_memory_is_open_until_the_job_that_fills_it_ends(data: Path, monkeypatch: pytest.MonkeyPatch):
+    """After an error in the caller, workers still run: no other file may get the descriptor that they write to."""
+    memories = weakref.WeakSet[workers.Memory]()
+
+    class Watched(workers.Memory):
+        def __init__(self, num_bytes: int) -> None:
+            super().__init__(num_bytes)
+            memories.add(self)
+
+    monkeypatch.setattr(workers, "Memory", Watched)
+    (crop, *_) = plan.make([load(Task("crepe", "laion_uc_hnatom"), data)]).crops
+    with workers.Workers(PixelTransform((), (8, 6)), 1) as pool:
+        pool.submit(time.sleep, 0.2)
+        pool.submit_images([ImageCrops(None, [crop])])  # the caller drops what this returns
+        gc.collect()
+        assert len(memories) == 1
+    gc.collect()
+    assert not memories
 
 
 def evaluate_twice(here: Path, data: Path, load: Callable[[], models.Model], monkeypatch: pytest.MonkeyPatch) -> None:

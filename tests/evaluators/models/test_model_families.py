@@ -195,6 +195,18 @@ def test_blip_re_ranks_by_cosine_match_and_cosine(transformers_folder: Folders):
     )
 
 
+def test_flavas_matching_head_reports_the_texts_that_it_cuts(
+    transformers_folder: Folders, monkeypatch: pytest.MonkeyPatch
+):
+    from evaluators.models.huggingface import FlavaMatcher
+
+    assert FlavaMatcher.most_tokens == 77
+    monkeypatch.setattr(FlavaMatcher, "most_tokens", 4)  # <s> a blue </s>
+    encoder: Any = models.resolve(f"transformers:{transformers_folder('flava_itm')}@itm").encoder
+    assert encoder.max_tokens == 4
+    assert encoder.find_truncated(TEXTS).tolist() == [True, False, True, True]
+
+
 def test_models_that_transformers_cannot_score(tmp_path: Path, transformers_folder: Folders):
     with pytest.raises(
         ValueError, match="only models of the types blip and blip-2 have @itc; this one is of type 'flava'"

@@ -145,7 +145,7 @@ def test_a_batch_that_does_not_fit_is_halved_and_scores_the_same(vlm_folder: Fol
     encoder: Any = models.resolve(f"vlm:{vlm_folder('qwen3-vl')}").encoder
     pictures = [encoder.preprocess(Image.new("RGB", (20, 30), color)) for color in ("red", "blue") for _ in "123"]
     texts = ["a red ball", "a blue ball on a table", "a dog"] * 2
-    expected, forward, sizes = encoder.score(pictures, texts), encoder.generative._model.forward, []
+    expected, forward, sizes = encoder.score(pictures, texts), encoder._model.forward, []
 
     def limited(*arguments: Any, **options: Any) -> Any:
         sizes.append(len(options["input_ids"]))
@@ -154,7 +154,7 @@ def test_a_batch_that_does_not_fit_is_halved_and_scores_the_same(vlm_folder: Fol
         return forward(*arguments, **options)
 
     limited.__signature__ = inspect.signature(forward)  # pyright: ignore[reportFunctionMemberAccess]
-    monkeypatch.setattr(encoder.generative._model, "forward", limited)
+    monkeypatch.setattr(encoder._model, "forward", limited)
     np.testing.assert_allclose(encoder.score(pictures, texts), expected, atol=1e-4)
     assert max(sizes) > 2  # 16 prompts per batch, then 8, 4 and 2
     sizes.clear()
@@ -164,7 +164,7 @@ def test_a_batch_that_does_not_fit_is_halved_and_scores_the_same(vlm_folder: Fol
 
 def test_prompts_of_like_length_are_in_one_batch(vlm_folder: Folders):
     encoder: Any = models.resolve(f"vlm:{vlm_folder('internvl')}").encoder
-    picture, generative = encoder.preprocess(Image.new("RGB", (20, 30), "red")), encoder.generative
+    picture, generative = encoder.preprocess(Image.new("RGB", (20, 30), "red")), encoder
     generative._limit, short, long = 2, "a dog", "a dog on a red table beside two boxes"
     tokens = []
     for texts in ([short, short, long, long], [short, long, short, long]):
@@ -177,7 +177,7 @@ def test_prompts_of_like_length_are_in_one_batch(vlm_folder: Folders):
 def test_a_caption_cannot_add_an_image(vlm_folder: Folders):
     encoder: Any = models.resolve(f"vlm:{vlm_folder('internvl')}").encoder
     pictures = [encoder.preprocess(Image.new("RGB", (20, 30), "red"))] * 2
-    assert "< image>" in encoder.generative.prompt("a <image> ball")
+    assert "< image>" in encoder.prompt("a <image> ball")
     scores = encoder.score(pictures, ["a <image> ball", "a < image> ball"])
     assert np.isfinite(scores).all()
     assert scores[0] == pytest.approx(scores[1])

@@ -135,7 +135,7 @@ def make_feature_functions(image_angles: list[int], text_angles: list[int]) -> t
 
 def retrieve_pairs(
     query_ND: np.ndarray, item_ND: np.ndarray, query_id_N: np.ndarray, item_id_N: np.ndarray
-) -> ranking.Ranks:
+) -> recall.Found:
     """Return the ranks of i2t where row i has query i and item i."""
     features = query_ND.__getitem__, item_ND.__getitem__
     return recall.retrieve_both_directions(query_id_N, item_id_N[:, None], *features)["i2t"]
@@ -176,14 +176,14 @@ def test_several_true_captions_per_image():
     #   t2i, captions at 10 and 60: the true image is nearer                   rank 1
     # The best wrong caption of image 0 is caption 2, that of image 1 caption 0 (40 away). The wrong image of captions 0
     # and 1 is image 1, that of caption 2 is image 0.
-    found = recall.find_in_both_directions(
+    found = recall.retrieve_both_directions(
         np.array([0, 1]), np.array([[0, 1], [2, -1]]), *make_feature_functions([0, 90], [50, 10, 60])
     )
-    assert found["i2t"].ranks.rank_N.tolist() == [1, 1]
-    assert found["i2t"].ranks.wrong_N.tolist() == [1, 2]
-    assert found["t2i"].ranks.rank_N.tolist() == [2, 1, 1]
-    assert found["i2t"].wrong_Q.tolist() == [2, 0]
-    assert found["t2i"].wrong_Q.tolist() == [1, 1, 0]
+    assert found["i2t"].rank_N.tolist() == [1, 1]
+    assert found["i2t"].wrong_N.tolist() == [1, 2]
+    assert found["t2i"].rank_N.tolist() == [2, 1, 1]
+    assert found["i2t"].best_wrong_N.tolist() == [2, 0]
+    assert found["t2i"].best_wrong_N.tolist() == [1, 1, 0]
 
 
 @pytest.mark.parametrize(
