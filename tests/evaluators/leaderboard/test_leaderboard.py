@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from evaluators import leaderboard
-from evaluators.leaderboard.published import find_published
+from evaluators.leaderboard.published import Published, find_published
 from evaluators.leaderboard.scores import COUNTED, BenchmarkScores, Score, choose_tasks, make_benchmarks
 from evaluators.metrics.intervals import compute_weighted_interval, wilson_interval
 from evaluators.protocols import all_protocols
@@ -178,10 +178,12 @@ def test_errors(results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 def test_interval_of_the_mean_over_benchmarks():
     """Half widths of 0.06 and 0.08 of independent benchmarks: the mean has half of the root of their squares, 0.05."""
 
-    def make(half: float, is_recognition: bool = False) -> BenchmarkScores:
-        scores = {"clip": Score(0.5, (0.5 - half, 0.5 + half), 1)}
-        return BenchmarkScores("b", ["t"], 10, 0.5, is_recognition, scores, {})
+    def make(half: float, *models: str) -> pd.DataFrame:
+        scores = {model: Score(0.5, (0.5 - half, 0.5 + half), 1) for model in models}
+        return leaderboard.make_scores(BenchmarkScores("b", ["t"], 10, 0.5, False, scores, {}), Published())
 
-    benchmarks = [make(0.06), make(0.08), make(0.4, is_recognition=True)]
-    assert leaderboard.find_mean_interval(0.5, "clip", benchmarks) == pytest.approx((0.45, 0.55))
-    assert leaderboard.find_mean_interval(float("nan"), "clip", benchmarks) == (None, None)
+    scores = pd.concat({"a": make(0.06, "clip", "other"), "b": make(0.08, "clip"), "c": make(0.4, "clip")}, axis=1)
+    means = leaderboard.average(scores, ["a", "b"])
+    assert means.loc["", "clip"].tolist() == pytest.approx([0.5, 0.45, 0.55])
+    assert means.loc["", "other"].isna().all()
+    assert leaderboard.average(scores, []).isna().all(axis=None)
