@@ -119,7 +119,8 @@ def make_models(
     is missing if the score cannot be ranked with them.
     """
     scores = pd.concat({item.name: make_scores(item, published[item.name]) for item in benchmarks}, axis="columns")
-    scores = scores.loc[scores.xs(COUNTED, axis="columns", level=1).notna().any(axis=1)]
+    counted = pd.DataFrame({item.name: scores[item.name, COUNTED] for item in benchmarks})
+    scores = scores.loc[counted.notna().any(axis="columns")]
     first_results = {result.model: result for result in reversed(results)}
     described = [describe(name, None if of_others else first_results[name], about) for of_others, name in scores.index]
     means = average(scores, [benchmark.name for benchmark in benchmarks if not benchmark.is_recognition])
