@@ -65,8 +65,7 @@ def score_least_predictable(source: Source, reports: Sequence[SetReport], folder
 
 def read_choices(folder: Path, datasets: Collection[str]) -> Iterator[tuple[documents.Result, pa.Table]]:
     """Yield a model's results on the hard-negative tasks of some datasets, with their rows. Variants are left out."""
-    for path in documents.list_documents(folder):
-        result = documents.read(path)
+    for path, result in documents.read_all([folder]).items():
         if result["dataset"] in datasets and result["main"] == ["recall@1"] and not result["variant"]:
             yield result, parquet.read_table(path.with_suffix(".parquet"))
 

@@ -13,7 +13,7 @@ import os
 import platform
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -173,6 +173,11 @@ def is_finished(result: Result, data_fingerprint: str, code: Mapping[str, str]) 
     """Return True if no row was skipped and the result has the expected data and code."""
     is_same_data = result.get("data", {}).get("fingerprint") == data_fingerprint
     return is_same_data and result.get("code") == code and not result.get("skipped")
+
+
+def read_all(folders: Iterable[Path]) -> dict[Path, Result]:
+    """Return the result documents in folders and their subfolders, by their paths, in natural order."""
+    return {path: read(path) for folder in folders for path in list_documents(folder)}
 
 
 def list_documents(folder: Path) -> list[Path]:
