@@ -26,7 +26,7 @@ from evaluators.report.figures import join_panels
 from evaluators.report.headlines import compare_with_chance
 from evaluators.report.pages import Section, render
 from evaluators.report.results import PARTS, Results, read_results, split_parts
-from evaluators.report.rows import Row, collect_rows, write_rows
+from evaluators.report.rows import collect_rows, write_rows
 from evaluators.report.sections import SECTIONS, tasks
 from evaluators.report.sections.atom_counts import read_atom_counts
 from evaluators.report.strip import Test, make_strip
@@ -62,7 +62,7 @@ class ReportPart:
     headline: Sequence[str]
     examples: Sequence[Example]
     strip: Sequence[Test]
-    rows: Sequence[Row] = ()
+    rows: Sequence[Example] = ()
     """Rows of the page of rows; there is no page without rows."""
     num_rows: int = 0
     """Number of all rows with hard negatives."""
