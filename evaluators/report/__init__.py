@@ -83,20 +83,12 @@ class ReportPart:
         return ", ".join(names) if len(names) <= MAX_NAMES else f"{len(names)} models"
 
     @property
-    def model_names(self) -> list[str]:
-        return sorted({result.model for result in self.complete})
-
-    @property
     def data(self) -> str:
-        """The data and the day of the last evaluation."""
+        """The data and, if it is known, the day of the last evaluation (side files of the results)."""
         rows = {result.data["task"]: result.data["data"]["rows"] for result in self.results}
         text = f"{len(rows):,} task{'s' if len(rows) > 1 else ''}, {sum(rows.values()):,} rows"
-        return f"{text}, evaluated on {self.date}" if self.date else text
-
-    @property
-    def date(self) -> str:
-        """The day of the last evaluation (side files of the results), "" if it is not known."""
-        return max((result.date for result in self.results), default="")
+        date = max((result.date for result in self.results), default="")
+        return f"{text}, evaluated on {date}" if date else text
 
     @property
     def first_examples(self) -> list[Example]:
@@ -119,10 +111,6 @@ class ReportPart:
     @property
     def warnings(self) -> list[str]:
         return summarise_warnings(warning for result in self.results for warning in result.data["warnings"])
-
-    @property
-    def tables(self) -> list[Table]:
-        return [self.models, *(table for section in self.sections for table in section.tables)]
 
 
 def summarise_warnings(warnings: Iterable[str]) -> list[str]:
@@ -162,7 +150,7 @@ def _build(results: Results, output: Path, data_dir: Path | None, rows: int) -> 
     for part in parts:
         _write_files(output, part)
         if part.rows:
-            write_rows(output, part.prefix, part.rows, part.model_names)
+            write_rows(output, part.prefix, part.rows, sorted({result.model for result in part.complete}))
             page = render("rows.html.j2", part=part, is_synthetic=part.is_synthetic)
             (output / f"{part.prefix}rows.html").write_text(page, encoding="utf-8")
     productivity = {
@@ -228,7 +216,7 @@ def collect_metrics(part: ReportPart) -> dict[str, Any]:
 def _write_files(output: Path, part: ReportPart) -> None:
     for folder in ("tables", "figures", "plots"):
         (output / folder).mkdir(parents=True, exist_ok=True)
-    for table in part.tables:
+    for table in [part.models, *(table for section in part.sections for table in section.tables)]:
         (output / "tables" / f"{part.prefix}{table.name}.csv").write_text(to_csv(table), encoding="utf-8")
         (output / "tables" / f"{part.prefix}{table.name}.tex").write_text(to_latex(table), encoding="utf-8")
     for section in part.sections:
