@@ -9,7 +9,6 @@ Vega-Lite (of vl-convert) draws the figure, and both are part of the page.
 from __future__ import annotations
 
 import base64
-import csv
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -26,6 +25,7 @@ from evaluators.report.pages import render
 from evaluators.report.results import PARTS, Result, Results, read_results, split_parts
 from evaluators.report.tables import MISSING, Table, format_percent, format_with_interval, make_table, to_csv, to_latex
 from evaluators.results.ranks import DECIMALS
+from generators.files import csv_tables
 
 FOLDER = Path(__file__).parent
 ABOUT = ("family", "parameters", "date", "training_data", "text_only")
@@ -97,14 +97,11 @@ def read_benchmarks(folders: Sequence[Path]) -> tuple[Results, list[BenchmarkSco
 
 def read_about(path: Path) -> dict[str, dict[str, str]]:
     """Return model -> column -> value. Raises ValueError if a column is unknown or ``model`` is missing."""
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        reader = csv.DictReader(file)
-        columns = reader.fieldnames or []
-        if "model" not in columns or set(columns) - {"model", *ABOUT}:
-            raise ValueError(
-                f"{path}: its columns are {', '.join(columns)}; expected model and any of {', '.join(ABOUT)}."
-            )
-        return {row["model"]: {name: row[name] or "" for name in columns if name != "model"} for row in reader}
+    rows = csv_tables.read(path)
+    columns = list(rows[0]) if rows else ["model"]
+    if "model" not in columns or set(columns) - {"model", *ABOUT}:
+        raise ValueError(f"{path}: its columns are {', '.join(columns)}; expected model and any of {', '.join(ABOUT)}.")
+    return {row.pop("model"): row for row in rows}
 
 
 def make_models(
@@ -220,14 +217,7 @@ def format_score(row: Mapping[str, Any], name: str) -> str:
 def make_sources_table(published: Mapping[str, Published]) -> Table:
     """Make the table of models whose published scores differ between two sources."""
     records = [
-        {
-            "Model": first.model,
-            "Task": first.task,
-            "Metric": first.metric,
-            "First source": f"{first.percent:.1f} ({first.source})",
-            "Other source": f"{other.percent:.1f} ({other.source})",
-            "Cause": cause or "unknown",
-        }
+        {"first": first, "other": other, "cause": cause or "unknown"}
         for item in published.values()
         for first, other, cause in item.disagreements
     ]

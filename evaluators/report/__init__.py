@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
@@ -149,15 +149,23 @@ def _build(results: Results, output: Path, data_dir: Path | None, rows: int) -> 
     parts = [make_part(name if len(by_part) > 1 else "", members, data_dir, rows) for name, members in by_part.items()]
     for part in parts:
         _write_files(output, part)
-        if part.rows:
-            write_rows(output, part.prefix, part.rows, sorted({result.model for result in part.complete}))
-            page = render("rows.html.j2", part=part, is_synthetic=part.is_synthetic)
-            (output / f"{part.prefix}rows.html").write_text(page, encoding="utf-8")
-    productivity = {
-        split: collect_examples(parts[0].results, [f"crepe/prod_hnall/{split}"], data_dir, 2)
+    productivity_examples = {
+        split: examples
         for split in PRODUCTIVITY_SPLITS
+        if (examples := collect_examples(parts[0].results, [f"crepe/prod_hnall/{split}"], data_dir, 2))
     }
-    _write_pages(output, parts, {split: examples for split, examples in productivity.items() if examples})
+    context = {
+        "parts": parts,
+        "source": ", ".join(dict.fromkeys(part.source for part in parts)),
+        "is_synthetic": parts[0].is_synthetic and len(parts) == 1,
+        "productivity_examples": productivity_examples,
+        "code": parts[0].results[0].data["code"],
+    }
+    pages = {"index.html": "page.html.j2", "report.md": "page.md.j2"}
+    if productivity_examples:
+        pages["examples.html"] = "examples.html.j2"
+    for name, template in pages.items():
+        (output / name).write_text(render(template, **context), encoding="utf-8")
     metrics = {part.id: collect_metrics(part) for part in parts}
     (output / "metrics.json").write_text(json.dumps(metrics.get("", metrics), indent=1) + "\n", encoding="utf-8")
     return "\n".join(f"{part.title}: {line}" if part.title else line for part in parts for line in part.headline)
@@ -225,6 +233,10 @@ def _write_files(output: Path, part: ReportPart) -> None:
             path.write_text(join_panels(svg), encoding="utf-8")
     if part.complete:
         _write_plots(output / "plots", part)
+    if part.rows:
+        write_rows(output, part.prefix, part.rows, sorted({result.model for result in part.complete}))
+        page = render("rows.html.j2", part=part, is_synthetic=part.is_synthetic)
+        (output / f"{part.prefix}rows.html").write_text(page, encoding="utf-8")
 
 
 def _write_plots(folder: Path, part: ReportPart) -> None:
@@ -235,20 +247,3 @@ def _write_plots(folder: Path, part: ReportPart) -> None:
         rows = recall[recall[position].notna()].sort_values([position, "kind", "model"])
         columns = ["model", "kind", position, "recall", "low", "high", "chance"]
         rows[columns].to_csv(folder / f"{part.prefix}{name}.csv", index=False, float_format="%.4f")
-
-
-def _write_pages(
-    output: Path, parts: Sequence[ReportPart], productivity_examples: Mapping[str, Sequence[Example]]
-) -> None:
-    context = {
-        "parts": parts,
-        "source": ", ".join(dict.fromkeys(part.source for part in parts)),
-        "is_synthetic": parts[0].is_synthetic and len(parts) == 1,
-        "productivity_examples": productivity_examples,
-        "code": parts[0].results[0].data["code"],
-    }
-    pages = {"index.html": "page.html.j2", "report.md": "page.md.j2"}
-    if productivity_examples:
-        pages["examples.html"] = "examples.html.j2"
-    for name, template in pages.items():
-        (output / name).write_text(render(template, **context), encoding="utf-8")
