@@ -20,7 +20,6 @@ from evaluators.results.causes import find_causes
 from evaluators.results.published import find_scores, get_canonical_name, get_tolerance, match_scores
 from evaluators.results.scores import (
     MEAN,
-    TABLE_SOURCE,
     PublishedScore,
     count_rows,
     find_added_scores,
@@ -35,6 +34,7 @@ from evaluators.results.scores import (
 from loaders import benchmarks
 from tests.evaluators import tiny
 
+TABLE_SOURCE = read_sources()["vl_compo"]["title"]
 MODEL = "ViT-B-32-quickgelu/openai"
 LAION = "ViT-B-32-quickgelu/laion400m_e32"
 ROOT = Path(__file__).parents[3]
