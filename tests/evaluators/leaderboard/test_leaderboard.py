@@ -155,6 +155,20 @@ def test_both_sides_of_sources_that_differ_are_shown(tmp_path: Path, add_scores:
     assert cells["Model"].tolist() == list(sides)
 
 
+def test_a_model_without_a_score_of_ones_own_has_no_place(tmp_path: Path):
+    """NegCLIP was evaluated on SugarCrepe only. Its published score on ImageCoDe is a row of its own."""
+    write(tmp_path, "mine", "sugarcrepe/swap_obj", 150, rows=245)
+    write(tmp_path, "NegCLIP", "sugarcrepe/swap_obj", 150, rows=245)
+    write(tmp_path, "mine", "imagecode/valid", 500, rows=2302)
+    results = read_results([tmp_path])
+    benchmarks = make_benchmarks(results)
+    published = {benchmark.name: find_published(benchmark) for benchmark in benchmarks}
+    models = leaderboard.make_models(results, benchmarks, published, {}).set_index(["model", "published"])
+    assert pd.isna(models.loc[("NegCLIP", ""), "imagecode place"])
+    assert models.loc[("NegCLIP", "yes"), "imagecode place"] == 1
+    assert models.loc[("mine", ""), "imagecode models"] == 6
+
+
 def test_drawn_scenes_are_never_next_to_published_models(tmp_path: Path):
     for name in ("itables", "vl_convert"):
         pytest.importorskip(name)
