@@ -59,7 +59,7 @@ def _print_comparison(a: Path, b: Path, output_format: FormatName) -> None:
     lines = compare_pairs(pairs)
     if len(pairs) > 1:
         lines.append(summarise(pairs))
-    records = [line.to_json() for line in lines]
+    records = [line._asdict() for line in lines]
     print_records(output_format, format_rows("comparison", records), records)
     note("p-values are Holm-corrected over the tasks of this table. The mean gives each task the same weight.")
 
@@ -69,7 +69,7 @@ def print_ranking(folders: Sequence[Path], output_format: FormatName) -> None:
     from evaluators.results.compare import rank_models
 
     lines = rank_models(folders)
-    records = [line.to_json() for line in lines]
+    records = [line._asdict() for line in lines]
     following = [
         line.p.get(other.model) if (other.task, other.metric) == (line.task, line.metric) else None
         for line, other in pairwise([*lines, *lines[-1:]])
@@ -83,7 +83,7 @@ def _print_effects(a: Path, b: Path, output_format: FormatName) -> None:
     from evaluators.report.tables import format_rows
     from evaluators.results.compare import compare_categories
 
-    records = [line.to_json() for line in compare_categories(a, b)]
+    records = [line._asdict() for line in compare_categories(a, b)]
     rows = format_rows("effects", (record | {"difference": record["b"] - record["a"]} for record in records))
     print_records(output_format, rows, records)
     note("Cohen's g: the share of B among the rows that one model solves, minus 1/2. p-values are Holm-corrected.")
@@ -160,7 +160,7 @@ def _print_sensitivity(a: Path, b: Path, difference: float, wanted: float, outpu
         }
         for line in lines
     ]
-    print_records(output_format, rows, [line.to_json() for line in lines])
+    print_records(output_format, rows, [line._asdict() for line in lines])
     note(f"detectable: the smallest difference in points that a test at the 5 % level finds (power {wanted:.0%}).")
 
 

@@ -16,7 +16,7 @@ from compeval.cli.options import Data, Format, FormatName, Models
 
 if TYPE_CHECKING:
     from evaluators.engine.tasks import Task
-    from evaluators.results.published import Match
+    from evaluators.results.matches import Match
     from evaluators.results.scores import PublishedScore
 
 
@@ -148,7 +148,7 @@ def _run(model: str, tasks: Sequence[Task], data: Path | None, device: str | Non
 def _print(matches: Sequence[Match], known: int, output_format: FormatName) -> None:
     """Print the comparison. The exit code is 1 if a comparable score disagrees."""
     from evaluators.report.tables import format_rows
-    from evaluators.results.published import VERDICTS
+    from evaluators.results.matches import VERDICTS
 
     rows = [
         match.describe() | {"published": "unknown" if match.score.rows is None else match.score.rows}

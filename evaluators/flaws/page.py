@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -121,66 +121,9 @@ def measure_baselines(sets: RetrievalSets) -> Measured:
 
 def render(measured: Mapping[str, Measured], balanced: Sequence[Mapping[str, Any]]) -> str:
     """Render the page. ``measured``: what is known of each file, by its SHA-256; ``balanced``: entries of subsets."""
-    lines = [make_line(item) for item in measured.values() if not item["is_control"]]
-    text = TEMPLATE.read_text(encoding="utf-8")
-    return jinja2.Template(text, trim_blocks=True, lstrip_blocks=True).render(
-        lines=lines,
-        rows=f"{sum(item['rows'] for item in measured.values() if not item['is_control']):,}",
-        max_rows=MAX_ROWS,
-        balanced=[make_balanced_line(entry) for entry in balanced],
-        control=make_control_lines(measured.values()),
-    )
-
-
-def make_control_lines(items: Iterable[Measured]) -> list[list[str]]:
-    """Return the best seen and unseen baselines of each set in its published and in its unrefined file."""
-    return [
-        [item["config"], f"{control['rows']:,}"]
-        + [name_score(control[folder][group]) for group in ("seen", "unseen") for folder in (PUBLISHED, CONTROL)]
-        for item in items
-        if (control := item.get("control"))
-    ]
-
-
-def make_line(item: Measured) -> dict[str, str]:
-    best = item["baselines"]
-    malformed = sum(item["negatives"].get(kind, 0) for kind in KINDS)
-    return {
-        "set": f"{item['benchmark']}/{item['config']}".replace("/", " / "),
-        "rows": f"{item['rows']:,}",
-        "repeated": cell(item["shares"]["repeated rows"]),
-        "identical": cell(item["shares"]["identical texts"]),
-        "mangled": cell(item["shares"]["mangled word"]),
-        "article": cell(item["shares"]["article"]),
-        "malformed": f"{malformed:,}",
-        "recall": f"{cell(best['recall@1'])}, {best['recall@1']['baseline'].replace('_', ' ')}",
-        "chance": f"{100 / item['candidates']:.1f}",
-        "pairs": f"{cell(best['pairwise'])}, {best['pairwise']['baseline'].replace('_', ' ')}",
-        "medoid": cell(best["medoid on pairs"]),
-        "people": HUMAN_CHECKS.get(f"{item['benchmark']}/{item['config'].partition('/')[0]}", "not known"),
-    }
-
-
-def cell(entry: Measured) -> str:
-    low, high = entry["interval"]
-    return f"{100 * entry['share']:.1f} ({100 * low:.1f} to {100 * high:.1f})"
-
-
-def make_balanced_line(entry: Mapping[str, Any]) -> list[str]:
-    """Return the cells of a file in the table of balanced subsets: seen and unseen baselines before and after."""
-    benchmark, _, file = entry["file"].partition(": ")
-    start = [benchmark, file, f"{entry['pairs']:,}", f"{entry['pairs_tried']:,}"]
-    if excluded := entry.get("excluded_by"):
-        name = excluded["baseline"].replace("_", " ")
-        return [*start, f"none: {name} orders {100 * excluded['accuracy']:.1f}", *[""] * 4]
-    named = [name_score(entry[when][group]) for group in ("seen", "unseen") for when in ("before", "after")]
-    return [*start, f"{entry['pairs_kept']:,}" if "kept" in entry else "none", *named]
-
-
-def name_score(score: Mapping[str, Any]) -> str:
-    """Return the accuracy of a baseline, its interval and its name."""
-    text = cell({"share": score["accuracy"], "interval": score["interval"]})
-    return f"{text}, {score['baseline'].replace('_', ' ')}"
+    items = list(measured.values())
+    template = jinja2.Template(TEMPLATE.read_text(encoding="utf-8"), trim_blocks=True, lstrip_blocks=True)
+    return template.render(items=items, balanced=balanced, max_rows=MAX_ROWS, human_checks=HUMAN_CHECKS)
 
 
 def draw_figure(measured: Mapping[str, Measured]) -> str:

@@ -59,14 +59,14 @@ def inspect(source: Source, output: Path, report: Callable[[str], object] = lamb
     )
     output.mkdir(parents=True, exist_ok=True)
     version = {"version": source.version} if source.version else {}
-    with atomic_file(output / f"text_only_{source.name}.json") as path:
-        documents = {report.name: asdict(report) | version for report in reports}
-        for document in documents.values():
-            del document["predictability"]  # in the file of the rows
-        path.write_text(json.dumps(documents, indent=1) + "\n", encoding="utf-8")
+    documents = {report.name: asdict(report) | version for report in reports}
+    for document in documents.values():
+        del document["predictability"]  # in the file of the rows
+    files = {f"text_only_{source.name}.json": json.dumps(documents, indent=1) + "\n", f"{source.name}.html": page}
+    for name, text in files.items():
+        with atomic_file(output / name) as path:
+            path.write_text(text, encoding="utf-8")
     write_predictability(output / f"rows_{source.name}.csv", source, reports)
-    with atomic_file(output / f"{source.name}.html") as path:
-        path.write_text(page, encoding="utf-8")
     return reports
 
 

@@ -6,12 +6,12 @@ needs the image is as good on the least predictable half of the rows as on all o
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 
 from evaluators.inspection.measures import SetReport
@@ -22,6 +22,7 @@ from evaluators.results.compose import get_clusters
 from generators.files import csv_tables
 from generators.storage import parquet
 
+KEYS = pd.Index(["split", "row"])
 COLUMNS = ("set", "split", "row", "image_id", "predictability")
 
 
@@ -45,35 +46,30 @@ def score_least_predictable(source: Source, reports: Sequence[SetReport], folder
 
     ``folder`` has the results of the model. Tasks whose rows were not sampled are left out.
     """
+    by_config = {report.name: report for report in reports}
     for result, table in read_choices(folder, {source.name}):
-        report = next((item for item in reports if item.name == result["config"]), None)
-        if report is None:
+        if (report := by_config.get(result["config"])) is None:
             continue
-        clusters = get_clusters(table)
-        ranks = zip(table["row"].to_pylist(), table["rank"].to_pylist(), strict=True)
-        hits = {row: (rank == 1, clusters[index]) for index, (row, rank) in enumerate(ranks)}
-        least_N = select_least_predictable(np.array(report.predictability))
-        groups = defaultdict[str, list[Any]](list)
-        for is_least, row in zip(least_N, source.sets[report.name].sample, strict=True):
-            if row.split == result["split"] and row.position in hits:
-                groups["all"].append(hits[row.position])
-                if is_least:
-                    groups["least"].append(hits[row.position])
-        if groups["least"]:
-            yield {"task": result["task"], "model": result["model"]["name"], **dict(_describe(groups))}
+        sample = pd.DataFrame([(row.split, row.position) for row in source.sets[report.name].sample], columns=KEYS)
+        sample["least"] = select_least_predictable(np.array(report.predictability))
+        hits = {"split": result["split"], "row": table["row"].to_numpy(), "hit": table["rank"].to_numpy() == 1}
+        rows = sample.merge(pd.DataFrame({**hits, "cluster": get_clusters(table)}), on=list(KEYS))
+        if rows["least"].any():
+            groups = {"all": rows, "least": rows[rows["least"]]}
+            yield {"task": result["task"], "model": result["model"]["name"], **_describe(groups)}
 
 
 def read_choices(folder: Path, datasets: Collection[str]) -> Iterator[tuple[documents.Result, pa.Table]]:
     """Yield a model's results on the hard-negative tasks of some datasets, with their rows. Variants are left out."""
-    for path in documents.list_documents(folder):
-        result = documents.read(path)
+    for path, result in documents.read_all([folder]).items():
         if result["dataset"] in datasets and result["main"] == ["recall@1"] and not result["variant"]:
             yield result, parquet.read_table(path.with_suffix(".parquet"))
 
 
-def _describe(groups: dict[str, list[Any]]) -> Iterator[tuple[str, Any]]:
-    for name, members in groups.items():
-        hit_M, cluster_M = np.array([hit for hit, _ in members], dtype=float), np.array([of for _, of in members])
-        yield f"{name} rows", len(members)
-        yield name, float(hit_M.mean())
-        yield f"{name} interval", compute_share_interval(hit_M, cluster_M)
+def _describe(groups: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
+    scores: dict[str, Any] = {}
+    for name, rows in groups.items():
+        hit_M = rows["hit"].to_numpy(dtype=float)
+        interval = compute_share_interval(hit_M, rows["cluster"].to_numpy())
+        scores |= {f"{name} rows": len(rows), name: float(hit_M.mean()), f"{name} interval": interval}
+    return scores

@@ -9,7 +9,6 @@ Vega-Lite (of vl-convert) draws the figure, and both are part of the page.
 from __future__ import annotations
 
 import base64
-import csv
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -19,18 +18,24 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from evaluators.leaderboard.published import Published, describe_published, find_places, find_published, get_aliases
+from evaluators.leaderboard.published import Published, describe_published, find_published, get_aliases
 from evaluators.leaderboard.scores import BenchmarkScores, make_benchmarks
 from evaluators.report.examples import Example, load_split, make_choice_examples, read_frames
 from evaluators.report.pages import render
 from evaluators.report.results import PARTS, Result, Results, read_results, split_parts
 from evaluators.report.tables import MISSING, Table, format_percent, format_with_interval, make_table, to_csv, to_latex
+from evaluators.results.ranks import DECIMALS
+from generators.files import csv_tables
 
 FOLDER = Path(__file__).parent
 ABOUT = ("family", "parameters", "date", "training_data", "text_only")
 """Columns that a file about models may have, next to ``model``."""
 EXAMPLES_PER_BENCHMARK = 8
 NOT_RANKED = "†"
+SCORE, PLACE = ("", " low", " high", " rank"), (" place", " models")
+"""Ends of the names of a benchmark's columns. Its name is their beginning."""
+COUNTED = " counted"
+"""End of the name of the column with the scores that count for a mean."""
 EXTRA = "Install what the leaderboard needs: pip install 'compeval[leaderboard]'"
 
 
@@ -49,16 +54,7 @@ def build(
     photographs, since these must not be in one table, or if there is no benchmark.
     """
     bundles = _read_bundles()
-    results = read_results(folders)
-    parts = split_parts(results)
-    if len(parts) > 1:
-        names = ", ".join(PARTS[name].lower() for name in parts)
-        raise ValueError(
-            f"The results are of {names}, which must not be in one leaderboard. Name one folder of results."
-        )
-    benchmarks = make_benchmarks(results)
-    if not benchmarks:
-        raise ValueError(f"{', '.join(map(str, folders))}: no complete result of a benchmark.")
+    results, benchmarks = read_benchmarks(folders)
     is_synthetic = any(result.is_synthetic for result in results)
     published = {
         benchmark.name: find_published(benchmark) if with_published and not is_synthetic else Published()
@@ -70,33 +66,42 @@ def build(
     (output / "leaderboard.csv").write_text(to_csv(Table("leaderboard", table.caption, models)), encoding="utf-8")
     models.to_parquet(output / "leaderboard.parquet", index=False)
     (output / "leaderboard.tex").write_text(to_latex(table), encoding="utf-8")
-    own = list(models["model"][models["published"] == ""])
     context = {
         "benchmarks": make_benchmarks_table(benchmarks),
         "table": table,
-        "models": own,
+        "models": list(models["model"][models["published"] == ""]),
         "is_synthetic": is_synthetic,
-        "own": len(own),
         "sources": make_sources_table(published),
         "chart": make_chart(models, benchmarks),
         "examples": list(collect_examples(benchmarks, data_dir)),
-        **bundles,
     }
     page = output / "index.html"
-    page.write_text(render("leaderboard.html.j2", FOLDER, **context), encoding="utf-8")
+    page.write_text(render("leaderboard.html.j2", FOLDER, **context, **bundles), encoding="utf-8")
     return page
+
+
+def read_benchmarks(folders: Sequence[Path]) -> tuple[Results, list[BenchmarkScores]]:
+    """Return the results in the folders and their benchmarks. Raises ValueError as ``build``."""
+    results = read_results(folders)
+    parts = split_parts(results)
+    if len(parts) > 1:
+        names = ", ".join(PARTS[name].lower() for name in parts)
+        raise ValueError(
+            f"The results are of {names}, which must not be in one leaderboard. Name one folder of results."
+        )
+    benchmarks = make_benchmarks(results)
+    if not benchmarks:
+        raise ValueError(f"{', '.join(map(str, folders))}: no complete result of a benchmark.")
+    return results, benchmarks
 
 
 def read_about(path: Path) -> dict[str, dict[str, str]]:
     """Return model -> column -> value. Raises ValueError if a column is unknown or ``model`` is missing."""
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        reader = csv.DictReader(file)
-        columns = reader.fieldnames or []
-        if "model" not in columns or set(columns) - {"model", *ABOUT}:
-            raise ValueError(
-                f"{path}: its columns are {', '.join(columns)}; expected model and any of {', '.join(ABOUT)}."
-            )
-        return {row["model"]: {name: row[name] or "" for name in columns if name != "model"} for row in reader}
+    rows = csv_tables.read(path)
+    columns = list(rows[0]) if rows else ["model"]
+    if "model" not in columns or set(columns) - {"model", *ABOUT}:
+        raise ValueError(f"{path}: its columns are {', '.join(columns)}; expected model and any of {', '.join(ABOUT)}.")
+    return {row.pop("model"): row for row in rows}
 
 
 def make_models(
@@ -110,55 +115,48 @@ def make_models(
     Published models have no intervals and ranks. The place of a score is among one's own and the published models; it
     is missing if the score cannot be ranked with them.
     """
+    scores = pd.concat({item.name: make_scores(item, published[item.name]) for item in benchmarks}, axis="columns")
+    counted = pd.DataFrame({item.name: scores[item.name, COUNTED] for item in benchmarks})
+    scores = scores.loc[counted.notna().any(axis="columns")]
     first_results = {result.model: result for result in reversed(results)}
-    rows = [
-        _make_own_row(first_results[name], benchmarks, about.get(name, {}))
-        for name in sorted({name for benchmark in benchmarks for name in benchmark.scores})
-    ]
-    rows += _make_published_rows(benchmarks, published)
-    for benchmark in benchmarks:
-        own = {name: score.share for name, score in benchmark.scores.items()}
-        comparable = published[benchmark.name].comparable
-        places = find_places(own, comparable) if comparable else {}
-        for row in rows:
-            row[f"{benchmark.name} place"], row[f"{benchmark.name} models"] = places.get(row["model"], (None, None))
-    counts = [f"{benchmark.name} {part}" for benchmark in benchmarks for part in ("rank", "place", "models")]
-    models = pd.DataFrame(rows).astype(dict.fromkeys(counts, "Int64"))
-    columns = ["mean", *(benchmark.name for benchmark in benchmarks), "model"]
-    return models.sort_values(columns, ascending=[*[False] * (len(columns) - 1), True], ignore_index=True)
+    described = [describe(name, None if of_others else first_results[name], about) for of_others, name in scores.index]
+    means = average(scores, [benchmark.name for benchmark in benchmarks if not benchmark.is_recognition])
+    columns = [(item.name, part) for parts in (SCORE, PLACE) for item in benchmarks for part in parts]
+    values = scores[columns].set_axis([f"{name}{part}" for name, part in columns], axis="columns")
+    models = pd.concat([pd.DataFrame(described, scores.index), means, values], axis="columns").reset_index()
+    models = models[["model", *described[0], "published", *means, *values]]
+    models = models.astype({f"{name}{part}": "Int64" for name, part in columns if part in (" rank", *PLACE)})
+    order = ["mean", *(benchmark.name for benchmark in benchmarks), "model"]
+    return models.sort_values(order, ascending=[*[False] * (len(order) - 1), True], ignore_index=True)
 
 
-def _make_own_row(result: Result, benchmarks: Sequence[BenchmarkScores], about: Mapping[str, str]) -> dict[str, Any]:
-    name = result.model
+def make_scores(benchmark: BenchmarkScores, published: Published) -> pd.DataFrame:
+    """Return one row per model: its score, and its place among one's own and the comparable published scores.
+
+    The index is ``published`` ("yes" or "") and ``model``; the columns are SCORE, PLACE and COUNTED.
+    """
+    rows = [("", model, score.share, *score.interval, score.rank, True) for model, score in benchmark.scores.items()]
+    for shares, is_comparable in ((published.others, False), (published.comparable, True)):
+        rows += [("yes", model, share, None, None, None, is_comparable) for model, share in shares.items()]
+    scores = pd.DataFrame(rows, columns=pd.Index(["published", "model", *SCORE, COUNTED]))
+    scores[COUNTED] = scores[""].where(scores[COUNTED])
+    rounded = (100 * scores[COUNTED]).round(DECIMALS) if published.comparable else pd.Series(np.nan, scores.index)
+    scores[" place"] = rounded.rank(method="min", ascending=False)
+    scores[" models"] = np.where(rounded.notna(), rounded.count(), np.nan)
+    return scores.set_index(["published", "model"])
+
+
+def describe(name: str, result: Result | None, about: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """Return what is known about a model, by the columns ABOUT and ``contaminated``. ``result``: one of its results."""
     described = describe_published()
-    known = dict.fromkeys(ABOUT, "") | describe_model(result)
-    for texts in (*(described.get(alias, {}) for alias in get_aliases(result)), about):
-        known |= {key: value for key, value in texts.items() if value}
-    mean = average({item.name: item.scores[name].share for item in benchmarks if name in item.scores}, benchmarks)
-    row: dict[str, Any] = {"model": name, **known, "contaminated": result.data["model"]["contaminated"] or ""}
-    low, high = find_mean_interval(mean, name, benchmarks)
-    row |= {"published": "", "mean": mean, "mean low": low, "mean high": high}
-    for benchmark in benchmarks:
-        score = benchmark.scores.get(name)
-        values = (score.share, *score.interval, score.rank) if score else (None,) * 4
-        columns = (f"{benchmark.name}{part}" for part in ("", " low", " high", " rank"))
-        row |= dict(zip(columns, values, strict=True))
-    return row
-
-
-def _make_published_rows(
-    benchmarks: Sequence[BenchmarkScores], published: Mapping[str, Published]
-) -> Iterator[dict[str, Any]]:
-    """Yield a row for each published model with a comparable score. Its mean is over comparable scores only."""
-    described = describe_published()
-    for name in sorted({name for item in published.values() for name in item.comparable}):
-        row: dict[str, Any] = {"model": name, **dict.fromkeys(ABOUT, ""), **described.get(name, {}), "contaminated": ""}
-        shares = {title: item.comparable[name] for title, item in published.items() if name in item.comparable}
-        row |= {"published": "yes", "mean": average(shares, benchmarks)}
-        for benchmark in benchmarks:
-            item = published[benchmark.name]
-            row[benchmark.name] = item.comparable.get(name, item.others.get(name))
-        yield row
+    sources = [described.get(name, {})]
+    if result:
+        aliases = (described.get(alias, {}) for alias in get_aliases(result))
+        sources = [describe_model(result), *aliases, about.get(name, {})]
+    known = dict.fromkeys(ABOUT, "")
+    for source in sources:
+        known |= {key: value for key, value in source.items() if value}
+    return known | {"contaminated": (result and result.data["model"]["contaminated"]) or ""}
 
 
 def describe_model(result: Result) -> dict[str, str]:
@@ -170,21 +168,17 @@ def describe_model(result: Result) -> dict[str, str]:
     return {"family": backend or architecture, "training_data": training_data}
 
 
-def average(shares: Mapping[str, float], benchmarks: Sequence[BenchmarkScores]) -> float:
-    """Return the unweighted mean of a model's scores on the benchmarks of composition, NaN if it lacks one."""
-    scores = [shares.get(benchmark.name, float("nan")) for benchmark in benchmarks if not benchmark.is_recognition]
-    return sum(scores) / len(scores) if scores else float("nan")
+def average(scores: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+    """Return the unweighted mean over some benchmarks, NaN for a model that lacks one, and its 95 % interval.
 
-
-def find_mean_interval(
-    mean: float, model: str, benchmarks: Sequence[BenchmarkScores]
-) -> tuple[float, float] | tuple[None, None]:
-    """Return the 95 % interval of a mean over benchmarks of composition whose images are independent of each other."""
-    if np.isnan(mean):
-        return None, None
-    intervals = [benchmark.scores[model].interval for benchmark in benchmarks if not benchmark.is_recognition]
-    half = sum(((high - low) / 2) ** 2 for low, high in intervals) ** 0.5 / len(intervals)
-    return max(0.0, mean - half), min(1.0, mean + half)
+    The interval takes the images of different benchmarks as independent.
+    """
+    mean = scores[[(name, COUNTED) for name in names]].mean(axis="columns", skipna=False)
+    halves = pd.DataFrame({name: (scores[name, " high"] - scores[name, " low"]) / 2 for name in names}, scores.index)
+    half = (halves.astype(float) ** 2).sum(axis="columns", skipna=False) ** 0.5 / max(len(names), 1)
+    return pd.DataFrame(
+        {"mean": mean, "mean low": (mean - half).clip(lower=0), "mean high": (mean + half).clip(upper=1)}
+    )
 
 
 def make_models_table(
@@ -223,14 +217,7 @@ def format_score(row: Mapping[str, Any], name: str) -> str:
 def make_sources_table(published: Mapping[str, Published]) -> Table:
     """Make the table of models whose published scores differ between two sources."""
     records = [
-        {
-            "Model": first.model,
-            "Task": first.task,
-            "Metric": first.metric,
-            "First source": f"{first.percent:.1f} ({first.source})",
-            "Other source": f"{other.percent:.1f} ({other.source})",
-            "Cause": cause or "unknown",
-        }
+        {"first": first, "other": other, "cause": cause or "unknown"}
         for item in published.values()
         for first, other, cause in item.disagreements
     ]

@@ -13,8 +13,9 @@ from typing import Any
 
 from evaluators.leaderboard.scores import COUNTED, BenchmarkScores
 from evaluators.report.results import Result
-from evaluators.results.published import find_difference, get_alias, get_names, get_tolerance
-from evaluators.results.ranks import DECIMALS, compute_rank, explain_difference, group_by_metric
+from evaluators.results.matches import find_difference, get_tolerance
+from evaluators.results.published import get_alias, get_names
+from evaluators.results.ranks import explain_difference, group_by_metric
 from evaluators.results.scores import Model, PublishedScore, read_models
 
 
@@ -86,15 +87,6 @@ def _compare_sources(scores: Sequence[PublishedScore], rows: int) -> list[tuple[
 def get_aliases(result: Result) -> set[str]:
     """Return the names under which the published scores of a result's model are recorded."""
     return {get_alias(name) for name in get_names(result.data)}
-
-
-def find_places(own: Mapping[str, float], published: Mapping[str, float]) -> dict[str, tuple[int, int]]:
-    """Return model -> place and number of models, given the shares of one's own and of published models.
-
-    Models with equal scores share a place.
-    """
-    shares = {name: round(100 * share, DECIMALS) for name, share in {**published, **own}.items()}
-    return {name: (compute_rank(share, shares.values()), len(shares)) for name, share in shares.items()}
 
 
 @cache

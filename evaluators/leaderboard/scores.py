@@ -19,8 +19,7 @@ import numpy as np
 from evaluators.metrics import ranking
 from evaluators.metrics.intervals import Interval, compute_weighted_interval
 from evaluators.report.results import Result
-from evaluators.results.compose import get_clusters
-from evaluators.results.paired import get_query_values, read_common_rows
+from evaluators.results.paired import read_common_rows, stack_values
 from generators.schemas.corpus_names import parse_systematicity
 from loaders.datasets.natural import natural_key
 
@@ -142,7 +141,6 @@ def _read_hits(results: Sequence[Result]) -> Iterator[tuple[np.ndarray, np.ndarr
     columns = COUNTED[results[0].data["protocol"]].values()
     tables = read_common_rows([result.path for result in results])
     for column in columns:
-        values = [get_query_values(table, column) for table in tables]
-        cluster_N = get_clusters(tables[0]).astype(str)[values[0][1]]
-        hit_MN = np.array([value_N == 1 for value_N, _ in values])
-        yield hit_MN, cluster_N, np.full(hit_MN.shape[1], 1 / hit_MN.shape[1] / len(columns))
+        value_MN, cluster_N = stack_values(tables, column)
+        rows = value_MN.shape[1]
+        yield value_MN == 1, cluster_N.astype(str), np.full(rows, 1 / rows / len(columns))

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
@@ -26,7 +26,7 @@ from evaluators.report.figures import join_panels
 from evaluators.report.headlines import compare_with_chance
 from evaluators.report.pages import Section, render
 from evaluators.report.results import PARTS, Results, read_results, split_parts
-from evaluators.report.rows import Row, collect_rows, write_rows
+from evaluators.report.rows import collect_rows, write_rows
 from evaluators.report.sections import SECTIONS, tasks
 from evaluators.report.sections.atom_counts import read_atom_counts
 from evaluators.report.strip import Test, make_strip
@@ -62,7 +62,7 @@ class ReportPart:
     headline: Sequence[str]
     examples: Sequence[Example]
     strip: Sequence[Test]
-    rows: Sequence[Row] = ()
+    rows: Sequence[Example] = ()
     """Rows of the page of rows; there is no page without rows."""
     num_rows: int = 0
     """Number of all rows with hard negatives."""
@@ -83,20 +83,12 @@ class ReportPart:
         return ", ".join(names) if len(names) <= MAX_NAMES else f"{len(names)} models"
 
     @property
-    def model_names(self) -> list[str]:
-        return sorted({result.model for result in self.complete})
-
-    @property
     def data(self) -> str:
-        """The data and the day of the last evaluation."""
+        """The data and, if it is known, the day of the last evaluation (side files of the results)."""
         rows = {result.data["task"]: result.data["data"]["rows"] for result in self.results}
         text = f"{len(rows):,} task{'s' if len(rows) > 1 else ''}, {sum(rows.values()):,} rows"
-        return f"{text}, evaluated on {self.date}" if self.date else text
-
-    @property
-    def date(self) -> str:
-        """The day of the last evaluation (side files of the results), "" if it is not known."""
-        return max((result.date for result in self.results), default="")
+        date = max((result.date for result in self.results), default="")
+        return f"{text}, evaluated on {date}" if date else text
 
     @property
     def first_examples(self) -> list[Example]:
@@ -119,10 +111,6 @@ class ReportPart:
     @property
     def warnings(self) -> list[str]:
         return summarise_warnings(warning for result in self.results for warning in result.data["warnings"])
-
-    @property
-    def tables(self) -> list[Table]:
-        return [self.models, *(table for section in self.sections for table in section.tables)]
 
 
 def summarise_warnings(warnings: Iterable[str]) -> list[str]:
@@ -161,15 +149,23 @@ def _build(results: Results, output: Path, data_dir: Path | None, rows: int) -> 
     parts = [make_part(name if len(by_part) > 1 else "", members, data_dir, rows) for name, members in by_part.items()]
     for part in parts:
         _write_files(output, part)
-        if part.rows:
-            write_rows(output, part.prefix, part.rows, part.model_names)
-            page = render("rows.html.j2", part=part, is_synthetic=part.is_synthetic)
-            (output / f"{part.prefix}rows.html").write_text(page, encoding="utf-8")
-    productivity = {
-        split: collect_examples(parts[0].results, [f"crepe/prod_hnall/{split}"], data_dir, 2)
+    productivity_examples = {
+        split: examples
         for split in PRODUCTIVITY_SPLITS
+        if (examples := collect_examples(parts[0].results, [f"crepe/prod_hnall/{split}"], data_dir, 2))
     }
-    _write_pages(output, parts, {split: examples for split, examples in productivity.items() if examples})
+    context = {
+        "parts": parts,
+        "source": ", ".join(dict.fromkeys(part.source for part in parts)),
+        "is_synthetic": parts[0].is_synthetic and len(parts) == 1,
+        "productivity_examples": productivity_examples,
+        "code": parts[0].results[0].data["code"],
+    }
+    pages = {"index.html": "page.html.j2", "report.md": "page.md.j2"}
+    if productivity_examples:
+        pages["examples.html"] = "examples.html.j2"
+    for name, template in pages.items():
+        (output / name).write_text(render(template, **context), encoding="utf-8")
     metrics = {part.id: collect_metrics(part) for part in parts}
     (output / "metrics.json").write_text(json.dumps(metrics.get("", metrics), indent=1) + "\n", encoding="utf-8")
     return "\n".join(f"{part.title}: {line}" if part.title else line for part in parts for line in part.headline)
@@ -228,7 +224,7 @@ def collect_metrics(part: ReportPart) -> dict[str, Any]:
 def _write_files(output: Path, part: ReportPart) -> None:
     for folder in ("tables", "figures", "plots"):
         (output / folder).mkdir(parents=True, exist_ok=True)
-    for table in part.tables:
+    for table in [part.models, *(table for section in part.sections for table in section.tables)]:
         (output / "tables" / f"{part.prefix}{table.name}.csv").write_text(to_csv(table), encoding="utf-8")
         (output / "tables" / f"{part.prefix}{table.name}.tex").write_text(to_latex(table), encoding="utf-8")
     for section in part.sections:
@@ -237,6 +233,10 @@ def _write_files(output: Path, part: ReportPart) -> None:
             path.write_text(join_panels(svg), encoding="utf-8")
     if part.complete:
         _write_plots(output / "plots", part)
+    if part.rows:
+        write_rows(output, part.prefix, part.rows, sorted({result.model for result in part.complete}))
+        page = render("rows.html.j2", part=part, is_synthetic=part.is_synthetic)
+        (output / f"{part.prefix}rows.html").write_text(page, encoding="utf-8")
 
 
 def _write_plots(folder: Path, part: ReportPart) -> None:
@@ -247,20 +247,3 @@ def _write_plots(folder: Path, part: ReportPart) -> None:
         rows = recall[recall[position].notna()].sort_values([position, "kind", "model"])
         columns = ["model", "kind", position, "recall", "low", "high", "chance"]
         rows[columns].to_csv(folder / f"{part.prefix}{name}.csv", index=False, float_format="%.4f")
-
-
-def _write_pages(
-    output: Path, parts: Sequence[ReportPart], productivity_examples: Mapping[str, Sequence[Example]]
-) -> None:
-    context = {
-        "parts": parts,
-        "source": ", ".join(dict.fromkeys(part.source for part in parts)),
-        "is_synthetic": parts[0].is_synthetic and len(parts) == 1,
-        "productivity_examples": productivity_examples,
-        "code": parts[0].results[0].data["code"],
-    }
-    pages = {"index.html": "page.html.j2", "report.md": "page.md.j2"}
-    if productivity_examples:
-        pages["examples.html"] = "examples.html.j2"
-    for name, template in pages.items():
-        (output / name).write_text(render(template, **context), encoding="utf-8")

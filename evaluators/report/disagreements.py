@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from evaluators.report.examples import Example, choose_rows, load_split, make_choice_examples, read_frames
 from evaluators.report.pages import render
 from evaluators.report.results import Result
-from evaluators.results import documents
-from evaluators.results.paired import check_same_data, find_documents
+from evaluators.results.paired import find_common_tasks
 
 ROWS_PER_TASK = 6
 """Number of rows of each kind: only A is right, only B is right."""
@@ -17,15 +16,12 @@ ROWS_PER_TASK = 6
 
 def write_page(a: Path, b: Path, output: Path, data_dir: Path | None = None) -> Path:
     """Write the page and return its path. Raises ValueError if there is no such row, or if no dataset is here."""
-    paths_a, paths_b = find_documents(a), find_documents(b)
     groups: dict[str, list[Example]] = {}
     is_synthetic = False
-    for task in (task for task in paths_a if task in paths_b):
-        results = [Result(paths[task], documents.read(paths[task])) for paths in (paths_a, paths_b)]
-        check_same_data(results[0].data, results[1].data)
-        if results[0].data["protocol"] == "choice":
-            groups |= dict(_collect(results[0], results[1], data_dir))
-            is_synthetic |= results[0].data["synthetic"]
+    for paths, results in find_common_tasks([a, b]):
+        if results[0]["protocol"] == "choice":
+            groups |= dict(_collect([Result(*of_model) for of_model in zip(paths, results, strict=True)], data_dir))
+            is_synthetic |= results[0]["synthetic"]
     if not groups:
         raise ValueError(
             f"{a} and {b}: no rows with hard negatives on which one model is right, or their dataset is not here. "
@@ -37,8 +33,9 @@ def write_page(a: Path, b: Path, output: Path, data_dir: Path | None = None) -> 
     return page
 
 
-def _collect(a: Result, b: Result, data_dir: Path | None) -> Iterator[tuple[str, list[Example]]]:
-    """Yield a title with the examples of each kind."""
+def _collect(results: Sequence[Result], data_dir: Path | None) -> Iterator[tuple[str, list[Example]]]:
+    """Yield a title with the examples of each kind, given the results of two models on a task."""
+    a, b = results
     if a.model == b.model:
         raise ValueError(f"Both models are named {a.model}. Choose names with `compeval run --name`.")
     if (split := load_split(a, data_dir)) is None:

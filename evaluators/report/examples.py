@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from evaluators.engine.task_dataset import TaskDataset, load
+from evaluators.engine.task_dataset import load
 from evaluators.engine.tasks import Task
 from evaluators.report.results import Result
 from loaders.datasets.load import load_dataset
@@ -92,22 +92,16 @@ def collect_examples(
     return examples
 
 
-def load_rows(result: Result, data_dir: Path | None) -> TaskDataset | None:
-    """Return the rows of a result's task, None if they are not here or have changed since the evaluation."""
+def load_split(result: Result, data_dir: Path | None) -> Any:
+    """Return the rows of a result's task with their images, None if they are not here or have changed since then."""
     data = result.data
     task = Task(data["dataset"], data["config"], data["split"], data.get("variant") or "")
     try:
         dataset = load(task, data_dir, data["data"]["limit"])
     except ValueError:
         return None
-    return dataset if dataset.fingerprint == data["data"]["fingerprint"] else None
-
-
-def load_split(result: Result, data_dir: Path | None) -> Any:
-    """Return the rows of a result's task with their images, None if they are not here or have changed since then."""
-    if (dataset := load_rows(result, data_dir)) is None:
+    if dataset.fingerprint != data["data"]["fingerprint"]:
         return None
-    task = dataset.task
     return load_dataset(task.dataset, task.config, task.split, data_dir)
 
 
@@ -130,13 +124,22 @@ def find_other_tasks(results: Sequence[Result], known: Sequence[str]) -> list[st
     return sorted({data["task"] for data in others if not data["variant"]}, key=natural_key)
 
 
-def make_choice_examples(task: str, frames: Frames, rows: Sequence[int], split: Any) -> list[Example]:
+def make_choice_examples(
+    task: str, frames: Frames, rows: Sequence[int], split: Any, size: int = IMAGE_SIZE
+) -> list[Example]:
     """Make examples of some rows of a task with hard negatives. ``split``: the rows with images, or None."""
-    return [make_choice_example(task, frames, int(row), split[int(row)] if split else {}) for row in rows]
+    return [_make_choice_example(task, frames, int(row), _read_row(split, int(row)), size) for row in rows]
 
 
-def make_choice_example(task: str, frames: Frames, row: int, columns: Mapping[str, Any]) -> Example:
-    """Make an example of a row. ``columns``: the row of the dataset, {} without images."""
+def _read_row(split: Any, row: int) -> Mapping[str, Any]:
+    """Return a row of a dataset, {} if it is not here or has no readable image."""
+    try:
+        return split[row] if split else {}
+    except (OSError, ValueError):
+        return {}
+
+
+def _make_choice_example(task: str, frames: Frames, row: int, columns: Mapping[str, Any], size: int) -> Example:
     texts = next(iter(frames.values())).loc[row]
     captions = [texts["caption"], *texts["hard_negatives"]]
     kinds = ["", *map(get_kind, columns.get("foils") or [[]] * (len(captions) - 1))]
@@ -146,7 +149,7 @@ def make_choice_example(task: str, frames: Frames, row: int, columns: Mapping[st
         picked_by = [name for name, best in ranking.items() if best[0] == index]
         candidates.append(Candidate(caption, not index, picked_by, kinds[index], mark_changes(captions[0], caption)))
     top = {name: [candidates[index] for index in best] for name, best in ranking.items()}
-    image = make_data_uri(columns["image"]) if columns else None
+    image = make_data_uri(columns["image"], size) if columns else None
     return Example(task, row, image, candidates, any(best[0] for best in ranking.values()), top)
 
 
@@ -169,7 +172,7 @@ def choose_rows(frames: Frames, count: int) -> list[int]:
     """Choose ``count`` rows by content hash. On half of them, some model is wrong, if there are enough such rows."""
     captions = next(iter(frames.values()))["caption"]
     is_wrong = dict(zip(captions.index, np.any([rows["rank"] > 1 for rows in frames.values()], axis=0), strict=True))
-    order = captions.map(lambda text: hash_text(str(text))).sort_values().index
+    order = sort_by_hash(captions)
     wrong, right = ([row for row in order if is_wrong[row] == expected] for expected in (True, False))
     half = wrong[: count // 2]
     return [*half, *right, *wrong[len(half) :]][:count]
@@ -227,6 +230,11 @@ def find_retrieved_instead(frames: Frames, row: int, split: Any) -> list[Candida
             Candidate(text, False, names, "This image ranks first for a caption above", [(text, False)], picture)
         )
     return found
+
+
+def sort_by_hash(captions: pd.Series) -> list[int]:
+    """Return the numbers of the rows, in the order of the hashes of their captions."""
+    return captions.map(lambda text: hash_text(str(text))).sort_values().index.tolist()
 
 
 def hash_text(text: str) -> str:

@@ -61,7 +61,7 @@ def make_pair_tables(probes: Sequence[ProbeResult], dataset: str) -> list[Table]
     comparisons = [
         {
             **{"models": f"{a}, {b}", "type": line.task.partition("/")[2], "score": line.metric.removesuffix("_score")},
-            **vars(line),
+            **line._asdict(),
             **dict(zip(("low", "high"), line.interval, strict=True)),
         }
         for (a, first), (b, second) in combinations(pairs.items(), 2)

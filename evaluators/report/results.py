@@ -60,11 +60,14 @@ class Result:
 
     @property
     def hits(self) -> pd.DataFrame:
-        """One row per example: ``hit`` of the main metric, and ``image_id``, the image or, without images, the row."""
+        """One row per example: ``hit`` of the main metric, and ``image_id``, the image or, without images, the row.
+
+        Rows of CREPE have ``crop_id`` and ``caption`` as well.
+        """
         rows = self.examples
         images = rows["image_id"] if "image_id" in rows else rows["row"]
         column = next(name for name in HITS if name in rows)
-        return pd.DataFrame({"hit": rows[column] == 1, "image_id": images.astype(str)})
+        return rows.filter(["crop_id", "caption"]).assign(hit=rows[column] == 1, image_id=images.astype(str))
 
     @property
     def date(self) -> str:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
+from evaluators.results.matches import Cause, Match
 from evaluators.results.scores import MEAN, PublishedScore, count_rows
 from evaluators.results.ties import get_tie_rate
-
-if TYPE_CHECKING:
-    from evaluators.results.published import Match
 
 KINDS = {
     "activation": "the published model ran with another activation than its weights were trained with",
@@ -24,13 +22,6 @@ KINDS = {
 """Kind of cause -> what it means, in the order of a report."""
 
 QUICK_GELU = "-quickgelu/"
-
-
-class Cause(NamedTuple):
-    """A cause of a disagreement: its kind and what was found."""
-
-    kind: str
-    text: str
 
 
 def find_causes(

@@ -9,9 +9,8 @@ data cannot be compared. Shares are fractions of 1.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,24 +24,13 @@ from evaluators.metrics.intervals import (
     count_effective_rows,
 )
 from evaluators.protocols.ranking import PAIRWISE, compute_pairwise
-from evaluators.results.compose import get_clusters
-from evaluators.results.paired import CommonTask, PairedValues, get_query_values, read_common_tasks, read_paired_values
+from evaluators.results.paired import CommonTask, PairedValues, read_common_tasks, read_paired_values, stack_values
 
 
-@dataclass(frozen=True)
-class Record:
-    """A line of a comparison."""
-
-    task: str
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-
-@dataclass(frozen=True)
-class Comparison(Record):
+class Comparison(NamedTuple):
     """Comparison of two models on one task and direction; ``difference`` is b minus a."""
 
+    task: str
     model_a: str
     model_b: str
     metric: str
@@ -71,26 +59,22 @@ def compare_pairs(pairs: Sequence[PairedValues]) -> list[Comparison]:
     lines: list[Comparison] = []
     pairwise: list[Comparison] = []
     for pair in pairs:
-        (name_a, name_b), (hit_a_Q, hit_b_Q) = pair.models, pair.hits
-        difference_Q = hit_b_Q.astype(np.float64) - hit_a_Q
+        line = _compare(pair, pair.metric, *pair.hits)
         lines.append(
-            Comparison(
-                *(pair.task, name_a, name_b, pair.metric, len(hit_a_Q)),
-                *(float(hit_a_Q.mean()), float(hit_b_Q.mean())),
-                difference=float(difference_Q.mean()),
-                interval=compute_difference_interval(difference_Q, pair.cluster_Q),
-                mcnemar=statistics.mcnemar_p(hit_a_Q, hit_b_Q),
-                wilcoxon=statistics.wilcoxon_p(*pair.value_MQ),
-            )
+            line._replace(mcnemar=statistics.mcnemar_p(*pair.hits), wilcoxon=statistics.wilcoxon_p(*pair.value_MQ))
         )
         if pair.wrong is not None:
-            share_a_Q, share_b_Q = compute_pairwise(pair.value_MQ, pair.wrong)
-            shares = float(share_a_Q.mean()), float(share_b_Q.mean())
-            bounds = compute_difference_interval(share_b_Q - share_a_Q, pair.cluster_Q)
-            difference = shares[1] - shares[0]
-            names = (pair.task, name_a, name_b, PAIRWISE, len(hit_a_Q))
-            pairwise.append(Comparison(*names, *shares, difference, bounds))
+            pairwise.append(_compare(pair, PAIRWISE, *compute_pairwise(pair.value_MQ, pair.wrong)))
     return correct_p_values(lines) + pairwise
+
+
+def _compare(pair: PairedValues, metric: str, a_Q: np.ndarray, b_Q: np.ndarray) -> Comparison:
+    """Compare the shares or hits of two models, without tests."""
+    difference_Q = b_Q.astype(np.float64) - a_Q
+    interval = compute_difference_interval(difference_Q, pair.cluster_Q)
+    name_a, name_b = pair.models
+    a, b, difference = (float(value_Q.mean()) for value_Q in (a_Q, b_Q, difference_Q))
+    return Comparison(pair.task, name_a, name_b, metric, len(a_Q), a, b, difference, interval)
 
 
 def summarise(pairs: Sequence[PairedValues]) -> Comparison:
@@ -114,16 +98,16 @@ def correct_p_values(lines: list[Comparison]) -> list[Comparison]:
     """Add Holm-corrected p-values. Each test is corrected over all comparisons."""
     mcnemar = statistics.correct_by_holm([line.mcnemar for line in lines if line.mcnemar is not None])
     wilcoxon = statistics.correct_by_holm([line.wilcoxon for line in lines if line.wilcoxon is not None])
-    return [replace(line, mcnemar_holm=p, wilcoxon_holm=q) for line, p, q in zip(lines, mcnemar, wilcoxon, strict=True)]
+    return [line._replace(mcnemar_holm=p, wilcoxon_holm=q) for line, p, q in zip(lines, mcnemar, wilcoxon, strict=True)]
 
 
-@dataclass(frozen=True)
-class Effect(Record):
+class Effect(NamedTuple):
     """Difference of two models (b minus a) in one category of the rows.
 
     ``g`` is Cohen's g of McNemar's test: the share of b among the rows that one model solves, minus 1/2.
     """
 
+    task: str
     model_a: str
     model_b: str
     by: str
@@ -145,7 +129,7 @@ def compare_categories(a: Path, b: Path) -> list[Effect]:
     if not effects:
         raise ValueError(f"{a} and {b} have no common task whose rows have categories, such as relations.")
     corrected = statistics.correct_by_holm([effect.p for effect in effects])
-    effects = [replace(effect, p=p) for effect, p in zip(effects, corrected, strict=True)]
+    effects = [effect._replace(p=p) for effect, p in zip(effects, corrected, strict=True)]
     return sorted(effects, key=lambda effect: (effect.task, effect.by, -abs(effect.b - effect.a)))
 
 
@@ -153,8 +137,8 @@ def _compare_categories(common: CommonTask) -> Iterator[Effect]:
     column = next((name for name in ("rank", "hit") if name in common.tables[0].column_names), None)
     if column is None:
         return
-    hit_a_N, hit_b_N = (get_query_values(table, column)[0] == 1 for table in common.tables)
-    cluster_N = get_clusters(common.tables[0])
+    value_2N, cluster_N = stack_values(common.tables, column)
+    hit_a_N, hit_b_N = value_2N == 1
     name_a, name_b = (result["model"]["name"] for result in common.results)
     for by, category_N in read_categories(common.tables[0]).items():
         for category in np.unique(category_N):
@@ -171,10 +155,10 @@ def _compare_categories(common: CommonTask) -> Iterator[Effect]:
             )
 
 
-@dataclass(frozen=True)
-class Ranked(Record):
+class Ranked(NamedTuple):
     """A model on one task. ``rank`` is 1 + the number of models that are significantly better (Holm over all pairs)."""
 
+    task: str
     metric: str
     rows: int
     model: str
@@ -211,10 +195,10 @@ def rank_models(folders: Sequence[Path]) -> list[Ranked]:
     return lines
 
 
-@dataclass(frozen=True)
-class Sensitivity(Record):
+class Sensitivity(NamedTuple):
     """What differences a task shows between two models."""
 
+    task: str
     metric: str
     rows: int
     disagreement: float

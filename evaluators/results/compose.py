@@ -19,7 +19,7 @@ from evaluators.engine.score import Scored
 from evaluators.engine.task_dataset import TaskDataset
 from evaluators.engine.tasks import warnings
 from evaluators.metrics import categories
-from evaluators.metrics.intervals import compute_intervals
+from evaluators.metrics.intervals import Interval, compute_intervals
 from evaluators.models import Model, fingerprint
 from evaluators.protocols import authors, recall
 from evaluators.results.documents import SCHEMA, Result
@@ -54,30 +54,16 @@ def get_code(dataset: str, config: str) -> dict[str, str]:
 
 def compose(scored: Scored, examples: pa.Table, model: Model) -> Result:
     """Compose the result document of one task."""
-    dataset, directions = scored.task.dataset, scored.metrics
-    cluster_N = get_clusters(examples)
-    fold_N = scored.task.fold_N[scored.index_N]
-    parts: dict[str, dict[str, Any]] = {"metrics": {}, "intervals": {}, "chance": {}, "std": {}}
-    for direction, metrics in directions.items():
-        bounds = compute_intervals(metrics.values, cluster_N[metrics.get_rows(len(cluster_N))], metrics.unbounded)
-        parts["metrics"] |= _add_prefix(direction, metrics.summarise())
-        parts["intervals"] |= _add_prefix(direction, {name: bound and list(bound) for name, bound in bounds.items()})
-        parts["chance"] |= _add_prefix(direction, metrics.chance)
-        if dataset.fold_size is not None:
-            parts["std"] |= _add_prefix(direction, recall.compute_fold_std(metrics, fold_N))
-    by_category, macro = categories.compute_category_metrics(directions, examples, cluster_N)
-    for name, (mean, bound) in macro.items():
-        parts["metrics"][name], parts["intervals"][name] = mean, bound and list(bound)
-        parts["chance"][name] = parts["chance"][name.partition("_macro_")[0]]
-    main = [_join_name(direction, metrics.main) for direction, metrics in directions.items()]
+    dataset = scored.task.dataset
+    parts = summarise(scored, examples)
+    main = [_join_name(direction, metrics.main) for direction, metrics in scored.metrics.items()]
     rounded = explain_ties(scored, parts["metrics"], main, model.precision)
-    folds = None if dataset.fold_size is None else int(scored.task.fold_N.max()) + 1
     document = describe(dataset, model)
     document["data"] |= {
         "rows": len(scored.index_N),  # without skipped rows
         "crops": len(np.unique(scored.task.crop_NI)),
-        "images": len(np.unique(cluster_N)),
-        "folds": folds,
+        "images": len(np.unique(get_clusters(examples))),
+        "folds": None if dataset.fold_size is None else int(scored.task.fold_N.max()) + 1,
     }
     if rule := authors.find_rule(dataset.task.dataset, dataset.task.config):
         document["authors"] = rule.what
@@ -86,7 +72,6 @@ def compose(scored: Scored, examples: pa.Table, model: Model) -> Result:
     return document | {
         "main": main,
         **parts,
-        "categories": by_category,
         "warnings": [
             *model.warnings,
             *scored.warnings,
@@ -95,6 +80,26 @@ def compose(scored: Scored, examples: pa.Table, model: Model) -> Result:
         ],
         "skipped": scored.skipped,
     }
+
+
+def summarise(scored: Scored, examples: pa.Table) -> dict[str, dict[str, Any]]:
+    """Return the parts of a result document that have values by metric, and the metrics by category of the rows."""
+    cluster_N, fold_N = get_clusters(examples), scored.task.fold_N[scored.index_N]
+    metrics: dict[str, float] = {}
+    intervals: dict[str, Interval | None] = {}
+    chance, std = dict[str, float](), dict[str, float]()
+    for direction, measured in scored.metrics.items():
+        bounds = compute_intervals(measured.values, cluster_N[measured.get_rows(len(cluster_N))], measured.unbounded)
+        metrics |= _add_prefix(direction, measured.summarise())
+        intervals |= _add_prefix(direction, bounds)
+        chance |= _add_prefix(direction, measured.chance)
+        if scored.task.dataset.fold_size is not None:
+            std |= _add_prefix(direction, recall.compute_fold_std(measured, fold_N))
+    by_category, macro = categories.compute_category_metrics(scored.metrics, examples, cluster_N)
+    for name, (mean, bound) in macro.items():
+        metrics[name], intervals[name], chance[name] = mean, bound, chance[name.partition("_macro_")[0]]
+    as_lists = {name: bound and list(bound) for name, bound in intervals.items()}
+    return {"metrics": metrics, "intervals": as_lists, "chance": chance, "std": std, "categories": by_category}
 
 
 def _join_name(direction: str, metric: str) -> str:

@@ -13,8 +13,8 @@ import os
 import platform
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -45,11 +45,8 @@ def get_result_path(output: Path, source: str, model: str, task: str, limit: int
 
 def check_owner(folder: Path, model: Model) -> None:
     """Raise ValueError if a folder has results of another model with the same name."""
-    for path in list_documents(folder):
-        try:
-            owner = read(path)["model"]
-        except (ValueError, FileNotFoundError):
-            continue  # damaged, or being replaced by another process
+    for result in read_undamaged(folder).values():
+        owner = result["model"]
         if model.spec != owner["spec"] and model.fingerprint != owner["fingerprint"]:
             raise ValueError(
                 f"{folder}: has results of {owner['spec']}, another model named {model.name}. Choose another name for "
@@ -75,7 +72,7 @@ def write(path: Path, result: Result, examples: pa.Table) -> None:
 
 
 def write_document(path: Path, result: Result) -> None:
-    """Write the document of examples that are complete. Raises ValueError if it cannot be written."""
+    """Write the document of examples that are complete, or a side file. Raises ValueError if it cannot be written."""
     text = json.dumps(result, indent=1, ensure_ascii=False) + "\n"
     with _raise_value_error(path), atomic_file(path) as partial:
         partial.write_text(text, encoding="utf-8")
@@ -98,9 +95,7 @@ def write_side_file(folder: Path, device: str, seconds: float, counts: Mapping[s
         "processors": os.cpu_count(),
         **counts,
     }
-    path = get_side_file(folder)
-    with _raise_value_error(path), atomic_file(path) as partial:
-        partial.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    write_document(get_side_file(folder), record)
 
 
 def read_time(path: Path, task: str) -> datetime | None:
@@ -173,6 +168,20 @@ def is_finished(result: Result, data_fingerprint: str, code: Mapping[str, str]) 
     """Return True if no row was skipped and the result has the expected data and code."""
     is_same_data = result.get("data", {}).get("fingerprint") == data_fingerprint
     return is_same_data and result.get("code") == code and not result.get("skipped")
+
+
+def read_all(folders: Iterable[Path]) -> dict[Path, Result]:
+    """Return the result documents in folders and their subfolders, by their paths, in natural order."""
+    return {path: read(path) for folder in folders for path in list_documents(folder)}
+
+
+def read_undamaged(folder: Path) -> dict[Path, Result]:
+    """Return the result documents in a folder, without those that are damaged or that another process replaces."""
+    results: dict[Path, Result] = {}
+    for path in list_documents(folder):
+        with suppress(ValueError, FileNotFoundError):
+            results[path] = read(path)
+    return results
 
 
 def list_documents(folder: Path) -> list[Path]:

@@ -92,15 +92,11 @@ def _peek(spec: str) -> Model:
 
 def find_results(output: Path, spec: str) -> dict[Path, Result]:
     """Return the results of a model in ``output``, by their paths. Damaged documents are left out."""
-    results: dict[Path, Result] = {}
-    for path in documents.list_documents(output) if output.is_dir() else []:
-        try:
-            result = documents.read(path)
-        except ValueError:
-            continue
-        if result["model"]["spec"] == spec and path.with_suffix(".parquet").is_file():
-            results[path] = result
-    return results
+    return {
+        path: result
+        for path, result in documents.read_undamaged(output).items()
+        if result["model"]["spec"] == spec and path.with_suffix(".parquet").is_file()
+    }
 
 
 def _measure_rate(output: Path, paths: Iterable[Path]) -> float | None:

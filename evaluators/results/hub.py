@@ -85,8 +85,7 @@ def prepare(
 
 def read_complete(folders: Sequence[Path]) -> dict[Path, Result]:
     """Return the results that are not on a limited number of rows. Raises ValueError if there is none."""
-    paths = [path for folder in folders for path in documents.list_documents(folder)]
-    results = {path: result for path in paths if (result := documents.read(path))["data"]["limit"] is None}
+    results = {path: result for path, result in documents.read_all(folders).items() if result["data"]["limit"] is None}
     if not results:
         raise ValueError(
             f"{', '.join(map(str, folders))}: no complete results. `compeval run` writes them to results/."

@@ -45,8 +45,8 @@ class PairedValues(NamedTuple):
         return self.value_MQ == 1
 
 
-def read_common_tasks(folders: Sequence[Path]) -> Iterator[CommonTask]:
-    """Yield the tasks that all models have, given their folders or documents.
+def find_common_tasks(folders: Sequence[Path]) -> Iterator[tuple[list[Path], list[Result]]]:
+    """Yield the paths and results of each task that all models have, given their folders or documents.
 
     Raises ValueError if there is none, or if two results are of different data.
     """
@@ -60,6 +60,12 @@ def read_common_tasks(folders: Sequence[Path]) -> Iterator[CommonTask]:
         results = [documents.read(path) for path in paths]
         for result in results[1:]:
             check_same_data(results[0], result)
+        yield paths, results
+
+
+def read_common_tasks(folders: Sequence[Path]) -> Iterator[CommonTask]:
+    """Yield the tasks that all models have, with their rows. Raises as find_common_tasks."""
+    for paths, results in find_common_tasks(folders):
         yield CommonTask(results, read_common_rows(paths))
 
 
@@ -71,9 +77,7 @@ def read_paired_values(folders: Sequence[Path]) -> Iterator[PairedValues]:
         for metric, column in zip(results[0]["main"], columns, strict=True):  # one column per main metric
             # A dual encoder has metrics among all images, a pair scorer does not.
             if all(metric in result["main"] for result in results):
-                values = [get_query_values(table, column) for table in tables]
-                value_MQ = np.array([value_Q for value_Q, _ in values])
-                cluster_Q = get_clusters(tables[0])[values[0][1]]
+                value_MQ, cluster_Q = stack_values(tables, column)
                 have_pairs = metric == "recall@1" and all(map(has_pairs, results))
                 wrong = results[0]["data"]["set_size"] - 1 if have_pairs else None
                 yield PairedValues(results[0]["task"], metric, models, value_MQ, cluster_Q, wrong)
@@ -112,6 +116,12 @@ def get_query_values(examples: pa.Table, column: str) -> tuple[np.ndarray, np.nd
     if not pa.types.is_list(values.type):
         return values.to_numpy(zero_copy_only=False), np.arange(len(values))
     return values.flatten().to_numpy(zero_copy_only=False), values.value_parent_indices().to_numpy()
+
+
+def stack_values(tables: Sequence[pa.Table], column: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ranks or hits of all models (M, Q) on the same rows, and the cluster of each query (Q)."""
+    values = [get_query_values(table, column) for table in tables]
+    return np.array([value_Q for value_Q, _ in values]), get_clusters(tables[0])[values[0][1]]
 
 
 def read_common_rows(paths: Sequence[Path]) -> list[pa.Table]:

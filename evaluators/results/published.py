@@ -10,127 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
-from evaluators.results.causes import Cause, find_causes
-from evaluators.results.scores import MEAN, PublishedScore, read_columns, read_csv, read_means, read_models, read_scores
+from evaluators.results.causes import find_causes
+from evaluators.results.matches import Match
+from evaluators.results.scores import MEAN, PublishedScore, read_columns, read_means, read_models, read_scores
 
-TOLERANCE = 1.0
-"""Tolerated difference in percentage points. Libraries decode and resize images differently, and precisions vary."""
 ALIASES = {
     "NegCLIP/coco-ft": "NegCLIP",
     "openai/clip-vit-large-patch14-336": "ViT-L-14-336/openai",
     **{name: model.name for (source, name), model in read_models().items() if source == "mteb"},
 }
-SHUFFLE_TOLERANCE = 2.0
-"""Tolerance for ARO's order tasks, whose published shuffles are not available."""
-ROWS_TOLERANCE = 0.001
-"""Share of the rows that may be missing or added before a result counts as one on other rows: 0.1 point at most."""
-VERDICTS = {
-    "yes": "",
-    "no": "",
-    "other rows": "on other rows",
-    "other source": "of another source, which differs from the one that agrees or is nearer",
-    "other activation": "of another activation",
-}
-"""Verdict of a comparison -> how it is counted."""
-
-
-def get_tolerance(score: PublishedScore, num_rows: int) -> float:
-    """Return the tolerance in percentage points. It is at least the weight of one row."""
-    return max(SHUFFLE_TOLERANCE if fnmatchcase(score.task, "*_order") else TOLERANCE, 100 / num_rows)
-
-
-class Match(NamedTuple):
-    """A published score and our score for the same model and task, in percent."""
-
-    score: PublishedScore
-    ours: float
-    rows: int
-    causes: tuple[Cause, ...] = ()
-    """Known causes of a difference that apply to this one."""
-    nearest: str = ""
-    """Another source with a nearer score, if this one is outside the tolerance."""
-    tasks: tuple[str, ...] = ()
-    """The tasks that the score is over."""
-
-    @property
-    def difference(self) -> float:
-        return self.ours - self.score.percent
-
-    @property
-    def tolerance(self) -> float:
-        return get_tolerance(self.score, self.rows)
-
-    @property
-    def agrees(self) -> bool:
-        return abs(self.difference) <= self.tolerance
-
-    @property
-    def is_on_other_rows(self) -> bool:
-        return has_other_rows(self.score, self.rows)
-
-    @property
-    def verdict(self) -> str:
-        """One of VERDICTS. A published model with another activation than its weights is another model."""
-        if any(cause.kind == "activation" for cause in self.causes):
-            return "other activation"
-        if self.is_on_other_rows:
-            return "other rows"
-        return "yes" if self.agrees else "other source" if self.nearest else "no"
-
-    @property
-    def is_comparable(self) -> bool:
-        """True if the result agrees or disagrees with the score."""
-        return self.verdict in ("yes", "no")
-
-    @property
-    def metric(self) -> str:
-        """The metric, with the category of the rows if it is of a part of them."""
-        return f"{self.score.metric} ({self.score.category})" if self.score.category else self.score.metric
-
-    @property
-    def explanation(self) -> str:
-        """The known causes of a difference, one per line; "unknown" if it has none."""
-        texts = [cause.text for cause in self.causes]
-        if self.verdict == "other source":
-            texts.append(find_difference(self.score.task, self.score.metric) or f"{self.nearest} has a nearer score")
-        return "\n".join(texts) or ("" if self.agrees else "unknown")
-
-    def to_json(self) -> dict[str, Any]:
-        facts = self.score._asdict() | {"mean": self.score.mean, "published_rows": self.score.rows}
-        ours = {"ours": self.ours, "rows": self.rows, "agrees": self.agrees, "verdict": self.verdict}
-        return facts | ours | {"causes": [cause.text for cause in self.causes]}
-
-    def describe(self) -> dict[str, Any]:
-        """Return the fields of a table of matches (evaluators/report/tables.yaml)."""
-        texts = {"metric": self.metric, "causes": self.explanation}
-        return self.to_json() | texts | {"difference": self.difference, "tolerance": self.tolerance}
-
-
-def has_other_rows(score: PublishedScore, rows: int) -> bool:
-    """Return True if a result on this number of rows is not on the rows of the score."""
-    return bool(score.which) or (score.rows is not None and abs(rows - score.rows) > ROWS_TOLERANCE * score.rows)
-
-
-@cache
-def _read_differences() -> list[dict[str, str]]:
-    return read_csv("differences")
-
-
-def find_difference(task: str, metric: str) -> str:
-    """Return why the sources differ on a metric of a task, "" if it is not known."""
-    return _find_row(task, metric).get("cause", "")
-
-
-def is_apart(score: PublishedScore) -> bool:
-    """Return True if a source differs from the others on all models, so that it cannot be ranked with them."""
-    return _find_row(score.task, score.metric).get("apart") == score.source
-
-
-def _find_row(task: str, metric: str) -> dict[str, str]:
-    rows = (row for row in _read_differences() if fnmatchcase(task, row["task"]) and row["metric"] == metric)
-    return next(rows, {})
 
 
 @cache

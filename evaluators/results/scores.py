@@ -37,7 +37,6 @@ from loaders.papers.figures import figures
 FOLDER = Path(__file__).parent
 DECLARATIONS = "loaders.benchmarks"
 """Imported by name: the stages of the pipeline report on generated datasets only and do not depend on it."""
-TABLE_SOURCE = "vl_compo's table of published models"
 MEAN = "mean"
 """Metric of a score that is a mean over several tasks of a benchmark, with the weights of published_means.csv."""
 NOT_STATED = "not stated"

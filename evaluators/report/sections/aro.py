@@ -52,12 +52,11 @@ def make_section(results: Results) -> Section | None:
         return None
     recall = values[values["metric"] == "recall@1"]
     on_relations = recall[recall["config"] == "vg_relation"]
-    tables = []
-    for config in CHOICES:
-        rows = values[values["config"] == config]
-        if len(rows):
-            note = describe_best_baseline(results, results.find(rows))
-            tables.append(make_pivot(f"aro_{config}", rows, note=note))
+    tables = [
+        make_pivot(f"aro_{config}", rows, note=describe_best_baseline(results, results.find(rows)))
+        for config in CHOICES
+        if len(rows := values[values["config"] == config])
+    ]
     if len(on_relations):
         tables.append(make_relations_table(results, on_relations))
     if recall["config"].isin(ORDERS).any():

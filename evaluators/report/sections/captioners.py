@@ -70,9 +70,9 @@ def compare_with_default(results: Results, values: pd.DataFrame, variant: str) -
             if not common:
                 continue
             row: dict[str, object] = {"Model": label, "Type": PRODUCTIVITY_KINDS[kind], "Atoms": format_range(common)}
-            for name, heading in ((variant, variant), ("", "default")):
-                hits = read_hits(results, selected[name][selected[name]["complexity"].isin(common)])
+            for name, of_captioner in selected.items():
+                hits = read_hits(results, of_captioner[of_captioner["complexity"].isin(common)])
                 recall = format_with_interval(hits["hit"].mean(), compute_interval(hits))
-                row |= {f"Rows, {heading}": len(hits), f"Recall@1, {heading}": recall}
+                row |= {f"Rows, {name or 'default'}": len(hits), f"Recall@1, {name or 'default'}": recall}
             rows.append(row | {"Chance": group["chance"].iloc[0]})
     return rows

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from evaluators.metrics.seen_gap import compute_directions, compute_gaps
+from evaluators.report.headlines import read_hits
 from evaluators.report.pages import Section
 from evaluators.report.results import Results
 from evaluators.report.sections.crepe import SYSTEMATICITY_KINDS
@@ -19,7 +20,7 @@ def make_section(results: Results) -> Section | None:
     values = results.values
     values = values[(values["family"] == "crepe") & values["is_own_corpus"] & (values["metric"] == "recall@1")]
     values = values[values["kind"] == KIND]
-    hits = read_hits(results, values)
+    hits = average_hits(results, values)
     directions = compute_directions(hits)
     pairs = {(line.seen, line.unseen) for line in directions}
     if not any((unseen, seen) in pairs for seen, unseen in pairs):
@@ -45,19 +46,13 @@ def make_section(results: Results) -> Section | None:
     )
 
 
-def read_hits(results: Results, values: pd.DataFrame) -> dict[str, pd.DataFrame]:
+def average_hits(results: Results, values: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Return corpus -> rows with crop_id, caption, image_id, split and hit, given values on the corpora's own sets.
 
     ``hit`` is the share of the corpus' models (training seeds) with rank 1.
     """
-    keys = ["crop_id", "caption", "image_id"]
-    hits: dict[str, pd.DataFrame] = {}
-    for corpus, rows in values.groupby("trained_on"):
-        examples = [
-            result.examples[[*keys, "rank"]].assign(split=split)
-            for result, split in zip(results.find(rows), rows["split"], strict=True)
-        ]
-        ranks = pd.concat(examples)
-        means = ranks.assign(hit=ranks["rank"] == 1).groupby([*keys, "split"])["hit"].mean()
-        hits[str(corpus)] = means.reset_index()
-    return hits
+    keys = ["crop_id", "caption", "image_id", "split"]
+    return {
+        str(corpus): read_hits(results, rows, "split").groupby(keys)["hit"].mean().reset_index()
+        for corpus, rows in values.groupby("trained_on")
+    }

@@ -11,8 +11,8 @@ from evaluators.metrics.intervals import wilson_interval
 from evaluators.report.figures import draw
 from evaluators.report.pages import Section
 from evaluators.report.results import Result, Results
+from evaluators.report.sections.tasks import make_record
 from evaluators.report.tables import TEXTS, format_with_interval, make_table
-from evaluators.report.text_only import find_best_baseline
 from loaders.datasets.natural import natural_key
 
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#a6761d", "#56b4e9", "#e69f00", "#555555")
@@ -31,9 +31,8 @@ def make_section(results: Results) -> Section | None:
     tables, figures = [], {}
     for dataset in sorted({result.data["dataset"] for result in own}):
         members = [result for result in own if result.data["dataset"] == dataset]
-        tables.append(
-            make_table("own", (make_record(results, item) for item in members), f"_{dataset}", dataset=dataset)
-        )
+        records = [make_record(item, results) | {"set": describe_set(item.data["config"])} for item in members]
+        tables.append(make_table("own", records, f"_{dataset}", dataset=dataset))
         if categories := [record for result in members for record in list_categories(result)]:
             tables.append(make_table("own_categories", categories, f"_{dataset}", dataset=dataset))
         caption = f"{dataset}: Recall@1 by kind, with 95 % intervals over images; the grey marks are chance."
@@ -56,15 +55,6 @@ def describe_set(config: str) -> str:
 def _sort_key(config: str) -> tuple[object, ...]:
     split, kind = SPLIT.fullmatch(config).groups()  # pyright: ignore[reportOptionalMemberAccess]
     return natural_key(kind), split or ""
-
-
-def make_record(results: Results, result: Result) -> dict[str, object]:
-    """Return the row of a result: Recall@1, chance and the best text-only baseline, if `compeval inspect` has run."""
-    data, baseline = result.data, find_best_baseline(results, result)
-    chance = data["chance"]["recall@1"]
-    score = format_with_interval(result.metrics["recall@1"], data["intervals"].get("recall@1"), chance)
-    record = {"set": describe_set(data["config"]), "model": result.label, "rows": data["data"]["rows"], "score": score}
-    return record | {"chance": chance, "baseline": str(baseline) if baseline else None}
 
 
 def list_categories(result: Result) -> Iterator[dict[str, object]]:

@@ -8,7 +8,8 @@ from evaluators.report.pages import Section
 from evaluators.report.results import Results
 from evaluators.report.tables import Table, make_table
 from evaluators.results.causes import KINDS
-from evaluators.results.published import SHUFFLE_TOLERANCE, TOLERANCE, Match, match_scores
+from evaluators.results.matches import SHUFFLE_TOLERANCE, TOLERANCE, Match
+from evaluators.results.published import match_scores
 
 UNKNOWN = "unknown"
 COUNTED_AS_DIFFERENT = ("no", "other activation")

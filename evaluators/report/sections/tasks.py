@@ -31,12 +31,22 @@ def make_tables(name: str, shown: Sequence[Result], results: Results) -> Iterato
 
 def make_records(result: Result, results: Results) -> Iterator[dict[str, object]]:
     """Yield one row per main metric, per macro mean of it, and of the accuracy on pairs."""
-    data = result.data
-    label = f"{result.label} (first {data['data']['limit']:,} rows)" if result.is_limited else result.label
-    for main in list_main_metrics(data):
+    for main in list_main_metrics(result.data):
         for metric in (main, *(name for name in result.metrics if name.startswith(f"{main}_macro_"))):
-            chance = data["chance"].get(metric)
-            baseline = find_best_baseline(results, result) if metric == "recall@1" else None
-            score = format_with_interval(result.metrics.get(metric), data["intervals"].get(metric), chance)
-            record = {"task": data["task"], "model": label, "rows": data["data"]["rows"], "metric": metric}
-            yield record | {"score": score, "chance": chance, "baseline": str(baseline) if baseline else None}
+            yield make_record(result, results, metric)
+
+
+def make_record(result: Result, results: Results, metric: str = "recall@1") -> dict[str, object]:
+    """Return the row of a metric: the score with its interval, chance, and of Recall@1 the best text-only baseline."""
+    data = result.data
+    chance = data["chance"].get(metric)
+    baseline = find_best_baseline(results, result) if metric == "recall@1" else None
+    return {
+        "task": data["task"],
+        "model": f"{result.label} (first {data['data']['limit']:,} rows)" if result.is_limited else result.label,
+        "rows": data["data"]["rows"],
+        "metric": metric,
+        "score": format_with_interval(result.metrics.get(metric), data["intervals"].get(metric), chance),
+        "chance": chance,
+        "baseline": baseline and str(baseline),
+    }

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from evaluators import leaderboard
-from evaluators.leaderboard.published import find_published
+from evaluators.leaderboard.published import Published, find_published
 from evaluators.leaderboard.scores import COUNTED, BenchmarkScores, Score, choose_tasks, make_benchmarks
 from evaluators.metrics.intervals import compute_weighted_interval, wilson_interval
 from evaluators.protocols import all_protocols
@@ -155,6 +155,20 @@ def test_both_sides_of_sources_that_differ_are_shown(tmp_path: Path, add_scores:
     assert cells["Model"].tolist() == list(sides)
 
 
+def test_a_model_without_a_score_of_ones_own_has_no_place(tmp_path: Path):
+    """NegCLIP was evaluated on SugarCrepe only. Its published score on ImageCoDe is a row of its own."""
+    write(tmp_path, "mine", "sugarcrepe/swap_obj", 150, rows=245)
+    write(tmp_path, "NegCLIP", "sugarcrepe/swap_obj", 150, rows=245)
+    write(tmp_path, "mine", "imagecode/valid", 500, rows=2302)
+    results = read_results([tmp_path])
+    benchmarks = make_benchmarks(results)
+    published = {benchmark.name: find_published(benchmark) for benchmark in benchmarks}
+    models = leaderboard.make_models(results, benchmarks, published, {}).set_index(["model", "published"])
+    assert pd.isna(models.loc[("NegCLIP", ""), "imagecode place"])
+    assert models.loc[("NegCLIP", "yes"), "imagecode place"] == 1
+    assert models.loc[("mine", ""), "imagecode models"] == 6
+
+
 def test_drawn_scenes_are_never_next_to_published_models(tmp_path: Path):
     for name in ("itables", "vl_convert"):
         pytest.importorskip(name)
@@ -178,10 +192,12 @@ def test_errors(results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 def test_interval_of_the_mean_over_benchmarks():
     """Half widths of 0.06 and 0.08 of independent benchmarks: the mean has half of the root of their squares, 0.05."""
 
-    def make(half: float, is_recognition: bool = False) -> BenchmarkScores:
-        scores = {"clip": Score(0.5, (0.5 - half, 0.5 + half), 1)}
-        return BenchmarkScores("b", ["t"], 10, 0.5, is_recognition, scores, {})
+    def make(half: float, *models: str) -> pd.DataFrame:
+        scores = {model: Score(0.5, (0.5 - half, 0.5 + half), 1) for model in models}
+        return leaderboard.make_scores(BenchmarkScores("b", ["t"], 10, 0.5, False, scores, {}), Published())
 
-    benchmarks = [make(0.06), make(0.08), make(0.4, is_recognition=True)]
-    assert leaderboard.find_mean_interval(0.5, "clip", benchmarks) == pytest.approx((0.45, 0.55))
-    assert leaderboard.find_mean_interval(float("nan"), "clip", benchmarks) == (None, None)
+    scores = pd.concat({"a": make(0.06, "clip", "other"), "b": make(0.08, "clip"), "c": make(0.4, "clip")}, axis=1)
+    means = leaderboard.average(scores, ["a", "b"])
+    assert means.loc["", "clip"].tolist() == pytest.approx([0.5, 0.45, 0.55])
+    assert means.loc["", "other"].isna().all()
+    assert leaderboard.average(scores, []).isna().all(axis=None)

@@ -10,7 +10,8 @@ import pytest
 from evaluators.engine.task_dataset import load
 from evaluators.engine.tasks import Task
 from evaluators.report import build
-from evaluators.report.rows import ROWS_PER_SCRIPT, Row, share_out, write_rows
+from evaluators.report.examples import Candidate, Example
+from evaluators.report.rows import ROWS_PER_SCRIPT, share_out, write_rows
 from tests.evaluators.written import write_result
 from tests.rows import toy_dataset
 
@@ -73,10 +74,14 @@ def test_without_rows_there_is_no_page(tmp_path: Path):
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="needs a browser")
 def test_20000_rows_are_filtered_in_a_browser(report: Path):
     """The page is opened as a file, with the filters in its address."""
-    rows = [
-        Row("a/b" if number % 2 else "c/d", number, [f"caption {number}", "x", "y"], ["A", "B"], [number % 3], None)
-        for number in range(20_000)
-    ]
+    rows = []
+    for number in range(20_000):
+        texts = zip((f"caption {number}", "x", "y"), ("", "A", "B"), strict=True)
+        candidates = [
+            Candidate(text, not index, ["clip"] if index == number % 3 else [], kind)
+            for index, (text, kind) in enumerate(texts)
+        ]
+        rows.append(Example("a/b" if number % 2 else "c/d", number, None, candidates))
     write_rows(report, "", rows, ["clip"])
     assert len([*(report / "rows").iterdir()]) == 20_000 // ROWS_PER_SCRIPT
     for address, expected in (

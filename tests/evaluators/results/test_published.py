@@ -17,10 +17,10 @@ from compeval.cli import app
 from evaluators.report.results import Result, Results
 from evaluators.report.sections.published import make_section
 from evaluators.results.causes import find_causes
-from evaluators.results.published import find_scores, get_canonical_name, get_tolerance, match_scores
+from evaluators.results.matches import get_tolerance
+from evaluators.results.published import find_scores, get_canonical_name, match_scores
 from evaluators.results.scores import (
     MEAN,
-    TABLE_SOURCE,
     PublishedScore,
     count_rows,
     find_added_scores,
@@ -35,6 +35,7 @@ from evaluators.results.scores import (
 from loaders import benchmarks
 from tests.evaluators import tiny
 
+TABLE_SOURCE = read_sources()["vl_compo"]["title"]
 MODEL = "ViT-B-32-quickgelu/openai"
 LAION = "ViT-B-32-quickgelu/laion400m_e32"
 ROOT = Path(__file__).parents[3]

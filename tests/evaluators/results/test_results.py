@@ -114,7 +114,7 @@ def test_compare(here: Path, data: Path):
     assert line.mcnemar == line.mcnemar_holm == pytest.approx(2**-22)
     assert line.wilcoxon is not None
     assert line.wilcoxon < 1e-4
-    assert json.dumps(line.to_json())
+    assert json.dumps(line._asdict())
     # A pair with equal scores is wrong. The test of the pairs is that of the ranks.
     assert (pairs.metric, pairs.a, pairs.b, pairs.interval, pairs.mcnemar) == ("pairwise", 0, 1, line.interval, None)
 
