@@ -35,10 +35,9 @@ def evaluate(
     batch_size: int | None = None,
     device: str | None = None,
 ) -> Scores:
-    """Evaluate a model in the current process, for instance in a training loop. No result or feature is written.
+    """Evaluate a model in the current process, as ``compeval run`` does. No result or feature is written.
 
-    The scores are those of ``compeval run``. A model keeps its modes (training or evaluation). Raises ValueError if the
-    model lacks a method, a task is unknown, or the model does not support it.
+    A model keeps its modes (training or evaluation). Raises ValueError for a wrong model or task.
 
     Args:
         model: A torch module with open_clip's ``encode_image(pixels)`` and ``encode_text(token_ids)``, or with
@@ -54,8 +53,7 @@ def evaluate(
         device: Device of a model that is given by its name. Default: the fastest available device.
 
     Returns:
-        The scores by name of the task: ``scores["crepe/prod_hnatom/n4"].recall_at_1``, with ``.interval`` and
-        ``.chance``; ``scores.flat()`` is for loggers.
+        The scores: ``scores["crepe/prod_hnatom/n4"].recall_at_1``, ``.interval``; ``scores.flat()`` for loggers.
     """
     _check_arguments(model, preprocess, tokenizer, device, limit)
     known = discover(data_dir)

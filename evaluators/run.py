@@ -78,11 +78,10 @@ def run(
     report: Report = quiet,
     on_cost: Callable[[str], None] = lambda statement: None,
 ) -> list[Result]:
-    """Evaluate the model, write the results to ``output`` and return them in the order of the tasks.
+    """Evaluate a model (loaded by ``cluster``), write the results to ``output``, and return them in the tasks' order.
 
-    Results that are up to date are read instead of computed again. Tasks that cannot be evaluated are passed to
-    ``on_refused`` before anything is encoded; by default, it raises ValueError. ``on_cost`` is called with what a model
-    behind an endpoint will be asked, before the first request. ``cluster`` is the one that loaded ``model``, if any.
+    Results that are up to date are read instead of computed again. Before anything is encoded, ``on_refused`` gets the
+    tasks that cannot be evaluated (default: ValueError), and ``on_cost`` what an endpoint will be asked.
     """
     start = time.monotonic()
     remote = cluster.compute if cluster and cluster.is_used else None
