@@ -34,6 +34,7 @@ from evaluators.models.pixels import PixelTransform
 
 CROPS_PER_JOB = 8
 """Average number of crops that a process prepares at a time."""
+MEMORY_NAME = "pixels"
 MAX_TRANSFORM_BYTES = 100_000
 """Size of the largest transform that is sent to processes, with each job."""
 
@@ -81,7 +82,7 @@ class Memory:
     """Shared memory, which a worker gets as a path. It is closed when no job and no caller refers to it any more."""
 
     def __init__(self, num_bytes: int) -> None:
-        self.number = os.memfd_create("pixels")
+        self.number = os.memfd_create(MEMORY_NAME)
         os.ftruncate(self.number, num_bytes)
         weakref.finalize(self, os.close, self.number)
 
@@ -140,9 +141,14 @@ def prepare(preprocess: Callable[[Image.Image], Any], items: Sequence[ImageCrops
 def fill_slots(
     transform: PixelTransform, items: Sequence[ImageCrops], memory: Path, start: int
 ) -> list[UnreadableImageError | None]:
-    """Write the pixels of crops into shared memory, from slot ``start`` on. Returns the error of each crop, or None."""
+    """Write the pixels of crops into shared memory, from slot ``start`` on. Returns the error of each crop, or None.
+
+    Raises FileNotFoundError if the path leads to a file instead: if the caller fails, it may reuse the number.
+    """
     values = [value for item in items for value in preprocess_crops(transform, item)]
     shape = (len(values), *transform.size, 3)
+    if not os.readlink(memory).startswith(f"/memfd:{MEMORY_NAME}"):
+        raise FileNotFoundError(f"{memory}: the shared memory was closed.")
     pixels_NHWC = np.memmap(memory, np.uint8, "r+", start * math.prod(shape[1:]), shape)
     errors = [value if isinstance(value, UnreadableImageError) else None for value in values]
     for pixels_HWC, value, error in zip(pixels_NHWC, values, errors, strict=True):

@@ -89,6 +89,15 @@ def test_memory_is_open_until_the_job_that_fills_it_ends(data: Path, monkeypatch
     assert not memories
 
 
+@pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="Linux")
+def test_a_file_is_not_overwritten(tmp_path: Path):
+    path = tmp_path / "other"
+    path.write_bytes(b"content")
+    with path.open("r+b") as file, pytest.raises(FileNotFoundError, match="the shared memory was closed"):
+        workers.fill_slots(PixelTransform((), (4, 4)), [], Path(f"/proc/{os.getpid()}/fd/{file.fileno()}"), 0)
+    assert path.read_bytes() == b"content"
+
+
 def evaluate_twice(here: Path, data: Path, load: Callable[[], models.Model], monkeypatch: pytest.MonkeyPatch) -> None:
     """Evaluate a model with images from threads and from processes. The results must have the same bytes."""
     for folder in ("threads", "processes"):
