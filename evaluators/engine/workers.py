@@ -147,7 +147,7 @@ def fill_slots(
     """
     values = [value for item in items for value in preprocess_crops(transform, item)]
     shape = (len(values), *transform.size, 3)
-    if not os.readlink(memory).startswith(f"/memfd:{MEMORY_NAME}"):
+    if not memory.readlink().name.startswith(f"memfd:{MEMORY_NAME}"):
         raise FileNotFoundError(f"{memory}: the shared memory was closed.")
     pixels_NHWC = np.memmap(memory, np.uint8, "r+", start * math.prod(shape[1:]), shape)
     errors = [value if isinstance(value, UnreadableImageError) else None for value in values]
