@@ -161,7 +161,9 @@ def _list_text_chunks(engine: Engine, text_keys: list[bytes]) -> Iterator[Chunk]
         text_keys += keys
         items = [[texts[part][index] for index in missing]]
         yield Chunk("texts", "encode_texts", [keys[index] for index in missing], items, part, len(texts))
-    if engine.in_processes and engine.plan.tasks and hasattr(engine.model.encoder, "tokenize"):
+    encoder = engine.model.encoder
+    tells_truncated = isinstance(encoder, TruncatingReader) and hasattr(encoder, "tokenize")
+    if engine.in_processes and engine.plan.tasks and tells_truncated:
         _ = engine.is_truncated  # now, in the thread that tokenises, since nothing waits for it
 
 

@@ -1,4 +1,4 @@
-"""A published score beside ours, and whether they agree.
+"""A published score, our score of the same model and task, and whether they agree.
 
 If several sources have a score for the same number and they differ, ``published_differences.csv`` has the cause.
 """

@@ -16,9 +16,9 @@ eval/saved_outputs. The files themselves were not read.
 from typing import Any
 
 from loaders.published import CHOICE_SCHEMA, Benchmark, ImageSet, Row
+from loaders.published.rows import find_option
 
 NUM_OPTIONS = {"Spatial_Relation": 2, "Counting": 4}
-LETTERS = "ABCD"
 
 
 def make_row(item: dict[str, Any], file: str) -> Row:
@@ -29,7 +29,7 @@ def make_row(item: dict[str, Any], file: str) -> Row:
     if split == "test":
         raise ValueError("the answers of the test split are not published")
     options = [f"{item['question'].strip()} {option}" for option in item["choices"]]
-    answer = options.pop(LETTERS.index(item["answer"].strip("()")))
+    answer = options.pop(find_option(item["answer"], len(options)))
     return Row(task.lower(), (item["image_1"],), (answer,), tuple(options), changed=True)
 
 

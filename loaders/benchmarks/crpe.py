@@ -17,6 +17,7 @@ import re
 from typing import Any
 
 from loaders.published import CHOICE_SCHEMA, COCO, Benchmark, Row, read_image_set
+from loaders.published.rows import find_option
 
 ROTATIONS = 4
 LETTERS = "ABCD"
@@ -32,7 +33,7 @@ def make_row(rotations: tuple[dict[str, Any], ...], file: str) -> Row:
     if len(questions) > 1 or {item["correct_option"] for item in rotations} != {*LETTERS}:
         raise ValueError("four consecutive lines are not the rotations of one question")
     question, options = _split(first["text"])
-    answer = options.pop(LETTERS.index(first["correct_option"]))
+    answer = options.pop(find_option(first["correct_option"], len(options)))
     return Row(
         first["category"].lower(),
         (first["image"],),
@@ -46,7 +47,7 @@ def make_row(rotations: tuple[dict[str, Any], ...], file: str) -> Row:
 def _describe(item: dict[str, Any]) -> tuple[str, ...]:
     """Return what is the same in all rotations of a question."""
     question, options = _split(item["text"])
-    answer = options[LETTERS.index(item["correct_option"])]
+    answer = options[find_option(item["correct_option"], len(options))]
     return (item["image"], item["category"], question, answer, *sorted(options))
 
 

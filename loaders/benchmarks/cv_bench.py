@@ -11,12 +11,12 @@ of ADE20K and COCO: results are broken down by source.
 from typing import Any
 
 from loaders.published import CHOICE_SCHEMA, Benchmark, ImageSet, Row
+from loaders.published.rows import find_option
 
 
 def make_row(item: dict[str, Any], file: str) -> Row:
     options = [f"{item['question']} {option}" for option in item["choices"]]
-    place = "ABCDEF".index(item["answer"].strip("()"))
-    options.insert(0, options.pop(place))
+    options.insert(0, options.pop(find_option(item["answer"], len(options))))
     config = item["task"].lower() + ("" if len(options) == 2 else f"_{len(options)}")
     source = (("source", item["source"]),)
     return Row(config, (item["image"],), (options[0],), tuple(options[1:]), categories=source, changed=True)

@@ -19,6 +19,8 @@ VIDEOS = ("pos", "neg")
 
 
 def make_row(item: dict[str, Any], file: str) -> Row:
+    if not item["index"].isdecimal():
+        raise ValueError(f"the index {item['index']!r} is not a number")
     number = int(item["index"])
     return Row(
         "main",

@@ -135,6 +135,17 @@ def make_statement(question: str) -> str:
     return f"There {match[1].lower()} {match[2]}." if match else f"{question} Yes"
 
 
+def find_option(letter: str, count: int) -> int:
+    """Return the index of the option that a letter names, "B" or "(B)".
+
+    Raises ValueError if it names none of ``count`` options.
+    """
+    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[:count]
+    if (bare := letter.strip("()")) not in [*letters]:
+        raise ValueError(f"the answer {letter!r} is none of {', '.join(letters)}")
+    return letters.index(bare)
+
+
 def read_each(items: Iterable[Any], read: Callable[[Any], Row]) -> Iterator[Row | Unusable]:
     """Yield ``read(item)`` for each item, or Unusable if ``read`` fails, a field is missing or not a string, or the
     config or split cannot be the name of a folder or file."""

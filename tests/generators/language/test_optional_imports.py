@@ -2,32 +2,39 @@
 
 import subprocess
 import sys
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 
 from generators.language.optional_imports import without
 
 
-def test_hidden_packages_cannot_be_imported_in_the_block():
-    for name in ("wave", "xml.dom.minidom"):
-        sys.modules.pop(name, None)
-    sys.modules.pop("xml.dom", None)
-    with without("wave", "xml"):
-        with pytest.raises(ModuleNotFoundError, match="wave"):
-            import wave
-        with pytest.raises(ModuleNotFoundError, match=r"xml\.dom"):
-            import xml.dom.minidom
-        assert "wave" not in sys.modules, "libraries look here to find out what is installed"
-    import wave  # noqa: F401
-    import xml.dom.minidom  # noqa: F401
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The name of a package with a submodule that can be imported and is not loaded."""
+    name = f"package_of_{tmp_path.name}"
+    (tmp_path / name).mkdir()
+    for file in ("__init__.py", "part.py"):
+        (tmp_path / name / file).touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    return name
 
 
-def test_loaded_packages_stay():
-    import json
+def test_hidden_packages_cannot_be_imported_in_the_block(package: str):
+    with without(package):
+        for name in (package, f"{package}.part"):
+            with pytest.raises(ModuleNotFoundError, match=package):
+                import_module(name)
+        assert package not in sys.modules, "libraries look here to find out what is installed"
+    assert import_module(f"{package}.part")
 
-    with without("json"):
-        import json as loaded
-    assert loaded is json
+
+def test_loaded_packages_stay_with_their_submodules(package: str):
+    loaded = import_module(package)
+    with without(package):
+        assert import_module(package) is loaded
+        assert import_module(f"{package}.part")
 
 
 def test_lemminflect_does_not_load_spacy():

@@ -21,7 +21,7 @@ from loaders.benchmarks import countercurate, crpe, imagecode, load, naturalbenc
 from loaders.datasets.load import load_dataset
 from loaders.importing.importing import ImportedFile, import_files
 from loaders.published.image_sets import COCO, SWIG, VISDIAL, VISUAL7W
-from loaders.published.rows import Row
+from loaders.published.rows import Row, find_option
 from tests.published_files import list_leaves, make_rotations, read_file
 
 
@@ -514,3 +514,10 @@ def test_ccneg_is_read_without_executing_code(tmp_path: Path, capsys: pytest.Cap
     with pytest.raises(ValueError, match="cannot be read without executing code"):
         read_file(path)
     assert "executed" not in capsys.readouterr().out
+
+
+def test_letters_of_options():
+    assert [find_option(letter, 3) for letter in ("A", "(B)", "C")] == [0, 1, 2]
+    for letter in ("", "AB", "D", "(Z)"):
+        with pytest.raises(ValueError, match="is none of A, B, C"):
+            find_option(letter, 3)
