@@ -33,9 +33,9 @@ ABOUT = ("family", "parameters", "date", "training_data", "text_only")
 EXAMPLES_PER_BENCHMARK = 8
 NOT_RANKED = "†"
 SCORE, PLACE = ("", " low", " high", " rank"), (" place", " models")
-"""Ends of the names of a benchmark's columns. Its name is their beginning."""
+"""Suffixes of a benchmark's columns; the prefix is its name."""
 COUNTED = " counted"
-"""End of the name of the column with the scores that count for a mean."""
+"""Suffix of the column with the scores that count for a mean."""
 EXTRA = "Install what the leaderboard needs: pip install 'compeval[leaderboard]'"
 
 
