@@ -16,15 +16,9 @@ from evaluators.engine.compute import Chunk, OnError, Results, start_computing, 
 from evaluators.models import DualEncoder, MeteredScorer, Model, PairScorer, Precision, resolve
 
 MEMBERS = (
-    "preprocess",
-    "encode_images",
-    "encode_texts",
-    "score",
-    "chooses",
-    "num_reranked",
-    "gets_whole_images",
-    "max_tokens",
-)
+    "preprocess", "encode_images", "encode_texts", "score",
+    "chooses", "num_reranked", "gets_whole_images", "max_tokens",
+)  # fmt: skip
 """Members of an encoder that tell the caller how to plan for it. ``Cluster`` adds ``find_truncated``."""
 
 

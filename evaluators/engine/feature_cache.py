@@ -23,6 +23,8 @@ from generators.files.cache_folder import cache_folder as cache_folder
 from generators.files.sqlite_store import SqliteStore
 
 SUFFIX = ".features.sqlite"
+RECENT_BYTES = 500_000_000
+"""Size of the new features that are kept in memory, so that they need not be read again to score them."""
 
 
 class FeatureStore(SqliteStore):
@@ -32,17 +34,21 @@ class FeatureStore(SqliteStore):
 
     def __init__(self, folder: Path | None, model_fingerprint: str) -> None:
         super().__init__(folder and folder / f"{of_features(model_fingerprint)}{SUFFIX}")
+        self._recent: dict[bytes, bytes] = {}
 
     def put(self, keys: Sequence[bytes], feature_ND: np.ndarray) -> None:
         """Store N features in one transaction. The values of existing keys do not change."""
-        self.write((key, value.tobytes()) for key, value in zip(keys, feature_ND, strict=True))
+        values = {key: value.tobytes() for key, value in zip(keys, feature_ND, strict=True)}
+        is_new = self.write(values.items()) == len(values)
+        if is_new and self.path and (len(self._recent) + len(values)) * feature_ND.nbytes <= RECENT_BYTES * len(values):
+            self._recent |= values
 
     def get(self, keys: Sequence[bytes], dtype: type[np.floating] = np.float32) -> np.ndarray:
         """Return the features (N, D), one row per key. Raises KeyError if a key is not stored.
 
         ``dtype`` is the type that they were stored with.
         """
-        stored = self.read(keys)
+        stored = self._recent if self._recent.keys() >= set(keys) else self.read(keys)
         return np.frombuffer(b"".join(stored[key] for key in keys), dtype).reshape(len(keys), -1)
 
 

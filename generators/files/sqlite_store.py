@@ -78,10 +78,13 @@ class SqliteStore:
         """Return the values of the keys that are stored."""
         return dict(self._select(self.columns[1], list(dict.fromkeys(keys))))
 
-    def write(self, values: Iterable[tuple[Any, Any]]) -> None:
-        """Store pairs of a key and a value in one transaction. The values of existing keys do not change."""
+    def write(self, values: Iterable[tuple[Any, Any]]) -> int:
+        """Store pairs of a key and a value in one transaction. The values of existing keys do not change.
+
+        Returns the number of new keys.
+        """
         with self._lock, self._explain_errors(), self._database:
-            self._database.executemany(f"INSERT OR IGNORE INTO {self.table} VALUES (?, ?)", values)
+            return self._database.executemany(f"INSERT OR IGNORE INTO {self.table} VALUES (?, ?)", values).rowcount
 
     def count(self) -> int:
         """Return the number of stored values."""

@@ -48,6 +48,20 @@ def test_the_first_value_of_a_key_is_kept():
     np.testing.assert_array_equal(store.get(KEYS), VALUES)
 
 
+@pytest.mark.parametrize("recent_bytes", [0, 16, 500])
+def test_features_that_are_kept_in_memory_are_those_on_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recent_bytes: int
+):
+    monkeypatch.setattr(features, "RECENT_BYTES", recent_bytes)
+    first, second = FeatureStore(tmp_path, "model"), FeatureStore(tmp_path, "model")
+    first.put(KEYS[:1], VALUES[:1])
+    second.put(KEYS[:2], VALUES[:2] + 1)  # keeps the first feature
+    second.put(KEYS[2:], VALUES[2:])
+    expected = VALUES + np.array([[0], [1], [0]], np.float32)
+    for store in (first, second, FeatureStore(tmp_path, "model")):
+        np.testing.assert_array_equal(store.get([KEYS[2], *KEYS]), expected[[2, 0, 1, 2]])
+
+
 def test_a_chunk_is_stored_completely_or_not_at_all():
     store = FeatureStore(None, "model")
     with pytest.raises(ValueError, match="argument 2 is longer"):
