@@ -1,34 +1,38 @@
-"""Text-only baselines on the balanced sets, trained on the same sets of another world, and the other way round.
+"""Text-only baselines on the balanced sets of several worlds, trained on the same sets of another world.
 
-    python -m bench.other_world crepe ../other/crepe    # the second is built with another microworld.seed
+    python -m bench.other_world crepe ../one/crepe ../two/crepe    # built with different values of microworld.seed
 
 Cross-fitting within a refined set is biased towards less than chance: if a word is true as often as false in all rows,
 it is true less often than that in the rows outside a fold in which it is true more often. Sets of two worlds are
-independent. Prints the Recall@1 of all baselines with 95 % intervals over images, those above or below chance marked.
-The last three were invented after the sets were built.
+independent. Each world's baselines score the next world, and those of the last one the first; ``--within`` cross-fits
+them within each world instead. The last three baselines were invented after the sets were built.
+
+Prints a table of Recall@1 over all worlds with 95 % intervals over images, first by config, then by kind (the configs
+of all corpora, whose sets are of the same images).
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import typer
 
 from evaluators.metrics.intervals import compute_share_interval
 from evaluators.validity.text_only import read
+from generators.schemas.corpus_names import parse_systematicity
 from generators.text_only.baselines import HELD_OUT_BASELINES, Baseline, RetrievalSets, recall_at_1
 from generators.text_only.ngram import FOLDS, TOKEN, assign_folds
 from generators.text_only.refinement import REFINEMENT_BASELINES
 from generators.text_only.relative_baselines import RELATIVE_BASELINES
 from generators.text_only.unseen_baselines import UNSEEN_BASELINES
 
-WORLDS = "AB"
 PRIOR = 5.0
 """Number that is added to the counts of a property."""
 Keys = Callable[[Sequence[str], int], Sequence[object]]
@@ -37,24 +41,24 @@ Keys = Callable[[Sequence[str], int], Sequence[object]]
 
 @dataclass(frozen=True, eq=False)
 class TwoWorlds(RetrievalSets):
-    """Retrieval sets of two worlds. The name of an image begins with the letter of its world."""
+    """Retrieval sets of two worlds; models of the first one score the second one."""
+
+    num_first: int = 0
+    """Number of sets of the first world, which are the first ones."""
 
     def splits(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield each world as training and the other as test rows.
+        """Yield the first world as training and the second as test rows.
 
         If only some rows may be trained on, they are also the test rows of models of each other, fold by fold, because
         a feature of training rows must not come from a model that has seen them.
         """
-        world_N = np.array([image[0] for image in self.images])
-        if self.trainable_N is None:
-            for world in WORLDS:
-                yield np.flatnonzero(world_N == world), np.flatnonzero(world_N != world)
-            return
-        yield np.flatnonzero(self.trainable_N), np.flatnonzero(~self.trainable_N)
-        fold_of = assign_folds(np.asarray(self.images)[self.trainable_N])
-        fold_N = np.array([fold_of.get(image, -1) for image in self.images])
-        for fold in range(FOLDS):
-            yield np.flatnonzero(self.trainable_N & (fold_N != fold)), np.flatnonzero(fold_N == fold)
+        rows = np.arange(len(self))
+        yield rows[: self.num_first], rows[self.num_first :]
+        if self.trainable_N is not None:
+            fold_of = assign_folds(self.images[: self.num_first])
+            fold_N = np.array([fold_of.get(image, -1) for image in self.images])
+            for fold in range(FOLDS):
+                yield np.flatnonzero(self.trainable_N & (fold_N != fold)), np.flatnonzero(fold_N == fold)
 
 
 def score_by_keys(sets: RetrievalSets, keys: Keys) -> np.ndarray:
@@ -97,35 +101,71 @@ INVENTED: dict[str, Baseline] = {
     "skipped_bigrams": partial(score_by_keys, keys=list_skips),
     "alphabetical_place": partial(score_by_keys, keys=find_alphabetical_place),
 }
+SHOWN = ("left_out", "other_rows", *INVENTED)
+"""Baselines that have columns of their own."""
+ROUNDING = 1e-6
 BASELINES = {**REFINEMENT_BASELINES, **HELD_OUT_BASELINES, **RELATIVE_BASELINES, **UNSEEN_BASELINES, **INVENTED}
 
 
-def join(folders: Sequence[Path], config: str) -> TwoWorlds:
-    """Return the rows of a config in two dataset folders."""
-    sets = {world: read(folder.glob(f"{config}/*.parquet")) for world, folder in zip(WORLDS, folders, strict=True)}
-    return TwoWorlds(
-        [captions for of_world in sets.values() for captions in of_world.captions],
-        [f"{world}{image}" for world, of_world in sets.items() for image in of_world.images],
-    )
+class Measured(NamedTuple):
+    """Recall@1 (N) of each baseline, and the image of each row."""
+
+    chance: float
+    images: Sequence[str]
+    hits: Mapping[str, np.ndarray]
 
 
-def measure(folders: Sequence[Path], config: str) -> list[str]:
-    """Return a line for each baseline."""
-    sets, lines = join(folders, config), []
-    for name, baseline in BASELINES.items():
-        hit_N = recall_at_1(baseline(sets))
-        low, high = compute_share_interval(hit_N, sets.images)
-        mark = "above" if low > sets.chance + 1e-6 else "below" if high < sets.chance - 1e-6 else ""
-        lines.append(f"{config} ({len(sets):,} rows) {name}: {hit_N.mean():.1%} ({low:.1%} to {high:.1%}) {mark}")
-    return lines
+def score_next(first: RetrievalSets, second: RetrievalSets) -> dict[str, np.ndarray]:
+    """Return the Recall@1 (N) of each baseline on the second world's sets if it is trained on those of the first."""
+    num_first = len(first)
+    both = TwoWorlds([*first.captions, *second.captions], [*first.images, *second.images], num_first=num_first)
+    return {name: recall_at_1(baseline(both))[num_first:] for name, baseline in BASELINES.items()}
 
 
-def main(first: Path, second: Path) -> None:
-    """Measure all balanced configs of the dataset folders FIRST and SECOND."""
-    configs = sorted(path.name for path in first.glob("*_balanced"))
+def score_within(sets: RetrievalSets) -> dict[str, np.ndarray]:
+    """Return the Recall@1 (N) of each baseline, cross-fitted over images."""
+    return {name: recall_at_1(baseline(sets)) for name, baseline in BASELINES.items()}
+
+
+def measure(folders: Sequence[Path], within: bool, config: str) -> Measured:
+    """Measure the baselines on a config of all dataset folders that have it."""
+    worlds = [
+        replace(sets, images=[f"{world} {image}" for image in sets.images])
+        for world, folder in enumerate(folders)
+        if len(sets := read(folder.glob(f"{config}/*.parquet")))
+    ]
+    scores = [score_within(sets) if within else score_next(worlds[i - 1], sets) for i, sets in enumerate(worlds)]
+    hits = {name: np.concatenate([score[name] for score in scores]) for name in BASELINES}
+    return Measured(worlds[0].chance, [image for sets in worlds for image in sets.images], hits)
+
+
+def format_row(name: str, measured: Measured) -> str:
+    """Return a line of the table."""
+    chance, hits = measured.chance, measured.hits
+    intervals = {baseline: compute_share_interval(hit_N, measured.images) for baseline, hit_N in hits.items()}
+    above = sum(low > chance + ROUNDING for low, _ in intervals.values())
+    below = sum(high < chance - ROUNDING for _, high in intervals.values())
+    text = {key: f"{hits[key].mean():.1%} ({low:.1%} to {high:.1%})" for key, (low, high) in intervals.items()}
+    ends = (choose(hits, key=lambda baseline: hits[baseline].mean()) for choose in (max, min))
+    cells = [name, f"{len(measured.images):,}", f"{chance:.1%}", *(f"{end}, {text[end]}" for end in ends)]
+    return f"| {' | '.join([*cells, str(above), str(below), *(text[baseline] for baseline in SHOWN)])} |"
+
+
+def main(folders: list[Path], within: bool = False) -> None:
+    """Measure all balanced configs of two or more dataset FOLDERS."""
+    configs = sorted({path.name for folder in folders for path in folder.glob("*_balanced")})
+    columns = ["config", "rows", "chance", "highest", "lowest", "above", "below", *SHOWN]
+    print(f"| {' | '.join(columns)} |\n|{' --- |' * len(columns)}", flush=True)
+    by_kind = defaultdict[str, list[Measured]](list)
     with ProcessPoolExecutor() as pool:
-        for lines in pool.map(partial(measure, (first, second)), configs):
-            print(*lines, sep="\n", flush=True)
+        for config, measured in zip(configs, pool.map(partial(measure, folders, within), configs), strict=True):
+            print(format_row(config, measured), flush=True)
+            by_kind[config if parse_systematicity(config) is None else config.partition("_")[2]].append(measured)
+    for kind, parts in by_kind.items():
+        if len(parts) > 1:
+            hits = {name: np.concatenate([part.hits[name] for part in parts]) for name in BASELINES}
+            images = [image for part in parts for image in part.images]
+            print(format_row(f"all {kind}", Measured(parts[0].chance, images, hits)), flush=True)
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ import torch
 
 from bench.engine import EngineRuns, write_tasks
 from bench.row_loop import (
+    MIN_MARGIN,
     Agreement,
     NetworkParts,
     compare_ranks,
@@ -33,6 +34,7 @@ from bench.row_loop import (
     read_crop,
     read_ranks,
     read_rows,
+    read_scores,
     score_row_by_row,
 )
 from evaluators.engine.task_dataset import load
@@ -116,6 +118,9 @@ def compare_with_clip_benchmark(name: str, rows_per_type: int) -> None:
                 f"multiplications ({operations / used:.1f} x 10^9 per second of a processor)",
                 flush=True,
             )
+        score_NK = np.concatenate([read_scores(folder / "results", task) for task in tasks])
+        close = int((np.abs(score_NK[:, 0] - score_NK[:, 1:].max(axis=1)) <= MIN_MARGIN).sum())
+        print(f"rows that rounding may decide, because the truth and a negative are closer than {MIN_MARGIN}: {close}")
         print(f"CLIP_benchmark / engine: {seconds['CLIP_benchmark'] / seconds['engine']:.2f}")
 
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import open_clip
+import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
 from PIL import Image
@@ -84,8 +85,17 @@ def compare_ranks(reference_NK: np.ndarray, rank_N: np.ndarray) -> Agreement:
 
 def read_ranks(output: Path, task: Task) -> np.ndarray:
     """Read the ranks that a run wrote for one task."""
+    return _read_examples(output, task)["rank"].to_numpy()
+
+
+def read_scores(output: Path, task: Task) -> np.ndarray:
+    """Read the scores (N, K) that a run wrote for one task."""
+    return np.stack(_read_examples(output, task)["scores"].to_numpy())
+
+
+def _read_examples(output: Path, task: Task) -> pa.Table:
     (path,) = output.rglob(f"{task.name}.parquet")
-    return pq.read_table(path)["rank"].to_numpy()
+    return pq.read_table(path)
 
 
 def make_random_model(name: str, device: str = "cpu", precision: str = "fp32") -> NetworkParts:
