@@ -94,7 +94,7 @@ def make_orbits(graph: SceneGraph, rng: Random) -> Iterator[tuple[Edit, ...]]:
 def _count_predictable(graph: SceneGraph, trio: Sequence[SceneObject]) -> int:
     """Return the number of relations of the trio that readers who do not see the image may guess.
 
-    They know that a kite is above a wagon.
+    They know that a house is behind a bicycle.
     """
     ids = {item.id for item in trio}
     touching = [edge for edge in graph.relations if not ids.isdisjoint((edge.subject, edge.object))]
@@ -104,7 +104,8 @@ def _count_predictable(graph: SceneGraph, trio: Sequence[SceneObject]) -> int:
 def _are_exchangeable(graph: SceneGraph, trio: Sequence[SceneObject]) -> bool:
     """Return True if readers who do not see the image cannot know which of the names belongs where.
 
-    They know who wears a crown, that a lamp can be lit and a box open, and that captions describe no "striped man".
+    They know who wears a crown, that a kite is above a wagon, that a lamp can be lit and a box open, and that captions
+    describe no "striped man".
     """
     attributes = [text for item in trio for text in item.attributes]
     ids = {item.id for item in trio}

@@ -81,13 +81,13 @@ def find_sense(predicate: str) -> Sense | None:
 
 @lru_cache(CACHED_WORDS)
 def fits_any_objects(predicate: str) -> bool:
-    """Return True if the predicate may relate any two objects ("left of", not "wearing" or "sitting on")."""
+    """Return True if the predicate may relate any two objects ("left of", not "wearing" or "above")."""
     return _is_in_section(predicate, "any objects")
 
 
 @lru_cache(CACHED_WORDS)
 def fits_any_order(predicate: str) -> bool:
-    """Return True if the predicate may relate any two objects, as often in either order ("left of", not "above")."""
+    """Return True if the predicate may relate any two objects, as often in either order ("left of", not "behind")."""
     return _is_in_section(predicate, "any order")
 
 
