@@ -140,9 +140,20 @@ def write_config(
             split: write_split(folder, split, _note_folders(rows, image_folders), schema, image_storage, crop_files)
             for split, rows in splits.items()
         }
+        remove_empty_splits(folder, counts)
     if image_storage == "by_reference":
         allow_images(root.parent, image_folders)
     return counts
+
+
+def remove_empty_splits(folder: Path, counts: Mapping[str, int]) -> None:
+    """Remove the files of the splits without rows, with which ``datasets`` does not load a config.
+
+    If all splits have none, they stay.
+    """
+    for split, count in counts.items():
+        if not count and any(counts.values()):
+            (folder / f"{split}-00000-of-00001.parquet").unlink()
 
 
 def _note_folders(rows: Iterable[Mapping[str, Any]], folders: set[Path]) -> Iterator[Mapping[str, Any]]:

@@ -23,7 +23,7 @@ from typing import Any
 from generators.files.atomic import MARKER, atomic_folder
 from generators.files.csv_tables import count_misplaced_quotes
 from generators.files.untrusted import allow_images, count_oddities
-from generators.storage.dataset import write_split
+from generators.storage.dataset import remove_empty_splits, write_split
 from loaders.audit import FLAW_NAMES, Audit, audit
 from loaders.cards.card import render, write_card
 from loaders.datasets.split_names import parse_stored
@@ -339,9 +339,11 @@ def _write(
             (scratch / config).mkdir(exist_ok=True)
             schema = benchmark.find_schema(config)
             storage = "by_reference" if "x" in schema.names else "embedded"
+            counts: dict[str, int] = {}
             for split, parts in by_split.items():
                 rows = chain.from_iterable(_make_dataset_rows(part, config, split, images) for part in parts)
-                write_split(scratch / config, split, rows, schema, storage)
+                counts[split] = write_split(scratch / config, split, rows, schema, storage)
+            remove_empty_splits(scratch / config, counts)
         for read in files:
             read.count_written(images)
         entries |= {read.counts.file: read.counts.to_json() for read in files}

@@ -140,6 +140,12 @@ def test_an_empty_split_is_a_file_with_no_rows(tmp_path: Path):
     assert table.schema.equals(add_datasets_features(RAW_SCHEMA))
 
 
+def test_a_config_with_an_empty_split_is_loaded_without_it(tmp_path: Path):
+    counts = write_config(tmp_path, "toy", {"n4": [], "n5": make_rows(tmp_path, 2), "n50": []}, RAW_SCHEMA)
+    assert counts == {"n4": 0, "n5": 2, "n50": 0}
+    assert [path.name for path in (tmp_path / "toy").glob("*.parquet")] == ["n5-00000-of-00001.parquet"]
+
+
 def test_a_wrong_column_is_an_error_and_the_old_config_stays(tmp_path: Path):
     rows = make_rows(tmp_path, 2)
     write_config(tmp_path, "toy", {"test": rows}, RAW_SCHEMA)
