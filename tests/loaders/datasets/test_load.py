@@ -73,7 +73,11 @@ def test_a_split_that_differs_from_the_statistics_blocks_itself_only(tmp_path: P
 
 
 def test_a_variant_is_loaded_by_its_name_and_by_its_stored_name(tmp_path: Path):
-    splits = {"test": tiny.choice_rows(3), "test.shuffled.s10": tiny.choice_rows(2), "test.shuffled.s9": tiny.choice_rows(1)}
+    splits = {
+        "test": tiny.choice_rows(3),
+        "test.shuffled.s10": tiny.choice_rows(2),
+        "test.shuffled.s9": tiny.choice_rows(1),
+    }
     tiny.write_dataset(tmp_path, {"coco": splits}, "retrieval")
     assert list_configs("retrieval", tmp_path) == {"coco": {"test": 3, "test.shuffled.s9": 1, "test.shuffled.s10": 2}}
     for name in ("test@shuffled-s10", "@shuffled-s10", "test.shuffled.s10"):
