@@ -20,7 +20,7 @@ from generators.pipeline.params import read_params
 from generators.schemas.rows import ImageStorage, add_datasets_features, use_image_paths
 from generators.schemas.scene_graph import Box, SceneGraph
 from generators.storage.crops import Crop, CropFiles, crop_id, encode_crop
-from generators.storage.parquet import open_writer
+from generators.storage.parquet import count_rows, open_writer
 
 PARTS = Path("parts")
 """Folder next to the dataset folders: sets of datasets that several stages write, ``parts/<dataset>/<config>``."""
@@ -140,20 +140,21 @@ def write_config(
             split: write_split(folder, split, _note_folders(rows, image_folders), schema, image_storage, crop_files)
             for split, rows in splits.items()
         }
-        remove_empty_splits(folder, counts)
+        remove_empty_splits(folder)
     if image_storage == "by_reference":
         allow_images(root.parent, image_folders)
     return counts
 
 
-def remove_empty_splits(folder: Path, counts: Mapping[str, int]) -> None:
-    """Remove the files of the splits without rows, with which ``datasets`` does not load a config.
+def remove_empty_splits(folder: Path) -> None:
+    """Remove the files without rows from a config's folder, since ``datasets`` loads no config with one among others.
 
-    If all splits have none, they stay.
+    If no file has rows, they stay. Raises ValueError if a file is damaged.
     """
-    for split, count in counts.items():
-        if not count and any(counts.values()):
-            (folder / f"{split}-00000-of-00001.parquet").unlink()
+    rows = {path: count_rows(path) for path in folder.glob("*.parquet")}
+    for path in rows:
+        if not rows[path] and any(rows.values()):
+            path.unlink()
 
 
 def _note_folders(rows: Iterable[Mapping[str, Any]], folders: set[Path]) -> Iterator[Mapping[str, Any]]:

@@ -339,11 +339,10 @@ def _write(
             (scratch / config).mkdir(exist_ok=True)
             schema = benchmark.find_schema(config)
             storage = "by_reference" if "x" in schema.names else "embedded"
-            counts: dict[str, int] = {}
             for split, parts in by_split.items():
                 rows = chain.from_iterable(_make_dataset_rows(part, config, split, images) for part in parts)
-                counts[split] = write_split(scratch / config, split, rows, schema, storage)
-            remove_empty_splits(scratch / config, counts)
+                write_split(scratch / config, split, rows, schema, storage)
+            remove_empty_splits(scratch / config)
         for read in files:
             read.count_written(images)
         entries |= {read.counts.file: read.counts.to_json() for read in files}

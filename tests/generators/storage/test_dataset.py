@@ -141,9 +141,11 @@ def test_an_empty_split_is_a_file_with_no_rows(tmp_path: Path):
 
 
 def test_a_config_with_an_empty_split_is_loaded_without_it(tmp_path: Path):
-    counts = write_config(tmp_path, "toy", {"n4": [], "n5": make_rows(tmp_path, 2), "n50": []}, RAW_SCHEMA)
-    assert counts == {"n4": 0, "n5": 2, "n50": 0}
-    assert [path.name for path in (tmp_path / "toy").glob("*.parquet")] == ["n5-00000-of-00001.parquet"]
+    counts = write_config(tmp_path, "toy", {"validation": [], "test": make_rows(tmp_path, 2)}, RAW_SCHEMA)
+    assert counts == {"validation": 0, "test": 2}
+    assert [path.name for path in (tmp_path / "toy").glob("*.parquet")] == ["test-00000-of-00001.parquet"]
+    loaded = datasets.load_dataset(str(tmp_path / "toy"), cache_dir=str(tmp_path / "cache"))
+    assert {split: len(rows) for split, rows in loaded.items()} == {"test": 2}
 
 
 def test_a_wrong_column_is_an_error_and_the_old_config_stays(tmp_path: Path):
