@@ -6,13 +6,19 @@ rows is in memory.
 """
 
 import errno
-from collections.abc import Iterator
+import io
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+
+from PIL import Image
 
 from generators.files.atomic import atomic_file
 from generators.files.untrusted import MAX_FILE_BYTES, SOURCES, decode_image, resolve_below
 from loaders.importing.identify import PublishedFile
 from loaders.published.tables import name_image, read_table
+
+MARGIN = 10
+"""Pixels between joined images."""
 
 
 def extract_images(file: PublishedFile, output: Path) -> dict[str, str]:
@@ -24,13 +30,14 @@ def extract_images(file: PublishedFile, output: Path) -> dict[str, str]:
     """
     folder = output / SOURCES / file.images.name
     unreadable: dict[str, str] = {}
-    for name, data in _read_images(file):
+    for name, images in _read_images(file):
         target = resolve_below(folder, name)
-        if target.is_file() and target.read_bytes() == data:
-            continue
         try:
-            if data is None:
+            if not images:
                 raise ValueError("the table contains no bytes")
+            data = join_images(images) if file.images.joined_columns else images[0]
+            if target.is_file() and target.read_bytes() == data:
+                continue
             if len(data) > MAX_FILE_BYTES:
                 raise ValueError(f"{len(data):,} bytes, at most {MAX_FILE_BYTES:,} are read")
             decode_image(data)
@@ -49,9 +56,33 @@ def extract_images(file: PublishedFile, output: Path) -> dict[str, str]:
     return unreadable
 
 
-def _read_images(file: PublishedFile) -> Iterator[tuple[str, bytes | None]]:
-    """Yield the name and the bytes of each image of a table; None if the table contains no bytes."""
-    for number, row in read_table(file.path, file.images.columns):
-        for column, cell in row.items():
-            data = cell.get("bytes") if isinstance(cell, dict) else cell
-            yield name_image(file.name, number, column), data if isinstance(data, bytes) else None
+def _read_images(file: PublishedFile) -> Iterator[tuple[str, list[bytes]]]:
+    """Yield the name and the bytes of each image of a table, or of the images that are to be joined.
+
+    There are no bytes if the table contains none.
+    """
+    images = file.images
+    for number, row in read_table(file.path, images.joined_columns or images.columns):
+        cells = {column: cell.get("bytes") if isinstance(cell, dict) else cell for column, cell in row.items()}
+        parts = {column: [data] if isinstance(data, bytes) else [] for column, data in cells.items()}
+        if images.joined_columns:
+            parts = {images.columns[0]: [data for column in images.joined_columns for data in parts[column]]}
+        for column, data in parts.items():
+            yield name_image(file.name, number, column), data
+
+
+def join_images(images: Sequence[bytes]) -> bytes:
+    """Return images side by side, as a PNG file: centred vertically on black, with MARGIN black pixels between them.
+
+    Raises ValueError if one is not readable.
+    """
+    parts = [decode_image(data) for data in images]
+    width = sum(part.width for part in parts) + MARGIN * (len(parts) - 1)
+    joined = Image.new("RGB", (width, max(part.height for part in parts)))
+    left = 0
+    for part in parts:
+        joined.paste(part, (left, (joined.height - part.height) // 2))
+        left += part.width + MARGIN
+    file = io.BytesIO()
+    joined.save(file, "PNG")
+    return file.getvalue()

@@ -36,6 +36,8 @@ class ImageSet:
     """All images. Each archive is unpacked to one of ``folders``."""
     columns: tuple[str, ...] = ()
     """Columns with images, if the published files are tables that contain them (loaders/published/tables.py)."""
+    joined_columns: tuple[str, ...] = ()
+    """Columns with the parts of an image. Side by side, they become the image of the only column in ``columns``."""
     download_instructions: str | None = None
     """Instructions, if the images have to be downloaded manually."""
 

@@ -370,7 +370,7 @@ def test_cv_bench_puts_the_right_option_first(tmp_path: Path):
     assert row == choice("relation", image, *options, **fields)
 
 
-def test_blink_has_the_tasks_about_one_image(tmp_path: Path):
+def test_questions_of_blink(tmp_path: Path):
     item = {"idx": "val_Spatial_Relation_7", "question": "Is the cat on the mat?", "image_1": b"", "image_2": None,
             "choices": ["yes", "no"], "answer": "(B)"}  # fmt: skip
     relation, count = (f"{task}/val-00000-of-00001.parquet" for task in ("Spatial_Relation", "Counting"))
@@ -381,7 +381,8 @@ def test_blink_has_the_tasks_about_one_image(tmp_path: Path):
     options = [f"How many? {number}" for number in (1, 3, 2, 0)]
     assert read_table(tmp_path, count, four) == [choice("counting", image, *options, changed=True)]
     for change, reason in (
-        ({"idx": "val_Jigsaw_7"}, "neither a question about a relation with two options nor one about a count"),
+        ({"idx": "val_Counting_7"}, "2 options, Counting has 4"),
+        ({"idx": "val_Colour_7"}, "'Colour' is none of the tasks"),
         ({"idx": "test_Spatial_Relation_7", "answer": "hidden"}, "the answers of the test split are not published"),
     ):
         with pytest.raises(ValueError, match=rf"none of its 1 rows is usable \(1 {reason}"):

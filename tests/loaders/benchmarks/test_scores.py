@@ -62,8 +62,13 @@ def questions(here: Path) -> Path:
 
 
 def test_questions_of_blink_from_their_files_to_their_scores(here: Path):
-    """Both files have the same name, and their images do not replace each other."""
-    for task, options in (("Spatial_Relation", ["red", "blue"]), ("Counting", ["pink", "red", "blue", "green"])):
+    """All files have the same name, and their images do not replace each other. Two images of a question are joined."""
+    questions = {
+        "Spatial_Relation": ["red", "blue"],
+        "Counting": ["pink", "red", "blue", "green"],
+        "Jigsaw": ["green", "pink"],
+    }
+    for task, options in questions.items():
         rows: list[dict[str, Any]] = []
         for number, answer in enumerate(options):
             file = io.BytesIO()
@@ -73,14 +78,16 @@ def test_questions_of_blink_from_their_files_to_their_scores(here: Path):
                 "question": "Colour?",
                 "choices": [f"{one} {number}" for one in options],
             }
-            row |= {"answer": f"({'ABCD'[number]})", "image_1": {"bytes": file.getvalue(), "path": None}}
+            row |= {"answer": f"({'ABCD'[number]})"} | dict.fromkeys([f"image_{place}" for place in range(1, 5)])
+            for place in range(1, 3 if task == "Jigsaw" else 2):
+                row[f"image_{place}"] = {"bytes": file.getvalue(), "path": None}
             rows.append(row)
         (here / task).mkdir()
         pq.write_table(pa.Table.from_pylist(rows), here / task / "val-00000-of-00001.parquet")
-    files = [f"{task}/val-00000-of-00001.parquet" for task in ("Spatial_Relation", "Counting")]
+    files = [f"{task}/val-00000-of-00001.parquet" for task in questions]
     imported = CliRunner().invoke(app, ["import", *files, "--output", "data"])
     assert imported.exit_code == 0, imported.output
-    for config, chance in (("spatial_relation", 1 / 2), ("counting", 1 / 4)):
+    for config, chance in (("spatial_relation", 1 / 2), ("counting", 1 / 4), ("jigsaw", 1 / 2)):
         for model, accuracy in (("Knows", 1), ("Constant", 0)):
             result = run("--model", f"python:toy_models:{model}", "--task", f"blink/{config}")
             assert (result["metrics"]["recall@1"], result["chance"]["recall@1"]) == (accuracy, chance)

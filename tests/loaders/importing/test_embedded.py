@@ -135,3 +135,38 @@ def test_arrow_files_are_read_like_parquet(tmp_path: Path):
         list(tables.read_table(tmp_path / "a.arrow", ["id"]))
     with pytest.raises(ValueError, match=r"a\.parquet: no column question; its columns are id, caption_0"):
         list(tables.read_table(tmp_path / "a.parquet", ["question"]))
+
+
+def test_images_of_a_question_are_joined(tmp_path: Path):
+    """Heights of 4, 2 and 1 pixels are centred on black with 10 pixels between images; a damaged one is named."""
+    colors, sizes = ("red", "lime", "blue"), ((3, 4), (2, 2), (1, 1))
+    files = []
+    for color, size in zip(colors, sizes, strict=True):
+        file = io.BytesIO()
+        Image.new("RGB", size, color).save(file, "PNG")
+        files.append(file.getvalue())
+    parts = [{f"image_{place}": file for place, file in enumerate(row, 1)} for row in (files, [b"no image"], [])]
+    question = {"question": "Which?", "choices": ["one", "two"], "answer": "(A)"}
+    rows = [
+        {"idx": f"val_Art_Style_{number}", **question}
+        | dict.fromkeys([f"image_{place}" for place in range(1, 5)])
+        | row
+        for number, row in enumerate(parts)
+    ]
+    path = tmp_path / "Art_Style" / "val-00000-of-00001.parquet"
+    path.parent.mkdir()
+    pq.write_table(pa.Table.from_pylist(rows), path)
+    for _ in range(2):  # the second time, the images are there
+        unreadable = embedded.extract_images(identify(path), tmp_path / "data")
+        names = [f"val-00000-of-00001/{number:06}_image_1" for number in range(3)]
+        assert list(unreadable) == names[1:]
+        assert unreadable[names[2]] == "the table contains no bytes"
+        folder = tmp_path / "data/sources/blink_art_style"
+        assert not (folder / names[1]).exists()
+        joined = Image.open(folder / names[0])
+        assert joined.size == (3 + 10 + 2 + 10 + 1, 4)
+        boxes = ((0, 0, 3, 4), (13, 1, 15, 3), (25, 1, 26, 2))
+        expected = Image.new("RGB", joined.size)
+        for color, box in zip(colors, boxes, strict=True):
+            expected.paste(color, box)
+        assert joined.tobytes() == expected.tobytes()
