@@ -84,5 +84,5 @@ def join_images(images: Sequence[bytes]) -> bytes:
         joined.paste(part, (left, (joined.height - part.height) // 2))
         left += part.width + MARGIN
     file = io.BytesIO()
-    joined.save(file, "PNG")
+    joined.save(file, "PNG", compress_level=1)
     return file.getvalue()
