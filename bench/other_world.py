@@ -4,8 +4,10 @@
 
 Cross-fitting within a refined set is biased towards less than chance: if a word is true as often as false in all rows,
 it is true less often than that in the rows outside a fold in which it is true more often. Sets of two worlds are
-independent. Each world's baselines score the next world, and those of the last one the first; ``--within`` cross-fits
-them within each world instead. The last three baselines were invented after the sets were built.
+independent. The baselines that score a world are trained on the world before it, those of the first one on the last
+one, so that they have as many rows as anybody who has the released sets. ``--train others`` trains them on all other
+worlds, and ``--train within`` cross-fits them within each world. The last three baselines were invented after the sets
+were built.
 
 Prints a table of Recall@1 over all worlds with 95 % intervals over images, first by config, then by kind (the configs
 of all corpora, whose sets are of the same images).
@@ -19,7 +21,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import typer
@@ -35,19 +37,21 @@ from generators.text_only.unseen_baselines import UNSEEN_BASELINES
 
 PRIOR = 5.0
 """Number that is added to the counts of a property."""
+Training = Literal["before", "others", "within"]
+"""What the baselines that score a world are trained on."""
 Keys = Callable[[Sequence[str], int], Sequence[object]]
 """Returns the properties of one caption of a set."""
 
 
 @dataclass(frozen=True, eq=False)
-class TwoWorlds(RetrievalSets):
-    """Retrieval sets of two worlds; models of the first one score the second one."""
+class OtherWorlds(RetrievalSets):
+    """Retrieval sets of worlds to train on, and then of the world that is scored."""
 
     num_first: int = 0
-    """Number of sets of the first world, which are the first ones."""
+    """Number of sets to train on."""
 
     def splits(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the first world as training and the second as test rows.
+        """Yield the first sets as training and the others as test rows.
 
         If only some rows may be trained on, they are also the test rows of models of each other, fold by fold, because
         a feature of training rows must not come from a model that has seen them.
@@ -115,10 +119,12 @@ class Measured(NamedTuple):
     hits: Mapping[str, np.ndarray]
 
 
-def score_next(first: RetrievalSets, second: RetrievalSets) -> dict[str, np.ndarray]:
-    """Return the Recall@1 (N) of each baseline on the second world's sets if it is trained on those of the first."""
-    num_first = len(first)
-    both = TwoWorlds([*first.captions, *second.captions], [*first.images, *second.images], num_first=num_first)
+def score_other(training: Sequence[RetrievalSets], second: RetrievalSets) -> dict[str, np.ndarray]:
+    """Return the Recall@1 (N) of each baseline on a world's sets if it is trained on those of other worlds."""
+    num_first = sum(map(len, training))
+    worlds = (*training, second)
+    captions = [candidates for sets in worlds for candidates in sets.captions]
+    both = OtherWorlds(captions, [image for sets in worlds for image in sets.images], num_first=num_first)
     return {name: recall_at_1(baseline(both))[num_first:] for name, baseline in BASELINES.items()}
 
 
@@ -127,14 +133,26 @@ def score_within(sets: RetrievalSets) -> dict[str, np.ndarray]:
     return {name: recall_at_1(baseline(sets)) for name, baseline in BASELINES.items()}
 
 
-def measure(folders: Sequence[Path], within: bool, config: str) -> Measured:
+def score_all(worlds: Sequence[RetrievalSets], train: Training) -> Iterator[dict[str, np.ndarray]]:
+    """Yield the Recall@1 (N) of each baseline on each world."""
+    for index, sets in enumerate(worlds):
+        match train:
+            case "within":
+                yield score_within(sets)
+            case "before":
+                yield score_other(worlds[index - 1 : index] or worlds[-1:], sets)
+            case "others":
+                yield score_other([*worlds[:index], *worlds[index + 1 :]], sets)
+
+
+def measure(folders: Sequence[Path], train: Training, config: str) -> Measured:
     """Measure the baselines on a config of all dataset folders that have it."""
     worlds = [
         replace(sets, images=[f"{world} {image}" for image in sets.images])
         for world, folder in enumerate(folders)
         if len(sets := read(folder.glob(f"{config}/*.parquet")))
     ]
-    scores = [score_within(sets) if within else score_next(worlds[i - 1], sets) for i, sets in enumerate(worlds)]
+    scores = list(score_all(worlds, train))
     hits = {name: np.concatenate([score[name] for score in scores]) for name in BASELINES}
     return Measured(worlds[0].chance, [image for sets in worlds for image in sets.images], hits)
 
@@ -151,14 +169,14 @@ def format_row(name: str, measured: Measured) -> str:
     return f"| {' | '.join([*cells, str(above), str(below), *(text[baseline] for baseline in SHOWN)])} |"
 
 
-def main(folders: list[Path], within: bool = False) -> None:
+def main(folders: list[Path], train: Training = "before") -> None:
     """Measure all balanced configs of two or more dataset FOLDERS."""
     configs = sorted({path.name for folder in folders for path in folder.glob("*_balanced")})
     columns = ["config", "rows", "chance", "highest", "lowest", "above", "below", *SHOWN]
     print(f"| {' | '.join(columns)} |\n|{' --- |' * len(columns)}", flush=True)
     by_kind = defaultdict[str, list[Measured]](list)
     with ProcessPoolExecutor() as pool:
-        for config, measured in zip(configs, pool.map(partial(measure, folders, within), configs), strict=True):
+        for config, measured in zip(configs, pool.map(partial(measure, folders, train), configs), strict=True):
             print(format_row(config, measured), flush=True)
             by_kind[config if parse_systematicity(config) is None else config.partition("_")[2]].append(measured)
     for kind, parts in by_kind.items():
