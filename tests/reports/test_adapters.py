@@ -34,7 +34,7 @@ from generators.readers.records import Flaws
 from generators.schemas.scene_graph import Box
 from loaders.importing.embedded import extract_images
 from loaders.own_data.entries import read_entries
-from loaders.published import rows, tables
+from loaders.published import ImageSet, rows, tables
 from tests.evaluators.tiny_transformers import TEXT, tokenizer
 from tests.evaluators.tiny_vlms import FAMILIES
 from tests.reports import reports, runners
@@ -391,7 +391,7 @@ def test_tables_with_images(tmp_path: Path):
     assert [row for _, row in tables.read_table(path, ["image", "caption"])] == list(
         datasets.Dataset.from_file(str(path))
     )
-    images = SimpleNamespace(name="own", columns=("image",))
+    images = ImageSet("own", (), columns=("image",))
     file: Any = SimpleNamespace(path=path, name="data.arrow", images=images)
     assert extract_images(file, tmp_path) == {}
     folder = tmp_path / "sources" / "own" / "data"
