@@ -24,9 +24,10 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -81,6 +82,8 @@ cannot reach chance would allow all others to stay equally far from it.
 """
 TOLERANCE = 1e-6
 """Numerical error of the solver's number of rows."""
+MAX_ITERATIONS = 20
+"""Iterations of a solver per variable. The programs of the default data take up to two."""
 
 
 def select_rows_at_chance(
@@ -138,6 +141,21 @@ def share_ranks(score_NK: np.ndarray) -> np.ndarray:
     return ((better_N <= rank_K1) & (rank_K1 < better_N + tied_N)) / tied_N
 
 
+def _solve(prices: Sequence[float], **program: Any) -> np.ndarray:
+    """Return the solution of a linear program by dual simplex or, if it does not end, by the interior-point method.
+
+    HiGHS's dual simplex may visit the same bases again and again (github.com/ERGO-Code/HiGHS, issues 1534 and 3289).
+    """
+    from scipy.optimize import linprog
+
+    options = {"maxiter": MAX_ITERATIONS * len(prices)}
+    for method in ("highs-ds", "highs-ipm"):
+        result = linprog(prices, **program, method=method, options=options)
+        if result.status == 0:
+            return result.x
+    raise ValueError(f"The rows at chance cannot be selected: {result.message}")
+
+
 def select_most_rows(hit_SN: np.ndarray, chance: float) -> np.ndarray:
     """Return the indices of as many rows as possible on which the mean of each of S values is ``chance``.
 
@@ -145,11 +163,9 @@ def select_most_rows(hit_SN: np.ndarray, chance: float) -> np.ndarray:
     reached, the distances from chance are minimised while at least ``MIN_KEPT`` of the rows are kept. The program may
     keep a fraction of a row; the rows with the largest fractions are kept.
     """
-    from scipy.optimize import linprog
-
     baselines, rows = hit_SN.shape
     gain_SN, distance_SS, max_S1 = (hit_SN - chance) / rows, np.eye(baselines), np.ones((baselines, 1))
-    result = linprog(
+    solution = _solve(
         [*np.full(rows, -1 / rows), *np.full(baselines, MEAN_PRICE / baselines), MAX_PRICE],
         A_ub=np.block(
             [
@@ -161,8 +177,6 @@ def select_most_rows(hit_SN: np.ndarray, chance: float) -> np.ndarray:
         ),
         b_ub=[*np.zeros(3 * baselines), -MIN_KEPT],
         bounds=[*[(0.0, 1.0)] * rows, *[(0.0, None)] * (baselines + 1)],
-        method="highs-ds",
     )
-    assert result.status == 0, result.message
-    share_N = result.x[:rows]
+    share_N = solution[:rows]
     return np.sort(np.argsort(-share_N.round(6), kind="stable")[: math.ceil(share_N.sum() - TOLERANCE)])

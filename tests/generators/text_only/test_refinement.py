@@ -1,10 +1,12 @@
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import optimize
 
 from generators.text_only.baselines import Baseline, RetrievalSets, recall_at_1
 from generators.text_only.refinement import (
@@ -41,6 +43,24 @@ def test_baselines_above_and_below_chance():
     hit_SM = select_hits([first, second], 1 / 5)
     assert hit_SM.shape == (2, 50)
     assert hit_SM.sum(axis=1).tolist() == [10, 10]
+
+
+def test_a_dual_simplex_that_does_not_end_is_replaced(monkeypatch: pytest.MonkeyPatch):
+    """Both solvers keep as many rows, and as many hits of each baseline."""
+    hit_SN = (np.random.default_rng(0).random((12, 300)) < 0.3).astype(float)
+    expected, methods = select_hits(list(hit_SN), 1 / 5), []
+    solve = optimize.linprog
+
+    def stop_simplex(*arguments: Any, method: str, options: dict[str, int], **program: Any) -> Any:
+        methods.append(method)
+        limit = {"maxiter": 3} if method == "highs-ds" else options
+        return solve(*arguments, method=method, options=limit, **program)
+
+    monkeypatch.setattr(optimize, "linprog", stop_simplex)
+    hit_SM = select_hits(list(hit_SN), 1 / 5)
+    assert methods == ["highs-ds", "highs-ipm"]
+    assert hit_SM.shape == expected.shape
+    assert hit_SM.mean(axis=1) == pytest.approx([1 / 5] * 12, abs=0.02)
 
 
 def test_half_is_kept_if_chance_cannot_be_reached():
