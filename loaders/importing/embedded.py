@@ -13,7 +13,7 @@ from pathlib import Path
 from PIL import Image
 
 from generators.files.atomic import atomic_file
-from generators.files.untrusted import MAX_FILE_BYTES, SOURCES, decode_image, resolve_below
+from generators.files.untrusted import MAX_FILE_BYTES, MAX_PIXELS, SOURCES, decode_image, resolve_below
 from loaders.importing.identify import PublishedFile
 from loaders.published.tables import name_image, read_table
 
@@ -74,14 +74,17 @@ def _read_images(file: PublishedFile) -> Iterator[tuple[str, list[bytes]]]:
 def join_images(images: Sequence[bytes]) -> bytes:
     """Return images side by side, as a PNG file: centred vertically on black, with MARGIN black pixels between them.
 
-    Raises ValueError if one is not readable.
+    Raises ValueError if one is not readable, or the joined image would have more than MAX_PIXELS.
     """
     parts = [decode_image(data) for data in images]
     width = sum(part.width for part in parts) + MARGIN * (len(parts) - 1)
-    joined = Image.new("RGB", (width, max(part.height for part in parts)))
+    height = max(part.height for part in parts)
+    if width * height > MAX_PIXELS:
+        raise ValueError(f"{width:,} x {height:,} pixels side by side, at most {MAX_PIXELS:,} are joined")
+    joined = Image.new("RGB", (width, height))
     left = 0
     for part in parts:
-        joined.paste(part, (left, (joined.height - part.height) // 2))
+        joined.paste(part, (left, (height - part.height) // 2))
         left += part.width + MARGIN
     file = io.BytesIO()
     joined.save(file, "PNG", compress_level=1)

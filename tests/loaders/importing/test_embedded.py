@@ -170,3 +170,14 @@ def test_images_of_a_question_are_joined(tmp_path: Path):
         for color, box in zip(colors, boxes, strict=True):
             expected.paste(color, box)
         assert joined.tobytes() == expected.tobytes()
+
+
+def test_a_joined_image_of_too_many_pixels_is_not_made():
+    """Each image is small enough, but the canvas of a wide and a high one would have 2.5 gigapixels."""
+    files = []
+    for size in ((50_000, 1), (1, 50_000)):
+        file = io.BytesIO()
+        Image.new("RGB", size).save(file, "PNG")
+        files.append(file.getvalue())
+    with pytest.raises(ValueError, match="50,011 x 50,000 pixels side by side, at most 100,000,000 are joined"):
+        embedded.join_images(files)
