@@ -43,7 +43,8 @@ ONE_IMAGE = {
 """Tasks about one image. The others are about two to four."""
 
 
-def list_images(task: str) -> ImageSet:
+def declare_images(task: str) -> ImageSet:
+    """Return the images of a task, whose file has the same name as those of the other tasks."""
     columns = tuple(f"image_{number}" for number in range(1, 5))
     return ImageSet(
         f"blink_{task.lower()}", (), columns=columns[:1], joined_columns=() if task in ONE_IMAGE else columns
@@ -54,7 +55,7 @@ def make_row(item: dict[str, Any], file: str) -> Row:
     split, _, numbered_task = item["idx"].partition("_")
     task = numbered_task.rpartition("_")[0]
     if (count := NUM_OPTIONS.get(task)) is None:
-        raise ValueError(f"{task or item['idx']!r} is none of the tasks")
+        raise ValueError(f"unknown task {task or item['idx']!r}")
     if len(item["choices"]) != count:
         raise ValueError(f"{len(item['choices'])} options, {task} has {count}")
     if split == "test":
@@ -65,7 +66,7 @@ def make_row(item: dict[str, Any], file: str) -> Row:
 
 
 BENCHMARK = Benchmark(
-    images={f"{task}/val-00000-of-00001.parquet": list_images(task) for task in NUM_OPTIONS},
+    images={f"{task}/val-00000-of-00001.parquet": declare_images(task) for task in NUM_OPTIONS},
     make_row=make_row,
     fields=("idx", "question", "choices", "answer", "image_1"),
     schema=CHOICE_SCHEMA,

@@ -9,6 +9,7 @@ import errno
 import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from PIL import Image
 
@@ -59,16 +60,16 @@ def extract_images(file: PublishedFile, output: Path) -> dict[str, str]:
 def _read_images(file: PublishedFile) -> Iterator[tuple[str, list[bytes]]]:
     """Yield the name and the bytes of each image of a table, or of the images that are to be joined.
 
-    There are no bytes if the table contains none.
+    The list is empty if the table lacks the bytes of one of them. A cell that is empty is no image.
     """
     images = file.images
+    groups = [images.joined_columns] if images.joined_columns else [(column,) for column in images.columns]
     for number, row in read_table(file.path, images.joined_columns or images.columns):
-        cells = {column: cell.get("bytes") if isinstance(cell, dict) else cell for column, cell in row.items()}
-        parts = {column: [data] if isinstance(data, bytes) else [] for column, data in cells.items()}
-        if images.joined_columns:
-            parts = {images.columns[0]: [data for column in images.joined_columns for data in parts[column]]}
-        for column, data in parts.items():
-            yield name_image(file.name, number, column), data
+        for column, group in zip(images.columns, groups, strict=True):
+            cells = [row[name] for name in group if row[name] is not None]
+            parts: list[Any] = [cell.get("bytes") if isinstance(cell, dict) else cell for cell in cells]
+            is_complete = all(isinstance(part, bytes) for part in parts)
+            yield name_image(file.name, number, column), parts if is_complete else []
 
 
 def join_images(images: Sequence[bytes]) -> bytes:

@@ -46,7 +46,7 @@ def test_baselines_above_and_below_chance():
 
 
 def test_a_dual_simplex_that_does_not_end_is_replaced(monkeypatch: pytest.MonkeyPatch):
-    """Both solvers keep as many rows, and as many hits of each baseline."""
+    """The interior-point method keeps as many rows as dual simplex, with each baseline at chance."""
     hit_SN = (np.random.default_rng(0).random((12, 300)) < 0.3).astype(float)
     expected, methods = select_hits(list(hit_SN), 1 / 5), []
     solve = optimize.linprog

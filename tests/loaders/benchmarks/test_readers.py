@@ -382,7 +382,7 @@ def test_questions_of_blink(tmp_path: Path):
     assert read_table(tmp_path, count, four) == [choice("counting", image, *options, changed=True)]
     for change, reason in (
         ({"idx": "val_Counting_7"}, "2 options, Counting has 4"),
-        ({"idx": "val_Colour_7"}, "'Colour' is none of the tasks"),
+        ({"idx": "val_Colour_7"}, "unknown task 'Colour'"),
         ({"idx": "test_Spatial_Relation_7", "answer": "hidden"}, "the answers of the test split are not published"),
     ):
         with pytest.raises(ValueError, match=rf"none of its 1 rows is usable \(1 {reason}"):
