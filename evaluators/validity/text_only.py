@@ -19,8 +19,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +29,7 @@ import numpy as np
 from evaluators.metrics.intervals import compute_share_interval
 from generators.pipeline import stage
 from generators.pipeline.params import read_params
+from generators.pipeline.workers import map_with
 from generators.schemas.corpus_names import get_kind, parse_productivity
 from generators.storage import parquet
 from generators.text_only.baselines import (
@@ -88,10 +88,13 @@ def read_groups(folder: Path, max_rows: int) -> dict[str, RetrievalSets]:
     groups: dict[str, RetrievalSets] = {}
     for name, configs in group_configs(folder).items():
         sets = read(path for config in configs for path in sorted((folder / config).glob("*.parquet")))
-        if not name.endswith("balanced"):
-            sets = sets.take(np.sort(np.random.default_rng(0).permutation(len(sets))[:max_rows]))
-        groups[name] = sets
+        groups[name] = sets if name.endswith("balanced") else sample(sets, max_rows)
     return groups
+
+
+def sample(sets: RetrievalSets, max_rows: int) -> RetrievalSets:
+    """Return ``max_rows`` random sets, or all if there are no more, in their order."""
+    return sets.take(np.sort(np.random.default_rng(0).permutation(len(sets))[:max_rows]))
 
 
 def measure_baselines(sets: RetrievalSets, baselines: Mapping[str, Baseline]) -> dict[str, dict[str, Any]]:
@@ -109,13 +112,17 @@ def describe_scores(score_NK: np.ndarray, images: Sequence[str]) -> dict[str, An
     }
 
 
-def measure(name: str, sets: RetrievalSets, model: str | None) -> dict[str, Any]:
-    """Return all results of one group, with the language model ``model`` as a further held-out baseline."""
-    held_out = dict(HELD_OUT_BASELINES)
-    if model:
-        held_out["language_model"] = lambda sets: np.reshape(
-            load_language_model(model).score(sets.texts), (-1, sets.size)
-        )
+def list_held_out(model: str | None) -> dict[str, Baseline]:
+    """Return the held-out baselines, the language model ``model`` included."""
+    if not model:
+        return dict(HELD_OUT_BASELINES)
+    score = load_language_model(model).score
+    return {**HELD_OUT_BASELINES, "language_model": lambda sets: np.reshape(score(sets.texts), (-1, sets.size))}
+
+
+def measure(held_out: Mapping[str, Baseline], group: tuple[str, RetrievalSets]) -> dict[str, Any]:
+    """Return all results of one group, given its name and its sets."""
+    name, sets = group
     return {
         "rows": len(sets),
         "images": len(set(sets.images)),
@@ -126,6 +133,14 @@ def measure(name: str, sets: RetrievalSets, model: str | None) -> dict[str, Any]
         "random_scorers": float(measure_random_recall(sets).mean()),
         "comparing": measure_baselines(sets, RELATIVE_BASELINES),
     }
+
+
+def measure_all(groups: Mapping[str, RetrievalSets], model: str | None) -> dict[str, dict[str, Any]]:
+    """Return the results of the groups that have sets, by name. The largest are measured first."""
+    named = sorted(((name, sets) for name, sets in groups.items() if len(sets)), key=lambda group: -len(group[1].texts))
+    measured = map_with(partial(list_held_out, model), measure, named, min(WORKERS, len(named)) or 1)
+    results = dict(zip((name for name, _ in named), measured, strict=True))
+    return {name: results[name] for name in groups if name in results}
 
 
 def explain(group: str) -> str | None:
@@ -169,14 +184,9 @@ def _describe_farthest(result: Mapping[str, Any], part: str) -> tuple[str, str]:
 
 def main() -> None:
     folder, settings, output = Path("crepe"), read_params("text_only"), Path("text_only.json")
-    all_sets = read_groups(folder, settings["rows"])
-    with ProcessPoolExecutor(WORKERS, get_context("spawn")) as pool:
-        jobs = {
-            name: pool.submit(measure, name, sets, settings["model"]) for name, sets in all_sets.items() if len(sets)
-        }
-        results = {name: job.result() for name, job in jobs.items()}
-    version = read_stats(folder)["version"]
-    results = {name: result | {"version": version} for name, result in results.items()}
+    version = {"version": read_stats(folder)["version"]}
+    measured = measure_all(read_groups(folder, settings["rows"]), settings["model"])
+    results = {name: result | version for name, result in measured.items()}
     output.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     output.with_suffix(".md").write_text(render_page("CREPE", output, results), encoding="utf-8")
 

@@ -5,8 +5,9 @@
 
 Baselines and metrics are described in evaluators/validity/text_only.py. ARO's negatives are known to be recognisable
 without the image: swapped captions are often implausible and shuffled captions ungrammatical (Lin et al. 2023,
-arXiv:2306.01879). The order sets are measured on the shuffles of the first seed. If params.yaml names an endpoint, a
-chat model is measured as well (evaluators/validity/chat_reader.py).
+arXiv:2306.01879). The order sets are measured on the shuffles of the first seed, and each set on a random sample of its
+rows. If params.yaml names an endpoint, a chat model is measured as well, on all rows
+(evaluators/validity/chat_reader.py).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Annotated
 import typer
 
 from evaluators.validity import chat_reader
-from evaluators.validity.text_only import measure, read, render_page
+from evaluators.validity.text_only import measure_all, read, render_page, sample
 from generators.files.atomic import write_json
 from generators.llm.client import Cache, ask_all, make_client
 from generators.pipeline import stage
@@ -36,8 +37,8 @@ def read_config(folder: Path, config: str) -> RetrievalSets:
 
 def main(ask_model: Annotated[bool, typer.Option("--ask")] = False, max_cost: float = 0.0) -> None:
     """Measure the sets that are built. With --ask, only send requests to the chat model and cache its answers."""
-    settings, chat = read_params("text_only"), read_params("text_only_aro")["chat"]
-    endpoint = chat_reader.read_endpoint(chat) if chat else None
+    settings = read_params("text_only_aro")
+    endpoint = chat_reader.read_endpoint(settings["chat"]) if settings["chat"] else None
     sets_by_config = {
         config: sets for config in figures("aro")["options"] if len(sets := read_config(Path("aro"), config))
     }
@@ -54,11 +55,12 @@ def main(ask_model: Annotated[bool, typer.Option("--ask")] = False, max_cost: fl
         return
     cache, output = Cache([Path("data/llm")]), Path("text_only_aro.json")
     version = {"version": read_stats(Path("aro"))["version"]}
+    samples = {config: sample(sets, settings["rows"]) for config, sets in sets_by_config.items()}
     results = {
         config: version
-        | measure(config, sets, settings["model"])
-        | {"chat": chat_reader.measure(config, sets, endpoint, cache) if endpoint else None}
-        for config, sets in sets_by_config.items()
+        | measured
+        | {"chat": chat_reader.measure(config, sets_by_config[config], endpoint, cache) if endpoint else None}
+        for config, measured in measure_all(samples, read_params("text_only")["model"]).items()
     }
     write_json(output, results)
     output.with_suffix(".md").write_text(render_page("ARO", output, results), encoding="utf-8")

@@ -78,7 +78,7 @@ def sets_of_four(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def write_params(folder: Path, server: HTTPServer) -> None:
     chat = {"model": "m", "base_url": server.url_for("/v1"), "price_in": 1, "price_out": 1}
-    params = {"text_only": {"seed": 0, "model": None}, "text_only_aro": {"chat": chat}}
+    params = {"text_only": {"model": None}, "text_only_aro": {"rows": 9, "chat": chat}}
     (folder / "params.yaml").write_text(json.dumps(params))
 
 
@@ -114,7 +114,7 @@ def test_answers_right_wrong_and_unreadable(sets_of_four: Path, httpserver: HTTP
 
 
 def test_without_an_endpoint_no_request_is_sent(sets_of_four: Path):
-    (sets_of_four / "params.yaml").write_text("{text_only: {seed: 0, model: null}, text_only_aro: {chat: {}}}")
+    (sets_of_four / "params.yaml").write_text("{text_only: {model: null}, text_only_aro: {rows: 9, chat: {}}}")
     with pytest.raises(ValueError, match=r"text_only_aro\.chat: no endpoint"):
         text_only_aro.main(ask_model=True)
     text_only_aro.main()

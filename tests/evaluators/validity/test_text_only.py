@@ -4,7 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from evaluators.validity.text_only import group_configs, measure, measure_baselines, read, read_groups, render_page
+from evaluators.validity import text_only
+from evaluators.validity.text_only import (
+    group_configs,
+    measure,
+    measure_all,
+    measure_baselines,
+    read,
+    read_groups,
+    render_page,
+    sample,
+)
 from generators.text_only.baselines import HELD_OUT_BASELINES, RetrievalSets
 from generators.text_only.refinement import REFINEMENT_BASELINES
 from tests.rows import toy_dataset
@@ -62,8 +72,32 @@ def test_scores_by_hand():
     assert results["tersest"]["interval"] == pytest.approx((0.2366, 0.7634), abs=1e-4)  # Wilson, 5 of 10
 
 
+def test_groups_keep_their_order_and_empty_ones_are_left_out(monkeypatch: pytest.MonkeyPatch):
+    """The largest group is measured first, and the results are in the order of the groups."""
+    measured = []
+    monkeypatch.setattr(text_only, "WORKERS", 1)
+    monkeypatch.setattr(
+        text_only, "measure", lambda held_out, group: measured.append(group[0]) or {"rows": len(group[1])}
+    )
+    sets = make_negations()
+    groups = {"small": sample(sets, 2), "none": sample(sets, 0), "all": sample(sets, 99)}
+    assert list(measure_all(groups, None).items()) == [("small", {"rows": 2}), ("all", {"rows": 30})]
+    assert measured == ["all", "small"]
+    assert measure_all({}, None) == {}
+
+
+def test_a_sample_keeps_the_order():
+    sets = make_negations()
+    few = sample(sets, 5)
+    positions = [sets.captions.index(captions) for captions in few.captions]
+    assert len(few) == 5
+    assert positions == sorted(positions)
+    assert few.images == [sets.images[position] for position in positions]
+    assert sample(sets, 30).captions == sets.captions
+
+
 def test_all_baselines_of_a_group_are_measured():
-    results = measure("prod_hnneg", make_negations(), None)
+    results = measure(HELD_OUT_BASELINES, ("prod_hnneg", make_negations()))
     assert results["chance"] == 1 / 3
     assert results["held_out"]["form"]["recall@1"] == 1
     assert set(results["refining"]) == set(REFINEMENT_BASELINES)
