@@ -30,7 +30,7 @@ from generators.parser.nouns import Nouns
 from generators.parser.predicative_attributes import add_predicative_attributes
 from generators.parser.relation_extraction import Relations
 from generators.parser.sentence import Sentence
-from generators.parser.spacy_model import clean_text, find_installed_model
+from generators.parser.spacy_model import MAX_CHARACTERS, clean_text, find_installed_model
 from generators.parser.tree_repairs import repair
 from generators.schemas.scene_graph import AtomKind, Mention, Parse, Relation, SceneGraph, SceneObject
 
@@ -69,8 +69,12 @@ class RuleParser:
 
 
 def squeeze(caption: str) -> str:
-    """Return the caption with single spaces. spaCy takes other white space for words, which changes the parse."""
-    return " ".join(WORD.findall(caption)) if IRREGULAR_SPACE.search(caption) else caption
+    """Return the start of a caption with single spaces. spaCy takes other white space for words, which changes the parse.
+
+    The caption is cut before, as in :func:`clean_text`, so that the parse has no words of the rest.
+    """
+    start = caption[:MAX_CHARACTERS]
+    return " ".join(WORD.findall(start)) if IRREGULAR_SPACE.search(start) else start
 
 
 def _restore_offsets(sentence: Sentence, caption: str) -> None:

@@ -47,7 +47,11 @@ def test_all_published_files_are_imported_and_evaluated(here: Path, clip: Path, 
     run = call("run", "--model", f"local:{clip}", "--data", "published", *tasks, "--json")
     assert run.exit_code == 0, run.stderr
     results = {result["task"]: result for result in json.loads(run.stdout)}
-    assert {task: result["data"]["rows"] for task, result in results.items()} == expected
+    fold = min(
+        rows for task, rows in expected.items() if "_raw/" in task
+    )  # raw retrieval leaves out an incomplete fold
+    evaluated = {task: rows // fold * fold if "_raw/" in task else rows for task, rows in expected.items()}
+    assert {task: result["data"]["rows"] for task, result in results.items()} == evaluated
     for task, result in results.items():
         print(task, result["data"]["rows"], result["metrics"]["recall@1"], result["chance"]["recall@1"])
         assert 0 <= result["metrics"]["recall@1"] <= 1

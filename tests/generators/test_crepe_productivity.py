@@ -147,7 +147,7 @@ def walks(source: Source, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def built(walks: Path, source: Source, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("built")
+    root = tmp_path_factory.mktemp("built") / "crepe"
     for balanced in (False, True):
         assert tuple(write(walks, source, "microworld", replace(SETTINGS, balanced=balanced), root)) == SPLITS
     return root
@@ -274,9 +274,7 @@ def test_the_same_bytes_from_another_process_and_hash_seed(
     for balanced in (False, True):
         settings = replace(SETTINGS, workers=2, balanced=balanced)
         write_all(folder, tmp_path / "crepe", settings, replace(WALKS, workers=2))
-    files = [path.relative_to(tmp_path / "crepe") for path in (tmp_path / "crepe").rglob("*.parquet")]
-    assert len(files) == len(CONFIGS) * len(SPLITS)
-    assert [_sha256(tmp_path / "crepe" / file) for file in files] == [_sha256(built / file) for file in files]
+    assert _hash_files(tmp_path / "crepe") == _hash_files(built)
 
 
 WRITE = """
@@ -301,13 +299,13 @@ def test_every_split_has_the_same_bytes_from_any_process(
     command = [sys.executable, tmp_path / "write.py", folder, str(workers), tmp_path / "crepe"]
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(Path(__file__).parents[2])}
     subprocess.run(command, env=environment, check=True)
-    files = {path.relative_to(built): _sha256(path) for path in built.rglob("*.parquet")}
-    written = (tmp_path / "crepe").rglob("*.parquet")
-    assert {path.relative_to(tmp_path / "crepe"): _sha256(path) for path in written} == files
+    assert _hash_files(tmp_path / "crepe") == _hash_files(built)
 
 
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def _hash_files(dataset: Path) -> dict[Path, str]:
+    """Return the hash of each parquet file by its path in a dataset named crepe, whose rows have paths of crops."""
+    files = dataset.rglob("*.parquet")
+    return {path.relative_to(dataset): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
 def test_an_object_in_a_region_phrase_is_neither_a_foil_nor_negated(folder: Path, tmp_path: Path) -> None:

@@ -207,6 +207,12 @@ def test_the_words_that_spacy_keeps_are_limited(monkeypatch: pytest.MonkeyPatch)
     assert after == before
 
 
+def test_words_after_the_limit_are_not_parsed(parser: RuleParser) -> None:
+    """White space is counted before it is squeezed, as in the seen analysis, which reads the same start of a caption."""
+    (parse,) = parser.parse([f"a cup{' ' * (MAX_CHARACTERS - 5)}on a table"])
+    assert [item.name for item in parse.graph.objects] == ["cup"]
+
+
 def test_unbroken_runs_and_characters_that_spacy_cannot_encode_or_that_change_their_length_are_replaced():
     brackets = "(" * 20_000
     assert clean_text(f"a red cup {brackets} on a table") == f"a red cup {' ' * 20_000} on a table"[:MAX_CHARACTERS]
