@@ -69,7 +69,7 @@ class RuleParser:
 
 
 def squeeze(caption: str) -> str:
-    """Return the start of a caption with single spaces. spaCy takes other white space for words, which changes the parse.
+    """Return the start of a caption with single spaces, because spaCy takes other white space for words.
 
     The caption is cut before, as in :func:`clean_text`, so that the parse has no words of the rest.
     """

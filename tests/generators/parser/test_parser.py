@@ -208,7 +208,7 @@ def test_the_words_that_spacy_keeps_are_limited(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_words_after_the_limit_are_not_parsed(parser: RuleParser) -> None:
-    """White space is counted before it is squeezed, as in the seen analysis, which reads the same start of a caption."""
+    """White space counts before it is squeezed, as in the seen analysis, which reads the same start of a caption."""
     (parse,) = parser.parse([f"a cup{' ' * (MAX_CHARACTERS - 5)}on a table"])
     assert [item.name for item in parse.graph.objects] == ["cup"]
 
