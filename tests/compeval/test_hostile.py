@@ -152,7 +152,8 @@ def test_hostile_datasets_read_write_and_execute_nothing_else(world: World, hub_
     assert contents(world.data, world.private) == before
     check_events(world)
     uploaded = hub_server.files["me/texts"]
-    assert sorted(uploaded) == ["README.md", "croissant.json", "stats.json", "stored/test-00000-of-00001.parquet"]
+    files = ["README.md", "croissant.json", "eval.yaml", "stats.json", "stored/test-00000-of-00001.parquet"]
+    assert sorted(uploaded) == files
     assert "me/images" not in hub_server.files
     published = [*uploaded.values(), *contents(world.home).values()]
     assert not [content for content in published if hostile.SECRET in content]
