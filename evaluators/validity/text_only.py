@@ -121,7 +121,7 @@ def list_held_out(model: str | None) -> dict[str, Baseline]:
 
 
 def measure(held_out: Mapping[str, Baseline], group: tuple[str, RetrievalSets]) -> dict[str, Any]:
-    """Return all results of one group, given its name and its sets."""
+    """Return all results of one group, given its name and its sets. ``held_out``: baselines by name."""
     name, sets = group
     return {
         "rows": len(sets),

@@ -32,4 +32,4 @@ def test_same_targets_are_found_in_200_000_microworld_captions() -> None:
     targets = Targets.of(parse_graphs(list(make_microworld_test_captions()), parser))
     shares = [run.result.parsed / run.result.captions for run in measure(targets, corpus, parser, SIZES)]
     assert shares == sorted(shares, reverse=True)
-    assert shares[-1] < 0.3  # bench/RESULTS.md: 25.5 % of them are parsed
+    assert shares[-1] < 0.26  # bench/RESULTS.md: 25.5 %
