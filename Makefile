@@ -7,10 +7,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready-pipeline
 TOOLS := $(VENV)/.ready-test
-READERS := generators.readers generators.files.untrusted generators.files.csv_tables generators.storage.parquet \
-	generators.sources.unpack generators.llm.answers loaders.benchmarks loaders.importing loaders.published \
-	loaders.own_data.entries loaders.datasets.stats loaders.datasets.verified evaluators.results.external \
-	evaluators.results.documents evaluators.results.hub
+READERS := compeval.base.readers compeval.base.files.untrusted compeval.base.files.csv_tables compeval.base.storage.parquet \
+	compeval.base.sources.unpack compeval.generators.llm.answers compeval.loaders.benchmarks compeval.loaders.importing compeval.loaders.published \
+	compeval.loaders.own_data.entries compeval.loaders.datasets.stats compeval.loaders.datasets.verified compeval.evaluators.results.external \
+	compeval.evaluators.results.documents compeval.evaluators.results.hub
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .PHONY: demo test acceptance lint fuzz bench docs site clean setup

@@ -24,11 +24,11 @@ import torch
 from PIL import Image
 
 from compeval.demo import FOLDER, write_model
-from evaluators.engine.compute import retry_with_smaller_batches
-from evaluators.engine.tasks import discover
-from evaluators.models import Precision, resolve
-from evaluators.protocols.choice import rank_truth
-from evaluators.run import run
+from compeval.evaluators.engine.compute import retry_with_smaller_batches
+from compeval.evaluators.engine.tasks import discover
+from compeval.evaluators.models import Precision, resolve
+from compeval.evaluators.protocols.choice import rank_truth
+from compeval.evaluators.run import run
 from tests.evaluators import tiny
 from tests.evaluators.tiny_transformers import write_model as write_transformers
 from tests.evaluators.tiny_vlms import FAMILIES, num2words_installed, write_vlm

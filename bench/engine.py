@@ -27,18 +27,18 @@ import torch
 from PIL import Image
 
 from bench.row_loop import NetworkParts, compare_ranks, make_random_model, read_ranks, read_rows, score_row_by_row
-from evaluators.engine.tasks import Task, discover
-from evaluators.models import Model
-from evaluators.models.openclip import in_process
-from evaluators.run import run
-from generators.schemas.rows import HARD_NEGATIVE_SCHEMA
-from generators.schemas.scene_graph import Box
-from generators.storage.crops import Crop, crop_id
-from generators.storage.dataset import write_config
-from loaders.benchmarks import crepe_published
-from loaders.cards.card import write_card
-from loaders.datasets.stats import measure
-from loaders.published.rows import Row
+from compeval.base.schemas.rows import HARD_NEGATIVE_SCHEMA
+from compeval.base.schemas.scene_graph import Box
+from compeval.base.storage.crops import Crop, crop_id
+from compeval.base.storage.dataset import write_config
+from compeval.evaluators.engine.tasks import Task, discover
+from compeval.evaluators.models import Model
+from compeval.evaluators.models.openclip import in_process
+from compeval.evaluators.run import run
+from compeval.loaders.benchmarks import crepe_published
+from compeval.loaders.cards.card import write_card
+from compeval.loaders.datasets.stats import measure
+from compeval.loaders.published.rows import Row
 
 SIZE = (500, 375)
 TYPES = {"atom": "prod_hnatom", "swap": "prod_hnswap", "negate": "prod_hnneg"}

@@ -27,28 +27,28 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from generators.captioner.faithfulness import resolve_references
-from generators.captioner.parsed_caption import ParsedCaption
-from generators.captioner.substitution import read_as_written
-from generators.graphs.assignments import SearchLimitError
-from generators.graphs.entailment import Negated, proves_false
-from generators.graphs.facts import ImageFacts, collect_facts
-from generators.graphs.vocabulary import Vocabulary
-from generators.hard_negatives.crepe import paper_foils
-from generators.hard_negatives.crepe.annotated import is_new, may_be_negated
-from generators.hard_negatives.crepe.atom import AtomFoils, make_atom_negatives
-from generators.hard_negatives.crepe.in_place import negate_in_place, swap_in_place
-from generators.hard_negatives.crepe.negation import list_atoms
-from generators.hard_negatives.crepe.replacements import ALL_WORDS, find_words, make_foil
-from generators.hard_negatives.crepe.swap import make_swaps
-from generators.hard_negatives.crepe.walk_conditions import PER_TYPE
-from generators.language.texts import have_same_words, words
-from generators.language.wordnet_database import wordnet
-from generators.parser.caption_parser import make_parser
-from generators.pipeline.params import OURS, PAPER
-from generators.schemas.scene_graph import Mention, Parse
-from loaders.benchmarks.crepe_published import PRODUCTIVITY, read
-from loaders.published.rows import Row
+from compeval.base.pipeline.params import OURS, PAPER
+from compeval.base.schemas.scene_graph import Mention, Parse
+from compeval.base.texts import have_same_words, words
+from compeval.generators.captioner.faithfulness import resolve_references
+from compeval.generators.captioner.parsed_caption import ParsedCaption
+from compeval.generators.captioner.substitution import read_as_written
+from compeval.generators.graphs.assignments import SearchLimitError
+from compeval.generators.graphs.entailment import Negated, proves_false
+from compeval.generators.graphs.facts import ImageFacts, collect_facts
+from compeval.generators.graphs.vocabulary import Vocabulary
+from compeval.generators.hard_negatives.crepe import paper_foils
+from compeval.generators.hard_negatives.crepe.annotated import is_new, may_be_negated
+from compeval.generators.hard_negatives.crepe.atom import AtomFoils, make_atom_negatives
+from compeval.generators.hard_negatives.crepe.in_place import negate_in_place, swap_in_place
+from compeval.generators.hard_negatives.crepe.negation import list_atoms
+from compeval.generators.hard_negatives.crepe.replacements import ALL_WORDS, find_words, make_foil
+from compeval.generators.hard_negatives.crepe.swap import make_swaps
+from compeval.generators.hard_negatives.crepe.walk_conditions import PER_TYPE
+from compeval.generators.language.wordnet_database import wordnet
+from compeval.generators.parser.caption_parser import make_parser
+from compeval.loaders.benchmarks.crepe_published import PRODUCTIVITY, read
+from compeval.loaders.published.rows import Row
 
 FOLDER = Path(os.environ.get("COMPEVAL_REAL_DATA", ".")) / "crepe" / "prod_hard_negatives"
 RULES = (PAPER, OURS)

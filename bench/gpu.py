@@ -36,21 +36,21 @@ from torch import Tensor
 
 from bench.engine import describe_device, make_random_image, make_row, measure_time
 from bench.row_loop import NetworkParts, make_random_model, score_row_by_row
-from evaluators.engine.encode import MIN_TEXTS_PER_CHUNK
-from evaluators.engine.tasks import discover
-from evaluators.models.batches import scale_to_unit_length
-from evaluators.models.openclip import OpenClipEncoder, in_process
-from evaluators.models.prefix_forest import PrefixForestEncoder, causal_tower
-from evaluators.models.text_batches import LengthBatchEncoder
-from evaluators.models.transforms import divide
-from evaluators.run import default_batch_size, run
-from generators.schemas.rows import HARD_NEGATIVE_SCHEMA
-from generators.schemas.scene_graph import Box
-from generators.storage.dataset import write_config
-from loaders.benchmarks import crepe_published
-from loaders.cards.card import write_card
-from loaders.datasets.stats import measure
-from loaders.published.rows import Row
+from compeval.base.schemas.rows import HARD_NEGATIVE_SCHEMA
+from compeval.base.schemas.scene_graph import Box
+from compeval.base.storage.dataset import write_config
+from compeval.evaluators.engine.encode import MIN_TEXTS_PER_CHUNK
+from compeval.evaluators.engine.tasks import discover
+from compeval.evaluators.models.batches import scale_to_unit_length
+from compeval.evaluators.models.openclip import OpenClipEncoder, in_process
+from compeval.evaluators.models.prefix_forest import PrefixForestEncoder, causal_tower
+from compeval.evaluators.models.text_batches import LengthBatchEncoder
+from compeval.evaluators.models.transforms import divide
+from compeval.evaluators.run import default_batch_size, run
+from compeval.loaders.benchmarks import crepe_published
+from compeval.loaders.cards.card import write_card
+from compeval.loaders.datasets.stats import measure
+from compeval.loaders.published.rows import Row
 
 
 class Speed(NamedTuple):

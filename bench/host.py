@@ -39,17 +39,17 @@ from torch import Tensor, nn
 from bench.engine import make_row
 from bench.gpu import make_captions
 from bench.real_size import read_tree_memory
-from evaluators.engine import compute
-from evaluators.engine.tasks import discover
-from evaluators.models import Model
-from evaluators.models.openclip import OpenClipEncoder
-from evaluators.run import run
-from generators.schemas.rows import HARD_NEGATIVE_SCHEMA, ImageStorage
-from generators.schemas.scene_graph import Box
-from generators.storage.crops import Crop, crop_id
-from generators.storage.dataset import write_config
-from loaders.cards.card import write_card
-from loaders.datasets.stats import measure
+from compeval.base.schemas.rows import HARD_NEGATIVE_SCHEMA, ImageStorage
+from compeval.base.schemas.scene_graph import Box
+from compeval.base.storage.crops import Crop, crop_id
+from compeval.base.storage.dataset import write_config
+from compeval.evaluators.engine import compute
+from compeval.evaluators.engine.tasks import discover
+from compeval.evaluators.models import Model
+from compeval.evaluators.models.openclip import OpenClipEncoder
+from compeval.evaluators.run import run
+from compeval.loaders.cards.card import write_card
+from compeval.loaders.datasets.stats import measure
 
 PROCESSORS = len(os.sched_getaffinity(0))
 SIZE, CROP, PHOTOGRAPH = (640, 480), (300, 375), (4000, 3000)

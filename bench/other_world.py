@@ -26,14 +26,14 @@ from typing import Literal, NamedTuple
 import numpy as np
 import typer
 
-from evaluators.metrics.intervals import compute_share_interval
-from evaluators.validity.text_only import read
-from generators.schemas.corpus_names import parse_systematicity
-from generators.text_only.baselines import HELD_OUT_BASELINES, Baseline, RetrievalSets, recall_at_1
-from generators.text_only.ngram import FOLDS, TOKEN, assign_folds
-from generators.text_only.refinement import REFINEMENT_BASELINES
-from generators.text_only.relative_baselines import RELATIVE_BASELINES
-from generators.text_only.unseen_baselines import UNSEEN_BASELINES
+from compeval.base.schemas.corpus_names import parse_systematicity
+from compeval.base.text_only.baselines import HELD_OUT_BASELINES, Baseline, RetrievalSets, recall_at_1
+from compeval.base.text_only.ngram import FOLDS, TOKEN, assign_folds
+from compeval.base.text_only.refinement import REFINEMENT_BASELINES
+from compeval.base.text_only.relative_baselines import RELATIVE_BASELINES
+from compeval.base.text_only.unseen_baselines import UNSEEN_BASELINES
+from compeval.evaluators.metrics.intervals import compute_share_interval
+from compeval.evaluators.validity.text_only import read
 
 PRIOR = 5.0
 """Number that is added to the counts of a property."""

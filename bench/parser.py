@@ -30,11 +30,11 @@ from typing import NamedTuple
 
 import yaml
 
-from generators.parser import lemmas
-from generators.parser.caption_parser import CaptionParser
-from generators.parser.rule_parser import RuleParser
-from generators.parser.sng import SngParser
-from generators.schemas.scene_graph import Parse, SceneGraph
+from compeval.base.schemas.scene_graph import Parse, SceneGraph
+from compeval.generators.parser import lemmas
+from compeval.generators.parser.caption_parser import CaptionParser
+from compeval.generators.parser.rule_parser import RuleParser
+from compeval.generators.parser.sng import SngParser
 
 DEV_CSV = Path(os.environ.get("COMPEVAL_REAL_DATA", ".")) / "factual" / "dev.csv"
 """FACTUAL's development file."""

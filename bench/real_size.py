@@ -46,14 +46,14 @@ class Stage(NamedTuple):
 
 
 STAGES = (
-    Stage("annotations", ("generators.readers.annotations", "visual_genome")),
-    Stage("annotations_gqa", ("generators.readers.annotations", "gqa"), 85_638),
-    Stage("parsed_regions", ("generators.seen_analysis.regions",)),
-    Stage("regions", ("generators.crepe_regions",)),
-    Stage("captioned_walks", ("generators.captioned_walks",)),
-    Stage("productivity", ("generators.crepe_productivity",)),
-    Stage("productivity_balanced", ("generators.crepe_productivity", "--balanced")),
-    Stage("aro", ("generators.aro",), 85_638),
+    Stage("annotations", ("compeval.base.readers.annotations", "visual_genome")),
+    Stage("annotations_gqa", ("compeval.base.readers.annotations", "gqa"), 85_638),
+    Stage("parsed_regions", ("compeval.generators.seen_analysis.regions",)),
+    Stage("regions", ("compeval.generators.crepe_regions",)),
+    Stage("captioned_walks", ("compeval.generators.captioned_walks",)),
+    Stage("productivity", ("compeval.generators.crepe_productivity",)),
+    Stage("productivity_balanced", ("compeval.generators.crepe_productivity", "--balanced")),
+    Stage("aro", ("compeval.generators.aro",), 85_638),
 )
 
 

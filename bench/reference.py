@@ -37,11 +37,11 @@ from bench.row_loop import (
     read_scores,
     score_row_by_row,
 )
-from evaluators.engine.task_dataset import load
-from evaluators.engine.tasks import Task, discover, select
-from evaluators.models.openclip import in_process
-from evaluators.protocols.choice import rank_truth
-from evaluators.run import run
+from compeval.evaluators.engine.task_dataset import load
+from compeval.evaluators.engine.tasks import Task, discover, select
+from compeval.evaluators.models.openclip import in_process
+from compeval.evaluators.protocols.choice import rank_truth
+from compeval.evaluators.run import run
 
 
 def check(

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import torch
 from PIL import Image
 
-from evaluators.engine.tasks import Task
+from compeval.evaluators.engine.tasks import Task
 
 NetworkParts = tuple[Any, Any, Any]
 """Network, image transform and tokenizer of open_clip."""

@@ -30,20 +30,31 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from generators.microworld.captions.content import REGION_KINDS, TRAINING_KINDS, Kind, SceneFacts, choose_content
-from generators.microworld.captions.wording import write_region_phrase, write_training_caption
-from generators.microworld.scene import Scene
-from generators.microworld.scenes.splits import TEST_IDS, sample_test_scene, sample_training_scene, training_ids
-from generators.parser.caption_parser import CaptionParser, make_parser, parse_each
-from generators.readers import visual_genome
-from generators.readers.corpora import list_shards, read_captions
-from generators.readers.records import Flaws
-from generators.schemas.scene_graph import Atom, Compound, Parse, SceneGraph
-from generators.seen_analysis.engines import make_local_engine
-from generators.seen_analysis.seen import analyse, describe, split_into_rounds
-from generators.seen_analysis.shards import BATCH_SIZE, Search, ShardResult, result_path
-from generators.seen_analysis.splits import normalize_caption
-from generators.seen_analysis.targets import CaptionWords, Targets, UnseenTargets
+from compeval.base.readers import visual_genome
+from compeval.base.readers.corpora import list_shards, read_captions
+from compeval.base.readers.records import Flaws
+from compeval.base.schemas.scene_graph import Atom, Compound, Parse, SceneGraph
+from compeval.generators.microworld.captions.content import (
+    REGION_KINDS,
+    TRAINING_KINDS,
+    Kind,
+    SceneFacts,
+    choose_content,
+)
+from compeval.generators.microworld.captions.wording import write_region_phrase, write_training_caption
+from compeval.generators.microworld.scene import Scene
+from compeval.generators.microworld.scenes.splits import (
+    TEST_IDS,
+    sample_test_scene,
+    sample_training_scene,
+    training_ids,
+)
+from compeval.generators.parser.caption_parser import CaptionParser, make_parser, parse_each
+from compeval.generators.seen_analysis.engines import make_local_engine
+from compeval.generators.seen_analysis.seen import analyse, describe, split_into_rounds
+from compeval.generators.seen_analysis.shards import BATCH_SIZE, Search, ShardResult, result_path
+from compeval.generators.seen_analysis.splits import normalize_caption
+from compeval.generators.seen_analysis.targets import CaptionWords, Targets, UnseenTargets
 
 SIZES = (10_000, 50_000, 200_000)
 CAPTIONS_PER_SCENE = 80

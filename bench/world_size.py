@@ -17,9 +17,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from evaluators.metrics.seen_gap import compute_gaps
-from evaluators.metrics.trend import regress
-from evaluators.report.results import Result, read_results
+from compeval.evaluators.metrics.seen_gap import compute_gaps
+from compeval.evaluators.metrics.trend import regress
+from compeval.evaluators.report.results import Result, read_results
 
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
 DRAWS = 10

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from transformers import TrainerCallback
 
-    from evaluators.results.scores_of_tasks import Scores
+    from compeval.evaluators.results.scores_of_tasks import Scores
 
 OnResults = Callable[[int, "Scores"], None]
 
@@ -59,7 +59,7 @@ class Evaluation:
     def __post_init__(self) -> None:
         if self.every < 1:
             raise ValueError(f"every: {self.every}, expected at least 1 step.")
-        from evaluators.engine.tasks import discover, select
+        from compeval.evaluators.engine.tasks import discover, select
 
         known = discover(self.data_dir)
         if self.tasks is not None:
@@ -71,7 +71,7 @@ class Evaluation:
             return None
         import torch
 
-        from evaluators.in_process import evaluate
+        from compeval.evaluators.in_process import evaluate
 
         options = {"data_dir": self.data_dir, "limit": self.limit, "batch_size": self.batch_size}
         with torch.random.fork_rng():

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import typer
 from PIL import Image, ImageDraw, ImageFont
 
-from loaders.datasets.referenced_images import read_stored
+from compeval.loaders.datasets.referenced_images import read_stored
 
 WIDTH, MARGIN, IMAGE_SIDE, SIZE, LINE = 1440, 40, 480, 27, 36
 INK, MUTED, TRUE, CHANGED = "#1f2328", "#57606a", "#1a7f37", "#cf222e"

@@ -7,18 +7,18 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from evaluators import models
-from evaluators.engine import plan
-from evaluators.engine.compute import prepares_in_processes
-from evaluators.engine.encode import Engine
-from evaluators.engine.feature_cache import FeatureStore
-from evaluators.engine.pairs import stream_missing
-from evaluators.engine.score import score_all
-from evaluators.engine.tasks import discover, select
-from evaluators.models import Model
-from evaluators.results.compose import compose, make_examples
-from evaluators.results.scores_of_tasks import Scores, TaskScores
-from evaluators.run import default_batch_size, default_tasks, load_all
+from compeval.evaluators import models
+from compeval.evaluators.engine import plan
+from compeval.evaluators.engine.compute import prepares_in_processes
+from compeval.evaluators.engine.encode import Engine
+from compeval.evaluators.engine.feature_cache import FeatureStore
+from compeval.evaluators.engine.pairs import stream_missing
+from compeval.evaluators.engine.score import score_all
+from compeval.evaluators.engine.tasks import discover, select
+from compeval.evaluators.models import Model
+from compeval.evaluators.results.compose import compose, make_examples
+from compeval.evaluators.results.scores_of_tasks import Scores, TaskScores
+from compeval.evaluators.run import default_batch_size, default_tasks, load_all
 
 METHODS = (("encode_image", "encode_text"), ("get_image_features", "get_text_features"))
 """Methods of a torch module: open_clip's, or transformers'."""
@@ -144,11 +144,11 @@ def _load(model: Any, preprocess: Any, tokenizer: Any, device: str | None) -> tu
     if isinstance(model, Model):
         return model, _find_device(model.encoder)
     if preprocess is None:
-        from evaluators.models.custom import wrap
+        from compeval.evaluators.models.custom import wrap
 
         device = _find_device(model)
         return wrap(model, type(model).__name__, type(model).__name__, device), device
-    from evaluators.models.openclip import in_process
+    from compeval.evaluators.models.openclip import in_process
 
     loaded = in_process(model if hasattr(model, "encode_image") else _WithOpenClipMethods(model), preprocess, tokenizer)
     return loaded, _find_device(loaded.encoder)

@@ -8,20 +8,20 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from evaluators.engine import plan
-from evaluators.engine.cluster import Cluster
-from evaluators.engine.compute import OnError, prepares_in_processes
-from evaluators.engine.encode import Engine, Report, quiet
-from evaluators.engine.feature_cache import FeatureStore, cache_folder
-from evaluators.engine.pairs import stream_missing
-from evaluators.engine.score import explain_unsupported, score_all
-from evaluators.engine.task_dataset import TaskDataset, load
-from evaluators.engine.tasks import Task, defaults
-from evaluators.models import MeteredScorer, Model
-from evaluators.results import documents
-from evaluators.results.compose import compose, describe, make_examples
-from evaluators.results.documents import Result
-from loaders.datasets.verified import verify_images_once
+from compeval.evaluators.engine import plan
+from compeval.evaluators.engine.cluster import Cluster
+from compeval.evaluators.engine.compute import OnError, prepares_in_processes
+from compeval.evaluators.engine.encode import Engine, Report, quiet
+from compeval.evaluators.engine.feature_cache import FeatureStore, cache_folder
+from compeval.evaluators.engine.pairs import stream_missing
+from compeval.evaluators.engine.score import explain_unsupported, score_all
+from compeval.evaluators.engine.task_dataset import TaskDataset, load
+from compeval.evaluators.engine.tasks import Task, defaults
+from compeval.evaluators.models import MeteredScorer, Model
+from compeval.evaluators.results import documents
+from compeval.evaluators.results.compose import compose, describe, make_examples
+from compeval.evaluators.results.documents import Result
+from compeval.loaders.datasets.verified import verify_images_once
 
 CPU_BATCH, ACCELERATOR_BATCH = 64, 512
 Item = TypeVar("Item")

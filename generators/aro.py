@@ -1,11 +1,11 @@
 """ARO's VG-Relation and VG-Attribution, mined from GQA's scene graphs.
 
-    python -m generators.aro        # stage `aro_swaps`; writes parts/aro/vg_*
+    python -m compeval.generators.aro        # stage `aro_swaps`; writes parts/aro/vg_*
 
 Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), section 2.1 and appendix A.1. A row is the smallest box around two
 objects, a true caption, and the caption with the two objects (or their attributes) swapped. Chance is 1/2.
 The mining, and its differences from the paper: generators/hard_negatives/aro/swapped_pairs.py. The files of GQA, and
-which of them the authors read: generators/readers/gqa.py.
+which of them the authors read: base/readers/gqa.py.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from generators.files.atomic import write_json
-from generators.hard_negatives.aro.swapped_pairs import (
+from compeval.base.files.atomic import write_json
+from compeval.base.pipeline import stage
+from compeval.base.pipeline.input_sources import read_sources
+from compeval.base.pipeline.params import OURS, read_rules
+from compeval.base.readers.annotations import Annotations
+from compeval.base.schemas.annotated_image import AnnotatedImage
+from compeval.base.schemas.rows import CHOICE_SCHEMA
+from compeval.base.storage import dataset
+from compeval.base.storage.crops import Crop, crop_id
+from compeval.generators.hard_negatives.aro.swapped_pairs import (
     AttestedPairs,
     SwappedPair,
     mine_attribute_pairs,
     mine_relation_pairs,
 )
-from generators.language.lexicon.relations import kind_of_relation
-from generators.pipeline import stage
-from generators.pipeline.input_sources import read_sources
-from generators.pipeline.params import OURS, read_rules
-from generators.readers.annotations import Annotations
-from generators.schemas.annotated_image import AnnotatedImage
-from generators.schemas.rows import CHOICE_SCHEMA
-from generators.storage import dataset
-from generators.storage.crops import Crop, crop_id
+from compeval.generators.language.lexicon.relations import kind_of_relation
 
 UNREADABLE = "the image is missing or unreadable"
 

@@ -1,9 +1,10 @@
 """Captioned walks: the subgraphs of four to twelve atoms that CREPE productivity is made from, each with its captions.
 
-    python -m generators.captioned_walks                     # stage `captioned_walks`; writes walks/paper/
-    python -m generators.captioned_walks --balanced          # those of the balanced sets only; writes walks/balanced/
-    python -m generators.captioned_walks --ask NAME          # requests the language model's captions (sample/llm/)
-    python -m generators.captioned_walks --export FILE NAME  # writes the requests that have no answer to a file
+    python -m compeval.generators.captioned_walks                     # stage `captioned_walks`; writes walks/paper/
+    python -m compeval.generators.captioned_walks --balanced  # those of the balanced sets only; writes walks/balanced/
+    python -m compeval.generators.captioned_walks --ask NAME  # requests the language model's captions (sample/llm/)
+    # writes the requests that have no answer to a file
+    python -m compeval.generators.captioned_walks --export FILE NAME
 
 Source: CREPE (arXiv:2212.07796), section 3.3 and appendix A.3. NAME is a variant, an entry of the block
 ``productivity_variants`` of params.yaml; "default" is the captioner of ``crepe_productivity``. A walk is sampled once
@@ -31,8 +32,17 @@ from typing import Annotated, Any, NamedTuple
 import pyarrow as pa
 import typer
 
-from generators.captioner import template
-from generators.captioner.captioned_walks import (
+from compeval.base.files.atomic import atomic_folder, write_json
+from compeval.base.pipeline import stage
+from compeval.base.pipeline.params import PAPER, read_params, read_rules, read_settings
+from compeval.base.pipeline.workers import map_with
+from compeval.base.readers.annotations import Annotations
+from compeval.base.schemas.annotated_image import AnnotatedImage
+from compeval.base.schemas.rows import WALK_SCHEMA
+from compeval.base.schemas.scene_graph import SceneGraph
+from compeval.base.storage import parquet
+from compeval.generators.captioner import template
+from compeval.generators.captioner.captioned_walks import (
     ANY_WALK,
     KeyedWalk,
     WalkCondition,
@@ -40,20 +50,11 @@ from generators.captioner.captioned_walks import (
     order_images,
     sample_keyed_walk,
 )
-from generators.captioner.captioner import Captioner, EditableCaption, NoCaption, Request
-from generators.captioner.prompted import ask_captions, export_requests, make_captioner
-from generators.files.atomic import atomic_folder, write_json
-from generators.graphs.walks import COMPLEXITIES
-from generators.hard_negatives.crepe.walk_conditions import FALSE_ORDERS, FALSE_SWAPS
-from generators.pipeline import stage
-from generators.pipeline.params import PAPER, read_params, read_rules, read_settings
-from generators.pipeline.workers import map_with
-from generators.readers.annotations import Annotations
-from generators.schemas.annotated_image import AnnotatedImage
-from generators.schemas.rows import WALK_SCHEMA
-from generators.schemas.scene_graph import SceneGraph
-from generators.seen_analysis.regions import collect_image_facts
-from generators.storage import parquet
+from compeval.generators.captioner.captioner import Captioner, EditableCaption, NoCaption, Request
+from compeval.generators.captioner.prompted import ask_captions, export_requests, make_captioner
+from compeval.generators.graphs.walks import COMPLEXITIES
+from compeval.generators.hard_negatives.crepe.walk_conditions import FALSE_ORDERS, FALSE_SWAPS
+from compeval.generators.seen_analysis.regions import collect_image_facts
 
 FOLDER = Path("walks")
 SETS = {"paper": (ANY_WALK, FALSE_SWAPS), "balanced": (ANY_WALK, FALSE_ORDERS)}

@@ -1,6 +1,7 @@
 """Build the datasets for zero-shot classification: images with one class label each.
 
-    python -m generators.classification        # reads params.yaml, block classification; writes classification/<config>
+    # reads params.yaml, block classification; writes classification/<config>
+    python -m compeval.generators.classification
 
 Configs:
 
@@ -31,21 +32,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from PIL import Image
 
-from generators.captioner import class_descriptors, example_captions
-from generators.files.atomic import atomic_folder
-from generators.llm.client import Cache, Endpoint
-from generators.llm.questions import read_cached_items
-from generators.microworld.captions.views import sample_region
-from generators.microworld.rendering.images import render_jpeg
-from generators.microworld.scenes.affordances import list_nouns
-from generators.microworld.scenes.held_out import HeldOut
-from generators.microworld.scenes.sampler import sample_scene
-from generators.microworld.world import ALL_NOUNS
-from generators.pipeline import stage
-from generators.pipeline.params import read_params
-from generators.schemas.rows import classification_schema
-from generators.storage.crops import read_size
-from generators.storage.dataset import make_file_id, write_split
+from compeval.base.files.atomic import atomic_folder
+from compeval.base.pipeline import stage
+from compeval.base.pipeline.params import read_params
+from compeval.base.schemas.rows import classification_schema
+from compeval.base.storage.crops import read_size
+from compeval.base.storage.dataset import make_file_id, write_split
+from compeval.generators.captioner import class_descriptors, example_captions
+from compeval.generators.llm.client import Cache, Endpoint
+from compeval.generators.llm.questions import read_cached_items
+from compeval.generators.microworld.captions.views import sample_region
+from compeval.generators.microworld.rendering.images import render_jpeg
+from compeval.generators.microworld.scenes.affordances import list_nouns
+from compeval.generators.microworld.scenes.held_out import HeldOut
+from compeval.generators.microworld.scenes.sampler import sample_scene
+from compeval.generators.microworld.world import ALL_NOUNS
 
 FOLDER = Path("classification")
 FIRST_ID = 20_000_000

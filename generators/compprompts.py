@@ -1,6 +1,6 @@
 """CompPrompts: prompts of growing compositionality, for probes of text encoders.
 
-    python -m generators.compprompts && python -m loaders.cards.write compprompts
+    python -m compeval.generators.compprompts && python -m compeval.loaders.cards.write compprompts
 
 Source: Kamath, Hessel and Chang 2023 (arXiv:2305.14897), section 2.1 and the example prompts of Tables 2 and 3. The
 authors did not release their prompts. Here every word of a prompt is drawn independently from our word lists
@@ -24,12 +24,12 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from generators.files.atomic import atomic_folder
-from generators.language import inflection
-from generators.pipeline import stage
-from generators.pipeline.params import read_settings
-from generators.schemas.rows import TEXT_SCHEMA
-from generators.storage import dataset
+from compeval.base.files.atomic import atomic_folder
+from compeval.base.pipeline import stage
+from compeval.base.pipeline.params import read_settings
+from compeval.base.schemas.rows import TEXT_SCHEMA
+from compeval.base.storage import dataset
+from compeval.generators.language import inflection
 
 FOLDER, WORDS = Path("compprompts"), Path("data/words/compprompts.yaml")
 MAX_MISSES = 10_000

@@ -1,7 +1,7 @@
 """Compun: choose the image of a compound noun ("sunflower") among the images of the compound, "sun" and "flower".
 
-    python -m generators.compun && python -m loaders.cards.write compun
-    python -m generators.compun --ask --max-cost 1      # requests answers of a language model into sample/llm/
+    python -m compeval.generators.compun && python -m compeval.loaders.cards.write compun
+    python -m compeval.generators.compun --ask --max-cost 1      # requests answers of a language model into sample/llm/
 
 Source: Kumar et al. 2024 (arXiv:2404.00419), sections 3 and 4. Chance: 1/3.
 
@@ -34,17 +34,17 @@ from typing import Annotated, Any, NamedTuple
 import typer
 import yaml
 
-from generators.captioner import class_descriptors, example_captions
-from generators.captioner.class_descriptors import DESCRIPTORS
-from generators.captioner.example_captions import CAPTIONS, PUBLISHED_CAPTIONS
-from generators.files.atomic import atomic_folder, write_json
-from generators.llm.client import Cache, Client, Endpoint
-from generators.llm.questions import Question, ask, read_cached_items
-from generators.microworld.compun_images import CompoundImages, ImageCollection, can_draw, render_compound
-from generators.pipeline import stage
-from generators.pipeline.params import OURS, PAPER, read_rules, read_settings
-from generators.schemas.rows import COMPOUND_SCHEMA, NOUN_SCHEMA, use_shared_images
-from generators.storage import dataset
+from compeval.base.files.atomic import atomic_folder, write_json
+from compeval.base.pipeline import stage
+from compeval.base.pipeline.params import OURS, PAPER, read_rules, read_settings
+from compeval.base.schemas.rows import COMPOUND_SCHEMA, NOUN_SCHEMA, use_shared_images
+from compeval.base.storage import dataset
+from compeval.generators.captioner import class_descriptors, example_captions
+from compeval.generators.captioner.class_descriptors import DESCRIPTORS
+from compeval.generators.captioner.example_captions import CAPTIONS, PUBLISHED_CAPTIONS
+from compeval.generators.llm.client import Cache, Client, Endpoint
+from compeval.generators.llm.questions import Question, ask, read_cached_items
+from compeval.generators.microworld.compun_images import CompoundImages, ImageCollection, can_draw, render_compound
 
 FOLDER, STATS = Path("compun"), Path("stats/compun/compun.json")
 IMAGE_COLUMNS = tuple(f"image{suffix}" for suffix in ("", "_n1", "_n2"))

@@ -1,6 +1,6 @@
 """ControlledImCaps from the micro-world: pairs of images whose captions differ in exactly one word.
 
-    python -m generators.controlledimcaps && python -m loaders.cards.write controlledimcaps
+    python -m compeval.generators.controlledimcaps && python -m compeval.loaders.cards.write controlledimcaps
 
 Source: Kamath, Hessel and Chang 2023 (arXiv:2305.14897), section 2.2 and Figure 3. The paper has 600 pairs of COCO
 photographs of six types. A config is a type, and a row is a pair. Chance of the image score and of the text score: 1/4.
@@ -18,17 +18,17 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-from generators.files.atomic import atomic_folder
-from generators.language import inflection
-from generators.microworld.rendering.drawing import DRAWINGS
-from generators.microworld.rendering.images import place_object, render_jpeg
-from generators.microworld.rendering.renderer import BACKGROUNDS
-from generators.microworld.scene import DrawnObject, Scene
-from generators.microworld.world import ALL_NOUNS, COLORS, PATTERNS
-from generators.pipeline import stage
-from generators.pipeline.params import read_settings
-from generators.schemas.rows import GROUP_SCHEMA
-from generators.storage import dataset
+from compeval.base.files.atomic import atomic_folder
+from compeval.base.pipeline import stage
+from compeval.base.pipeline.params import read_settings
+from compeval.base.schemas.rows import GROUP_SCHEMA
+from compeval.base.storage import dataset
+from compeval.generators.language import inflection
+from compeval.generators.microworld.rendering.drawing import DRAWINGS
+from compeval.generators.microworld.rendering.images import place_object, render_jpeg
+from compeval.generators.microworld.rendering.renderer import BACKGROUNDS
+from compeval.generators.microworld.scene import DrawnObject, Scene
+from compeval.generators.microworld.world import ALL_NOUNS, COLORS, PATTERNS
 
 FOLDER = Path("controlledimcaps")
 WIDTH, HEIGHT = 144, 96

@@ -1,8 +1,8 @@
 """CREPE productivity: captions of four to twelve atoms with five hard negatives of each type.
 
-    python -m generators.crepe_productivity               # the configs of the paper
-    python -m generators.crepe_productivity --balanced    # configs prod_*_balanced
-    python -m generators.crepe_productivity template      # configs prod_template_*, a variant
+    python -m compeval.generators.crepe_productivity               # the configs of the paper
+    python -m compeval.generators.crepe_productivity --balanced    # configs prod_*_balanced
+    python -m compeval.generators.crepe_productivity template      # configs prod_template_*, a variant
 
 Source: CREPE (arXiv:2212.07796), sections 3.3 and 4.2, appendix A.3 to A.5. An atom is an object, an attribute or a
 relation of the caption's scene graph. Every config has the splits n4 to n12, named by the number of atoms:
@@ -39,27 +39,33 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import typer
 
-from generators import captioned_walks
-from generators.captioned_walks import DEFAULT, read_dropped, read_walks
-from generators.captioner.captioned_walks import ANY_WALK, CaptionedWalk
-from generators.files.atomic import write_json
-from generators.graphs.walks import COMPLEXITIES, SAME_CROP, is_same_crop
-from generators.hard_negatives.crepe.paper_example import PaperExample
-from generators.hard_negatives.crepe.productivity import BALANCED_KINDS, PAPER_KINDS, PER_TYPE, SWAP_KINDS, Example
-from generators.hard_negatives.crepe.source import ImageSource, Source
-from generators.pipeline import stage
-from generators.pipeline.params import OURS, PAPER, read_params, read_rules, read_settings
-from generators.pipeline.workers import map_with
-from generators.schemas.annotated_image import make_id_sort_key
-from generators.schemas.corpus_names import name_productivity_funnel
-from generators.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, ImageStorage
-from generators.schemas.scene_graph import Box
-from generators.storage import dataset
-from generators.storage.crops import replace_crop_files
-from generators.text_only.baselines import RetrievalSets
-from generators.text_only.language_models import EntailmentModel, MaskedLM
-from generators.text_only.ngram import NgramModel
-from generators.text_only.refinement import select_rows_at_chance
+from compeval.base.files.atomic import write_json
+from compeval.base.pipeline import stage
+from compeval.base.pipeline.params import OURS, PAPER, read_params, read_rules, read_settings
+from compeval.base.pipeline.workers import map_with
+from compeval.base.schemas.annotated_image import make_id_sort_key
+from compeval.base.schemas.corpus_names import name_productivity_funnel
+from compeval.base.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, ImageStorage
+from compeval.base.schemas.scene_graph import Box
+from compeval.base.storage import dataset
+from compeval.base.storage.crops import replace_crop_files
+from compeval.base.text_only.baselines import RetrievalSets
+from compeval.base.text_only.language_models import EntailmentModel, MaskedLM
+from compeval.base.text_only.ngram import NgramModel
+from compeval.base.text_only.refinement import select_rows_at_chance
+from compeval.generators import captioned_walks
+from compeval.generators.captioned_walks import DEFAULT, read_dropped, read_walks
+from compeval.generators.captioner.captioned_walks import ANY_WALK, CaptionedWalk
+from compeval.generators.graphs.walks import COMPLEXITIES, SAME_CROP, is_same_crop
+from compeval.generators.hard_negatives.crepe.paper_example import PaperExample
+from compeval.generators.hard_negatives.crepe.productivity import (
+    BALANCED_KINDS,
+    PAPER_KINDS,
+    PER_TYPE,
+    SWAP_KINDS,
+    Example,
+)
+from compeval.generators.hard_negatives.crepe.source import ImageSource, Source
 
 Row = dict[str, Any]
 

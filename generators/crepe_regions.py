@@ -1,6 +1,6 @@
 """The captions of CREPE systematicity with their hard negatives, and the targets of the seen analysis.
 
-    python -m generators.crepe_regions     # stage `regions`; writes regions/ and parts/crepe/images/regions/
+    python -m compeval.generators.crepe_regions     # stage `regions`; writes regions/ and parts/crepe/images/regions/
 
 Source: CREPE (arXiv:2212.07796), section 4.1 and appendix A.5. Difference from the paper: the negatives of a caption
 are generated once, so every corpus uses the same negatives.
@@ -22,21 +22,25 @@ from typing import Any
 
 import pyarrow as pa
 
-from generators.files.atomic import atomic_folder, write_json
-from generators.hard_negatives.balanced.compounds import find_parts
-from generators.hard_negatives.crepe.systematicity import NEGATIVES, SystematicityNegatives, make_negatives_factory
-from generators.pipeline import stage
-from generators.pipeline.params import OURS, read_params, read_rules
-from generators.pipeline.workers import map_with
-from generators.readers.annotations import Annotations
-from generators.schemas.annotated_image import AnnotatedImage
-from generators.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, ImageStorage
-from generators.schemas.scene_graph import SceneGraph
-from generators.seen_analysis.regions import ImageCandidates, collect_image_facts, find_candidates
-from generators.seen_analysis.splits import Funnel
-from generators.seen_analysis.targets import Targets
-from generators.storage import dataset, parquet
-from generators.storage.crops import CropFiles, replace_crop_files
+from compeval.base.files.atomic import atomic_folder, write_json
+from compeval.base.pipeline import stage
+from compeval.base.pipeline.params import OURS, read_params, read_rules
+from compeval.base.pipeline.workers import map_with
+from compeval.base.readers.annotations import Annotations
+from compeval.base.schemas.annotated_image import AnnotatedImage
+from compeval.base.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, ImageStorage
+from compeval.base.schemas.scene_graph import SceneGraph
+from compeval.base.storage import dataset, parquet
+from compeval.base.storage.crops import CropFiles, replace_crop_files
+from compeval.generators.hard_negatives.balanced.compounds import find_parts
+from compeval.generators.hard_negatives.crepe.systematicity import (
+    NEGATIVES,
+    SystematicityNegatives,
+    make_negatives_factory,
+)
+from compeval.generators.seen_analysis.regions import ImageCandidates, collect_image_facts, find_candidates
+from compeval.generators.seen_analysis.splits import Funnel
+from compeval.generators.seen_analysis.targets import Targets
 
 Row = dict[str, Any]
 

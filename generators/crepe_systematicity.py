@@ -1,7 +1,7 @@
 """CREPE systematicity: region captions with atomic and compound hard negatives, split by a training corpus.
 
-    python -m generators.crepe_systematicity CORPUS               # reads seen/CORPUS.json, writes parts/crepe/CORPUS_*
-    python -m generators.crepe_systematicity CORPUS --balanced    # the same; the balanced sets
+    python -m compeval.generators.crepe_systematicity CORPUS  # reads seen/CORPUS.json, writes parts/crepe/CORPUS_*
+    python -m compeval.generators.crepe_systematicity CORPUS --balanced    # the same; the balanced sets
 
 Source: CREPE (arXiv:2212.07796), sections 3.2 and 4.1, appendix A.5 and A.6. The captions and their negatives are those
 of crepe_regions.py.
@@ -27,20 +27,20 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from generators.crepe_regions import CAPTIONS, FOLDER, TARGETS, read_captions, read_negatives
-from generators.files.atomic import write_json
-from generators.hard_negatives.balanced.compounds import BALANCED_NEGATIVES, make_balanced_negatives
-from generators.hard_negatives.balanced.image_nouns import ImageNouns
-from generators.hard_negatives.crepe.systematicity import NEGATIVES
-from generators.hard_negatives.rejections import Rejections
-from generators.pipeline import stage
-from generators.pipeline.params import read_params
-from generators.pipeline.workers import map_with
-from generators.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, ImageStorage, get_image_storage
-from generators.schemas.scene_graph import Compound
-from generators.seen_analysis.splits import Seen, Split, assign_splits
-from generators.seen_analysis.targets import Targets
-from generators.storage import dataset, parquet
+from compeval.base.files.atomic import write_json
+from compeval.base.pipeline import stage
+from compeval.base.pipeline.params import read_params
+from compeval.base.pipeline.workers import map_with
+from compeval.base.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, ImageStorage, get_image_storage
+from compeval.base.schemas.scene_graph import Compound
+from compeval.base.storage import dataset, parquet
+from compeval.generators.crepe_regions import CAPTIONS, FOLDER, TARGETS, read_captions, read_negatives
+from compeval.generators.hard_negatives.balanced.compounds import BALANCED_NEGATIVES, make_balanced_negatives
+from compeval.generators.hard_negatives.balanced.image_nouns import ImageNouns
+from compeval.generators.hard_negatives.crepe.systematicity import NEGATIVES
+from compeval.generators.hard_negatives.rejections import Rejections
+from compeval.generators.seen_analysis.splits import Seen, Split, assign_splits
+from compeval.generators.seen_analysis.targets import Targets
 
 Row = dict[str, Any]
 

@@ -1,6 +1,6 @@
 """Minimal pairs from the micro-world: the same scene with one atom, one relation or one binding changed.
 
-    python -m generators.minimal_pairs && python -m loaders.cards.write minimal_pairs
+    python -m compeval.generators.minimal_pairs && python -m compeval.loaders.cards.write minimal_pairs
 
 Both directions are asked of the same rows: one image and two captions, one caption and two images (the protocol
 ``group`` of Winoground, arXiv:2204.03162). Each caption is true of one image only; the oracle checks it. Chance of the
@@ -18,13 +18,13 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from generators.files.atomic import atomic_folder
-from generators.microworld.rendering.images import render_jpeg
-from generators.microworld.scenes.minimal_pairs import HEIGHT, SAMPLERS, WIDTH, Pair
-from generators.pipeline import stage
-from generators.pipeline.params import read_settings
-from generators.schemas.rows import GROUP_SCHEMA
-from generators.storage import dataset
+from compeval.base.files.atomic import atomic_folder
+from compeval.base.pipeline import stage
+from compeval.base.pipeline.params import read_settings
+from compeval.base.schemas.rows import GROUP_SCHEMA
+from compeval.base.storage import dataset
+from compeval.generators.microworld.rendering.images import render_jpeg
+from compeval.generators.microworld.scenes.minimal_pairs import HEIGHT, SAMPLERS, WIDTH, Pair
 
 FOLDER = Path("minimal_pairs")
 SIZE = WIDTH // 2, HEIGHT // 2

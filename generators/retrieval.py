@@ -1,6 +1,6 @@
 """ARO's caption order tasks, and image-caption retrieval with original and perturbed images or captions.
 
-    python -m generators.retrieval coco        # stage `test_split`; writes to parts/retrieval and parts/aro
+    python -m compeval.generators.retrieval coco        # stage `test_split`; writes to parts/retrieval and parts/aro
 
 Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), sections 2.2 and 3.1, on the test images of Karpathy's splits. A
 dataset split ``test.x.s0`` is the task ``...@x-s0``: the perturbation ``x`` with the random seed 0.
@@ -27,20 +27,20 @@ from itertools import islice, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from generators.files.atomic import write_json
-from generators.files.untrusted import read_file
-from generators.hard_negatives.aro import word_order
-from generators.hard_negatives.aro.patch_order import GRIDS, draw_patches
-from generators.hard_negatives.aro.word_order import TEXT_PERTURBATIONS, Tagger, Words, perturb
-from generators.pipeline import stage
-from generators.pipeline.input_sources import MICROWORLD, read_sources
-from generators.pipeline.params import OURS, PAPER, read_params, read_rules
-from generators.readers.karpathy import CaptionedImage, read_images
-from generators.schemas.rows import CHOICE_SCHEMA, RETRIEVAL_SCHEMA, ImageStorage, add_patches, use_shared_images
-from generators.schemas.scene_graph import Box
-from generators.storage import dataset
-from generators.storage.crops import Crop, make_crop_id, read_sha256, read_size
-from generators.storage.patches import Patches
+from compeval.base.files.atomic import write_json
+from compeval.base.files.untrusted import read_file
+from compeval.base.pipeline import stage
+from compeval.base.pipeline.input_sources import MICROWORLD, read_sources
+from compeval.base.pipeline.params import OURS, PAPER, read_params, read_rules
+from compeval.base.readers.karpathy import CaptionedImage, read_images
+from compeval.base.schemas.rows import CHOICE_SCHEMA, RETRIEVAL_SCHEMA, ImageStorage, add_patches, use_shared_images
+from compeval.base.schemas.scene_graph import Box
+from compeval.base.storage import dataset
+from compeval.base.storage.crops import Crop, make_crop_id, read_sha256, read_size
+from compeval.base.storage.patches import Patches
+from compeval.generators.hard_negatives.aro import word_order
+from compeval.generators.hard_negatives.aro.patch_order import GRIDS, draw_patches
+from compeval.generators.hard_negatives.aro.word_order import TEXT_PERTURBATIONS, Tagger, Words, perturb
 
 ORDER_SEEDS = range(5)
 """Seeds of the order tasks, as in section 2.3 (Table 5 says three)."""

@@ -1,7 +1,7 @@
 """Count flaws of hard-negative sets that can be found in the texts alone, without the images.
 
 Each flaw occurs in a published set: CREPE's productivity files (arXiv:2212.07796), ARO's shuffles or NegCLIP's
-negatives (arXiv:2210.01936). What counts as a word is defined in generators/language/texts.py.
+negatives (arXiv:2210.01936). What counts as a word is defined in base/texts.py.
 
 The audit also measures cues. A cue is a simple text-only baseline: it selects a caption by one property of the texts. A
 model can exploit a cue that selects the correct caption more often than chance.
@@ -16,9 +16,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from generators.language.texts import fold_case_and_space, have_same_words, words
-from generators.storage import parquet
-from loaders.datasets.stats import parquet_files, read_stats, split_name
+from compeval.base.storage import parquet
+from compeval.base.texts import fold_case_and_space, have_same_words, words
+from compeval.loaders.datasets.stats import parquet_files, read_stats, split_name
 
 NEGATIONS = frozenset(
     {"no", "not", "never", "none", "nothing", "nobody", "nowhere", "neither", "nor", "without", "cannot"}

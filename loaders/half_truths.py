@@ -1,6 +1,6 @@
 """Half-truths: a short true caption against the same caption with one false detail.
 
-    python -m loaders.half_truths crepe/laion_uc_hnatom [--data DIR] [--output DIR]
+    python -m compeval.loaders.half_truths crepe/laion_uc_hnatom [--data DIR] [--output DIR]
 
 Source: arXiv:2602.23906, whose authors find that CLIP prefers the wrong, longer caption in 59 % of the pairs. They are
 made from the hard negatives of a dataset with atoms, foils and embedded images, such as CREPE's: a negative such as "a
@@ -21,12 +21,12 @@ from typing import Any, NamedTuple
 import inflect
 import pyarrow as pa
 
-from generators.files.atomic import atomic_folder
-from generators.pipeline import stage
-from generators.storage import parquet
-from loaders.cards.card import write_card
-from loaders.datasets.folders import resolve_folder
-from loaders.datasets.stats import measure
+from compeval.base.files.atomic import atomic_folder
+from compeval.base.pipeline import stage
+from compeval.base.storage import parquet
+from compeval.loaders.cards.card import write_card
+from compeval.loaders.datasets.folders import resolve_folder
+from compeval.loaders.datasets.stats import measure
 
 FOILS = ("object", "attribute", "relation")
 START = r"(?:(?:an?|the|some) )?"

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from generators.language.texts import fold_case_and_space, words
-from generators.language.wordnet_database import wordnet
-from loaders.audit import Texts
+from compeval.base.texts import fold_case_and_space, words
+from compeval.generators.language.wordnet_database import wordnet
+from compeval.loaders.audit import Texts
 
 MIN_MANGLED = 3
 """Fewest letters of a mangled word."""

@@ -22,15 +22,15 @@ from typing import Any
 import pyarrow as pa
 import yaml
 
-from generators.schemas.rows import add_datasets_features, get_image_storage, use_stored_images
-from generators.storage import parquet
-from generators.storage.dataset import ROWS_PER_GROUP
-from loaders.cards.card import PIXELS_HEADING, describe_licence, render, write_card
-from loaders.datasets.image_sources import find_image_columns, list_image_sources
-from loaders.datasets.referenced_images import encode_row, read_stored
-from loaders.datasets.split_names import name_of_stored
-from loaders.datasets.stats import measure, parquet_files, read_stats
-from loaders.hub import check_repository, explain_errors
+from compeval.base.schemas.rows import add_datasets_features, get_image_storage, use_stored_images
+from compeval.base.storage import parquet
+from compeval.base.storage.dataset import ROWS_PER_GROUP
+from compeval.loaders.cards.card import PIXELS_HEADING, describe_licence, render, write_card
+from compeval.loaders.datasets.image_sources import find_image_columns, list_image_sources
+from compeval.loaders.datasets.referenced_images import encode_row, read_stored
+from compeval.loaders.datasets.split_names import name_of_stored
+from compeval.loaders.datasets.stats import measure, parquet_files, read_stats
+from compeval.loaders.hub import check_repository, explain_errors
 
 REDISTRIBUTABLE = ("microworld", "visual_genome", "compun")
 """Sources whose licence permits redistribution (CC0, CC BY, CC BY-NC).

@@ -23,16 +23,16 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from generators.files.atomic import atomic_folder, check_replaceable
-from generators.files.untrusted import safe_name
-from generators.schemas.rows import CHOICE_SCHEMA, RETRIEVAL_SCHEMA
-from generators.storage import parquet
-from generators.storage.crops import crop_id
-from generators.storage.dataset import write_config
-from loaders.cards.card import render, write_card
-from loaders.datasets.stats import Stats, measure
-from loaders.own_data.columns import UserColumns
-from loaders.own_data.entries import (
+from compeval.base.files.atomic import atomic_folder, check_replaceable
+from compeval.base.files.untrusted import safe_name
+from compeval.base.schemas.rows import CHOICE_SCHEMA, RETRIEVAL_SCHEMA
+from compeval.base.storage import parquet
+from compeval.base.storage.crops import crop_id
+from compeval.base.storage.dataset import write_config
+from compeval.loaders.cards.card import render, write_card
+from compeval.loaders.datasets.stats import Stats, measure
+from compeval.loaders.own_data.columns import UserColumns
+from compeval.loaders.own_data.entries import (
     STANDARD_COLUMNS,
     Entry,
     check_is_table,
@@ -42,7 +42,7 @@ from loaders.own_data.entries import (
 )
 
 if TYPE_CHECKING:
-    from loaders.own_data.options import NegativeOptions
+    from compeval.loaders.own_data.options import NegativeOptions
 
 
 def make(
@@ -77,7 +77,7 @@ def make(
             raise ValueError(f"{', '.join(map(str, files))}: no rows found.")
         entries = chain(first, entries)
         if negatives is not None:
-            from loaders.own_data.negatives import write_configs
+            from compeval.loaders.own_data.negatives import write_configs
 
             with atomic_folder(folder) as partial:
                 made = write_configs(entries, partial, Path(scratch), negatives, provenance)

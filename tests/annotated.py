@@ -3,10 +3,10 @@
 from functools import cache, partial
 from pathlib import Path
 
-from generators.readers import visual_genome
-from generators.readers.annotations import Annotations, write_images
-from generators.readers.records import Flaws
-from generators.seen_analysis.regions import RegionReader, read_regions
+from compeval.base.readers import visual_genome
+from compeval.base.readers.annotations import Annotations, write_images
+from compeval.base.readers.records import Flaws
+from compeval.generators.seen_analysis.regions import RegionReader, read_regions
 
 make_reader = cache(RegionReader.make)
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
-from loaders.published.rows import Row
+from compeval.loaders.published.rows import Row
 from tests.published_files import read_file
 
 

@@ -16,7 +16,7 @@ from tests.evaluators import tiny
 # CliRunner builds all commands at each call, which takes 70 ms. They do not change, so once is enough.
 vars(typer.testing)["_get_command"] = cache(get_command)
 
-pytest_plugins = ["tests.hub_server", "tests.generators.sources.server"]
+pytest_plugins = ["tests.hub_server", "tests.base.sources.server"]
 
 # All runs use the same random cases, so a new failure means that the code changed. Health checks are disabled: few
 # random graphs have walks and swaps, and durations depend on the load of the machine.
@@ -53,13 +53,15 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
     """Text-only baselines train small forests."""
-    monkeypatch.setattr("generators.text_only.relative_baselines.TREES", 30)
+    monkeypatch.setattr("compeval.base.text_only.relative_baselines.TREES", 30)
 
 
 @pytest.fixture
 def one_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """``compeval inspect`` measures in this process: starting others takes seconds."""
-    monkeypatch.setattr("evaluators.inspection.ProcessPoolExecutor", lambda workers, context: ThreadPoolExecutor(1))
+    monkeypatch.setattr(
+        "compeval.evaluators.inspection.ProcessPoolExecutor", lambda workers, context: ThreadPoolExecutor(1)
+    )
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from generators.captioner.captioner import GrammarCaptioner, NoCaption, Request
-from generators.schemas.scene_graph import Relation, SceneGraph, SceneObject
+from compeval.base.schemas.scene_graph import Relation, SceneGraph, SceneObject
+from compeval.generators.captioner.captioner import GrammarCaptioner, NoCaption, Request
 
 
 class GraphCaptions:

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from loaders.importing.identify import identify
-from loaders.importing.importing import ImportedFile, read_published
-from loaders.importing.selection import RowSelection
-from loaders.published.rows import Row
+from compeval.loaders.importing.identify import identify
+from compeval.loaders.importing.importing import ImportedFile, read_published
+from compeval.loaders.importing.selection import RowSelection
+from compeval.loaders.published.rows import Row
 
 
 def read_file(path: Path, *, repair: bool = False) -> tuple[ImportedFile, list[Row]]:

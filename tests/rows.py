@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from generators.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA
-from generators.schemas.scene_graph import Box, SceneGraph, SceneObject
-from generators.storage.dataset import make_raw_row, write_config
-from loaders.cards.card import front_matter, write_card
-from loaders.datasets.stats import measure
+from compeval.base.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA
+from compeval.base.schemas.scene_graph import Box, SceneGraph, SceneObject
+from compeval.base.storage.dataset import make_raw_row, write_config
+from compeval.loaders.cards.card import front_matter, write_card
+from compeval.loaders.datasets.stats import measure
 
 BALL = SceneGraph((SceneObject("o1", "ball", ("red",), Box(10, 20, 40, 30)),))
 

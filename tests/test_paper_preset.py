@@ -20,11 +20,11 @@ from werkzeug import Request, Response
 
 from bench.synthetic_data.formats import write_visual_genome
 from bench.synthetic_data.texts import generate_captions
-from generators import captioned_walks, compprompts, compun, controlledimcaps, crepe_productivity
-from generators.graphs.walks import COMPLEXITIES
-from generators.llm.client import KEY_VARIABLE, Endpoint
-from generators.microworld.build import Params
-from generators.pipeline.params import read_settings
+from compeval.base.pipeline.params import read_settings
+from compeval.generators import captioned_walks, compprompts, compun, controlledimcaps, crepe_productivity
+from compeval.generators.graphs.walks import COMPLEXITIES
+from compeval.generators.llm.client import KEY_VARIABLE, Endpoint
+from compeval.generators.microworld.build import Params
 from tests.annotated import annotations_of
 from tests.generators.llm_answers import KEY, completion
 from tests.graph_captions import GraphCaptions

@@ -10,16 +10,16 @@ import datasets
 import pytest
 import yaml
 
-from loaders.datasets.load import load_dataset
-from loaders.datasets.stats import read_stats
+from compeval.loaders.datasets.load import load_dataset
+from compeval.loaders.datasets.stats import read_stats
 
 ROOT = Path(__file__).parent.parent
 SETS = """
 import sys
 from pathlib import Path
-from generators.schemas.rows import RAW_SCHEMA
-from generators.storage.crops import replace_crop_files
-from generators.storage.dataset import write_config
+from compeval.base.schemas.rows import RAW_SCHEMA
+from compeval.base.storage.crops import replace_crop_files
+from compeval.base.storage.dataset import write_config
 from tests.rows import hard_negative_row
 
 rows = [hard_negative_row(Path("."), number) for number in range(4)]
@@ -30,9 +30,9 @@ with replace_crop_files(Path("parts/crepe"), "toy") as crop_files:
 """
 CARD = """
 from pathlib import Path
-from loaders.cards.card import write_card
-from loaders.cards.parts import assemble
-from loaders.datasets.stats import measure
+from compeval.loaders.cards.card import write_card
+from compeval.loaders.cards.parts import assemble
+from compeval.loaders.datasets.stats import measure
 
 with assemble(Path("crepe")) as scratch:
     write_card(scratch, {"license": "mit"}, "", measure(scratch))

@@ -44,9 +44,9 @@ def build(folder: Path, settings: dict[str, str], workers: int) -> Path:
 
 SAMPLE = """
 import hashlib
-from generators.microworld.build import render_full_size
-from generators.microworld.scenes.splits import TEST_IDS, sample_test_scene
-from generators.parser.rule_parser import RuleParser
+from compeval.generators.microworld.build import render_full_size
+from compeval.generators.microworld.scenes.splits import TEST_IDS, sample_test_scene
+from compeval.generators.parser.rule_parser import RuleParser
 
 scenes = [sample_test_scene(0, image_id) for image_id in TEST_IDS[:3]]
 print(*(hashlib.sha256(render_full_size(scene)).hexdigest() for scene in scenes))

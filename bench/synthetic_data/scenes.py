@@ -25,10 +25,10 @@ from typing import Any, NamedTuple
 import yaml
 from PIL import Image
 
-from generators.language.inflection import inflect_verb
-from generators.language.wordnet import VISIBLE
-from generators.language.wordnet_database import LEXICOGRAPHER_FILES, wordnet
-from generators.schemas.scene_graph import Box
+from compeval.base.schemas.scene_graph import Box
+from compeval.generators.language.inflection import inflect_verb
+from compeval.generators.language.wordnet import VISIBLE
+from compeval.generators.language.wordnet_database import LEXICOGRAPHER_FILES, wordnet
 
 SHAPES = ((4, 3), (4, 3), (4, 3), (3, 2), (3, 4), (2, 3), (1, 1))
 """Ratios of width to height, drawn uniformly."""

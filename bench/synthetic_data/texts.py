@@ -16,9 +16,9 @@ from pathlib import Path
 from random import Random
 
 from bench.synthetic_data.scenes import Scene, Thing, draw_scene, load_kinds, load_tail, load_words, make_rng, mistype
-from generators.readers.corpora import Column, list_shards, read_captions
-from generators.readers.karpathy import read_images
-from generators.schemas.scene_graph import Box
+from compeval.base.readers.corpora import Column, list_shards, read_captions
+from compeval.base.readers.karpathy import read_images
+from compeval.base.schemas.scene_graph import Box
 
 PHRASES: tuple[tuple[str, Column], ...] = (("factual/dev.csv", "caption"),)
 PHOTOGRAPHS: tuple[tuple[str, Column], ...] = (("aro/coco_karpathy_test.json", "caption"),)

@@ -40,8 +40,8 @@ def sample(
         queries: Share of the rows with hard negatives.
         force: Replace a sample that people have answered.
     """
-    from evaluators.annotations import answers, items
-    from loaders.datasets.folders import dataset_folder
+    from compeval.evaluators.annotations import answers, items
+    from compeval.loaders.datasets.folders import dataset_folder
 
     sampled = items.sample(dataset_folder(dataset, data), captions, queries, seed)
     if not force:
@@ -64,8 +64,8 @@ def export(
         output: Folder of the forms.
     """
     check_writable(output)
-    from evaluators.annotations import forms, items
-    from loaders.datasets.folders import dataset_folder
+    from compeval.evaluators.annotations import forms, items
+    from compeval.loaders.datasets.folders import dataset_folder
 
     sampled = items.read_items(annotations / dataset)
     images = dict(items.read_crops(dataset_folder(dataset, data), sampled))
@@ -81,7 +81,7 @@ def import_(dataset: Dataset, files: list[Path], annotations: Annotations = ANNO
     Args:
         files: JSON exports of Label Studio, or csv tables named after their annotator.
     """
-    from evaluators.annotations import answers, items
+    from compeval.evaluators.annotations import answers, items
 
     folder = annotations / dataset
     sampled = items.read_items(folder)
@@ -98,8 +98,8 @@ def import_(dataset: Dataset, files: list[Path], annotations: Annotations = ANNO
 @app.command()
 def report(dataset: Dataset, annotations: Annotations = ANNOTATIONS, output_format: Format = "table") -> None:
     """Print accuracy and agreement per type and complexity, next to the values of the paper."""
-    from evaluators.annotations import agreement, answers, items
-    from evaluators.report.tables import format_rows
+    from compeval.evaluators.annotations import agreement, answers, items
+    from compeval.evaluators.report.tables import format_rows
 
     folder = annotations / dataset
     lines = agreement.make_report(items.read_items(folder), answers.read_answers(folder))

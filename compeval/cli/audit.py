@@ -12,10 +12,10 @@ from compeval.cli.console import check_writable, check_writable_file, err, note,
 from compeval.cli.options import Data, Format, FormatName
 
 if TYPE_CHECKING:
-    from evaluators.inspection import SetReport, Source
-    from evaluators.validity.best_baselines import BestBaseline
-    from loaders.audit import Audit
-    from loaders.malformed import Finding
+    from compeval.evaluators.inspection import SetReport, Source
+    from compeval.evaluators.validity.best_baselines import BestBaseline
+    from compeval.loaders.audit import Audit
+    from compeval.loaders.malformed import Finding
 
 
 def audit(
@@ -113,7 +113,7 @@ def _print_audits(
 def _print_baselines(baselines: Mapping[str, BestBaseline], output_format: FormatName) -> None:
     if not baselines:
         return
-    from evaluators.report.tables import format_rows
+    from compeval.evaluators.report.tables import format_rows
 
     typer.echo()
     records = [
@@ -144,10 +144,10 @@ def _print_malformed(malformed: Mapping[str, Sequence[Finding]], output_format: 
 
 def _print_scores(results: Path, targets: Sequence[str], data: Path | None, output_format: FormatName) -> None:
     """Print a model's scores with and without malformed texts, on the tasks of the targets."""
-    from evaluators.inspection.malformed import score_without_malformed
-    from evaluators.report.tables import format_with_interval
-    from loaders.datasets.folders import resolve_folder
-    from loaders.importing.identify import identify
+    from compeval.evaluators.inspection.malformed import score_without_malformed
+    from compeval.evaluators.report.tables import format_with_interval
+    from compeval.loaders.datasets.folders import resolve_folder
+    from compeval.loaders.importing.identify import identify
 
     names = (
         identify(Path(target)).benchmark.name if Path(target).is_file() else resolve_folder(target, data).name
@@ -181,8 +181,8 @@ def group_by_kind(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
 
 def write_malformed(path: Path, malformed: Mapping[str, Sequence[Finding]]) -> None:
     """Write one line per malformed text and kind: the set, the number of the row in it (from 0), and the texts."""
-    from generators.files import csv_tables
-    from loaders.malformed import Finding
+    from compeval.base.files import csv_tables
+    from compeval.loaders.malformed import Finding
 
     rows = ({"set": name, **item._asdict()} for name, found in malformed.items() for item in found)
     csv_tables.write(path, ["set", *Finding._fields], rows)
@@ -219,15 +219,15 @@ def _audit_target(target: str, data: Path | None) -> AuditedTarget:
     """
     if Path(target).is_file():
         return _audit_file(Path(target))
-    from loaders.audit import audit_dataset, read_splits
-    from loaders.datasets.folders import resolve_folder
-    from loaders.datasets.split_names import name_of_stored
-    from loaders.malformed import find_malformed
+    from compeval.loaders.audit import audit_dataset, read_splits
+    from compeval.loaders.datasets.folders import resolve_folder
+    from compeval.loaders.datasets.split_names import name_of_stored
+    from compeval.loaders.malformed import find_malformed
 
     folder = resolve_folder(target, data)
     audits = audit_dataset(folder)
     names = {split: name_of_stored(folder.name, *split.split("/")) for split in audits}
-    from evaluators.validity.best_baselines import find_best_of_dataset
+    from compeval.evaluators.validity.best_baselines import find_best_of_dataset
 
     baselines = {f"{folder.name}/{config}": result for config, result in find_best_of_dataset(folder).items()}
     texts_by_split = read_splits(folder) if _is_english(folder.name) else {}
@@ -236,10 +236,10 @@ def _audit_target(target: str, data: Path | None) -> AuditedTarget:
 
 
 def _audit_file(path: Path) -> AuditedTarget:
-    from evaluators.validity.best_baselines import find_best
-    from loaders.importing.identify import identify
-    from loaders.importing.importing import read_published
-    from loaders.malformed import find_malformed
+    from compeval.evaluators.validity.best_baselines import find_best
+    from compeval.loaders.importing.identify import identify
+    from compeval.loaders.importing.importing import read_published
+    from compeval.loaders.malformed import find_malformed
 
     published = identify(path)
     read = read_published(published)
@@ -264,7 +264,7 @@ def _audit_file(path: Path) -> AuditedTarget:
 
 def _is_english(dataset: str) -> bool:
     """Return True if the rules for malformed texts, which are of English, apply: not to published sets without it."""
-    from loaders import benchmarks
+    from compeval.loaders import benchmarks
 
     source = dataset.removesuffix("_half_truths")
     return source not in benchmarks.list_names() or "en" in benchmarks.load(source).languages
@@ -292,9 +292,9 @@ def inspect(
     """
     check_writable(output)
     _check_targets(targets, data)
-    from evaluators.inspection import open_sources
-    from evaluators.inspection.predictability import score_least_predictable
-    from evaluators.report.tables import format_rows
+    from compeval.evaluators.inspection import open_sources
+    from compeval.evaluators.inspection.predictability import score_least_predictable
+    from compeval.evaluators.report.tables import format_rows
 
     records: list[dict[str, Any]] = []
     halves: list[dict[str, Any]] = []
@@ -313,7 +313,7 @@ def inspect(
 
 def _check_targets(targets: Sequence[str], data: Path | None) -> None:
     """Raise FileNotFoundError or ValueError for a target that is neither a file or folder nor a dataset."""
-    from loaders.datasets.folders import resolve_folder
+    from compeval.loaders.datasets.folders import resolve_folder
 
     for target in targets:
         if not Path(target).exists():
@@ -321,7 +321,7 @@ def _check_targets(targets: Sequence[str], data: Path | None) -> None:
 
 
 def _make_page(source: Source, output: Path) -> list[SetReport]:
-    from evaluators.inspection import inspect as make_page
+    from compeval.evaluators.inspection import inspect as make_page
 
     with err.status(source.name) as status:
         reports = make_page(source, output, status.update)
@@ -331,7 +331,7 @@ def _make_page(source: Source, output: Path) -> list[SetReport]:
 
 def _describe_set(dataset: str, report: SetReport) -> dict[str, Any]:
     """Return the best text-only baseline of a set, as a record."""
-    from evaluators.report.text_only import name_baseline
+    from compeval.evaluators.report.text_only import name_baseline
 
     low, high = report.rules[report.best_baseline]["interval"]
     return {
@@ -359,9 +359,9 @@ def balance(files: list[Path], output: Path = Path("sources/balanced.yaml"), out
         output: File of the lists; `compeval import` reads the default one.
     """
     check_writable_file(output)
-    from evaluators.report.tables import format_with_interval
-    from evaluators.validity.balanced_subsets import balance_file
-    from loaders.published.balanced import write_lists
+    from compeval.evaluators.report.tables import format_with_interval
+    from compeval.evaluators.validity.balanced_subsets import balance_file
+    from compeval.loaders.published.balanced import write_lists
 
     entries: list[dict[str, Any]] = []
     for path in files:
@@ -382,7 +382,7 @@ def balance(files: list[Path], output: Path = Path("sources/balanced.yaml"), out
 
 
 def _describe_half(record: Mapping[str, Any]) -> dict[str, str]:
-    from evaluators.report.tables import format_with_interval
+    from compeval.evaluators.report.tables import format_with_interval
 
     texts = {"task": record["task"], "model": record["model"]}
     for name, title in (("all", "sampled rows"), ("least", "least predictable half")):

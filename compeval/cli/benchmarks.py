@@ -11,11 +11,11 @@ import typer
 
 from compeval.cli.console import check_writable, err, note, print_records, progress, refuse
 from compeval.cli.options import DatasetsOutput, Format, FormatName, LanguageModel, TableColumns
-from loaders.importing.selection import RowSelection
+from compeval.loaders.importing.selection import RowSelection
 
 if TYPE_CHECKING:
-    from loaders.importing.importing import ImportedFile
-    from loaders.published import Benchmark
+    from compeval.loaders.importing.importing import ImportedFile
+    from compeval.loaders.published import Benchmark
 
 
 def import_(
@@ -49,8 +49,8 @@ def import_(
         return
     refuse("without the name of a column", drop_equal=columns.drop_equal)
     with err.status("Importing"):
-        from loaders import benchmarks
-        from loaders.importing.importing import import_files
+        from compeval.loaders import benchmarks
+        from compeval.loaders.importing.importing import import_files
 
         name = str(files[0]) if len(files) > 1 and not files[0].is_file() else ""
         benchmark = benchmarks.load(name) if name in benchmarks.list_names() else None
@@ -109,8 +109,8 @@ def get(
         refuse("without --from", partial=partial)
     else:
         refuse("with --from", refresh=refresh)
-    from loaders.datasets.folders import data_folder
-    from loaders.importing.steps import Options, get_benchmark
+    from compeval.loaders.datasets.folders import data_folder
+    from compeval.loaders.importing.steps import Options, get_benchmark
 
     benchmark, data = _load(name), output or data_folder()
     check_writable(data)
@@ -123,8 +123,8 @@ def get(
 
 def _load(name: str) -> Benchmark:
     """Return the declaration of a benchmark. Raises ValueError, with similar names, if there is none."""
-    from loaders import benchmarks
-    from loaders.datasets.folders import unknown_name
+    from compeval.loaders import benchmarks
+    from compeval.loaders.datasets.folders import unknown_name
 
     if name not in benchmarks.list_names():
         raise unknown_name("benchmark", name, benchmarks.list_names())
@@ -139,7 +139,7 @@ def _print_facts(benchmark: Benchmark) -> None:
 
 
 def _print_imported(imported: Sequence[ImportedFile], output_format: FormatName) -> None:
-    from loaders.datasets.split_names import name_of_stored
+    from compeval.loaders.datasets.split_names import name_of_stored
 
     rows: list[dict[str, str]] = []
     for file in imported:

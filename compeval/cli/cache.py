@@ -15,7 +15,7 @@ app = typer.Typer(no_args_is_help=True, help="Manage the cache of features and o
 @app.command()
 def info(as_json: AsJson = False) -> None:
     """Print the location and the content of the cache."""
-    from evaluators.engine.feature_cache import cache_folder, list_cache
+    from compeval.evaluators.engine.feature_cache import cache_folder, list_cache
 
     folder = cache_folder()
     files = list_cache(folder)
@@ -37,7 +37,7 @@ def prune(days: Annotated[float, typer.Option(min=0)] = 30) -> None:
     Args:
         days: Delete the files of models that were not used for this many days.
     """
-    from evaluators.engine import feature_cache
+    from compeval.evaluators.engine import feature_cache
 
     deleted = feature_cache.prune(feature_cache.cache_folder(), days)
     size = sum(file.size for file in deleted) / 1e6

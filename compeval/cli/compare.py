@@ -39,7 +39,7 @@ def compare(
     check_results(folders)
     if disagreements is not None:
         check_writable(disagreements, "--disagreements")
-        from evaluators.report.disagreements import write_page
+        from compeval.evaluators.report.disagreements import write_page
 
         note(f"The page: {write_page(folders[0], folders[1], disagreements, data)}")
     if len(folders) > 2:
@@ -51,9 +51,9 @@ def compare(
 
 
 def _print_comparison(a: Path, b: Path, output_format: FormatName) -> None:
-    from evaluators.report.tables import format_rows
-    from evaluators.results.compare import compare_pairs, summarise
-    from evaluators.results.paired import read_paired_values
+    from compeval.evaluators.report.tables import format_rows
+    from compeval.evaluators.results.compare import compare_pairs, summarise
+    from compeval.evaluators.results.paired import read_paired_values
 
     pairs = list(read_paired_values([a, b]))
     lines = compare_pairs(pairs)
@@ -65,8 +65,8 @@ def _print_comparison(a: Path, b: Path, output_format: FormatName) -> None:
 
 
 def print_ranking(folders: Sequence[Path], output_format: FormatName) -> None:
-    from evaluators.report.tables import format_rows
-    from evaluators.results.compare import rank_models
+    from compeval.evaluators.report.tables import format_rows
+    from compeval.evaluators.results.compare import rank_models
 
     lines = rank_models(folders)
     records = [line._asdict() for line in lines]
@@ -80,8 +80,8 @@ def print_ranking(folders: Sequence[Path], output_format: FormatName) -> None:
 
 
 def _print_effects(a: Path, b: Path, output_format: FormatName) -> None:
-    from evaluators.report.tables import format_rows
-    from evaluators.results.compare import compare_categories
+    from compeval.evaluators.report.tables import format_rows
+    from compeval.evaluators.results.compare import compare_categories
 
     records = [line._asdict() for line in compare_categories(a, b)]
     rows = format_rows("effects", (record | {"difference": record["b"] - record["a"]} for record in records))
@@ -107,7 +107,7 @@ def power(
         wanted: Probability to find it, in percent.
     """
     check_results(folders or ())
-    from evaluators.metrics.power import count_rows, find_difference
+    from compeval.evaluators.metrics.power import count_rows, find_difference
 
     if folders:
         if len(folders) != 2 or agreement is not None or rows is not None:
@@ -145,7 +145,7 @@ def _print_power(
 
 
 def _print_sensitivity(a: Path, b: Path, difference: float, wanted: float, output_format: FormatName) -> None:
-    from evaluators.results.compare import measure_sensitivity
+    from compeval.evaluators.results.compare import measure_sensitivity
 
     lines = measure_sensitivity(a, b, difference, wanted)
     rows = [
@@ -184,7 +184,7 @@ def leaderboard(
     check_results(results)
     check_writable(output)
     with err.status("Ranking"):
-        from evaluators.leaderboard import build
+        from compeval.evaluators.leaderboard import build
 
         page = build(results, output, data, about, with_published=published)
     typer.echo(f"The leaderboard: {page}")

@@ -146,7 +146,7 @@ def print_records(
     if output_format == "json":
         echo_json(records if document is None else document)
     elif output_format == "csv":
-        from generators.files.csv_tables import quote_formula
+        from compeval.base.files.csv_tables import quote_formula
 
         text = io.StringIO()
         records = list(map(_flatten, records))
@@ -238,7 +238,7 @@ def check_results(paths: Iterable[Path]) -> None:
     """Raise FileNotFoundError if a result or a folder of results does not exist, before heavy imports."""
     for path in paths:
         if not path.exists():
-            from evaluators.results.documents import missing_result
+            from compeval.evaluators.results.documents import missing_result
 
             raise missing_result(path)
 

@@ -11,7 +11,7 @@ from compeval.cli.console import check_asked, check_writable, err, note, progres
 from compeval.cli.options import ANNOTATIONS, Data, DatasetsOutput, LanguageModel, Positive, TableColumns, split_names
 
 if TYPE_CHECKING:
-    from loaders.own_data.options import NegativeOptions
+    from compeval.loaders.own_data.options import NegativeOptions
 
 app = typer.Typer(no_args_is_help=True, help="Results of others.")
 CAPTION = "caption"
@@ -57,8 +57,8 @@ class HardNegatives(NamedTuple):
         """Return the options of the dataset ``name``, or None if no hard negatives are made."""
         if not self.negatives:
             return None
-        from generators.hard_negatives.own.language_model import LanguageModel as Writer
-        from loaders.own_data.options import NegativeOptions
+        from compeval.generators.hard_negatives.own.language_model import LanguageModel as Writer
+        from compeval.loaders.own_data.options import NegativeOptions
 
         endpoint = llm.find_endpoint()
         return NegativeOptions(
@@ -100,7 +100,7 @@ def make(
     """
     hard_negatives.check(llm)
     with progress() if hard_negatives.negatives else err.status("Reading") as report:
-        from loaders.user_files import make as build
+        from compeval.loaders.user_files import make as build
 
         options = hard_negatives.make_options(name, llm, report)
         stats = build(name, files, images, output, columns.to_user_columns(), options, drop_equal=columns.drop_equal)
@@ -116,8 +116,8 @@ def push(dataset: str, repository: str, private: bool = False, data: Data = None
         repository: ORG/NAME. The name of a micro-world dataset must contain microworld.
         private: Create a new repository as private.
     """
-    from loaders.datasets.folders import resolve_folder
-    from loaders.push import push as upload
+    from compeval.loaders.datasets.folders import resolve_folder
+    from compeval.loaders.push import push as upload
 
     folder = resolve_folder(dataset, data)
     with err.status("Uploading"):
@@ -145,7 +145,7 @@ def publish(
         private: Create a new repository as private.
         dry_run: Print all files, and upload nothing.
     """
-    from evaluators.results import hub
+    from compeval.evaluators.results import hub
 
     benchmarks = dict(_split(text) for text in benchmark or ())
     publication = hub.prepare(folders, repository, model_repository, benchmarks)
@@ -177,7 +177,7 @@ def pull(repository: str, output: Path = Path("pulled"), compare: list[Path] | N
         compare: Result folder of a model to rank with the downloaded ones. Repeatable.
     """
     if repository.startswith(("http://", "https://")) or Path(repository).is_dir():
-        from evaluators.results import mteb
+        from compeval.evaluators.results import mteb
 
         if compare:
             raise ValueError(
@@ -189,7 +189,7 @@ def pull(repository: str, output: Path = Path("pulled"), compare: list[Path] | N
             note(f"Left out, since their names are not known here: {', '.join(pulled.unknown)}.")
         return
     check_writable(output)
-    from evaluators.results import hub
+    from compeval.evaluators.results import hub
 
     with err.status("Downloading"):
         folders = hub.pull(repository, output)

@@ -20,10 +20,10 @@ def demo(output: Path = Path("compeval-demo")) -> None:
     with err.status("Loading the model"):
         from compeval.demo import FOLDER, MODEL, SAMPLE, write_model
         from compeval.demo.summary import print_summary
-        from evaluators import models
-        from evaluators.engine import tasks
-        from evaluators.report import build
-        from evaluators.run import run
+        from compeval.evaluators import models
+        from compeval.evaluators.engine import tasks
+        from compeval.evaluators.report import build
+        from compeval.evaluators.run import run
 
         write_model(output / MODEL)
         shutil.copytree(FOLDER / SAMPLE, output / SAMPLE, dirs_exist_ok=True)

@@ -12,7 +12,7 @@ from compeval.cli.console import check_asked, echo_json, note, refuse
 from compeval.cli.options import AsJson, LanguageModel, Positive
 
 if TYPE_CHECKING:
-    from generators.llm.client import Endpoint
+    from compeval.generators.llm.client import Endpoint
 
 
 def examples(
@@ -33,7 +33,7 @@ def examples(
     check_asked(llm)
     if llm.model is None:
         refuse("without --model", base_url=llm.base_url)
-    from generators.captioner import example_captions
+    from compeval.generators.captioner import example_captions
 
     names = _read_names(classes)
     endpoint = llm.find_endpoint()
@@ -59,9 +59,9 @@ def examples(
 
 def _request(names: Sequence[str], count: int, endpoint: Endpoint, llm: LanguageModel) -> None:
     """Request the captions that are not cached, and print the numbers of answers."""
-    from generators.captioner.example_captions import CAPTIONS
-    from generators.llm.client import Cache, Client
-    from generators.llm.questions import ask
+    from compeval.generators.captioner.example_captions import CAPTIONS
+    from compeval.generators.llm.client import Cache, Client
+    from compeval.generators.llm.questions import ask
 
     client = Client(endpoint, Cache([llm.answers], llm.answers / "examples.jsonl"))
     for outcome, number in sorted(ask([(CAPTIONS, count)], names, client, llm.max_cost).items()):

@@ -35,18 +35,18 @@ def list_(
 
 def _list_records(what: str, data: Path | None) -> list[dict[str, str | int]]:
     if what == "models":
-        from evaluators.models import known_models
+        from compeval.evaluators.models import known_models
 
         return [{"model": name} for name in known_models()]
     if what == "tasks":
-        from evaluators.engine.tasks import discover
+        from compeval.evaluators.engine.tasks import discover
 
         return [{"task": task.name} for task in discover(data)]
     if what == "benchmarks":
         return _list_benchmarks(data)
-    from loaders.datasets.folders import list_datasets
-    from loaders.datasets.split_names import name_split
-    from loaders.datasets.stats import list_configs
+    from compeval.loaders.datasets.folders import list_datasets
+    from compeval.loaders.datasets.split_names import name_split
+    from compeval.loaders.datasets.stats import list_configs
 
     if what == "datasets":
         return [{"dataset": name, "folder": str(folder)} for name, folder in list_datasets(data).items()]
@@ -61,8 +61,8 @@ def _list_records(what: str, data: Path | None) -> list[dict[str, str | int]]:
 def _list_benchmarks(data: Path | None) -> list[dict[str, str | int]]:
     from rich.filesize import decimal
 
-    from loaders import benchmarks
-    from loaders.datasets.folders import list_datasets
+    from compeval.loaders import benchmarks
+    from compeval.loaders.datasets.folders import list_datasets
 
     here = list_datasets(data)
     return [

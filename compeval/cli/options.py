@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_type_
 import typer
 
 if TYPE_CHECKING:
-    from generators.llm.client import Endpoint
-    from loaders.own_data.columns import UserColumns
+    from compeval.generators.llm.client import Endpoint
+    from compeval.loaders.own_data.columns import UserColumns
 
 ANNOTATIONS = Path("sample/annotations")
 FormatName = Literal["table", "csv", "md", "latex", "json"]
@@ -76,7 +76,7 @@ class TableColumns(NamedTuple):
     drop_equal: bool = False
 
     def to_user_columns(self) -> UserColumns:
-        from loaders.own_data.columns import UserColumns
+        from compeval.loaders.own_data.columns import UserColumns
 
         negatives = tuple(split_names(self.negative_columns))
         return UserColumns(self.image_column, self.caption_column, negatives, self.kind_column)
@@ -104,7 +104,7 @@ class LanguageModel(NamedTuple):
 
     def find_endpoint(self) -> Endpoint | None:
         """Return the endpoint, or None if no model is named."""
-        from generators.llm.client import Endpoint
+        from compeval.generators.llm.client import Endpoint
 
         if self.model is None:
             return None

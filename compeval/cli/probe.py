@@ -12,8 +12,8 @@ from compeval.cli.console import check_writable, echo_json, err, out, print_tabl
 from compeval.cli.options import AsJson, Data, Device, OptionalPositive, Positive, Results
 
 if TYPE_CHECKING:
-    from evaluators.probes.evaluate import ProbeResult
-    from trainers.probe.training import Recipe
+    from compeval.evaluators.probes.evaluate import ProbeResult
+    from compeval.trainers.probe.training import Recipe
 
 app = typer.Typer(
     no_args_is_help=True, help="Recovery probes: measure how much of a text can be recovered from its embedding."
@@ -62,12 +62,12 @@ def probe(text_encoder: Annotated[str, typer.Option()], output: Path | None = No
         output: Default: checkpoints/probe-ENCODER.
     """
     _check_options(training)
-    from evaluators.models import check_name, pick_device, resolve, slug
+    from compeval.evaluators.models import check_name, pick_device, resolve, slug
 
     folder = output or Path("checkpoints") / f"probe-{slug(text_encoder.removeprefix('local:checkpoints/'))}"
     check_writable(folder)
     check_name(text_encoder)
-    from trainers.probe.training import train_probe
+    from compeval.trainers.probe.training import train_probe
 
     with err.status("Loading"):
         chosen = pick_device(training.device)
@@ -87,8 +87,8 @@ def autoencoder(output: Path = Path("checkpoints/autoencoder"), *, training: Tra
     """
     _check_options(training)
     check_writable(output)
-    from evaluators.models import pick_device
-    from trainers.probe.training import train_autoencoder
+    from compeval.evaluators.models import pick_device
+    from compeval.trainers.probe.training import train_autoencoder
 
     with err.status("Loading"):
         chosen = pick_device(training.device)
@@ -117,7 +117,7 @@ def run(
         limit: Evaluate only the first N rows of each config.
         summary: Folder to write the tables to, as Markdown and JSON.
     """
-    from evaluators.models import check_name, pick_device, resolve
+    from compeval.evaluators.models import check_name, pick_device, resolve
 
     check_writable(output)
     if summary:
@@ -125,8 +125,8 @@ def run(
     for spec in probes:
         check_name(spec)
     with err.status("Loading"):
-        from evaluators.probes.evaluate import evaluate_probe
-        from evaluators.report import probe_report
+        from compeval.evaluators.probes.evaluate import evaluate_probe
+        from compeval.evaluators.report import probe_report
 
         chosen = pick_device(device)
     evaluated = []
@@ -142,7 +142,7 @@ def run(
 
 
 def _print(evaluated: Sequence[ProbeResult], as_json: bool) -> None:
-    from evaluators.report.probe_report import collect_numbers, make_tables
+    from compeval.evaluators.report.probe_report import collect_numbers, make_tables
 
     if as_json:
         echo_json(collect_numbers(evaluated))
@@ -162,8 +162,8 @@ def _check_options(training: Training) -> None:
 
 def _load_texts(training: Training) -> tuple[list[str], dict[str, Any]]:
     """Return the training texts and their description. Prints their overlap with CompPrompts."""
-    from loaders.datasets.folders import dataset_folder
-    from trainers.probe import data, overlap
+    from compeval.loaders.datasets.folders import dataset_folder
+    from compeval.trainers.probe import data, overlap
 
     prompts = overlap.read_prompts(dataset_folder("compprompts", training.data))
     if training.text:
@@ -177,7 +177,7 @@ def _load_texts(training: Training) -> tuple[list[str], dict[str, Any]]:
 
 def _make_recipe(device: str, training: Training) -> Recipe:
     """Return the recipe. By default, the precision depends on the device and the learning rate on the decoder."""
-    from trainers.probe.training import Recipe, choose_precision
+    from compeval.trainers.probe.training import Recipe, choose_precision
 
     settings = {name: getattr(training, name) for name in ("decoder", "epochs", "batch_size", "accumulate", "seed")}
     precision = choose_precision(device) if training.precision == "auto" else training.precision

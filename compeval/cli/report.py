@@ -43,7 +43,7 @@ def report(
         folders = results or [Path("results")]
         check_results(folders)
         check_writable(output)
-        from evaluators.report import build
+        from compeval.evaluators.report import build
 
         measured = text_only or sorted(Path("inspection").glob("text_only_*.json"))
         text = build(folders, output, data, validity, counts, measured, rows)

@@ -13,7 +13,7 @@ from compeval.cli.console import check_writable, err, format_interval, note, pri
 from compeval.cli.options import Data, Format, FormatName, Results
 
 if TYPE_CHECKING:
-    from evaluators.results.documents import Result
+    from compeval.evaluators.results.documents import Result
 
 TIES = "ties %"
 """Column with the share of ties, which tables have if it is above 1 % for one of their metrics."""
@@ -27,7 +27,7 @@ def show(result: Annotated[Path, typer.Argument()] = Path("results"), output_for
     Args:
         result: A result file, or a folder of results.
     """
-    from evaluators.results import documents
+    from compeval.evaluators.results import documents
 
     paths = documents.list_documents(result) if result.is_dir() else [result]
     if not paths:
@@ -51,7 +51,7 @@ def score(
         name: Name of the model.
     """
     check_writable(output)
-    from evaluators.results.external import score_file
+    from compeval.evaluators.results.external import score_file
 
     print_results([score_file(file, task, name, data_dir=data, output=output)], output_format)
 
@@ -72,8 +72,8 @@ def print_results(results: Sequence[Result], output_format: FormatName, folder: 
 
 def _describe_positions(results: Sequence[Result], is_long: bool) -> list[str]:
     """Return where results stand among the published models: per task, or of many results per benchmark."""
-    from evaluators.results.ranks import find_positions
-    from evaluators.results.scores import MEAN
+    from compeval.evaluators.results.ranks import find_positions
+    from compeval.evaluators.results.scores import MEAN
 
     if err.quiet:
         return []
@@ -101,7 +101,7 @@ def _make_row(result: Result, metric: str) -> dict[str, str]:
 
 def _format_ties(results: Sequence[Result], metric: str) -> str:
     """Return the largest share of ties in percent; empty if it is not worth a line."""
-    from evaluators.results.ties import SHOWN_FROM, get_tie_rate
+    from compeval.evaluators.results.ties import SHOWN_FROM, get_tie_rate
 
     share = max(get_tie_rate(result["metrics"], metric) for result in results)
     return f"{100 * share:.1f}" if share > SHOWN_FROM else ""
@@ -113,7 +113,7 @@ def _label(result: Result) -> str:
 
 def _summarise(results: Sequence[Result]) -> list[dict[str, str]]:
     """Return one line per group of tasks: a config with its splits, or its variants without their seeds."""
-    from evaluators.protocols.ranking import list_main_metrics
+    from compeval.evaluators.protocols.ranking import list_main_metrics
 
     groups: dict[tuple[str, str, str], list[Result]] = {}
     for result in results:
@@ -177,7 +177,7 @@ def _collect_notes(results: Sequence[Result]) -> list[str]:
 
 def _main_metrics(result: dict[str, Any]) -> list[str]:
     """Return the main metrics, each followed by its macro means, and the accuracy on pairs if that is another one."""
-    from evaluators.protocols.ranking import list_main_metrics
+    from compeval.evaluators.protocols.ranking import list_main_metrics
 
     macro = [name for name in result["metrics"] if "_macro_" in name]
     return [

@@ -17,11 +17,11 @@ from compeval.cli.options import Data, Format, FormatName, Limit, Models, Option
 from compeval.cli.results import print_results
 
 if TYPE_CHECKING:
-    from evaluators.engine.cluster import Cluster
-    from evaluators.engine.tasks import Task
-    from evaluators.models import Model
-    from evaluators.results.documents import Result
-    from evaluators.run import RefusedTask
+    from compeval.evaluators.engine.cluster import Cluster
+    from compeval.evaluators.engine.tasks import Task
+    from compeval.evaluators.models import Model
+    from compeval.evaluators.results.documents import Result
+    from compeval.evaluators.run import RefusedTask
 
 ChooseTasks = Callable[["Model"], "Sequence[Task]"]
 MAX_REQUESTS = 1000
@@ -93,8 +93,8 @@ class NamedModels(NamedTuple):
 
     def list_specs(self, options: RunOptions) -> list[str]:
         """Return the models with their settings. Raises ValueError if an option has no effect on them."""
-        from evaluators import models
-        from evaluators.models.names import expand
+        from compeval.evaluators import models
+        from compeval.evaluators.models.names import expand
 
         named = expand([*([self.model] if self.model else []), *(self.model_option or [])], self.models_file)
         specs = [add_settings(spec, options.setting or [], options.base_url) for spec in named]
@@ -133,7 +133,7 @@ def run(
     if not options.dry_run:
         check_writable(options.output)
     with err.status("Reading the datasets"):
-        from evaluators.models.checks import check_available
+        from compeval.evaluators.models.checks import check_available
 
         specs = models.list_specs(options)
         data, available, selected = _find_tasks(task, options)
@@ -145,7 +145,7 @@ def run(
         check_available(specs[0])
 
     def choose_tasks(model: Model) -> Sequence[Task]:
-        from evaluators.run import default_tasks
+        from compeval.evaluators.run import default_tasks
 
         return default_tasks(available, model, data) if selected is None else selected
 
@@ -178,7 +178,7 @@ def _evaluate(
 
 def _report(outcome: Outcome, specs: Sequence[str], options: RunOptions, output_format: FormatName) -> None:
     """Print the results, and what failed or was refused; then the exit code is 1. Raises ValueError without results."""
-    from evaluators.results.documents import get_model_folder
+    from compeval.evaluators.results.documents import get_model_folder
 
     results, failed, refused = outcome
     if not results and refused and not failed:
@@ -201,9 +201,9 @@ def _find_tasks(
     patterns: list[str] | None, options: RunOptions
 ) -> tuple[Path | None, Sequence[Task], Sequence[Task] | None]:
     """Return the folder of the datasets, their tasks, and those that are selected; None for a model's default tasks."""
-    from evaluators.engine import tasks
-    from loaders.datasets.folders import list_datasets
-    from loaders.datasets.revisions import find_data_folder
+    from compeval.evaluators.engine import tasks
+    from compeval.loaders.datasets.folders import list_datasets
+    from compeval.loaders.datasets.revisions import find_data_folder
 
     data = options.data
     if options.revision is not None:
@@ -215,7 +215,7 @@ def _find_tasks(
 
 def _choose_devices(device: str | None, workers: int | None) -> list[str]:
     """Return the devices of the workers. Raises ValueError if one of them cannot be used."""
-    from evaluators.models import pick_device
+    from compeval.evaluators.models import pick_device
 
     devices = [pick_device(part) for part in (device.split(",") if device else (None,))]
     if workers is None or workers == len(devices):
@@ -236,7 +236,7 @@ def _start_cluster(
     if ray_address is None and len(devices) == 1:
         yield None, devices[0]
         return
-    from evaluators.engine.cluster import start
+    from compeval.evaluators.engine.cluster import start
 
     with start(devices, ray_address, workers) as cluster:
         yield cluster, cluster.device
@@ -246,9 +246,9 @@ def _read_finished(
     specs: Sequence[str], options: RunOptions, device: str, choose_tasks: ChooseTasks, settings: dict[str, Any]
 ) -> list[Result]:
     """Return the results if all models were loaded before and have finished all tasks; otherwise an empty list."""
-    from evaluators.models import choose_precision
-    from evaluators.models.known import recall
-    from evaluators.run import read_finished
+    from compeval.evaluators.models import choose_precision
+    from compeval.evaluators.models.known import recall
+    from compeval.evaluators.run import read_finished
 
     results: list[Result] = []
     for spec in specs:
@@ -264,8 +264,8 @@ def _read_finished(
 
 def _load(options: RunOptions, device: str, cluster: Cluster | None, spec: str) -> Model:
     """Load a model, with the name of the options in its results."""
-    from evaluators import models
-    from evaluators.models.known import remember
+    from compeval.evaluators import models
+    from compeval.evaluators.models.known import remember
 
     with err.status(f"Loading {spec}"):
         precision = options.precision
@@ -281,7 +281,7 @@ def _run_models(
     specs: Sequence[str], load: Callable[[str], Model], choose_tasks: ChooseTasks, settings: dict[str, Any]
 ) -> tuple[list[Result], dict[str, str]]:
     """Evaluate the models. Returns the results, and the errors of failed models; an error of a single one is raised."""
-    from evaluators.run import run
+    from compeval.evaluators.run import run
 
     results: list[Result] = []
     failed: dict[str, str] = {}
@@ -308,7 +308,7 @@ def _print_plan(
     """Print what would run. Exits with 1 if a model or task cannot be evaluated."""
     from dataclasses import asdict
 
-    from evaluators.results.dry_run import plan_run
+    from compeval.evaluators.results.dry_run import plan_run
 
     plans = [plan_run(spec, available, selected, **settings) for spec in specs]
     rows = [

@@ -12,7 +12,7 @@ from compeval.cli.console import check_writable, echo_json, note, print_table, p
 from compeval.cli.options import AsJson
 
 if TYPE_CHECKING:
-    from generators.sources import DataSource
+    from compeval.base.sources import DataSource
 
 LOCK = "sources.lock"
 """File next to the folder of the sources."""
@@ -28,7 +28,7 @@ def list_(as_json: AsJson = False) -> None:
 
     The first download of a file without a known SHA-256 is recorded in sources.lock, and later ones must equal it.
     """
-    from generators.sources import read_registry
+    from compeval.base.sources import read_registry
 
     sources = list(read_registry().values())
     if as_json:
@@ -59,7 +59,7 @@ def get(
         mirror: URL of a mirror with the files as SOURCE/FILE.
     """
     check_writable(output)
-    from generators.sources.obtain import fetch
+    from compeval.base.sources.obtain import fetch
 
     source = _find_source(name)
     note(f"{source.title}. Licence: {source.licence}. Cite: {source.citation}")
@@ -82,8 +82,8 @@ def check(
     Args:
         names: Names of sources. Default: all sources in the folder.
     """
-    from generators.sources import read_registry
-    from generators.sources.obtain import check_file
+    from compeval.base.sources import read_registry
+    from compeval.base.sources.obtain import check_file
 
     names = names or [name for name in read_registry() if (output / name).is_dir()]
     states = {name: {file.name: check_file(file, output / name) for file in _find_source(name).files} for name in names}
@@ -102,8 +102,8 @@ def check(
 
 def _find_source(name: str) -> DataSource:
     """Return a source by its name. Raises ValueError if the name is unknown."""
-    from generators.sources import read_registry
-    from loaders.datasets.folders import unknown_name
+    from compeval.base.sources import read_registry
+    from compeval.loaders.datasets.folders import unknown_name
 
     if name not in read_registry():
         raise unknown_name("source", name, read_registry())

@@ -14,7 +14,7 @@ from compeval.cli.console import check_writable, echo_json, err, out, print_tabl
 from compeval.cli.options import AsJson, Device, OptionalPositive, Positive, spread
 
 if TYPE_CHECKING:
-    from trainers.negclip.training import Method, Recipe
+    from compeval.trainers.negclip.training import Method, Recipe
 
 app = typer.Typer(no_args_is_help=True, help="Fine-tune a CLIP with hard negatives, or train a recovery probe.")
 app.command()(spread(probe.probe))
@@ -69,7 +69,7 @@ class RecipeOptions(NamedTuple):
     count_neighbours: bool = False
 
     def make_recipe(self) -> Recipe:
-        from trainers.negclip.training import PRESETS
+        from compeval.trainers.negclip.training import PRESETS
 
         rates = self.learning_rate and tuple(self.learning_rate)
         overrides = {"epochs": self.epochs, "batch_size": self.batch_size, "learning_rates": rates}
@@ -94,7 +94,7 @@ class Execution(NamedTuple):
 
     def to_settings(self) -> dict[str, Any]:
         """Return the arguments of the training. Raises ValueError if the device cannot be used."""
-        from evaluators.models import pick_device
+        from compeval.evaluators.models import pick_device
 
         settings = {"seed": self.seed, "chunk_size": self.chunk, "precision": self.precision}
         return settings | {"workers": _choose_workers(self.workers), "device": pick_device(self.device)}
@@ -131,12 +131,12 @@ def finetune(
     if data.is_dir() and (validation is None or validation.is_dir()):
         refuse("on webdataset shards", images=images)
     err.quiet = err.quiet or not is_first_process()
-    from evaluators.models import check_name
+    from compeval.evaluators.models import check_name
 
     check_writable(output)
     check_name(model)
     with err.status("Loading"):
-        from trainers.negclip.training import TrainingData, train
+        from compeval.trainers.negclip.training import TrainingData, train
 
         recipe, settings = options.make_recipe(), execution.to_settings()
     method, training_data = cast("Method", ctx.info_name), TrainingData(data, images, validation)
@@ -170,12 +170,12 @@ def export(
     """
     if data.is_dir():
         refuse("on webdataset shards", images=images)
-    from evaluators.models import check_name, pick_device
+    from compeval.evaluators.models import check_name, pick_device
 
     check_writable(output)
     check_name(model)
     with err.status("Loading"):
-        from trainers.negclip.training import TrainingData, export_mined
+        from compeval.trainers.negclip.training import TrainingData, export_mined
 
         options = {"device": pick_device(device), "workers": _choose_workers(workers)}
     with progress() as report:

@@ -15,9 +15,9 @@ from compeval.cli.console import check_writable, err, note, print_records, progr
 from compeval.cli.options import Data, Format, FormatName, Models
 
 if TYPE_CHECKING:
-    from evaluators.engine.tasks import Task
-    from evaluators.results.matches import Match
-    from evaluators.results.scores import PublishedScore
+    from compeval.evaluators.engine.tasks import Task
+    from compeval.evaluators.results.matches import Match
+    from compeval.evaluators.results.scores import PublishedScore
 
 
 def validate(
@@ -44,7 +44,7 @@ def validate(
     """
     if not run:
         refuse("with --no-run", data=data, device=device)
-    from evaluators.models.checks import check_device
+    from compeval.evaluators.models.checks import check_device
 
     if run:
         check_writable(results, "--results")
@@ -63,7 +63,7 @@ def _match(
     model: str, scores: Sequence[PublishedScore], results: Sequence[dict[str, Any]], folder: Path
 ) -> list[Match]:
     """Return the results of a model with their published scores. Raises ValueError if there are none."""
-    from evaluators.results.published import match_scores
+    from compeval.evaluators.results.published import match_scores
 
     matches = match_scores(results)
     if not matches:
@@ -85,8 +85,8 @@ def _choose_model(names: Sequence[str]) -> str:
 
 def _find_scores(model: str) -> Sequence[PublishedScore]:
     """Return the published scores of a model. Raises ValueError, with similar names, if it has none."""
-    from evaluators.results.published import find_scores
-    from evaluators.results.scores import read_scores
+    from compeval.evaluators.results.published import find_scores
+    from compeval.evaluators.results.scores import read_scores
 
     scores = find_scores(model)
     if not scores:
@@ -98,8 +98,8 @@ def _find_scores(model: str) -> Sequence[PublishedScore]:
 
 def _read_results(model: str, folder: Path) -> list[dict[str, Any]]:
     """Return the results of a model in a folder, under any of its names."""
-    from evaluators.results import documents
-    from evaluators.results.published import get_canonical_name, get_names
+    from compeval.evaluators.results import documents
+    from compeval.evaluators.results.published import get_canonical_name, get_names
 
     return [
         result
@@ -110,8 +110,8 @@ def _read_results(model: str, folder: Path) -> list[dict[str, Any]]:
 
 def _find_tasks(patterns: Collection[str], data: Path | None, results: Sequence[dict[str, Any]]) -> list[Task]:
     """Return the tasks that are here, have a published score and no result."""
-    from evaluators.engine.tasks import discover
-    from loaders.datasets.folders import list_datasets
+    from compeval.evaluators.engine.tasks import discover
+    from compeval.loaders.datasets.folders import list_datasets
 
     finished = {result["task"] for result in results if result["data"]["limit"] is None}
     return [
@@ -123,10 +123,10 @@ def _find_tasks(patterns: Collection[str], data: Path | None, results: Sequence[
 
 def _run(model: str, tasks: Sequence[Task], data: Path | None, device: str | None, output: Path) -> None:
     """Evaluate the model on the tasks. Tasks that cannot be evaluated are reported and left out."""
-    from evaluators import models
-    from evaluators.models.checks import check_available
-    from evaluators.run import RefusedTask
-    from evaluators.run import run as run_tasks
+    from compeval.evaluators import models
+    from compeval.evaluators.models.checks import check_available
+    from compeval.evaluators.run import RefusedTask
+    from compeval.evaluators.run import run as run_tasks
 
     try:
         models.check_name(model)
@@ -147,8 +147,8 @@ def _run(model: str, tasks: Sequence[Task], data: Path | None, device: str | Non
 
 def _print(matches: Sequence[Match], known: int, output_format: FormatName) -> None:
     """Print the comparison. The exit code is 1 if a comparable score disagrees."""
-    from evaluators.report.tables import format_rows
-    from evaluators.results.matches import VERDICTS
+    from compeval.evaluators.report.tables import format_rows
+    from compeval.evaluators.results.matches import VERDICTS
 
     rows = [
         match.describe() | {"published": "unknown" if match.score.rows is None else match.score.rows}

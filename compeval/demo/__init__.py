@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from evaluators.models.local import restore_embeddings
+from compeval.evaluators.models.local import restore_embeddings
 
 FOLDER = Path(__file__).resolve().parent
 SAMPLE, MODEL = "crepe", "clip-laion-s0"

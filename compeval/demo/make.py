@@ -19,10 +19,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from PIL import Image
 
+from compeval.base.pipeline import stage
 from compeval.demo import FOLDER, MODEL, SAMPLE, write_model
-from evaluators.models.local import CONFIG, EMBEDDING, TOKEN_IDS, TRAINING, WEIGHTS
-from generators.pipeline import stage
-from loaders.datasets.referenced_images import read_stored
+from compeval.evaluators.models.local import CONFIG, EMBEDDING, TOKEN_IDS, TRAINING, WEIGHTS
+from compeval.loaders.datasets.referenced_images import read_stored
 
 ROWS = {
     **{(config, "test"): 300 for config in ("laion_sc_hnatom", "laion_uc_hnatom")},
@@ -57,9 +57,9 @@ def _scale_down(data: bytes) -> bytes:
 
 def write_sample(source: Path, folder: Path) -> None:
     """Write the sample of the dataset folder ``source`` as a dataset folder."""
-    from loaders.cards.card import hub_metadata, render, write_card
-    from loaders.datasets.image_sources import list_image_sources
-    from loaders.datasets.stats import measure, read_stats
+    from compeval.loaders.cards.card import hub_metadata, render, write_card
+    from compeval.loaders.datasets.image_sources import list_image_sources
+    from compeval.loaders.datasets.stats import measure, read_stats
 
     version = read_stats(source)["version"]
     shutil.rmtree(folder, ignore_errors=True)
@@ -99,9 +99,9 @@ def shrink_model(checkpoint: Path, texts: Iterable[str], folder: Path) -> None:
 
 def measure_accuracy(model: Path) -> float:
     """Return the Recall@1 of a model over all rows of the sample."""
-    from evaluators import models
-    from evaluators.engine import tasks
-    from evaluators.run import run
+    from compeval.evaluators import models
+    from compeval.evaluators.engine import tasks
+    from compeval.evaluators.run import run
 
     with tempfile.TemporaryDirectory() as scratch:
         loaded = models.resolve(f"local:{model}", "cpu", "fp32")
@@ -130,7 +130,7 @@ def check(source: Path, checkpoint: Path) -> None:
 
 
 def main(*, check_only: bool = False) -> None:
-    from generators.readers.corpora import list_shards, read_captions
+    from compeval.base.readers.corpora import list_shards, read_captions
 
     source, checkpoint = Path(SAMPLE), Path("checkpoints") / MODEL
     if check_only:

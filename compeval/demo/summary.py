@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from compeval.base.pipeline import stage
 from compeval.cli.console import out, print_table
-from evaluators.report.headlines import relate
-from generators.pipeline import stage
+from compeval.evaluators.report.headlines import relate
 
 NEGATIVES = {
     "laion_sc_hnatom": "word replaced, seen compounds",
@@ -58,7 +58,7 @@ def print_summary(results: Iterable[dict[str, Any]]) -> None:
 
 
 def main(folder: Path) -> None:
-    from evaluators.results import documents
+    from compeval.evaluators.results import documents
 
     print_summary(map(documents.read, documents.list_documents(folder)))
 

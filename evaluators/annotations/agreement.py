@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from evaluators.annotations.answers import Answers
-from evaluators.annotations.forms import ANSWERS
-from evaluators.annotations.items import Item
-from evaluators.metrics.intervals import Interval, compute_weighted_interval
+from compeval.evaluators.annotations.answers import Answers
+from compeval.evaluators.annotations.forms import ANSWERS
+from compeval.evaluators.annotations.items import Item
+from compeval.evaluators.metrics.intervals import Interval, compute_weighted_interval
 
 _TABLE = pd.read_csv(Path(__file__).with_name("published.csv"), dtype=object)
 PUBLISHED: dict[tuple[str, int | None], tuple[float | None, ...]] = {

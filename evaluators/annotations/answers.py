@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from evaluators.annotations.forms import ANSWERS, CONTROL
-from evaluators.annotations.items import CAPTION, Item, read_items
-from evaluators.annotations.items import FILE as SAMPLE
-from generators.files import csv_tables
-from generators.hard_negatives.rejections import FILE as REJECTED
+from compeval.base.files import csv_tables
+from compeval.evaluators.annotations.forms import ANSWERS, CONTROL
+from compeval.evaluators.annotations.items import CAPTION, Item, read_items
+from compeval.evaluators.annotations.items import FILE as SAMPLE
+from compeval.generators.hard_negatives.rejections import FILE as REJECTED
 
 FOLDER = "answers"
 COLUMNS = ("id", "answer")

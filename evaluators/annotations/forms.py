@@ -11,8 +11,8 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from evaluators.annotations.items import Item
-from generators.files import csv_tables
+from compeval.base.files import csv_tables
+from compeval.evaluators.annotations.items import Item
 
 ANSWERS = ("true", "false", "cannot tell")
 QUESTION = "Is this text true of the image?"

@@ -9,13 +9,13 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from generators.files import csv_tables
-from generators.files.untrusted import decode_image
-from generators.schemas.corpus_names import parse_productivity, parse_systematicity
-from generators.storage import parquet
-from loaders.datasets.referenced_images import COLUMNS as REFERENCE
-from loaders.datasets.referenced_images import encode_row
-from loaders.datasets.stats import parquet_files, read_stats, split_name
+from compeval.base.files import csv_tables
+from compeval.base.files.untrusted import decode_image
+from compeval.base.schemas.corpus_names import parse_productivity, parse_systematicity
+from compeval.base.storage import parquet
+from compeval.loaders.datasets.referenced_images import COLUMNS as REFERENCE
+from compeval.loaders.datasets.referenced_images import encode_row
+from compeval.loaders.datasets.stats import parquet_files, read_stats, split_name
 
 CAPTION = "caption"
 """``type`` of a caption. The type of a hard negative is its config without the corpus."""

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evaluators.engine.compute import Chunk, OnError, Results, start_computing, start_preparing
-from evaluators.models import DualEncoder, MeteredScorer, Model, PairScorer, Precision, resolve
+from compeval.evaluators.engine.compute import Chunk, OnError, Results, start_computing, start_preparing
+from compeval.evaluators.models import DualEncoder, MeteredScorer, Model, PairScorer, Precision, resolve
 
 MEMBERS = (
     "preprocess", "encode_images", "encode_texts", "score",

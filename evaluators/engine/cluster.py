@@ -21,9 +21,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-from evaluators.engine.actor import Actor, ModelOptions
-from evaluators.engine.compute import NUM_THREADS, Chunk, OnError, Results
-from evaluators.models import Model, Precision, resolve
+from compeval.evaluators.engine.actor import Actor, ModelOptions
+from compeval.evaluators.engine.compute import NUM_THREADS, Chunk, OnError, Results
+from compeval.evaluators.models import Model, Precision, resolve
 
 CHUNKS_PER_ACTOR = 2
 """Chunks that an actor has at a time: the images of one are decoded while those of the other are encoded."""

@@ -20,11 +20,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from PIL import Image
 
-from evaluators.engine.images import ImageCrops, Question, UnreadableImageError, preprocess_crops
-from evaluators.engine.task_dataset import CropSource
-from evaluators.engine.workers import Workers, explain_threads, start_server
-from evaluators.models import Model
-from evaluators.models.batches import scale_to_unit_length
+from compeval.evaluators.engine.images import ImageCrops, Question, UnreadableImageError, preprocess_crops
+from compeval.evaluators.engine.task_dataset import CropSource
+from compeval.evaluators.engine.workers import Workers, explain_threads, start_server
+from compeval.evaluators.models import Model
+from compeval.evaluators.models.batches import scale_to_unit_length
 
 NUM_THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 READ_AHEAD_BYTES = 500_000_000

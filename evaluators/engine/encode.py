@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from evaluators.engine import images, plan
-from evaluators.engine.compute import Chunk, ComputeChunks, OnError, compute_here, prepares_in_processes
-from evaluators.engine.feature_cache import FeatureStore
-from evaluators.engine.images import ImageCrops, ImageFile, UnreadableImageError
-from evaluators.engine.plan import Plan
-from evaluators.models import DualEncoder, Model, TruncatingReader
-from evaluators.models.fingerprint import digest
+from compeval.evaluators.engine import images, plan
+from compeval.evaluators.engine.compute import Chunk, ComputeChunks, OnError, compute_here, prepares_in_processes
+from compeval.evaluators.engine.feature_cache import FeatureStore
+from compeval.evaluators.engine.images import ImageCrops, ImageFile, UnreadableImageError
+from compeval.evaluators.engine.plan import Plan
+from compeval.evaluators.models import DualEncoder, Model, TruncatingReader
+from compeval.evaluators.models.fingerprint import digest
 
 Report = Callable[[str, int, int], None]
 """Progress callback with the arguments stage, number of items done, total number of items."""

@@ -18,9 +18,9 @@ from pathlib import Path
 
 import numpy as np
 
-from evaluators.models.fingerprint import of_features
-from generators.files.cache_folder import cache_folder as cache_folder
-from generators.files.sqlite_store import SqliteStore
+from compeval.base.files.cache_folder import cache_folder as cache_folder
+from compeval.base.files.sqlite_store import SqliteStore
+from compeval.evaluators.models.fingerprint import of_features
 
 SUFFIX = ".features.sqlite"
 RECENT_BYTES = 500_000_000

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 from PIL import Image
 
-from evaluators.engine.task_dataset import CropSource
-from evaluators.models.fingerprint import digest
-from generators.files.untrusted import UnsafeNameError, decode_image, read_file, resolve_image
-from generators.storage.crops import crop_image, make_crop_id, round_corners
-from generators.storage.patches import arrange_patches
+from compeval.base.files.untrusted import UnsafeNameError, decode_image, read_file, resolve_image
+from compeval.base.storage.crops import crop_image, make_crop_id, round_corners
+from compeval.base.storage.patches import arrange_patches
+from compeval.evaluators.engine.task_dataset import CropSource
+from compeval.evaluators.models.fingerprint import digest
 
 
 class UnreadableImageError(ValueError):

@@ -18,13 +18,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evaluators.engine import images, plan
-from evaluators.engine.compute import NUM_THREADS, Chunk, Pair, start_preparing
-from evaluators.engine.encode import Engine
-from evaluators.engine.images import ImageCrops, Question
-from evaluators.engine.plan import TaskPlan
-from evaluators.models import CaptionChooser
-from evaluators.models.fingerprint import digest
+from compeval.evaluators.engine import images, plan
+from compeval.evaluators.engine.compute import NUM_THREADS, Chunk, Pair, start_preparing
+from compeval.evaluators.engine.encode import Engine
+from compeval.evaluators.engine.images import ImageCrops, Question
+from compeval.evaluators.engine.plan import TaskPlan
+from compeval.evaluators.models import CaptionChooser
+from compeval.evaluators.models.fingerprint import digest
 
 PAIRS_PER_CHUNK = 256
 AnswerKeys = list[list[bytes]]

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evaluators.engine.task_dataset import CropSource, TaskDataset
-from evaluators.protocols import recall
+from compeval.evaluators.engine.task_dataset import CropSource, TaskDataset
+from compeval.evaluators.protocols import recall
 
 FOLD_SEED = 0
 

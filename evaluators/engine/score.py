@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from evaluators.engine import pairs, plan
-from evaluators.engine.encode import Engine, encode
-from evaluators.engine.pairs import AnswerKeys, PositionBias, find_circular_hits, measure_position_bias
-from evaluators.engine.plan import TaskPlan
-from evaluators.engine.task_dataset import TaskDataset
-from evaluators.models import (
+from compeval.evaluators.engine import pairs, plan
+from compeval.evaluators.engine.encode import Engine, encode
+from compeval.evaluators.engine.pairs import AnswerKeys, PositionBias, find_circular_hits, measure_position_bias
+from compeval.evaluators.engine.plan import TaskPlan
+from compeval.evaluators.engine.task_dataset import TaskDataset
+from compeval.evaluators.models import (
     CaptionChooser,
     DualEncoder,
     Model,
@@ -24,10 +24,10 @@ from evaluators.models import (
     TextRecoverer,
     TruncatingReader,
 )
-from evaluators.protocols import authors
-from evaluators.protocols.base import Directions, QueryMetrics, RowProtocol, Sample, SetProtocol, TextProtocol
-from evaluators.protocols.ranking import cosine_in_float64
-from evaluators.protocols.reranking import ReRanking
+from compeval.evaluators.protocols import authors
+from compeval.evaluators.protocols.base import Directions, QueryMetrics, RowProtocol, Sample, SetProtocol, TextProtocol
+from compeval.evaluators.protocols.ranking import cosine_in_float64
+from compeval.evaluators.protocols.reranking import ReRanking
 
 ROWS_PER_BLOCK = 1024
 NO_SCORES = np.empty((0, 0, 0), np.float32)

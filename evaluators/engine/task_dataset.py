@@ -17,20 +17,20 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from evaluators import protocols
-from evaluators.engine.tasks import Task
-from evaluators.models import fingerprint
-from evaluators.protocols.base import Protocol
-from generators.schemas.corpus_names import CORPORA, parse_systematicity
-from generators.schemas.rows import get_image_storage
-from generators.schemas.scene_graph import Box
-from generators.storage import parquet
-from generators.storage.patches import Patches
-from loaders.datasets import referenced_images
-from loaders.datasets.folders import dataset_folder
-from loaders.datasets.revisions import get_commit
-from loaders.datasets.stats import read_stats
-from loaders.datasets.verified import verify_files, verify_images
+from compeval.base.schemas.corpus_names import CORPORA, parse_systematicity
+from compeval.base.schemas.rows import get_image_storage
+from compeval.base.schemas.scene_graph import Box
+from compeval.base.storage import parquet
+from compeval.base.storage.patches import Patches
+from compeval.evaluators import protocols
+from compeval.evaluators.engine.tasks import Task
+from compeval.evaluators.models import fingerprint
+from compeval.evaluators.protocols.base import Protocol
+from compeval.loaders.datasets import referenced_images
+from compeval.loaders.datasets.folders import dataset_folder
+from compeval.loaders.datasets.revisions import get_commit
+from compeval.loaders.datasets.stats import read_stats
+from compeval.loaders.datasets.verified import verify_files, verify_images
 
 EXAMPLE_COLUMNS = ("image_id", "compound", "categories", "cell")
 """Columns that the examples table contains in addition to the columns of the protocol."""

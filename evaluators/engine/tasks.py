@@ -13,14 +13,14 @@ from dataclasses import astuple, dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from evaluators import protocols
-from evaluators.models import Model
-from generators.schemas.corpus_names import CORPORA, CREPE_DATASETS, parse_systematicity
-from generators.storage import parquet
-from loaders.datasets.folders import is_published, list_datasets, missing_benchmark, search_path, unknown_name
-from loaders.datasets.natural import natural_key
-from loaders.datasets.split_names import join_name, parse_stored, to_stored
-from loaders.datasets.stats import list_configs
+from compeval.base.schemas.corpus_names import CORPORA, CREPE_DATASETS, parse_systematicity
+from compeval.base.storage import parquet
+from compeval.evaluators import protocols
+from compeval.evaluators.models import Model
+from compeval.loaders.datasets.folders import is_published, list_datasets, missing_benchmark, search_path, unknown_name
+from compeval.loaders.datasets.natural import natural_key
+from compeval.loaders.datasets.split_names import join_name, parse_stored, to_stored
+from compeval.loaders.datasets.stats import list_configs
 
 GLOB = re.compile(r"[*?\[]")
 

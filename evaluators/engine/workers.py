@@ -29,8 +29,8 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from evaluators.engine.images import ImageCrops, UnreadableImageError, preprocess_crops
-from evaluators.models.pixels import PixelTransform
+from compeval.evaluators.engine.images import ImageCrops, UnreadableImageError, preprocess_crops
+from compeval.evaluators.models.pixels import PixelTransform
 
 CROPS_PER_JOB = 8
 """Average number of crops that a process prepares at a time."""

@@ -1,6 +1,7 @@
 """Write the page "What is wrong with compositionality benchmarks" from published files.
 
-    python -m evaluators.flaws.page docs/flaws.json FILE ...    # measures the files that it lacks; writes the page
+    # measures the files that it lacks; writes the page
+    python -m compeval.evaluators.flaws.page docs/flaws.json FILE ...
 
 Writes benchmark-flaws.md and benchmark-flaws.svg next to the JSON file. A file is measured once, by its SHA-256. Shares
 are fractions of 1 with 95 % intervals over images. The best text-only baseline is chosen with knowledge of the truth,
@@ -20,19 +21,19 @@ import jinja2
 import numpy as np
 import typer
 
-from evaluators.metrics.intervals import compute_share_interval
-from evaluators.report.figures import draw
-from evaluators.validity.balanced_subsets import measure_pairs, read_sets
-from evaluators.validity.best_baselines import FAST_BASELINES, choose_best
-from generators.files.atomic import write_json
-from generators.language.texts import fold_case_and_space
-from generators.text_only.baselines import RetrievalSets
-from generators.text_only.relative_baselines import score_medoid_of_words
-from loaders.datasets.natural import natural_key
-from loaders.importing.identify import identify
-from loaders.importing.importing import read_published
-from loaders.malformed import KINDS, find_malformed
-from loaders.published.balanced import LISTS, read_lists
+from compeval.base.files.atomic import write_json
+from compeval.base.text_only.baselines import RetrievalSets
+from compeval.base.text_only.relative_baselines import score_medoid_of_words
+from compeval.base.texts import fold_case_and_space
+from compeval.evaluators.metrics.intervals import compute_share_interval
+from compeval.evaluators.report.figures import draw
+from compeval.evaluators.validity.balanced_subsets import measure_pairs, read_sets
+from compeval.evaluators.validity.best_baselines import FAST_BASELINES, choose_best
+from compeval.loaders.datasets.natural import natural_key
+from compeval.loaders.importing.identify import identify
+from compeval.loaders.importing.importing import read_published
+from compeval.loaders.malformed import KINDS, find_malformed
+from compeval.loaders.published.balanced import LISTS, read_lists
 
 MAX_ROWS = 300
 OTHER_ROWS = "other_rows"

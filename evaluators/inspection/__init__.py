@@ -18,14 +18,14 @@ from itertools import chain, zip_longest
 from multiprocessing import get_context
 from pathlib import Path
 
-from evaluators.inspection.measures import SetReport, measure_set
-from evaluators.inspection.predictability import write_predictability
-from evaluators.inspection.rows import Source, TextRow, open_sources
-from evaluators.report.examples import Candidate, Example, make_data_uri, mark_changes
-from evaluators.report.pages import render
-from evaluators.report.tables import ABOVE_CHANCE, Table, format_percent, format_with_interval, make_table
-from evaluators.report.text_only import name_baseline
-from generators.files.atomic import atomic_file
+from compeval.base.files.atomic import atomic_file
+from compeval.evaluators.inspection.measures import SetReport, measure_set
+from compeval.evaluators.inspection.predictability import write_predictability
+from compeval.evaluators.inspection.rows import Source, TextRow, open_sources
+from compeval.evaluators.report.examples import Candidate, Example, make_data_uri, mark_changes
+from compeval.evaluators.report.pages import render
+from compeval.evaluators.report.tables import ABOVE_CHANCE, Table, format_percent, format_with_interval, make_table
+from compeval.evaluators.report.text_only import name_baseline
 
 __all__ = ["inspect", "open_sources"]
 NUM_EXAMPLES = 40

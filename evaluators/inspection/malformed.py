@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from evaluators.inspection.predictability import read_choices
-from evaluators.metrics.intervals import compute_share_interval
-from evaluators.protocols.choice import rank_truth
-from evaluators.results.compose import get_clusters
-from loaders.audit import Texts
-from loaders.malformed import find_malformed
+from compeval.evaluators.inspection.predictability import read_choices
+from compeval.evaluators.metrics.intervals import compute_share_interval
+from compeval.evaluators.protocols.choice import rank_truth
+from compeval.evaluators.results.compose import get_clusters
+from compeval.loaders.audit import Texts
+from compeval.loaders.malformed import find_malformed
 
 
 def score_without_malformed(folder: Path, datasets: Collection[str]) -> Iterator[dict[str, Any]]:

@@ -13,18 +13,18 @@ import numpy as np
 from scipy import sparse
 from scipy.stats import norm
 
-from evaluators.inspection.rows import SetRows
-from evaluators.metrics.statistics import correct_by_holm
-from evaluators.validity.best_baselines import BASELINES, beats_chance
-from evaluators.validity.text_only import describe_scores
-from generators.text_only.baselines import (
+from compeval.base.text_only.baselines import (
     RetrievalSets,
     count_words,
     recall_at_1,
     score_by_function,
     score_ngram_likelihood,
 )
-from generators.text_only.ngram import TOKEN
+from compeval.base.text_only.ngram import TOKEN
+from compeval.evaluators.inspection.rows import SetRows
+from compeval.evaluators.metrics.statistics import correct_by_holm
+from compeval.evaluators.validity.best_baselines import BASELINES, beats_chance
+from compeval.evaluators.validity.text_only import describe_scores
 
 MIN_IMAGES = 10
 """Fewest images with a difference for which a test is computed."""

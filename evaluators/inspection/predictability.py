@@ -14,13 +14,13 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from evaluators.inspection.measures import SetReport
-from evaluators.inspection.rows import Source
-from evaluators.metrics.intervals import compute_share_interval
-from evaluators.results import documents
-from evaluators.results.compose import get_clusters
-from generators.files import csv_tables
-from generators.storage import parquet
+from compeval.base.files import csv_tables
+from compeval.base.storage import parquet
+from compeval.evaluators.inspection.measures import SetReport
+from compeval.evaluators.inspection.rows import Source
+from compeval.evaluators.metrics.intervals import compute_share_interval
+from compeval.evaluators.results import documents
+from compeval.evaluators.results.compose import get_clusters
 
 KEYS = pd.Index(["split", "row"])
 COLUMNS = ("set", "split", "row", "image_id", "predictability")

@@ -18,14 +18,22 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from evaluators.leaderboard.published import Published, describe_published, find_published, get_aliases
-from evaluators.leaderboard.scores import BenchmarkScores, make_benchmarks
-from evaluators.report.examples import Example, load_split, make_choice_examples, read_frames
-from evaluators.report.pages import render
-from evaluators.report.results import PARTS, Result, Results, read_results, split_parts
-from evaluators.report.tables import MISSING, Table, format_percent, format_with_interval, make_table, to_csv, to_latex
-from evaluators.results.ranks import DECIMALS
-from generators.files import csv_tables
+from compeval.base.files import csv_tables
+from compeval.evaluators.leaderboard.published import Published, describe_published, find_published, get_aliases
+from compeval.evaluators.leaderboard.scores import BenchmarkScores, make_benchmarks
+from compeval.evaluators.report.examples import Example, load_split, make_choice_examples, read_frames
+from compeval.evaluators.report.pages import render
+from compeval.evaluators.report.results import PARTS, Result, Results, read_results, split_parts
+from compeval.evaluators.report.tables import (
+    MISSING,
+    Table,
+    format_percent,
+    format_with_interval,
+    make_table,
+    to_csv,
+    to_latex,
+)
+from compeval.evaluators.results.ranks import DECIMALS
 
 FOLDER = Path(__file__).parent
 ABOUT = ("family", "parameters", "date", "training_data", "text_only")

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from evaluators.leaderboard.scores import COUNTED, BenchmarkScores
-from evaluators.report.results import Result
-from evaluators.results.matches import find_difference, get_tolerance
-from evaluators.results.published import get_alias, get_names
-from evaluators.results.ranks import explain_difference, group_by_metric
-from evaluators.results.scores import Model, PublishedScore, read_models
+from compeval.evaluators.leaderboard.scores import COUNTED, BenchmarkScores
+from compeval.evaluators.report.results import Result
+from compeval.evaluators.results.matches import find_difference, get_tolerance
+from compeval.evaluators.results.published import get_alias, get_names
+from compeval.evaluators.results.ranks import explain_difference, group_by_metric
+from compeval.evaluators.results.scores import Model, PublishedScore, read_models
 
 
 @dataclass(frozen=True)

@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from evaluators.metrics import ranking
-from evaluators.metrics.intervals import Interval, compute_weighted_interval
-from evaluators.report.results import Result
-from evaluators.results.paired import read_common_rows, stack_values
-from generators.schemas.corpus_names import parse_systematicity
-from loaders.datasets.natural import natural_key
+from compeval.base.schemas.corpus_names import parse_systematicity
+from compeval.evaluators.metrics import ranking
+from compeval.evaluators.metrics.intervals import Interval, compute_weighted_interval
+from compeval.evaluators.report.results import Result
+from compeval.evaluators.results.paired import read_common_rows, stack_values
+from compeval.loaders.datasets.natural import natural_key
 
 COUNTED = {
     "choice": {"recall@1": "rank"},

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from evaluators.metrics import statistics
-from evaluators.metrics.intervals import MIN_CLUSTERS, Interval
-from evaluators.metrics.macro_views import VIEWS
-from evaluators.protocols.base import QueryMetrics
+from compeval.evaluators.metrics import statistics
+from compeval.evaluators.metrics.intervals import MIN_CLUSTERS, Interval
+from compeval.evaluators.metrics.macro_views import VIEWS
+from compeval.evaluators.protocols.base import QueryMetrics
 
 
 def compute_category_metrics(

@@ -16,7 +16,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
-from evaluators.metrics.statistics import CONFIDENCE, Interval, bootstrap_interval, number_clusters
+from compeval.evaluators.metrics.statistics import CONFIDENCE, Interval, bootstrap_interval, number_clusters
 
 Clusters = Sequence[str] | np.ndarray
 MIN_CLUSTERS = 10

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from loaders.papers.figures import figures
+from compeval.loaders.papers.figures import figures
 
 RELATIONS: dict[str, int] = figures("aro")["relations"]
 """Relation -> number of rows in Table 2."""
@@ -27,7 +27,7 @@ def select_table_2_relations(rows: Mapping[str, int]) -> list[str]:
 
 def select_frequent(by: str, rows: Mapping[str, int]) -> list[str]:
     """Return the categories with at least MIN_ROWS rows. Symmetric relations are left out."""
-    from generators.language.lexicon.relations import is_asymmetric  # imports NLTK
+    from compeval.generators.language.lexicon.relations import is_asymmetric  # imports NLTK
 
     frequent = [name for name, count in rows.items() if count >= MIN_ROWS[by]]
     return [name for name in frequent if by != "relation" or name in RELATIONS or is_asymmetric(name)]

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evaluators.metrics.intervals import Clusters
-from evaluators.metrics.statistics import CONFIDENCE, correct_by_holm, number_clusters
+from compeval.evaluators.metrics.intervals import Clusters
+from compeval.evaluators.metrics.statistics import CONFIDENCE, correct_by_holm, number_clusters
 
 MIN_DISCORDANT = 25
 

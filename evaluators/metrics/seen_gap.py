@@ -22,7 +22,7 @@ from itertools import permutations
 import numpy as np
 import pandas as pd
 
-from evaluators.metrics.statistics import bootstrap_group_means, correct_by_holm
+from compeval.evaluators.metrics.statistics import bootstrap_group_means, correct_by_holm
 
 NUM_RESAMPLES = 2000
 

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evaluators.metrics.intervals import MIN_CLUSTERS, Clusters
-from evaluators.metrics.statistics import CONFIDENCE, number_clusters
+from compeval.evaluators.metrics.intervals import MIN_CLUSTERS, Clusters
+from compeval.evaluators.metrics.statistics import CONFIDENCE, number_clusters
 
 
 class Slope(NamedTuple):

@@ -7,9 +7,9 @@ A spec is ``backend:name``. These are all backends; ``open_clip:`` is the defaul
     hf-hub:org/name                   open_clip weights on the Hub
     transformers:org/name             CLIP, MetaCLIP 2, SigLIP 1 and 2, ALIGN, FLAVA, BLIP, BLIP-2; or a folder
     sentence-transformers:name        text encoders, for tasks without images; or a folder
-    vlm:org/name                      generative models of transformers; see ``evaluators.models.vlm``
-    api:model                         models behind an OpenAI-compatible endpoint; see ``evaluators.models.api``
-    python:module:Class               your own class; see ``evaluators.models.custom``
+    vlm:org/name                      generative models of transformers; see ``compeval.evaluators.models.vlm``
+    api:model                         models of an OpenAI-compatible endpoint; see ``compeval.evaluators.models.api``
+    python:module:Class               your own class; see ``compeval.evaluators.models.custom``
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 Precision = Literal["auto", "fp32", "bf16", "fp16"]
 
 BACKENDS = {
-    "open_clip": "evaluators.models.openclip",
-    "local": "evaluators.models.local",
-    "hf-hub": "evaluators.models.hub",
-    "transformers": "evaluators.models.huggingface",
-    "sentence-transformers": "evaluators.models.sentence",
-    "vlm": "evaluators.models.vlm",
-    "api": "evaluators.models.api",
-    "python": "evaluators.models.custom",
+    "open_clip": "compeval.evaluators.models.openclip",
+    "local": "compeval.evaluators.models.local",
+    "hf-hub": "compeval.evaluators.models.hub",
+    "transformers": "compeval.evaluators.models.huggingface",
+    "sentence-transformers": "compeval.evaluators.models.sentence",
+    "vlm": "compeval.evaluators.models.vlm",
+    "api": "compeval.evaluators.models.api",
+    "python": "compeval.evaluators.models.custom",
 }
 """Module of each backend. It has a function ``load(name: str, device: str, precision: str) -> Model``."""
 NUM_RERANKED = 128
@@ -176,7 +176,7 @@ def parse(spec: str) -> tuple[str, str]:
     if not colon:
         return "open_clip", spec
     if backend not in BACKENDS:
-        from loaders.datasets.folders import unknown_name
+        from compeval.loaders.datasets.folders import unknown_name
 
         raise unknown_name("model backend", backend, BACKENDS)
     if not name:
@@ -186,14 +186,14 @@ def parse(spec: str) -> tuple[str, str]:
 
 def check_name(spec: str) -> None:
     """Raise ValueError or FileNotFoundError if a spec names no known model, folder or module. Nothing is loaded."""
-    from evaluators.models import checks
+    from compeval.evaluators.models import checks
 
     checks.check_name(spec)
 
 
 def pick_device(device: str | None = None) -> str:
     """Return the device, by default the fastest available. Raises ValueError if the device cannot be used."""
-    from evaluators.models.checks import check_device, refuse_device
+    from compeval.evaluators.models.checks import check_device, refuse_device
 
     try:
         check_device(device or "cuda")
@@ -239,7 +239,7 @@ def resolve(spec: str, device: str = "cpu", precision: Precision = "auto") -> Mo
 
 def known_models() -> list[str]:
     """Return the specs of the checkpoints in the current folder and of all pretrained weights of open_clip."""
-    from evaluators.models.open_clip_names import list_pretrained
+    from compeval.evaluators.models.open_clip_names import list_pretrained
 
     local = [f"local:{path.parent}" for path in sorted(Path("checkpoints").glob("*/open_clip_config.json"))]
     return [*local, *(f"{architecture}/{tag}" for architecture, tag in list_pretrained())]

@@ -11,7 +11,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from generators.files.sqlite_store import SqliteStore
+from compeval.base.files.sqlite_store import SqliteStore
 
 
 class AnswerStore(SqliteStore):

@@ -1,12 +1,12 @@
 """Load models behind an OpenAI-compatible endpoint: ``api:MODEL`` (OpenAI), ``api:MODEL?base_url=URL`` (vLLM, SGLang).
 
-An endpoint with log-probabilities is scored as VQAScore (``evaluators.models.questions``): the probabilities of the
-first token that spell yes are summed. If the 20 most probable tokens contain no yes, the score is the upper bound that
-they imply. An endpoint without log-probabilities is asked to choose between two captions, in both orders. Declined
-questions are counted on the result: they score as "no", or as half of a choice.
+An endpoint with log-probabilities is scored as VQAScore (``compeval.evaluators.models.questions``): the
+probabilities of the first token that spell yes are summed. If the 20 most probable tokens contain no yes, the score is
+the upper bound that they imply. An endpoint without log-probabilities is asked to choose between two captions, in both
+orders. Declined questions are counted on the result: they score as "no", or as half of a choice.
 
 The key is read from ``OPENAI_API_KEY`` and never written. The number of requests is stated before the first of them and
-capped; every answer is stored when it arrives (``evaluators.models.answers``).
+capped; every answer is stored when it arrives (``compeval.evaluators.models.answers``).
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ import numpy as np
 from PIL.Image import Image
 from PIL.Image import new as new_image
 
-from evaluators.models import Model, fingerprint
-from evaluators.models.answers import AnswerStore
-from evaluators.models.endpoint import Answer, Endpoint, RequestError
-from evaluators.models.questions import SETTINGS, Scoring, make_scoring, split_settings
-from generators.files.cache_folder import cache_folder
+from compeval.base.files.cache_folder import cache_folder
+from compeval.evaluators.models import Model, fingerprint
+from compeval.evaluators.models.answers import AnswerStore
+from compeval.evaluators.models.endpoint import Answer, Endpoint, RequestError
+from compeval.evaluators.models.questions import SETTINGS, Scoring, make_scoring, split_settings
 
 NUMBERS = {"max_tokens": 16, "timeout": 60, "retries": 6, "concurrency": 8, "price_in": 0, "price_out": 0}
 """Settings with a number, and their defaults. Prices are per million tokens."""

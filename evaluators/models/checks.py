@@ -16,12 +16,12 @@ from importlib.metadata import version
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from evaluators.models import open_clip_names, parse
-from evaluators.models.local_folder import check_folder, is_probe_folder
+from compeval.evaluators.models import open_clip_names, parse
+from compeval.evaluators.models.local_folder import check_folder, is_probe_folder
 
 HUB = "https://huggingface.co"
 SCORES = ("@itm+itc", "@itm", "@itc")
-"""Suffixes of the name of a model of transformers that choose the score (``evaluators.models.huggingface``)."""
+"""Suffixes of a transformers model's name that choose the score (``compeval.evaluators.models.huggingface``)."""
 DEVICES = ("cpu", "cuda", "mps", "xpu", "hpu", "npu", "xla")
 SECONDS_TO_CONNECT = 3
 

@@ -41,10 +41,10 @@ import numpy as np
 import torch
 from PIL.Image import Image
 
-from evaluators.models import NUM_RERANKED, Model, fingerprint
-from evaluators.models.batches import in_batches
-from evaluators.models.checks import check_module
-from evaluators.models.pixels import keep_image
+from compeval.evaluators.models import NUM_RERANKED, Model, fingerprint
+from compeval.evaluators.models.batches import in_batches
+from compeval.evaluators.models.checks import check_module
+from compeval.evaluators.models.pixels import keep_image
 
 RANDOM = (torch.nn.modules.dropout._DropoutNd, torch.nn.modules.batchnorm._BatchNorm)
 """Modules whose outputs in training mode depend on chance, or on the other inputs of the batch."""

@@ -13,8 +13,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from generators.pipeline.code_digest import list_code_files, strip_comments
-from generators.storage import crops
+from compeval.base.pipeline.code_digest import list_code_files, strip_comments
+from compeval.base.storage import crops
 
 DIGEST_BYTES = 16
 ENCODING_PACKAGES = ("pillow", "torch", "torchvision", "open_clip_torch", "transformers", "sentence-transformers")

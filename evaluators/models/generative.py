@@ -20,8 +20,8 @@ from PIL import Image
 from torch import Tensor
 from torch.nn import functional
 
-from evaluators.models import prefix_cache
-from evaluators.models.prefix_cache import NOT_CAUSAL, collate, cut, run_beginning, run_rests
+from compeval.evaluators.models import prefix_cache
+from compeval.evaluators.models.prefix_cache import NOT_CAUSAL, collate, cut, run_beginning, run_rests
 
 RAW_PROMPTS = {
     "blip-2": "Question: {} Answer:",

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import open_clip
 
-from evaluators.models import Model
-from evaluators.models.checks import unavailable
-from evaluators.models.openclip import UNREADABLE, contaminated, create, describe
+from compeval.evaluators.models import Model
+from compeval.evaluators.models.checks import unavailable
+from compeval.evaluators.models.openclip import UNREADABLE, contaminated, create, describe
 
 
 def load(name: str, device: str, precision: str) -> Model:

@@ -30,10 +30,10 @@ from safetensors import SafetensorError
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from evaluators.models import NUM_RERANKED, Model, fingerprint
-from evaluators.models.batches import in_batches
-from evaluators.models.checks import SCORES, unavailable
-from evaluators.models.hub import get_title, read_family
+from compeval.evaluators.models import NUM_RERANKED, Model, fingerprint
+from compeval.evaluators.models.batches import in_batches
+from compeval.evaluators.models.checks import SCORES, unavailable
+from compeval.evaluators.models.hub import get_title, read_family
 
 CONTAMINATED: dict[str, str] = dict.fromkeys(("flava", "blip", "blip-2"), "trained on Visual Genome and COCO")
 SIGLIP_2_TOKENS = 256_000

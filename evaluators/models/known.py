@@ -16,10 +16,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from evaluators.models import Model, fingerprint, open_clip_names, parse
-from evaluators.models.local_folder import CONFIG, TRAINING, WEIGHTS, is_probe_folder
-from generators.files.atomic import atomic_file
-from generators.files.cache_folder import cache_folder
+from compeval.base.files.atomic import atomic_file
+from compeval.base.files.cache_folder import cache_folder
+from compeval.evaluators.models import Model, fingerprint, open_clip_names, parse
+from compeval.evaluators.models.local_folder import CONFIG, TRAINING, WEIGHTS, is_probe_folder
 
 
 def _refuse(*_: Any) -> Any:

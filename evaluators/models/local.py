@@ -2,7 +2,7 @@
 
 The folder has open_clip's layout (``open_clip_config.json``, ``open_clip_model.safetensors``) and an optional
 ``training.json``: {"corpus": "laion", "source": "microworld", "contaminated": null, ...}. A folder with ``probe.json``
-or ``autoencoder.json`` is loaded by ``evaluators.models.recovery_probe``.
+or ``autoencoder.json`` is loaded by ``compeval.evaluators.models.recovery_probe``.
 """
 
 from __future__ import annotations
@@ -19,9 +19,16 @@ from PIL.Image import Image
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from evaluators.models import Model
-from evaluators.models.local_folder import CONFIG, TRAINING, WEIGHTS, check_folder, is_probe_folder, read_training
-from evaluators.models.openclip import UNREADABLE, create, describe, describe_error, load_tokenizer
+from compeval.evaluators.models import Model
+from compeval.evaluators.models.local_folder import (
+    CONFIG,
+    TRAINING,
+    WEIGHTS,
+    check_folder,
+    is_probe_folder,
+    read_training,
+)
+from compeval.evaluators.models.openclip import UNREADABLE, create, describe, describe_error, load_tokenizer
 
 EMBEDDING, TOKEN_IDS = "token_embedding.weight", "token_ids"
 
@@ -30,7 +37,7 @@ def load(name: str, device: str, precision: str) -> Model:
     """Load the model in a folder. Raises FileNotFoundError, which names the file, if a file is missing."""
     spec = f"local:{name}"
     if is_probe_folder(Path(name)):
-        from evaluators.models import recovery_probe
+        from compeval.evaluators.models import recovery_probe
 
         return recovery_probe.load(Path(name), spec, device, precision)
     folder = check_folder(name)

@@ -1,4 +1,4 @@
-"""Files of a model that was trained with this project, without loading it (``evaluators.models.local``)."""
+"""Files of a model that was trained with this project, without loading it (``compeval.evaluators.models.local``)."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def _expand(name: str) -> Sequence[str]:
 
 
 def _match_tags(pattern: str) -> list[str]:
-    from evaluators.models.open_clip_names import list_pretrained
+    from compeval.evaluators.models.open_clip_names import list_pretrained
 
     names = (f"{architecture}/{tag}" for architecture, tag in list_pretrained())
     return [name for name in names if fnmatchcase(name, pattern)]

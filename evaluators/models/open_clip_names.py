@@ -1,7 +1,7 @@
 """Names of open_clip's architectures and weights, without the import of torch, which takes seconds.
 
 open_clip chooses the activation (GELU or QuickGELU) by the architecture's name; here the weights decide
-(``evaluators.models.openclip``).
+(``compeval.evaluators.models.openclip``).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from evaluators.models import BACKENDS
+from compeval.evaluators.models import BACKENDS
 
 CORPUS_OF_TAG = {"cc12m": "cc12m", "yfcc15m": "yfcc", "laion400m_e31": "laion", "laion400m_e32": "laion"}
 """Corpus of CREPE's systematicity splits that the weights of a tag were trained on."""

@@ -27,12 +27,18 @@ from PIL.Image import Image
 from safetensors import SafetensorError
 from torch import Tensor
 
-from evaluators.models import Model, fingerprint
-from evaluators.models.open_clip_names import CORPUS_OF_TAG, get_pretrained_cfg, missing_weights, parse_name, split
-from evaluators.models.prefix_forest import PrefixForestEncoder, causal_tower
-from evaluators.models.text_batches import LengthBatchEncoder, start_copy
-from evaluators.models.transforms import divide
-from evaluators.models.word_cache import cache_words
+from compeval.evaluators.models import Model, fingerprint
+from compeval.evaluators.models.open_clip_names import (
+    CORPUS_OF_TAG,
+    get_pretrained_cfg,
+    missing_weights,
+    parse_name,
+    split,
+)
+from compeval.evaluators.models.prefix_forest import PrefixForestEncoder, causal_tower
+from compeval.evaluators.models.text_batches import LengthBatchEncoder, start_copy
+from compeval.evaluators.models.transforms import divide
+from compeval.evaluators.models.word_cache import cache_words
 
 CONTAMINATED_NAMES = {"mscoco_finetuned": "fine-tuned on COCO"}
 """Reason why scores are marked, by the beginning of the weights tag or repository name."""

@@ -1,7 +1,8 @@
 """Image transforms in Pillow and numpy, up to the conversion to a tensor. Importing this module does not import torch.
 
 ``PixelTransform`` returns the pixels as bytes: a quarter of the size of a tensor. ``ToTensor`` and ``Normalize`` follow
-on the model's device (``evaluators.models.transforms``). The result equals that of the library's transform bit by bit.
+on the model's device (``compeval.evaluators.models.transforms``). The result equals that of the library's transform bit
+by bit.
 Sizes are (height, width), as in torchvision.
 """
 

@@ -23,9 +23,9 @@ from torch.nn import functional
 from transformers import AutoTokenizer, T5Config, T5ForConditionalGeneration
 from transformers.modeling_outputs import BaseModelOutput
 
-from evaluators.models import Model, TextEncoder, fingerprint, resolve
-from evaluators.models.batches import in_batches, scale_to_unit_length
-from evaluators.models.local_folder import AUTOENCODER, PROBE
+from compeval.evaluators.models import Model, TextEncoder, fingerprint, resolve
+from compeval.evaluators.models.batches import in_batches, scale_to_unit_length
+from compeval.evaluators.models.local_folder import AUTOENCODER, PROBE
 
 MAX_TOKENS = 64
 BEAMS = 5
@@ -143,7 +143,7 @@ def load(folder: Path, spec: str, device: str, precision: str) -> Model:
 
     Raises ValueError if the text encoder of a probe has changed since the probe was trained.
     """
-    from evaluators.models.huggingface import DTYPES
+    from compeval.evaluators.models.huggingface import DTYPES
 
     is_probe = (folder / PROBE).is_file()
     record = json.loads((folder / (PROBE if is_probe else AUTOENCODER)).read_text(encoding="utf-8"))

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from evaluators.models import Model, fingerprint
-from evaluators.models.checks import unavailable
-from evaluators.models.hub import get_title
+from compeval.evaluators.models import Model, fingerprint
+from compeval.evaluators.models.checks import unavailable
+from compeval.evaluators.models.hub import get_title
 
 
 class SentenceEncoder:
@@ -48,7 +48,7 @@ def load(name: str, device: str, precision: str) -> Model:
         raise ModuleNotFoundError(
             "sentence-transformers is not installed: pip install 'compeval[sentence-transformers]'."
         ) from None
-    from evaluators.models.huggingface import DTYPES
+    from compeval.evaluators.models.huggingface import DTYPES
 
     spec, options = f"sentence-transformers:{name}", {"dtype": DTYPES[precision]}
     try:

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from evaluators.models.prefix_forest import find_end_positions, project
+from compeval.evaluators.models.prefix_forest import find_end_positions, project
 
 
 class LengthBatchEncoder:

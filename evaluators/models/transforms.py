@@ -16,8 +16,8 @@ from torch import Tensor
 from torchvision import transforms
 from torchvision.transforms.functional import InterpolationMode
 
-from evaluators.models import pixels
-from evaluators.models.pixels import PixelTransform
+from compeval.evaluators.models import pixels
+from compeval.evaluators.models.pixels import PixelTransform
 
 RESAMPLING = {
     InterpolationMode.BICUBIC: Image.Resampling.BICUBIC,

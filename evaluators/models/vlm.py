@@ -1,9 +1,10 @@
 """Load generative vision-language models of transformers: ``vlm:ORG/NAME``, or a folder of ``save_pretrained``.
 
 They are pair scorers: VQAScore by default, two-alternative choice with ``vlm:ORG/NAME?scoring=choice``
-(``evaluators.models.questions``). Every image-text-to-text model with a chat template can be used, and BLIP-2,
+(``compeval.evaluators.models.questions``). Every image-text-to-text model with a chat template can be used, and BLIP-2,
 InstructBLIP and PaliGemma. The image and the common beginning of the prompts are computed once for all captions
-(``evaluators.models.prefix_cache``), if the family allows it and the model's own forward pass gives the same scores.
+(``compeval.evaluators.models.prefix_cache``), if the family allows it and the model's own forward pass gives the same
+scores.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ import transformers
 from safetensors import SafetensorError
 from torch import Tensor
 
-from evaluators.models import Model, fingerprint
-from evaluators.models.checks import unavailable
-from evaluators.models.generative import PROBES, Generative, first_tokens, log_probability
-from evaluators.models.hub import get_title, read_family
-from evaluators.models.questions import QUESTIONS, SETTINGS, Scoring, make_scoring, split_settings
+from compeval.evaluators.models import Model, fingerprint
+from compeval.evaluators.models.checks import unavailable
+from compeval.evaluators.models.generative import PROBES, Generative, first_tokens, log_probability
+from compeval.evaluators.models.hub import get_title, read_family
+from compeval.evaluators.models.questions import QUESTIONS, SETTINGS, Scoring, make_scoring, split_settings
 
 DEFAULTS = {"paligemma": Scoring(question=QUESTIONS["yes"], answers=("yes", "no"))}
 """Default scoring of families that answer in another spelling."""
@@ -75,7 +76,7 @@ def load(name: str, device: str, precision: str) -> Model:
 
 def _load_pretrained(name: str, spec: str, family: str, device: str, precision: str) -> tuple[Any, Any]:
     """Return the model and its processor."""
-    from evaluators.models.huggingface import DTYPES
+    from compeval.evaluators.models.huggingface import DTYPES
 
     kind: Any = getattr(transformers, KIND)
     try:

@@ -18,8 +18,8 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from evaluators.probes.analysis import get_cell
-from loaders.papers.prompt_types import PROMPT_TYPES, TEXT_ENCODERS
+from compeval.evaluators.probes.analysis import get_cell
+from compeval.loaders.papers.prompt_types import PROMPT_TYPES, TEXT_ENCODERS
 
 NUM_VISION_LANGUAGE = 4
 """The first four of the paper's text encoders are those of vision-language models; the last is SBERT."""

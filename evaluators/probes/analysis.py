@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from evaluators.protocols import recovery
-from loaders.papers.figures import figures
-from loaders.papers.prompt_types import PROMPT_TYPES, is_in_table_3
+from compeval.evaluators.protocols import recovery
+from compeval.loaders.papers.figures import figures
+from compeval.loaders.papers.prompt_types import PROMPT_TYPES, is_in_table_3
 
 PAIR_DATASETS = {
     "controlledimcaps": "ControlledImCaps",

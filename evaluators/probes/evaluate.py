@@ -3,7 +3,7 @@
 ControlledImCaps may be built from the micro-world and from photographs (PAIR_DATASETS).
 
 A recovery probe is a decoder that is trained to recover a text from the features of a frozen text encoder (Kamath et
-al. 2023, arXiv:2305.14897). Both evaluations use ``evaluators.run``, which skips finished tasks.
+al. 2023, arXiv:2305.14897). Both evaluations use ``compeval.evaluators.run``, which skips finished tasks.
 
 Shapes: P pairs of ControlledImCaps (two images with one caption each).
 """
@@ -18,15 +18,22 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from evaluators import run
-from evaluators.engine import tasks
-from evaluators.engine.encode import Report, quiet
-from evaluators.models import DualEncoder, Model
-from evaluators.models.recovery_probe import Probe
-from evaluators.probes.analysis import PAIR_DATASETS, Condition, Recovered, Scores, collect_scores, compute_conditions
-from evaluators.protocols import recovery
-from evaluators.results.documents import Result, get_result_path
-from generators.storage import parquet
+from compeval.base.storage import parquet
+from compeval.evaluators import run
+from compeval.evaluators.engine import tasks
+from compeval.evaluators.engine.encode import Report, quiet
+from compeval.evaluators.models import DualEncoder, Model
+from compeval.evaluators.models.recovery_probe import Probe
+from compeval.evaluators.probes.analysis import (
+    PAIR_DATASETS,
+    Condition,
+    Recovered,
+    Scores,
+    collect_scores,
+    compute_conditions,
+)
+from compeval.evaluators.protocols import recovery
+from compeval.evaluators.results.documents import Result, get_result_path
 
 BATCH_SIZE = 250
 """Number of texts that the probe decodes at once."""

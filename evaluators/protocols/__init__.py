@@ -12,7 +12,7 @@ from functools import lru_cache
 from importlib import import_module
 from pkgutil import iter_modules
 
-from evaluators.protocols.base import Protocol
+from compeval.evaluators.protocols.base import Protocol
 
 
 @lru_cache(maxsize=1)

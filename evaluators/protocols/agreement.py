@@ -16,8 +16,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from evaluators.protocols import true_or_false
-from evaluators.protocols.base import Directions, RowProtocol
+from compeval.evaluators.protocols import true_or_false
+from compeval.evaluators.protocols.base import Directions, RowProtocol
 
 MAX_RATING = 100
 ROWS_PER_BLOCK = 256

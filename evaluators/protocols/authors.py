@@ -15,9 +15,9 @@ from typing import Protocol
 
 import numpy as np
 
-from evaluators.protocols.base import Directions, check_finite, count_hits
+from compeval.evaluators.protocols.base import Directions, check_finite, count_hits
 
-PACKAGE = "loaders.benchmarks"
+PACKAGE = "compeval.loaders.benchmarks"
 """Imported by name: the stages of the pipeline evaluate generated datasets only and do not depend on it."""
 
 

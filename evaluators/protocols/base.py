@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pyarrow as pa
 
-from evaluators.protocols.reranking import ReRanking
+from compeval.evaluators.protocols.reranking import ReRanking
 
 
 @dataclass(frozen=True)

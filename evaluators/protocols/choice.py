@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from evaluators.protocols.base import Directions, RowProtocol
-from evaluators.protocols.ranking import Ranks, add_pairwise, compute_ranks, to_metrics
+from compeval.evaluators.protocols.base import Directions, RowProtocol
+from compeval.evaluators.protocols.ranking import Ranks, add_pairwise, compute_ranks, to_metrics
 
 
 def rank_truth(score_NK: np.ndarray) -> Ranks:

@@ -16,8 +16,8 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from evaluators.protocols.base import Directions, Sample, SetProtocol
-from evaluators.protocols.ranking import Ranks, compute_ranks, concatenate, to_metrics
+from compeval.evaluators.protocols.base import Directions, Sample, SetProtocol
+from compeval.evaluators.protocols.ranking import Ranks, compute_ranks, concatenate, to_metrics
 
 IMAGES_PER_BLOCK = 1024
 
@@ -41,7 +41,7 @@ def make_class_prompts(schema: pa.Schema) -> list[list[str]]:
     names = getattr(Features.from_arrow_schema(schema)["label"], "names", None)
     if not names:
         raise ValueError(
-            "The label column has no class names. Write the file with generators.storage.dataset.write_split."
+            "The label column has no class names. Write the file with compeval.base.storage.dataset.write_split."
         )
     return make_prompts(names)
 

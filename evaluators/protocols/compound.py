@@ -15,8 +15,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from evaluators.protocols.base import Directions, RowProtocol, Sample
-from evaluators.protocols.ranking import Ranks, compute_ranks, concatenate, to_metrics
+from compeval.evaluators.protocols.base import Directions, RowProtocol, Sample
+from compeval.evaluators.protocols.ranking import Ranks, compute_ranks, concatenate, to_metrics
 
 ROWS_PER_BLOCK = 1024
 

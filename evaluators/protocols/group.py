@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evaluators.protocols.base import Directions, RowProtocol, check_finite, count_hits
+from compeval.evaluators.protocols.base import Directions, RowProtocol, check_finite, count_hits
 
 CHANCE = {"text": 1 / 4, "image": 1 / 4, "group": 1 / 6}
 """Share of hits among all orders of four distinct scores."""

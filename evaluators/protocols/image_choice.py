@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from evaluators.protocols.base import Directions, RowProtocol
-from evaluators.protocols.ranking import add_pairwise, compute_ranks, to_metrics
+from compeval.evaluators.protocols.base import Directions, RowProtocol
+from compeval.evaluators.protocols.ranking import add_pairwise, compute_ranks, to_metrics
 
 COUNTS = (2, 3, 4, 9, 10)
 """Numbers of images per row in the known benchmarks."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evaluators.protocols.base import Directions, QueryMetrics, RowProtocol, check_finite
+from compeval.evaluators.protocols.base import Directions, QueryMetrics, RowProtocol, check_finite
 
 
 def find_correct(score_N24: np.ndarray) -> np.ndarray:

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from evaluators.protocols.base import Directions, QueryMetrics, RowProtocol, Sample, check_finite, count_hits
-from evaluators.protocols.ranking import cosine
+from compeval.evaluators.protocols.base import Directions, QueryMetrics, RowProtocol, Sample, check_finite, count_hits
+from compeval.evaluators.protocols.ranking import cosine
 
 TRUTHS = 2
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evaluators.protocols.base import QueryMetrics
+from compeval.evaluators.protocols.base import QueryMetrics
 
 CUTOFFS = (1, 3, 5)
 """The values of k for Recall@k in the paper."""

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from evaluators.protocols.base import Directions, QueryMetrics, Sample, SetProtocol
-from evaluators.protocols.ranking import Ranks, compute_ranks, cosine, to_metrics
-from evaluators.protocols.reranking import ReRanked, ReRanking, rerank, select_best
+from compeval.evaluators.protocols.base import Directions, QueryMetrics, Sample, SetProtocol
+from compeval.evaluators.protocols.ranking import Ranks, compute_ranks, cosine, to_metrics
+from compeval.evaluators.protocols.reranking import ReRanked, ReRanking, rerank, select_best
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

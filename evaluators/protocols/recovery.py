@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from evaluators.protocols.base import Directions, QueryMetrics, TextProtocol
-from generators.language import texts
+from compeval.base import texts
+from compeval.evaluators.protocols.base import Directions, QueryMetrics, TextProtocol
 
 
 def exact_match(recovered: list[str], prompts: list[str]) -> np.ndarray:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evaluators.protocols.base import Directions, RowProtocol, check_finite, count_hits
+from compeval.evaluators.protocols.base import Directions, RowProtocol, check_finite, count_hits
 
 COUNTS = (4,)
 """Numbers of images per set in the known benchmarks."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evaluators.protocols.base import Directions, RowProtocol, check_finite, count_hits
+from compeval.evaluators.protocols.base import Directions, RowProtocol, check_finite, count_hits
 
 
 def find_threshold(score_N: np.ndarray, num_true: int) -> float:

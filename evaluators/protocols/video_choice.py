@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from evaluators.protocols import choice
-from evaluators.protocols.base import Directions, RowProtocol
+from compeval.evaluators.protocols import choice
+from compeval.evaluators.protocols.base import Directions, RowProtocol
 
 COUNTS = (12,)
 """Numbers of frames per video in the known benchmarks."""

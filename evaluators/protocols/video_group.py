@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from evaluators.protocols import group
-from evaluators.protocols.base import Directions, RowProtocol, Sample
-from evaluators.protocols.ranking import cosine
+from compeval.evaluators.protocols import group
+from compeval.evaluators.protocols.base import Directions, RowProtocol, Sample
+from compeval.evaluators.protocols.ranking import cosine
 
 COUNTS = (12,)
 """Numbers of frames per video in the known benchmarks."""

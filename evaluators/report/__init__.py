@@ -20,20 +20,20 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from evaluators.probes.analysis import PAIR_DATASETS
-from evaluators.report.examples import Example, collect_examples, find_other_tasks
-from evaluators.report.figures import join_panels
-from evaluators.report.headlines import compare_with_chance
-from evaluators.report.pages import Section, render
-from evaluators.report.results import PARTS, Results, read_results, split_parts
-from evaluators.report.rows import collect_rows, write_rows
-from evaluators.report.sections import SECTIONS, tasks
-from evaluators.report.sections.atom_counts import read_atom_counts
-from evaluators.report.strip import Test, make_strip
-from evaluators.report.tables import TEXTS, Table, make_table, to_csv, to_latex
-from evaluators.report.text_only import read_text_only
-from evaluators.validity.best_baselines import find_best_of_published
-from loaders.datasets.verified import verify_images_once
+from compeval.evaluators.probes.analysis import PAIR_DATASETS
+from compeval.evaluators.report.examples import Example, collect_examples, find_other_tasks
+from compeval.evaluators.report.figures import join_panels
+from compeval.evaluators.report.headlines import compare_with_chance
+from compeval.evaluators.report.pages import Section, render
+from compeval.evaluators.report.results import PARTS, Results, read_results, split_parts
+from compeval.evaluators.report.rows import collect_rows, write_rows
+from compeval.evaluators.report.sections import SECTIONS, tasks
+from compeval.evaluators.report.sections.atom_counts import read_atom_counts
+from compeval.evaluators.report.strip import Test, make_strip
+from compeval.evaluators.report.tables import TEXTS, Table, make_table, to_csv, to_latex
+from compeval.evaluators.report.text_only import read_text_only
+from compeval.evaluators.validity.best_baselines import find_best_of_published
+from compeval.loaders.datasets.verified import verify_images_once
 
 TRUNCATED = re.compile(r"[\d,]+ of [\d,]+ (texts are longer than .*)")
 """A warning of evaluators/engine/score.py."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from evaluators.report.examples import Example, choose_rows, load_split, make_choice_examples, read_frames
-from evaluators.report.pages import render
-from evaluators.report.results import Result
-from evaluators.results.paired import find_common_tasks
+from compeval.evaluators.report.examples import Example, choose_rows, load_split, make_choice_examples, read_frames
+from compeval.evaluators.report.pages import render
+from compeval.evaluators.report.results import Result
+from compeval.evaluators.results.paired import find_common_tasks
 
 ROWS_PER_TASK = 6
 """Number of rows of each kind: only A is right, only B is right."""

@@ -23,11 +23,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from evaluators.engine.task_dataset import load
-from evaluators.engine.tasks import Task
-from evaluators.report.results import Result
-from loaders.datasets.load import load_dataset
-from loaders.datasets.natural import natural_key
+from compeval.evaluators.engine.task_dataset import load
+from compeval.evaluators.engine.tasks import Task
+from compeval.evaluators.report.results import Result
+from compeval.loaders.datasets.load import load_dataset
+from compeval.loaders.datasets.natural import natural_key
 
 EXAMPLES_PER_TASK = 4
 IMAGE_SIZE, CHOSEN_SIZE = 480, 160

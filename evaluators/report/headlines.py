@@ -17,11 +17,11 @@ from statistics import mean
 
 import pandas as pd
 
-from evaluators.metrics.intervals import Interval, compute_share_interval
-from evaluators.metrics.trend import Slope, regress
-from evaluators.report.results import Result, Results
-from evaluators.report.tables import TEXTS, format_p
-from evaluators.report.text_only import find_measured
+from compeval.evaluators.metrics.intervals import Interval, compute_share_interval
+from compeval.evaluators.metrics.trend import Slope, regress
+from compeval.evaluators.report.results import Result, Results
+from compeval.evaluators.report.tables import TEXTS, format_p
+from compeval.evaluators.report.text_only import find_measured
 
 MAX_MODELS = 6
 """With more models, there are no sentences about single models."""

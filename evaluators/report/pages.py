@@ -16,7 +16,15 @@ import jinja2
 import markupsafe
 import pandas as pd
 
-from evaluators.report.tables import FOLDER, TEXTS, Table, escape_markdown, format_percent, to_html, to_markdown
+from compeval.evaluators.report.tables import (
+    FOLDER,
+    TEXTS,
+    Table,
+    escape_markdown,
+    format_percent,
+    to_html,
+    to_markdown,
+)
 
 
 @dataclass(frozen=True)

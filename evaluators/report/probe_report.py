@@ -8,17 +8,17 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from evaluators.probes.analysis import PAIR_DATASETS, Correlation, compute_correlation
-from evaluators.probes.evaluate import PairResult, ProbeResult
-from evaluators.report.sections.probes import (
+from compeval.base.files.atomic import write_json
+from compeval.evaluators.probes.analysis import PAIR_DATASETS, Correlation, compute_correlation
+from compeval.evaluators.probes.evaluate import PairResult, ProbeResult
+from compeval.evaluators.report.sections.probes import (
     collect_means,
     get_pair_texts,
     make_image_score_table,
     make_recovery_tables,
 )
-from evaluators.report.tables import Table, make_table, to_markdown
-from evaluators.results.compare import compare
-from generators.files.atomic import write_json
+from compeval.evaluators.report.tables import Table, make_table, to_markdown
+from compeval.evaluators.results.compare import compare
 
 
 def correlate(probes: Sequence[ProbeResult], dataset: str) -> dict[str, Correlation]:

@@ -25,10 +25,10 @@ from typing import Any
 
 import pandas as pd
 
-from evaluators.protocols import all_protocols
-from evaluators.results.documents import list_documents, read, read_time
-from generators.schemas.corpus_names import CORPORA, get_kind, parse_systematicity
-from generators.storage import parquet
+from compeval.base.schemas.corpus_names import CORPORA, get_kind, parse_systematicity
+from compeval.base.storage import parquet
+from compeval.evaluators.protocols import all_protocols
+from compeval.evaluators.results.documents import list_documents, read, read_time
 
 COMPLEXITY = re.compile(r"n(\d+)")
 SEED = re.compile(r"-s\d+$")

@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from evaluators.report.examples import Example, load_split, make_choice_examples, read_frames, sort_by_hash
-from evaluators.report.results import Result
+from compeval.evaluators.report.examples import Example, load_split, make_choice_examples, read_frames, sort_by_hash
+from compeval.evaluators.report.results import Result
 
 ROWS_PER_SCRIPT = 100
 """Number of rows whose pictures are in one script."""

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from evaluators.report.headlines import compute_interval, relate
-from evaluators.report.results import SEED, Result
-from evaluators.report.tables import TEXTS, format_percent
-from generators.schemas.corpus_names import get_kind, parse_systematicity
+from compeval.base.schemas.corpus_names import get_kind, parse_systematicity
+from compeval.evaluators.report.headlines import compute_interval, relate
+from compeval.evaluators.report.results import SEED, Result
+from compeval.evaluators.report.tables import TEXTS, format_percent
 
 TITLES: dict[str, str] = TEXTS["labels"]["strip"]
 """Kind of CREPE's tests -> its title; others of CREPE are not in the strip."""

@@ -18,8 +18,8 @@ import pandas as pd
 import yaml
 from pandas.io.formats.style import Styler
 
-from generators.files.csv_tables import quote_formula
-from loaders.cards import card
+from compeval.base.files.csv_tables import quote_formula
+from compeval.loaders.cards import card
 
 FOLDER = Path(__file__).parent
 TEXTS = yaml.safe_load((FOLDER / "texts.yaml").read_text(encoding="utf-8"))

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from evaluators.report.results import Result, Results
-from evaluators.report.tables import TEXTS, format_with_interval
-from generators.schemas.corpus_names import parse_systematicity
+from compeval.base.schemas.corpus_names import parse_systematicity
+from compeval.evaluators.report.results import Result, Results
+from compeval.evaluators.report.tables import TEXTS, format_with_interval
 
 STEM = "text_only"
 GROUPS = ("refining", "held_out", "comparing", "rules")

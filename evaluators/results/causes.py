@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
-from evaluators.results.matches import Cause, Match
-from evaluators.results.scores import MEAN, PublishedScore, count_rows
-from evaluators.results.ties import get_tie_rate
+from compeval.evaluators.results.matches import Cause, Match
+from compeval.evaluators.results.scores import MEAN, PublishedScore, count_rows
+from compeval.evaluators.results.ties import get_tie_rate
 
 KINDS = {
     "activation": "the published model ran with another activation than its weights were trained with",

@@ -14,17 +14,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evaluators.metrics import power, ranking, statistics
-from evaluators.metrics.categories import read_categories
-from evaluators.metrics.intervals import (
+from compeval.evaluators.metrics import power, ranking, statistics
+from compeval.evaluators.metrics.categories import read_categories
+from compeval.evaluators.metrics.intervals import (
     Interval,
     compute_difference_interval,
     compute_share_interval,
     compute_weighted_interval,
     count_effective_rows,
 )
-from evaluators.protocols.ranking import PAIRWISE, compute_pairwise
-from evaluators.results.paired import CommonTask, PairedValues, read_common_tasks, read_paired_values, stack_values
+from compeval.evaluators.protocols.ranking import PAIRWISE, compute_pairwise
+from compeval.evaluators.results.paired import (
+    CommonTask,
+    PairedValues,
+    read_common_tasks,
+    read_paired_values,
+    stack_values,
+)
 
 
 class Comparison(NamedTuple):

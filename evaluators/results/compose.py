@@ -15,16 +15,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from evaluators.engine.score import Scored
-from evaluators.engine.task_dataset import TaskDataset
-from evaluators.engine.tasks import warnings
-from evaluators.metrics import categories
-from evaluators.metrics.intervals import Interval, compute_intervals
-from evaluators.models import Model, fingerprint
-from evaluators.protocols import authors, recall
-from evaluators.results.documents import SCHEMA, Result
-from evaluators.results.ties import explain_ties
-from generators.pipeline.code_digest import code_digest, strip_comments
+from compeval.base.pipeline.code_digest import code_digest, strip_comments
+from compeval.evaluators.engine.score import Scored
+from compeval.evaluators.engine.task_dataset import TaskDataset
+from compeval.evaluators.engine.tasks import warnings
+from compeval.evaluators.metrics import categories
+from compeval.evaluators.metrics.intervals import Interval, compute_intervals
+from compeval.evaluators.models import Model, fingerprint
+from compeval.evaluators.protocols import authors, recall
+from compeval.evaluators.results.documents import SCHEMA, Result
+from compeval.evaluators.results.ties import explain_ties
 
 
 @lru_cache(maxsize=1)

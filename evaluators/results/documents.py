@@ -22,10 +22,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from evaluators.models import Model, slug
-from generators.files.atomic import atomic_file
-from generators.files.untrusted import resolve_below, safe_name
-from loaders.datasets.natural import natural_key
+from compeval.base.files.atomic import atomic_file
+from compeval.base.files.untrusted import resolve_below, safe_name
+from compeval.evaluators.models import Model, slug
+from compeval.loaders.datasets.natural import natural_key
 
 SCHEMA = 1
 SIDE_SUFFIX = ".run.json"

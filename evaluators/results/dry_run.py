@@ -13,15 +13,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from evaluators.engine.feature_cache import cache_folder, count_features
-from evaluators.engine.task_dataset import load
-from evaluators.engine.tasks import Task, defaults
-from evaluators.models import Model, check_name, parse
-from evaluators.models.local_folder import read_training
-from evaluators.models.open_clip_names import CORPUS_OF_TAG, parse_name
-from evaluators.results import documents
-from evaluators.results.compose import get_code
-from evaluators.results.documents import Result
+from compeval.evaluators.engine.feature_cache import cache_folder, count_features
+from compeval.evaluators.engine.task_dataset import load
+from compeval.evaluators.engine.tasks import Task, defaults
+from compeval.evaluators.models import Model, check_name, parse
+from compeval.evaluators.models.local_folder import read_training
+from compeval.evaluators.models.open_clip_names import CORPUS_OF_TAG, parse_name
+from compeval.evaluators.results import documents
+from compeval.evaluators.results.compose import get_code
+from compeval.evaluators.results.documents import Result
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from evaluators.results.documents import Result, read_time
-from generators.files.untrusted import safe_name
-from loaders import benchmarks
+from compeval.base.files.untrusted import safe_name
+from compeval.evaluators.results.documents import Result, read_time
+from compeval.loaders import benchmarks
 
 FOLDER = "data/compeval"
 SCHEMA_VERSION = "0.3.0"

@@ -16,17 +16,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from evaluators.engine import plan
-from evaluators.engine.plan import TaskPlan
-from evaluators.engine.score import Scored, evaluate_scores
-from evaluators.engine.task_dataset import load
-from evaluators.engine.tasks import discover, select
-from evaluators.models import Model, fingerprint
-from evaluators.protocols.base import RowProtocol
-from evaluators.results import documents
-from evaluators.results.compose import compose, make_examples
-from evaluators.results.documents import Result
-from generators.files import csv_tables, json_lines
+from compeval.base.files import csv_tables, json_lines
+from compeval.evaluators.engine import plan
+from compeval.evaluators.engine.plan import TaskPlan
+from compeval.evaluators.engine.score import Scored, evaluate_scores
+from compeval.evaluators.engine.task_dataset import load
+from compeval.evaluators.engine.tasks import discover, select
+from compeval.evaluators.models import Model, fingerprint
+from compeval.evaluators.protocols.base import RowProtocol
+from compeval.evaluators.results import documents
+from compeval.evaluators.results.compose import compose, make_examples
+from compeval.evaluators.results.documents import Result
 
 
 def score_file(

@@ -22,12 +22,12 @@ import jinja2
 import pyarrow.parquet as pq
 import yaml
 
-from evaluators.results import documents, every_eval_ever
-from evaluators.results.documents import Result
-from generators.files.atomic import atomic_file
-from generators.files.untrusted import UnsafeNameError, resolve_below
-from generators.storage import parquet
-from loaders.hub import check_repository, explain_errors
+from compeval.base.files.atomic import atomic_file
+from compeval.base.files.untrusted import UnsafeNameError, resolve_below
+from compeval.base.storage import parquet
+from compeval.evaluators.results import documents, every_eval_ever
+from compeval.evaluators.results.documents import Result
+from compeval.loaders.hub import check_repository, explain_errors
 
 EVAL_RESULTS = ".eval_results/compeval.yaml"
 CARD = "README.md"

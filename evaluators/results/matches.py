@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from functools import cache
 from typing import Any, NamedTuple
 
-from evaluators.results.scores import PublishedScore, read_csv
+from compeval.evaluators.results.scores import PublishedScore, read_csv
 
 TOLERANCE = 1.0
 """Tolerated difference in percentage points. Libraries decode and resize images differently, and precisions vary."""

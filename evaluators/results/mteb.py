@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import requests
 
-from evaluators.results.scores import add_scores, read_columns, read_models
+from compeval.evaluators.results.scores import add_scores, read_columns, read_models
 
 SOURCE = "mteb"
 META = "model_meta.json"

@@ -13,11 +13,11 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from evaluators.protocols.ranking import has_pairs
-from evaluators.results import documents
-from evaluators.results.compose import get_clusters
-from evaluators.results.documents import Result
-from generators.storage import parquet
+from compeval.base.storage import parquet
+from compeval.evaluators.protocols.ranking import has_pairs
+from compeval.evaluators.results import documents
+from compeval.evaluators.results.compose import get_clusters
+from compeval.evaluators.results.documents import Result
 
 
 class CommonTask(NamedTuple):

@@ -12,9 +12,9 @@ from fnmatch import fnmatchcase
 from functools import cache
 from typing import Any
 
-from evaluators.results.causes import find_causes
-from evaluators.results.matches import Match
-from evaluators.results.scores import MEAN, PublishedScore, read_columns, read_means, read_models, read_scores
+from compeval.evaluators.results.causes import find_causes
+from compeval.evaluators.results.matches import Match
+from compeval.evaluators.results.scores import MEAN, PublishedScore, read_columns, read_means, read_models, read_scores
 
 ALIASES = {
     "NegCLIP/coco-ft": "NegCLIP",
@@ -26,7 +26,7 @@ ALIASES = {
 @cache
 def get_canonical_name(name: str) -> str:
     """Return one name for all names of a model: with -quickgelu if the weights were trained with this activation."""
-    from evaluators.models.open_clip_names import list_models, parse_name
+    from compeval.evaluators.models.open_clip_names import list_models, parse_name
 
     name = get_alias(name)
     if name.partition("/")[0].removesuffix("-gelu") not in list_models():  # the error would look for similar names

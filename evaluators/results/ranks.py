@@ -15,11 +15,11 @@ from functools import cache
 from statistics import median
 from typing import Any, NamedTuple
 
-from evaluators.results.causes import describe_rows
-from evaluators.results.matches import find_difference, has_other_rows, is_apart
-from evaluators.results.published import get_alias, get_names, group_by_model, measure
-from evaluators.results.scores import DECIMALS, MEAN, SAME_TIES, PublishedScore, read_scores
-from evaluators.results.ties import SHOWN_FROM, get_tie_rate
+from compeval.evaluators.results.causes import describe_rows
+from compeval.evaluators.results.matches import find_difference, has_other_rows, is_apart
+from compeval.evaluators.results.published import get_alias, get_names, group_by_model, measure
+from compeval.evaluators.results.scores import DECIMALS, MEAN, SAME_TIES, PublishedScore, read_scores
+from compeval.evaluators.results.ties import SHOWN_FROM, get_tie_rate
 
 
 class Position(NamedTuple):

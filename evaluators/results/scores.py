@@ -29,13 +29,13 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from generators.files.atomic import atomic_file
-from generators.files.cache_folder import cache_folder
-from loaders.datasets.folders import is_published
-from loaders.papers.figures import figures
+from compeval.base.files.atomic import atomic_file
+from compeval.base.files.cache_folder import cache_folder
+from compeval.loaders.datasets.folders import is_published
+from compeval.loaders.papers.figures import figures
 
 FOLDER = Path(__file__).parent
-DECLARATIONS = "loaders.benchmarks"
+DECLARATIONS = "compeval.loaders.benchmarks"
 """Imported by name: the stages of the pipeline report on generated datasets only and do not depend on it."""
 MEAN = "mean"
 """Metric of a score that is a mean over several tasks of a benchmark, with the weights of published_means.csv."""

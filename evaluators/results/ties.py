@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from evaluators.engine.score import Scored
+    from compeval.evaluators.engine.score import Scored
 
 SHOWN_FROM = 0.01
 """Share of ties above which tables show it."""

@@ -2,7 +2,7 @@
 
 A pair is a true caption with one of its negatives, so that baselines that compare the captions of a set with each other
 have nothing to compare. Of a row with several negatives, one is drawn before any score is computed, because the pairs
-of a row reveal the truth of each other. Adversarial refinement (generators/text_only/refinement.py, after SugarCrepe)
+of a row reveal the truth of each other. Adversarial refinement (base/text_only/refinement.py, after SugarCrepe)
 selects the pairs with its own baselines; other baselines, which it never uses, judge them before and after, each
 retrained on the pairs that it judges.
 
@@ -18,14 +18,14 @@ from typing import Any
 
 import numpy as np
 
-from evaluators.validity.best_baselines import BASELINES, BestBaseline, choose_best
-from generators.text_only.baselines import HELD_OUT_BASELINES, RetrievalSets, split_pairs
-from generators.text_only.refinement import MIN_KEPT, REFINEMENT_BASELINES, select_rows_at_chance
-from generators.text_only.unseen_baselines import UNSEEN_BASELINES
-from loaders.audit import CUES
-from loaders.importing.identify import identify
-from loaders.importing.importing import ReadFile, read_published
-from loaders.published.balanced import is_balanced, pack
+from compeval.base.text_only.baselines import HELD_OUT_BASELINES, RetrievalSets, split_pairs
+from compeval.base.text_only.refinement import MIN_KEPT, REFINEMENT_BASELINES, select_rows_at_chance
+from compeval.base.text_only.unseen_baselines import UNSEEN_BASELINES
+from compeval.evaluators.validity.best_baselines import BASELINES, BestBaseline, choose_best
+from compeval.loaders.audit import CUES
+from compeval.loaders.importing.identify import identify
+from compeval.loaders.importing.importing import ReadFile, read_published
+from compeval.loaders.published.balanced import is_balanced, pack
 
 SEED = 0
 MAX_PAIRS = 800

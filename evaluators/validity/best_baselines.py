@@ -3,7 +3,7 @@
 A model can use what a baseline uses, so a set that one solves does not measure vision. `compeval inspect` examines one
 set in detail; here, many are compared. The baselines are the cues of the audit (loaders/audit.py), the medoid (a truth
 of which all negatives are edits is closest to them), and models that learn from the captions of other images
-(generators/text_only/baselines.py). The best one is chosen with knowledge of the truth. Tied captions share the hit.
+(base/text_only/baselines.py). The best one is chosen with knowledge of the truth. Tied captions share the hit.
 Sets whose candidates are images, and pairs of images with the same two captions, cannot be solved by a text alone.
 """
 
@@ -16,9 +16,8 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from evaluators.metrics.intervals import Interval, compute_share_interval
-from generators.storage import parquet
-from generators.text_only.baselines import (
+from compeval.base.storage import parquet
+from compeval.base.text_only.baselines import (
     HELD_OUT_BASELINES,
     Baseline,
     RetrievalSets,
@@ -27,10 +26,11 @@ from generators.text_only.baselines import (
     score_by_function,
     score_cooccurrence,
 )
-from generators.text_only.relative_baselines import RELATIVE_BASELINES
-from loaders.audit import CUE_MARGIN, CUES
-from loaders.datasets.folders import is_published, list_datasets
-from loaders.datasets.stats import parquet_files
+from compeval.base.text_only.relative_baselines import RELATIVE_BASELINES
+from compeval.evaluators.metrics.intervals import Interval, compute_share_interval
+from compeval.loaders.audit import CUE_MARGIN, CUES
+from compeval.loaders.datasets.folders import is_published, list_datasets
+from compeval.loaders.datasets.stats import parquet_files
 
 BASELINES: Mapping[str, Baseline] = {
     **{name: partial(score_by_function, function=value, sign=-1) for name, value in CUES.items()},

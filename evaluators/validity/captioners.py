@@ -12,9 +12,9 @@ from typing import Any
 
 import pandas as pd
 
-from generators.schemas.corpus_names import name_productivity_funnel, parse_productivity
-from generators.storage import parquet
-from generators.text_only.ngram import NgramModel
+from compeval.base.schemas.corpus_names import name_productivity_funnel, parse_productivity
+from compeval.base.storage import parquet
+from compeval.base.text_only.ngram import NgramModel
 
 UNUSED = ("caption: no cached answer", "caption: no place in the template")
 """Reasons in the counts of CREPE's statistics for which the captioner wrote no caption."""

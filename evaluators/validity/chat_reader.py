@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 import yaml
 
-from evaluators.metrics.intervals import compute_share_interval
-from generators.llm.client import Cache, Endpoint, Message, request_hash
-from generators.text_only.baselines import RetrievalSets
+from compeval.base.text_only.baselines import RetrievalSets
+from compeval.evaluators.metrics.intervals import compute_share_interval
+from compeval.generators.llm.client import Cache, Endpoint, Message, request_hash
 
 MAX_ANSWER_TOKENS = 8
 EXAMPLES = yaml.safe_load(Path(__file__).with_name("chat_examples.yaml").read_text(encoding="utf-8"))

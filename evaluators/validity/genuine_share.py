@@ -1,6 +1,6 @@
 """Measure the shares of genuine hard negatives, true captions and correctly listed atoms (stage ``validity``).
 
-    python -m evaluators.validity.genuine_share        # writes validity.json
+    python -m compeval.evaluators.validity.genuine_share        # writes validity.json
 
 Works only for the micro-world, whose scenes are completely known. The oracle judges the sets as built and sets that are
 rebuilt from the same scenes with another annotation recall (the share of the facts that are annotated). A text that the
@@ -26,16 +26,16 @@ from typing import Any
 import pandas as pd
 from tqdm import tqdm
 
-from evaluators.validity.captioners import compare_captioners
-from evaluators.validity.listed_atoms import ListedAtoms, measure_listed_atoms
-from evaluators.validity.oracle import UnreadableError, is_true, parse_caption
-from evaluators.validity.rebuild import rebuild_crepe
-from generators.pipeline import stage
-from generators.pipeline.params import read_params
-from generators.readers.corpora import Skipped, list_shards, read_captions
-from generators.schemas.corpus_names import get_kind
-from generators.storage import parquet
-from generators.text_only.ngram import NgramModel
+from compeval.base.pipeline import stage
+from compeval.base.pipeline.params import read_params
+from compeval.base.readers.corpora import Skipped, list_shards, read_captions
+from compeval.base.schemas.corpus_names import get_kind
+from compeval.base.storage import parquet
+from compeval.base.text_only.ngram import NgramModel
+from compeval.evaluators.validity.captioners import compare_captioners
+from compeval.evaluators.validity.listed_atoms import ListedAtoms, measure_listed_atoms
+from compeval.evaluators.validity.oracle import UnreadableError, is_true, parse_caption
+from compeval.evaluators.validity.rebuild import rebuild_crepe
 
 WORD = re.compile(r"[a-z]+")
 TRUTH = "truth"

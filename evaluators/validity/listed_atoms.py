@@ -18,11 +18,11 @@ from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from evaluators.validity.oracle import UnreadableError, lexicon, parse_caption
-from evaluators.validity.oracle.drs import DRS, Property, Relation
-from generators.parser.lemmas import infinitive
-from generators.schemas.corpus_names import get_kind
-from generators.storage import parquet
+from compeval.base.schemas.corpus_names import get_kind
+from compeval.base.storage import parquet
+from compeval.evaluators.validity.oracle import UnreadableError, lexicon, parse_caption
+from compeval.evaluators.validity.oracle.drs import DRS, Property, Relation
+from compeval.generators.parser.lemmas import infinitive
 
 AtomKey = tuple[str, str]
 """The kind of an atom, and its text or the meaning of its relation."""

@@ -11,22 +11,22 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from generators import captioned_walks, crepe_productivity, crepe_regions
-from generators.crepe_systematicity import add_negatives, read_compounds
-from generators.hard_negatives.balanced.compounds import BALANCED_NEGATIVES, make_balanced_negatives
-from generators.hard_negatives.balanced.image_nouns import ImageNouns
-from generators.hard_negatives.crepe.source import Source
-from generators.hard_negatives.crepe.systematicity import NEGATIVES
-from generators.microworld.annotate import annotate, write_annotations
-from generators.microworld.scenes.splits import TEST_IDS, sample_test_scene
-from generators.pipeline.params import read_params, read_parser_params
-from generators.readers import visual_genome
-from generators.readers.annotations import Annotations, write_images
-from generators.readers.records import Flaws
-from generators.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA
-from generators.seen_analysis.regions import RegionReader, read_regions
-from generators.seen_analysis.targets import Targets
-from generators.storage.dataset import write_config
+from compeval.base.pipeline.params import read_params, read_parser_params
+from compeval.base.readers import visual_genome
+from compeval.base.readers.annotations import Annotations, write_images
+from compeval.base.readers.records import Flaws
+from compeval.base.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA
+from compeval.base.storage.dataset import write_config
+from compeval.generators import captioned_walks, crepe_productivity, crepe_regions
+from compeval.generators.crepe_systematicity import add_negatives, read_compounds
+from compeval.generators.hard_negatives.balanced.compounds import BALANCED_NEGATIVES, make_balanced_negatives
+from compeval.generators.hard_negatives.balanced.image_nouns import ImageNouns
+from compeval.generators.hard_negatives.crepe.source import Source
+from compeval.generators.hard_negatives.crepe.systematicity import NEGATIVES
+from compeval.generators.microworld.annotate import annotate, write_annotations
+from compeval.generators.microworld.scenes.splits import TEST_IDS, sample_test_scene
+from compeval.generators.seen_analysis.regions import RegionReader, read_regions
+from compeval.generators.seen_analysis.targets import Targets
 
 
 def rebuild_crepe(

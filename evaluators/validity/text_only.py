@@ -1,16 +1,16 @@
 """Measure how often text-only baselines select the true caption without the image (stage ``text_only``).
 
-    python -m evaluators.validity.text_only        # writes text_only.json and text_only.md
+    python -m compeval.evaluators.validity.text_only        # writes text_only.json and text_only.md
 
 Source: SugarCrepe (arXiv:2306.14610, section 3) showed that such baselines beat vision-language models on published
-sets. The baselines are in generators/text_only/baselines.py; params.yaml can add a language model. Baselines that learn
+sets. The baselines are in base/text_only/baselines.py; params.yaml can add a language model. Baselines that learn
 are cross-fitted over images. ``refining`` has the baselines of adversarial refinement
-(generators/text_only/refinement.py), and ``held_out`` baselines that it does not use.
+(base/text_only/refinement.py), and ``held_out`` baselines that it does not use.
 
 Metrics: Recall@1 with 95 % intervals over images. Tied captions share the hit. Chance is 1/K, but a baseline
 that knows nothing can be below chance: every negative is an edit of the true caption, so the scores of a set are not
 independent. ``comparing`` has baselines that compare the captions of a set with each other
-(generators/text_only/relative_baselines.py). ``random_scorers`` is the Recall@1 of random word weights.
+(base/text_only/relative_baselines.py). ``random_scorers`` is the Recall@1 of random word weights.
 ``pairwise_accuracy`` is the share of negatives that score lower than their true caption (chance 1/2); it shows if there
 is a cue.
 """
@@ -26,13 +26,12 @@ from typing import Any
 import jinja2
 import numpy as np
 
-from evaluators.metrics.intervals import compute_share_interval
-from generators.pipeline import stage
-from generators.pipeline.params import read_params
-from generators.pipeline.workers import map_with
-from generators.schemas.corpus_names import get_kind, parse_productivity
-from generators.storage import parquet
-from generators.text_only.baselines import (
+from compeval.base.pipeline import stage
+from compeval.base.pipeline.params import read_params
+from compeval.base.pipeline.workers import map_with
+from compeval.base.schemas.corpus_names import get_kind, parse_productivity
+from compeval.base.storage import parquet
+from compeval.base.text_only.baselines import (
     HELD_OUT_BASELINES,
     Baseline,
     RetrievalSets,
@@ -40,11 +39,12 @@ from generators.text_only.baselines import (
     measure_random_recall,
     recall_at_1,
 )
-from generators.text_only.language_models import load_language_model
-from generators.text_only.refinement import REFINEMENT_BASELINES
-from generators.text_only.relative_baselines import RELATIVE_BASELINES
-from loaders.cards.card import table
-from loaders.datasets.stats import read_stats
+from compeval.base.text_only.language_models import load_language_model
+from compeval.base.text_only.refinement import REFINEMENT_BASELINES
+from compeval.base.text_only.relative_baselines import RELATIVE_BASELINES
+from compeval.evaluators.metrics.intervals import compute_share_interval
+from compeval.loaders.cards.card import table
+from compeval.loaders.datasets.stats import read_stats
 
 WORKERS = 2
 MEDOID = "Negatives edit different parts of the true caption, which therefore tends to differ least from the others."

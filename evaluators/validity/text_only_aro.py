@@ -1,7 +1,8 @@
 """Measure how often text-only baselines select the true caption of ARO's four sets (stage ``text_only_aro``).
 
-    python -m evaluators.validity.text_only_aro  # writes text_only_aro.json and text_only_aro.md
-    python -m evaluators.validity.text_only_aro --ask --max-cost 1    # caches a chat model's answers in sample/llm/
+    python -m compeval.evaluators.validity.text_only_aro  # writes text_only_aro.json and text_only_aro.md
+    # caches a chat model's answers in sample/llm/
+    python -m compeval.evaluators.validity.text_only_aro --ask --max-cost 1
 
 Baselines and metrics are described in evaluators/validity/text_only.py. ARO's negatives are known to be recognisable
 without the image: swapped captions are often implausible and shuffled captions ungrammatical (Lin et al. 2023,
@@ -17,15 +18,15 @@ from typing import Annotated
 
 import typer
 
-from evaluators.validity import chat_reader
-from evaluators.validity.text_only import measure_all, read, render_page, sample
-from generators.files.atomic import write_json
-from generators.llm.client import Cache, ask_all, make_client
-from generators.pipeline import stage
-from generators.pipeline.params import read_params
-from generators.text_only.baselines import RetrievalSets
-from loaders.datasets.stats import read_stats, split_name
-from loaders.papers.figures import figures
+from compeval.base.files.atomic import write_json
+from compeval.base.pipeline import stage
+from compeval.base.pipeline.params import read_params
+from compeval.base.text_only.baselines import RetrievalSets
+from compeval.evaluators.validity import chat_reader
+from compeval.evaluators.validity.text_only import measure_all, read, render_page, sample
+from compeval.generators.llm.client import Cache, ask_all, make_client
+from compeval.loaders.datasets.stats import read_stats, split_name
+from compeval.loaders.papers.figures import figures
 
 SPLITS = ("test", "test.s0")
 

@@ -15,12 +15,12 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
+from compeval.base.files.atomic import atomic_folder
+from compeval.base.pipeline import stage
+from compeval.generators.compun import Noun, read_nouns, select_drawable_nouns
+from compeval.generators.microworld.build import WORKERS, Params
+from compeval.generators.microworld.corpora import IMAGES_PER_SCENE, Example, make_examples, write_corpus
 from experiments.compun.scenes import COMPOUNDS, CONSTITUENTS, sample_scene
-from generators.compun import Noun, read_nouns, select_drawable_nouns
-from generators.files.atomic import atomic_folder
-from generators.microworld.build import WORKERS, Params
-from generators.microworld.corpora import IMAGES_PER_SCENE, Example, make_examples, write_corpus
-from generators.pipeline import stage
 
 FOLDER = Path("sources/compun")
 FIRST_ID = 30_000_000

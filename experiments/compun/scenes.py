@@ -9,17 +9,23 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
-from generators.compun import Noun
-from generators.microworld.compun_images import WITHOUT_PATTERN, choose_color
-from generators.microworld.rendering.drawing import DRAWINGS
-from generators.microworld.rendering.images import place_object
-from generators.microworld.rendering.renderer import BACKGROUNDS
-from generators.microworld.scene import DrawnObject, Scene
-from generators.microworld.scenes.affordances import SIZE_FACTOR, TYPICAL_SIDE
-from generators.microworld.scenes.object_sampler import PATTERN_WEIGHTS, SIZE_WEIGHTS
-from generators.microworld.scenes.spatial_relations import MARGIN, Layout, Link, find_ambiguities, find_relations
-from generators.microworld.world import ALL_NOUNS, COLORS, PATTERNS
-from generators.schemas.scene_graph import Box
+from compeval.base.schemas.scene_graph import Box
+from compeval.generators.compun import Noun
+from compeval.generators.microworld.compun_images import WITHOUT_PATTERN, choose_color
+from compeval.generators.microworld.rendering.drawing import DRAWINGS
+from compeval.generators.microworld.rendering.images import place_object
+from compeval.generators.microworld.rendering.renderer import BACKGROUNDS
+from compeval.generators.microworld.scene import DrawnObject, Scene
+from compeval.generators.microworld.scenes.affordances import SIZE_FACTOR, TYPICAL_SIDE
+from compeval.generators.microworld.scenes.object_sampler import PATTERN_WEIGHTS, SIZE_WEIGHTS
+from compeval.generators.microworld.scenes.spatial_relations import (
+    MARGIN,
+    Layout,
+    Link,
+    find_ambiguities,
+    find_relations,
+)
+from compeval.generators.microworld.world import ALL_NOUNS, COLORS, PATTERNS
 
 COMPOUNDS, CONSTITUENTS = "compounds", "constituents"
 WIDTH, HEIGHT = 640, 480

@@ -11,11 +11,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from evaluators.report.results import Results, read_results
-from evaluators.report.sections import compun
-from evaluators.report.tables import to_markdown
-from generators.files.atomic import write_json
-from generators.pipeline import stage
+from compeval.base.files.atomic import write_json
+from compeval.base.pipeline import stage
+from compeval.evaluators.report.results import Results, read_results
+from compeval.evaluators.report.sections import compun
+from compeval.evaluators.report.tables import to_markdown
 
 FOLDER = Path("experiments/compun")
 METRICS = ("recall@1", "all_recall@1", "margin_of_correct", "similarity_of_correct")

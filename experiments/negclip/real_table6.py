@@ -21,11 +21,11 @@ from typing import Annotated
 
 import typer
 
-from evaluators.models import slug
-from evaluators.results.scores import read_csv
+from compeval.base.pipeline import stage
+from compeval.evaluators.models import slug
+from compeval.evaluators.results.scores import read_csv
+from compeval.loaders.cards.card import table
 from experiments.negclip.table6 import MODELS
-from generators.pipeline import stage
-from loaders.cards.card import table
 
 TABLE = "ARO, Table 6"
 CLASSIFICATION = [(f"classification/{name}", "top1") for name in ("cifar10", "cifar100", "imagenet")]

@@ -20,18 +20,18 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 
+from compeval.base.files.atomic import atomic_folder, write_json
+from compeval.base.pipeline import stage
+from compeval.base.pipeline.params import read_params
+from compeval.base.schemas.corpus_names import CORPORA
+from compeval.base.schemas.scene_graph import Box
+from compeval.generators.microworld.build import Params
+from compeval.generators.microworld.captions.wording import SYNONYMS
+from compeval.generators.microworld.corpora import Example, make_example, write_corpus
+from compeval.generators.microworld.scene import Scene
+from compeval.generators.microworld.scenes.splits import training_ids
+from compeval.generators.microworld.world import ALL_NOUNS, COLORS, PATTERNS, SIZES, STATES
 from experiments.negclip.small_world import sample_small_caption, sample_small_scene, write_test_scenes
-from generators.files.atomic import atomic_folder, write_json
-from generators.microworld.build import Params
-from generators.microworld.captions.wording import SYNONYMS
-from generators.microworld.corpora import Example, make_example, write_corpus
-from generators.microworld.scene import Scene
-from generators.microworld.scenes.splits import training_ids
-from generators.microworld.world import ALL_NOUNS, COLORS, PATTERNS, SIZES, STATES
-from generators.pipeline import stage
-from generators.pipeline.params import read_params
-from generators.schemas.corpus_names import CORPORA
-from generators.schemas.scene_graph import Box
 
 PARAMS = Path("experiments/params.yaml")
 FOLDER = Path("sources/negclip")

@@ -15,18 +15,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
-from generators.microworld.annotate import annotate, write_annotations
-from generators.microworld.build import Params, render_full_size, write_images
-from generators.microworld.captions.content import Content, SceneFacts
-from generators.microworld.captions.views import shows_sizes
-from generators.microworld.captions.wording import write_training_caption
-from generators.microworld.corpora import sample_view
-from generators.microworld.scene import Scene
-from generators.microworld.scenes.affordances import list_nouns
-from generators.microworld.scenes.held_out import HeldOut
-from generators.microworld.scenes.sampler import sample_scene
-from generators.microworld.scenes.splits import TEST_IDS, sample_size
-from generators.schemas.scene_graph import Box
+from compeval.base.schemas.scene_graph import Box
+from compeval.generators.microworld.annotate import annotate, write_annotations
+from compeval.generators.microworld.build import Params, render_full_size, write_images
+from compeval.generators.microworld.captions.content import Content, SceneFacts
+from compeval.generators.microworld.captions.views import shows_sizes
+from compeval.generators.microworld.captions.wording import write_training_caption
+from compeval.generators.microworld.corpora import sample_view
+from compeval.generators.microworld.scene import Scene
+from compeval.generators.microworld.scenes.affordances import list_nouns
+from compeval.generators.microworld.scenes.held_out import HeldOut
+from compeval.generators.microworld.scenes.sampler import sample_scene
+from compeval.generators.microworld.scenes.splits import TEST_IDS, sample_size
 
 THEMES = "kitchen,playroom,shore,garden"
 NOUNS = list_nouns(THEMES)

@@ -21,15 +21,15 @@ from typing import Any
 
 import numpy as np
 
-from evaluators.metrics.macro_views import select_frequent
-from evaluators.metrics.statistics import bootstrap_group_means, bootstrap_interval, compute_interval
-from evaluators.results.compose import get_clusters
-from evaluators.results.paired import get_query_values
-from generators.files.atomic import write_json
-from generators.pipeline import stage
-from generators.pipeline.params import read_params
-from generators.storage import parquet
-from loaders.cards.card import table
+from compeval.base.files.atomic import write_json
+from compeval.base.pipeline import stage
+from compeval.base.pipeline.params import read_params
+from compeval.base.storage import parquet
+from compeval.evaluators.metrics.macro_views import select_frequent
+from compeval.evaluators.metrics.statistics import bootstrap_group_means, bootstrap_interval, compute_interval
+from compeval.evaluators.results.compose import get_clusters
+from compeval.evaluators.results.paired import get_query_values
+from compeval.loaders.cards.card import table
 
 PARAMS = Path("experiments/params.yaml")
 RUNS, OUTPUT = Path("checkpoints/negclip"), Path("experiments/negclip")

@@ -14,14 +14,14 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from evaluators import models
-from evaluators.engine.tasks import discover
-from evaluators.run import run
-from generators.pipeline import stage
-from generators.pipeline.params import read_params
-from trainers.clip import training as clip
-from trainers.negclip import training as negclip
-from trainers.negclip.finetune import Recipe
+from compeval.base.pipeline import stage
+from compeval.base.pipeline.params import read_params
+from compeval.evaluators import models
+from compeval.evaluators.engine.tasks import discover
+from compeval.evaluators.run import run
+from compeval.trainers.clip import training as clip
+from compeval.trainers.negclip import training as negclip
+from compeval.trainers.negclip.finetune import Recipe
 
 PARAMS = Path("experiments/params.yaml")
 CORPORA = Path("sources/negclip")

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from evaluators.models import pick_device, resolve
-from evaluators.probes.evaluate import evaluate_probe
-from evaluators.report import probe_report
-from generators.pipeline import stage
+from compeval.base.pipeline import stage
+from compeval.evaluators.models import pick_device, resolve
+from compeval.evaluators.probes.evaluate import evaluate_probe
+from compeval.evaluators.report import probe_report
 
 DEVIATIONS = """\
 Deviations from the paper: the decoder is a small T5 that is trained from scratch on 100,000 generated captions,

@@ -12,16 +12,16 @@ from itertools import islice
 from random import Random
 from typing import Any, NamedTuple
 
-from generators.captioner.captioner import GRAMMAR, TEMPLATE, EditableCaption, GrammarCaption, TemplateCaption
-from generators.captioner.parsed_caption import ParsedCaption
-from generators.captioner.realiser import can_express_predicate
-from generators.graphs.facts import ImageFacts
-from generators.graphs.uniform_walks import draw_uniform_walk, repeats_object, select_annotated
-from generators.graphs.walks import Walk, is_redundant, random_walk, sample_walks, select_describable
-from generators.pipeline.params import OURS, PAPER
-from generators.schemas.annotated_image import AnnotatedImage
-from generators.schemas.scene_graph import Box, Mention, SceneGraph
-from generators.seen_analysis.splits import find_crop_fault
+from compeval.base.pipeline.params import OURS, PAPER
+from compeval.base.schemas.annotated_image import AnnotatedImage
+from compeval.base.schemas.scene_graph import Box, Mention, SceneGraph
+from compeval.generators.captioner.captioner import GRAMMAR, TEMPLATE, EditableCaption, GrammarCaption, TemplateCaption
+from compeval.generators.captioner.parsed_caption import ParsedCaption
+from compeval.generators.captioner.realiser import can_express_predicate
+from compeval.generators.graphs.facts import ImageFacts
+from compeval.generators.graphs.uniform_walks import draw_uniform_walk, repeats_object, select_annotated
+from compeval.generators.graphs.walks import Walk, is_redundant, random_walk, sample_walks, select_describable
+from compeval.generators.seen_analysis.splits import find_crop_fault
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,10 @@ from itertools import compress
 from operator import not_
 from typing import NamedTuple, Protocol
 
-from generators.captioner import realiser, template
-from generators.captioner.words import join_pieces, join_text
-from generators.graphs.entailment import Negated, find_counterpart
-from generators.schemas.scene_graph import Mention, SceneGraph
+from compeval.base.schemas.scene_graph import Mention, SceneGraph
+from compeval.generators.captioner import realiser, template
+from compeval.generators.captioner.words import join_pieces, join_text
+from compeval.generators.graphs.entailment import Negated, find_counterpart
 
 GRAMMAR, TEMPLATE = "grammar", "template"
 MAX_REWORDINGS = 12

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from generators.llm.questions import Question
+from compeval.generators.llm.questions import Question
 
 DESCRIPTORS_PER_CLASS = 5
 """Descriptors per class."""

@@ -15,9 +15,9 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from generators.language import inflection
-from generators.llm.client import Cache, Endpoint
-from generators.llm.questions import Question, read_cached_items
+from compeval.generators.language import inflection
+from compeval.generators.llm.client import Cache, Endpoint
+from compeval.generators.llm.questions import Question, read_cached_items
 
 GRAMMAR, LLM = "grammar", "llm"
 MAX_WORDS = 10

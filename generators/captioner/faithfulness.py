@@ -13,12 +13,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from generators.captioner.misread_relations import Reading
-from generators.graphs.assignments import Constraint, find_assignments
-from generators.graphs.entailment import entails
-from generators.language.lexicon.attributes import may_hold_together
-from generators.language.lexicon.nouns import may_name_same_object
-from generators.schemas.scene_graph import Mention, Parse, Relation, SceneGraph, SceneObject
+from compeval.base.schemas.scene_graph import Mention, Parse, Relation, SceneGraph, SceneObject
+from compeval.generators.captioner.misread_relations import Reading
+from compeval.generators.graphs.assignments import Constraint, find_assignments
+from compeval.generators.graphs.entailment import entails
+from compeval.generators.language.lexicon.attributes import may_hold_together
+from compeval.generators.language.lexicon.nouns import may_name_same_object
 
 _ELLIPSIS = re.compile(r"\b(?:too|as well(?! as)|likewise|each(?! other)|so (?:is|are|does|do|has|have))\b")
 

@@ -14,9 +14,9 @@ from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
-from generators.graphs.entailment import entails
-from generators.language.lexicon.relations import verb_lemma
-from generators.schemas.scene_graph import Parse, Relation, SceneGraph
+from compeval.base.schemas.scene_graph import Parse, Relation, SceneGraph
+from compeval.generators.graphs.entailment import entails
+from compeval.generators.language.lexicon.relations import verb_lemma
 
 _COORDINATED = re.compile(r"\band (?:is |are )?$")
 

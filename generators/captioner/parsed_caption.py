@@ -12,14 +12,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from generators.captioner.captioner import EditableCaption
-from generators.captioner.substitution import PRONOUN, keeps_pronouns, replace_atom_text
-from generators.graphs.entailment import Negated
-from generators.language.grammar import sort_adjectives
-from generators.language.inflection import fit_article
-from generators.language.lexicon.nouns import is_person
-from generators.language.lexicon.relations import verb_lemma
-from generators.schemas.scene_graph import AtomKey, Mention, SceneGraph, SceneObject
+from compeval.base.schemas.scene_graph import AtomKey, Mention, SceneGraph, SceneObject
+from compeval.generators.captioner.captioner import EditableCaption
+from compeval.generators.captioner.substitution import PRONOUN, keeps_pronouns, replace_atom_text
+from compeval.generators.graphs.entailment import Negated
+from compeval.generators.language.grammar import sort_adjectives
+from compeval.generators.language.inflection import fit_article
+from compeval.generators.language.lexicon.nouns import is_person
+from compeval.generators.language.lexicon.relations import verb_lemma
 
 LANGUAGE_MODEL = "llm:"
 """Prefix of the names of captioners that are language models."""

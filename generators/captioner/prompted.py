@@ -7,7 +7,7 @@ examples in shots.yaml are our own.
 Differences from the paper: each relation has its own line, the model is a chat model, and the parser checks that a
 caption neither omits nor adds atoms (faithfulness.py).
 The language model captions five or more atoms (CaptionerByComplexity). Building a dataset only reads the cache;
-``python -m generators.captioned_walks --ask`` fills it.
+``python -m compeval.generators.captioned_walks --ask`` fills it.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from generators.captioner import template
-from generators.captioner.captioner import (
+from compeval.base.pipeline.params import OURS
+from compeval.base.schemas.scene_graph import Parse, Relation, SceneGraph, SceneObject
+from compeval.generators.captioner import template
+from compeval.generators.captioner.captioner import (
     Captioner,
     CaptionerByComplexity,
     EditableCaption,
@@ -31,15 +33,13 @@ from generators.captioner.captioner import (
     Request,
     TemplateCaptioner,
 )
-from generators.captioner.faithfulness import align_mentions, describe_difference, is_elliptical
-from generators.captioner.parsed_caption import LANGUAGE_MODEL, ParsedCaption
-from generators.captioner.realiser import can_express_predicate
-from generators.captioner.words import join_pieces
-from generators.graphs.assignments import SearchLimitError
-from generators.llm.client import REFUSED, Cache, Client, Endpoint, Message, ask_all, make_client, request_hash
-from generators.parser.caption_parser import CaptionParser, make_parser
-from generators.pipeline.params import OURS
-from generators.schemas.scene_graph import Parse, Relation, SceneGraph, SceneObject
+from compeval.generators.captioner.faithfulness import align_mentions, describe_difference, is_elliptical
+from compeval.generators.captioner.parsed_caption import LANGUAGE_MODEL, ParsedCaption
+from compeval.generators.captioner.realiser import can_express_predicate
+from compeval.generators.captioner.words import join_pieces
+from compeval.generators.graphs.assignments import SearchLimitError
+from compeval.generators.llm.client import REFUSED, Cache, Client, Endpoint, Message, ask_all, make_client, request_hash
+from compeval.generators.parser.caption_parser import CaptionParser, make_parser
 
 PUBLISHED_TEMPLATE = "published template"
 """Name of the captioner of :class:`PublishedTemplateCaptioner`."""

@@ -28,7 +28,8 @@ from collections.abc import Sequence
 from random import Random
 from typing import NamedTuple
 
-from generators.captioner.words import (
+from compeval.base.schemas.scene_graph import Mention, SceneGraph
+from compeval.generators.captioner.words import (
     Piece,
     Words,
     choose_copula,
@@ -38,10 +39,9 @@ from generators.captioner.words import (
     join_with_and,
     to_pieces,
 )
-from generators.captioner.writer import Writer
-from generators.graphs.entailment import Negated, remove_atoms
-from generators.language.grammar import predicate_kind
-from generators.schemas.scene_graph import Mention, SceneGraph
+from compeval.generators.captioner.writer import Writer
+from compeval.generators.graphs.entailment import Negated, remove_atoms
+from compeval.generators.language.grammar import predicate_kind
 
 
 class CaptionWithMentions(NamedTuple):

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from generators.language import inflection
-from generators.language.lexicon import nouns, relations
-from generators.schemas.scene_graph import Mention
+from compeval.base.schemas.scene_graph import Mention
+from compeval.generators.language import inflection
+from compeval.generators.language.lexicon import nouns, relations
 
 FINITE = frozenset({"VB", "VBD", "VBP", "VBZ"})
 """Penn tags of finite verbs, which a clause requires."""

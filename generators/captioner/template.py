@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from generators.captioner.words import (
+from compeval.base.schemas.scene_graph import Relation, SceneGraph, SceneObject
+from compeval.generators.captioner.words import (
     ARTICLE,
     Piece,
     Words,
@@ -25,9 +26,8 @@ from generators.captioner.words import (
     to_pieces,
     write_predicate,
 )
-from generators.graphs.entailment import Negated, remove_atoms
-from generators.language.grammar import follows_noun, predicate_kind
-from generators.schemas.scene_graph import Relation, SceneGraph, SceneObject
+from compeval.generators.graphs.entailment import Negated, remove_atoms
+from compeval.generators.language.grammar import follows_noun, predicate_kind
 
 COMPLEXITY = 4
 """Number of atoms of the captions that are written with the template."""

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from generators.language.grammar import (
+from compeval.base.schemas.scene_graph import Mention, Relation, SceneObject
+from compeval.generators.language.grammar import (
     ActiveVerb,
     are_same_kind,
     is_finite,
@@ -17,9 +18,8 @@ from generators.language.grammar import (
     predicate_kind,
     sort_adjectives,
 )
-from generators.language.inflection import choose_article, inflect_verb
-from generators.language.lexicon.nouns import is_mass
-from generators.schemas.scene_graph import Mention, Relation, SceneObject
+from compeval.generators.language.inflection import choose_article, inflect_verb
+from compeval.generators.language.lexicon.nouns import is_mass
 
 
 class Piece(NamedTuple):

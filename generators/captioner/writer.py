@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from random import Random
 from typing import Literal, NamedTuple
 
-from generators.captioner.words import (
+from compeval.base.schemas.scene_graph import Relation, SceneGraph, SceneObject
+from compeval.generators.captioner.words import (
     Piece,
     Words,
     attribute_piece,
@@ -18,8 +19,8 @@ from generators.captioner.words import (
     write_adjectives,
     write_predicate,
 )
-from generators.graphs.entailment import Negated
-from generators.language.grammar import (
+from compeval.generators.graphs.entailment import Negated
+from compeval.generators.language.grammar import (
     are_same_verb,
     follows_noun,
     is_finite,
@@ -28,7 +29,6 @@ from generators.language.grammar import (
     predicate_kind,
     sort_adjectives,
 )
-from generators.schemas.scene_graph import Relation, SceneGraph, SceneObject
 
 Style = Literal["fragment", "existential", "clause"]
 Opening = Style | Literal["inverted"]

@@ -14,10 +14,10 @@ from dataclasses import replace
 from functools import partial, reduce
 from typing import Literal, NamedTuple
 
-from generators.graphs.assignments import Constraint, find_assignments
-from generators.graphs.facts import ImageFacts
-from generators.language.lexicon import relations
-from generators.schemas.scene_graph import AtomKey, Relation, SceneGraph
+from compeval.base.schemas.scene_graph import AtomKey, Relation, SceneGraph
+from compeval.generators.graphs.assignments import Constraint, find_assignments
+from compeval.generators.graphs.facts import ImageFacts
+from compeval.generators.language.lexicon import relations
 
 NegationKind = Literal["object", "attribute", "relation"]
 

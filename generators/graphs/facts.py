@@ -14,12 +14,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 
-from generators.graphs.assignments import Constraint, SearchLimitError, find_assignments
-from generators.graphs.presence import Presence, cached_method
-from generators.language.inflection import lemmatise_noun
-from generators.language.lexicon import attributes, nouns, relations
-from generators.language.wordnet import is_color
-from generators.schemas.scene_graph import Box, SceneGraph, SceneObject
+from compeval.base.schemas.scene_graph import Box, SceneGraph, SceneObject
+from compeval.generators.graphs.assignments import Constraint, SearchLimitError, find_assignments
+from compeval.generators.graphs.presence import Presence, cached_method
+from compeval.generators.language.inflection import lemmatise_noun
+from compeval.generators.language.lexicon import attributes, nouns, relations
+from compeval.generators.language.wordnet import is_color
 
 SAME_ENTITY_IOU = 0.7
 """Annotations with related names are one entity if the intersection over union of their boxes is at least this."""

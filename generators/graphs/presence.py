@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable
 from functools import cached_property, wraps
 from typing import Any, TypeVar
 
-from generators.language import wordnet
-from generators.language.lexicon import nouns
+from compeval.generators.language import wordnet
+from compeval.generators.language.lexicon import nouns
 
 Result = TypeVar("Result")
 

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections import Counter
 from random import Random
 
-from generators.graphs.walks import GrowingSubgraph, find_components, load_abstract_modifiers, select_atoms
-from generators.schemas.scene_graph import Relation, SceneGraph
+from compeval.base.schemas.scene_graph import Relation, SceneGraph
+from compeval.generators.graphs.walks import GrowingSubgraph, find_components, load_abstract_modifiers, select_atoms
 
 
 def select_annotated(graph: SceneGraph) -> SceneGraph:

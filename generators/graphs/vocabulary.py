@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 
-from generators.language.inflection import lemmatise_noun
-from generators.language.lexicon import relations
-from generators.language.wordnet import ancestors, are_related, is_in_wordnet, is_visible, main_hypernym_path
-from generators.schemas.scene_graph import SceneGraph
+from compeval.base.schemas.scene_graph import SceneGraph
+from compeval.generators.language.inflection import lemmatise_noun
+from compeval.generators.language.lexicon import relations
+from compeval.generators.language.wordnet import ancestors, are_related, is_in_wordnet, is_visible, main_hypernym_path
 
 MAX_STEPS = 6
 """Maximum number of steps from a noun up to the hypernym that it shares with another noun."""

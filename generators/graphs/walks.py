@@ -37,14 +37,14 @@ from itertools import combinations
 from random import Random
 from typing import NamedTuple
 
-from generators.graphs.entailment import entails
-from generators.language.grammar import is_descriptive, is_visible_object
-from generators.language.inflection import lemmatise_noun
-from generators.language.lexicon import load_lexicon
-from generators.language.lexicon.attributes import may_hold_together
-from generators.language.lexicon.nouns import may_name_same_object
-from generators.language.lexicon.relations import verb_lemma
-from generators.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
+from compeval.base.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
+from compeval.generators.graphs.entailment import entails
+from compeval.generators.language.grammar import is_descriptive, is_visible_object
+from compeval.generators.language.inflection import lemmatise_noun
+from compeval.generators.language.lexicon import load_lexicon
+from compeval.generators.language.lexicon.attributes import may_hold_together
+from compeval.generators.language.lexicon.nouns import may_name_same_object
+from compeval.generators.language.lexicon.relations import verb_lemma
 
 COMPLEXITIES = range(4, 13)
 SAME_CROP_IOU = 0.75

@@ -1,6 +1,6 @@
 """Candidate pairs of photographs for ControlledImCaps, which an annotator accepts or rejects.
 
-    python -m generators.hard_negatives.photograph_pairs annotations/visual_genome.parquet candidates.csv
+    python -m compeval.generators.hard_negatives.photograph_pairs annotations/visual_genome.parquet candidates.csv
 
 Source: Kamath, Hessel and Chang 2023, section 2.2: the authors selected pairs of COCO photographs manually and wrote
 captions that differ in one word. Here, pairs and captions are derived from scene graphs in Visual Genome's format, and
@@ -21,12 +21,12 @@ from itertools import islice, permutations
 from pathlib import Path
 from typing import NamedTuple
 
-from generators.files import csv_tables
-from generators.language import inflection
-from generators.pipeline import stage
-from generators.readers.annotations import Annotations
-from generators.schemas.annotated_image import AnnotatedImage
-from generators.schemas.scene_graph import Box, SceneObject
+from compeval.base.files import csv_tables
+from compeval.base.pipeline import stage
+from compeval.base.readers.annotations import Annotations
+from compeval.base.schemas.annotated_image import AnnotatedImage
+from compeval.base.schemas.scene_graph import Box, SceneObject
+from compeval.generators.language import inflection
 
 COLUMNS = ("type", "image_0", "image_1", "caption_0", "caption_1", "accepted")
 SIDE = 0.4

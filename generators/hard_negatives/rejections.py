@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from generators.files import csv_tables
-from generators.schemas.annotated_image import AnnotatedImage
-from generators.schemas.scene_graph import Box
-from generators.storage.crops import crop_id
+from compeval.base.files import csv_tables
+from compeval.base.schemas.annotated_image import AnnotatedImage
+from compeval.base.schemas.scene_graph import Box
+from compeval.base.storage.crops import crop_id
 
 FOLDER = Path("data/annotations/crepe")
 FILE = "rejected.csv"

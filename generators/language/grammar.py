@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping
 from functools import cache, partial
 from typing import Literal, NamedTuple
 
-from generators.language.inflection import lemmatise_noun
-from generators.language.lexicon import load_lexicon
-from generators.language.lexicon.nouns import is_plural_only
-from generators.language.wordnet import is_in_wordnet, is_visible, lemmatise
+from compeval.generators.language.inflection import lemmatise_noun
+from compeval.generators.language.lexicon import load_lexicon
+from compeval.generators.language.lexicon.nouns import is_plural_only
+from compeval.generators.language.wordnet import is_in_wordnet, is_visible, lemmatise
 
 PredicateKind = Literal["preposition", "participle", "verb"]
 

@@ -10,10 +10,10 @@ from functools import cache, lru_cache
 
 import inflect
 
-from generators.language import CACHED_WORDS
-from generators.language.lexicon import nouns
-from generators.language.optional_imports import without
-from generators.language.wordnet import lemmatise
+from compeval.generators.language import CACHED_WORDS
+from compeval.generators.language.lexicon import nouns
+from compeval.generators.language.optional_imports import without
+from compeval.generators.language.wordnet import lemmatise
 
 with without("spacy"):
     import lemminflect

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from typing import Any, Literal, TypeAlias
 
-from generators.language import CACHED_PAIRS, CACHED_WORDS
-from generators.language.wordnet_database import wordnet
+from compeval.generators.language import CACHED_PAIRS, CACHED_WORDS
+from compeval.generators.language.wordnet_database import wordnet
 
 PartOfSpeech = Literal["n", "v", "a"]
 Synset: TypeAlias = Any

@@ -15,8 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from generators.language.lexicon import load_lexicon
-from generators.language.optional_imports import without
+from compeval.generators.language.lexicon import load_lexicon
+from compeval.generators.language.optional_imports import without
 
 with without("scipy", "sklearn", "pandas", "matplotlib"):
     import nltk

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import yaml
 
-from generators.llm.answers import read_list
-from generators.llm.client import REFUSED, Cache, Client, Endpoint, Message, check_cost, request_hash
+from compeval.generators.llm.answers import read_list
+from compeval.generators.llm.client import REFUSED, Cache, Client, Endpoint, Message, check_cost, request_hash
 
 TOKENS_PER_ITEM = 20
 """For the estimated cost."""
@@ -34,7 +34,7 @@ class Question(NamedTuple):
 
 @cache
 def _read_texts() -> Mapping[str, Sequence[str]]:
-    return yaml.safe_load(resources.files("generators.llm").joinpath("questions.yaml").read_text("utf-8"))
+    return yaml.safe_load(resources.files("compeval.generators.llm").joinpath("questions.yaml").read_text("utf-8"))
 
 
 class Items(NamedTuple):

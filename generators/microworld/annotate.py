@@ -18,11 +18,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from generators.microworld.captions.content import REGION_KINDS, Content, SceneFacts, choose_content
-from generators.microworld.captions.views import sample_region, shows_sizes
-from generators.microworld.captions.wording import write_image_captions, write_region_phrase
-from generators.microworld.scene import DrawnObject, Scene, Triple
-from generators.microworld.world import CONVERSE, NOUN_TABLE, RELATIONS, SIZES
+from compeval.generators.microworld.captions.content import REGION_KINDS, Content, SceneFacts, choose_content
+from compeval.generators.microworld.captions.views import sample_region, shows_sizes
+from compeval.generators.microworld.captions.wording import write_image_captions, write_region_phrase
+from compeval.generators.microworld.scene import DrawnObject, Scene, Triple
+from compeval.generators.microworld.world import CONVERSE, NOUN_TABLE, RELATIONS, SIZES
 
 FACTS_PER_IMAGE = 1000
 """The id of an object, relationship or region is the image id times this number, plus an index."""

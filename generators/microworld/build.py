@@ -1,7 +1,7 @@
 """Build the micro-world, a synthetic source in the formats of Visual Genome, GQA and COCO (stage ``sources``).
 
-    python -m generators.microworld.build                # stage `sources`; writes sources/microworld/
-    python -m generators.microworld.build --corpus laion # stage `corpora`; writes corpora/microworld/laion/
+    python -m compeval.generators.microworld.build                # stage `sources`; writes sources/microworld/
+    python -m compeval.generators.microworld.build --corpus laion # stage `corpora`; writes corpora/microworld/laion/
 
 The first folder contains the images and annotations of the test scenes, and the complete scenes (``truth.jsonl``, read
 only by the oracle). The bytes do not depend on the number of workers.
@@ -20,16 +20,21 @@ from typing import TypeVar
 
 from tqdm import tqdm
 
-from generators.files.atomic import atomic_folder
-from generators.microworld.annotate import annotate, image_path, write_annotations
-from generators.microworld.corpora import IMAGES_PER_SCENE, Example, make_examples, write_corpus
-from generators.microworld.rendering.images import render_jpeg
-from generators.microworld.scene import Scene
-from generators.microworld.scenes.held_out import choose_held_out
-from generators.microworld.scenes.splits import TEST_IDS, sample_test_scene, sample_training_scene, training_ids
-from generators.pipeline import stage
-from generators.pipeline.params import read_params
-from generators.schemas.corpus_names import CORPORA
+from compeval.base.files.atomic import atomic_folder
+from compeval.base.pipeline import stage
+from compeval.base.pipeline.params import read_params
+from compeval.base.schemas.corpus_names import CORPORA
+from compeval.generators.microworld.annotate import annotate, image_path, write_annotations
+from compeval.generators.microworld.corpora import IMAGES_PER_SCENE, Example, make_examples, write_corpus
+from compeval.generators.microworld.rendering.images import render_jpeg
+from compeval.generators.microworld.scene import Scene
+from compeval.generators.microworld.scenes.held_out import choose_held_out
+from compeval.generators.microworld.scenes.splits import (
+    TEST_IDS,
+    sample_test_scene,
+    sample_training_scene,
+    training_ids,
+)
 
 FOLDER, CORPORA_FOLDER = Path("sources/microworld"), Path("corpora/microworld")
 WORKERS = 2

@@ -13,12 +13,12 @@ from pathlib import Path, PurePosixPath
 from random import Random
 from typing import NamedTuple
 
-from generators.files.untrusted import ARCHIVE_ERRORS, decode_image, open_archive, read_file
-from generators.microworld.rendering.drawing import DRAWINGS
-from generators.microworld.rendering.images import place_object, render_jpeg
-from generators.microworld.rendering.renderer import BACKGROUNDS
-from generators.microworld.scene import Scene
-from generators.microworld.world import COLORS
+from compeval.base.files.untrusted import ARCHIVE_ERRORS, decode_image, open_archive, read_file
+from compeval.generators.microworld.rendering.drawing import DRAWINGS
+from compeval.generators.microworld.rendering.images import place_object, render_jpeg
+from compeval.generators.microworld.rendering.renderer import BACKGROUNDS
+from compeval.generators.microworld.scene import Scene
+from compeval.generators.microworld.world import COLORS
 
 SUFFIXES = ("", "_n1", "_n2")
 """Suffixes of the file names of a compound and of its two constituents."""

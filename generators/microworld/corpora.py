@@ -14,12 +14,12 @@ from itertools import islice
 from pathlib import Path
 from random import Random
 
-from generators.microworld.captions.content import TRAINING_KINDS, SceneFacts, choose_content
-from generators.microworld.captions.views import sample_region, shows_sizes
-from generators.microworld.captions.wording import TRAINING_RICHNESS, write_training_caption
-from generators.microworld.rendering.images import render_jpeg
-from generators.microworld.scene import Scene
-from generators.schemas.scene_graph import Box
+from compeval.base.schemas.scene_graph import Box
+from compeval.generators.microworld.captions.content import TRAINING_KINDS, SceneFacts, choose_content
+from compeval.generators.microworld.captions.views import sample_region, shows_sizes
+from compeval.generators.microworld.captions.wording import TRAINING_RICHNESS, write_training_caption
+from compeval.generators.microworld.rendering.images import render_jpeg
+from compeval.generators.microworld.scene import Scene
 
 EXAMPLES_PER_SHARD = 2000
 IMAGES_PER_SCENE = 3

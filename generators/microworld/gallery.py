@@ -1,7 +1,7 @@
 """Write contact sheets of the micro-world: images with many labelled nouns, attributes, relations, compounds or scenes.
 
-python -m generators.microworld.gallery all docs              # every sheet, as docs/NAME.jpg
-python -m generators.microworld.gallery nouns docs/nouns.jpg  # one sheet
+python -m compeval.generators.microworld.gallery all docs              # every sheet, as docs/NAME.jpg
+python -m compeval.generators.microworld.gallery nouns docs/nouns.jpg  # one sheet
 
 ``nouns``: every rendering, state and pose of every noun; ``attributes``, ``relations``, ``compounds``: an example of
 each; ``scenes``: the first 24 test scenes.
@@ -20,15 +20,15 @@ import numpy as np
 import skia
 from PIL import Image
 
-from generators.microworld.compun_images import can_draw, sample_object_scene
-from generators.microworld.rendering.drawing import DRAWINGS
-from generators.microworld.rendering.images import place_object
-from generators.microworld.rendering.pictures import RENDERINGS
-from generators.microworld.rendering.renderer import BACKGROUNDS, render
-from generators.microworld.scene import DrawnObject, Scene
-from generators.microworld.scenes.splits import TEST_IDS, sample_test_scene
-from generators.microworld.world import ALL_NOUNS, COLORS, PATTERNS, RELATIONS
-from generators.schemas.scene_graph import Box
+from compeval.base.schemas.scene_graph import Box
+from compeval.generators.microworld.compun_images import can_draw, sample_object_scene
+from compeval.generators.microworld.rendering.drawing import DRAWINGS
+from compeval.generators.microworld.rendering.images import place_object
+from compeval.generators.microworld.rendering.pictures import RENDERINGS
+from compeval.generators.microworld.rendering.renderer import BACKGROUNDS, render
+from compeval.generators.microworld.scene import DrawnObject, Scene
+from compeval.generators.microworld.scenes.splits import TEST_IDS, sample_test_scene
+from compeval.generators.microworld.world import ALL_NOUNS, COLORS, PATTERNS, RELATIONS
 
 COMPOUNDS = Path("sample/words/compun.csv")
 _MARGIN, _LABEL = 6, 18
@@ -137,7 +137,9 @@ def write_sheet(name: str, path: Path) -> None:
 
 if __name__ == "__main__":
     if len(sys.argv) != 3 or sys.argv[1] not in ("all", *SHEETS):
-        raise SystemExit(f"usage: python -m generators.microworld.gallery all FOLDER | {'|'.join(SHEETS)} OUT.jpg")
+        raise SystemExit(
+            f"usage: python -m compeval.generators.microworld.gallery all FOLDER | {'|'.join(SHEETS)} OUT.jpg"
+        )
     if sys.argv[1] == "all":
         for sheet in SHEETS:
             write_sheet(sheet, Path(sys.argv[2]) / f"{sheet}.jpg")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from generators.schemas.scene_graph import Box
+from compeval.base.schemas.scene_graph import Box
 
 Triple = tuple[str, str, str]
 """(subject, relation, object). Subject and object are object ids in a scene, and nouns in the rules of a corpus."""

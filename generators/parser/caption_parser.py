@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
-from generators.schemas.scene_graph import AtomKind, Parse
+from compeval.base.schemas.scene_graph import AtomKind, Parse
 
 RULES, SNG = "rules", "sng"
 
@@ -26,7 +26,7 @@ class CaptionParser(Protocol):
     def parse(self, captions: Iterable[str]) -> Iterator[Parse]:
         """Yield one parse per caption, in order. A caption without words has an empty graph.
 
-        Only the part of a caption that :func:`~generators.parser.spacy_model.clean_text` returns is parsed.
+        Only the part of a caption that :func:`~compeval.generators.parser.spacy_model.clean_text` returns is parsed.
 
         Captions of unknown origin are parsed with :func:`parse_each`, so that an error affects one caption only.
         """
@@ -62,11 +62,11 @@ def make_parser(name: str = RULES) -> CaptionParser:
     Raises ValueError for an unknown name and ImportError if the package of the parser is not installed.
     """
     if name == RULES:
-        from generators.parser.rule_parser import RuleParser
+        from compeval.generators.parser.rule_parser import RuleParser
 
         return RuleParser()
     if name == SNG:
-        from generators.parser.sng import SngParser
+        from compeval.generators.parser.sng import SngParser
 
         return SngParser()
     raise ValueError(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from generators.parser.lexicon import WORDS
-from generators.parser.nouns import ADJECTIVE_TAGS, Nouns
-from generators.parser.sentence import Sentence
+from compeval.generators.parser.lexicon import WORDS
+from compeval.generators.parser.nouns import ADJECTIVE_TAGS, Nouns
+from compeval.generators.parser.sentence import Sentence
 
 _MAX_DEPTH = 8
 """Maximum number of nested clauses that are followed, so that long texts take bounded time."""

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from functools import cache, lru_cache
 from typing import Any
 
-from generators.language.optional_imports import without
-from generators.parser.lexicon import LEXICON, WORDS
+from compeval.generators.language.optional_imports import without
+from compeval.generators.parser.lexicon import LEXICON, WORDS
 
 NUMBERS: dict[str, str] = LEXICON["numbers"]
 SPELLINGS: dict[str, str] = LEXICON["spellings"]

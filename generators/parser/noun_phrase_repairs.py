@@ -5,9 +5,9 @@ Each rule edits a sentence in place. The rules run before those of tag_repairs.p
 
 from __future__ import annotations
 
-from generators.parser import lemmas
-from generators.parser.lexicon import ATTRIBUTE_NOUNS, WORDS
-from generators.parser.sentence import MERGED, Sentence
+from compeval.generators.parser import lemmas
+from compeval.generators.parser.lexicon import ATTRIBUTE_NOUNS, WORDS
+from compeval.generators.parser.sentence import MERGED, Sentence
 
 _FINITE_TAGS = frozenset({"VB", "VBP", "VBZ", "VBD"})
 _NAME_TAGS = frozenset({"JJ", "NN", "NNP", "HYPH"})

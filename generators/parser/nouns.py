@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from generators.parser import lemmas
-from generators.parser.lexicon import ATTRIBUTE_NOUNS, CONTENT_NOUNS, WORDS
-from generators.parser.sentence import COVERING, MERGED, Sentence, Span
+from compeval.generators.parser import lemmas
+from compeval.generators.parser.lexicon import ATTRIBUTE_NOUNS, CONTENT_NOUNS, WORDS
+from compeval.generators.parser.sentence import COVERING, MERGED, Sentence, Span
 
 ADJECTIVE_TAGS = frozenset({"JJ", "JJR", "JJS", "VBN", "VBG", "VBD", "AFX"})
 _ARGUMENT_DEPS = frozenset({"pobj", "dobj", "nsubj", "nsubjpass", "attr"})

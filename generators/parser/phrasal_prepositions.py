@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from generators.parser.lexicon import LEXICON, WORDS
+from compeval.generators.parser.lexicon import LEXICON, WORDS
 
 NOUN_PHRASES: dict[str, str] = LEXICON["phrasal_nouns"]
 PAIRS: dict[str, str] = LEXICON["phrasal_pairs"]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Set
 
-from generators.parser import lemmas
-from generators.parser.clauses import Clauses
-from generators.parser.lexicon import WORDS
-from generators.parser.nouns import ADJECTIVE_TAGS, read_adjective
-from generators.parser.sentence import COVERING, MERGED, Span
+from compeval.generators.parser import lemmas
+from compeval.generators.parser.clauses import Clauses
+from compeval.generators.parser.lexicon import WORDS
+from compeval.generators.parser.nouns import ADJECTIVE_TAGS, read_adjective
+from compeval.generators.parser.sentence import COVERING, MERGED, Span
 
 _COMPLEMENTS = ("xcomp", "ccomp", "dobj", "acomp", "attr", "oprd")
 _NO_PREDICATE = frozenset({"amod", "compound", "aux", "auxpass", "prep", COVERING})

@@ -5,11 +5,11 @@ from __future__ import annotations
 from itertools import product
 from typing import NamedTuple
 
-from generators.parser import lemmas
-from generators.parser.clauses import Attachment, Clauses
-from generators.parser.lexicon import LEXICON, WORDS
-from generators.parser.sentence import COVERING, MERGED, Span
-from generators.parser.word_forms import RECIPROCAL_WORDS
+from compeval.generators.parser import lemmas
+from compeval.generators.parser.clauses import Attachment, Clauses
+from compeval.generators.parser.lexicon import LEXICON, WORDS
+from compeval.generators.parser.sentence import COVERING, MERGED, Span
+from compeval.generators.parser.word_forms import RECIPROCAL_WORDS
 
 
 class Edge(NamedTuple):

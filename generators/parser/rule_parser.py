@@ -22,17 +22,17 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from generators.language.optional_imports import without
-from generators.parser import lemmas, word_forms
-from generators.parser.clauses import Clauses
-from generators.parser.lexicon import WORDS
-from generators.parser.nouns import Nouns
-from generators.parser.predicative_attributes import add_predicative_attributes
-from generators.parser.relation_extraction import Relations
-from generators.parser.sentence import Sentence
-from generators.parser.spacy_model import MAX_CHARACTERS, clean_text, find_installed_model
-from generators.parser.tree_repairs import repair
-from generators.schemas.scene_graph import AtomKind, Mention, Parse, Relation, SceneGraph, SceneObject
+from compeval.base.schemas.scene_graph import AtomKind, Mention, Parse, Relation, SceneGraph, SceneObject
+from compeval.generators.language.optional_imports import without
+from compeval.generators.parser import lemmas, word_forms
+from compeval.generators.parser.clauses import Clauses
+from compeval.generators.parser.lexicon import WORDS
+from compeval.generators.parser.nouns import Nouns
+from compeval.generators.parser.predicative_attributes import add_predicative_attributes
+from compeval.generators.parser.relation_extraction import Relations
+from compeval.generators.parser.sentence import Sentence
+from compeval.generators.parser.spacy_model import MAX_CHARACTERS, clean_text, find_installed_model
+from compeval.generators.parser.tree_repairs import repair
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -47,7 +47,7 @@ MAX_STRINGS = 500_000
 
 
 class RuleParser:
-    """The project's own parser, with the interface of :class:`~generators.parser.caption_parser.CaptionParser`."""
+    """The project's own parser. Its interface: :class:`~compeval.generators.parser.caption_parser.CaptionParser`."""
 
     added_words, reciprocal_words = word_forms.ADDED_WORDS, word_forms.RECIPROCAL_WORDS
 

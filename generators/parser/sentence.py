@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from generators.parser.lexicon import WORDS
-from generators.parser.phrasal_prepositions import SPELLINGS, Phrase, find_phrasal_prepositions
+from compeval.generators.parser.lexicon import WORDS
+from compeval.generators.parser.phrasal_prepositions import SPELLINGS, Phrase, find_phrasal_prepositions
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc

@@ -14,15 +14,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from generators.parser.spacy_model import clean_text, find_installed_model, split_words
-from generators.schemas.scene_graph import AtomKind, Mention, Parse, Relation, SceneGraph, SceneObject
+from compeval.base.schemas.scene_graph import AtomKind, Mention, Parse, Relation, SceneGraph, SceneObject
+from compeval.generators.parser.spacy_model import clean_text, find_installed_model, split_words
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Token
 
 
 class SngParser:
-    """A :class:`~generators.parser.caption_parser.CaptionParser` that runs SceneGraphParser."""
+    """A :class:`~compeval.generators.parser.caption_parser.CaptionParser` that runs SceneGraphParser."""
 
     reciprocal_words = frozenset[str]()
 

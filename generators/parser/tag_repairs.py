@@ -6,9 +6,9 @@ Each rule edits a sentence in place. Its docstring shows captions and how spaCy 
 
 from __future__ import annotations
 
-from generators.parser import lemmas
-from generators.parser.lexicon import ACTORS, WORDS
-from generators.parser.sentence import Sentence
+from compeval.generators.parser import lemmas
+from compeval.generators.parser.lexicon import ACTORS, WORDS
+from compeval.generators.parser.sentence import Sentence
 
 NOUN_MODIFIERS = frozenset({"compound", "nmod", "npadvmod", "amod"})
 _VERB_DEPS = frozenset({"nsubj", "nsubjpass", "dobj", "aux", "auxpass", "prt"})

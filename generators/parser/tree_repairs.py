@@ -6,11 +6,11 @@ sentence in place.
 
 from __future__ import annotations
 
-from generators.parser import lemmas
-from generators.parser.lexicon import WORDS
-from generators.parser.noun_phrase_repairs import NOUN_PHRASE_REPAIRS
-from generators.parser.sentence import COVERING, MERGED, Sentence
-from generators.parser.tag_repairs import NOUN_MODIFIERS, TAG_REPAIRS
+from compeval.generators.parser import lemmas
+from compeval.generators.parser.lexicon import WORDS
+from compeval.generators.parser.noun_phrase_repairs import NOUN_PHRASE_REPAIRS
+from compeval.generators.parser.sentence import COVERING, MERGED, Sentence
+from compeval.generators.parser.tag_repairs import NOUN_MODIFIERS, TAG_REPAIRS
 
 _FINAL = frozenset({".", ",", ":", "''", "``"})
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cache
 
-from generators.parser import lemmas
-from generators.parser.phrasal_prepositions import NOUN_PHRASES, PAIRS, SPELLINGS
-from generators.parser.spacy_model import split_words
-from generators.schemas.scene_graph import AtomKind
+from compeval.base.schemas.scene_graph import AtomKind
+from compeval.generators.parser import lemmas
+from compeval.generators.parser.phrasal_prepositions import NOUN_PHRASES, PAIRS, SPELLINGS
+from compeval.generators.parser.spacy_model import split_words
 
 RECIPROCAL_WORDS = frozenset({"other", "another"})
 """With these words, a mention can be both ends of a relation ("two balls next to each other")."""

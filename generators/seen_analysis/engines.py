@@ -12,9 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from generators.parser.caption_parser import RULES, make_parser
-from generators.pipeline.workers import map_with
-from generators.seen_analysis.shards import MakeParser, RunShards, Search, get_shard_worker, run_shard
+from compeval.base.pipeline.workers import map_with
+from compeval.generators.parser.caption_parser import RULES, make_parser
+from compeval.generators.seen_analysis.shards import MakeParser, RunShards, Search, get_shard_worker, run_shard
 
 
 def make_engine(settings: Mapping[str, Any], parser: str = RULES) -> RunShards:

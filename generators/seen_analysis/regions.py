@@ -1,6 +1,6 @@
 """Read the region descriptions of annotated images: correct, normalise and parse them, and select test captions.
 
-    python -m generators.seen_analysis.regions     # stage `parsed_regions`; writes annotations/parsed.parquet
+    python -m compeval.generators.seen_analysis.regions     # stage `parsed_regions`; writes annotations/parsed.parquet
 
 Source: CREPE (arXiv:2212.07796), section 4.1. If several regions have equal scene graphs, only the first region is
 used; the others are marked as repeated. All phrases of an image, including removed phrases, add facts about the image.
@@ -18,16 +18,16 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
-from generators.graphs.facts import ImageFacts, collect_facts
-from generators.parser.caption_parser import CaptionParser, make_parser, parse_each
-from generators.pipeline import stage
-from generators.pipeline.params import read_params, read_parser_params
-from generators.pipeline.workers import map_with
-from generators.readers.annotations import Annotations, write_images
-from generators.schemas.annotated_image import AnnotatedImage, Region
-from generators.schemas.scene_graph import Parse, SceneGraph
-from generators.seen_analysis.spelling import Speller
-from generators.seen_analysis.splits import (
+from compeval.base.pipeline import stage
+from compeval.base.pipeline.params import read_params, read_parser_params
+from compeval.base.pipeline.workers import map_with
+from compeval.base.readers.annotations import Annotations, write_images
+from compeval.base.schemas.annotated_image import AnnotatedImage, Region
+from compeval.base.schemas.scene_graph import Parse, SceneGraph
+from compeval.generators.graphs.facts import ImageFacts, collect_facts
+from compeval.generators.parser.caption_parser import CaptionParser, make_parser, parse_each
+from compeval.generators.seen_analysis.spelling import Speller
+from compeval.generators.seen_analysis.splits import (
     REPEATED,
     UNPARSED,
     WORDLESS,

@@ -1,6 +1,6 @@
 """Find the atoms and compounds of the test set that occur in a training corpus (stage ``seen``).
 
-    python -m generators.seen_analysis.seen CORPUS [--counts]
+    python -m compeval.generators.seen_analysis.seen CORPUS [--counts]
 
 Writes ``seen/CORPUS.json``. With ``--counts``, counts the captions of every atom and compound instead, and writes
 ``seen/CORPUS.counts.json``. The atoms and compounds are called targets.
@@ -29,17 +29,17 @@ from typing import Annotated, Any
 import typer
 from tqdm import tqdm
 
-from generators.files.atomic import write_json
-from generators.parser.caption_parser import RULES
-from generators.parser.spacy_model import MODELS
-from generators.pipeline import stage
-from generators.pipeline.code_digest import code_digest
-from generators.pipeline.input_sources import check_corpus
-from generators.pipeline.params import read_params
-from generators.readers.corpora import list_shards
-from generators.seen_analysis.engines import make_engine
-from generators.seen_analysis.shards import RunShards, Search, ShardResult, has_result, result_path
-from generators.seen_analysis.targets import Targets
+from compeval.base.files.atomic import write_json
+from compeval.base.pipeline import stage
+from compeval.base.pipeline.code_digest import code_digest
+from compeval.base.pipeline.input_sources import check_corpus
+from compeval.base.pipeline.params import read_params
+from compeval.base.readers.corpora import list_shards
+from compeval.generators.parser.caption_parser import RULES
+from compeval.generators.parser.spacy_model import MODELS
+from compeval.generators.seen_analysis.engines import make_engine
+from compeval.generators.seen_analysis.shards import RunShards, Search, ShardResult, has_result, result_path
+from compeval.generators.seen_analysis.targets import Targets
 
 FIRST_ROUND = 16
 """Number of shards in the first round."""

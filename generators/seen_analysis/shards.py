@@ -11,12 +11,12 @@ from functools import cached_property, lru_cache
 from itertools import islice
 from pathlib import Path
 
-from generators.files.atomic import write_json
-from generators.parser.caption_parser import CaptionParser, parse_each
-from generators.parser.spacy_model import MAX_CHARACTERS
-from generators.readers.corpora import Column, Shard, Skipped, read_captions
-from generators.schemas.scene_graph import Parse
-from generators.seen_analysis.targets import CaptionWords, Targets, UnseenTargets
+from compeval.base.files.atomic import write_json
+from compeval.base.readers.corpora import Column, Shard, Skipped, read_captions
+from compeval.base.schemas.scene_graph import Parse
+from compeval.generators.parser.caption_parser import CaptionParser, parse_each
+from compeval.generators.parser.spacy_model import MAX_CHARACTERS
+from compeval.generators.seen_analysis.targets import CaptionWords, Targets, UnseenTargets
 
 BATCH_SIZE = 256
 """Captions per parser call. Targets found in one batch are not searched for in the next."""
@@ -37,7 +37,7 @@ class ShardResult:
     """The number of read, skipped and parsed captions, and target index -> number of captions with this target.
 
     ``skipped`` counts rows without a readable caption, ``quoted`` those that needed the dialect of their file
-    (generators/readers/corpora.py). ``parsed`` counts the captions that pass the word filter,
+    (base/readers/corpora.py). ``parsed`` counts the captions that pass the word filter,
     including repeated captions. Some of these have no result: ``failures`` maps the reason to their number, and
     ``examples`` maps it to the start of the first one. Without ``--counts``, all values of ``counts`` are 1.
     """

@@ -6,7 +6,7 @@ import importlib.resources
 import re
 from functools import lru_cache
 
-from generators.language.optional_imports import without
+from compeval.generators.language.optional_imports import without
 
 MIN_LENGTH, MAX_LENGTH = 5, 40
 """Shorter and longer words are not corrected."""

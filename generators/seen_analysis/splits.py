@@ -14,8 +14,8 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from generators.schemas.scene_graph import Atom, Box, Compound, SceneGraph
-from generators.storage.crops import round_corners
+from compeval.base.schemas.scene_graph import Atom, Box, Compound, SceneGraph
+from compeval.base.storage.crops import round_corners
 
 Split = Literal["sc", "uc", "ua"]
 
@@ -98,7 +98,7 @@ class Seen(NamedTuple):
     def load(cls, path: Path) -> Seen:
         if not path.exists():
             raise FileNotFoundError(
-                f"{path}: not found. Run `python -m generators.seen_analysis.seen {path.stem}` first."
+                f"{path}: not found. Run `python -m compeval.generators.seen_analysis.seen {path.stem}` first."
             )
         data = json.loads(path.read_text(encoding="utf-8"))
         return cls(frozenset(Atom(*item) for item in data["atoms"]), frozenset(Compound(*i) for i in data["compounds"]))

@@ -21,9 +21,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
-from generators.parser.caption_parser import CaptionParser
-from generators.parser.spacy_model import clean_text
-from generators.schemas.scene_graph import Atom, AtomKind, Compound, SceneGraph
+from compeval.base.schemas.scene_graph import Atom, AtomKind, Compound, SceneGraph
+from compeval.generators.parser.caption_parser import CaptionParser
+from compeval.generators.parser.spacy_model import clean_text
 
 Target = Atom | Compound
 KINDS: tuple[AtomKind, ...] = get_args(AtomKind)
@@ -82,7 +82,9 @@ class Targets:
     @classmethod
     def load(cls, path: Path) -> Targets:
         if not path.exists():
-            raise FileNotFoundError(f"{path}: not found. Run `python -m generators.crepe_systematicity regions` first.")
+            raise FileNotFoundError(
+                f"{path}: not found. Run `python -m compeval.generators.crepe_systematicity regions` first."
+            )
         data = json.loads(path.read_text(encoding="utf-8"))
         return cls(tuple(Atom(*item) for item in data["atoms"]), tuple(Compound(*item) for item in data["compounds"]))
 

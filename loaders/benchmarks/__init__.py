@@ -1,7 +1,7 @@
 """The published benchmarks, one module each, which declares ``BENCHMARK``.
 
 The name of the module is the name of the benchmark, of its dataset folder, of its results, and of its entry in
-generators/sources/registry.yaml. Modules are found by their names. docs/add-a-benchmark.md describes how to add one.
+base/sources/registry.yaml. Modules are found by their names. docs/add-a-benchmark.md describes how to add one.
 """
 
 from dataclasses import replace
@@ -9,8 +9,8 @@ from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
-from generators.sources import read_registry
-from loaders.published import Benchmark, Flaw, Score
+from compeval.base.sources import read_registry
+from compeval.loaders.published import Benchmark, Flaw, Score
 
 OTHER_MODULES = ("photograph_pairs",)
 """Modules that are commands. The versioned data name their paths."""

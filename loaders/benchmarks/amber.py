@@ -11,8 +11,8 @@ own. The authors ask generative models and report accuracy and F1 of "no".
 from collections.abc import Iterator
 from pathlib import Path
 
-from loaders.published import LABELS, TRUTH_SCHEMA, Benchmark, Row, Unusable, read_image_set
-from loaders.published.rows import make_statement, read_each, read_json
+from compeval.loaders.published import LABELS, TRUTH_SCHEMA, Benchmark, Row, Unusable, read_image_set
+from compeval.loaders.published.rows import make_statement, read_each, read_json
 
 ANSWERS = "annotations.json"
 TYPES = {"hallucination": "existence"}

@@ -18,10 +18,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from generators.hard_negatives.aro.word_order import Tagger, make_wrong_captions
-from generators.readers import karpathy
-from loaders.published import CHOICE_SCHEMA, COCO, FLICKR30K, VISUAL_GENOME, Benchmark, Row, Unusable
-from loaders.published.rows import get_fields, parse_box, parse_texts, read_csv, read_each, read_json
+from compeval.base.readers import karpathy
+from compeval.generators.hard_negatives.aro.word_order import Tagger, make_wrong_captions
+from compeval.loaders.published import CHOICE_SCHEMA, COCO, FLICKR30K, VISUAL_GENOME, Benchmark, Row, Unusable
+from compeval.loaders.published.rows import get_fields, parse_box, parse_texts, read_csv, read_each, read_json
 
 ORDER_SEED, *FURTHER_SEEDS = range(5)
 

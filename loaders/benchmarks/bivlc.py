@@ -6,7 +6,7 @@ Source: Miranda et al. 2024 (arXiv:2406.09952), https://huggingface.co/datasets/
 is Winoground's text score, and their T2I score its image score.
 """
 
-from loaders.published import GROUP_SCHEMA, Benchmark, Columns, ImageSet
+from compeval.loaders.published import GROUP_SCHEMA, Benchmark, Columns, ImageSet
 
 IMAGES = ("image", "negative_image")
 BENCHMARK = Benchmark(

@@ -18,8 +18,8 @@ of them about two images, were seen in the format of SpatialScore (https://githu
 
 from typing import Any
 
-from loaders.published import CHOICE_SCHEMA, Benchmark, ImageSet, Row
-from loaders.published.rows import find_option
+from compeval.loaders.published import CHOICE_SCHEMA, Benchmark, ImageSet, Row
+from compeval.loaders.published.rows import find_option
 
 NUM_OPTIONS = {
     "Art_Style": 2,

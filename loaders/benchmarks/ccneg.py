@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from loaders.published import CHOICE_SCHEMA, Benchmark, Row, Unusable, read_image_set
-from loaders.published.rows import check_text, read_each
+from compeval.loaders.published import CHOICE_SCHEMA, Benchmark, Row, Unusable, read_image_set
+from compeval.loaders.published.rows import check_text, read_each
 
 EVALUATED = 40_000
 

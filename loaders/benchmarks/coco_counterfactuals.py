@@ -9,7 +9,7 @@ authors report retrieval among all images.
 
 from typing import Any
 
-from loaders.published import GROUP_SCHEMA, Benchmark, Row, read_image_set
+from compeval.loaders.published import GROUP_SCHEMA, Benchmark, Row, read_image_set
 
 
 def make_row(item: dict[str, Any], file: str) -> Row:

@@ -10,7 +10,7 @@ mean average precision) is not read.
 
 from pathlib import PurePosixPath
 
-from loaders.published import GROUP_SCHEMA, VISUAL_GENOME, Benchmark, Row
+from compeval.loaders.published import GROUP_SCHEMA, VISUAL_GENOME, Benchmark, Row
 
 
 def make_row(item: list[str], file: str) -> Row:

@@ -6,7 +6,7 @@ Source: Burapacheep et al. 2024 (arXiv:2402.04492), https://github.com/Top34051/
 gated. The images are generated. The authors score as Winoground does.
 """
 
-from loaders.published import GROUP_SCHEMA, Benchmark, Columns, ImageSet
+from compeval.loaders.published import GROUP_SCHEMA, Benchmark, Columns, ImageSet
 
 IMAGES = ("image_1", "image_2")
 

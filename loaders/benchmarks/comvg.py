@@ -6,7 +6,7 @@ Source: Jiang et al. 2022 (ComCLIP, arXiv:2211.13854), https://github.com/eric-a
 images of Visual Genome.
 """
 
-from loaders.published import VISUAL_GENOME, Benchmark, Row, image_choice_schema
+from compeval.loaders.published import VISUAL_GENOME, Benchmark, Row, image_choice_schema
 
 PARTS = ("subject", "verb", "object")
 

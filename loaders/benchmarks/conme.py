@@ -9,7 +9,7 @@ question; a row without a question has captions.
 
 from pathlib import Path
 
-from loaders.published import CHOICE_SCHEMA, COCO, Benchmark, Row
+from compeval.loaders.published import CHOICE_SCHEMA, COCO, Benchmark, Row
 
 NAMES = {"image": ("image_path", "image"), "correct": ("correct", "pos", "orig_pos"), "wrong": ("neg", "new_neg")}
 """Names of each column in the authors' scripts."""

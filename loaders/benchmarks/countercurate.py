@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from loaders.published import GROUP_SCHEMA, AuthorsRule, Benchmark, Row, read_image_set
+from compeval.loaders.published import GROUP_SCHEMA, AuthorsRule, Benchmark, Row, read_image_set
 
 
 def make_row(item: dict[str, str], file: str) -> Row:

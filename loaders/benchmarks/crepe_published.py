@@ -17,11 +17,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from generators.language.texts import have_same_words
-from loaders.audit import has_negation
-from loaders.papers.figures import retrieval_set_size
-from loaders.published import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, VISUAL_GENOME, Benchmark, Row, Unusable
-from loaders.published.rows import BOX_COLUMNS, parse_box, parse_texts, read_csv, read_each
+from compeval.base.texts import have_same_words
+from compeval.loaders.audit import has_negation
+from compeval.loaders.papers.figures import retrieval_set_size
+from compeval.loaders.published import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, VISUAL_GENOME, Benchmark, Row, Unusable
+from compeval.loaders.published.rows import BOX_COLUMNS, parse_box, parse_texts, read_csv, read_each
 
 PRODUCTIVITY = re.compile(r"prod_vg_hard_negs_(atom|swap|negate)_complexity_(\d+)")
 SYSTEMATICITY = re.compile(r"syst_vg_hard_negs_(seen|unseen)_compounds_in_(cc12m|yfcc|laion)")

@@ -16,8 +16,8 @@ https://github.com/EvolvingLMMs-Lab/lmms-eval at 2cc7d0f. The files themselves w
 import re
 from typing import Any
 
-from loaders.published import CHOICE_SCHEMA, COCO, Benchmark, Row, read_image_set
-from loaders.published.rows import find_option
+from compeval.loaders.published import CHOICE_SCHEMA, COCO, Benchmark, Row, read_image_set
+from compeval.loaders.published.rows import find_option
 
 ROTATIONS = 4
 LETTERS = "ABCD"

@@ -10,8 +10,8 @@ of ADE20K and COCO: results are broken down by source.
 
 from typing import Any
 
-from loaders.published import CHOICE_SCHEMA, Benchmark, ImageSet, Row
-from loaders.published.rows import find_option
+from compeval.loaders.published import CHOICE_SCHEMA, Benchmark, ImageSet, Row
+from compeval.loaders.published.rows import find_option
 
 
 def make_row(item: dict[str, Any], file: str) -> Row:

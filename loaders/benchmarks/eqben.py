@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from generators.readers.records import stream_records
-from loaders.published import GROUP_SCHEMA, Benchmark, Row, Unusable, read_image_set
-from loaders.published.rows import get_fields, read_each
+from compeval.base.readers.records import stream_records
+from compeval.loaders.published import GROUP_SCHEMA, Benchmark, Row, Unusable, read_image_set
+from compeval.loaders.published.rows import get_fields, read_each
 
 SUBSETS = ("ag", "youcook2", "gebc", "kubric_loc", "kubric_attr", "kubric_cnt", "sd")
 

@@ -11,9 +11,9 @@ instead, puts captions in lower case, and counts a tie as a hit.
 from pathlib import Path
 from typing import Any
 
-from loaders.published import CHOICE_SCHEMA, COCO, AuthorsRule, Benchmark, Row
-from loaders.published.declaration import hit_with_ties
-from loaders.published.rows import parse_box
+from compeval.loaders.published import CHOICE_SCHEMA, COCO, AuthorsRule, Benchmark, Row
+from compeval.loaders.published.declaration import hit_with_ties
+from compeval.loaders.published.rows import parse_box
 
 CONFIGS = {"h_attributes": "hard", "m_attributes": "medium", "e_attributes": "easy", "shuffle_negatives": "trivial"}
 NEGATIVES = 10

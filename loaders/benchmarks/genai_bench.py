@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from loaders.published import RATING_SCHEMA, Benchmark, Row, Unusable, read_image_set
-from loaders.published.rows import read_each, read_json
+from compeval.loaders.published import RATING_SCHEMA, Benchmark, Row, Unusable, read_image_set
+from compeval.loaders.published.rows import read_each, read_json
 
 RATINGS = range(1, 6)
 

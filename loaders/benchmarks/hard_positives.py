@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from loaders.published import PARAPHRASE_SCHEMA, VISUAL_GENOME, Benchmark, Row, Unusable
-from loaders.published.rows import read_each, read_json
+from compeval.loaders.published import PARAPHRASE_SCHEMA, VISUAL_GENOME, Benchmark, Row, Unusable
+from compeval.loaders.published.rows import read_each, read_json
 
 FILES = {"vl_checklist_attributes.json": "replace_attribute", "vl_checklist_relations.json": "replace_relation"}
 

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from generators.files.untrusted import safe_name
-from generators.readers.records import stream_records
-from loaders.published import Benchmark, Row, Unusable, image_choice_schema, read_image_set
-from loaders.published.rows import read_each
+from compeval.base.files.untrusted import safe_name
+from compeval.base.readers.records import stream_records
+from compeval.loaders.published import Benchmark, Row, Unusable, image_choice_schema, read_image_set
+from compeval.loaders.published.rows import read_each
 
 IMAGES = 10
 INDICES = tuple(map(str, range(IMAGES)))

@@ -10,7 +10,7 @@ answers are: ``text_score``.
 import re
 from urllib.parse import quote
 
-from loaders.published import GROUP_SCHEMA, REGISTRY, Benchmark, ImageSet, Row
+from compeval.loaders.published import GROUP_SCHEMA, REGISTRY, Benchmark, ImageSet, Row
 
 OPTIONS = re.compile(r"\(a\)\s*(.+?)\s*\(b\)\s*(.+?)\s*")
 INDEX, QUESTION, CHOICES, ANSWER = "Index", "Question", "Options", "Correct Answer"

@@ -9,9 +9,9 @@ image score, except that a tie of the two images chooses the second one.
 
 import numpy as np
 
-from generators.files.untrusted import safe_name
-from loaders.benchmarks.mmvp import make_images, read_numbers
-from loaders.published import GROUP_SCHEMA, AuthorsRule, Benchmark, Row
+from compeval.base.files.untrusted import safe_name
+from compeval.loaders.benchmarks.mmvp import make_images, read_numbers
+from compeval.loaders.published import GROUP_SCHEMA, AuthorsRule, Benchmark, Row
 
 PROMPT = "a photo of "
 

@@ -13,8 +13,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from loaders.published import QUESTIONS_SCHEMA, Benchmark, ImageSet, Row, Unusable, read_image_set
-from loaders.published.rows import get_fields, read_each, read_items, read_json
+from compeval.loaders.published import QUESTIONS_SCHEMA, Benchmark, ImageSet, Row, Unusable, read_image_set
+from compeval.loaders.published.rows import get_fields, read_each, read_items, read_json
 
 SUFFIXES = {
     "yes_no": "Please answer Yes or No.",

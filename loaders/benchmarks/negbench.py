@@ -14,8 +14,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-from loaders.audit import has_negation
-from loaders.published import (
+from compeval.loaders.audit import has_negation
+from compeval.loaders.published import (
     CHOICE_SCHEMA,
     COCO,
     RETRIEVAL_SCHEMA,
@@ -25,8 +25,8 @@ from loaders.published import (
     Unusable,
     read_image_set,
 )
-from loaders.published.declaration import hit_with_ties
-from loaders.published.rows import get_fields, parse_texts, read_csv, read_each
+from compeval.loaders.published.declaration import hit_with_ties
+from compeval.loaders.published.rows import get_fields, parse_texts, read_csv, read_each
 
 OPTIONS = tuple(f"caption_{number}" for number in range(4))
 CHOICES = {

@@ -1,6 +1,7 @@
 """Build ControlledImCaps on photographs from a file of pairs that were published or accepted by a person.
 
-    python -m loaders.benchmarks.photograph_pairs pairs.csv sources/coco/val2017  # writes controlledimcaps_photographs/
+    # writes controlledimcaps_photographs/
+    python -m compeval.loaders.benchmarks.photograph_pairs pairs.csv sources/coco/val2017
 
 The file is a CSV with the columns ``type, image_0, image_1, caption_0, caption_1`` (Kamath, Hessel and Chang 2023,
 section 2.2: six types, captions that differ in one word). If it has a column ``accepted``, as written by
@@ -13,15 +14,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from generators.files import csv_tables
-from generators.files.atomic import atomic_folder
-from generators.files.untrusted import is_file
-from generators.pipeline import stage
-from generators.schemas.rows import GROUP_SCHEMA
-from generators.storage import dataset
-from loaders.cards.card import render, write_card
-from loaders.datasets.stats import Stats, measure
-from loaders.papers.figures import figures
+from compeval.base.files import csv_tables
+from compeval.base.files.atomic import atomic_folder
+from compeval.base.files.untrusted import is_file
+from compeval.base.pipeline import stage
+from compeval.base.schemas.rows import GROUP_SCHEMA
+from compeval.base.storage import dataset
+from compeval.loaders.cards.card import render, write_card
+from compeval.loaders.datasets.stats import Stats, measure
+from compeval.loaders.papers.figures import figures
 
 COLUMNS = ("type", "image_0", "image_1", "caption_0", "caption_1")
 SUFFIXES = ("", ".jpg", ".png", ".jpeg")

@@ -11,8 +11,8 @@ GQA's images come from a segmentation model (SEEM), not from people.
 import re
 from typing import Any
 
-from loaders.published import COCO, LABELS, TRUTH_SCHEMA, VISUAL_GENOME, Benchmark, Row
-from loaders.published.rows import make_statement
+from compeval.loaders.published import COCO, LABELS, TRUTH_SCHEMA, VISUAL_GENOME, Benchmark, Row
+from compeval.loaders.published.rows import make_statement
 
 KINDS = ("random", "popular", "adversarial")
 

@@ -10,8 +10,8 @@ sentence.
 
 from typing import Any
 
-from generators.files.untrusted import safe_name
-from loaders.published import GROUP_SCHEMA, OPEN_IMAGES, Benchmark, Row
+from compeval.base.files.untrusted import safe_name
+from compeval.loaders.published import GROUP_SCHEMA, OPEN_IMAGES, Benchmark, Row
 
 
 def make_row(pair: tuple[dict[str, Any], dict[str, Any]], file: str) -> Row:

@@ -7,7 +7,7 @@ copy of VQAScore's authors; the Hub's has the same size. A row is scored as VSR'
 source. SNLI-VE and Winoground, which the paper also uses, are not in the file.
 """
 
-from loaders.published import TRUTH_SCHEMA, Benchmark, Columns, read_image_set
+from compeval.loaders.published import TRUTH_SCHEMA, Benchmark, Columns, read_image_set
 
 COUNTS = {"drawbench": (488, 824), "coco_t2i": (1163, 628), "editbench": (2133, 1694)}
 """Numbers of true and false captions."""

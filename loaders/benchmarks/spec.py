@@ -11,7 +11,7 @@ accuracy over the six subsets, in both directions. Their argmax takes the first 
 from pathlib import PurePosixPath
 from typing import Any
 
-from loaders.published import CHOICE_SCHEMA, Benchmark, Row, image_choice_schema, read_image_set
+from compeval.loaders.published import CHOICE_SCHEMA, Benchmark, Row, image_choice_schema, read_image_set
 
 CANDIDATES = {
     "absolute_size": 3, "relative_size": 3, "absolute_spatial": 9, "relative_spatial": 4, "existence": 2, "count": 9,

@@ -7,7 +7,7 @@ COCO's val2017. The negatives were written by a language model; in a swap, it ma
 fluent.
 """
 
-from loaders.published import CHOICE_SCHEMA, COCO, Benchmark, Columns
+from compeval.loaders.published import CHOICE_SCHEMA, COCO, Benchmark, Columns
 
 BENCHMARK = Benchmark(
     images=COCO,

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from loaders.published import CHOICE_SCHEMA, COCO, PARAPHRASE_SCHEMA, Benchmark, Row, Unusable
-from loaders.published.rows import read_each
+from compeval.loaders.published import CHOICE_SCHEMA, COCO, PARAPHRASE_SCHEMA, Benchmark, Row, Unusable
+from compeval.loaders.published.rows import read_each
 
 LANGUAGES = ("de", "es", "fa")
 SPLITS = ("add_att", "add_obj", "replace_att", "replace_obj", "replace_rel", "swap_att", "swap_obj")

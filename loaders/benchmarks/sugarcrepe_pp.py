@@ -6,7 +6,7 @@ Source: Dumpala et al. 2024 (arXiv:2406.11171), https://github.com/Sri-Harsha/sc
 COCO's val2017. The rows are not SugarCrepe's: captions were corrected and persons made gender-neutral.
 """
 
-from loaders.published import COCO, PARAPHRASE_SCHEMA, Benchmark, Columns
+from compeval.loaders.published import COCO, PARAPHRASE_SCHEMA, Benchmark, Columns
 
 BENCHMARK = Benchmark(
     images=COCO,

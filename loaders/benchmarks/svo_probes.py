@@ -7,7 +7,7 @@ classify each image as matching or not, with a threshold; a similarity has none,
 sentence chooses between the two images. Like the authors, we use the rows with a negative of exactly one type.
 """
 
-from loaders.published import Benchmark, Row, image_choice_schema, read_image_set
+from compeval.loaders.published import Benchmark, Row, image_choice_schema, read_image_set
 
 TYPES = {"subj_neg": "subject", "verb_neg": "verb", "obj_neg": "object"}
 

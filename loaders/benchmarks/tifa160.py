@@ -8,7 +8,7 @@ five models. The file also has the scores of ten metrics.
 
 from typing import Any
 
-from loaders.published import RATING_SCHEMA, Benchmark, Row, read_image_set
+from compeval.loaders.published import RATING_SCHEMA, Benchmark, Row, read_image_set
 
 
 def make_row(item: dict[str, Any], file: str) -> Row:

@@ -11,7 +11,7 @@ chose the caption and not the foil. The images are whole images of five collecti
 from pathlib import Path
 from typing import Any
 
-from loaders.published import CHOICE_SCHEMA, COCO, SWIG, VISDIAL, VISUAL7W, Benchmark, Row
+from compeval.loaders.published import CHOICE_SCHEMA, COCO, SWIG, VISDIAL, VISUAL7W, Benchmark, Row
 
 MIN_VOTES = 2
 

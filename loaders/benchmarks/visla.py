@@ -9,8 +9,8 @@ images of COCO. Of the two wrong captions of Spatial_VISLA.tsv, the one that is 
 from pathlib import Path
 from typing import Any
 
-from loaders.published import COCO, PARAPHRASE_SCHEMA, Benchmark, Columns, Row
-from loaders.published.rows import get_fields
+from compeval.loaders.published import COCO, PARAPHRASE_SCHEMA, Benchmark, Columns, Row
+from compeval.loaders.published.rows import get_fields
 
 CLOSE = "Best reference (Semantically close)"
 FILES = {

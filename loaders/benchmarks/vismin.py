@@ -6,7 +6,7 @@ Source: Awal et al. 2024 (arXiv:2407.16772), https://huggingface.co/datasets/mai
 Winoground does, by category.
 """
 
-from loaders.published import GROUP_SCHEMA, Benchmark, Columns, ImageSet
+from compeval.loaders.published import GROUP_SCHEMA, Benchmark, Columns, ImageSet
 
 IMAGES = ("image_0", "image_1")
 BENCHMARK = Benchmark(

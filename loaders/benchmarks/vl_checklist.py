@@ -15,7 +15,7 @@ use the first. The authors' configuration limits a file to its first 1,000 rows;
 from pathlib import PurePosixPath
 from typing import Any
 
-from loaders.published import CHOICE_SCHEMA, HAKE, SWIG, VISUAL_GENOME, Benchmark, Row
+from compeval.loaders.published import CHOICE_SCHEMA, HAKE, SWIG, VISUAL_GENOME, Benchmark, Row
 
 
 def make_row(item: list[Any], file: str) -> Row:

@@ -8,7 +8,7 @@ threshold. The authors' scores of CLIP are those of a classifier that was traine
 down by relation.
 """
 
-from loaders.published import COCO, TRUTH_SCHEMA, Benchmark, Columns
+from compeval.loaders.published import COCO, TRUTH_SCHEMA, Benchmark, Columns
 
 BENCHMARK = Benchmark(
     images=COCO,

@@ -16,10 +16,19 @@ from typing import Any
 
 import numpy as np
 
-from loaders.published import CHOICE_SCHEMA, COCO, REGISTRY, VISUAL_GENOME, AuthorsRule, Benchmark, ImageSet, Row
-from loaders.published.declaration import hit_with_ties
-from loaders.published.rows import Unusable, get_fields, read_each, read_json
-from loaders.published.schemas import set_schema
+from compeval.loaders.published import (
+    CHOICE_SCHEMA,
+    COCO,
+    REGISTRY,
+    VISUAL_GENOME,
+    AuthorsRule,
+    Benchmark,
+    ImageSet,
+    Row,
+)
+from compeval.loaders.published.declaration import hit_with_ties
+from compeval.loaders.published.rows import Unusable, get_fields, read_each, read_json
+from compeval.loaders.published.schemas import set_schema
 
 CONTROLLED = {
     "controlled_images_dataset.json": ("controlled_a", ("left", "right", "on", "under")),

@@ -11,7 +11,7 @@ arXiv:2305.14897, section 4.6).
 from pathlib import PurePosixPath
 from typing import Any
 
-from loaders.published import GROUP_SCHEMA, Benchmark, ImageSet, Row, read_image_set
+from compeval.loaders.published import GROUP_SCHEMA, Benchmark, ImageSet, Row, read_image_set
 
 SHORT, LONG = 5, 10
 IMAGES = ("image_0", "image_1")

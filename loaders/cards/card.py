@@ -15,11 +15,11 @@ from typing import Any
 import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from generators.schemas.rows import get_image_storage
-from generators.storage import parquet
-from loaders.cards.croissant import make_croissant
-from loaders.datasets.image_sources import list_image_sources
-from loaders.datasets.stats import Stats, measure, parquet_files
+from compeval.base.schemas.rows import get_image_storage
+from compeval.base.storage import parquet
+from compeval.loaders.cards.croissant import make_croissant
+from compeval.loaders.datasets.image_sources import list_image_sources
+from compeval.loaders.datasets.stats import Stats, measure, parquet_files
 
 LICENCES = {
     "microworld": ("cc0-1.0", "made by this project, CC0-1.0"),

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import yaml
 
-from generators.schemas.rows import RAW_SCHEMA
+from compeval.base.schemas.rows import RAW_SCHEMA
 
 REPOSITORY = "https://github.com/compeval/compeval"
 PARQUET = "application/x-parquet"

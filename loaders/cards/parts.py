@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from generators.files.atomic import MARKER, atomic_folder
-from generators.files.untrusted import allow_images, read_image_roots
-from generators.storage.crops import IMAGES
-from generators.storage.dataset import PARTS
+from compeval.base.files.atomic import MARKER, atomic_folder
+from compeval.base.files.untrusted import allow_images, read_image_roots
+from compeval.base.storage.crops import IMAGES
+from compeval.base.storage.dataset import PARTS
 
 CARD_FILES = frozenset({"README.md", "croissant.json", "stats.json", "TEXT_ONLY.md"})
 """Files of a dataset folder. TEXT_ONLY.md is of earlier versions."""

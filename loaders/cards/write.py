@@ -1,6 +1,7 @@
 """Write the card of a generated dataset, whose sets are first put into one folder if several stages make them.
 
-    python -m loaders.cards.write crepe        # the stage `crepe`; after generators.compun: `compun`, and so on
+    # the stage `crepe`; after compeval.generators.compun: `compun`, and so on
+    python -m compeval.loaders.cards.write crepe
 
 Counts and scores of the papers stand next to ours: CREPE (arXiv:2212.07796, section 4.3, Tables 5, 6 and 8), ARO
 (arXiv:2210.01936, sections 2 and 3.1, Tables 2 to 5), CompPrompts and ControlledImCaps (arXiv:2305.14897, sections 2
@@ -14,15 +15,15 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from generators.pipeline import stage
-from generators.pipeline.params import PAPER, read_rules
-from generators.schemas.corpus_names import CORPORA
-from generators.storage import parquet
-from loaders.cards.card import collect_stats, hub_metadata, render, write_card
-from loaders.cards.parts import assemble
-from loaders.datasets.stats import Stats, measure
-from loaders.papers.figures import figures, retrieval_set_size
-from loaders.papers.prompt_types import PROMPT_TYPES, TOTAL_PROMPTS
+from compeval.base.pipeline import stage
+from compeval.base.pipeline.params import PAPER, read_rules
+from compeval.base.schemas.corpus_names import CORPORA
+from compeval.base.storage import parquet
+from compeval.loaders.cards.card import collect_stats, hub_metadata, render, write_card
+from compeval.loaders.cards.parts import assemble
+from compeval.loaders.datasets.stats import Stats, measure
+from compeval.loaders.papers.figures import figures, retrieval_set_size
+from compeval.loaders.papers.prompt_types import PROMPT_TYPES, TOTAL_PROMPTS
 
 PARAMS = Path("params.yaml")
 FOLLOWS_RULES = frozenset({"aro", "compun", "crepe", "retrieval"})

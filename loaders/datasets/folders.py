@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from generators.files.cache_folder import cache_folder
+from compeval.base.files.cache_folder import cache_folder
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from generators.storage import parquet
-from loaders.datasets.stats import parquet_files
+from compeval.base.storage import parquet
+from compeval.loaders.datasets.stats import parquet_files
 
 UNKNOWN = "unknown"
 

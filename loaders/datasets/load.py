@@ -18,20 +18,20 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from generators.schemas.rows import get_image_storage
-from generators.storage import parquet
-from loaders.datasets.folders import dataset_folder, list_datasets, unknown_name
-from loaders.datasets.image_sources import find_image_columns
-from loaders.datasets.referenced_images import add_images, find_first_split, share_images
-from loaders.datasets.revisions import find_revision, split_revision
-from loaders.datasets.split_names import to_stored
-from loaders.datasets.stats import list_rows, read_stats, split_name
-from loaders.datasets.verified import verify_files, verify_images
+from compeval.base.schemas.rows import get_image_storage
+from compeval.base.storage import parquet
+from compeval.loaders.datasets.folders import dataset_folder, list_datasets, unknown_name
+from compeval.loaders.datasets.image_sources import find_image_columns
+from compeval.loaders.datasets.referenced_images import add_images, find_first_split, share_images
+from compeval.loaders.datasets.revisions import find_revision, split_revision
+from compeval.loaders.datasets.split_names import to_stored
+from compeval.loaders.datasets.stats import list_rows, read_stats, split_name
+from compeval.loaders.datasets.verified import verify_files, verify_images
 
 if TYPE_CHECKING:
     from datasets import Dataset, DatasetDict
 
-    from loaders.own_data.columns import UserColumns
+    from compeval.loaders.own_data.columns import UserColumns
 
 
 def load_dataset(
@@ -91,7 +91,7 @@ def _read_rows(folder: Path, config: str, split: str | None) -> Dataset | Datase
     """Return the rows of a config, or of its stored split ``split``, with their images."""
     import datasets
 
-    from loaders.datasets.stored_images import decode_stored
+    from compeval.loaders.datasets.stored_images import decode_stored
 
     files = _list_verified_files(folder, config, split)
     read: Any = partial(datasets.load_dataset, "parquet")
@@ -118,7 +118,7 @@ def load_table(
     """
     from datasets import Dataset, Image
 
-    from loaders.own_data.entries import FILE_SUFFIXES, check_is_table, read_entries, read_upright
+    from compeval.loaders.own_data.entries import FILE_SUFFIXES, check_is_table, read_entries, read_upright
 
     path = Path(file)
     if not path.name.endswith(FILE_SUFFIXES):
@@ -145,7 +145,7 @@ def load_table(
 
 def _name_columns(columns: Mapping[str, Any]) -> UserColumns:
     """Return the names of a table's columns, given the arguments of load_dataset. Raises ValueError for others."""
-    from loaders.own_data.columns import UserColumns
+    from compeval.loaders.own_data.columns import UserColumns
 
     names = {name: f"{name}_column" for name in UserColumns._fields} | {"negatives": "negative_columns"}
     if unknown := columns.keys() - set(names.values()):

@@ -5,7 +5,7 @@ first split that contains the image. If ``patches`` is not null, the row shows i
 order.
 
 An ``image_path`` is absolute or relative to the folder that contains the dataset folder. It leads to one of the folders
-that ``generators/files/untrusted.py`` accepts.
+that ``base/files/untrusted.py`` accepts.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from generators.files.untrusted import read_file, resolve_image
-from generators.schemas.scene_graph import Box
-from generators.storage.crops import Crop, encode_crop, read_crop
-from generators.storage.patches import Patches, arrange_patches
-from loaders.datasets.stats import split_name
+from compeval.base.files.untrusted import read_file, resolve_image
+from compeval.base.schemas.scene_graph import Box
+from compeval.base.storage.crops import Crop, encode_crop, read_crop
+from compeval.base.storage.patches import Patches, arrange_patches
+from compeval.loaders.datasets.stats import split_name
 
 if TYPE_CHECKING:
     from datasets import Dataset, DatasetDict

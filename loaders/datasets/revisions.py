@@ -8,9 +8,9 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from generators.files.cache_folder import cache_folder
-from loaders.datasets.folders import list_datasets, search_path
-from loaders.datasets.stats import read_version
+from compeval.base.files.cache_folder import cache_folder
+from compeval.loaders.datasets.folders import list_datasets, search_path
+from compeval.loaders.datasets.stats import read_version
 
 MIN_DIGITS = 7
 """A dataset version may be abbreviated to this length, as a commit of Git."""

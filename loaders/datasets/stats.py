@@ -11,12 +11,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-from generators.files.hashes import hash_file
-from generators.files.untrusted import safe_name
-from generators.storage import parquet
-from generators.storage.crops import HASHES, IMAGES
-from loaders.datasets.folders import dataset_folder
-from loaders.datasets.natural import sort_rows
+from compeval.base.files.hashes import hash_file
+from compeval.base.files.untrusted import safe_name
+from compeval.base.storage import parquet
+from compeval.base.storage.crops import HASHES, IMAGES
+from compeval.loaders.datasets.folders import dataset_folder
+from compeval.loaders.datasets.natural import sort_rows
 
 Stats = dict[str, Any]
 

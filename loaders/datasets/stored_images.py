@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from datasets import Image
 
-from generators.files.untrusted import decode_image
-from loaders.datasets.referenced_images import read_stored
+from compeval.base.files.untrusted import decode_image
+from compeval.loaders.datasets.referenced_images import read_stored
 
 if TYPE_CHECKING:
     from datasets import Dataset, DatasetDict

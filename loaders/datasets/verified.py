@@ -16,11 +16,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from generators.files.atomic import write_json
-from generators.files.cache_folder import cache_folder
-from generators.files.hashes import hash_file
-from generators.files.untrusted import resolve_below, safe_name
-from generators.storage.crops import IMAGES
+from compeval.base.files.atomic import write_json
+from compeval.base.files.cache_folder import cache_folder
+from compeval.base.files.hashes import hash_file
+from compeval.base.files.untrusted import resolve_below, safe_name
+from compeval.base.storage.crops import IMAGES
 
 State = tuple[str, int, int, int]
 """Name, size, time of modification and time of the last change of status of a file."""

@@ -13,10 +13,10 @@ from typing import Any
 
 from PIL import Image
 
-from generators.files.atomic import atomic_file
-from generators.files.untrusted import MAX_FILE_BYTES, MAX_PIXELS, SOURCES, decode_image, resolve_below
-from loaders.importing.identify import PublishedFile
-from loaders.published.tables import name_image, read_table
+from compeval.base.files.atomic import atomic_file
+from compeval.base.files.untrusted import MAX_FILE_BYTES, MAX_PIXELS, SOURCES, decode_image, resolve_below
+from compeval.loaders.importing.identify import PublishedFile
+from compeval.loaders.published.tables import name_image, read_table
 
 MARGIN = 10
 """Pixels between joined images."""

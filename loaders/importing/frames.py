@@ -1,6 +1,7 @@
 """Write frames of videos as images, for benchmarks whose rows are videos.
 
-    python -m loaders.importing.frames videos frames    # videos/VATEX/a.mp4 -> frames/VATEX/a.mp4/0.jpg to 11.jpg
+    # videos/VATEX/a.mp4 -> frames/VATEX/a.mp4/0.jpg to 11.jpg
+    python -m compeval.loaders.importing.frames videos frames
 
 The frames are evenly spaced, from the first to the last; a shorter video has repeated frames. A run that was killed
 resumes: a folder of frames is complete. Needs PyAV (``pip install 'compeval[video]'``).
@@ -13,8 +14,8 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from generators.files.atomic import atomic_folder
-from generators.pipeline import stage
+from compeval.base.files.atomic import atomic_folder
+from compeval.base.pipeline import stage
 
 NUM_FRAMES = 12
 """Frames per video, as in the evaluation of CLIP4Clip by VITATECS (arXiv:2311.17404)."""

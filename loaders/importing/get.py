@@ -3,7 +3,7 @@
 The files are written to ``sources/<benchmark>/`` and the images to ``sources/<image set>/`` in a data folder, as
 ``compeval sources get`` does, so benchmarks share their images. Images that have a URL are downloaded one by one, all
 others in archives. Interrupted downloads resume. Files that are there are kept as long as they are those of the
-registered version, or of the given folder (generators/sources/obtain.py). The server's version of an image that was
+registered version, or of the given folder (base/sources/obtain.py). The server's version of an image that was
 downloaded by its own URL is recorded (``.downloads/<image>.json``). If the published files are others than those that
 were imported before, or on request, the server is asked whether it has another version.
 """
@@ -16,15 +16,15 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
-from generators.files.atomic import atomic_folder, write_json
-from generators.files.file_state import is_made_from, read_state, record_origin, refresh
-from generators.files.untrusted import SOURCES, decode_image, read_file, resolve_below
-from generators.sources import DataSource, RemoteFile
-from generators.sources.download import REMEDY, download
-from generators.sources.obtain import WORK_FOLDER, ProgressCallback, fetch, is_other_version
-from generators.sources.unpack import unpack
-from loaders.importing.identify import PublishedFile
-from loaders.published import Benchmark, ImageSet
+from compeval.base.files.atomic import atomic_folder, write_json
+from compeval.base.files.file_state import is_made_from, read_state, record_origin, refresh
+from compeval.base.files.untrusted import SOURCES, decode_image, read_file, resolve_below
+from compeval.base.sources import DataSource, RemoteFile
+from compeval.base.sources.download import REMEDY, download
+from compeval.base.sources.obtain import WORK_FOLDER, ProgressCallback, fetch, is_other_version
+from compeval.base.sources.unpack import unpack
+from compeval.loaders.importing.identify import PublishedFile
+from compeval.loaders.published import Benchmark, ImageSet
 
 LOCK = "sources.lock"
 """File next to ``sources/``: the hashes that the publishers do not state."""
@@ -37,7 +37,7 @@ def get_files(
     """Download the pinned files of a benchmark to ``data/sources/<benchmark>/`` and return the files to import.
 
     If the folder ``existing`` lacks a pinned file, or if no file is pinned, all published files in it are used as they
-    are. Raises ValueError or FileNotFoundError like :func:`generators.sources.obtain.fetch`.
+    are. Raises ValueError or FileNotFoundError like :func:`compeval.base.sources.obtain.fetch`.
     """
     if existing is not None:
         has_pinned = benchmark.source.files and all(_has(existing, file) for file in benchmark.source.files)

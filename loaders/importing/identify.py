@@ -13,11 +13,11 @@ from itertools import chain, islice
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from generators.files.hashes import hash_file
-from loaders import benchmarks
-from loaders.published import Benchmark, ImageSet
-from loaders.published.rows import is_table, read_items
-from loaders.published.tables import read_sample
+from compeval.base.files.hashes import hash_file
+from compeval.loaders import benchmarks
+from compeval.loaders.published import Benchmark, ImageSet
+from compeval.loaders.published.rows import is_table, read_items
+from compeval.loaders.published.tables import read_sample
 
 SAMPLE_ROWS = 200
 

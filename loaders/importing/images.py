@@ -7,11 +7,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from generators.files.untrusted import SOURCES, find_file
-from generators.schemas.scene_graph import Box
-from generators.storage.crops import Crop, crop_id, read_size, round_corners
-from loaders.published import ImageSet, Row
-from loaders.published.schemas import arrange_captions, list_image_columns
+from compeval.base.files.untrusted import SOURCES, find_file
+from compeval.base.schemas.scene_graph import Box
+from compeval.base.storage.crops import Crop, crop_id, read_size, round_corners
+from compeval.loaders.published import ImageSet, Row
+from compeval.loaders.published.schemas import arrange_captions, list_image_columns
 
 CACHED_PATHS = 10_000
 """Rows of one image usually follow each other."""

@@ -20,23 +20,23 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from generators.files.atomic import MARKER, atomic_folder
-from generators.files.csv_tables import count_misplaced_quotes
-from generators.files.untrusted import allow_images, count_oddities
-from generators.storage.dataset import remove_empty_splits, write_split
-from loaders.audit import FLAW_NAMES, Audit, audit
-from loaders.cards.card import render, write_card
-from loaders.datasets.split_names import parse_stored
-from loaders.datasets.stats import measure, parquet_files, split_name
-from loaders.importing.embedded import extract_images
-from loaders.importing.identify import PublishedFile, identify
-from loaders.importing.images import ImageFinder, make_dataset_row, measure_outside
-from loaders.importing.repair import repair as repair_row
-from loaders.importing.selection import ALL, RowSelection
-from loaders.malformed import find_malformed
-from loaders.published import Benchmark, ImageSet, Row, Unusable
-from loaders.published.balanced import VARIANT, find_entry, is_balanced, select_pairs
-from loaders.published.rows import find_delimiter
+from compeval.base.files.atomic import MARKER, atomic_folder
+from compeval.base.files.csv_tables import count_misplaced_quotes
+from compeval.base.files.untrusted import allow_images, count_oddities
+from compeval.base.storage.dataset import remove_empty_splits, write_split
+from compeval.loaders.audit import FLAW_NAMES, Audit, audit
+from compeval.loaders.cards.card import render, write_card
+from compeval.loaders.datasets.split_names import parse_stored
+from compeval.loaders.datasets.stats import measure, parquet_files, split_name
+from compeval.loaders.importing.embedded import extract_images
+from compeval.loaders.importing.identify import PublishedFile, identify
+from compeval.loaders.importing.images import ImageFinder, make_dataset_row, measure_outside
+from compeval.loaders.importing.repair import repair as repair_row
+from compeval.loaders.importing.selection import ALL, RowSelection
+from compeval.loaders.malformed import find_malformed
+from compeval.loaders.published import Benchmark, ImageSet, Row, Unusable
+from compeval.loaders.published.balanced import VARIANT, find_entry, is_balanced, select_pairs
+from compeval.loaders.published.rows import find_delimiter
 
 
 @dataclass

@@ -6,8 +6,8 @@ The form is the spacing, the case and the final full stop.
 import re
 from collections import Counter
 
-from generators.language.texts import fold_case_and_space
-from loaders.published.rows import Row, Unusable
+from compeval.base.texts import fold_case_and_space
+from compeval.loaders.published.rows import Row, Unusable
 
 SPACE_BEFORE_MARK = re.compile(r"\s+(?=[.,;:!?]+(?:\s|$)|['’](?:s|re|ll|ve|d|m)\b|n['’]t\b)")
 MARK_AT_END = re.compile(r"[.,;:!?…]['\"’”)]*$")

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from generators.files.untrusted import SOURCES
-from generators.sources import DataSource
-from generators.sources.obtain import ProgressCallback, check_file
-from loaders.importing.get import are_outdated, explain_manual_download, get_files, get_images, update_images
-from loaders.importing.images import ImageFinder
-from loaders.importing.importing import (
+from compeval.base.files.untrusted import SOURCES
+from compeval.base.sources import DataSource
+from compeval.base.sources.obtain import ProgressCallback, check_file
+from compeval.loaders.importing.get import are_outdated, explain_manual_download, get_files, get_images, update_images
+from compeval.loaders.importing.images import ImageFinder
+from compeval.loaders.importing.importing import (
     ImportedFile,
     ReadFile,
     compare_counts,
@@ -19,8 +19,8 @@ from loaders.importing.importing import (
     is_correction,
     read_all,
 )
-from loaders.importing.selection import ALL, RowSelection
-from loaders.published import Benchmark, ImageSet
+from compeval.loaders.importing.selection import ALL, RowSelection
+from compeval.loaders.published import Benchmark, ImageSet
 
 ASK_BYTES = 1_000_000_000
 """A larger download needs a confirmation."""

@@ -7,21 +7,21 @@ from functools import partial
 from itertools import islice
 from typing import NamedTuple, Self
 
-from generators.crepe_regions import is_in_balanced_sets
-from generators.graphs.vocabulary import Vocabulary
-from generators.hard_negatives.aro.word_order import Tagger, make_wrong_captions
-from generators.hard_negatives.hard_negative import HardNegative
-from generators.hard_negatives.own.companions import Companions
-from generators.hard_negatives.own.foils import FoilMaker, extend_vocabulary
-from generators.hard_negatives.own.kinds import ORDER
-from generators.language.inflection import lemmatise_noun
-from generators.parser.caption_parser import CaptionParser, make_parser, parse_each
-from generators.pipeline.workers import map_with
-from generators.readers.annotations import Annotations
-from generators.schemas.annotated_image import AnnotatedImage, Region
-from generators.schemas.scene_graph import Parse
-from generators.text_only.corpus_statistics import CorpusStatistics
-from loaders.own_data.rows import Row, Rows, describe
+from compeval.base.pipeline.workers import map_with
+from compeval.base.readers.annotations import Annotations
+from compeval.base.schemas.annotated_image import AnnotatedImage, Region
+from compeval.base.schemas.scene_graph import Parse
+from compeval.base.text_only.corpus_statistics import CorpusStatistics
+from compeval.generators.crepe_regions import is_in_balanced_sets
+from compeval.generators.graphs.vocabulary import Vocabulary
+from compeval.generators.hard_negatives.aro.word_order import Tagger, make_wrong_captions
+from compeval.generators.hard_negatives.hard_negative import HardNegative
+from compeval.generators.hard_negatives.own.companions import Companions
+from compeval.generators.hard_negatives.own.foils import FoilMaker, extend_vocabulary
+from compeval.generators.hard_negatives.own.kinds import ORDER
+from compeval.generators.language.inflection import lemmatise_noun
+from compeval.generators.parser.caption_parser import CaptionParser, make_parser, parse_each
+from compeval.loaders.own_data.rows import Row, Rows, describe
 
 MAX_CHARACTERS = 1_000
 """Longer captions are not parsed: a text of thousands of words takes minutes, and no text tower reads it."""

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from loaders.published.rows import NOT_TEXTS, check_text, has_missing_comma, parse_texts
+from compeval.loaders.published.rows import NOT_TEXTS, check_text, has_missing_comma, parse_texts
 
 MISSING = frozenset({"nan", "NaN", "null", "None", "<NA>", "N/A", "n/a", "NA", "#N/A"})
 """How programs write a missing value."""

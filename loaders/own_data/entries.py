@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 
 from PIL import Image
 
-from generators.files import csv_tables
-from generators.files.untrusted import find_file, make_upright_rgb, read_file, resolve_below
-from generators.language.texts import fold_case_and_space
-from generators.readers import karpathy, shards
-from generators.schemas.scene_graph import Box
-from generators.storage.crops import read_size
-from loaders.own_data.columns import UserColumns, UserTexts
-from loaders.published.rows import read_items
+from compeval.base.files import csv_tables
+from compeval.base.files.untrusted import find_file, make_upright_rgb, read_file, resolve_below
+from compeval.base.readers import karpathy, shards
+from compeval.base.schemas.scene_graph import Box
+from compeval.base.storage.crops import read_size
+from compeval.base.texts import fold_case_and_space
+from compeval.loaders.own_data.columns import UserColumns, UserTexts
+from compeval.loaders.published.rows import read_items
 
 SHARD_SUFFIXES = (".tar", ".tar.gz")
 FILE_SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", *SHARD_SUFFIXES)

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from generators.language.inflection import lemmatise_noun
-from generators.readers import coco, gqa, visual_genome
-from generators.readers.records import Flaws
-from generators.schemas.annotated_image import AnnotatedImage
+from compeval.base.readers import coco, gqa, visual_genome
+from compeval.base.readers.records import Flaws
+from compeval.base.schemas.annotated_image import AnnotatedImage
+from compeval.generators.language.inflection import lemmatise_noun
 
 
 def read_graphs(paths: Sequence[Path], flaws: Flaws) -> Iterator[AnnotatedImage]:

@@ -10,13 +10,13 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from generators.files.hashes import hash_file
-from generators.readers.records import RecordsByImage
-from generators.schemas.annotated_image import AnnotatedImage, Region
-from generators.schemas.scene_graph import Box, SceneGraph
-from generators.storage.crops import HASHES, IMAGES, make_crop_id
-from generators.storage.dataset import EXTENSIONS
-from loaders.own_data.entries import Entry, read_upright
+from compeval.base.files.hashes import hash_file
+from compeval.base.readers.records import RecordsByImage
+from compeval.base.schemas.annotated_image import AnnotatedImage, Region
+from compeval.base.schemas.scene_graph import Box, SceneGraph
+from compeval.base.storage.crops import HASHES, IMAGES, make_crop_id
+from compeval.base.storage.dataset import EXTENSIONS
+from compeval.loaders.own_data.entries import Entry, read_upright
 
 FOLDER = "own"
 """Folder below ``images`` with the image files."""

@@ -20,31 +20,31 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from generators.files.cache_folder import cache_folder
-from generators.hard_negatives.balanced.compounds import make_balanced_negatives
-from generators.hard_negatives.balanced.image_nouns import ImageNouns
-from generators.hard_negatives.hard_negative import HardNegative
-from generators.hard_negatives.own.kinds import SIZES
-from generators.hard_negatives.own.language_model import LanguageModel, Texts
-from generators.readers.annotations import Annotations
-from generators.readers.corpora import Shard
-from generators.readers.records import Flaws
-from generators.schemas.annotated_image import AnnotatedImage
-from generators.schemas.rows import ANNOTATION_SCHEMA, CHOICE_SCHEMA, RETRIEVAL_SCHEMA
-from generators.schemas.scene_graph import Atom, Compound, SceneGraph
-from generators.seen_analysis.engines import make_engine
-from generators.seen_analysis.seen import analyse, code_version
-from generators.seen_analysis.shards import Search
-from generators.seen_analysis.splits import Seen, choose_split
-from generators.seen_analysis.targets import Targets
-from generators.storage import parquet
-from generators.storage.dataset import write_config
-from loaders.own_data.captions import make_captions, make_foil_maker, parse_images
-from loaders.own_data.entries import Entry
-from loaders.own_data.graphs import list_annotated_nouns, read_graphs
-from loaders.own_data.images import ImageStore, read_images
-from loaders.own_data.options import NegativeOptions
-from loaders.own_data.rows import (
+from compeval.base.files.cache_folder import cache_folder
+from compeval.base.readers.annotations import Annotations
+from compeval.base.readers.corpora import Shard
+from compeval.base.readers.records import Flaws
+from compeval.base.schemas.annotated_image import AnnotatedImage
+from compeval.base.schemas.rows import ANNOTATION_SCHEMA, CHOICE_SCHEMA, RETRIEVAL_SCHEMA
+from compeval.base.schemas.scene_graph import Atom, Compound, SceneGraph
+from compeval.base.storage import parquet
+from compeval.base.storage.dataset import write_config
+from compeval.generators.hard_negatives.balanced.compounds import make_balanced_negatives
+from compeval.generators.hard_negatives.balanced.image_nouns import ImageNouns
+from compeval.generators.hard_negatives.hard_negative import HardNegative
+from compeval.generators.hard_negatives.own.kinds import SIZES
+from compeval.generators.hard_negatives.own.language_model import LanguageModel, Texts
+from compeval.generators.seen_analysis.engines import make_engine
+from compeval.generators.seen_analysis.seen import analyse, code_version
+from compeval.generators.seen_analysis.shards import Search
+from compeval.generators.seen_analysis.splits import Seen, choose_split
+from compeval.generators.seen_analysis.targets import Targets
+from compeval.loaders.own_data.captions import make_captions, make_foil_maker, parse_images
+from compeval.loaders.own_data.entries import Entry
+from compeval.loaders.own_data.graphs import list_annotated_nouns, read_graphs
+from compeval.loaders.own_data.images import ImageStore, read_images
+from compeval.loaders.own_data.options import NegativeOptions
+from compeval.loaders.own_data.rows import (
     OWN_SCHEMA,
     TABLE_SCHEMA,
     Row,

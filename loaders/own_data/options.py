@@ -7,11 +7,11 @@ from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
-from generators.hard_negatives.own.kinds import KINDS
-from generators.hard_negatives.own.language_model import LanguageModel
-from generators.hard_negatives.rejections import Rejections
-from generators.readers.corpora import Shard, list_shards
-from generators.sources.obtain import ProgressCallback
+from compeval.base.readers.corpora import Shard, list_shards
+from compeval.base.sources.obtain import ProgressCallback
+from compeval.generators.hard_negatives.own.kinds import KINDS
+from compeval.generators.hard_negatives.own.language_model import LanguageModel
+from compeval.generators.hard_negatives.rejections import Rejections
 
 Item = TypeVar("Item")
 

@@ -7,17 +7,17 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from generators.crepe_regions import NEGATIVES_SCHEMA
-from generators.hard_negatives.hard_negative import HardNegative
-from generators.hard_negatives.own.foils import CaptionNegatives
-from generators.hard_negatives.own.kinds import KINDS, ORDER, SIZES
-from generators.schemas.annotated_image import AnnotatedImage
-from generators.schemas.rows import CHOICE_SCHEMA, HARD_NEGATIVE_SCHEMA, RAW_SCHEMA
-from generators.schemas.scene_graph import Box
-from generators.storage import parquet
-from generators.storage.crops import IMAGES
-from loaders.own_data.entries import list_categories
-from loaders.own_data.images import FOLDER, OwnImage
+from compeval.base.schemas.annotated_image import AnnotatedImage
+from compeval.base.schemas.rows import CHOICE_SCHEMA, HARD_NEGATIVE_SCHEMA, RAW_SCHEMA
+from compeval.base.schemas.scene_graph import Box
+from compeval.base.storage import parquet
+from compeval.base.storage.crops import IMAGES
+from compeval.generators.crepe_regions import NEGATIVES_SCHEMA
+from compeval.generators.hard_negatives.hard_negative import HardNegative
+from compeval.generators.hard_negatives.own.foils import CaptionNegatives
+from compeval.generators.hard_negatives.own.kinds import KINDS, ORDER, SIZES
+from compeval.loaders.own_data.entries import list_categories
+from compeval.loaders.own_data.images import FOLDER, OwnImage
 
 Row = dict[str, Any]
 

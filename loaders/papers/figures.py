@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from generators.schemas.corpus_names import get_kind
+from compeval.base.schemas.corpus_names import get_kind
 
 
 @cache

@@ -3,10 +3,10 @@
 The readers of irregular files also use the functions of rows.py.
 """
 
-from generators.schemas.rows import CHOICE_SCHEMA, GROUP_SCHEMA, HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, RETRIEVAL_SCHEMA
-from loaders.published.columns import LABELS, Columns
-from loaders.published.declaration import AuthorsRule, Benchmark, Flaw, Score
-from loaders.published.image_sets import (
+from compeval.base.schemas.rows import CHOICE_SCHEMA, GROUP_SCHEMA, HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, RETRIEVAL_SCHEMA
+from compeval.loaders.published.columns import LABELS, Columns
+from compeval.loaders.published.declaration import AuthorsRule, Benchmark, Flaw, Score
+from compeval.loaders.published.image_sets import (
     COCO,
     FLICKR30K,
     HAKE,
@@ -19,8 +19,8 @@ from loaders.published.image_sets import (
     ImageSet,
     read_image_set,
 )
-from loaders.published.rows import Row, Unusable
-from loaders.published.schemas import (
+from compeval.loaders.published.rows import Row, Unusable
+from compeval.loaders.published.schemas import (
     PARAPHRASE_SCHEMA,
     QUESTIONS_SCHEMA,
     RATING_SCHEMA,

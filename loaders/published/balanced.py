@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import yaml
 
-from generators.files.atomic import atomic_file
-from loaders.datasets.split_names import parse_stored
-from loaders.published.rows import Row
+from compeval.base.files.atomic import atomic_file
+from compeval.loaders.datasets.split_names import parse_stored
+from compeval.loaders.published.rows import Row
 
 LISTS = Path(__file__).with_name("balanced.yaml")
 OWN_LISTS = Path("sources", "balanced.yaml")

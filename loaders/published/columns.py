@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from string import Formatter
 from typing import Any
 
-from loaders.published.rows import Row
+from compeval.loaders.published.rows import Row
 
 LABELS = {0: 0, 1: 1, "0": 0, "1": 1, "no": 0, "yes": 1}
 """Labels in files: numbers, texts in tables, or the answers to questions."""

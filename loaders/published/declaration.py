@@ -11,10 +11,10 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from generators.sources import DataSource
-from loaders.published.columns import Columns
-from loaders.published.image_sets import ImageSet
-from loaders.published.rows import Row, Unusable, get_fields, is_table, read_each, read_items
+from compeval.base.sources import DataSource
+from compeval.loaders.published.columns import Columns
+from compeval.loaders.published.image_sets import ImageSet
+from compeval.loaders.published.rows import Row, Unusable, get_fields, is_table, read_each, read_items
 
 T = TypeVar("T")
 
@@ -63,15 +63,15 @@ class AuthorsRule:
 @dataclass(frozen=True, kw_only=True)
 class Benchmark:
     """A published benchmark. What is known about it, from its title to its flaws, and its pinned files are in
-    generators/sources/registry.yaml.
+    base/sources/registry.yaml.
 
     Its rows are declared by ``columns``, or made one by one by ``make_row``, or else read by ``read_file``.
     """
 
     name: str = ""
-    """Name of the module, filled in by :func:`loaders.benchmarks.load`."""
+    """Name of the module, filled in by :func:`compeval.loaders.benchmarks.load`."""
     source: DataSource = field(default_factory=lambda: DataSource(""))
-    """Entry of the registry, filled in by :func:`loaders.benchmarks.load`, as are the next seven fields."""
+    """Entry of the registry, filled in by :func:`compeval.loaders.benchmarks.load`, as are the next seven fields."""
     description: str = ""
     """The question that a model has to answer, in one line."""
     year: int = 0

@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from generators.sources import RemoteFile, read_registry
+from compeval.base.sources import RemoteFile, read_registry
 
 
 @dataclass(frozen=True, eq=False)

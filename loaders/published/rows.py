@@ -13,13 +13,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from generators.files import csv_tables, json_lines
-from generators.files.untrusted import safe_name
-from generators.schemas.scene_graph import Box
-from generators.storage.crops import check_corners
-from loaders.audit import Texts
-from loaders.published import tables
-from loaders.published.image_sets import ImageSet
+from compeval.base.files import csv_tables, json_lines
+from compeval.base.files.untrusted import safe_name
+from compeval.base.schemas.scene_graph import Box
+from compeval.base.storage.crops import check_corners
+from compeval.loaders.audit import Texts
+from compeval.loaders.published import tables
+from compeval.loaders.published.image_sets import ImageSet
 
 NOT_TEXTS = "the negatives are not a list of texts"
 BOX_COLUMNS = ("x", "y", "width", "height")
@@ -179,7 +179,7 @@ def find_delimiter(path: Path) -> str:
 def read_csv(path: Path, columns: Iterable[str], delimiter: str | None = None) -> Iterator[dict[str, str]]:
     """Yield the rows of a CSV or TSV file. A row that is too short lacks its last columns, one that is too long all.
 
-    None: :func:`find_delimiter`. The dialect is that of csv and pandas (generators/files/csv_tables.py), which the
+    None: :func:`find_delimiter`. The dialect is that of csv and pandas (base/files/csv_tables.py), which the
     authors' code uses: text may follow a closing quote. Raises ValueError if a column is missing or repeated, if the
     file is not in UTF-8, or if a quote is not closed.
     """

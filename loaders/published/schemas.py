@@ -1,10 +1,10 @@
-"""Arrow schemas of rows that only published benchmarks have. The others are in generators/schemas/rows.py."""
+"""Arrow schemas of rows that only published benchmarks have. The others are in base/schemas/rows.py."""
 
 from collections.abc import Sequence
 
 import pyarrow as pa
 
-from generators.schemas.rows import CHOICE_SCHEMA, GROUP_SCHEMA
+from compeval.base.schemas.rows import CHOICE_SCHEMA, GROUP_SCHEMA
 
 PARAPHRASE_SCHEMA = CHOICE_SCHEMA.append(pa.field("paraphrase", pa.string()))
 """An image, two true captions and wrong captions, scored by evaluators/protocols/paraphrase.py."""

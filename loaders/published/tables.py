@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from generators.storage import parquet
+from compeval.base.storage import parquet
 
 ROWS_PER_BATCH = 64
 """Rows in memory at once. A row may contain images of several megabytes."""

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from bench.parser import TABLE_3, WEB_ANNOTATIONS, WEB_KINDS, GraphFacts, Score, read_web_captions, score_web_captions
-from generators.readers.corpora import Column, list_shards, read_captions
+from compeval.base.readers.corpora import Column, list_shards, read_captions
 
 SOURCES: dict[str, tuple[str, Column]] = {
     "cc3m": ("captions/cc3m_validation_8k.tsv", 0),

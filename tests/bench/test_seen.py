@@ -9,8 +9,8 @@ import pytest
 
 from bench.seen import SIZES, make_microworld_captions, make_microworld_test_captions, measure, parse_graphs
 from bench.synthetic_data.texts import PHRASES, WEB, read_real_texts
-from generators.parser.caption_parser import make_parser
-from generators.seen_analysis.targets import Targets
+from compeval.generators.parser.caption_parser import make_parser
+from compeval.generators.seen_analysis.targets import Targets
 
 
 @pytest.mark.acceptance

@@ -14,11 +14,11 @@ import pytest
 from PIL import Image
 
 from bench.synthetic_data import formats, texts
-from generators.readers import gqa, visual_genome
-from generators.readers.corpora import Skipped, list_shards, read_captions
-from generators.readers.karpathy import read_images
-from generators.readers.records import Flaws
-from generators.schemas.annotated_image import AnnotatedImage
+from compeval.base.readers import gqa, visual_genome
+from compeval.base.readers.corpora import Skipped, list_shards, read_captions
+from compeval.base.readers.karpathy import read_images
+from compeval.base.readers.records import Flaws
+from compeval.base.schemas.annotated_image import AnnotatedImage
 
 IMAGES = 150
 GENERATED = 20_000

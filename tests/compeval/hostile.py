@@ -18,12 +18,12 @@ from typing import Any
 
 from PIL import Image
 
-from generators.schemas.rows import CHOICE_SCHEMA, use_image_paths
-from generators.schemas.scene_graph import Box
-from generators.storage.crops import make_crop_id
-from generators.storage.dataset import write_config
-from loaders.cards.card import write_card
-from loaders.datasets.stats import measure
+from compeval.base.schemas.rows import CHOICE_SCHEMA, use_image_paths
+from compeval.base.schemas.scene_graph import Box
+from compeval.base.storage.crops import make_crop_id
+from compeval.base.storage.dataset import write_config
+from compeval.loaders.cards.card import write_card
+from compeval.loaders.datasets.stats import measure
 from tests.evaluators import tiny
 
 BOX = Box(0.0, 0.0, 8.0, 6.0)

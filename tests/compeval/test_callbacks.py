@@ -14,7 +14,7 @@ from torch.utils.data import Dataset
 
 import compeval
 from compeval.callbacks import Evaluation, as_trainer_callback, flatten, log_to_tensorboard, log_to_wandb
-from evaluators.results.scores_of_tasks import Scores, TaskScores
+from compeval.evaluators.results.scores_of_tasks import Scores, TaskScores
 from tests.evaluators import tiny, tiny_transformers
 
 TASK = "crepe/prod_hnatom/n4"

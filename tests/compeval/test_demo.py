@@ -11,10 +11,10 @@ from safetensors.torch import load_file
 from compeval.demo import FOLDER, MODEL, SAMPLE, write_model
 from compeval.demo.make import ROWS, read_texts, sample_rows, shrink_model
 from compeval.demo.summary import NEGATIVES, compare_with_chance
-from evaluators import models
-from evaluators.models.local import EMBEDDING, TOKEN_IDS, WEIGHTS
-from evaluators.results import documents
-from loaders.datasets.stats import read_stats
+from compeval.evaluators import models
+from compeval.evaluators.models.local import EMBEDDING, TOKEN_IDS, WEIGHTS
+from compeval.evaluators.results import documents
+from compeval.loaders.datasets.stats import read_stats
 from tests.compeval.conftest import Demo
 from tests.evaluators import tiny
 

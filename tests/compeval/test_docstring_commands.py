@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 import typer
 
+from compeval.base.pipeline import stage
 from compeval.cli import app
-from generators.pipeline import stage
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("compeval", "evaluators", "generators", "loaders", "trainers", "experiments", "bench")
+FOLDERS = ("base", "compeval", "evaluators", "generators", "loaders", "trainers", "experiments", "bench")
 COMMAND = re.compile(
     r"^\s*(?:[A-Z_]+=\S+ )?((?:compeval|python -m) .*)$|``((?:compeval|python -m) [^`]+)``", re.MULTILINE
 )
@@ -62,7 +62,7 @@ def test_all_commands_are_found():
     assert len(COMMANDS) > 80
     assert (
         "loaders/benchmarks/photograph_pairs.py",
-        "python -m loaders.benchmarks.photograph_pairs pairs.csv sources/coco/val2017",
+        "python -m compeval.loaders.benchmarks.photograph_pairs pairs.csv sources/coco/val2017",
     ) in COMMANDS
 
 

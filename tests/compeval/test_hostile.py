@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 
 from compeval import load_dataset
-from loaders.push import push
+from compeval.loaders.push import push
 from tests.compeval import hostile
 from tests.evaluators import tiny
 from tests.hub_server import Repositories

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from loaders.importing.identify import identify
-from loaders.published.balanced import OWN_LISTS, pack, write_lists
+from compeval.loaders.importing.identify import identify
+from compeval.loaders.published.balanced import OWN_LISTS, pack, write_lists
 from tests.compeval.cli.test_cli import call
 from tests.published_files import read_file
 from tests.stand_ins import write_stand_ins

@@ -18,12 +18,12 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
+from compeval.base.schemas.rows import HARD_NEGATIVE_SCHEMA
+from compeval.base.storage.dataset import write_config
 from compeval.cli import app
-from generators.microworld.build import Params, build
-from generators.schemas.rows import HARD_NEGATIVE_SCHEMA
-from generators.storage.dataset import write_config
-from loaders.cards.card import write_card
-from loaders.datasets.stats import measure
+from compeval.generators.microworld.build import Params, build
+from compeval.loaders.cards.card import write_card
+from compeval.loaders.datasets.stats import measure
 from tests.compeval.conftest import Demo
 from tests.evaluators import tiny
 from tests.evaluators.chat_server import ChatModel, serve
@@ -210,7 +210,7 @@ def test_splits_for_my_corpus(world: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 def _regions():
-    from generators.crepe_regions import FOLDER, read_negatives
+    from compeval.generators.crepe_regions import FOLDER, read_negatives
 
     return (row for row in read_negatives(FOLDER, ["repeated"]) if not row["repeated"])
 

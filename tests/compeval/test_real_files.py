@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from loaders.datasets.split_names import name_of_stored, parse_stored
+from compeval.loaders.datasets.split_names import name_of_stored, parse_stored
 from tests.compeval.cli.test_cli import call
 from tests.stand_ins import write_stand_ins
 

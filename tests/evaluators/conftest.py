@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evaluators.results.published import group_scores
-from evaluators.results.ranks import group_by_metric
-from evaluators.results.scores import find_added_scores, read_scores
+from compeval.evaluators.results.published import group_scores
+from compeval.evaluators.results.ranks import group_by_metric
+from compeval.evaluators.results.scores import find_added_scores, read_scores
 
 ADDED_SCORES = find_added_scores()
 """The user's file, named before tests get a cache of their own."""

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from evaluators import models
-from evaluators.engine.tasks import Task
-from evaluators.run import run
+from compeval.evaluators import models
+from compeval.evaluators.engine.tasks import Task
+from compeval.evaluators.run import run
 from tests.evaluators import tiny
 
 SECONDS_BETWEEN = 0.1

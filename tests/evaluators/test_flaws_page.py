@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from evaluators.flaws import page
-from evaluators.validity import balanced_subsets
-from generators.text_only.baselines import score_by_function
-from generators.text_only.relative_baselines import score_medoid_of_words
+from compeval.base.text_only.baselines import score_by_function
+from compeval.base.text_only.relative_baselines import score_medoid_of_words
+from compeval.evaluators.flaws import page
+from compeval.evaluators.validity import balanced_subsets
 
 
 def format_share(entry: dict[str, Any]) -> str:

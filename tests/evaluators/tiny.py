@@ -9,11 +9,11 @@ from typing import Any
 import pyarrow.parquet as pq
 from PIL import Image
 
-from evaluators.models import Model, resolve
-from generators.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA
-from generators.storage.dataset import write_config
-from loaders.cards.card import write_card
-from loaders.datasets.stats import measure
+from compeval.base.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA
+from compeval.base.storage.dataset import write_config
+from compeval.evaluators.models import Model, resolve
+from compeval.loaders.cards.card import write_card
+from compeval.loaders.datasets.stats import measure
 
 COLORS = {"red": (255, 0, 0), "green": (0, 255, 0), "blue": (0, 0, 255), "yellow": (255, 255, 0), "pink": (255, 0, 255)}
 

@@ -30,19 +30,19 @@ from typing import Any, Literal
 import webdataset.tariterators  # noqa: F401  (loads PyTorch, which starts a program, before the audit begins)
 import yaml
 
-from evaluators.results import documents, external, hub
-from generators.files import csv_tables
-from generators.files.untrusted import UnsafeNameError, decode_image, resolve_below, resolve_image, safe_name
-from generators.llm.answers import read_list
-from generators.readers import corpora, gqa, karpathy, shards, visual_genome
-from generators.readers.records import Flaws
-from generators.sources.unpack import unpack
-from generators.storage import parquet
-from loaders.benchmarks import negbench, photograph_pairs
-from loaders.datasets.stats import read_stats
-from loaders.datasets.verified import verify_images
-from loaders.own_data.entries import read_entries
-from loaders.published.rows import parse_texts
+from compeval.base.files import csv_tables
+from compeval.base.files.untrusted import UnsafeNameError, decode_image, resolve_below, resolve_image, safe_name
+from compeval.base.readers import corpora, gqa, karpathy, shards, visual_genome
+from compeval.base.readers.records import Flaws
+from compeval.base.sources.unpack import unpack
+from compeval.base.storage import parquet
+from compeval.evaluators.results import documents, external, hub
+from compeval.generators.llm.answers import read_list
+from compeval.loaders.benchmarks import negbench, photograph_pairs
+from compeval.loaders.datasets.stats import read_stats
+from compeval.loaders.datasets.verified import verify_images
+from compeval.loaders.own_data.entries import read_entries
+from compeval.loaders.published.rows import parse_texts
 from tests.published_files import read_file
 
 EXPECTED = (ValueError, FileNotFoundError)
@@ -282,7 +282,7 @@ def main() -> None:
     for number, seed in enumerate(make_seeds()):
         (folder / f"seed-{number:02d}").write_bytes(seed)
         check(seed)  # imports what the reader imports on first use
-    for module in [name for name in sys.modules if name.split(".")[0] in ("generators", "loaders", "evaluators")]:
+    for module in [name for name in sys.modules if name.startswith("compeval.")]:
         for value in vars(sys.modules[module]).values():
             if inspect.isfunction(value) and value.__module__ == module:
                 atheris.instrument_func(value)

@@ -1,6 +1,6 @@
 import pytest
 
-from generators.llm.client import KEY_VARIABLE
+from compeval.generators.llm.client import KEY_VARIABLE
 from tests.generators.llm_answers import KEY
 
 

@@ -9,7 +9,7 @@ import signal
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from generators.schemas.scene_graph import AtomKind, Parse, Relation, SceneGraph, SceneObject
+from compeval.base.schemas.scene_graph import AtomKind, Parse, Relation, SceneGraph, SceneObject
 
 NOUNS = ("cat", "dog", "mouse", "tennis ball")
 VERBS = ("see", "catch", "on top of")

@@ -1,6 +1,6 @@
 """Requests, answers and the API key of the fake language model in tests."""
 
-from generators.llm.client import Message
+from compeval.generators.llm.client import Message
 
 KEY = "sk-a-key-that-nobody-may-see"
 

@@ -9,12 +9,12 @@ import pytest
 import yaml
 from PIL import Image
 
-from generators import aro
-from generators.aro import MINERS, mine
-from generators.pipeline.params import PAPER
-from generators.readers import annotations, gqa
-from generators.readers.annotations import Format
-from generators.readers.records import Flaws
+from compeval.base.pipeline.params import PAPER
+from compeval.base.readers import annotations, gqa
+from compeval.base.readers.annotations import Format
+from compeval.base.readers.records import Flaws
+from compeval.generators import aro
+from compeval.generators.aro import MINERS, mine
 
 
 def test_real_graphs(real_data) -> None:

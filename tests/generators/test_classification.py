@@ -8,14 +8,14 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from evaluators.protocols.classification import make_class_prompts
-from generators import classification
-from generators.microworld.scenes.splits import TEST_IDS, training_ids
-from generators.microworld.world import ALL_NOUNS
-from generators.storage.parquet import read_schema
-from loaders.cards.card import render
-from loaders.cards.write import count_classes
-from loaders.datasets.stats import measure
+from compeval.base.storage.parquet import read_schema
+from compeval.evaluators.protocols.classification import make_class_prompts
+from compeval.generators import classification
+from compeval.generators.microworld.scenes.splits import TEST_IDS, training_ids
+from compeval.generators.microworld.world import ALL_NOUNS
+from compeval.loaders.cards.card import render
+from compeval.loaders.cards.write import count_classes
+from compeval.loaders.datasets.stats import measure
 
 
 def test_image_ids_are_larger_than_the_ids_of_training_and_test_scenes():

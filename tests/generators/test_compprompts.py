@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lemminflect import getLemma
 
-from generators.compprompts import GRID, Cell, Filler, Settings, draw_prompt, draw_prompts, make_fillers, write
-from generators.language import inflection
-from generators.language.wordnet_database import wordnet
-from loaders.papers.prompt_types import PROMPT_TYPES
+from compeval.generators.compprompts import GRID, Cell, Filler, Settings, draw_prompt, draw_prompts, make_fillers, write
+from compeval.generators.language import inflection
+from compeval.generators.language.wordnet_database import wordnet
+from compeval.loaders.papers.prompt_types import PROMPT_TYPES
 
 WORDS: dict[str, Any] = yaml.safe_load((Path(__file__).parents[2] / "sample/words/compprompts.yaml").read_text())
 
@@ -59,6 +59,8 @@ def test_verbs_and_adjectives_are_in_wordnet_and_listed_once(key: str, pos: str)
 
 def singulars(plural: str) -> set[str]:
     """Return the singulars of a plural, according to two dictionaries."""
+    if plural == "oxen":  # neither dictionary has it
+        return {"ox"}
     *modifiers, noun = plural.split()
     lemmas = (noun, *getLemma(noun, "NOUN"), wordnet().morphy(noun, "n") or noun)
     return {" ".join([*modifiers, lemma]) for lemma in lemmas}
@@ -70,7 +72,7 @@ def test_inflected_forms_lead_back_to_their_lemmas(fillers: dict[str, list[Fille
         assert filler.text in getLemma(filler.form, "VERB")
     for filler in fillers["NOUNS"]:
         assert filler.form != filler.text, "the plural differs from the singular"
-        assert filler.text in singulars(filler.form) or filler.form == "oxen"
+        assert filler.text in singulars(filler.form)
 
 
 @pytest.mark.parametrize(
@@ -183,7 +185,7 @@ def test_an_additional_cell_cannot_have_the_name_of_a_benchmark_config():
 
 
 def test_same_seed_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("generators.compprompts.GRID", {"obj1": Cell("a NOUN", 5)})
+    monkeypatch.setattr("compeval.generators.compprompts.GRID", {"obj1": Cell("a NOUN", 5)})
     contents = []
     for name, seed in (("a", 0), ("b", 0), ("c", 1)):
         write(tmp_path / name, Settings(seed, {}), WORDS)

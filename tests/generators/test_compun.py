@@ -9,8 +9,9 @@ import pytest
 import yaml
 from PIL import Image
 
-from generators.captioner.example_captions import PUBLISHED_CAPTIONS
-from generators.compun import (
+from compeval.base.pipeline.params import PAPER
+from compeval.generators.captioner.example_captions import PUBLISHED_CAPTIONS
+from compeval.generators.compun import (
     Noun,
     Settings,
     make_descriptor_prompting,
@@ -19,13 +20,12 @@ from generators.compun import (
     read_nouns,
     write,
 )
-from generators.language import wordnet
-from generators.llm.client import Cache, Message, request_hash
-from generators.microworld.compun_images import ImageCollection, can_draw, render_compound
-from generators.pipeline.params import PAPER
-from loaders.cards.card import write_card
-from loaders.datasets.load import load_dataset
-from loaders.datasets.stats import measure
+from compeval.generators.language import wordnet
+from compeval.generators.llm.client import Cache, Message, request_hash
+from compeval.generators.microworld.compun_images import ImageCollection, can_draw, render_compound
+from compeval.loaders.cards.card import write_card
+from compeval.loaders.datasets.load import load_dataset
+from compeval.loaders.datasets.stats import measure
 
 WORDS = Path(__file__).parents[2] / "sample/words"
 NOUNS = read_nouns(WORDS / "compun.csv")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generators.controlledimcaps import TYPES, Settings, make_pairs, write
+from compeval.generators.controlledimcaps import TYPES, Settings, make_pairs, write
 
 
 @given(config=st.sampled_from(sorted(TYPES)), seed=st.integers())

@@ -17,12 +17,16 @@ import yaml
 from PIL import Image
 from pytest_httpserver import HTTPServer
 
-from generators import captioned_walks
-from generators.captioned_walks import DEFAULT
-from generators.captioner.captioned_walks import CaptionedWalk, order_images, sample_keyed_walk
-from generators.captioner.captioner import Captioner, GrammarCaptioner, NoCaption, Request
-from generators.captioner.prompted import PromptedCaptioner, read_shots
-from generators.crepe_productivity import (
+from compeval.base.readers.annotations import Annotations
+from compeval.base.schemas.scene_graph import Box
+from compeval.base.text_only.ngram import NgramModel
+from compeval.base.texts import words
+from compeval.generators import captioned_walks
+from compeval.generators.captioned_walks import DEFAULT
+from compeval.generators.captioner.captioned_walks import CaptionedWalk, order_images, sample_keyed_walk
+from compeval.generators.captioner.captioner import Captioner, GrammarCaptioner, NoCaption, Request
+from compeval.generators.captioner.prompted import PromptedCaptioner, read_shots
+from compeval.generators.crepe_productivity import (
     RAW,
     Builder,
     ExampleRows,
@@ -33,17 +37,13 @@ from generators.crepe_productivity import (
     main,
     write,
 )
-from generators.graphs.facts import collect_facts
-from generators.graphs.walks import COMPLEXITIES
-from generators.hard_negatives.crepe.productivity import BALANCED_KINDS, KINDS, PAPER_KINDS, Example
-from generators.hard_negatives.crepe.source import ImageSource, Source
-from generators.language.texts import words
-from generators.llm.client import KEY_VARIABLE, Cache, Endpoint
-from generators.parser.rule_parser import RuleParser
-from generators.readers.annotations import Annotations
-from generators.schemas.scene_graph import Box
-from generators.seen_analysis.regions import collect_image_facts
-from generators.text_only.ngram import NgramModel
+from compeval.generators.graphs.facts import collect_facts
+from compeval.generators.graphs.walks import COMPLEXITIES
+from compeval.generators.hard_negatives.crepe.productivity import BALANCED_KINDS, KINDS, PAPER_KINDS, Example
+from compeval.generators.hard_negatives.crepe.source import ImageSource, Source
+from compeval.generators.llm.client import KEY_VARIABLE, Cache, Endpoint
+from compeval.generators.parser.rule_parser import RuleParser
+from compeval.generators.seen_analysis.regions import collect_image_facts
 from tests.annotated import annotations_of
 
 WALKS = captioned_walks.Settings(
@@ -450,7 +450,7 @@ def test_balanced_rows_replace_one_attribute_and_at_least_half_of_them_stay_when
 ) -> None:
     colors = [[color] for color in ("red", "green", "blue", "yellow", "white", "black", "pink")]  # at least five foils
     monkeypatch.setattr(sys.modules[__name__], "ATTRIBUTES", colors)
-    choose = "generators.hard_negatives.crepe.productivity.select_rank_balanced"
+    choose = "compeval.generators.hard_negatives.crepe.productivity.select_rank_balanced"
     monkeypatch.setattr(choose, lambda *_: pytest.fail("What a set leaves out must not depend on scores."))
     write_source(tmp_path, 8)
     settings = replace(SETTINGS, balanced=True, refine=True, rows=6, complexities=(7,))

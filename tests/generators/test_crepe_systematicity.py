@@ -9,15 +9,15 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from generators import crepe_regions
-from generators.crepe_regions import read_captions, read_negatives
-from generators.crepe_systematicity import add_negatives, build_balanced, build_corpus
-from generators.hard_negatives.crepe.systematicity import NEGATIVES
-from generators.parser.caption_parser import make_parser
-from generators.readers.annotations import Annotations
-from generators.schemas.scene_graph import Atom, Compound
-from generators.seen_analysis.splits import Seen, assign_splits
-from generators.seen_analysis.targets import Targets
+from compeval.base.readers.annotations import Annotations
+from compeval.base.schemas.scene_graph import Atom, Compound
+from compeval.generators import crepe_regions
+from compeval.generators.crepe_regions import read_captions, read_negatives
+from compeval.generators.crepe_systematicity import add_negatives, build_balanced, build_corpus
+from compeval.generators.hard_negatives.crepe.systematicity import NEGATIVES
+from compeval.generators.parser.caption_parser import make_parser
+from compeval.generators.seen_analysis.splits import Seen, assign_splits
+from compeval.generators.seen_analysis.targets import Targets
 from tests.annotated import annotations_of
 
 PHRASES = (
@@ -210,6 +210,6 @@ def test_table_8_ignores_unseen_atoms_and_rows_without_negatives() -> None:
 
 
 def test_missing_seen_file_says_what_to_run(tmp_path) -> None:
-    message = r"laion\.json: not found\. Run `python -m generators\.seen_analysis\.seen laion`"
+    message = r"laion\.json: not found\. Run `python -m compeval\.generators\.seen_analysis\.seen laion`"
     with pytest.raises(FileNotFoundError, match=message):
         Seen.load(tmp_path / "laion.json")

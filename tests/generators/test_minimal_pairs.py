@@ -5,9 +5,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from evaluators.validity.oracle import is_true
-from generators.microworld.scenes.minimal_pairs import SAMPLERS
-from generators.minimal_pairs import Settings, make_pairs, write
+from compeval.evaluators.validity.oracle import is_true
+from compeval.generators.microworld.scenes.minimal_pairs import SAMPLERS
+from compeval.generators.minimal_pairs import Settings, make_pairs, write
 
 NAMES = ("noun", "color", "pattern", "state", "size")
 

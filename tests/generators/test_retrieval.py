@@ -10,16 +10,16 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from generators import retrieval
-from generators.hard_negatives.aro import word_order
-from generators.hard_negatives.aro.patch_order import GRIDS, draw_patches
-from generators.hard_negatives.aro.word_order import TEXT_PERTURBATIONS, Tagger, Words
-from generators.storage.patches import Patches, arrange_patches
-from loaders.cards.write import main as write_card
-from loaders.datasets.image_sources import list_image_sources
-from loaders.datasets.load import load_dataset
-from loaders.datasets.stats import list_configs
-from loaders.push import prepare_upload
+from compeval.base.storage.patches import Patches, arrange_patches
+from compeval.generators import retrieval
+from compeval.generators.hard_negatives.aro import word_order
+from compeval.generators.hard_negatives.aro.patch_order import GRIDS, draw_patches
+from compeval.generators.hard_negatives.aro.word_order import TEXT_PERTURBATIONS, Tagger, Words
+from compeval.loaders.cards.write import main as write_card
+from compeval.loaders.datasets.image_sources import list_image_sources
+from compeval.loaders.datasets.load import load_dataset
+from compeval.loaders.datasets.stats import list_configs
+from compeval.loaders.push import prepare_upload
 
 CAPTIONS = {
     "a.jpg": ["A small dog sits under the wooden table.", "A brown dog rests below an old table."],

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generators.schemas.rows import HARD_NEGATIVE_SCHEMA
-from generators.storage.dataset import write_config
-from loaders.audit import FLAW_NAMES, Texts, audit, audit_dataset, count_flaws, has_negation
-from loaders.cards.card import write_card
-from loaders.datasets.stats import measure
+from compeval.base.schemas.rows import HARD_NEGATIVE_SCHEMA
+from compeval.base.storage.dataset import write_config
+from compeval.loaders.audit import FLAW_NAMES, Texts, audit, audit_dataset, count_flaws, has_negation
+from compeval.loaders.cards.card import write_card
+from compeval.loaders.datasets.stats import measure
 from tests.evaluators.tiny import row
 from tests.published_files import read_file
 from tests.rows import toy_dataset

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from evaluators.engine.tasks import discover
-from evaluators.validity import balanced_subsets
-from generators.text_only.baselines import RetrievalSets, score_by_function
-from loaders.importing.identify import identify
-from loaders.importing.importing import import_files, read_published
-from loaders.published import balanced
+from compeval.base.text_only.baselines import RetrievalSets, score_by_function
+from compeval.evaluators.engine.tasks import discover
+from compeval.evaluators.validity import balanced_subsets
+from compeval.loaders.importing.identify import identify
+from compeval.loaders.importing.importing import import_files, read_published
+from compeval.loaders.published import balanced
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ import pytest
 from PIL import Image
 
 from compeval import load_dataset
-from evaluators.results.external import score_file
-from loaders.importing.importing import import_files
-from loaders.user_files import make
+from compeval.evaluators.results.external import score_file
+from compeval.loaders.importing.importing import import_files
+from compeval.loaders.user_files import make
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from loaders import half_truths
-from loaders.datasets.load import load_dataset
+from compeval.loaders import half_truths
+from compeval.loaders.datasets.load import load_dataset
 from tests.rows import toy_dataset
 
 

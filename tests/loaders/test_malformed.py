@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from loaders.audit import Texts
-from loaders.importing.identify import identify
-from loaders.importing.importing import read_published
-from loaders.importing.selection import RowSelection
-from loaders.malformed import find_malformed
+from compeval.loaders.audit import Texts
+from compeval.loaders.importing.identify import identify
+from compeval.loaders.importing.importing import read_published
+from compeval.loaders.importing.selection import RowSelection
+from compeval.loaders.malformed import find_malformed
 
 GOOD = "a person in front of a street sign"
 

@@ -8,15 +8,15 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from compeval import load_dataset
+from compeval.base.files.atomic import MARKER
+from compeval.base.schemas.rows import CHOICE_SCHEMA, GROUP_SCHEMA, HARD_NEGATIVE_SCHEMA
+from compeval.base.storage.crops import replace_crop_files
+from compeval.base.storage.dataset import write_config
 from compeval.cli import app
-from generators.files.atomic import MARKER
-from generators.schemas.rows import CHOICE_SCHEMA, GROUP_SCHEMA, HARD_NEGATIVE_SCHEMA
-from generators.storage.crops import replace_crop_files
-from generators.storage.dataset import write_config
-from loaders.cards.card import write_card
-from loaders.datasets.image_sources import list_image_sources
-from loaders.datasets.stats import measure
-from loaders.push import push as push_folder
+from compeval.loaders.cards.card import write_card
+from compeval.loaders.datasets.image_sources import list_image_sources
+from compeval.loaders.datasets.stats import measure
+from compeval.loaders.push import push as push_folder
 from tests.hub_server import SHA, Repositories
 from tests.rows import hard_negative_row, picture, toy_dataset
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from loaders.datasets.load import load_dataset
-from loaders.user_files import make
+from compeval.loaders.datasets.load import load_dataset
+from compeval.loaders.user_files import make
 from tests.rows import picture
 
 

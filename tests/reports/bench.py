@@ -16,9 +16,9 @@ import torch
 import transformers
 from PIL import Image
 
-from evaluators import models
-from evaluators.models import Model
-from evaluators.models.custom import adapt
+from compeval.evaluators import models
+from compeval.evaluators.models import Model
+from compeval.evaluators.models.custom import adapt
 from tests.evaluators import tiny, tiny_transformers, tiny_vlms
 
 hf: Any = transformers
@@ -77,7 +77,7 @@ class Bench:
 
     @cached_property
     def parser(self) -> Any:
-        from generators.parser.rule_parser import RuleParser
+        from compeval.generators.parser.rule_parser import RuleParser
 
         return RuleParser()
 

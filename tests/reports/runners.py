@@ -19,27 +19,27 @@ import pytest
 import torch
 from PIL import Image
 
-from evaluators import models
-from evaluators.engine.feature_cache import FeatureStore
-from evaluators.engine.tasks import Task
-from evaluators.in_process import evaluate
-from evaluators.models.api import ApiChooser
-from evaluators.models.endpoint import Answer
-from evaluators.models.generative import first_tokens
-from evaluators.models.huggingface import _match_log_odds
-from evaluators.models.openclip import parse_name
-from evaluators.models.questions import Scoring
-from evaluators.protocols import choice, classification, group, recall
-from evaluators.results.external import score_file
-from evaluators.run import run
-from generators.files.untrusted import decode_image, make_upright_rgb
-from generators.readers import shards
-from loaders.datasets.load import load_dataset
-from loaders.datasets.stats import read_stats
-from loaders.datasets.verified import verify_files
-from loaders.own_data.entries import read_entries
-from loaders.published import tables
-from loaders.user_files import make
+from compeval.base.files.untrusted import decode_image, make_upright_rgb
+from compeval.base.readers import shards
+from compeval.evaluators import models
+from compeval.evaluators.engine.feature_cache import FeatureStore
+from compeval.evaluators.engine.tasks import Task
+from compeval.evaluators.in_process import evaluate
+from compeval.evaluators.models.api import ApiChooser
+from compeval.evaluators.models.endpoint import Answer
+from compeval.evaluators.models.generative import first_tokens
+from compeval.evaluators.models.huggingface import _match_log_odds
+from compeval.evaluators.models.openclip import parse_name
+from compeval.evaluators.models.questions import Scoring
+from compeval.evaluators.protocols import choice, classification, group, recall
+from compeval.evaluators.results.external import score_file
+from compeval.evaluators.run import run
+from compeval.loaders.datasets.load import load_dataset
+from compeval.loaders.datasets.stats import read_stats
+from compeval.loaders.datasets.verified import verify_files
+from compeval.loaders.own_data.entries import read_entries
+from compeval.loaders.published import tables
+from compeval.loaders.user_files import make
 from tests.reports.bench import Bench, Colors, encode, iterate_pairs, normalize, tar_of, wrap, write_rows, write_table
 from tests.rows import toy_dataset
 
@@ -444,7 +444,7 @@ def in_training(bench: Bench, folder: Path, _: Any) -> Any:
 
 def locale(bench: Bench, folder: Path, encoding: str) -> Any:
     """Category names of a result that was written and read where files have another encoding by default."""
-    from evaluators.results import documents
+    from compeval.evaluators.results import documents
 
     original = io.text_encoding
     io.text_encoding = lambda given, stacklevel=2: given or encoding

@@ -26,15 +26,15 @@ import pytest
 import torch
 from PIL import Image, ImageOps
 
-from evaluators import models
-from generators.files import csv_tables, json_lines
-from generators.files.untrusted import decode_image, make_upright_rgb
-from generators.readers import coco, corpora, gqa, karpathy, shards, visual_genome
-from generators.readers.records import Flaws
-from generators.schemas.scene_graph import Box
-from loaders.importing.embedded import extract_images
-from loaders.own_data.entries import read_entries
-from loaders.published import ImageSet, rows, tables
+from compeval.base.files import csv_tables, json_lines
+from compeval.base.files.untrusted import decode_image, make_upright_rgb
+from compeval.base.readers import coco, corpora, gqa, karpathy, shards, visual_genome
+from compeval.base.readers.records import Flaws
+from compeval.base.schemas.scene_graph import Box
+from compeval.evaluators import models
+from compeval.loaders.importing.embedded import extract_images
+from compeval.loaders.own_data.entries import read_entries
+from compeval.loaders.published import ImageSet, rows, tables
 from tests.evaluators.tiny_transformers import TEXT, tokenizer
 from tests.evaluators.tiny_vlms import FAMILIES
 from tests.reports import reports, runners

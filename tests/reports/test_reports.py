@@ -55,7 +55,7 @@ def test_text_files_have_an_encoding():
         assert not WITHOUT_ENCODING.search(re.sub(r"\)$", ', encoding="utf-8")', call, flags=re.MULTILINE))
     found = [
         (path, match[0])
-        for package in ("compeval", "evaluators", "generators", "loaders", "trainers")
+        for package in ("base", "compeval", "evaluators", "generators", "loaders", "trainers")
         for path in (root / package).rglob("*.py")
         for match in WITHOUT_ENCODING.finditer(path.read_text(encoding="utf-8"))
     ]

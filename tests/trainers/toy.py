@@ -13,7 +13,7 @@ import torch
 from PIL import Image
 from safetensors.torch import save_file
 
-from trainers.clip.training import write_config
+from compeval.trainers.clip.training import write_config
 
 COLORS = {"red": (255, 0, 0), "green": (0, 200, 0), "blue": (0, 0, 255), "black": (0, 0, 0), "white": (255, 255, 255)}
 MODEL = {

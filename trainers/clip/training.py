@@ -1,6 +1,6 @@
 """Train a tiny CLIP from scratch on one caption corpus.
 
-    python -m trainers.clip.training laion --seed 0        # writes checkpoints/clip-laion-s0/
+    python -m compeval.trainers.clip.training laion --seed 0        # writes checkpoints/clip-laion-s0/
 
 The model, tokenizer, loss and learning-rate schedule are open_clip's, and open_clip loads the checkpoint folder as
 ``local-dir:FOLDER``. Differences from CLIP's training (Radford et al. 2021, section 2.5): the size, the initial weights
@@ -30,11 +30,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 from tqdm import trange
 
-from generators.files.atomic import atomic_folder
-from generators.pipeline import stage
-from generators.pipeline.params import read_params
-from generators.readers import shards
-from trainers.clip.precision import has_fast_bfloat16
+from compeval.base.files.atomic import atomic_folder
+from compeval.base.pipeline import stage
+from compeval.base.pipeline.params import read_params
+from compeval.base.readers import shards
+from compeval.trainers.clip.precision import has_fast_bfloat16
 
 LOGIT_SCALE_LIMIT = math.log(100)
 """Upper bound on the logit scale, as in CLIP (section 2.5)."""

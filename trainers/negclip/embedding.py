@@ -10,11 +10,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from evaluators.models.prefix_forest import causal_tower
-from evaluators.protocols import recall
-from trainers.clip.precision import has_fast_bfloat16
-from trainers.clip.training import encode_text
-from trainers.negclip.image_text import CaptionedImages, ImageDataset
+from compeval.evaluators.models.prefix_forest import causal_tower
+from compeval.evaluators.protocols import recall
+from compeval.trainers.clip.precision import has_fast_bfloat16
+from compeval.trainers.clip.training import encode_text
+from compeval.trainers.negclip.image_text import CaptionedImages, ImageDataset
 
 IMAGES_PER_BATCH = 256
 CUTOFFS = (1, 5)

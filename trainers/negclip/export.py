@@ -22,9 +22,9 @@ import pyarrow as pa
 from PIL import Image
 from webdataset.writer import ShardWriter
 
-from generators.files.atomic import atomic_folder
-from generators.storage.dataset import write_split
-from trainers.negclip.mining import NEGATIVES, MinedData
+from compeval.base.files.atomic import atomic_folder
+from compeval.base.storage.dataset import write_split
+from compeval.trainers.negclip.mining import NEGATIVES, MinedData
 
 Format = Literal["parquet", "webdataset"]
 

@@ -32,13 +32,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
-from generators.files.atomic import atomic_file
-from generators.pipeline.params import OURS
-from trainers.clip.training import LOGIT_SCALE_LIMIT, make_adamw
-from trainers.negclip.embedding import Precision, encode_images, encode_texts
-from trainers.negclip.image_text import ImageDataset, Normalise
-from trainers.negclip.mining import Batch, MinedData, get_texts, make_batches
-from trainers.negclip.processes import Processes
+from compeval.base.files.atomic import atomic_file
+from compeval.base.pipeline.params import OURS
+from compeval.trainers.clip.training import LOGIT_SCALE_LIMIT, make_adamw
+from compeval.trainers.negclip.embedding import Precision, encode_images, encode_texts
+from compeval.trainers.negclip.image_text import ImageDataset, Normalise
+from compeval.trainers.negclip.mining import Batch, MinedData, get_texts, make_batches
+from compeval.trainers.negclip.processes import Processes
 
 STEPS_PER_STATE = 200
 """Number of steps between two writes of the state file, which is also written after each epoch."""

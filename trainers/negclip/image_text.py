@@ -26,8 +26,8 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 from torchvision.transforms import Compose, ConvertImageDtype, Normalize, PILToTensor, ToTensor
 
-from generators.files.untrusted import decode_image
-from generators.readers import karpathy, shards
+from compeval.base.files.untrusted import decode_image
+from compeval.base.readers import karpathy, shards
 
 MAX_CACHED_BYTES = 1_000_000_000
 """Preprocessed images are kept in memory if their total size is at most this number of bytes."""

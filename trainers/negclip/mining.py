@@ -26,12 +26,12 @@ import pyarrow.parquet as pq
 import torch
 from torch import Tensor
 
-from generators.files.atomic import atomic_file
-from generators.hard_negatives.negclip.negatives import Negative, make_negatives
-from generators.pipeline.params import OURS
-from generators.pipeline.workers import map_with
-from generators.storage import parquet
-from trainers.negclip.image_text import CaptionedImages, ImageLocation
+from compeval.base.files.atomic import atomic_file
+from compeval.base.pipeline.params import OURS
+from compeval.base.pipeline.workers import map_with
+from compeval.base.storage import parquet
+from compeval.generators.hard_negatives.negclip.negatives import Negative, make_negatives
+from compeval.trainers.negclip.image_text import CaptionedImages, ImageLocation
 
 NEIGHBOURS = 3
 CAPTIONS_PER_CHUNK, IMAGES_PER_CHUNK = 10_000, 4096

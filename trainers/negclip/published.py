@@ -19,12 +19,12 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from generators.hard_negatives.negclip.negatives import Negative
-from loaders.importing.images import ImageFinder
-from loaders.published.image_sets import COCO
-from loaders.published.rows import parse_texts, read_csv
-from trainers.negclip.image_text import CaptionedImages, ImageLocation
-from trainers.negclip.mining import NEIGHBOURS, MinedData, to_array
+from compeval.generators.hard_negatives.negclip.negatives import Negative
+from compeval.loaders.importing.images import ImageFinder
+from compeval.loaders.published.image_sets import COCO
+from compeval.loaders.published.rows import parse_texts, read_csv
+from compeval.trainers.negclip.image_text import CaptionedImages, ImageLocation
+from compeval.trainers.negclip.mining import NEIGHBOURS, MinedData, to_array
 
 SUFFIX = ".tsv"
 COLUMNS = ("title", "filepath", "neg_caption", "neg_image")

@@ -15,7 +15,7 @@ from PIL.Image import Image
 from torch import Tensor
 from torchvision.transforms import Compose
 
-from evaluators.models import fingerprint, local, openclip, parse
+from compeval.evaluators.models import fingerprint, local, openclip, parse
 
 
 class StartingModel(NamedTuple):

@@ -19,18 +19,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from generators.files.atomic import atomic_folder, check_replaceable, write_json
-from generators.pipeline.params import OURS, PAPER
-from generators.readers import karpathy
-from trainers.clip import training as clip
-from trainers.negclip import published, starting_model
-from trainers.negclip.embedding import Precision, encode_all_images, measure_retrieval
-from trainers.negclip.export import Format, export
-from trainers.negclip.finetune import Recipe, TrainingRun, compute_mean_recall, finetune
-from trainers.negclip.image_text import CaptionedImages, ImageDataset, read_captioned_images
-from trainers.negclip.mining import MinedData, mine
-from trainers.negclip.processes import join
-from trainers.negclip.starting_model import StartingModel
+from compeval.base.files.atomic import atomic_folder, check_replaceable, write_json
+from compeval.base.pipeline.params import OURS, PAPER
+from compeval.base.readers import karpathy
+from compeval.trainers.clip import training as clip
+from compeval.trainers.negclip import published, starting_model
+from compeval.trainers.negclip.embedding import Precision, encode_all_images, measure_retrieval
+from compeval.trainers.negclip.export import Format, export
+from compeval.trainers.negclip.finetune import Recipe, TrainingRun, compute_mean_recall, finetune
+from compeval.trainers.negclip.image_text import CaptionedImages, ImageDataset, read_captioned_images
+from compeval.trainers.negclip.mining import MinedData, mine
+from compeval.trainers.negclip.processes import join
+from compeval.trainers.negclip.starting_model import StartingModel
 
 Method = Literal["negclip", "clip-ft"]
 

@@ -16,11 +16,11 @@ from torch import Tensor
 from torch.utils.data import Sampler
 from transformers import PreTrainedTokenizerFast
 
-from evaluators.models.recovery_probe import MAX_TOKENS
-from generators import compprompts
-from generators.readers import corpora
-from trainers.probe import text as probe_text
-from trainers.probe.overlap import Prompts
+from compeval.base.readers import corpora
+from compeval.evaluators.models.recovery_probe import MAX_TOKENS
+from compeval.generators import compprompts
+from compeval.trainers.probe import text as probe_text
+from compeval.trainers.probe.overlap import Prompts
 
 VALIDATION_SHARE = 0.1
 MAX_VOCABULARY = 8192
@@ -42,7 +42,7 @@ def generate_captions(count: int, seed: int, excluded: Prompts) -> list[str]:
 
 
 def read_captions(pattern: str, column: str) -> list[str]:
-    """Read the captions of the files that match a glob pattern (generators/readers/corpora.py)."""
+    """Read the captions of the files that match a glob pattern (base/readers/corpora.py)."""
     key: corpora.Column = int(column) if column.isdigit() else column
     return [caption.strip() for shard in corpora.list_shards(pattern) for caption in corpora.read_captions(shard, key)]
 

@@ -13,9 +13,9 @@ from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from generators.language import inflection
-from generators.language.texts import fold_case_and_space, words
-from generators.storage import parquet
+from compeval.base.storage import parquet
+from compeval.base.texts import fold_case_and_space, words
+from compeval.generators.language import inflection
 
 
 class Overlap(NamedTuple):

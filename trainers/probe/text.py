@@ -19,11 +19,11 @@ from typing import Any
 
 import yaml
 
-from generators.language import inflection
-from trainers.probe.overlap import Prompts
+from compeval.generators.language import inflection
+from compeval.trainers.probe.overlap import Prompts
 
 WORD_LISTS: Mapping[str, Sequence[str]] = yaml.safe_load(
-    resources.files("trainers.probe").joinpath("words.yaml").read_text("utf-8")
+    resources.files("compeval.trainers.probe").joinpath("words.yaml").read_text("utf-8")
 )
 MAX_CONSECUTIVE_REJECTIONS = 10_000
 """Number of consecutive rejected captions after which generation fails with a ValueError."""

@@ -32,14 +32,14 @@ from torch import Tensor
 from torch.utils.data import Sampler
 from transformers import AutoTokenizer, Seq2SeqTrainer, Seq2SeqTrainingArguments, T5Config
 
-from evaluators.engine import encode as engine
-from evaluators.engine.encode import Report, quiet
-from evaluators.engine.feature_cache import FeatureStore, cache_folder
-from evaluators.models import Model, TextEncoder, fingerprint
-from evaluators.models.recovery_probe import AUTOENCODER, PROBE, RecoveryT5
-from generators.files.atomic import atomic_folder, check_replaceable
-from trainers.clip.precision import has_fast_bfloat16
-from trainers.probe.data import Collator, SimilarLengthSampler, split_texts, train_tokenizer
+from compeval.base.files.atomic import atomic_folder, check_replaceable
+from compeval.evaluators.engine import encode as engine
+from compeval.evaluators.engine.encode import Report, quiet
+from compeval.evaluators.engine.feature_cache import FeatureStore, cache_folder
+from compeval.evaluators.models import Model, TextEncoder, fingerprint
+from compeval.evaluators.models.recovery_probe import AUTOENCODER, PROBE, RecoveryT5
+from compeval.trainers.clip.precision import has_fast_bfloat16
+from compeval.trainers.probe.data import Collator, SimilarLengthSampler, split_texts, train_tokenizer
 
 SMALL = {"d_model": 256, "d_kv": 64, "num_heads": 4, "d_ff": 512, "num_decoder_layers": 2, "dropout_rate": 0.0}
 """Configuration of the T5 that is trained from scratch. t5-large is 4 times as wide and has 12 times as many layers."""

@@ -6,7 +6,7 @@ section, of all results that no other section shows.
 
 from __future__ import annotations
 
-from evaluators.report.sections import (
+from compeval.evaluators.report.sections import (
     aro,
     atom_counts,
     captioners,

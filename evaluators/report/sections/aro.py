@@ -15,14 +15,14 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from evaluators.metrics.macro_views import MIN_ROWS, select_frequent
-from evaluators.report.figures import describe_rows, draw, draw_bars
-from evaluators.report.headlines import MAX_MODELS, compare_value
-from evaluators.report.pages import Section, get_keys
-from evaluators.report.results import Results, sort_by
-from evaluators.report.tables import TABLES, TEXTS, Table, make_pivot, make_table
-from evaluators.report.text_only import describe_best_baseline
-from generators.language.lexicon.relations import kind_of_relation
+from compeval.evaluators.metrics.macro_views import MIN_ROWS, select_frequent
+from compeval.evaluators.report.figures import describe_rows, draw, draw_bars
+from compeval.evaluators.report.headlines import MAX_MODELS, compare_value
+from compeval.evaluators.report.pages import Section, get_keys
+from compeval.evaluators.report.results import Results, sort_by
+from compeval.evaluators.report.tables import TABLES, TEXTS, Table, make_pivot, make_table
+from compeval.evaluators.report.text_only import describe_best_baseline
+from compeval.generators.language.lexicon.relations import kind_of_relation
 
 CHOICES = ("vg_relation", "vg_attribution")
 """Configs of two captions per image."""

@@ -1,7 +1,7 @@
 """Compare the frequencies of atoms in training captions between seen and unseen compounds.
 
 Source: CREPE (arXiv:2212.07796), appendix A.6, Figure 12. The counts in the training captions are the files
-``<corpus>.counts.json`` that ``python -m generators.seen_analysis.seen CORPUS --counts`` writes.
+``<corpus>.counts.json`` that ``python -m compeval.generators.seen_analysis.seen CORPUS --counts`` writes.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import NullFormatter
 
-from evaluators.report.figures import COLOURS, OTHER_COLOUR, draw, share_axes
-from evaluators.report.pages import Section
-from evaluators.report.results import Results, get_corpus_name
-from evaluators.report.tables import make_table
-from generators.storage import parquet
-from loaders.datasets.folders import dataset_folder
+from compeval.base.storage import parquet
+from compeval.evaluators.report.figures import COLOURS, OTHER_COLOUR, draw, share_axes
+from compeval.evaluators.report.pages import Section
+from compeval.evaluators.report.results import Results, get_corpus_name
+from compeval.evaluators.report.tables import make_table
+from compeval.loaders.datasets.folders import dataset_folder
 
 SUFFIX = ".counts.json"
 TITLES = {"sc": "seen compounds (SC)", "uc": "unseen compounds (UC)"}
@@ -34,7 +34,8 @@ def read_atom_counts(folder: Path, data_dir: Path | None = None) -> pd.DataFrame
     paths = sorted(folder.glob(f"*{SUFFIX}"))
     if not paths:
         raise FileNotFoundError(
-            f"{folder}: no counts of atoms. `python -m generators.seen_analysis.seen CORPUS --counts` writes them."
+            f"{folder}: no counts of atoms. "
+            "`python -m compeval.generators.seen_analysis.seen CORPUS --counts` writes them."
         )
     dataset, rows = dataset_folder("crepe", data_dir), []
     for path in paths:

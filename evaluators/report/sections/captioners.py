@@ -7,13 +7,13 @@ from typing import Any
 
 import pandas as pd
 
-from evaluators.report.headlines import compute_interval, read_hits
-from evaluators.report.pages import Section, get_keys
-from evaluators.report.results import Results
-from evaluators.report.sections.crepe import PRODUCTIVITY_KINDS
-from evaluators.report.tables import Table, format_with_interval, make_table
-from evaluators.report.text_only import find_best_baseline
-from generators.schemas.corpus_names import ProductivityConfig
+from compeval.base.schemas.corpus_names import ProductivityConfig
+from compeval.evaluators.report.headlines import compute_interval, read_hits
+from compeval.evaluators.report.pages import Section, get_keys
+from compeval.evaluators.report.results import Results
+from compeval.evaluators.report.sections.crepe import PRODUCTIVITY_KINDS
+from compeval.evaluators.report.tables import Table, format_with_interval, make_table
+from compeval.evaluators.report.text_only import find_best_baseline
 
 KINDS = ("hnatom", "hnswap", "hnneg")
 NAMES = rf"^(?:(?P<captioner>[a-z]+)_)?(?P<kind>{'|'.join(KINDS)})$"

@@ -14,11 +14,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 from scipy.stats import linregress
 
-from evaluators.report.figures import COLOURS, OTHER_COLOUR, draw, share_axes
-from evaluators.report.pages import Section, get_keys
-from evaluators.report.results import Results
-from evaluators.report.sections.crepe import PRODUCTIVITY_KINDS, SINGLE_KINDS, SYSTEMATICITY_KINDS
-from evaluators.report.tables import Table, make_pivot, make_table
+from compeval.evaluators.report.figures import COLOURS, OTHER_COLOUR, draw, share_axes
+from compeval.evaluators.report.pages import Section, get_keys
+from compeval.evaluators.report.results import Results
+from compeval.evaluators.report.sections.crepe import PRODUCTIVITY_KINDS, SINGLE_KINDS, SYSTEMATICITY_KINDS
+from compeval.evaluators.report.tables import Table, make_pivot, make_table
 
 MIN_MODELS = 3
 COMPLEXITIES = (4, 8, 12)

@@ -13,11 +13,11 @@ from collections.abc import Iterator
 import pandas as pd
 from matplotlib.axes import Axes
 
-from evaluators.report import headlines
-from evaluators.report.figures import DASHES, add_chance_line, add_legend, describe_rows, draw
-from evaluators.report.pages import Section, get_keys
-from evaluators.report.results import Results, sort_by
-from evaluators.report.tables import TABLES, Table, make_pivot, make_table
+from compeval.evaluators.report import headlines
+from compeval.evaluators.report.figures import DASHES, add_chance_line, add_legend, describe_rows, draw
+from compeval.evaluators.report.pages import Section, get_keys
+from compeval.evaluators.report.results import Results, sort_by
+from compeval.evaluators.report.tables import TABLES, Table, make_pivot, make_table
 
 ACCURACY, AMONG_ALL = "recall@1", "all_recall@1"
 TEMPLATE, FIVE_EXAMPLES = "template", "examples-5"

@@ -15,13 +15,13 @@ from typing import Any
 import pandas as pd
 from matplotlib.axes import Axes
 
-from evaluators.report import figures
-from evaluators.report.headlines import explain_below_chance, test_trend
-from evaluators.report.pages import Section, get_keys
-from evaluators.report.results import Results, sort_by
-from evaluators.report.tables import TEXTS, Table, make_pivot
-from evaluators.report.text_only import describe_best_baseline
-from generators.schemas.corpus_names import CORPORA
+from compeval.base.schemas.corpus_names import CORPORA
+from compeval.evaluators.report import figures
+from compeval.evaluators.report.headlines import explain_below_chance, test_trend
+from compeval.evaluators.report.pages import Section, get_keys
+from compeval.evaluators.report.results import Results, sort_by
+from compeval.evaluators.report.tables import TEXTS, Table, make_pivot
+from compeval.evaluators.report.text_only import describe_best_baseline
 
 SYSTEMATICITY_KINDS: dict[str, str] = TEXTS["labels"]["systematicity_kinds"]
 PRODUCTIVITY_KINDS: dict[str, str] = TEXTS["labels"]["productivity_kinds"]

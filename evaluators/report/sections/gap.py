@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pandas as pd
 
-from evaluators.metrics.seen_gap import compute_directions, compute_gaps
-from evaluators.report.headlines import read_hits
-from evaluators.report.pages import Section
-from evaluators.report.results import Results
-from evaluators.report.sections.crepe import SYSTEMATICITY_KINDS
-from evaluators.report.tables import make_table
+from compeval.evaluators.metrics.seen_gap import compute_directions, compute_gaps
+from compeval.evaluators.report.headlines import read_hits
+from compeval.evaluators.report.pages import Section
+from compeval.evaluators.report.results import Results
+from compeval.evaluators.report.sections.crepe import SYSTEMATICITY_KINDS
+from compeval.evaluators.report.tables import make_table
 
 KIND = "hnatom"
 """The gap is measured on one type of hard negative, so that Holm's correction is over the corpora only."""

@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from evaluators.probes.aggregates import GROUPS, average_over_groups, average_published
-from evaluators.probes.analysis import PAIR_DATASETS, Recovered, Scores, collect_scores, get_cell
-from evaluators.report.pages import Section, get_keys
-from evaluators.report.results import Result, Results
-from evaluators.report.tables import TEXTS, Table, make_pivot, make_table
-from loaders.papers.prompt_types import PROMPT_TYPES
+from compeval.evaluators.probes.aggregates import GROUPS, average_over_groups, average_published
+from compeval.evaluators.probes.analysis import PAIR_DATASETS, Recovered, Scores, collect_scores, get_cell
+from compeval.evaluators.report.pages import Section, get_keys
+from compeval.evaluators.report.results import Result, Results
+from compeval.evaluators.report.tables import TEXTS, Table, make_pivot, make_table
+from compeval.loaders.papers.prompt_types import PROMPT_TYPES
 
 LABELS = TEXTS["labels"]
 COLUMNS: dict[str, str] = LABELS["prompt_attributes"]

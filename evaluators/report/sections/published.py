@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from evaluators.report.pages import Section
-from evaluators.report.results import Results
-from evaluators.report.tables import Table, make_table
-from evaluators.results.causes import KINDS
-from evaluators.results.matches import SHUFFLE_TOLERANCE, TOLERANCE, Match
-from evaluators.results.published import match_scores
+from compeval.evaluators.report.pages import Section
+from compeval.evaluators.report.results import Results
+from compeval.evaluators.report.tables import Table, make_table
+from compeval.evaluators.results.causes import KINDS
+from compeval.evaluators.results.matches import SHUFFLE_TOLERANCE, TOLERANCE, Match
+from compeval.evaluators.results.published import match_scores
 
 UNKNOWN = "unknown"
 COUNTED_AS_DIFFERENT = ("no", "other activation")

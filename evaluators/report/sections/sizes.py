@@ -11,12 +11,12 @@ from typing import Any
 
 import pandas as pd
 
-from evaluators.report.pages import Section
-from evaluators.report.results import Results
-from evaluators.report.sections.crepe import PRODUCTIVITY_KINDS, SINGLE_KINDS
-from evaluators.report.tables import TEXTS, make_table
-from evaluators.results.scores import read_csv, read_models
-from generators.schemas.corpus_names import CORPORA
+from compeval.base.schemas.corpus_names import CORPORA
+from compeval.evaluators.report.pages import Section
+from compeval.evaluators.report.results import Results
+from compeval.evaluators.report.sections.crepe import PRODUCTIVITY_KINDS, SINGLE_KINDS
+from compeval.evaluators.report.tables import TEXTS, make_table
+from compeval.evaluators.results.scores import read_csv, read_models
 
 PAIRS: dict[str, float] = TEXTS["labels"]["training_pairs"]
 """Millions of image-text pairs by title of the corpus, as the paper names them."""

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from evaluators.protocols.ranking import list_main_metrics
-from evaluators.report.pages import Section
-from evaluators.report.results import Result, Results
-from evaluators.report.tables import Table, format_with_interval, make_table
-from evaluators.report.text_only import find_best_baseline
-from loaders.datasets.natural import natural_key
+from compeval.evaluators.protocols.ranking import list_main_metrics
+from compeval.evaluators.report.pages import Section
+from compeval.evaluators.report.results import Result, Results
+from compeval.evaluators.report.tables import Table, format_with_interval, make_table
+from compeval.evaluators.report.text_only import find_best_baseline
+from compeval.loaders.datasets.natural import natural_key
 
 
 def make_section(name: str, shown: Sequence[Result], results: Results) -> Section:

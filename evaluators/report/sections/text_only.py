@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from evaluators.report.pages import Section
-from evaluators.report.results import Results
-from evaluators.report.tables import make_table
+from compeval.evaluators.report.pages import Section
+from compeval.evaluators.report.results import Results
+from compeval.evaluators.report.tables import make_table
 
 
 def make_section(results: Results) -> Section | None:

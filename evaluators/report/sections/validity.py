@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from evaluators.report.figures import add_legend, draw
-from evaluators.report.pages import Section
-from evaluators.report.results import Results
-from evaluators.report.tables import MISSING, TEXTS, make_table
+from compeval.evaluators.report.figures import add_legend, draw
+from compeval.evaluators.report.pages import Section
+from compeval.evaluators.report.results import Results
+from compeval.evaluators.report.tables import MISSING, TEXTS, make_table
 
 CAPTION = "Genuine hard negatives by annotation recall (share of facts that are annotated)."
 

@@ -18,12 +18,12 @@ from functools import lru_cache
 from itertools import islice, product
 from typing import Any, NamedTuple
 
-from evaluators.validity.oracle.discourse import resolve_references
-from evaluators.validity.oracle.drs import DRS
-from evaluators.validity.oracle.grammar import Grammar
-from evaluators.validity.oracle.model import SceneModel
-from evaluators.validity.oracle.syntax import Statement
-from evaluators.validity.oracle.tokens import Word, split_sentences
+from compeval.evaluators.validity.oracle.discourse import resolve_references
+from compeval.evaluators.validity.oracle.drs import DRS
+from compeval.evaluators.validity.oracle.grammar import Grammar
+from compeval.evaluators.validity.oracle.model import SceneModel
+from compeval.evaluators.validity.oracle.syntax import Statement
+from compeval.evaluators.validity.oracle.tokens import Word, split_sentences
 
 __all__ = ["ParsedCaption", "UnreadableError", "is_true", "parse_caption"]
 

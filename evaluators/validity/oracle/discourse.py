@@ -30,10 +30,10 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import NamedTuple, TypeVar
 
-from evaluators.validity.oracle import syntax
-from evaluators.validity.oracle.drs import DRS, Condition, Distinct, DRSBuilder, Negation, Relation
-from evaluators.validity.oracle.lexicon import Attribute, Noun
-from evaluators.validity.oracle.syntax import Denial, Determiner, Group, NounPhrase, RelatedTo, Statement
+from compeval.evaluators.validity.oracle import syntax
+from compeval.evaluators.validity.oracle.drs import DRS, Condition, Distinct, DRSBuilder, Negation, Relation
+from compeval.evaluators.validity.oracle.lexicon import Attribute, Noun
+from compeval.evaluators.validity.oracle.syntax import Denial, Determiner, Group, NounPhrase, RelatedTo, Statement
 
 Option = TypeVar("Option")
 Referents = tuple[int, ...]

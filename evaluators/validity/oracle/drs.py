@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from evaluators.validity.oracle.lexicon import Values
+from compeval.evaluators.validity.oracle.lexicon import Values
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,19 @@ in the vocabulary.
 
 from __future__ import annotations
 
-from evaluators.validity.oracle import lexicon
-from evaluators.validity.oracle.lexicon import BE, JOINTS, NUMBERS, ORDINALS, Noun
-from evaluators.validity.oracle.predicates import PredicateGrammar
-from evaluators.validity.oracle.reader import Parses, rule
-from evaluators.validity.oracle.syntax import Assertion, Denial, Determiner, Group, NounPhrase, Predicates, Statement
+from compeval.evaluators.validity.oracle import lexicon
+from compeval.evaluators.validity.oracle.lexicon import BE, JOINTS, NUMBERS, ORDINALS, Noun
+from compeval.evaluators.validity.oracle.predicates import PredicateGrammar
+from compeval.evaluators.validity.oracle.reader import Parses, rule
+from compeval.evaluators.validity.oracle.syntax import (
+    Assertion,
+    Denial,
+    Determiner,
+    Group,
+    NounPhrase,
+    Predicates,
+    Statement,
+)
 
 _ALSO = frozenset({"also"})
 

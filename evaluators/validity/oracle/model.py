@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evaluators.validity.oracle.drs import DRS, Condition, Distinct, Negation, Property, Relation
-from evaluators.validity.oracle.lexicon import Values
+from compeval.evaluators.validity.oracle.drs import DRS, Condition, Distinct, Negation, Property, Relation
+from compeval.evaluators.validity.oracle.lexicon import Values
 
 Assignment = dict[int, int]
 """Referent -> index of an object in the scene."""

@@ -11,10 +11,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from itertools import islice
 
-from evaluators.validity.oracle import lexicon, syntax
-from evaluators.validity.oracle.lexicon import BE, JOINTS, NEVER, Attribute, Values
-from evaluators.validity.oracle.reader import Parses, Reader, rule
-from evaluators.validity.oracle.syntax import Determiner, Group, IsA, Link, Not, NounPhrase, Predicates, RelatedTo
+from compeval.evaluators.validity.oracle import lexicon, syntax
+from compeval.evaluators.validity.oracle.lexicon import BE, JOINTS, NEVER, Attribute, Values
+from compeval.evaluators.validity.oracle.reader import Parses, Reader, rule
+from compeval.evaluators.validity.oracle.syntax import (
+    Determiner,
+    Group,
+    IsA,
+    Link,
+    Not,
+    NounPhrase,
+    Predicates,
+    RelatedTo,
+)
 
 MAX_UNDRAWABLE = 3
 """Maximum number of undrawable words in a row, as in "armored personnel carrier"; more are not a noun phrase."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import wraps
 from typing import Any, TypeVar
 
-from evaluators.validity.oracle.lexicon import KNOWN, Meaning, Phrases
+from compeval.evaluators.validity.oracle.lexicon import KNOWN, Meaning, Phrases
 
 Node = TypeVar("Node")
 Trees = tuple[Any, ...]

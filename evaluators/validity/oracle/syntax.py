@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple
 
-from evaluators.validity.oracle.lexicon import Attribute, Noun, Values
+from compeval.evaluators.validity.oracle.lexicon import Attribute, Noun, Values
 
 
 class Determiner(Enum):

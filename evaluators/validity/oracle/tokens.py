@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from evaluators.validity.oracle.lexicon import HYPHENATED
+from compeval.evaluators.validity.oracle.lexicon import HYPHENATED
 
 _TOKEN = re.compile(r"[a-z0-9]+(?:['’-][a-z0-9]+)*|[.,;!?]|\S")
 _SENTENCE_ENDS = frozenset(".;!?")

@@ -26,11 +26,11 @@ from itertools import combinations, permutations, product
 from operator import eq
 from typing import NamedTuple
 
-from generators.graphs.facts import Entity, ImageFacts, collect_facts
-from generators.language.lexicon import attributes, nouns, relations
-from generators.pipeline.params import OURS, PAPER
-from generators.schemas.annotated_image import AnnotatedImage
-from generators.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
+from compeval.base.pipeline.params import OURS, PAPER
+from compeval.base.schemas.annotated_image import AnnotatedImage
+from compeval.base.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
+from compeval.generators.graphs.facts import Entity, ImageFacts, collect_facts
+from compeval.generators.language.lexicon import attributes, nouns, relations
 
 MIN_SHARE = 0.25
 """Minimum width and height of an object, as a share of the image's (appendix A.1, step 2)."""

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING
 
-from generators.language.optional_imports import without
-from generators.parser.spacy_model import find_installed_model
+from compeval.generators.language.optional_imports import without
+from compeval.generators.parser.spacy_model import find_installed_model
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Token

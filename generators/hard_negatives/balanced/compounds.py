@@ -36,15 +36,15 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from generators.captioner.substitution import replace_atom_text
-from generators.graphs.facts import ImageFacts
-from generators.graphs.vocabulary import Vocabulary
-from generators.hard_negatives.balanced.image_nouns import ImageNouns
-from generators.hard_negatives.crepe.replacements import find_known_attributes, may_replace
-from generators.hard_negatives.hard_negative import Foil, HardNegative
-from generators.schemas.scene_graph import Compound, Mention, Parse
-from generators.text_only.baselines import RetrievalSets
-from generators.text_only.refinement import select_rows_at_chance
+from compeval.base.schemas.scene_graph import Compound, Mention, Parse
+from compeval.base.text_only.baselines import RetrievalSets
+from compeval.base.text_only.refinement import select_rows_at_chance
+from compeval.generators.captioner.substitution import replace_atom_text
+from compeval.generators.graphs.facts import ImageFacts
+from compeval.generators.graphs.vocabulary import Vocabulary
+from compeval.generators.hard_negatives.balanced.image_nouns import ImageNouns
+from compeval.generators.hard_negatives.crepe.replacements import find_known_attributes, may_replace
+from compeval.generators.hard_negatives.hard_negative import Foil, HardNegative
 
 BALANCED_NEGATIVES = {"hnatom_balanced": 4, "hncomp_balanced": 6}
 """Hard negatives per caption for each kind."""

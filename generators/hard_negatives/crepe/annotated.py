@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from generators.graphs.entailment import Negated
-from generators.schemas.scene_graph import SceneGraph, SceneObject
+from compeval.base.schemas.scene_graph import SceneGraph, SceneObject
+from compeval.generators.graphs.entailment import Negated
 
 
 def is_new(edited: SceneGraph, graph: SceneGraph, image: SceneGraph) -> bool:

@@ -12,18 +12,18 @@ from itertools import chain, islice, zip_longest
 from operator import itemgetter
 from random import Random
 
-from generators.captioner.captioner import EditableCaption
-from generators.captioner.substitution import read_as_written
-from generators.graphs.facts import ImageFacts
-from generators.graphs.vocabulary import Vocabulary, relation_key
-from generators.graphs.walks import is_redundant
-from generators.hard_negatives.crepe.replacements import find_known_attributes, find_words, make_foil
-from generators.hard_negatives.crepe.selection import POOL
-from generators.hard_negatives.hard_negative import Foil, HardNegative, drop_duplicates
-from generators.language.grammar import predicate_kind
-from generators.language.inflection import inflect_verb
-from generators.language.lexicon import relations
-from generators.schemas.scene_graph import AtomKey, Mention, Parse, Relation, SceneGraph
+from compeval.base.schemas.scene_graph import AtomKey, Mention, Parse, Relation, SceneGraph
+from compeval.generators.captioner.captioner import EditableCaption
+from compeval.generators.captioner.substitution import read_as_written
+from compeval.generators.graphs.facts import ImageFacts
+from compeval.generators.graphs.vocabulary import Vocabulary, relation_key
+from compeval.generators.graphs.walks import is_redundant
+from compeval.generators.hard_negatives.crepe.replacements import find_known_attributes, find_words, make_foil
+from compeval.generators.hard_negatives.crepe.selection import POOL
+from compeval.generators.hard_negatives.hard_negative import Foil, HardNegative, drop_duplicates
+from compeval.generators.language.grammar import predicate_kind
+from compeval.generators.language.inflection import inflect_verb
+from compeval.generators.language.lexicon import relations
 
 Edit = tuple[Foil, SceneGraph]
 

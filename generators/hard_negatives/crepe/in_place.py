@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from generators.captioner.captioner import EditableCaption
-from generators.graphs.entailment import Negated
-from generators.language.inflection import fit_article
-from generators.schemas.scene_graph import AtomKey, SceneGraph
+from compeval.base.schemas.scene_graph import AtomKey, SceneGraph
+from compeval.generators.captioner.captioner import EditableCaption
+from compeval.generators.graphs.entailment import Negated
+from compeval.generators.language.inflection import fit_article
 
 
 def negate_in_place(caption: EditableCaption, atom: Negated) -> str | None:

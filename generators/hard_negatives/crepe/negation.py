@@ -37,14 +37,14 @@ from itertools import combinations, islice, permutations
 from random import Random
 from typing import NamedTuple
 
-from generators.captioner.captioner import EditableCaption
-from generators.graphs.assignments import keep_proven
-from generators.graphs.entailment import Negated, find_counterpart, proves_false, remove_atoms
-from generators.graphs.facts import collect_facts
-from generators.graphs.walks import is_redundant
-from generators.hard_negatives.crepe.atom import AtomFoils, replace_atom
-from generators.hard_negatives.hard_negative import Foil, HardNegative, drop_duplicates
-from generators.schemas.scene_graph import Mention, SceneGraph
+from compeval.base.schemas.scene_graph import Mention, SceneGraph
+from compeval.generators.captioner.captioner import EditableCaption
+from compeval.generators.graphs.assignments import keep_proven
+from compeval.generators.graphs.entailment import Negated, find_counterpart, proves_false, remove_atoms
+from compeval.generators.graphs.facts import collect_facts
+from compeval.generators.graphs.walks import is_redundant
+from compeval.generators.hard_negatives.crepe.atom import AtomFoils, replace_atom
+from compeval.generators.hard_negatives.hard_negative import Foil, HardNegative, drop_duplicates
 
 Pattern = tuple[int, ...]
 """The numbers of the atoms that a caption of a balanced set denies."""

@@ -13,17 +13,17 @@ from functools import cached_property
 from itertools import islice
 from random import Random
 
-from generators.graphs.entailment import Negated
-from generators.hard_negatives.crepe.annotated import is_new, may_be_negated
-from generators.hard_negatives.crepe.in_place import negate_in_place, swap_in_place
-from generators.hard_negatives.crepe.negation import list_atoms, make_negation_negatives
-from generators.hard_negatives.crepe.paper_foils import draw_atom_pools, draw_atoms_at_random
-from generators.hard_negatives.crepe.productivity import Example
-from generators.hard_negatives.crepe.selection import POOL, replace_rejected
-from generators.hard_negatives.crepe.swap import make_swaps
-from generators.hard_negatives.crepe.walk_conditions import PER_TYPE
-from generators.hard_negatives.hard_negative import HardNegative, drop_duplicates
-from generators.schemas.scene_graph import Parse, SceneGraph
+from compeval.base.schemas.scene_graph import Parse, SceneGraph
+from compeval.generators.graphs.entailment import Negated
+from compeval.generators.hard_negatives.crepe.annotated import is_new, may_be_negated
+from compeval.generators.hard_negatives.crepe.in_place import negate_in_place, swap_in_place
+from compeval.generators.hard_negatives.crepe.negation import list_atoms, make_negation_negatives
+from compeval.generators.hard_negatives.crepe.paper_foils import draw_atom_pools, draw_atoms_at_random
+from compeval.generators.hard_negatives.crepe.productivity import Example
+from compeval.generators.hard_negatives.crepe.selection import POOL, replace_rejected
+from compeval.generators.hard_negatives.crepe.swap import make_swaps
+from compeval.generators.hard_negatives.crepe.walk_conditions import PER_TYPE
+from compeval.generators.hard_negatives.hard_negative import HardNegative, drop_duplicates
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,11 @@ from dataclasses import replace
 from itertools import islice
 from random import Random
 
-from generators.captioner.substitution import replace_atom_text
-from generators.hard_negatives.hard_negative import Foil, HardNegative
-from generators.language.inflection import fit_article, lemmatise_noun
-from generators.language.wordnet import list_published_foils
-from generators.schemas.scene_graph import Compound, Mention, Parse, SceneGraph
+from compeval.base.schemas.scene_graph import Compound, Mention, Parse, SceneGraph
+from compeval.generators.captioner.substitution import replace_atom_text
+from compeval.generators.hard_negatives.hard_negative import Foil, HardNegative
+from compeval.generators.language.inflection import fit_article, lemmatise_noun
+from compeval.generators.language.wordnet import list_published_foils
 
 PREPOSITIONS = (
     "above", "across", "around", "at", "below", "by", "in", "inside", "near", "on", "over", "under",

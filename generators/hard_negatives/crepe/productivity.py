@@ -13,19 +13,21 @@ from itertools import chain, islice
 from random import Random
 from typing import Any, TypeVar
 
-from generators.captioner.captioned_walks import CaptionedWalk
-from generators.captioner.captioner import EditableCaption
-from generators.graphs.assignments import keep_proven
-from generators.graphs.entailment import Negated, proves_false
-from generators.graphs.walks import is_redundant
-from generators.hard_negatives.crepe.atom import AtomFoils, make_atom_negatives, make_one_attribute_negatives
-from generators.hard_negatives.crepe.negation import (
+from compeval.base.storage import dataset
+from compeval.base.text_only.language_models import EntailmentModel
+from compeval.generators.captioner.captioned_walks import CaptionedWalk
+from compeval.generators.captioner.captioner import EditableCaption
+from compeval.generators.graphs.assignments import keep_proven
+from compeval.generators.graphs.entailment import Negated, proves_false
+from compeval.generators.graphs.walks import is_redundant
+from compeval.generators.hard_negatives.crepe.atom import AtomFoils, make_atom_negatives, make_one_attribute_negatives
+from compeval.generators.hard_negatives.crepe.negation import (
     BalancedSet,
     find_negatable_atoms,
     make_balanced_set,
     make_negation_negatives,
 )
-from generators.hard_negatives.crepe.selection import (
+from compeval.generators.hard_negatives.crepe.selection import (
     POOL,
     READ_AHEAD,
     Measure,
@@ -34,12 +36,10 @@ from generators.hard_negatives.crepe.selection import (
     replace_rejected,
     select_rank_balanced,
 )
-from generators.hard_negatives.crepe.source import ImageSource
-from generators.hard_negatives.crepe.swap import make_orbits, make_swaps, write_swaps
-from generators.hard_negatives.crepe.walk_conditions import PER_TYPE
-from generators.hard_negatives.hard_negative import HardNegative
-from generators.storage import dataset
-from generators.text_only.language_models import EntailmentModel
+from compeval.generators.hard_negatives.crepe.source import ImageSource
+from compeval.generators.hard_negatives.crepe.swap import make_orbits, make_swaps, write_swaps
+from compeval.generators.hard_negatives.crepe.walk_conditions import PER_TYPE
+from compeval.generators.hard_negatives.hard_negative import HardNegative
 
 Candidate = TypeVar("Candidate")
 

@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from generators.captioner.substitution import PRONOUN, choose_synonym, keeps_pronouns, replace_atom_text
-from generators.graphs.facts import ImageFacts
-from generators.graphs.vocabulary import MAX_STEPS, Vocabulary, relation_key
-from generators.hard_negatives.hard_negative import Foil, HardNegative
-from generators.language.lexicon import attributes, nouns, relations
-from generators.language.wordnet import grand_hypernym_siblings
-from generators.schemas.scene_graph import Mention, Parse, Relation, SceneGraph, SceneObject
+from compeval.base.schemas.scene_graph import Mention, Parse, Relation, SceneGraph, SceneObject
+from compeval.generators.captioner.substitution import PRONOUN, choose_synonym, keeps_pronouns, replace_atom_text
+from compeval.generators.graphs.facts import ImageFacts
+from compeval.generators.graphs.vocabulary import MAX_STEPS, Vocabulary, relation_key
+from compeval.generators.hard_negatives.hard_negative import Foil, HardNegative
+from compeval.generators.language.lexicon import attributes, nouns, relations
+from compeval.generators.language.wordnet import grand_hypernym_siblings
 
 GRAND_HYPERNYM_STEPS = 2
 """Number of steps from a word to its grand-hypernym."""

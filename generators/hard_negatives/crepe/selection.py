@@ -11,8 +11,8 @@ from random import Random
 
 import numpy as np
 
-from generators.hard_negatives.hard_negative import HardNegative
-from generators.text_only.language_models import EntailmentModel, split_batches
+from compeval.base.text_only.language_models import EntailmentModel, split_batches
+from compeval.generators.hard_negatives.hard_negative import HardNegative
 
 READ_AHEAD = 32
 """Negatives that are compared with their caption at once. Each one is generated only when it is needed."""

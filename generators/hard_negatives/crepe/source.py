@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from generators.graphs.facts import ImageFacts
-from generators.graphs.vocabulary import Vocabulary
-from generators.hard_negatives.rejections import Rejections
-from generators.readers.annotations import Annotations
-from generators.schemas.annotated_image import AnnotatedImage
-from generators.seen_analysis.regions import collect_image_facts
+from compeval.base.readers.annotations import Annotations
+from compeval.base.schemas.annotated_image import AnnotatedImage
+from compeval.generators.graphs.facts import ImageFacts
+from compeval.generators.graphs.vocabulary import Vocabulary
+from compeval.generators.hard_negatives.rejections import Rejections
+from compeval.generators.seen_analysis.regions import collect_image_facts
 
 
 @dataclass(frozen=True)

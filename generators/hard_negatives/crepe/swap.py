@@ -17,16 +17,16 @@ from functools import partial
 from itertools import chain, combinations, permutations
 from random import Random
 
-from generators.captioner import template
-from generators.captioner.captioner import EditableCaption
-from generators.graphs.walks import is_redundant
-from generators.hard_negatives.hard_negative import Foil, HardNegative
-from generators.language.grammar import are_same_kind
-from generators.language.lexicon.attributes import fits_any_object
-from generators.language.lexicon.nouns import is_person
-from generators.language.lexicon.relations import fits_any_objects, fits_any_order
-from generators.language.texts import have_same_words
-from generators.schemas.scene_graph import SceneGraph, SceneObject
+from compeval.base.schemas.scene_graph import SceneGraph, SceneObject
+from compeval.base.texts import have_same_words
+from compeval.generators.captioner import template
+from compeval.generators.captioner.captioner import EditableCaption
+from compeval.generators.graphs.walks import is_redundant
+from compeval.generators.hard_negatives.hard_negative import Foil, HardNegative
+from compeval.generators.language.grammar import are_same_kind
+from compeval.generators.language.lexicon.attributes import fits_any_object
+from compeval.generators.language.lexicon.nouns import is_person
+from compeval.generators.language.lexicon.relations import fits_any_objects, fits_any_order
 
 Edit = tuple[SceneGraph, Foil]
 

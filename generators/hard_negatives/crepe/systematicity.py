@@ -17,23 +17,23 @@ from itertools import combinations, islice, product
 from random import Random
 from typing import Any, NamedTuple
 
-from generators.captioner.substitution import read_as_written
-from generators.graphs.facts import ImageFacts
-from generators.graphs.vocabulary import Vocabulary
-from generators.hard_negatives.crepe import paper_foils
-from generators.hard_negatives.crepe.replacements import ALL_WORDS, FindWords, find_words, make_foil
-from generators.hard_negatives.crepe.selection import select_most_plausible, select_top
-from generators.hard_negatives.hard_negative import HardNegative
-from generators.hard_negatives.rejections import Rejections
-from generators.language.texts import fold_case_and_space
-from generators.pipeline.params import OURS, PAPER
-from generators.readers.annotations import Annotations
-from generators.schemas.annotated_image import AnnotatedImage
-from generators.schemas.scene_graph import Mention, Parse, SceneGraph
-from generators.seen_analysis.regions import Candidate
-from generators.seen_analysis.splits import find_crop_fault
-from generators.text_only.corpus_statistics import CorpusStatistics, Ranker
-from generators.text_only.language_models import MaskedLM
+from compeval.base.pipeline.params import OURS, PAPER
+from compeval.base.readers.annotations import Annotations
+from compeval.base.schemas.annotated_image import AnnotatedImage
+from compeval.base.schemas.scene_graph import Mention, Parse, SceneGraph
+from compeval.base.text_only.corpus_statistics import CorpusStatistics, Ranker
+from compeval.base.text_only.language_models import MaskedLM
+from compeval.base.texts import fold_case_and_space
+from compeval.generators.captioner.substitution import read_as_written
+from compeval.generators.graphs.facts import ImageFacts
+from compeval.generators.graphs.vocabulary import Vocabulary
+from compeval.generators.hard_negatives.crepe import paper_foils
+from compeval.generators.hard_negatives.crepe.replacements import ALL_WORDS, FindWords, find_words, make_foil
+from compeval.generators.hard_negatives.crepe.selection import select_most_plausible, select_top
+from compeval.generators.hard_negatives.hard_negative import HardNegative
+from compeval.generators.hard_negatives.rejections import Rejections
+from compeval.generators.seen_analysis.regions import Candidate
+from compeval.generators.seen_analysis.splits import find_crop_fault
 
 NEGATIVES = {"hnatom": 4, "hncomp": 6}
 """Hard negatives per caption for each kind."""

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from random import Random
 
-from generators.captioner.captioned_walks import WalkCondition
-from generators.graphs.assignments import SearchLimitError
-from generators.graphs.facts import ImageFacts
-from generators.hard_negatives.crepe.swap import Edit, make_orbits, make_swaps
-from generators.schemas.scene_graph import SceneGraph
+from compeval.base.schemas.scene_graph import SceneGraph
+from compeval.generators.captioner.captioned_walks import WalkCondition
+from compeval.generators.graphs.assignments import SearchLimitError
+from compeval.generators.graphs.facts import ImageFacts
+from compeval.generators.hard_negatives.crepe.swap import Edit, make_orbits, make_swaps
 
 PER_TYPE = 5
 """Hard negatives of each type per caption (CREPE, section 4.2)."""

@@ -24,11 +24,11 @@ from itertools import combinations
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
-from generators.language.inflection import choose_article
-from generators.language.lexicon.relations import is_asymmetric
-from generators.language.optional_imports import without
-from generators.parser.spacy_model import find_installed_model
-from generators.pipeline.params import OURS, PAPER
+from compeval.base.pipeline.params import OURS, PAPER
+from compeval.generators.language.inflection import choose_article
+from compeval.generators.language.lexicon.relations import is_asymmetric
+from compeval.generators.language.optional_imports import without
+from compeval.generators.parser.spacy_model import find_installed_model
 
 if TYPE_CHECKING:
     from spacy.language import Language

@@ -5,15 +5,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
 
-from generators.captioner.parsed_caption import ParsedCaption
-from generators.graphs.entailment import Negated
-from generators.graphs.facts import ImageFacts
-from generators.graphs.walks import load_abstract_modifiers
-from generators.hard_negatives.own.caption_facts import load_words
-from generators.hard_negatives.own.form import Form, split_form
-from generators.language.grammar import is_descriptive, is_visible_object
-from generators.language.inflection import lemmatise_noun
-from generators.schemas.scene_graph import Mention, Parse, SceneGraph
+from compeval.base.schemas.scene_graph import Mention, Parse, SceneGraph
+from compeval.generators.captioner.parsed_caption import ParsedCaption
+from compeval.generators.graphs.entailment import Negated
+from compeval.generators.graphs.facts import ImageFacts
+from compeval.generators.graphs.walks import load_abstract_modifiers
+from compeval.generators.hard_negatives.own.caption_facts import load_words
+from compeval.generators.hard_negatives.own.form import Form, split_form
+from compeval.generators.language.grammar import is_descriptive, is_visible_object
+from compeval.generators.language.inflection import lemmatise_noun
 
 COUNTED = re.compile(r"\b(?:an?|another|one|each|every)\s+(?:\w+\s+)?$")
 DETERMINED = re.compile(

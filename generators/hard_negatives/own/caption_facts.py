@@ -13,10 +13,10 @@ from pathlib import Path
 
 import yaml
 
-from generators.graphs.facts import Entity, ImageFacts, collect_facts
-from generators.language.inflection import lemmatise_noun
-from generators.schemas.annotated_image import AnnotatedImage
-from generators.schemas.scene_graph import Parse, SceneObject
+from compeval.base.schemas.annotated_image import AnnotatedImage
+from compeval.base.schemas.scene_graph import Parse, SceneObject
+from compeval.generators.graphs.facts import Entity, ImageFacts, collect_facts
+from compeval.generators.language.inflection import lemmatise_noun
 
 PLURAL = ("NNS", "NNPS")
 """Penn tags of plural nouns."""

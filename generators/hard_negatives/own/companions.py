@@ -6,7 +6,7 @@ from functools import cached_property
 from itertools import permutations
 from typing import Self
 
-from generators.text_only.corpus_statistics import PairCounter, PairCounts
+from compeval.base.text_only.corpus_statistics import PairCounter, PairCounts
 
 MIN_IMAGES = 20
 """Nouns of fewer images say nothing about their companions."""

@@ -20,30 +20,30 @@ from itertools import islice
 from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from generators.graphs.assignments import SearchLimitError
-from generators.graphs.entailment import proves_false
-from generators.graphs.presence import cached_method
-from generators.graphs.vocabulary import Vocabulary
-from generators.hard_negatives.balanced.compounds import draw_words, find_parts
-from generators.hard_negatives.crepe.negation import NOT, find_negatable_atoms
-from generators.hard_negatives.crepe.replacements import Words, find_words
-from generators.hard_negatives.crepe.selection import select_most_plausible
-from generators.hard_negatives.crepe.swap import make_swaps
-from generators.hard_negatives.crepe.systematicity import WITHOUT, make_comp_foils, replace_mention
-from generators.hard_negatives.hard_negative import Foil, HardNegative
-from generators.hard_negatives.own.caption import OwnCaption, is_named, is_quality
-from generators.hard_negatives.own.caption_facts import collect_caption_facts, load_words
-from generators.hard_negatives.own.companions import Companions
-from generators.hard_negatives.own.kinds import SIZES
-from generators.language import CACHED_PAIRS
-from generators.language.inflection import lemmatise_noun
-from generators.language.lexicon import load_lexicon
-from generators.language.lexicon.attributes import is_color
-from generators.language.texts import fold_case_and_space, have_same_words
-from generators.language.wordnet import is_mainly_noun, senses
-from generators.schemas.annotated_image import AnnotatedImage
-from generators.schemas.scene_graph import Mention, Parse
-from generators.text_only.corpus_statistics import Ranker
+from compeval.base.schemas.annotated_image import AnnotatedImage
+from compeval.base.schemas.scene_graph import Mention, Parse
+from compeval.base.text_only.corpus_statistics import Ranker
+from compeval.base.texts import fold_case_and_space, have_same_words
+from compeval.generators.graphs.assignments import SearchLimitError
+from compeval.generators.graphs.entailment import proves_false
+from compeval.generators.graphs.presence import cached_method
+from compeval.generators.graphs.vocabulary import Vocabulary
+from compeval.generators.hard_negatives.balanced.compounds import draw_words, find_parts
+from compeval.generators.hard_negatives.crepe.negation import NOT, find_negatable_atoms
+from compeval.generators.hard_negatives.crepe.replacements import Words, find_words
+from compeval.generators.hard_negatives.crepe.selection import select_most_plausible
+from compeval.generators.hard_negatives.crepe.swap import make_swaps
+from compeval.generators.hard_negatives.crepe.systematicity import WITHOUT, make_comp_foils, replace_mention
+from compeval.generators.hard_negatives.hard_negative import Foil, HardNegative
+from compeval.generators.hard_negatives.own.caption import OwnCaption, is_named, is_quality
+from compeval.generators.hard_negatives.own.caption_facts import collect_caption_facts, load_words
+from compeval.generators.hard_negatives.own.companions import Companions
+from compeval.generators.hard_negatives.own.kinds import SIZES
+from compeval.generators.language import CACHED_PAIRS
+from compeval.generators.language.inflection import lemmatise_noun
+from compeval.generators.language.lexicon import load_lexicon
+from compeval.generators.language.lexicon.attributes import is_color
+from compeval.generators.language.wordnet import is_mainly_noun, senses
 
 if TYPE_CHECKING:
     from nltk.corpus.reader.wordnet import Synset

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from generators.hard_negatives.own.form import split_form
-from generators.language.texts import fold_case_and_space, have_same_words, words
-from generators.llm.answers import read_list
-from generators.llm.client import Client, Endpoint, Message, ask_all, make_client, request_hash
+from compeval.base.texts import fold_case_and_space, have_same_words, words
+from compeval.generators.hard_negatives.own.form import split_form
+from compeval.generators.llm.answers import read_list
+from compeval.generators.llm.client import Client, Endpoint, Message, ask_all, make_client, request_hash
 
 SPARE = 2
 """Texts that are requested beyond those of a row, because some are unusable."""

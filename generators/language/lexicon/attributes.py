@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from generators.language import CACHED_PAIRS, CACHED_WORDS, wordnet
-from generators.language.lexicon import load_lexicon
-from generators.language.wordnet import antonyms, are_related, name_same_color
+from compeval.generators.language import CACHED_PAIRS, CACHED_WORDS, wordnet
+from compeval.generators.language.lexicon import load_lexicon
+from compeval.generators.language.wordnet import antonyms, are_related, name_same_color
 
 
 @lru_cache(CACHED_WORDS)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from generators.language import CACHED_PAIRS, CACHED_WORDS
-from generators.language.lexicon import load_lexicon
-from generators.language.wordnet import are_related
+from compeval.generators.language import CACHED_PAIRS, CACHED_WORDS
+from compeval.generators.language.lexicon import load_lexicon
+from compeval.generators.language.wordnet import are_related
 
 
 @lru_cache(CACHED_WORDS)

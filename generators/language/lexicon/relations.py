@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-from generators.language import CACHED_PAIRS, CACHED_WORDS
-from generators.language.lexicon import load_lexicon
-from generators.language.wordnet import antonyms, are_related, lemmatise
+from compeval.generators.language import CACHED_PAIRS, CACHED_WORDS
+from compeval.generators.language.lexicon import load_lexicon
+from compeval.generators.language.wordnet import antonyms, are_related, lemmatise
 
 ARTICLES = frozenset({"a", "an", "the"})
 SIMILAR_PHRASES_IOU = 0.3

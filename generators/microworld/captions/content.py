@@ -12,8 +12,8 @@ from itertools import combinations
 from random import Random
 from typing import Literal
 
-from generators.microworld.scene import DrawnObject, Scene, Triple
-from generators.microworld.world import PEOPLE, RELATIONS
+from compeval.generators.microworld.scene import DrawnObject, Scene, Triple
+from compeval.generators.microworld.world import PEOPLE, RELATIONS
 
 IMPLIED_WEIGHT = 0.15
 """Factor for the frequency of a relation that another true relation implies."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
-from generators.microworld.scene import Scene
-from generators.schemas.scene_graph import Box
+from compeval.base.schemas.scene_graph import Box
+from compeval.generators.microworld.scene import Scene
 
 MIN_SHARE = 0.85
 """A view shows how large objects are if it is at least this fraction of the image."""

@@ -16,9 +16,9 @@ from random import Random
 
 import inflect
 
-from generators.microworld.captions.content import IMAGE_KINDS, Content, SceneFacts, choose_content
-from generators.microworld.scene import Triple
-from generators.microworld.world import PEOPLE, RELATIONS, WORLD
+from compeval.generators.microworld.captions.content import IMAGE_KINDS, Content, SceneFacts, choose_content
+from compeval.generators.microworld.scene import Triple
+from compeval.generators.microworld.world import PEOPLE, RELATIONS, WORLD
 
 SYNONYMS: dict[str, Sequence[str]] = WORLD["synonyms"]
 """Noun or attribute -> synonyms."""

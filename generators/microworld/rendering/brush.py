@@ -10,8 +10,8 @@ from typing import Literal
 
 import skia
 
-from generators.microworld.rendering.patterns import make_pattern_areas
-from generators.microworld.rendering.tones import BLACK, WHITE, add_opacity, choose_tones, mix, parse_color
+from compeval.generators.microworld.rendering.patterns import make_pattern_areas
+from compeval.generators.microworld.rendering.tones import BLACK, WHITE, add_opacity, choose_tones, mix, parse_color
 
 OUTLINE = 2.4
 """Width of an outline, which is centred on its path. Drawings have a margin of half this width to their box."""

@@ -28,8 +28,8 @@ from xml.etree import ElementTree
 
 import skia
 
-from generators.microworld.rendering.brush import OUTLINE, Brush, Light
-from generators.microworld.rendering.outline import make_path, make_ring
+from compeval.generators.microworld.rendering.brush import OUTLINE, Brush, Light
+from compeval.generators.microworld.rendering.outline import make_path, make_ring
 
 FOLDER = Path(__file__).parents[1] / "drawings"
 

@@ -7,10 +7,10 @@ from typing import Literal
 
 from PIL import Image
 
-from generators.microworld.rendering.drawing import DRAWINGS
-from generators.microworld.rendering.renderer import render
-from generators.microworld.scene import DrawnObject, Scene
-from generators.schemas.scene_graph import Box
+from compeval.base.schemas.scene_graph import Box
+from compeval.generators.microworld.rendering.drawing import DRAWINGS
+from compeval.generators.microworld.rendering.renderer import render
+from compeval.generators.microworld.scene import DrawnObject, Scene
 
 QUALITY = 92
 

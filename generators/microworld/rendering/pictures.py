@@ -12,8 +12,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from generators.microworld.rendering.drawing import DRAWINGS
-from generators.microworld.world import ALL_NOUNS
+from compeval.generators.microworld.rendering.drawing import DRAWINGS
+from compeval.generators.microworld.world import ALL_NOUNS
 
 POSES = ("holding", "eating", "pulling", "pushing", "riding", "pouring")
 _NAME = re.compile(r"(?P<noun>[a-z ]+?)(?:-(?P<number>\d+))?(?:-(?P<variant>[a-z]+))?")

@@ -14,12 +14,12 @@ from functools import lru_cache
 import numpy as np
 import skia
 
-from generators.microworld.rendering.brush import Brush
-from generators.microworld.rendering.drawing import DRAWINGS, Drawing, Painter
-from generators.microworld.rendering.tones import add_opacity, parse_color
-from generators.microworld.scene import DrawnObject, Scene
-from generators.microworld.world import WORLD
-from generators.schemas.scene_graph import Box
+from compeval.base.schemas.scene_graph import Box
+from compeval.generators.microworld.rendering.brush import Brush
+from compeval.generators.microworld.rendering.drawing import DRAWINGS, Drawing, Painter
+from compeval.generators.microworld.rendering.tones import add_opacity, parse_color
+from compeval.generators.microworld.scene import DrawnObject, Scene
+from compeval.generators.microworld.world import WORLD
 
 HORIZON = 0.5
 """Upper end of the ground, as a fraction of the scene's height. Objects stand below it or on other objects."""

@@ -11,9 +11,9 @@ from functools import cache
 import numpy as np
 import skia
 
-from generators.microworld.rendering.renderer import draw_object
-from generators.microworld.scene import DrawnObject
-from generators.schemas.scene_graph import Box
+from compeval.base.schemas.scene_graph import Box
+from compeval.generators.microworld.rendering.renderer import draw_object
+from compeval.generators.microworld.scene import DrawnObject
 
 GRID = 32
 """Number of rows and of columns of cells in a box."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from generators.microworld.world import WORLD
+from compeval.generators.microworld.world import WORLD
 
 WHITE, BLACK = 0xFFFFFFFF, 0xFF000000
 

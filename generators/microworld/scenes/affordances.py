@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from generators.microworld.rendering.drawing import DRAWINGS
-from generators.microworld.rendering.pictures import RENDERINGS
-from generators.microworld.world import ALL_NOUNS, NOUN_TABLE
+from compeval.generators.microworld.rendering.drawing import DRAWINGS
+from compeval.generators.microworld.rendering.pictures import RENDERINGS
+from compeval.generators.microworld.world import ALL_NOUNS, NOUN_TABLE
 
 
 def _with_role(role: str) -> tuple[str, ...]:

@@ -11,10 +11,11 @@ from dataclasses import replace
 from random import Random
 from typing import NamedTuple, TypeVar
 
-from generators.microworld.rendering.drawing import DRAWINGS, Opening, Point, Surface
-from generators.microworld.rendering.pictures import find_pose, measure_base
-from generators.microworld.scene import DrawnObject
-from generators.microworld.scenes.affordances import (
+from compeval.base.schemas.scene_graph import Box
+from compeval.generators.microworld.rendering.drawing import DRAWINGS, Opening, Point, Surface
+from compeval.generators.microworld.rendering.pictures import find_pose, measure_base
+from compeval.generators.microworld.scene import DrawnObject
+from compeval.generators.microworld.scenes.affordances import (
     PORTABLE,
     SIZE_FACTOR,
     SIZE_JITTER,
@@ -22,8 +23,7 @@ from generators.microworld.scenes.affordances import (
     WORN,
     list_actions,
 )
-from generators.microworld.scenes.spatial_relations import Link, LinkKind
-from generators.schemas.scene_graph import Box
+from compeval.generators.microworld.scenes.spatial_relations import Link, LinkKind
 
 MAX_HELD, MAX_EATEN = 0.5, 0.3
 """Maximum height and width of what a person holds or eats, as fractions of the person's height."""

@@ -16,9 +16,10 @@ from itertools import chain, combinations, permutations, product
 from random import Random
 from typing import Any
 
-from generators.microworld.rendering.pictures import RENDERINGS
-from generators.microworld.scene import DrawnObject, Triple
-from generators.microworld.scenes.affordances import (
+from compeval.base.schemas.corpus_names import CORPORA
+from compeval.generators.microworld.rendering.pictures import RENDERINGS
+from compeval.generators.microworld.scene import DrawnObject, Triple
+from compeval.generators.microworld.scenes.affordances import (
     CARRIERS,
     CONTAINERS,
     HANGING,
@@ -28,8 +29,7 @@ from generators.microworld.scenes.affordances import (
     list_actions,
     share_theme,
 )
-from generators.microworld.world import ALL_NOUNS, COLORS, CONVERSE, NOUNS, PATTERNS, SIZES, STATES
-from generators.schemas.corpus_names import CORPORA
+from compeval.generators.microworld.world import ALL_NOUNS, COLORS, CONVERSE, NOUNS, PATTERNS, SIZES, STATES
 
 ATTRIBUTES = (*COLORS, *(pattern for pattern in PATTERNS if pattern != "plain"))
 """Attributes that a corpus can hold out for all nouns."""

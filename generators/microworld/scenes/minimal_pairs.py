@@ -7,15 +7,22 @@ from dataclasses import replace
 from random import Random
 from typing import NamedTuple
 
-from generators.language import inflection
-from generators.microworld.rendering.pictures import RENDERINGS, find_pose
-from generators.microworld.scene import DrawnObject, Scene
-from generators.microworld.scenes.attachments import Attached, Situation, find_attachments, make_box
-from generators.microworld.scenes.held_out import HeldOut
-from generators.microworld.scenes.object_sampler import sample_objects
-from generators.microworld.scenes.sampler import sample_surroundings
-from generators.microworld.scenes.spatial_relations import MARGIN, TOWED, Layout, Link, find_ambiguities, find_relations
-from generators.microworld.world import COLORS, NOUNS, PATTERNS, PEOPLE, STATES
+from compeval.generators.language import inflection
+from compeval.generators.microworld.rendering.pictures import RENDERINGS, find_pose
+from compeval.generators.microworld.scene import DrawnObject, Scene
+from compeval.generators.microworld.scenes.attachments import Attached, Situation, find_attachments, make_box
+from compeval.generators.microworld.scenes.held_out import HeldOut
+from compeval.generators.microworld.scenes.object_sampler import sample_objects
+from compeval.generators.microworld.scenes.sampler import sample_surroundings
+from compeval.generators.microworld.scenes.spatial_relations import (
+    MARGIN,
+    TOWED,
+    Layout,
+    Link,
+    find_ambiguities,
+    find_relations,
+)
+from compeval.generators.microworld.world import COLORS, NOUNS, PATTERNS, PEOPLE, STATES
 
 WIDTH, HEIGHT, GROUND = 640, 480, 445
 """Size of a scene in pixels and the height on which objects stand."""

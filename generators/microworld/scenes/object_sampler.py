@@ -11,9 +11,10 @@ from functools import cache
 from itertools import combinations
 from random import Random
 
-from generators.microworld.rendering.pictures import RENDERINGS
-from generators.microworld.scene import DrawnObject
-from generators.microworld.scenes.affordances import (
+from compeval.base.schemas.scene_graph import Box
+from compeval.generators.microworld.rendering.pictures import RENDERINGS
+from compeval.generators.microworld.scene import DrawnObject
+from compeval.generators.microworld.scenes.affordances import (
     AGENTS,
     RIDDEN,
     THEMES,
@@ -22,9 +23,8 @@ from generators.microworld.scenes.affordances import (
     WORN,
     list_actions,
 )
-from generators.microworld.scenes.held_out import HeldOut
-from generators.microworld.world import ALL_NOUNS, COLORS, NOUN_TABLE, PATTERNS, SIZES
-from generators.schemas.scene_graph import Box
+from compeval.generators.microworld.scenes.held_out import HeldOut
+from compeval.generators.microworld.world import ALL_NOUNS, COLORS, NOUN_TABLE, PATTERNS, SIZES
 
 SIZE_WEIGHTS = {"small": 2.0, "medium": 4.0, "large": 5.0}
 CROWD, CROWD_SIZE_WEIGHTS = 5, {"small": 5.0, "medium": 4.0, "large": 2.0}

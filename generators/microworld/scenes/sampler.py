@@ -12,13 +12,14 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations, count, product
 from random import Random
 
-from generators.microworld.rendering.renderer import BACKGROUNDS, LIGHTS
-from generators.microworld.scene import DrawnObject, Scene
-from generators.microworld.scenes.affordances import HANGING
-from generators.microworld.scenes.attachments import Attached, Situation, find_attachments, make_box
-from generators.microworld.scenes.held_out import HeldOut
-from generators.microworld.scenes.object_sampler import Weights, resample_sizes, sample_objects
-from generators.microworld.scenes.spatial_relations import (
+from compeval.base.schemas.scene_graph import Box
+from compeval.generators.microworld.rendering.renderer import BACKGROUNDS, LIGHTS
+from compeval.generators.microworld.scene import DrawnObject, Scene
+from compeval.generators.microworld.scenes.affordances import HANGING
+from compeval.generators.microworld.scenes.attachments import Attached, Situation, find_attachments, make_box
+from compeval.generators.microworld.scenes.held_out import HeldOut
+from compeval.generators.microworld.scenes.object_sampler import Weights, resample_sizes, sample_objects
+from compeval.generators.microworld.scenes.spatial_relations import (
     MARGIN,
     VISIBLE,
     Layout,
@@ -29,8 +30,7 @@ from generators.microworld.scenes.spatial_relations import (
     find_relations_between,
     measure_visible_fraction,
 )
-from generators.microworld.world import ALL_NOUNS
-from generators.schemas.scene_graph import Box
+from compeval.generators.microworld.world import ALL_NOUNS
 
 GROUND = (0.70, 0.97)
 """Range of the positions where objects stand on the ground, as fractions of the scene's height."""

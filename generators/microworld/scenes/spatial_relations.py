@@ -28,11 +28,11 @@ from typing import Literal
 
 import numpy as np
 
-from generators.microworld.rendering.silhouettes import find_covered_points
-from generators.microworld.scene import DrawnObject, Triple
-from generators.microworld.scenes.affordances import CARRIERS, CONTAINERS
-from generators.microworld.world import CONVERSE
-from generators.schemas.scene_graph import Box
+from compeval.base.schemas.scene_graph import Box
+from compeval.generators.microworld.rendering.silhouettes import find_covered_points
+from compeval.generators.microworld.scene import DrawnObject, Triple
+from compeval.generators.microworld.scenes.affordances import CARRIERS, CONTAINERS
+from compeval.generators.microworld.world import CONVERSE
 
 MARGIN = 8.0
 """Minimum distance in pixels between two edges for a clear relation."""

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from random import Random
 
-from generators.microworld.scene import Scene
-from generators.microworld.scenes.held_out import choose_held_out
-from generators.microworld.scenes.object_sampler import make_zipf_weights
-from generators.microworld.scenes.sampler import sample_scene
+from compeval.generators.microworld.scene import Scene
+from compeval.generators.microworld.scenes.held_out import choose_held_out
+from compeval.generators.microworld.scenes.object_sampler import make_zipf_weights
+from compeval.generators.microworld.scenes.sampler import sample_scene
 
 TEST_IDS = range(1, 1_000_000)
 """Image ids of test scenes. The image ids of the training corpus k start at ``1_000_000 * (k + 1)``."""

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from compeval.base.sources import read_registry
 from compeval.cli import app
-from generators.sources import read_registry
 from tests.evaluators import tiny
 
 KNOWS = "python:toy_models:Knows"
@@ -271,7 +271,7 @@ def folder(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("latin.csv").write_bytes("image,caption\nmüller.png,a\n".encode("latin-1"))
     Path("empty").mkdir()
     monkeypatch.setenv("COLUMNS", "300")
-    monkeypatch.setattr("loaders.datasets.folders.CHECKOUT", here / "no checkout")
+    monkeypatch.setattr("compeval.loaders.datasets.folders.CHECKOUT", here / "no checkout")
     return here
 
 

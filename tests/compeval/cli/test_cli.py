@@ -13,11 +13,11 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import compeval
+from compeval.base.files.cache_folder import cache_folder
+from compeval.base.text_only.score_cache import ScoreCache
 from compeval.cli import app, console
 from compeval.cli.audit import write_malformed
-from generators.files.cache_folder import cache_folder
-from generators.text_only.score_cache import ScoreCache
-from loaders.malformed import Finding
+from compeval.loaders.malformed import Finding
 from tests.evaluators import tiny
 from tests.rows import picture
 
@@ -74,7 +74,7 @@ def test_ctrl_c_exits_with_130(here: Path, data: Path, monkeypatch: pytest.Monke
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("evaluators.run.score_all", interrupt)
+    monkeypatch.setattr("compeval.evaluators.run.score_all", interrupt)
     result = run_toy(data)
     assert result.exit_code == 130
     assert "run the same command again to continue" in result.stderr
@@ -169,7 +169,7 @@ def test_report_prints_its_path_and_headline(here: Path, data: Path, monkeypatch
         (output / "index.html").write_text(str(folders))
         return "Seen beats unseen."
 
-    monkeypatch.setattr("evaluators.report.build", build)
+    monkeypatch.setattr("compeval.evaluators.report.build", build)
     for name in ("a", "b"):
         Path(f"results/{name}").mkdir(parents=True)
     written = call("report", "results/a", "results/b")

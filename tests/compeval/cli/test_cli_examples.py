@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 import compeval
-from generators.captioner.example_captions import CAPTIONS, captions_from_grammar
-from generators.llm.client import Cache, Endpoint, Message, request_hash
+from compeval.generators.captioner.example_captions import CAPTIONS, captions_from_grammar
+from compeval.generators.llm.client import Cache, Endpoint, Message, request_hash
 from tests.compeval.cli.test_cli import call
 
 TWO = ["A lab coat on a hook.", "A chemist buttoning a lab coat."]

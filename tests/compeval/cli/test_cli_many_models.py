@@ -7,7 +7,7 @@ from pathlib import Path
 import open_clip
 import pytest
 
-from evaluators.models.names import expand
+from compeval.evaluators.models.names import expand
 from tests.compeval.cli.test_cli import call
 from tests.evaluators import tiny
 
@@ -62,7 +62,7 @@ def test_dry_run_of_a_glob_needs_neither_network_nor_weights(here: Path, data: P
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("a dry run loads nothing")
 
-    monkeypatch.setattr("evaluators.models.resolve", refuse)
+    monkeypatch.setattr("compeval.evaluators.models.resolve", refuse)
     monkeypatch.setattr("socket.socket.connect", refuse)
     result = call("run", "--model", "ViT-B-32/*", "--dry-run", "--data", data, "--json")
     assert result.exit_code == 0

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from generators.schemas.rows import GROUP_SCHEMA, TEXT_SCHEMA
-from generators.storage import dataset
-from loaders.cards.card import write_card
-from loaders.datasets.stats import measure
+from compeval.base.schemas.rows import GROUP_SCHEMA, TEXT_SCHEMA
+from compeval.base.storage import dataset
+from compeval.loaders.cards.card import write_card
+from compeval.loaders.datasets.stats import measure
+from compeval.trainers.probe import training as probe
 from tests.compeval.cli.test_cli import call
 from tests.evaluators import tiny
 from tests.evaluators.engine.test_protocol_runs import PROVENANCE, groups
-from trainers.probe import training as probe
 
 COLORS = ("red", "green", "blue", "yellow", "pink")
 PROMPTS = {"obj1_adj": ["a red cat", "a pink cat"], "obj1_spatial": ["a red cat on the left"]}

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from evaluators.annotations.agreement import PUBLISHED, compute_alpha, compute_pairwise_agreement, make_report
-from evaluators.annotations.items import CAPTION, Item
+from compeval.evaluators.annotations.agreement import PUBLISHED, compute_alpha, compute_pairwise_agreement, make_report
+from compeval.evaluators.annotations.items import CAPTION, Item
 
 NAN = np.nan
 

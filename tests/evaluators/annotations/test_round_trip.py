@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from compeval.base.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA
+from compeval.base.storage.dataset import write_config
 from compeval.cli import app
-from evaluators.annotations import answers, forms
-from evaluators.annotations.items import CAPTION, Item, get_type, read_items, sample
-from generators.hard_negatives.rejections import Rejections
-from generators.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA
-from generators.storage.dataset import write_config
-from loaders.cards.card import write_card
-from loaders.datasets.stats import measure
+from compeval.evaluators.annotations import answers, forms
+from compeval.evaluators.annotations.items import CAPTION, Item, get_type, read_items, sample
+from compeval.generators.hard_negatives.rejections import Rejections
+from compeval.loaders.cards.card import write_card
+from compeval.loaders.datasets.stats import measure
 from tests.rows import hard_negative_row
 
 

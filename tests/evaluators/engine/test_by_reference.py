@@ -10,17 +10,17 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from evaluators import models
-from evaluators.engine import images, plan
-from evaluators.engine.task_dataset import CropSource, load
-from evaluators.engine.tasks import Task
-from evaluators.run import run
-from generators.schemas.rows import HARD_NEGATIVE_SCHEMA
-from generators.schemas.scene_graph import Box
-from generators.storage.crops import Crop, crop_id
-from generators.storage.dataset import write_config
-from loaders.cards.card import write_card
-from loaders.datasets.stats import measure
+from compeval.base.schemas.rows import HARD_NEGATIVE_SCHEMA
+from compeval.base.schemas.scene_graph import Box
+from compeval.base.storage.crops import Crop, crop_id
+from compeval.base.storage.dataset import write_config
+from compeval.evaluators import models
+from compeval.evaluators.engine import images, plan
+from compeval.evaluators.engine.task_dataset import CropSource, load
+from compeval.evaluators.engine.tasks import Task
+from compeval.evaluators.run import run
+from compeval.loaders.cards.card import write_card
+from compeval.loaders.datasets.stats import measure
 from tests.evaluators import tiny
 from tests.evaluators.tiny import all_files
 

@@ -17,13 +17,13 @@ from typing import Any
 
 import pytest
 
-from evaluators import models
-from evaluators.engine import cluster, encode, pairs
-from evaluators.engine.actor import Actor
-from evaluators.engine.cluster import Cluster
-from evaluators.engine.compute import Chunk
-from evaluators.engine.tasks import discover
-from evaluators.run import run
+from compeval.evaluators import models
+from compeval.evaluators.engine import cluster, encode, pairs
+from compeval.evaluators.engine.actor import Actor
+from compeval.evaluators.engine.cluster import Cluster
+from compeval.evaluators.engine.compute import Chunk
+from compeval.evaluators.engine.tasks import discover
+from compeval.evaluators.run import run
 from tests.evaluators import tiny
 from tests.evaluators.tiny import all_files
 

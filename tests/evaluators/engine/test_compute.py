@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 import torch
 
-from evaluators.engine import compute, images, plan
-from evaluators.engine.compute import Chunk, ImageCrops, batches_of_whole_images, retry_with_smaller_batches
-from evaluators.engine.encode import crops_per_chunk
-from evaluators.engine.pairs import average_choices, find_circular_hits
-from evaluators.engine.task_dataset import load
-from evaluators.engine.tasks import Task, discover
-from evaluators.models import Model
-from evaluators.models.batches import in_batches
-from evaluators.models.pixels import PixelTransform
+from compeval.evaluators.engine import compute, images, plan
+from compeval.evaluators.engine.compute import Chunk, ImageCrops, batches_of_whole_images, retry_with_smaller_batches
+from compeval.evaluators.engine.encode import crops_per_chunk
+from compeval.evaluators.engine.pairs import average_choices, find_circular_hits
+from compeval.evaluators.engine.task_dataset import load
+from compeval.evaluators.engine.tasks import Task, discover
+from compeval.evaluators.models import Model
+from compeval.evaluators.models.batches import in_batches
+from compeval.evaluators.models.pixels import PixelTransform
 from tests.evaluators import tiny
 
 LAION = Task("crepe", "laion_uc_hnatom")

@@ -8,11 +8,11 @@ import open_clip
 import pytest
 import torch
 
-from evaluators import models
-from evaluators.engine.tasks import Task
-from evaluators.in_process import evaluate
-from evaluators.models.openclip import check_deterministic
-from evaluators.run import run
+from compeval.evaluators import models
+from compeval.evaluators.engine.tasks import Task
+from compeval.evaluators.in_process import evaluate
+from compeval.evaluators.models.openclip import check_deterministic
+from compeval.evaluators.run import run
 
 LAION = Task("crepe", "laion_uc_hnatom")
 Loaded = tuple[Any, Callable[..., Any], Callable[..., Any]]

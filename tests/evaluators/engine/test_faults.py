@@ -16,10 +16,10 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from compeval.cli import app
-from evaluators.engine import feature_cache as features
-from evaluators.engine import images
-from evaluators.engine.task_dataset import CropSource, TaskDataset
-from evaluators.engine.tasks import Task
+from compeval.evaluators.engine import feature_cache as features
+from compeval.evaluators.engine import images
+from compeval.evaluators.engine.task_dataset import CropSource, TaskDataset
+from compeval.evaluators.engine.tasks import Task
 from tests.evaluators import tiny
 from tests.evaluators.tiny import all_files
 
@@ -89,7 +89,7 @@ def test_a_full_disk_leaves_no_partial_result(here: Path, data: Path, monkeypatc
 def test_an_unwritable_output_is_reported_before_anything_is_encoded(
     here: Path, data: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("evaluators.engine.score.encode", lambda *_: pytest.fail("encoded in vain"))
+    monkeypatch.setattr("compeval.evaluators.engine.score.encode", lambda *_: pytest.fail("encoded in vain"))
     Path("taken").write_text("")
     told = failure("python:toy_models:Knows", "--data", data, "--task", TASK, "--output", "taken")
     assert "taken: nothing can be written there (taken is a file). Choose another --output." in told
@@ -133,7 +133,7 @@ def test_an_image_format_whose_decoder_raises_unusual_errors():
 
 
 def test_ctrl_c_keeps_encoded_features(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
-    from evaluators.engine import encode
+    from compeval.evaluators.engine import encode
 
     monkeypatch.setattr(encode, "MIN_TEXTS_PER_CHUNK", 16)
     options = ["run", "--model", "python:toy_models:Interrupted", "--data", str(data), "--task", "crepe/*", "--json"]

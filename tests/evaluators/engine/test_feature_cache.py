@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluators.engine import feature_cache as features
-from evaluators.engine.feature_cache import FeatureStore
-from evaluators.models import fingerprint
-from evaluators.models.fingerprint import of_features
+from compeval.evaluators.engine import feature_cache as features
+from compeval.evaluators.engine.feature_cache import FeatureStore
+from compeval.evaluators.models import fingerprint
+from compeval.evaluators.models.fingerprint import of_features
 
 KEYS = [bytes([number]) * 16 for number in range(3)]
 VALUES = np.arange(6, dtype=np.float32).reshape(3, 2)

@@ -5,10 +5,10 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from evaluators import models
-from evaluators.engine.tasks import Task, discover
-from evaluators.run import run
-from loaders.importing.importing import import_files
+from compeval.evaluators import models
+from compeval.evaluators.engine.tasks import Task, discover
+from compeval.evaluators.run import run
+from compeval.loaders.importing.importing import import_files
 from tests.stand_ins import write_stand_ins
 
 FILES = (

@@ -10,8 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-from compeval.cli import app
-from generators.schemas.rows import (
+from compeval.base.schemas.rows import (
     CHOICE_SCHEMA,
     COMPOUND_SCHEMA,
     GROUP_SCHEMA,
@@ -19,9 +18,10 @@ from generators.schemas.rows import (
     TEXT_SCHEMA,
     classification_schema,
 )
-from generators.storage import dataset
-from loaders.cards.card import write_card
-from loaders.datasets.stats import measure
+from compeval.base.storage import dataset
+from compeval.cli import app
+from compeval.loaders.cards.card import write_card
+from compeval.loaders.datasets.stats import measure
 from tests.evaluators import tiny
 
 MODELS = '''

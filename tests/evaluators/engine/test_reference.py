@@ -8,16 +8,16 @@ import pytest
 
 from bench import engine as bench
 from bench import reference, row_loop
-from evaluators.engine.tasks import discover, select
-from generators import captioned_walks, crepe_productivity, crepe_regions
-from generators.crepe_systematicity import add_negatives
-from generators.hard_negatives.crepe.source import Source
-from generators.hard_negatives.crepe.systematicity import NEGATIVES
-from generators.microworld.build import Params, build
-from generators.schemas.rows import HARD_NEGATIVE_SCHEMA
-from generators.storage.dataset import write_config
-from loaders.cards.card import write_card
-from loaders.datasets.stats import list_configs, measure
+from compeval.base.schemas.rows import HARD_NEGATIVE_SCHEMA
+from compeval.base.storage.dataset import write_config
+from compeval.evaluators.engine.tasks import discover, select
+from compeval.generators import captioned_walks, crepe_productivity, crepe_regions
+from compeval.generators.crepe_systematicity import add_negatives
+from compeval.generators.hard_negatives.crepe.source import Source
+from compeval.generators.hard_negatives.crepe.systematicity import NEGATIVES
+from compeval.generators.microworld.build import Params, build
+from compeval.loaders.cards.card import write_card
+from compeval.loaders.datasets.stats import list_configs, measure
 from tests.annotated import annotations_of
 
 ROWS_A_TASK = 2

@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluators.engine import encode
-from evaluators.engine.feature_cache import FeatureStore
-from evaluators.engine.tasks import discover
-from evaluators.run import run
+from compeval.evaluators.engine import encode
+from compeval.evaluators.engine.feature_cache import FeatureStore
+from compeval.evaluators.engine.tasks import discover
+from compeval.evaluators.run import run
 from tests.evaluators.tiny import all_files, toy
 
 KILLS, PROCESSES = 20, 4
@@ -62,7 +62,7 @@ def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def _watched(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evaluators.run.FeatureStore", Watched)
+    monkeypatch.setattr("compeval.evaluators.run.FeatureStore", Watched)
 
 
 @pytest.mark.acceptance
@@ -100,7 +100,7 @@ def test_a_kill_after_each_number_of_chunks(here: Path, data: Path, monkeypatch:
         os.kill(os.getpid(), signal.SIGKILL)
 
     assert os.waitpid(start(data, here / "whole"), 0)[1] == 0
-    monkeypatch.setattr("evaluators.run.FeatureStore", type("Dying", (Watched,), {"put": put}))
+    monkeypatch.setattr("compeval.evaluators.run.FeatureStore", type("Dying", (Watched,), {"put": put}))
     attempts = 1
     while os.waitstatus_to_exitcode(os.waitpid(start(data, here / "killed"), 0)[1]) == -signal.SIGKILL:
         attempts += 1

@@ -9,15 +9,15 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from evaluators import models
-from evaluators.engine import encode
-from evaluators.engine.tasks import Task, discover, select
-from evaluators.protocols import recall
-from evaluators.run import RefusedTask, run
-from generators.schemas.rows import HARD_NEGATIVE_SCHEMA
-from generators.storage.dataset import write_config
-from loaders.cards.card import write_card
-from loaders.datasets.stats import measure
+from compeval.base.schemas.rows import HARD_NEGATIVE_SCHEMA
+from compeval.base.storage.dataset import write_config
+from compeval.evaluators import models
+from compeval.evaluators.engine import encode
+from compeval.evaluators.engine.tasks import Task, discover, select
+from compeval.evaluators.protocols import recall
+from compeval.evaluators.run import RefusedTask, run
+from compeval.loaders.cards.card import write_card
+from compeval.loaders.datasets.stats import measure
 from tests.evaluators import tiny
 from tests.evaluators.tiny import all_files, toy
 
@@ -112,7 +112,7 @@ def test_limit_takes_the_first_rows_and_is_part_of_the_fingerprint(here: Path, d
 
 def test_results_that_are_up_to_date_are_not_scored_again(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
     (first,) = run(toy("Knows"), [LAION], data_dir=data)
-    monkeypatch.setattr("evaluators.engine.score._score_features", lambda *_: pytest.fail("scored again"))
+    monkeypatch.setattr("compeval.evaluators.engine.score._score_features", lambda *_: pytest.fail("scored again"))
     assert run(toy("Knows"), [LAION], data_dir=data) == [first]
 
 

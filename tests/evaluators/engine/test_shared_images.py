@@ -9,22 +9,22 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from evaluators import models
-from evaluators.engine import images, plan
-from evaluators.engine.task_dataset import CropSource, load
-from evaluators.engine.tasks import Task, discover
-from evaluators.run import run
-from generators import retrieval
-from generators.hard_negatives.aro.patch_order import GRIDS, draw_patches
-from generators.hard_negatives.aro.word_order import Words
-from generators.readers.karpathy import CaptionedImage
-from generators.schemas.rows import ImageStorage
-from generators.schemas.scene_graph import Box
-from generators.storage.crops import read_sha256
-from generators.storage.patches import arrange_patches
-from loaders.cards.card import write_card
-from loaders.cards.parts import assemble
-from loaders.datasets.stats import measure
+from compeval.base.readers.karpathy import CaptionedImage
+from compeval.base.schemas.rows import ImageStorage
+from compeval.base.schemas.scene_graph import Box
+from compeval.base.storage.crops import read_sha256
+from compeval.base.storage.patches import arrange_patches
+from compeval.evaluators import models
+from compeval.evaluators.engine import images, plan
+from compeval.evaluators.engine.task_dataset import CropSource, load
+from compeval.evaluators.engine.tasks import Task, discover
+from compeval.evaluators.run import run
+from compeval.generators import retrieval
+from compeval.generators.hard_negatives.aro.patch_order import GRIDS, draw_patches
+from compeval.generators.hard_negatives.aro.word_order import Words
+from compeval.loaders.cards.card import write_card
+from compeval.loaders.cards.parts import assemble
+from compeval.loaders.datasets.stats import measure
 
 NAMES = ("one.png", "two.png")
 ORDERS = [Task("aro", "coco_order", variant=f"s{seed}") for seed in range(5)]

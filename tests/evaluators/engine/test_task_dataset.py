@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from evaluators.engine import task_dataset, tasks
-from evaluators.engine.task_dataset import find_smallest_raw_split, load
-from evaluators.engine.tasks import Task
+from compeval.evaluators.engine import task_dataset, tasks
+from compeval.evaluators.engine.task_dataset import find_smallest_raw_split, load
+from compeval.evaluators.engine.tasks import Task
 from tests.evaluators import tiny
 
 LAION, RAW = Task("crepe", "laion_uc_hnatom"), Task("crepe", "laion_uc_raw")

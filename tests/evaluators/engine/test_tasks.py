@@ -3,10 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from evaluators.engine import tasks
-from evaluators.engine.tasks import Task
-from evaluators.models import Model
-from loaders.datasets.stats import list_configs
+from compeval.evaluators.engine import tasks
+from compeval.evaluators.engine.tasks import Task
+from compeval.evaluators.models import Model
+from compeval.loaders.datasets.stats import list_configs
 from tests.evaluators import tiny
 from tests.rows import toy_dataset
 

@@ -20,17 +20,17 @@ from typing import Any
 import psutil
 import pytest
 
-from evaluators import models
-from evaluators.engine import compute, encode, plan, workers
-from evaluators.engine.images import ImageCrops
-from evaluators.engine.task_dataset import load
-from evaluators.engine.tasks import Task, discover
-from evaluators.models.pixels import PixelTransform, keep_image
-from evaluators.run import run
-from generators.schemas.rows import HARD_NEGATIVE_SCHEMA
-from generators.storage.dataset import write_config
-from loaders.cards.card import write_card
-from loaders.datasets.stats import measure
+from compeval.base.schemas.rows import HARD_NEGATIVE_SCHEMA
+from compeval.base.storage.dataset import write_config
+from compeval.evaluators import models
+from compeval.evaluators.engine import compute, encode, plan, workers
+from compeval.evaluators.engine.images import ImageCrops
+from compeval.evaluators.engine.task_dataset import load
+from compeval.evaluators.engine.tasks import Task, discover
+from compeval.evaluators.models.pixels import PixelTransform, keep_image
+from compeval.evaluators.run import run
+from compeval.loaders.cards.card import write_card
+from compeval.loaders.datasets.stats import measure
 from tests.evaluators import tiny
 from tests.evaluators.dying import die
 from tests.evaluators.engine.test_by_reference import rows, stripes
@@ -212,8 +212,8 @@ def test_twenty_kills_do_not_change_the_results(
 
 SCRIPT = """
 import json, time
-from evaluators.engine.workers import Workers
-from evaluators.models.pixels import PixelTransform, keep_image
+from compeval.evaluators.engine.workers import Workers
+from compeval.evaluators.models.pixels import PixelTransform, keep_image
 import os
 print("started")
 workers = Workers(PixelTransform((), (1, 1)), 2)

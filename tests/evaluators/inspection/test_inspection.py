@@ -11,24 +11,24 @@ import pytest
 from scipy.stats import norm
 from typer.testing import CliRunner
 
+from compeval.base.schemas.rows import GROUP_SCHEMA
+from compeval.base.storage.dataset import write_config
+from compeval.base.text_only.baselines import RetrievalSets
 from compeval.cli import app
-from evaluators.inspection import measures
-from evaluators.inspection.malformed import score_without_malformed
-from evaluators.inspection.measures import contrast, contrast_words, measure_set
-from evaluators.inspection.predictability import (
+from compeval.evaluators.inspection import measures
+from compeval.evaluators.inspection.malformed import score_without_malformed
+from compeval.evaluators.inspection.measures import contrast, contrast_words, measure_set
+from compeval.evaluators.inspection.predictability import (
     score_least_predictable,
     select_least_predictable,
     write_predictability,
 )
-from evaluators.inspection.rows import SetRows, Source, TextRow, gather, open_sources
-from evaluators.report.text_only import read_text_only
-from evaluators.results import documents
-from generators.schemas.rows import GROUP_SCHEMA
-from generators.storage.dataset import write_config
-from generators.text_only.baselines import RetrievalSets
-from loaders.audit import Texts
-from loaders.cards.card import write_card
-from loaders.datasets.stats import measure
+from compeval.evaluators.inspection.rows import SetRows, Source, TextRow, gather, open_sources
+from compeval.evaluators.report.text_only import read_text_only
+from compeval.evaluators.results import documents
+from compeval.loaders.audit import Texts
+from compeval.loaders.cards.card import write_card
+from compeval.loaders.datasets.stats import measure
 from tests.evaluators import tiny
 from tests.evaluators.engine.test_protocol_runs import groups
 
@@ -90,7 +90,7 @@ def test_duplicates_by_hand():
 
 
 def test_sample_is_random_bounded_and_repeatable(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("evaluators.inspection.rows.SAMPLE_ROWS", 10)
+    monkeypatch.setattr("compeval.evaluators.inspection.rows.SAMPLE_ROWS", 10)
     rows = make_rows([(f"cup {index}", ["bowl"]) for index in range(200)])
     sample = [row.position for row in gather(rows).sample]
     assert len(sample) == 10

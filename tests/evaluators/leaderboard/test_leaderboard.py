@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evaluators import leaderboard
-from evaluators.leaderboard.published import Published, find_published
-from evaluators.leaderboard.scores import COUNTED, BenchmarkScores, Score, choose_tasks, make_benchmarks
-from evaluators.metrics.intervals import compute_weighted_interval, wilson_interval
-from evaluators.protocols import all_protocols
-from evaluators.report.results import read_results
+from compeval.evaluators import leaderboard
+from compeval.evaluators.leaderboard.published import Published, find_published
+from compeval.evaluators.leaderboard.scores import COUNTED, BenchmarkScores, Score, choose_tasks, make_benchmarks
+from compeval.evaluators.metrics.intervals import compute_weighted_interval, wilson_interval
+from compeval.evaluators.protocols import all_protocols
+from compeval.evaluators.report.results import read_results
 from tests.evaluators.written import write_hits
 
 ROWS = 40

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 from statsmodels.stats.proportion import proportion_confint
 
-from evaluators.metrics import intervals, statistics
+from compeval.evaluators.metrics import intervals, statistics
 
 REPETITIONS = 10_000
 

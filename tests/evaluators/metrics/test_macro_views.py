@@ -4,9 +4,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from evaluators.metrics import categories
-from evaluators.metrics.macro_views import RELATIONS, select_frequent, select_table_2_relations
-from evaluators.protocols.base import QueryMetrics
+from compeval.evaluators.metrics import categories
+from compeval.evaluators.metrics.macro_views import RELATIONS, select_frequent, select_table_2_relations
+from compeval.evaluators.protocols.base import QueryMetrics
 
 TABLE_2 = tuple(RELATIONS)
 

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from statsmodels.stats.contingency_tables import mcnemar
 
-from evaluators.metrics import power, ranking
-from evaluators.metrics.statistics import correct_by_holm
+from compeval.evaluators.metrics import power, ranking
+from compeval.evaluators.metrics.statistics import correct_by_holm
 
 
 def make_pair(both: int, only_a: int, only_b: int, none: int) -> np.ndarray:

@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from evaluators.metrics.seen_gap import compute_directions, compute_gaps, join_shared_captions
+from compeval.evaluators.metrics.seen_gap import compute_directions, compute_gaps, join_shared_captions
 
 
 def make_rows(split: str, *captions: tuple[str, float]) -> pd.DataFrame:

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from evaluators.metrics import statistics
+from compeval.evaluators.metrics import statistics
 
 
 def test_interval_of_a_constant_is_the_constant():

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from evaluators.metrics.trend import regress
+from compeval.evaluators.metrics.trend import regress
 
 
 def test_difference_of_two_groups_of_independent_rows_by_hand():

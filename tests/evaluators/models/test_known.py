@@ -12,9 +12,9 @@ import pytest
 from typer.testing import CliRunner
 
 from compeval.cli import app
-from evaluators import models
-from evaluators.models import known, open_clip_names
-from evaluators.models.local_folder import CONFIG, TRAINING, WEIGHTS
+from compeval.evaluators import models
+from compeval.evaluators.models import known, open_clip_names
+from compeval.evaluators.models.local_folder import CONFIG, TRAINING, WEIGHTS
 
 
 def call(*arguments: object) -> str:

@@ -19,8 +19,8 @@ from tokenizers import AddedToken
 from typer.testing import CliRunner
 
 from compeval.cli import app
-from evaluators import models
-from loaders.importing.importing import import_files
+from compeval.evaluators import models
+from compeval.loaders.importing.importing import import_files
 from tests.evaluators import tiny
 from tests.evaluators.tiny_transformers import TEXT, WORDS, tokenizer
 
@@ -198,7 +198,7 @@ def test_blip_re_ranks_by_cosine_match_and_cosine(transformers_folder: Folders):
 def test_flavas_matching_head_reports_the_texts_that_it_cuts(
     transformers_folder: Folders, monkeypatch: pytest.MonkeyPatch
 ):
-    from evaluators.models.huggingface import FlavaMatcher
+    from compeval.evaluators.models.huggingface import FlavaMatcher
 
     assert FlavaMatcher.most_tokens == 77
     monkeypatch.setattr(FlavaMatcher, "most_tokens", 4)  # <s> a blue </s>

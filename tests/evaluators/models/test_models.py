@@ -15,9 +15,9 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from compeval.cli import app
-from evaluators import models
-from evaluators.models import custom, open_clip_names, openclip
-from evaluators.models.custom import adapt
+from compeval.evaluators import models
+from compeval.evaluators.models import custom, open_clip_names, openclip
+from compeval.evaluators.models.custom import adapt
 from tests.evaluators import tiny
 
 
@@ -154,7 +154,7 @@ def test_the_transform_is_part_of_the_fingerprint(clip: Path, tmp_path: Path):
 def test_a_tower_that_differs_without_padding_is_run_with_padding_and_a_warning(
     clip: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    from evaluators.models.prefix_forest import PrefixForestEncoder
+    from compeval.evaluators.models.prefix_forest import PrefixForestEncoder
 
     encode = PrefixForestEncoder._encode
     monkeypatch.setattr(PrefixForestEncoder, "_encode", lambda self, forest: encode(self, forest)[::-1])

@@ -7,8 +7,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluators.models import prefix_forest
-from evaluators.models.prefix_forest import PrefixForest, PrefixForestEncoder, causal_tower
+from compeval.evaluators.models import prefix_forest
+from compeval.evaluators.models.prefix_forest import PrefixForest, PrefixForestEncoder, causal_tower
 
 CONFIG = {
     "embed_dim": 8,

@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evaluators.probes.aggregates import average_over_groups, average_published
-from evaluators.probes.analysis import Recovered, compute_conditions, compute_correlation
-from evaluators.protocols import recovery
-from evaluators.report.sections.probes import make_recovery_tables
+from compeval.evaluators.probes.aggregates import average_over_groups, average_published
+from compeval.evaluators.probes.analysis import Recovered, compute_conditions, compute_correlation
+from compeval.evaluators.protocols import recovery
+from compeval.evaluators.report.sections.probes import make_recovery_tables
 
 
 def make_rows(*recovered: tuple[str, str, str]) -> pd.DataFrame:

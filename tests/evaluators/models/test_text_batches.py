@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from evaluators.models import resolve
-from evaluators.models.openclip import OpenClipEncoder
-from evaluators.models.prefix_forest import causal_tower
-from evaluators.models.text_batches import LengthBatchEncoder, batches
+from compeval.evaluators.models import resolve
+from compeval.evaluators.models.openclip import OpenClipEncoder
+from compeval.evaluators.models.prefix_forest import causal_tower
+from compeval.evaluators.models.text_batches import LengthBatchEncoder, batches
 from tests.evaluators import tiny
 from tests.evaluators.models.test_prefix_forest import TEXTS, TOWERS, encode_with_padding
 

@@ -11,8 +11,8 @@ from open_clip.transform import PreprocessCfg, ResizeKeepRatio, image_transform_
 from PIL import Image
 from torchvision import transforms
 
-from evaluators.models.transforms import divide
-from generators.files.untrusted import decode_image
+from compeval.base.files.untrusted import decode_image
+from compeval.evaluators.models.transforms import divide
 
 SIZES = [(1, 1), (7, 3), (3, 500), (641, 2), (31, 32), (32, 31), (33, 65), (224, 224), (223, 225), (500, 375)]
 MODES = ["RGB", "L", "RGBA", "P", "CMYK", "1", "LA", "I;16"]

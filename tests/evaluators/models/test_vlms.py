@@ -17,8 +17,8 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from compeval.cli import app
-from evaluators import models
-from evaluators.models import generative
+from compeval.evaluators import models
+from compeval.evaluators.models import generative
 from tests.evaluators import tiny
 from tests.evaluators.tiny_vlms import FAMILIES, ID, num2words_installed
 

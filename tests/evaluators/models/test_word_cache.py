@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from open_clip.tokenizer import SimpleTokenizer
 
-from evaluators.models.word_cache import WordCache, cache_words
+from compeval.evaluators.models.word_cache import WordCache, cache_words
 
 CLEANING = ("lower", "whitespace", "canonicalize")
 TOKENIZERS = {clean: SimpleTokenizer(context_length=16, clean=clean) for clean in CLEANING}

@@ -10,10 +10,10 @@ import pytest
 from typer.testing import CliRunner
 
 from compeval.cli import app
-from evaluators.protocols import authors
-from evaluators.results.external import score_file
-from loaders.benchmarks import sugarcrepe
-from loaders.published.declaration import AuthorsRule
+from compeval.evaluators.protocols import authors
+from compeval.evaluators.results.external import score_file
+from compeval.loaders.benchmarks import sugarcrepe
+from compeval.loaders.published.declaration import AuthorsRule
 from tests.evaluators import tiny
 
 TIES_WIN = AuthorsRule("A tie is a win.", lambda score: {"": score[:, 0, 0] >= score[:, 0, 1:].max(axis=1)}, {"": 0.5})

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from evaluators import protocols
-from evaluators.metrics.categories import compute_category_metrics
-from evaluators.protocols import (
+from compeval.evaluators import protocols
+from compeval.evaluators.metrics.categories import compute_category_metrics
+from compeval.evaluators.protocols import (
     agreement,
     choice,
     classification,
@@ -32,9 +32,9 @@ from evaluators.protocols import (
     video_choice,
     video_group,
 )
-from evaluators.protocols.base import Sample
-from evaluators.protocols.reranking import ReRanking
-from loaders.published.schemas import image_choice_schema, video_group_schema, video_schema
+from compeval.evaluators.protocols.base import Sample
+from compeval.evaluators.protocols.reranking import ReRanking
+from compeval.loaders.published.schemas import image_choice_schema, video_group_schema, video_schema
 
 # Four rows with four captions each. Column 0 is the truth.
 #   row 0: .9 is highest                      rank 1

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluators.protocols import find_protocol, paired_questions, true_or_false
-from loaders.benchmarks import mmvp_vlm
-from loaders.published.declaration import hit_with_ties
-from loaders.published.schemas import QUESTIONS_SCHEMA, TRUTH_SCHEMA
+from compeval.evaluators.protocols import find_protocol, paired_questions, true_or_false
+from compeval.loaders.benchmarks import mmvp_vlm
+from compeval.loaders.published.declaration import hit_with_ties
+from compeval.loaders.published.schemas import QUESTIONS_SCHEMA, TRUTH_SCHEMA
 
 # Rows: images 0 and 1. Columns: question 0 with the answer for image 0, for image 1; question 1 likewise.
 #   group 0: image 0 .9 > .1, .8 > .2; image 1 .7 > .3, .6 > .4                      all four correct

@@ -8,18 +8,18 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from evaluators.report import build, make_sections
-from evaluators.report.figures import make_lines, summarise_seeds
-from evaluators.report.headlines import explain_below_chance
-from evaluators.report.pages import Section
-from evaluators.report.results import Results, read_results, split_parts
-from evaluators.report.sections import atom_counts, captioners, crepe, gap, sizes, validity
-from evaluators.report.sections.crepe import PRODUCTIVITY_KINDS
-from generators.schemas.corpus_names import ProductivityConfig, parse_productivity
-from generators.schemas.rows import HARD_NEGATIVE_SCHEMA
-from generators.storage.dataset import write_config
-from loaders.cards.card import write_card
-from loaders.datasets.stats import measure
+from compeval.base.schemas.corpus_names import ProductivityConfig, parse_productivity
+from compeval.base.schemas.rows import HARD_NEGATIVE_SCHEMA
+from compeval.base.storage.dataset import write_config
+from compeval.evaluators.report import build, make_sections
+from compeval.evaluators.report.figures import make_lines, summarise_seeds
+from compeval.evaluators.report.headlines import explain_below_chance
+from compeval.evaluators.report.pages import Section
+from compeval.evaluators.report.results import Results, read_results, split_parts
+from compeval.evaluators.report.sections import atom_counts, captioners, crepe, gap, sizes, validity
+from compeval.evaluators.report.sections.crepe import PRODUCTIVITY_KINDS
+from compeval.loaders.cards.card import write_card
+from compeval.loaders.datasets.stats import measure
 from tests.evaluators.written import write_hits, write_result
 from tests.rows import hard_negative_row
 

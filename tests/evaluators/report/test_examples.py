@@ -3,7 +3,7 @@
 import pandas as pd
 from PIL import Image
 
-from evaluators.report.examples import find_retrieved_instead
+from compeval.evaluators.report.examples import find_retrieved_instead
 
 
 def test_retrieval_examples_show_what_ranks_first_instead():

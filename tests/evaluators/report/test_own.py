@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from evaluators.report.pages import render
-from evaluators.report.results import Result, Results
-from evaluators.report.sections.own import PALETTE, describe_set, draw_kinds, list_categories, make_section
+from compeval.evaluators.report.pages import render
+from compeval.evaluators.report.results import Result, Results
+from compeval.evaluators.report.sections.own import PALETTE, describe_set, draw_kinds, list_categories, make_section
 
 
 def make_result(config: str, recall: float, source: str = "mine", categories: dict | None = None) -> Result:

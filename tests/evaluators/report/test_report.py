@@ -8,18 +8,25 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from evaluators.engine.task_dataset import load
-from evaluators.engine.tasks import Task
-from evaluators.report import build, make_sections, summarise_warnings
-from evaluators.report.examples import find_top, mark_changes
-from evaluators.report.figures import describe_rows, describe_spread, draw, make_lines, share_axes, summarise_seeds
-from evaluators.report.results import read_results, split_parts
-from evaluators.report.sections import SECTIONS
-from evaluators.report.text_only import describe_best_baseline, find_best_baseline, read_text_only
-from generators.schemas.rows import HARD_NEGATIVE_SCHEMA
-from generators.storage.dataset import write_config
-from loaders.cards.card import write_card
-from loaders.datasets.stats import measure
+from compeval.base.schemas.rows import HARD_NEGATIVE_SCHEMA
+from compeval.base.storage.dataset import write_config
+from compeval.evaluators.engine.task_dataset import load
+from compeval.evaluators.engine.tasks import Task
+from compeval.evaluators.report import build, make_sections, summarise_warnings
+from compeval.evaluators.report.examples import find_top, mark_changes
+from compeval.evaluators.report.figures import (
+    describe_rows,
+    describe_spread,
+    draw,
+    make_lines,
+    share_axes,
+    summarise_seeds,
+)
+from compeval.evaluators.report.results import read_results, split_parts
+from compeval.evaluators.report.sections import SECTIONS
+from compeval.evaluators.report.text_only import describe_best_baseline, find_best_baseline, read_text_only
+from compeval.loaders.cards.card import write_card
+from compeval.loaders.datasets.stats import measure
 from tests.evaluators.written import write_hits, write_result
 from tests.rows import hard_negative_row, toy_dataset
 
@@ -44,7 +51,7 @@ def write_on_dataset(root: Path, task: Task) -> None:
 
 @pytest.fixture
 def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    monkeypatch.setattr("evaluators.report.EXAMPLE_TASKS", ("toy_hnatom",))
+    monkeypatch.setattr("compeval.evaluators.report.EXAMPLE_TASKS", ("toy_hnatom",))
     return write_toy(tmp_path)
 
 
@@ -53,7 +60,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of a report on both models."""
     root = tmp_path_factory.mktemp("report")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("evaluators.report.EXAMPLE_TASKS", ("toy_hnatom",))
+        patch.setattr("compeval.evaluators.report.EXAMPLE_TASKS", ("toy_hnatom",))
         headline = build(write_toy(root), root / "report", root / "data")
     (root / "report" / "headline.txt").write_text(headline)
     return root / "report"

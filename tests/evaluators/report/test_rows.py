@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from evaluators.engine.task_dataset import load
-from evaluators.engine.tasks import Task
-from evaluators.report import build
-from evaluators.report.examples import Candidate, Example
-from evaluators.report.rows import ROWS_PER_SCRIPT, share_out, write_rows
+from compeval.evaluators.engine.task_dataset import load
+from compeval.evaluators.engine.tasks import Task
+from compeval.evaluators.report import build
+from compeval.evaluators.report.examples import Candidate, Example
+from compeval.evaluators.report.rows import ROWS_PER_SCRIPT, share_out, write_rows
 from tests.evaluators.written import write_result
 from tests.rows import toy_dataset
 

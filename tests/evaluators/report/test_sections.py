@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from evaluators.report import build
-from evaluators.report.pages import Section
-from evaluators.report.results import Results, read_results
-from evaluators.report.sections import aro, classification, compun, probes
+from compeval.evaluators.report import build
+from compeval.evaluators.report.pages import Section
+from compeval.evaluators.report.results import Results, read_results
+from compeval.evaluators.report.sections import aro, classification, compun, probes
 from tests.evaluators.written import write_result
 
 RANKS = {"template": [1, 2, 2, 1], "reversed": [3, 3, 2, 1], "examples-5": [1, 1, 1, 2]}

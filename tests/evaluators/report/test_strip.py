@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from evaluators.metrics.intervals import wilson_interval
-from evaluators.report import build
-from evaluators.report.results import read_results
-from evaluators.report.strip import Dot, make_strip
+from compeval.evaluators.metrics.intervals import wilson_interval
+from compeval.evaluators.report import build
+from compeval.evaluators.report.results import read_results
+from compeval.evaluators.report.strip import Dot, make_strip
 from tests.evaluators.written import write_hits, write_result
 
 

@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
-from evaluators.metrics.macro_views import name_frequent
-from evaluators.report.tables import (
+from compeval.evaluators.metrics.macro_views import name_frequent
+from compeval.evaluators.report.tables import (
     TABLES,
     Table,
     format_percent,
@@ -16,7 +16,7 @@ from evaluators.report.tables import (
     to_latex,
     to_markdown,
 )
-from evaluators.report.text_only import name_baseline
+from compeval.evaluators.report.text_only import name_baseline
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from evaluators import models
-from evaluators.engine.tasks import Task
-from evaluators.models.huggingface import _match_log_odds
-from evaluators.results.external import score_file
-from evaluators.run import run
+from compeval.evaluators import models
+from compeval.evaluators.engine.tasks import Task
+from compeval.evaluators.models.huggingface import _match_log_odds
+from compeval.evaluators.results.external import score_file
+from compeval.evaluators.run import run
 from tests.rows import toy_dataset
 
 TRUTH, WRONG = 1 - 1e-9, 1 - 2e-9

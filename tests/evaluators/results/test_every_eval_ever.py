@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evaluators.results import documents, every_eval_ever, hub
+from compeval.evaluators.results import documents, every_eval_ever, hub
 from tests.evaluators.written import write_hits
 
 REAL = {"synthetic": False, "source": "coco", "chance": 0.5}

@@ -9,7 +9,7 @@ from huggingface_hub import parse_eval_result_entries
 from typer.testing import CliRunner
 
 from compeval.cli import app
-from evaluators.results import hub
+from compeval.evaluators.results import hub
 from tests.evaluators.written import write_hits
 from tests.hub_server import Repositories
 

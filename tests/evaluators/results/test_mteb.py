@@ -9,9 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from compeval.cli import app
-from evaluators.results.scores import find_added_scores, read_scores, read_tables
+from compeval.evaluators.results.scores import find_added_scores, read_scores, read_tables
+from tests.base.sources.server import Site
 from tests.evaluators.conftest import forget_scores
-from tests.generators.sources.server import Site
 
 NAME = "openai/clip-vit-base-patch32"
 META = json.dumps({"name": NAME, "revision": "x"}).encode()

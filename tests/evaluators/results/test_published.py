@@ -14,12 +14,12 @@ import pytest
 from typer.testing import CliRunner
 
 from compeval.cli import app
-from evaluators.report.results import Result, Results
-from evaluators.report.sections.published import make_section
-from evaluators.results.causes import find_causes
-from evaluators.results.matches import get_tolerance
-from evaluators.results.published import find_scores, get_canonical_name, match_scores
-from evaluators.results.scores import (
+from compeval.evaluators.report.results import Result, Results
+from compeval.evaluators.report.sections.published import make_section
+from compeval.evaluators.results.causes import find_causes
+from compeval.evaluators.results.matches import get_tolerance
+from compeval.evaluators.results.published import find_scores, get_canonical_name, match_scores
+from compeval.evaluators.results.scores import (
     MEAN,
     PublishedScore,
     count_rows,
@@ -32,7 +32,7 @@ from evaluators.results.scores import (
     read_sources,
     read_tables,
 )
-from loaders import benchmarks
+from compeval.loaders import benchmarks
 from tests.evaluators import tiny
 
 TABLE_SOURCE = read_sources()["vl_compo"]["title"]
@@ -341,7 +341,7 @@ def test_a_published_run_with_another_activation_is_shown_but_does_not_count(
         PublishedScore(model, "sugarcrepe/swap_obj", "recall@1", percent, 1, TABLE_SOURCE)
         for model, percent in (("ViT-B-32/laion400m_e32", 66.94), (LAION, 60.41))
     )
-    monkeypatch.setattr("evaluators.results.published.read_scores", lambda: scores)
+    monkeypatch.setattr("compeval.evaluators.results.published.read_scores", lambda: scores)
     monkeypatch.chdir(tmp_path)
     result = make_result("sugarcrepe/swap_obj", 0.6041, rows=245)
     result["model"] |= dict.fromkeys(("spec", "name", "effective"), LAION)
@@ -377,7 +377,7 @@ def test_validate_evaluates_what_is_here_and_lacks_a_result(here: Path, monkeypa
     tiny.write_dataset(here / "data", {name: {"test": rows} for name in ("swap_obj", "add_obj")}, "sugarcrepe")
     tiny.write_clip(here / "clip")
     score = PublishedScore("local:clip", "sugarcrepe/swap_obj", "recall@1", 50.0, 1, "a paper")
-    monkeypatch.setattr("evaluators.results.published.read_scores", lambda: (score,))
+    monkeypatch.setattr("compeval.evaluators.results.published.read_scores", lambda: (score,))
     arguments = ["validate", "local:clip", "--data", "data", "--json", "--device", "cpu"]
     refused = CliRunner().invoke(app, ["validate", "local:clip", "--no-run"])
     assert "no result of local:clip on a published dataset" in refused.stderr
@@ -385,7 +385,7 @@ def test_validate_evaluates_what_is_here_and_lacks_a_result(here: Path, monkeypa
     (record,) = json.loads(done.stdout)
     assert (record["task"], record["rows"], record["source"]) == ("sugarcrepe/swap_obj", 9, "a paper")
     assert [path.stem for path in (here / "results").rglob("*obj*.json")] == ["swap_obj"]
-    monkeypatch.setattr("evaluators.models.resolve", None)  # the model is not loaded again
+    monkeypatch.setattr("compeval.evaluators.models.resolve", None)  # the model is not loaded again
     assert json.loads(CliRunner().invoke(app, arguments).stdout) == [record]
 
 

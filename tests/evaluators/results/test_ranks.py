@@ -14,9 +14,9 @@ import pytest
 from typer.testing import CliRunner
 
 from compeval.cli import app
-from evaluators.results import ranks
-from evaluators.results.ranks import Position, compute_rank, find_positions
-from evaluators.results.scores import PublishedScore
+from compeval.evaluators.results import ranks
+from compeval.evaluators.results.ranks import Position, compute_rank, find_positions
+from compeval.evaluators.results.scores import PublishedScore
 from tests.evaluators.results.test_published import MODEL, make_result
 from tests.evaluators.written import write_hits
 

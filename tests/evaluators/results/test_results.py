@@ -7,10 +7,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evaluators import models
-from evaluators.engine.tasks import Task
-from evaluators.results import compose, documents
-from evaluators.results.compare import (
+from compeval.base.pipeline.code_digest import list_code_files
+from compeval.evaluators import models
+from compeval.evaluators.engine.tasks import Task
+from compeval.evaluators.results import compose, documents
+from compeval.evaluators.results.compare import (
     Comparison,
     compare,
     compare_categories,
@@ -18,9 +19,8 @@ from evaluators.results.compare import (
     measure_sensitivity,
     rank_models,
 )
-from evaluators.results.external import score_file
-from evaluators.run import run
-from generators.pipeline.code_digest import list_code_files
+from compeval.evaluators.results.external import score_file
+from compeval.evaluators.run import run
 from tests.evaluators import tiny
 from tests.evaluators.engine.test_faults import raising
 

@@ -11,9 +11,9 @@ import torch
 from typer.testing import CliRunner
 
 from compeval.cli import app
-from evaluators.engine.score import count_close_rows
-from evaluators.engine.tasks import Task
-from evaluators.results.ties import explain_ties, find_rounding, get_tie_rate
+from compeval.evaluators.engine.score import count_close_rows
+from compeval.evaluators.engine.tasks import Task
+from compeval.evaluators.results.ties import explain_ties, find_rounding, get_tie_rate
 from tests.rows import toy_dataset
 
 EXACT = np.random.default_rng(0).random(50)

@@ -7,11 +7,16 @@ import pytest
 from typer.testing import CliRunner
 
 from compeval.cli import app
-from evaluators.report.results import Result, Results
-from evaluators.report.sections.text_only import make_section
-from evaluators.validity.best_baselines import MAX_ROWS, find_best, find_best_of_dataset, find_best_of_published
-from loaders.importing.identify import identify
-from loaders.importing.importing import read_published
+from compeval.evaluators.report.results import Result, Results
+from compeval.evaluators.report.sections.text_only import make_section
+from compeval.evaluators.validity.best_baselines import (
+    MAX_ROWS,
+    find_best,
+    find_best_of_dataset,
+    find_best_of_published,
+)
+from compeval.loaders.importing.identify import identify
+from compeval.loaders.importing.importing import read_published
 from tests.evaluators import tiny
 
 WORDS = ("red", "blue", "small", "big", "old", "new", "wet", "dry")

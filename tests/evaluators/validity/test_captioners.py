@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from evaluators.validity.captioners import compare_captioners
-from generators.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA
-from generators.storage.dataset import write_config
-from generators.text_only.ngram import NgramModel
+from compeval.base.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA
+from compeval.base.storage.dataset import write_config
+from compeval.base.text_only.ngram import NgramModel
+from compeval.evaluators.validity.captioners import compare_captioners
 from tests.rows import hard_negative_row
 
 

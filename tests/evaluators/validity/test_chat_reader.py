@@ -7,15 +7,21 @@ import pytest
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
-from evaluators.validity import chat_reader, text_only_aro
-from evaluators.validity.chat_reader import EXAMPLES, build_messages, format_question, read_choice, shuffle_captions
-from generators.llm.client import KEY_VARIABLE, Cache
-from generators.schemas.rows import CHOICE_SCHEMA
-from generators.storage.dataset import write_config
-from generators.text_only.baselines import RetrievalSets
-from loaders.cards.card import write_card
-from loaders.datasets.stats import measure
-from loaders.papers.figures import figures
+from compeval.base.schemas.rows import CHOICE_SCHEMA
+from compeval.base.storage.dataset import write_config
+from compeval.base.text_only.baselines import RetrievalSets
+from compeval.evaluators.validity import chat_reader, text_only_aro
+from compeval.evaluators.validity.chat_reader import (
+    EXAMPLES,
+    build_messages,
+    format_question,
+    read_choice,
+    shuffle_captions,
+)
+from compeval.generators.llm.client import KEY_VARIABLE, Cache
+from compeval.loaders.cards.card import write_card
+from compeval.loaders.datasets.stats import measure
+from compeval.loaders.papers.figures import figures
 from tests.evaluators.validity.test_text_only_aro import make_row
 from tests.generators.llm_answers import KEY, completion
 

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from evaluators.validity.genuine_share import (
+from compeval.evaluators.validity.genuine_share import (
     COLUMNS,
     compute_share,
     judge,

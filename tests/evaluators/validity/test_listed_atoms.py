@@ -4,8 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from evaluators.validity.genuine_share import summarise_listed_atoms
-from evaluators.validity.listed_atoms import compare_listed_atoms, find_difference, measure_listed_atoms, read_relation
+from compeval.evaluators.validity.genuine_share import summarise_listed_atoms
+from compeval.evaluators.validity.listed_atoms import (
+    compare_listed_atoms,
+    find_difference,
+    measure_listed_atoms,
+    read_relation,
+)
 from tests.rows import toy_dataset
 
 

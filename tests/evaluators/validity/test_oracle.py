@@ -6,7 +6,7 @@ separately.
 
 import pytest
 
-from evaluators.validity.oracle import is_true
+from compeval.evaluators.validity.oracle import is_true
 
 CONVERSES = {
     "on": "supporting",

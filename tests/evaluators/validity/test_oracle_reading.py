@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluators.validity.oracle import UnreadableError, is_true, parse_caption
-from evaluators.validity.oracle.drs import Relation
-from evaluators.validity.oracle.lexicon import ATTRIBUTES, KNOWN, NOUNS, PREPOSITIONS, PRESENT_VERBS
-from generators.microworld import world
+from compeval.evaluators.validity.oracle import UnreadableError, is_true, parse_caption
+from compeval.evaluators.validity.oracle.drs import Relation
+from compeval.evaluators.validity.oracle.lexicon import ATTRIBUTES, KNOWN, NOUNS, PREPOSITIONS, PRESENT_VERBS
+from compeval.generators.microworld import world
 
 COLORS = ("red", "green", "blue")
 KINDS = ("ball", "cup", "table", "cat")
@@ -206,7 +206,7 @@ def test_real_captions_are_parsed_or_raise_unreadable_error(real_data: Path) -> 
 
 
 def test_shares_no_code_with_generators() -> None:
-    listing = "[name for name in sys.modules if name.split('.')[0] == 'generators']"
-    probe = f"import sys, evaluators.validity.oracle; print({listing})"
+    listing = "[name for name in sys.modules if name.startswith('compeval.generators')]"
+    probe = f"import sys, compeval.evaluators.validity.oracle; print({listing})"
     result = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"

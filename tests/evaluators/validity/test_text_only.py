@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from evaluators.validity import text_only
-from evaluators.validity.text_only import (
+from compeval.base.text_only.baselines import HELD_OUT_BASELINES, RetrievalSets
+from compeval.base.text_only.refinement import REFINEMENT_BASELINES
+from compeval.evaluators.validity import text_only
+from compeval.evaluators.validity.text_only import (
     group_configs,
     measure,
     measure_all,
@@ -15,8 +17,6 @@ from evaluators.validity.text_only import (
     render_page,
     sample,
 )
-from generators.text_only.baselines import HELD_OUT_BASELINES, RetrievalSets
-from generators.text_only.refinement import REFINEMENT_BASELINES
 from tests.rows import toy_dataset
 
 pytestmark = pytest.mark.usefixtures("few_trees")

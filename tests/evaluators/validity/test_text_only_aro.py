@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from evaluators.validity.text_only import render_page
-from evaluators.validity.text_only_aro import read_config
-from generators.schemas.rows import CHOICE_SCHEMA
-from generators.storage.dataset import write_config
+from compeval.base.schemas.rows import CHOICE_SCHEMA
+from compeval.base.storage.dataset import write_config
+from compeval.evaluators.validity.text_only import render_page
+from compeval.evaluators.validity.text_only_aro import read_config
 
 
 def make_row(number: int) -> dict:

@@ -2,8 +2,8 @@
 
 import yaml
 
-from evaluators.validity.oracle import lexicon
-from generators.microworld.world import ALL_NOUNS, COLORS, PATTERNS, RELATIONS, SIZES, STATES
+from compeval.evaluators.validity.oracle import lexicon
+from compeval.generators.microworld.world import ALL_NOUNS, COLORS, PATTERNS, RELATIONS, SIZES, STATES
 
 
 def test_every_noun_and_attribute_of_the_world_is_in_the_vocabulary():

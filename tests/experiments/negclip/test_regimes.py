@@ -2,6 +2,9 @@
 
 import pytest
 
+from compeval.base.schemas.scene_graph import Box
+from compeval.generators.microworld.build import Params
+from compeval.generators.microworld.scene import Scene
 from experiments.negclip.regimes import (
     REGIMES,
     Regime,
@@ -10,9 +13,6 @@ from experiments.negclip.regimes import (
     make_bag,
     make_regime_examples,
 )
-from generators.microworld.build import Params
-from generators.microworld.scene import Scene
-from generators.schemas.scene_graph import Box
 
 PEOPLE = {"man", "woman", "boy"}
 WORLD = Params(seed=3, test_images=0, train_images=0, train_size=16, annotation_recall=1.0)

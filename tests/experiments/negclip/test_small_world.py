@@ -4,11 +4,11 @@ import json
 import re
 from pathlib import Path
 
+from compeval.base.readers.gqa import read
+from compeval.base.readers.records import Flaws
+from compeval.generators.microworld.build import Params
+from compeval.generators.microworld.scenes.splits import TEST_IDS, training_ids
 from experiments.negclip.small_world import NOUNS, sample_small_caption, sample_small_scene, write_test_scenes
-from generators.microworld.build import Params
-from generators.microworld.scenes.splits import TEST_IDS, training_ids
-from generators.readers.gqa import read
-from generators.readers.records import Flaws
 
 SCENES = [sample_small_scene(7, image_id) for image_id in range(1, 81)]
 

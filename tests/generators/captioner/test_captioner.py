@@ -3,7 +3,8 @@ from random import Random
 
 import pytest
 
-from generators.captioner.captioner import (
+from compeval.base.schemas.scene_graph import Box, Mention, Parse, Relation, SceneGraph, SceneObject
+from compeval.generators.captioner.captioner import (
     CaptionerByComplexity,
     EditableCaption,
     GrammarCaption,
@@ -12,25 +13,29 @@ from generators.captioner.captioner import (
     Request,
     TemplateCaptioner,
 )
-from generators.captioner.faithfulness import align_mentions
-from generators.captioner.parsed_caption import ParsedCaption
-from generators.captioner.prompted import (
+from compeval.generators.captioner.faithfulness import align_mentions
+from compeval.generators.captioner.parsed_caption import ParsedCaption
+from compeval.generators.captioner.prompted import (
     PromptedCaptioner,
     make_messages,
     make_prompt,
     normalise_answer,
     read_shots,
 )
-from generators.graphs.entailment import Negated, entails, proves_false
-from generators.graphs.facts import ImageFacts, collect_facts
-from generators.graphs.vocabulary import Vocabulary, relation_key
-from generators.hard_negatives.crepe.atom import AtomFoils, is_known, make_atom_negatives, make_one_attribute_negatives
-from generators.hard_negatives.crepe.negation import find_negatable_atoms, make_negation_negatives
-from generators.hard_negatives.crepe.swap import make_swaps, write_swaps
-from generators.hard_negatives.hard_negative import HardNegative
-from generators.llm.client import Cache, Endpoint
-from generators.parser.rule_parser import RuleParser
-from generators.schemas.scene_graph import Box, Mention, Parse, Relation, SceneGraph, SceneObject
+from compeval.generators.graphs.entailment import Negated, entails, proves_false
+from compeval.generators.graphs.facts import ImageFacts, collect_facts
+from compeval.generators.graphs.vocabulary import Vocabulary, relation_key
+from compeval.generators.hard_negatives.crepe.atom import (
+    AtomFoils,
+    is_known,
+    make_atom_negatives,
+    make_one_attribute_negatives,
+)
+from compeval.generators.hard_negatives.crepe.negation import find_negatable_atoms, make_negation_negatives
+from compeval.generators.hard_negatives.crepe.swap import make_swaps, write_swaps
+from compeval.generators.hard_negatives.hard_negative import HardNegative
+from compeval.generators.llm.client import Cache, Endpoint
+from compeval.generators.parser.rule_parser import RuleParser
 
 SHOTS = read_shots(Path(__file__).parents[3] / "sample/words/shots.yaml")
 CUP = SceneObject("1", "cup", ("red",), Box(0, 0, 10, 10))

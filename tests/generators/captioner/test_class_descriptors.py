@@ -1,10 +1,10 @@
 import json
 from pathlib import Path
 
-from generators.captioner.class_descriptors import DESCRIPTORS, make_prompts, select_items
-from generators.compun import make_descriptor_prompting, read_nouns
-from generators.llm.client import Cache, Endpoint, Message, request_hash
-from generators.llm.questions import read_cached_items
+from compeval.generators.captioner.class_descriptors import DESCRIPTORS, make_prompts, select_items
+from compeval.generators.compun import make_descriptor_prompting, read_nouns
+from compeval.generators.llm.client import Cache, Endpoint, Message, request_hash
+from compeval.generators.llm.questions import read_cached_items
 
 WORDS = Path(__file__).parents[3] / "sample/words"
 HOUSEBOAT = next(noun for noun in read_nouns(WORDS / "compun.csv") if noun.compound == "houseboat")

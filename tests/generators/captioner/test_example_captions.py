@@ -6,7 +6,7 @@ import pytest
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
-from generators.captioner.example_captions import (
+from compeval.generators.captioner.example_captions import (
     CAPTIONS,
     captions_from_grammar,
     choose_examples,
@@ -14,8 +14,8 @@ from generators.captioner.example_captions import (
     make_prompts,
     select_valid,
 )
-from generators.llm.client import KEY_VARIABLE, Cache, Client, Endpoint
-from generators.llm.questions import ask
+from compeval.generators.llm.client import KEY_VARIABLE, Cache, Client, Endpoint
+from compeval.generators.llm.questions import ask
 
 GOOD = [f"A raincoat hanging on hook number {number}." for number in ("one", "two", "three")]
 ANSWERS = {

@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generators.captioner.faithfulness import (
+from compeval.base.schemas.scene_graph import Parse, Relation, SceneGraph, SceneObject
+from compeval.generators.captioner.faithfulness import (
     _align_objects,
     _imply,
     _may_be_same_object,
     align_mentions,
     is_elliptical,
 )
-from generators.captioner.misread_relations import is_restated
-from generators.parser.caption_parser import CaptionParser, make_parser
-from generators.schemas.scene_graph import Parse, Relation, SceneGraph, SceneObject
+from compeval.generators.captioner.misread_relations import is_restated
+from compeval.generators.parser.caption_parser import CaptionParser, make_parser
 from tests.generators.graphs.test_proofs import scenes
 
 

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from generators.captioner.realiser import can_express_predicate, negate_all, write_caption, write_text
-from generators.graphs.entailment import Negated
-from generators.graphs.walks import is_redundant, random_walk, select_describable
-from generators.language.grammar import is_plural, predicate_kind
-from generators.microworld.world import NOUNS
-from generators.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
+from compeval.base.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
+from compeval.generators.captioner.realiser import can_express_predicate, negate_all, write_caption, write_text
+from compeval.generators.graphs.entailment import Negated
+from compeval.generators.graphs.walks import is_redundant, random_walk, select_describable
+from compeval.generators.language.grammar import is_plural, predicate_kind
+from compeval.generators.microworld.world import NOUNS
 
 CUP = SceneObject("1", "cup", ("red",))
 TABLE = SceneObject("2", "table", ("wooden",))

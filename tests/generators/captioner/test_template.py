@@ -1,7 +1,7 @@
-from generators.captioner.template import can_express, negate_all, write_caption
-from generators.captioner.words import join_text
-from generators.graphs.entailment import Negated
-from generators.schemas.scene_graph import Relation, SceneGraph, SceneObject
+from compeval.base.schemas.scene_graph import Relation, SceneGraph, SceneObject
+from compeval.generators.captioner.template import can_express, negate_all, write_caption
+from compeval.generators.captioner.words import join_text
+from compeval.generators.graphs.entailment import Negated
 
 CUP = SceneObject("1", "cup", ("red",))
 ON = Relation("1", "on", "2")

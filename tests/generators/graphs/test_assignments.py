@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generators.graphs.assignments import Constraint, SearchLimitError, find_assignments, keep_proven
+from compeval.generators.graphs.assignments import Constraint, SearchLimitError, find_assignments, keep_proven
 
 VALUES = "abcde"
 

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from generators.graphs.facts import Entity, collect_facts
-from generators.language.lexicon import relations
-from generators.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
+from compeval.base.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
+from compeval.generators.graphs.facts import Entity, collect_facts
+from compeval.generators.language.lexicon import relations
 
 CUP, TABLE = SceneObject("c", "cup"), SceneObject("t", "table")
 

@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generators.graphs.presence import Presence
-from generators.language.lexicon.nouns import may_name_same_object
-from generators.language.wordnet import is_part
+from compeval.generators.graphs.presence import Presence
+from compeval.generators.language.lexicon.nouns import may_name_same_object
+from compeval.generators.language.wordnet import is_part
 
 NAMES = ["man", "woman", "boy", "person", "player", "dining table", "table", "car", "wheel", "hand", "head", "tree"]
 NAMES += ["branch", "trunk", "grass", "field", "street", "road", "traffic light", "lamp", "dog", "leg", "xyzzy", "eye"]

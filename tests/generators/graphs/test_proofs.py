@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generators.graphs.assignments import SearchLimitError
-from generators.graphs.entailment import Negated, entails, proves_false
-from generators.graphs.facts import Entity, ImageFacts, collect_facts
-from generators.hard_negatives.crepe.negation import find_negatable_atoms
-from generators.schemas.scene_graph import Relation, SceneGraph, SceneObject
+from compeval.base.schemas.scene_graph import Relation, SceneGraph, SceneObject
+from compeval.generators.graphs.assignments import SearchLimitError
+from compeval.generators.graphs.entailment import Negated, entails, proves_false
+from compeval.generators.graphs.facts import Entity, ImageFacts, collect_facts
+from compeval.generators.hard_negatives.crepe.negation import find_negatable_atoms
 
 NAMES = ["cup", "mug", "table", "dog"]
 TEXTS = ["red", "blue", "small", "large"]

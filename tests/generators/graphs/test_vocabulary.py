@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generators.graphs.vocabulary import MAX_STEPS, Vocabulary
-from generators.language.wordnet import are_related, hypernym_distance
-from generators.microworld.world import NOUNS
-from generators.schemas.scene_graph import Relation, SceneGraph, SceneObject
+from compeval.base.schemas.scene_graph import Relation, SceneGraph, SceneObject
+from compeval.generators.graphs.vocabulary import MAX_STEPS, Vocabulary
+from compeval.generators.language.wordnet import are_related, hypernym_distance
+from compeval.generators.microworld.world import NOUNS
 
 WORDS = [noun for cluster in NOUNS.values() for noun in cluster]
 WORDS += ["man", "tree", "window", "street", "dog", "sky", "shirt", "grass", "leg", "sidewalk"]
@@ -36,7 +36,7 @@ def test_forms_of_a_noun_are_counted_together() -> None:
 
 def test_nouns_are_divided_into_families_of_hypernyms(monkeypatch: pytest.MonkeyPatch) -> None:
     """In WordNet 3.0, three nouns meet at placental mammal, and two more at vertebrate; cake is in another file."""
-    monkeypatch.setattr("generators.graphs.vocabulary.MIN_FAMILY", 3)
+    monkeypatch.setattr("compeval.generators.graphs.vocabulary.MIN_FAMILY", 3)
     vocabulary = Vocabulary(nouns=dict.fromkeys(["cat", "horse", "rabbit", "bird", "fish", "cake"], 1))
     families = {tuple(family) for family in vocabulary.families.values()}
     assert families == {("cat", "horse", "rabbit"), ("bird", "fish"), ("cake",)}
@@ -44,7 +44,7 @@ def test_nouns_are_divided_into_families_of_hypernyms(monkeypatch: pytest.Monkey
 
 def test_a_noun_is_not_in_the_family_of_its_hyponyms(monkeypatch: pytest.MonkeyPatch) -> None:
     """If "dog" were in the family of two dogs, it would have no foils: each of them is a dog."""
-    monkeypatch.setattr("generators.graphs.vocabulary.MIN_FAMILY", 2)
+    monkeypatch.setattr("compeval.generators.graphs.vocabulary.MIN_FAMILY", 2)
     vocabulary = Vocabulary(nouns=dict.fromkeys(["dog", "poodle", "corgi", "cat"], 1))
     assert vocabulary.families["corgi"] == ["corgi", "poodle"]
     assert vocabulary.families["dog"] == ["cat", "dog"]

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from generators.graphs.walks import (
+from compeval.base.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
+from compeval.generators.graphs.walks import (
     COMPLEXITIES,
     is_redundant,
     load_abstract_modifiers,
@@ -13,7 +14,6 @@ from generators.graphs.walks import (
     sample_walks,
     select_describable,
 )
-from generators.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
 
 CUP = SceneObject("1", "cup", ("red", "small"), Box(0, 0, 200, 200))
 TABLE = SceneObject("2", "table", ("wooden",), Box(0, 150, 300, 150))

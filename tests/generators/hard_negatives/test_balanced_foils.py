@@ -6,10 +6,10 @@ from random import Random
 
 import pytest
 
-from generators.graphs.facts import collect_facts
-from generators.graphs.vocabulary import Vocabulary
-from generators.hard_negatives.crepe.atom import AtomFoils
-from generators.schemas.scene_graph import SceneGraph, SceneObject
+from compeval.base.schemas.scene_graph import SceneGraph, SceneObject
+from compeval.generators.graphs.facts import collect_facts
+from compeval.generators.graphs.vocabulary import Vocabulary
+from compeval.generators.hard_negatives.crepe.atom import AtomFoils
 from tests.generators.captioner.test_captioner import write_grammar_caption
 
 NOUNS = {"cup": 6, "bowl": 5, "bottle": 4, "vase": 4, "bucket": 3, "box": 3, "basket": 3, "jar": 2, "mug": 2, "pot": 2}

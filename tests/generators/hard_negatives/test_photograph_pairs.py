@@ -4,10 +4,10 @@ from random import Random
 
 import pytest
 
-from generators.hard_negatives import photograph_pairs
-from generators.hard_negatives.photograph_pairs import Candidate, ContextSample, find_candidates
-from generators.schemas.annotated_image import AnnotatedImage
-from generators.schemas.scene_graph import Box, SceneGraph, SceneObject
+from compeval.base.schemas.annotated_image import AnnotatedImage
+from compeval.base.schemas.scene_graph import Box, SceneGraph, SceneObject
+from compeval.generators.hard_negatives import photograph_pairs
+from compeval.generators.hard_negatives.photograph_pairs import Candidate, ContextSample, find_candidates
 
 NOUNS = ("cat", "dog", "cup", "car", "man", "tree", "box", "hat")
 COLOURS = ("red", "blue", "green")

@@ -3,12 +3,12 @@ from pathlib import Path
 
 import pytest
 
-from generators.hard_negatives.crepe.selection import replace_rejected, select_most_plausible
-from generators.hard_negatives.hard_negative import Foil, HardNegative
-from generators.hard_negatives.rejections import FILE, Rejections
-from generators.schemas.annotated_image import AnnotatedImage
-from generators.schemas.scene_graph import Box, SceneGraph
-from generators.storage.crops import crop_id
+from compeval.base.schemas.annotated_image import AnnotatedImage
+from compeval.base.schemas.scene_graph import Box, SceneGraph
+from compeval.base.storage.crops import crop_id
+from compeval.generators.hard_negatives.crepe.selection import replace_rejected, select_most_plausible
+from compeval.generators.hard_negatives.hard_negative import Foil, HardNegative
+from compeval.generators.hard_negatives.rejections import FILE, Rejections
 from tests.rows import picture
 
 BOX = Box(10, 20, 40, 30)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from generators.language.inflection import inflect_adjective, inflect_verb, lemmatise_noun, pluralise
+from compeval.generators.language.inflection import inflect_adjective, inflect_verb, lemmatise_noun, pluralise
 
 
 @pytest.mark.parametrize(

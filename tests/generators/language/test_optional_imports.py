@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from generators.language.optional_imports import without
+from compeval.generators.language.optional_imports import without
 
 
 @pytest.fixture
@@ -38,5 +38,5 @@ def test_loaded_packages_stay_with_their_submodules(package: str):
 
 
 def test_lemminflect_does_not_load_spacy():
-    code = "import generators.language.inflection, sys; assert not {'spacy', 'torch'} & sys.modules.keys()"
+    code = "import compeval.generators.language.inflection, sys; assert not {'spacy', 'torch'} & sys.modules.keys()"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -5,8 +5,8 @@ from itertools import combinations
 import nltk
 import pytest
 
-from generators.language import wordnet_database
-from generators.language.wordnet import (
+from compeval.generators.language import wordnet_database
+from compeval.generators.language.wordnet import (
     VISIBLE,
     antonyms,
     are_related,
@@ -18,8 +18,8 @@ from generators.language.wordnet import (
     name_same_color,
     senses,
 )
-from generators.language.wordnet_database import LEXICOGRAPHER_FILES, wordnet
-from generators.microworld.world import COLORS, NOUNS
+from compeval.generators.language.wordnet_database import LEXICOGRAPHER_FILES, wordnet
+from compeval.generators.microworld.world import COLORS, NOUNS
 
 ALL_NOUNS = [noun for cluster in NOUNS.values() for noun in cluster]
 

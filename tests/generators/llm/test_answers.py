@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generators.llm.answers import read_list
+from compeval.generators.llm.answers import read_list
 
 TWO = ["A cat on a sofa.", "A cat in the rain."]
 

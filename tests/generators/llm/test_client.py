@@ -14,7 +14,7 @@ import pytest
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
-from generators.llm.client import (
+from compeval.generators.llm.client import (
     ANSWERED,
     KEY_VARIABLE,
     REFUSED,
@@ -175,7 +175,7 @@ def test_one_failure_loses_no_other_answer_and_is_retried(server: HTTPServer, tm
 KILLED = """
 import sys
 from pathlib import Path
-from generators.llm.client import Cache, Client, Endpoint
+from compeval.generators.llm.client import Cache, Client, Endpoint
 folder = Path(sys.argv[2])
 client = Client(Endpoint("m", sys.argv[1], concurrency=1), Cache([folder], folder / "m.jsonl"))
 for _ in client.ask([[{"role": "user", "content": f"cup {number}"}] for number in range(6)]):

@@ -4,14 +4,20 @@ from random import Random
 
 import pytest
 
-from generators.microworld.annotate import CAPTION_FILES, VISUAL_GENOME_FILES, Annotation, annotate, write_annotations
-from generators.microworld.captions.content import list_said_relations
-from generators.microworld.captions.views import sample_region, shows_sizes
-from generators.microworld.scenes.splits import sample_test_scene
-from generators.microworld.world import CONVERSE, SIZES
-from generators.readers import gqa, visual_genome
-from generators.readers.records import Flaws
-from generators.schemas.scene_graph import Box
+from compeval.base.readers import gqa, visual_genome
+from compeval.base.readers.records import Flaws
+from compeval.base.schemas.scene_graph import Box
+from compeval.generators.microworld.annotate import (
+    CAPTION_FILES,
+    VISUAL_GENOME_FILES,
+    Annotation,
+    annotate,
+    write_annotations,
+)
+from compeval.generators.microworld.captions.content import list_said_relations
+from compeval.generators.microworld.captions.views import sample_region, shows_sizes
+from compeval.generators.microworld.scenes.splits import sample_test_scene
+from compeval.generators.microworld.world import CONVERSE, SIZES
 
 SCENES = [sample_test_scene(5, image_id) for image_id in range(1, 21)]
 PEOPLE = {"man", "woman", "boy"}

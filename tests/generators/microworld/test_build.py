@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from generators.files.atomic import MARKER, atomic_folder
-from generators.microworld.annotate import CAPTION_FILES
-from generators.microworld.build import CORPORA_FOLDER, FOLDER, Params, build, build_corpus
+from compeval.base.files.atomic import MARKER, atomic_folder
+from compeval.generators.microworld.annotate import CAPTION_FILES
+from compeval.generators.microworld.build import CORPORA_FOLDER, FOLDER, Params, build, build_corpus
 from tests.unlike_settings import OTHER
 
 TINY = Params(seed=3, test_images=3, train_images=4, train_size=64, annotation_recall=0.9)
@@ -79,7 +79,7 @@ def test_same_bytes_for_any_worker_count_and_settings_of_the_machine(root, tmp_p
     (tmp_path / "params.yaml").write_text(json.dumps({"microworld": params}))  # JSON is YAML
     environment = os.environ | OTHER | {"PYTHONPATH": str(Path(__file__).parents[3])}
     for options in ([], ["--corpus", "yfcc"]):
-        command = [sys.executable, "-m", "generators.microworld.build", *options]
+        command = [sys.executable, "-m", "compeval.generators.microworld.build", *options]
         subprocess.run(command, cwd=tmp_path, env=environment, check=True, capture_output=True)
     (tmp_path / "params.yaml").unlink()
     assert hash_files(tmp_path) == hash_files(root)

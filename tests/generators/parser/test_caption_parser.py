@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Iterator
 
-from generators.parser.caption_parser import parse_each
-from generators.parser.rule_parser import RuleParser
-from generators.schemas.scene_graph import Parse
+from compeval.base.schemas.scene_graph import Parse
+from compeval.generators.parser.caption_parser import parse_each
+from compeval.generators.parser.rule_parser import RuleParser
 from tests.generators.fake_language import FakeParser
 
 

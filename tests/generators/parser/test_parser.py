@@ -15,11 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.parser import GraphFacts, Score, read_annotation, read_graph, score
-from generators.parser import lemmas, rule_parser, spacy_model
-from generators.parser.phrasal_prepositions import Phrase, find_phrasal_prepositions
-from generators.parser.rule_parser import RuleParser
-from generators.parser.spacy_model import MAX_CHARACTERS, clean_text, find_installed_model
-from generators.schemas.scene_graph import Parse
+from compeval.base.schemas.scene_graph import Parse
+from compeval.generators.parser import lemmas, rule_parser, spacy_model
+from compeval.generators.parser.phrasal_prepositions import Phrase, find_phrasal_prepositions
+from compeval.generators.parser.rule_parser import RuleParser
+from compeval.generators.parser.spacy_model import MAX_CHARACTERS, clean_text, find_installed_model
 
 GRAPHS: dict[str, str] = yaml.safe_load(Path(__file__).with_name("graphs.yaml").read_text("utf-8")) | {
     # unusual web captions
@@ -193,7 +193,7 @@ def test_missing_model_raises_an_error_with_the_remedy(monkeypatch: pytest.Monke
 
 
 def test_import_does_not_load_spacy() -> None:
-    code = "import sys, generators.parser.rule_parser; sys.exit('spacy' in sys.modules)"
+    code = "import sys, compeval.generators.parser.rule_parser; sys.exit('spacy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], env=os.environ, check=False).returncode == 0
 
 

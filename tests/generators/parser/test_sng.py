@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from generators.graphs.facts import collect_facts
-from generators.graphs.vocabulary import Vocabulary
-from generators.hard_negatives.crepe.systematicity import make_atom_foils
-from generators.parser.caption_parser import make_parser
-from generators.parser.rule_parser import RuleParser
-from generators.parser.sng import SngParser
-from generators.readers.corpora import list_shards, read_captions
-from generators.schemas.scene_graph import Relation, SceneGraph, SceneObject
-from generators.seen_analysis.seen import code_version
+from compeval.base.readers.corpora import list_shards, read_captions
+from compeval.base.schemas.scene_graph import Relation, SceneGraph, SceneObject
+from compeval.generators.graphs.facts import collect_facts
+from compeval.generators.graphs.vocabulary import Vocabulary
+from compeval.generators.hard_negatives.crepe.systematicity import make_atom_foils
+from compeval.generators.parser.caption_parser import make_parser
+from compeval.generators.parser.rule_parser import RuleParser
+from compeval.generators.parser.sng import SngParser
+from compeval.generators.seen_analysis.seen import code_version
 from tests.generators.parser.test_word_forms import check_forms
 
 

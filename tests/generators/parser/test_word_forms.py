@@ -4,11 +4,11 @@ it.
 
 import pytest
 
-from generators.parser.caption_parser import CaptionParser
-from generators.parser.rule_parser import RuleParser
-from generators.parser.word_forms import find_word_forms
-from generators.readers.corpora import list_shards, read_captions
-from generators.seen_analysis.targets import KINDS, CaptionWords, Targets, list_words
+from compeval.base.readers.corpora import list_shards, read_captions
+from compeval.generators.parser.caption_parser import CaptionParser
+from compeval.generators.parser.rule_parser import RuleParser
+from compeval.generators.parser.word_forms import find_word_forms
+from compeval.generators.seen_analysis.targets import KINDS, CaptionWords, Targets, list_words
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from generators.seen_analysis.engines import make_ray_engine
-from generators.seen_analysis.seen import analyse
+from compeval.generators.seen_analysis.engines import make_ray_engine
+from compeval.generators.seen_analysis.seen import analyse
 from tests.generators import fake_language as fake
 from tests.generators.seen_analysis.test_seen import make_search, read_results, run
 

@@ -13,10 +13,10 @@ from string import ascii_lowercase, ascii_uppercase, digits, punctuation
 
 import pytest
 
-from generators.parser.caption_parser import make_parser, parse_each
-from generators.parser.lexicon import LEXICON
-from generators.schemas.scene_graph import Parse
-from generators.seen_analysis.targets import CaptionWords, list_words
+from compeval.base.schemas.scene_graph import Parse
+from compeval.generators.parser.caption_parser import make_parser, parse_each
+from compeval.generators.parser.lexicon import LEXICON
+from compeval.generators.seen_analysis.targets import CaptionWords, list_words
 
 BLOCK, LONG = 1_000, 100_000
 """Strings that share a random generator, and the length of the longest string."""

@@ -5,17 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from generators.readers.annotations import Annotations, write_images
-from generators.schemas.annotated_image import AnnotatedImage, Region
-from generators.schemas.scene_graph import Box, SceneGraph
-from generators.seen_analysis.regions import (
+from compeval.base.readers.annotations import Annotations, write_images
+from compeval.base.schemas.annotated_image import AnnotatedImage, Region
+from compeval.base.schemas.scene_graph import Box, SceneGraph
+from compeval.generators.seen_analysis.regions import (
     IMAGES_PER_CHUNK,
     RegionReader,
     collect_image_facts,
     find_candidates,
     read_regions,
 )
-from generators.seen_analysis.splits import FEW_ATOMS, NO_COMPOUND, REPEATED, SMALL, UNPARSED, WORDLESS, Funnel
+from compeval.generators.seen_analysis.splits import FEW_ATOMS, NO_COMPOUND, REPEATED, SMALL, UNPARSED, WORDLESS, Funnel
 from tests.generators import fake_language as fake
 from tests.generators.parser.test_caption_parser import FailingParser
 

@@ -6,9 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from generators.readers.corpora import Shard
-from generators.seen_analysis.shards import BLOCK_BYTES, BLOCKS, Search, has_result, result_path, sampled_digest
-from generators.seen_analysis.targets import Targets
+from compeval.base.readers.corpora import Shard
+from compeval.generators.seen_analysis.shards import (
+    BLOCK_BYTES,
+    BLOCKS,
+    Search,
+    has_result,
+    result_path,
+    sampled_digest,
+)
+from compeval.generators.seen_analysis.targets import Targets
 
 SMALL, LARGE = BLOCKS * BLOCK_BYTES, 40 * BLOCKS * BLOCK_BYTES
 

@@ -13,15 +13,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from generators.parser.caption_parser import make_parser
-from generators.parser.spacy_model import MAX_CHARACTERS
-from generators.readers.corpora import Shard, list_shards, read_captions
-from generators.seen_analysis import seen
-from generators.seen_analysis import shards as shards_module
-from generators.seen_analysis.engines import make_local_engine
-from generators.seen_analysis.seen import analyse, split_into_rounds
-from generators.seen_analysis.shards import Search, ShardResult
-from generators.seen_analysis.targets import Targets
+from compeval.base.readers.corpora import Shard, list_shards, read_captions
+from compeval.generators.parser.caption_parser import make_parser
+from compeval.generators.parser.spacy_model import MAX_CHARACTERS
+from compeval.generators.seen_analysis import seen
+from compeval.generators.seen_analysis import shards as shards_module
+from compeval.generators.seen_analysis.engines import make_local_engine
+from compeval.generators.seen_analysis.seen import analyse, split_into_rounds
+from compeval.generators.seen_analysis.shards import Search, ShardResult
+from compeval.generators.seen_analysis.targets import Targets
 from tests.generators import fake_language as fake
 from tests.generators.parser.test_caption_parser import FailingParser
 
@@ -198,8 +198,8 @@ KILLED = """
 import sys
 from pathlib import Path
 from random import Random
-from generators.seen_analysis.engines import make_local_engine
-from generators.seen_analysis.seen import analyse
+from compeval.generators.seen_analysis.engines import make_local_engine
+from compeval.generators.seen_analysis.seen import analyse
 from tests.generators.fake_language import MortalParser
 from tests.generators.seen_analysis.test_seen import make_search
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from generators.readers.corpora import list_shards, read_captions
-from generators.schemas.scene_graph import Atom, Box, Compound, Relation, SceneGraph, SceneObject
-from generators.seen_analysis.spelling import Speller
-from generators.seen_analysis.splits import (
+from compeval.base.readers.corpora import list_shards, read_captions
+from compeval.base.schemas.scene_graph import Atom, Box, Compound, Relation, SceneGraph, SceneObject
+from compeval.generators.seen_analysis.spelling import Speller
+from compeval.generators.seen_analysis.splits import (
     REASONS,
     Funnel,
     choose_split,

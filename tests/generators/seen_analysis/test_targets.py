@@ -4,9 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generators.files.atomic import write_json
-from generators.schemas.scene_graph import Atom, Compound
-from generators.seen_analysis.targets import KINDS, CaptionWords, Targets, UnseenTargets, list_words, split_words
+from compeval.base.files.atomic import write_json
+from compeval.base.schemas.scene_graph import Atom, Compound
+from compeval.generators.seen_analysis.targets import (
+    KINDS,
+    CaptionWords,
+    Targets,
+    UnseenTargets,
+    list_words,
+    split_words,
+)
 from tests.generators import fake_language as fake
 
 BALL_ON_CAT = Compound("oro", "tennis ball", "on top of", "cat")
@@ -84,7 +91,7 @@ def test_two_words_of_a_caption_can_become_the_same_word(caption, has_two) -> No
 
 
 def test_the_cache_of_caption_words_is_limited(monkeypatch) -> None:
-    monkeypatch.setattr("generators.seen_analysis.targets._CACHE_SIZE", 2)
+    monkeypatch.setattr("compeval.generators.seen_analysis.targets._CACHE_SIZE", 2)
     words = CaptionWords({"object cat"}, fake.FakeParser())
     assert [words(text) for text in ("a b c cats", "d cats", "cats e f")] == [{"object cat"}] * 3
     assert len(words._cache) <= 2

@@ -6,12 +6,12 @@ from pathlib import PurePosixPath
 import numpy as np
 import pytest
 
-from evaluators import protocols
-from evaluators.protocols import authors
-from evaluators.protocols.base import Directions, RowProtocol
-from loaders import benchmarks
-from loaders.published.declaration import Benchmark
-from loaders.published.schemas import list_caption_columns, list_image_columns
+from compeval.evaluators import protocols
+from compeval.evaluators.protocols import authors
+from compeval.evaluators.protocols.base import Directions, RowProtocol
+from compeval.loaders import benchmarks
+from compeval.loaders.published.declaration import Benchmark
+from compeval.loaders.published.schemas import list_caption_columns, list_image_columns
 
 ALL = benchmarks.load_all()
 COMMIT = re.compile(r"/[0-9a-f]{40}[/.]")

@@ -20,15 +20,15 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from compeval.cli import app
-from evaluators import protocols
-from evaluators.protocols import authors
-from evaluators.protocols.base import Directions, RowProtocol
-from loaders import benchmarks
-from loaders.audit import audit_dataset
-from loaders.datasets.stats import read_stats
-from loaders.importing.importing import import_files
-from loaders.importing.selection import RowSelection
-from loaders.published.rows import Row, read_csv
+from compeval.evaluators import protocols
+from compeval.evaluators.protocols import authors
+from compeval.evaluators.protocols.base import Directions, RowProtocol
+from compeval.loaders import benchmarks
+from compeval.loaders.audit import audit_dataset
+from compeval.loaders.datasets.stats import read_stats
+from compeval.loaders.importing.importing import import_files
+from compeval.loaders.importing.selection import RowSelection
+from compeval.loaders.published.rows import Row, read_csv
 from tests.published_files import list_leaves, read_file
 from tests.stand_ins import write_stand_ins
 

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from PIL import Image as Picture
 
-from generators.hard_negatives import photograph_pairs as pair_candidates
-from generators.hard_negatives.photograph_pairs import Candidate, find_candidates
-from generators.schemas.annotated_image import AnnotatedImage
-from generators.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
-from loaders.benchmarks import photograph_pairs
-from loaders.datasets.load import load_dataset
+from compeval.base.schemas.annotated_image import AnnotatedImage
+from compeval.base.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
+from compeval.generators.hard_negatives import photograph_pairs as pair_candidates
+from compeval.generators.hard_negatives.photograph_pairs import Candidate, find_candidates
+from compeval.loaders.benchmarks import photograph_pairs
+from compeval.loaders.datasets.load import load_dataset
 
 
 def image(number: int, *objects: SceneObject, relations: tuple[Relation, ...] = ()) -> AnnotatedImage:

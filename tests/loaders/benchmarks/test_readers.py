@@ -15,13 +15,13 @@ import pytest
 import torch
 from PIL import Image
 
-from evaluators.protocols import authors
-from generators.schemas.scene_graph import Box
-from loaders.benchmarks import countercurate, crpe, imagecode, load, naturalbench, whatsup
-from loaders.datasets.load import load_dataset
-from loaders.importing.importing import ImportedFile, import_files
-from loaders.published.image_sets import COCO, SWIG, VISDIAL, VISUAL7W
-from loaders.published.rows import Row, find_option
+from compeval.base.schemas.scene_graph import Box
+from compeval.evaluators.protocols import authors
+from compeval.loaders.benchmarks import countercurate, crpe, imagecode, load, naturalbench, whatsup
+from compeval.loaders.datasets.load import load_dataset
+from compeval.loaders.importing.importing import ImportedFile, import_files
+from compeval.loaders.published.image_sets import COCO, SWIG, VISDIAL, VISUAL7W
+from compeval.loaders.published.rows import Row, find_option
 from tests.published_files import list_leaves, make_rotations, read_file
 
 

@@ -8,11 +8,11 @@ import pytest
 import yaml
 from PIL import Image
 
-from generators.schemas.rows import RAW_SCHEMA
-from generators.storage.crops import replace_crop_files
-from generators.storage.dataset import write_config
-from loaders.cards.card import write_card
-from loaders.datasets.stats import measure
+from compeval.base.schemas.rows import RAW_SCHEMA
+from compeval.base.storage.crops import replace_crop_files
+from compeval.base.storage.dataset import write_config
+from compeval.loaders.cards.card import write_card
+from compeval.loaders.datasets.stats import measure
 from tests.rows import hard_negative_row, toy_dataset
 
 mlcroissant = pytest.importorskip("mlcroissant")

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from generators.files.untrusted import resolve_image
-from generators.schemas.rows import RAW_SCHEMA
-from generators.storage import dataset
-from generators.storage.crops import Crop, replace_crop_files
-from loaders.cards import parts
-from loaders.cards.card import collect_stats, write_card
-from loaders.datasets.stats import measure
+from compeval.base.files.untrusted import resolve_image
+from compeval.base.schemas.rows import RAW_SCHEMA
+from compeval.base.storage import dataset
+from compeval.base.storage.crops import Crop, replace_crop_files
+from compeval.loaders.cards import parts
+from compeval.loaders.cards.card import collect_stats, write_card
+from compeval.loaders.datasets.stats import measure
 from tests.rows import hard_negative_row
 
 FILE = "raw/test-00000-of-00001.parquet"

@@ -7,12 +7,12 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from generators import compprompts as generator
-from loaders.cards.write import check_compprompts, main
-from loaders.datasets.load import load_dataset
-from loaders.datasets.stats import list_configs
-from loaders.papers.figures import retrieval_set_size
-from loaders.papers.prompt_types import PROMPT_TYPES, TOTAL_PROMPTS, is_in_table_3
+from compeval.generators import compprompts as generator
+from compeval.loaders.cards.write import check_compprompts, main
+from compeval.loaders.datasets.load import load_dataset
+from compeval.loaders.datasets.stats import list_configs
+from compeval.loaders.papers.figures import retrieval_set_size
+from compeval.loaders.papers.prompt_types import PROMPT_TYPES, TOTAL_PROMPTS, is_in_table_3
 from tests.rows import toy_dataset
 
 WORDS = Path(__file__).parents[3] / "sample/words/compprompts.yaml"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from loaders.datasets.folders import CHECKOUT, resolve_folder, search_path
+from compeval.loaders.datasets.folders import CHECKOUT, resolve_folder, search_path
 from tests.rows import toy_dataset
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import datasets
 import pytest
 
-from loaders.datasets.folders import list_datasets
-from loaders.datasets.load import load_dataset
-from loaders.datasets.stats import list_configs
+from compeval.loaders.datasets.folders import list_datasets
+from compeval.loaders.datasets.load import load_dataset
+from compeval.loaders.datasets.stats import list_configs
 from tests.evaluators import tiny
 from tests.rows import toy_dataset
 

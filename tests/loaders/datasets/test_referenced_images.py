@@ -10,14 +10,14 @@ import pytest
 from PIL import Image
 
 from compeval import load_dataset
-from evaluators.annotations import items
-from generators.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA
-from generators.storage.crops import Crop, encode_crop, round_corners
-from generators.storage.dataset import write_config
-from loaders.cards.card import write_card
-from loaders.datasets.referenced_images import get_crop
-from loaders.datasets.stats import measure
-from loaders.push import push
+from compeval.base.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA
+from compeval.base.storage.crops import Crop, encode_crop, round_corners
+from compeval.base.storage.dataset import write_config
+from compeval.evaluators.annotations import items
+from compeval.loaders.cards.card import write_card
+from compeval.loaders.datasets.referenced_images import get_crop
+from compeval.loaders.datasets.stats import measure
+from compeval.loaders.push import push
 from tests.hub_server import Repositories
 from tests.rows import hard_negative_row
 

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from compeval.base.schemas.rows import RAW_SCHEMA
+from compeval.base.storage.crops import replace_crop_files
+from compeval.base.storage.dataset import write_config
 from compeval.cli import app
-from generators.schemas.rows import RAW_SCHEMA
-from generators.storage.crops import replace_crop_files
-from generators.storage.dataset import write_config
-from loaders.cards.card import write_card
-from loaders.datasets.load import load_dataset
-from loaders.datasets.revisions import find_data_folder, find_revision
-from loaders.datasets.stats import measure, read_stats
-from loaders.datasets.verified import verify_images
+from compeval.loaders.cards.card import write_card
+from compeval.loaders.datasets.load import load_dataset
+from compeval.loaders.datasets.revisions import find_data_folder, find_revision
+from compeval.loaders.datasets.stats import measure, read_stats
+from compeval.loaders.datasets.verified import verify_images
 from tests.rows import hard_negative_row, toy_dataset
 
 

@@ -10,12 +10,12 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from loaders.benchmarks import load
-from loaders.datasets.load import load_dataset
-from loaders.importing import embedded, importing
-from loaders.importing.identify import PublishedFile, identify
-from loaders.importing.selection import RowSelection
-from loaders.published import tables
+from compeval.loaders.benchmarks import load
+from compeval.loaders.datasets.load import load_dataset
+from compeval.loaders.importing import embedded, importing
+from compeval.loaders.importing.identify import PublishedFile, identify
+from compeval.loaders.importing.selection import RowSelection
+from compeval.loaders.published import tables
 
 
 def picture(value: int) -> bytes:

@@ -11,8 +11,8 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from compeval.cli import app
-from loaders.importing import frames
-from loaders.importing.frames import NUM_FRAMES
+from compeval.loaders.importing import frames
+from compeval.loaders.importing.frames import NUM_FRAMES
 from tests.evaluators.tiny import COLORS
 
 

@@ -16,14 +16,14 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner, Result
 
+from compeval.base.sources import download
 from compeval.cli import app
-from generators.sources import download
-from loaders import benchmarks
-from loaders.datasets.load import load_dataset
-from loaders.importing import embedded, importing
-from loaders.importing.frames import NUM_FRAMES
-from loaders.published.declaration import Benchmark
-from tests.generators.sources.server import Site, make_zip, pin
+from compeval.loaders import benchmarks
+from compeval.loaders.datasets.load import load_dataset
+from compeval.loaders.importing import embedded, importing
+from compeval.loaders.importing.frames import NUM_FRAMES
+from compeval.loaders.published.declaration import Benchmark
+from tests.base.sources.server import Site, make_zip, pin
 from tests.published_files import make_rotations
 
 
@@ -533,7 +533,7 @@ def test_an_archive_in_an_archive(mirror: Site, tmp_path: Path, unsafe: bool, mo
 
 
 def test_large_downloads_need_a_confirmation(mirror: Site, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("loaders.importing.steps.ASK_BYTES", 1)
+    monkeypatch.setattr("compeval.loaders.importing.steps.ASK_BYTES", 1)
     refused = get("sugarcrepe_pp", mirror)
     assert (refused.exit_code, "Pass --yes to download" in refused.stderr) == (2, True)
     assert get("sugarcrepe_pp", mirror, "--yes").exit_code == 0

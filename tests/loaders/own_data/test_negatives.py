@@ -10,21 +10,21 @@ import pytest
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
-from generators.hard_negatives.aro.word_order import Tagger
-from generators.hard_negatives.own import language_model
-from generators.hard_negatives.own.language_model import LanguageModel, Texts
-from generators.llm.client import KEY_VARIABLE, Endpoint
-from generators.parser.caption_parser import make_parser
-from generators.readers.records import Flaws
-from generators.seen_analysis import engines
-from generators.storage import parquet
-from loaders.audit import audit_dataset
-from loaders.datasets.load import load_dataset
-from loaders.own_data import captions
-from loaders.own_data.columns import UserColumns
-from loaders.own_data.graphs import read_graphs
-from loaders.own_data.options import NegativeOptions
-from loaders.user_files import make
+from compeval.base.readers.records import Flaws
+from compeval.base.storage import parquet
+from compeval.generators.hard_negatives.aro.word_order import Tagger
+from compeval.generators.hard_negatives.own import language_model
+from compeval.generators.hard_negatives.own.language_model import LanguageModel, Texts
+from compeval.generators.llm.client import KEY_VARIABLE, Endpoint
+from compeval.generators.parser.caption_parser import make_parser
+from compeval.generators.seen_analysis import engines
+from compeval.loaders.audit import audit_dataset
+from compeval.loaders.datasets.load import load_dataset
+from compeval.loaders.own_data import captions
+from compeval.loaders.own_data.columns import UserColumns
+from compeval.loaders.own_data.graphs import read_graphs
+from compeval.loaders.own_data.options import NegativeOptions
+from compeval.loaders.user_files import make
 from tests.generators.llm_answers import KEY, completion
 from tests.rows import picture
 

@@ -10,8 +10,7 @@ import torch
 from PIL import Image
 from torch import nn
 
-from tests.trainers import toy
-from trainers.clip.training import (
+from compeval.trainers.clip.training import (
     encode_text,
     make_adamw,
     make_optimizers,
@@ -20,6 +19,7 @@ from trainers.clip.training import (
     train_checkpoint,
     write_config,
 )
+from tests.trainers import toy
 
 RECIPE = {
     "steps": 6,

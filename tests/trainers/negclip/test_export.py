@@ -5,8 +5,8 @@ from pathlib import Path
 import datasets
 import webdataset
 
+from compeval.trainers.negclip.training import TrainingData, export_mined
 from tests.trainers import toy
-from trainers.negclip.training import TrainingData, export_mined
 
 
 def check_rows(rows: list[dict], neighbours: list[list[int]]) -> None:

@@ -14,13 +14,19 @@ import torch
 from open_clip.loss import ClipLoss
 from torch.nn import functional
 
-from evaluators.models.local import WEIGHTS
+from compeval.evaluators.models.local import WEIGHTS
+from compeval.trainers.negclip import embedding, finetune, starting_model
+from compeval.trainers.negclip.embedding import encode_texts, measure_retrieval
+from compeval.trainers.negclip.finetune import (
+    BatchEncoder,
+    Recipe,
+    compute_batch_loss,
+    compute_mean_recall,
+    negclip_loss,
+)
+from compeval.trainers.negclip.image_text import ImageDataset, read_captioned_images
+from compeval.trainers.negclip.training import TrainingData, train
 from tests.trainers import toy
-from trainers.negclip import embedding, finetune, starting_model
-from trainers.negclip.embedding import encode_texts, measure_retrieval
-from trainers.negclip.finetune import BatchEncoder, Recipe, compute_batch_loss, compute_mean_recall, negclip_loss
-from trainers.negclip.image_text import ImageDataset, read_captioned_images
-from trainers.negclip.training import TrainingData, train
 
 EYE, ONE = torch.eye(2, dtype=torch.float64), torch.tensor(1.0, dtype=torch.float64)
 RECIPE = Recipe(epochs=3, batch_size=4, learning_rates=(1e-3,), warmup=2)
@@ -133,8 +139,8 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from tests.trainers.negclip.test_finetune import RECIPE
-from trainers.negclip import finetune
-from trainers.negclip.training import TrainingData, train
+from compeval.trainers.negclip import finetune
+from compeval.trainers.negclip.training import TrainingData, train
 finetune.STEPS_PER_STATE = 1
 def kill(title, num_done, total):
     if (title, num_done) == ("training", int(sys.argv[4])):

@@ -8,9 +8,9 @@ import torch
 from open_clip.transform import image_transform
 from PIL import Image
 
+from compeval.trainers.negclip import image_text
+from compeval.trainers.negclip.image_text import ImageDataset, read_captioned_images
 from tests.trainers import toy
-from trainers.negclip import image_text
-from trainers.negclip.image_text import ImageDataset, read_captioned_images
 
 
 def get_red_channel(image: Image.Image) -> torch.Tensor:

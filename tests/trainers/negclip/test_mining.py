@@ -12,13 +12,13 @@ import pytest
 import torch
 from torch.nn import functional
 
-from generators.hard_negatives.negclip import negatives as negclip
-from generators.hard_negatives.negclip.negatives import Negative
-from generators.pipeline.params import OURS, PAPER
+from compeval.base.pipeline.params import OURS, PAPER
+from compeval.generators.hard_negatives.negclip import negatives as negclip
+from compeval.generators.hard_negatives.negclip.negatives import Negative
+from compeval.trainers.negclip import mining
+from compeval.trainers.negclip.image_text import CaptionedImages, ImageLocation
+from compeval.trainers.negclip.mining import MinedData, find_nearest, get_texts, make_batches, to_array
 from tests.trainers import toy
-from trainers.negclip import mining
-from trainers.negclip.image_text import CaptionedImages, ImageLocation
-from trainers.negclip.mining import MinedData, find_nearest, get_texts, make_batches, to_array
 
 CAPTIONS = ("a red cup beside a blue car", "nothing", "a cat under a black table", "a white dog on a brown bench")
 EYE = torch.eye(6)
@@ -211,7 +211,7 @@ AT_SCALE = """
 from pathlib import Path
 import torch
 from torch.nn import functional
-from trainers.negclip.mining import find_nearest
+from compeval.trainers.negclip.mining import find_nearest
 feature_ND = functional.normalize(torch.randn(120_000, 512, generator=torch.Generator().manual_seed(0)), dim=1)
 neighbour_NK = find_nearest(feature_ND)
 status = Path("/proc/self/status").read_text()  # ru_maxrss of a child starts at the memory of its parent

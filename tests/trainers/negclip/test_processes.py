@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from safetensors.torch import load_file
 
+from compeval.trainers.negclip.finetune import Recipe
+from compeval.trainers.negclip.processes import Processes, join
+from compeval.trainers.negclip.training import TrainingData, train
 from tests.trainers import toy
-from trainers.negclip.finetune import Recipe
-from trainers.negclip.processes import Processes, join
-from trainers.negclip.training import TrainingData, train
 
 ROOT = Path(__file__).parents[3]
 RECIPE = Recipe(epochs=1, batch_size=4, learning_rates=(1e-4,), warmup=2)
@@ -24,7 +24,7 @@ TRAIN = """
 import sys
 from pathlib import Path
 from tests.trainers.negclip.test_processes import RECIPE
-from trainers.negclip.training import TrainingData, train
+from compeval.trainers.negclip.training import TrainingData, train
 method, spec, shards, output, chunk = sys.argv[1:]
 train(method, spec, TrainingData(Path(shards)), Path(output), recipe=RECIPE, chunk_size=int(chunk), precision="fp32",
       report=lambda *_: None)

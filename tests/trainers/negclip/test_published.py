@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from loaders.published.rows import read_csv
+from compeval.loaders.published.rows import read_csv
+from compeval.trainers.negclip.export import make_rows
+from compeval.trainers.negclip.finetune import Recipe
+from compeval.trainers.negclip.published import drop_isolated, read_captioned_images, read_mined
+from compeval.trainers.negclip.training import TrainingData, train
 from tests.stand_ins import write_stand_ins
 from tests.trainers import toy
-from trainers.negclip.export import make_rows
-from trainers.negclip.finetune import Recipe
-from trainers.negclip.published import drop_isolated, read_captioned_images, read_mined
-from trainers.negclip.training import TrainingData, train
 
 HEADER = "\ttitle\tfilepath\tneg_caption\tneg_image\n"
 ROWS = (

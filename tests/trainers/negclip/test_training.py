@@ -9,12 +9,12 @@ import pytest
 from PIL.Image import Image
 from safetensors.torch import load_file, save_file
 
-from evaluators.models import local, resolve
+from compeval.evaluators.models import local, resolve
+from compeval.trainers.negclip import image_text, starting_model
+from compeval.trainers.negclip.finetune import Recipe
+from compeval.trainers.negclip.image_text import read_captioned_images
+from compeval.trainers.negclip.training import PRESETS, TrainingData, read_or_mine, train
 from tests.trainers import toy
-from trainers.negclip import image_text, starting_model
-from trainers.negclip.finetune import Recipe
-from trainers.negclip.image_text import read_captioned_images
-from trainers.negclip.training import PRESETS, TrainingData, read_or_mine, train
 
 RECIPE = Recipe(epochs=1, batch_size=4, learning_rates=(1e-3, 1e-12), warmup=1)
 

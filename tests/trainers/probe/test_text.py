@@ -3,10 +3,10 @@
 import pytest
 import yaml
 
-from generators import compprompts
-from generators.language.texts import words
-from trainers.probe import overlap as probe_overlap
-from trainers.probe import text as probe_text
+from compeval.base.texts import words
+from compeval.generators import compprompts
+from compeval.trainers.probe import overlap as probe_overlap
+from compeval.trainers.probe import text as probe_text
 
 
 def make_row(text: str, *nouns: str) -> dict:

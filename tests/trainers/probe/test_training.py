@@ -18,12 +18,12 @@ from transformers import (
     TrainingArguments,
 )
 
-from evaluators.models import Model, fingerprint, resolve
-from evaluators.models.recovery_probe import AUTOENCODER, PROBE, RecoveryT5
-from trainers.probe import data as recovery_data
-from trainers.probe import training as probe
-from trainers.probe.data import Collator, SimilarLengthSampler
-from trainers.probe.training import OneDeviceArguments, Recipe
+from compeval.evaluators.models import Model, fingerprint, resolve
+from compeval.evaluators.models.recovery_probe import AUTOENCODER, PROBE, RecoveryT5
+from compeval.trainers.probe import data as recovery_data
+from compeval.trainers.probe import training as probe
+from compeval.trainers.probe.data import Collator, SimilarLengthSampler
+from compeval.trainers.probe.training import OneDeviceArguments, Recipe
 
 NOUNS, SIDES = ("cat", "dog", "cup", "box", "ox"), ("left", "right", "middle", "back")
 TEXTS = [f"{article} {noun} on the {side}" for article in ("a", "the") for noun in NOUNS for side in SIDES]

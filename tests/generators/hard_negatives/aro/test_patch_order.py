@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generators.hard_negatives.aro.patch_order import GRIDS, draw_patches
+from compeval.generators.hard_negatives.aro.patch_order import GRIDS, draw_patches
 
 
 @given(st.sampled_from(sorted(GRIDS)), st.text(max_size=5), st.integers(0, 9))

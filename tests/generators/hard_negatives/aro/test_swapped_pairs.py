@@ -4,17 +4,17 @@ from collections import Counter
 
 import pytest
 
-from generators.hard_negatives.aro.swapped_pairs import (
+from compeval.base.schemas.annotated_image import AnnotatedImage
+from compeval.base.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
+from compeval.generators.hard_negatives.aro.swapped_pairs import (
     AttestedPairs,
     mine_attribute_pairs,
     mine_relation_pairs,
     select_large_objects,
 )
-from generators.language.lexicon import load_lexicon, relations
-from generators.language.lexicon.relations import is_asymmetric, kind_of_relation
-from generators.schemas.annotated_image import AnnotatedImage
-from generators.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
-from loaders.papers.figures import figures
+from compeval.generators.language.lexicon import load_lexicon, relations
+from compeval.generators.language.lexicon.relations import is_asymmetric, kind_of_relation
+from compeval.loaders.papers.figures import figures
 
 LEFT, RIGHT, TOP = Box(0, 40, 30, 60), Box(60, 40, 40, 60), Box(0, 0, 100, 30)
 """Boxes in an image of 100 x 100 pixels."""

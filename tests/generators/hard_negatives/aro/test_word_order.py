@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generators.hard_negatives.aro.word_order import (
+from compeval.base.readers.karpathy import read_images
+from compeval.generators.hard_negatives.aro.word_order import (
     TEXT_PERTURBATIONS,
     WRONG_CAPTION_PERTURBATIONS,
     Tagger,
@@ -20,7 +21,6 @@ from generators.hard_negatives.aro.word_order import (
     shuffle_trigrams,
     shuffle_within_trigrams,
 )
-from generators.readers.karpathy import read_images
 
 TABLE_1 = "remarkable scene with a blue ball behind a green chair"
 KINDS = ("noun", "adjective", "other")

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generators.graphs.facts import collect_facts
-from generators.graphs.vocabulary import Vocabulary
-from generators.hard_negatives.balanced.compounds import (
+from compeval.base.schemas.scene_graph import Compound
+from compeval.generators.graphs.facts import collect_facts
+from compeval.generators.graphs.vocabulary import Vocabulary
+from compeval.generators.hard_negatives.balanced.compounds import (
     BALANCED_NEGATIVES,
     CountWeights,
     SplitCompounds,
@@ -20,10 +21,9 @@ from generators.hard_negatives.balanced.compounds import (
     keep_words,
     make_balanced_negatives,
 )
-from generators.hard_negatives.balanced.image_nouns import ImageNouns
-from generators.hard_negatives.hard_negative import Foil, HardNegative
-from generators.parser.caption_parser import CaptionParser, make_parser
-from generators.schemas.scene_graph import Compound
+from compeval.generators.hard_negatives.balanced.image_nouns import ImageNouns
+from compeval.generators.hard_negatives.hard_negative import Foil, HardNegative
+from compeval.generators.parser.caption_parser import CaptionParser, make_parser
 
 NOUNS = ("ball", "cup", "hat", "kite", "lamp", "table", "vase", "box", "clock")
 COLORS = ("red", "blue", "green", "yellow", "white", "black", "purple", "orange")

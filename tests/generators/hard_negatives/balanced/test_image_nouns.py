@@ -1,6 +1,6 @@
 """The nouns that images show together."""
 
-from generators.hard_negatives.balanced.image_nouns import ImageNouns
+from compeval.generators.hard_negatives.balanced.image_nouns import ImageNouns
 
 
 def make_row(image_id: str, *nouns: str) -> dict:

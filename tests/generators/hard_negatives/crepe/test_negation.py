@@ -9,20 +9,20 @@ from random import Random
 
 from hypothesis import assume, given, settings
 
-from generators.captioner.parsed_caption import ParsedCaption
-from generators.graphs.entailment import Negated, find_counterpart, proves_false
-from generators.graphs.facts import collect_facts
-from generators.graphs.vocabulary import Vocabulary
-from generators.graphs.walks import is_redundant
-from generators.hard_negatives.crepe.atom import AtomFoils
-from generators.hard_negatives.crepe.negation import (
+from compeval.base.schemas.scene_graph import Atom, Mention, Relation, SceneGraph, SceneObject
+from compeval.generators.captioner.parsed_caption import ParsedCaption
+from compeval.generators.graphs.entailment import Negated, find_counterpart, proves_false
+from compeval.generators.graphs.facts import collect_facts
+from compeval.generators.graphs.vocabulary import Vocabulary
+from compeval.generators.graphs.walks import is_redundant
+from compeval.generators.hard_negatives.crepe.atom import AtomFoils
+from compeval.generators.hard_negatives.crepe.negation import (
     BalancedSet,
     find_negatable_atoms,
     make_balanced_set,
     make_negation_negatives,
 )
-from generators.hard_negatives.hard_negative import HardNegative
-from generators.schemas.scene_graph import Atom, Mention, Relation, SceneGraph, SceneObject
+from compeval.generators.hard_negatives.hard_negative import HardNegative
 from tests.generators.captioner.test_captioner import find_false_negations, write_grammar_caption
 from tests.generators.captioner.test_realiser import subgraphs
 

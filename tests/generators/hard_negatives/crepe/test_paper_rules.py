@@ -7,27 +7,27 @@ from random import Random
 
 import pytest
 
-from generators.captioner.captioned_walks import CaptionedWalk
-from generators.captioner.captioner import EditableCaption, NoCaption, Request
-from generators.captioner.parsed_caption import ParsedCaption
-from generators.captioner.prompted import make_captioner
-from generators.graphs.entailment import Negated
-from generators.graphs.facts import collect_facts
-from generators.graphs.uniform_walks import draw_uniform_walk, repeats_object, select_annotated
-from generators.graphs.vocabulary import Vocabulary
-from generators.graphs.walks import Walk
-from generators.hard_negatives.crepe.annotated import is_new, may_be_negated
-from generators.hard_negatives.crepe.in_place import negate_in_place, swap_in_place
-from generators.hard_negatives.crepe.paper_example import PaperExample
-from generators.hard_negatives.crepe.paper_foils import PREPOSITIONS, draw_foils, list_words
-from generators.hard_negatives.crepe.source import ImageSource, Source
-from generators.hard_negatives.crepe.swap import make_swaps
-from generators.hard_negatives.crepe.systematicity import FOIL_RULES
-from generators.hard_negatives.rejections import Rejections
-from generators.pipeline.params import OURS, PAPER
-from generators.readers.annotations import Annotations
-from generators.schemas.annotated_image import AnnotatedImage
-from generators.schemas.scene_graph import Box, Mention, Parse, Relation, SceneGraph, SceneObject
+from compeval.base.pipeline.params import OURS, PAPER
+from compeval.base.readers.annotations import Annotations
+from compeval.base.schemas.annotated_image import AnnotatedImage
+from compeval.base.schemas.scene_graph import Box, Mention, Parse, Relation, SceneGraph, SceneObject
+from compeval.generators.captioner.captioned_walks import CaptionedWalk
+from compeval.generators.captioner.captioner import EditableCaption, NoCaption, Request
+from compeval.generators.captioner.parsed_caption import ParsedCaption
+from compeval.generators.captioner.prompted import make_captioner
+from compeval.generators.graphs.entailment import Negated
+from compeval.generators.graphs.facts import collect_facts
+from compeval.generators.graphs.uniform_walks import draw_uniform_walk, repeats_object, select_annotated
+from compeval.generators.graphs.vocabulary import Vocabulary
+from compeval.generators.graphs.walks import Walk
+from compeval.generators.hard_negatives.crepe.annotated import is_new, may_be_negated
+from compeval.generators.hard_negatives.crepe.in_place import negate_in_place, swap_in_place
+from compeval.generators.hard_negatives.crepe.paper_example import PaperExample
+from compeval.generators.hard_negatives.crepe.paper_foils import PREPOSITIONS, draw_foils, list_words
+from compeval.generators.hard_negatives.crepe.source import ImageSource, Source
+from compeval.generators.hard_negatives.crepe.swap import make_swaps
+from compeval.generators.hard_negatives.crepe.systematicity import FOIL_RULES
+from compeval.generators.hard_negatives.rejections import Rejections
 
 BOX = Box(0, 0, 300, 250)
 PINK_CAR = Parse(

@@ -3,7 +3,8 @@ from collections.abc import Sequence
 from random import Random
 from typing import cast
 
-from generators.hard_negatives.crepe.selection import (
+from compeval.base.text_only.language_models import EntailmentModel
+from compeval.generators.hard_negatives.crepe.selection import (
     POOL,
     drop_entailed,
     measure_length,
@@ -11,8 +12,7 @@ from generators.hard_negatives.crepe.selection import (
     select_rank_balanced,
     select_top,
 )
-from generators.hard_negatives.hard_negative import Foil, HardNegative
-from generators.text_only.language_models import EntailmentModel
+from compeval.generators.hard_negatives.hard_negative import Foil, HardNegative
 
 SHORTER, LONGER = ([HardNegative("c" * size, ()) for size in sizes] for sizes in (range(1, 7), range(11, 17)))
 

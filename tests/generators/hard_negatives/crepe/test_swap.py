@@ -11,9 +11,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from generators.captioner.captioner import Request, TemplateCaption, TemplateCaptioner
-from generators.graphs.facts import collect_facts
-from generators.hard_negatives.crepe.swap import (
+from compeval.base.schemas.scene_graph import Relation, SceneGraph, SceneObject
+from compeval.generators.captioner.captioner import Request, TemplateCaption, TemplateCaptioner
+from compeval.generators.graphs.facts import collect_facts
+from compeval.generators.hard_negatives.crepe.swap import (
     Edit,
     make_orbits,
     make_swaps,
@@ -25,8 +26,7 @@ from generators.hard_negatives.crepe.swap import (
     swap_described_objects,
     swap_objects,
 )
-from generators.language.grammar import are_same_kind
-from generators.schemas.scene_graph import Relation, SceneGraph, SceneObject
+from compeval.generators.language.grammar import are_same_kind
 from tests.generators.captioner.test_captioner import make_swap_negatives, write_grammar_caption
 from tests.generators.captioner.test_realiser import subgraphs
 

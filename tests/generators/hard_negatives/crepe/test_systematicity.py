@@ -11,15 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from generators.graphs.facts import collect_facts
-from generators.graphs.vocabulary import Vocabulary
-from generators.hard_negatives.crepe.replacements import ALL_WORDS, make_foil
-from generators.hard_negatives.crepe.systematicity import extract_only_compound, make_atom_foils, make_comp_foils
-from generators.hard_negatives.hard_negative import Foil, HardNegative
-from generators.language.lexicon.relations import verb_lemma
-from generators.language.texts import fold_case_and_space
-from generators.microworld.world import COLORS, NOUNS, PATTERNS, RELATIONS
-from generators.schemas.scene_graph import Box, Mention, Parse, Relation, SceneGraph, SceneObject
+from compeval.base.schemas.scene_graph import Box, Mention, Parse, Relation, SceneGraph, SceneObject
+from compeval.base.texts import fold_case_and_space
+from compeval.generators.graphs.facts import collect_facts
+from compeval.generators.graphs.vocabulary import Vocabulary
+from compeval.generators.hard_negatives.crepe.replacements import ALL_WORDS, make_foil
+from compeval.generators.hard_negatives.crepe.systematicity import (
+    extract_only_compound,
+    make_atom_foils,
+    make_comp_foils,
+)
+from compeval.generators.hard_negatives.hard_negative import Foil, HardNegative
+from compeval.generators.language.lexicon.relations import verb_lemma
+from compeval.generators.microworld.world import COLORS, NOUNS, PATTERNS, RELATIONS
 
 ALL_NOUNS = [noun for cluster in NOUNS.values() for noun in cluster]
 MICROWORLD = Vocabulary(

@@ -9,13 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generators.captioner.captioned_walks import WalkCondition, WalkSettings, sample_keyed_walk
-from generators.graphs.assignments import SearchLimitError
-from generators.graphs.facts import ImageFacts, collect_facts
-from generators.hard_negatives.crepe import walk_conditions
-from generators.hard_negatives.crepe.walk_conditions import FALSE_ORDERS, FALSE_SWAPS, has_false_orbit, has_false_swaps
-from generators.schemas.annotated_image import AnnotatedImage
-from generators.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
+from compeval.base.schemas.annotated_image import AnnotatedImage
+from compeval.base.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
+from compeval.generators.captioner.captioned_walks import WalkCondition, WalkSettings, sample_keyed_walk
+from compeval.generators.graphs.assignments import SearchLimitError
+from compeval.generators.graphs.facts import ImageFacts, collect_facts
+from compeval.generators.hard_negatives.crepe import walk_conditions
+from compeval.generators.hard_negatives.crepe.walk_conditions import (
+    FALSE_ORDERS,
+    FALSE_SWAPS,
+    has_false_orbit,
+    has_false_swaps,
+)
 
 HAT_ON_MAN = SceneGraph(
     (

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from generators.hard_negatives.negclip.negatives import MAX_NEGATIVES, make_negatives
-from generators.pipeline.params import PAPER
+from compeval.base.pipeline.params import PAPER
+from compeval.generators.hard_negatives.negclip.negatives import MAX_NEGATIVES, make_negatives
 
 MISFIT = re.compile(r"\b[Aa] (umbrella|apple|orange|animal|elephant|old|airplane|oven)\b")
 

@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from generators.graphs.vocabulary import Vocabulary
-from generators.hard_negatives.own.caption_facts import merge_captions
-from generators.hard_negatives.own.companions import Companions
-from generators.hard_negatives.own.foils import FoilMaker, extend_vocabulary
-from generators.hard_negatives.own.form import split_form
-from generators.parser.caption_parser import CaptionParser, make_parser
-from generators.schemas.annotated_image import AnnotatedImage, Region
-from generators.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
-from generators.text_only.corpus_statistics import CorpusStatistics
+from compeval.base.schemas.annotated_image import AnnotatedImage, Region
+from compeval.base.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
+from compeval.base.text_only.corpus_statistics import CorpusStatistics
+from compeval.generators.graphs.vocabulary import Vocabulary
+from compeval.generators.hard_negatives.own.caption_facts import merge_captions
+from compeval.generators.hard_negatives.own.companions import Companions
+from compeval.generators.hard_negatives.own.foils import FoilMaker, extend_vocabulary
+from compeval.generators.hard_negatives.own.form import split_form
+from compeval.generators.parser.caption_parser import CaptionParser, make_parser
 
 BOX = Box(0, 0, 100, 100)
 

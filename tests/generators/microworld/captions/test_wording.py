@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from generators.microworld.captions.content import (
+from compeval.generators.microworld.captions.content import (
     IMAGE_KINDS,
     REGION_KINDS,
     TRAINING_KINDS,
@@ -14,7 +14,7 @@ from generators.microworld.captions.content import (
     SceneFacts,
     choose_content,
 )
-from generators.microworld.captions.wording import (
+from compeval.generators.microworld.captions.wording import (
     SYNONYMS,
     add_article,
     pluralise,
@@ -23,8 +23,8 @@ from generators.microworld.captions.wording import (
     write_region_phrase,
     write_training_caption,
 )
-from generators.microworld.scenes.sampler import sample_scene
-from generators.microworld.world import COLORS, NOUNS, PATTERNS, RELATIONS, SIZES
+from compeval.generators.microworld.scenes.sampler import sample_scene
+from compeval.generators.microworld.world import COLORS, NOUNS, PATTERNS, RELATIONS, SIZES
 
 HAT, BIRD = "hat1", "bird1"
 FACTS = SceneFacts(

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import skia
 
-from generators.microworld.rendering.brush import Brush
-from generators.microworld.rendering.drawing import DRAWINGS, FOLDER, Opening, Surface, read_drawing
+from compeval.generators.microworld.rendering.brush import Brush
+from compeval.generators.microworld.rendering.drawing import DRAWINGS, FOLDER, Opening, Surface, read_drawing
 
 FILES = sorted(FOLDER.rglob("*.svg"))
 WITHOUT_IMAGES = [path for path in FILES if "<image" not in path.read_text()]

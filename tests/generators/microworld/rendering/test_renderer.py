@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 import skia
 
-from generators.microworld.gallery import make_contact_sheet, render_noun
-from generators.microworld.rendering.brush import Brush
-from generators.microworld.rendering.drawing import DRAWINGS, FOLDER
-from generators.microworld.rendering.pictures import POSES, RENDERINGS, find_pose
-from generators.microworld.rendering.renderer import BACKGROUNDS, HORIZON, draw_object, render
-from generators.microworld.scene import DrawnObject, Scene
-from generators.microworld.world import ALL_NOUNS, COLORS, NOUNS, PATTERNS
-from generators.schemas.scene_graph import Box
+from compeval.base.schemas.scene_graph import Box
+from compeval.generators.microworld.gallery import make_contact_sheet, render_noun
+from compeval.generators.microworld.rendering.brush import Brush
+from compeval.generators.microworld.rendering.drawing import DRAWINGS, FOLDER
+from compeval.generators.microworld.rendering.pictures import POSES, RENDERINGS, find_pose
+from compeval.generators.microworld.rendering.renderer import BACKGROUNDS, HORIZON, draw_object, render
+from compeval.generators.microworld.scene import DrawnObject, Scene
+from compeval.generators.microworld.world import ALL_NOUNS, COLORS, NOUNS, PATTERNS
 
 PICTURES = [name for noun in ALL_NOUNS for rendering in RENDERINGS[noun].pictures for name in rendering.values()]
 """The drawings of nouns in all renderings, states and poses."""

@@ -3,13 +3,13 @@ from itertools import combinations
 
 import pytest
 
-from generators.microworld.captions.wording import SYNONYMS, pluralise
-from generators.microworld.corpora import sample_caption
-from generators.microworld.rendering.pictures import RENDERINGS
-from generators.microworld.scenes.held_out import ATTRIBUTES, NAMED_SIZES, choose_held_out, list_attributes
-from generators.microworld.scenes.splits import sample_training_scene, training_ids
-from generators.microworld.world import ALL_NOUNS, CONVERSE
-from generators.schemas.corpus_names import CORPORA
+from compeval.base.schemas.corpus_names import CORPORA
+from compeval.generators.microworld.captions.wording import SYNONYMS, pluralise
+from compeval.generators.microworld.corpora import sample_caption
+from compeval.generators.microworld.rendering.pictures import RENDERINGS
+from compeval.generators.microworld.scenes.held_out import ATTRIBUTES, NAMED_SIZES, choose_held_out, list_attributes
+from compeval.generators.microworld.scenes.splits import sample_training_scene, training_ids
+from compeval.generators.microworld.world import ALL_NOUNS, CONVERSE
 
 NUM_EXAMPLES = 100
 """Number of examples per corpus."""

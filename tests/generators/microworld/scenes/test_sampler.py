@@ -4,11 +4,12 @@ from random import Random
 
 import pytest
 
-from generators.microworld.rendering.drawing import DRAWINGS
-from generators.microworld.rendering.pictures import measure_base
-from generators.microworld.rendering.renderer import BACKGROUNDS, LIGHTS
-from generators.microworld.scene import DrawnObject, Scene
-from generators.microworld.scenes.affordances import (
+from compeval.base.schemas.scene_graph import Box
+from compeval.generators.microworld.rendering.drawing import DRAWINGS
+from compeval.generators.microworld.rendering.pictures import measure_base
+from compeval.generators.microworld.rendering.renderer import BACKGROUNDS, LIGHTS
+from compeval.generators.microworld.scene import DrawnObject, Scene
+from compeval.generators.microworld.scenes.affordances import (
     HANGING,
     SIZE_FACTOR,
     SIZE_JITTER,
@@ -17,12 +18,16 @@ from generators.microworld.scenes.affordances import (
     list_actions,
     share_theme,
 )
-from generators.microworld.scenes.object_sampler import make_zipf_weights
-from generators.microworld.scenes.sampler import GROUND, sample_scene, sample_surroundings
-from generators.microworld.scenes.spatial_relations import Layout, Link, find_ambiguities, find_relations
-from generators.microworld.scenes.splits import TEST_IDS, sample_test_scene, sample_training_scene, training_ids
-from generators.microworld.world import ALL_NOUNS, CONVERSE
-from generators.schemas.scene_graph import Box
+from compeval.generators.microworld.scenes.object_sampler import make_zipf_weights
+from compeval.generators.microworld.scenes.sampler import GROUND, sample_scene, sample_surroundings
+from compeval.generators.microworld.scenes.spatial_relations import Layout, Link, find_ambiguities, find_relations
+from compeval.generators.microworld.scenes.splits import (
+    TEST_IDS,
+    sample_test_scene,
+    sample_training_scene,
+    training_ids,
+)
+from compeval.generators.microworld.world import ALL_NOUNS, CONVERSE
 
 
 def make_scene(image_id, n_objects=3, width=640, height=480):

@@ -4,16 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generators.microworld.scene import DrawnObject
-from generators.microworld.scenes.spatial_relations import (
+from compeval.base.schemas.scene_graph import Box
+from compeval.generators.microworld.scene import DrawnObject
+from compeval.generators.microworld.scenes.spatial_relations import (
     Layout,
     Link,
     find_ambiguities,
     find_relations,
     measure_visible_fraction,
 )
-from generators.microworld.world import CONVERSE, RELATIONS
-from generators.schemas.scene_graph import Box
+from compeval.generators.microworld.world import CONVERSE, RELATIONS
 
 GROUND = Link("on", None)
 

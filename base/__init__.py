@@ -1,0 +1,1 @@
+"""What everything stands on: files, storage, schemas, sources, readers and text-only baselines."""

@@ -1,0 +1,238 @@
+"""Download, verify and unpack the files of a source into its folder.
+
+Files are downloaded to and unpacked in ``<folder>/.downloads``. Complete files are moved to ``<folder>``, so a stage
+never reads an incomplete file, and then listed in a record (``.downloads/<file>.json``). The next call downloads only
+the files that are not complete, or that were made from another version than the registered one, or than the one in the
+given folder. An archive is deleted after it has been unpacked.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from compeval.base.files.atomic import atomic_file, write_json
+from compeval.base.files.file_state import read_state, refresh
+from compeval.base.files.hashes import hash_file
+from compeval.base.sources import DataSource, RemoteFile
+from compeval.base.sources.download import download, verify
+from compeval.base.sources.source_lock import compare_or_record, read_hashes
+from compeval.base.sources.unpack import unpack
+
+WORK_FOLDER = ".downloads"
+ProgressCallback = Callable[[str, int, int | None], None]
+"""Called with the name of a step, the number of finished bytes and the total number (None if unknown)."""
+
+
+def fetch(
+    source: DataSource,
+    folder: Path,
+    names: Sequence[str] = (),
+    *,
+    mirror: str | None = None,
+    existing: Path | None = None,
+    lock: Path | None = None,
+    report: ProgressCallback = lambda step, done, total: None,
+) -> list[str]:
+    """Write the files ``names`` of a source (default: all files) to ``folder``; return the names of the new files.
+
+    ``existing`` is a folder with the packed or unpacked files; if it is given, nothing is downloaded. ``lock`` is the
+    file with the hashes that the registry does not know. Raises ValueError if the source must be downloaded manually, a
+    name is unknown, or a file is wrong or cannot be downloaded. Raises FileNotFoundError if the server or the folder
+    ``existing`` does not have a file.
+    """
+    locked = read_hashes(lock, source.name) if lock else {}
+    missing = [
+        file
+        for file in _select_files(source, names)
+        if check_file(file, folder) != "complete" or is_other_version(file, folder, locked.get(file.name), existing)
+    ]
+    if existing is not None:
+        _check_existing(source, missing, existing)
+    for file in missing:
+        packed = (existing or folder / WORK_FOLDER) / file.name
+        registered = file.sha256 or locked.get(file.name)
+        is_downloaded = packed.is_file() and registered == hash_file(packed)
+        if existing is None and not is_downloaded:
+            url = f"{mirror.rstrip('/')}/{source.name}/{file.name}" if mirror else file.url
+            download(url, packed, file.size, file.sha256, lambda *counts, name=file.name: report(name, *counts))
+        try:
+            _add_file(source, file, packed, folder, existing, lock, report)
+        except ValueError:
+            if existing is None:  # download the file again next time
+                packed.unlink()
+            raise
+    return [file.name for file in missing]
+
+
+def _select_files(source: DataSource, names: Sequence[str]) -> list[RemoteFile]:
+    """Return the files ``names`` of a source, by default all files.
+
+    Raises ValueError for an unknown name, or if the source must be downloaded manually.
+    """
+    if source.download_instructions:
+        raise ValueError(f"{source.name} must be downloaded manually. {source.download_instructions}")
+    known = {file.name: file for file in source.files}
+    if unknown := [name for name in names if name not in known]:
+        raise ValueError(f"{source.name} has no file {unknown[0]}; it has {', '.join(known)}.")
+    return [known[name] for name in dict.fromkeys(names or known)]
+
+
+def _add_file(
+    source: DataSource,
+    file: RemoteFile,
+    packed: Path,
+    folder: Path,
+    existing: Path | None,
+    lock: Path | None,
+    report: ProgressCallback,
+) -> None:
+    """Add a file to ``folder``, unpacked if it is an archive. Files in ``existing`` stay there."""
+    root, place = (folder / WORK_FOLDER, os.replace) if existing is None else (existing, _link_or_copy)
+    if existing and not packed.is_file():
+        _install(file, root, dict.fromkeys(_list_unpacked(file, existing)), folder, place)
+        return
+    if existing:
+        verify(packed, file.size, file.sha256, str(packed))
+    if lock is not None and file.sha256 is None:
+        compare_or_record(lock, source.name, file, packed)
+    sha256 = file.sha256 or hash_file(packed)
+    if file.makes is None:
+        _install(file, root, {packed: sha256}, folder, place, (packed, sha256))
+        return
+    scratch = folder / WORK_FOLDER / f"{file.name}.unpacked"
+    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.mkdir(parents=True)
+    try:
+        hashes = unpack(packed, scratch, lambda *counts: report(f"{file.name}, unpacking", *counts))
+        if not (scratch / file.makes).exists():
+            content = ", ".join(sorted(path.name for path in scratch.iterdir())) or "nothing"
+            raise ValueError(f"{packed.name}: the archive contains {content}, {file.makes} expected.")
+        members = {scratch / name: digest for name, digest in hashes.items()}
+        _install(file, scratch, members, folder, os.replace, (packed, sha256))
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    if existing is None:
+        packed.unlink()
+
+
+def check_file(file: RemoteFile, folder: Path) -> str:
+    """Return ``complete``, ``missing``, or a description of the missing or changed files."""
+    record = _read_record(file, folder)
+    if record is None:
+        return "missing"
+    if is_other_version(file, folder):
+        return f"made from another version of {file.name} than the registered one"
+    members = record["members"]
+    missing = [name for name in members if not (folder / name).is_file()]
+    if missing:
+        return f"{len(missing):,} of {len(members):,} files are missing; the first is {missing[0]}"
+    states = {name: [*(_refresh(folder / name, state) or ())] for name, state in members.items()}
+    changed = [name for name, state in states.items() if not state]
+    if changed:
+        return f"{len(changed):,} of {len(members):,} files have changed; the first is {changed[0]}"
+    if states != members:  # hash them only once after the folder was copied
+        with suppress(OSError):
+            write_json(_get_record(file, folder), record | {"members": states})
+    return "complete"
+
+
+def _refresh(path: Path, state: Sequence[Any] | int) -> Sequence[Any] | None:
+    """Return the present state of a file; None if it has changed. Earlier versions recorded only its size."""
+    if isinstance(state, int):
+        return read_state(path) if path.stat().st_size == state else None
+    return refresh(path, state)
+
+
+def _read_record(file: RemoteFile, folder: Path) -> dict[str, Any] | None:
+    """Return the states of the members of a file, and of the file itself if it was not given unpacked."""
+    record = _get_record(file, folder)
+    return {"packed": None, **json.loads(record.read_text(encoding="utf-8"))} if record.is_file() else None
+
+
+def is_other_version(file: RemoteFile, folder: Path, locked: str | None = None, existing: Path | None = None) -> bool:
+    """Return True if what ``folder`` has of a file comes from another version of it.
+
+    The version is the one whose hash is registered or ``locked``, and if ``existing`` has the file, the one in
+    ``existing``.
+    """
+    record, registered = _read_record(file, folder), file.sha256 or locked
+    if record is None:
+        return False
+    packed, states = record["packed"], record["members"]
+    if packed and registered not in (None, packed[-1]):
+        return True
+    if existing is None:
+        return False
+    if (existing / file.name).is_file():
+        return packed is None or refresh(existing / file.name, packed) is None
+    members = _list_members(existing, _list_unpacked(file, existing))
+    are_same = members.keys() == states.keys() and all(_refresh(members[name], states[name]) for name in states)
+    return bool(members) and not are_same
+
+
+def _list_unpacked(file: RemoteFile, existing: Path) -> list[Path]:
+    unpacked = existing / file.final_name
+    return [unpacked] if unpacked.is_file() else sorted(unpacked.rglob("*"))
+
+
+def _list_members(root: Path, paths: Iterable[Path]) -> dict[str, Path]:
+    """Return the files among some paths below ``root`` by their relative paths."""
+    return {path.relative_to(root).as_posix(): path for path in paths if path.is_file()}
+
+
+def _get_record(file: RemoteFile, folder: Path) -> Path:
+    return folder / WORK_FOLDER / f"{file.name}.json"
+
+
+def _check_existing(source: DataSource, files: Sequence[RemoteFile], existing: Path) -> None:
+    """Raise FileNotFoundError if the folder ``existing`` lacks one of the files."""
+    if not existing.is_dir():
+        raise FileNotFoundError(f"{existing}: no such folder.")
+    missing = [file for file in files if not any((existing / name).exists() for name in (file.name, file.final_name))]
+    if missing:
+        names = ", ".join(f"{file.name} (or {file.makes})" if file.makes else file.name for file in missing)
+        raise FileNotFoundError(
+            f"{existing}: {names} of {source.name} not found. To use only the available files, list them after the "
+            "name of the source."
+        )
+
+
+def _install(
+    file: RemoteFile,
+    root: Path,
+    hashes: Mapping[Path, str | None],
+    folder: Path,
+    place: Callable[[Path, Path], None],
+    packed: tuple[Path, str] | None = None,
+) -> None:
+    """Place files below ``root`` in ``folder`` and record them, given their SHA-256 if it is known.
+
+    ``packed`` is the file that contained them, and its SHA-256. Members of an earlier version are deleted.
+    """
+    earlier, members = _read_record(file, folder), _list_members(root, hashes)
+    for name in (earlier or {"members": ()})["members"]:
+        if name not in members:
+            (folder / name).unlink(missing_ok=True)
+    for name, path in members.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        place(path, folder / name)
+    states = {name: read_state(folder / name, hashes[path]) for name, path in members.items()}
+    record: dict[str, Any] = {"packed": None, "members": states}
+    if packed is not None:
+        path, sha256 = packed
+        record["packed"] = read_state(path if path.exists() else folder / file.name, sha256)
+    write_json(_get_record(file, folder), record)
+
+
+def _link_or_copy(path: Path, target: Path) -> None:
+    """Make ``target`` a hard link to the file; copy the file if ``target`` is on another file system."""
+    target.unlink(missing_ok=True)
+    try:
+        os.link(path.resolve(), target)
+    except OSError:
+        with atomic_file(target) as partial:
+            shutil.copy2(path, partial)

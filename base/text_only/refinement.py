@@ -1,0 +1,182 @@
+"""Adversarial refinement: selects the largest part of a dataset on which text-only baselines are at chance.
+
+Source: SugarCrepe (arXiv:2306.14610, section 4), which balances the score gaps of two text models over pairs of
+captions. Difference from the paper: retrieval sets of K captions, in which each baseline should rank the truth first
+with frequency 1/K. A lower frequency is a cue as well, because it shows which caption to avoid. A linear program
+selects the rows to drop: rows with the ranks that are too frequent.
+
+A baseline that ranks the truth first as often as chance may rank it second more often, and a model that is trained on
+the set learns to choose the second. Therefore the truth should have each rank with frequency 1/K.
+
+Negatives are edits of the truth. If the edits are in different positions, even random baselines rank the truth first
+less often than 1/K; therefore the program balances random baselines as well. Trained baselines would adapt to the
+remaining rows. Therefore they are retrained on these rows, and the program is solved again over all rows and the
+baselines of all rounds.
+
+A row may reveal the truth of another row of its image: if "a red ball" is in all captions of one, it is true in the
+other. ``select_unrelated_rows`` keeps rows of an image that share no word that differs between the captions of one.
+
+The result is deterministic and does not depend on the order of the rows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from compeval.base.text_only.baselines import (
+    DECIMALS,
+    Baseline,
+    RetrievalSets,
+    measure_random_recall,
+    score_by_function,
+    score_characters,
+    score_cooccurrence,
+    score_ngram_likelihood,
+    score_ordered_pairs,
+    score_word_pairs_naive_bayes,
+    score_words,
+    score_words_naive_bayes,
+)
+from compeval.base.text_only.ngram import TOKEN
+from compeval.base.text_only.relative_baselines import score_extra_trees, score_left_out, score_other_rows
+
+REFINEMENT_BASELINES: Mapping[str, Baseline] = {
+    "longest": partial(score_by_function, function=len),
+    "shortest": partial(score_by_function, function=len, sign=-1),
+    "bigram_model": partial(score_ngram_likelihood, order=2),
+    "four_gram_model": partial(score_ngram_likelihood, order=4),
+    "words": score_words,
+    "bigrams": partial(score_words, ngram_range=(2, 2)),
+    "naive_bayes_of_words": score_words_naive_bayes,
+    "naive_bayes_of_word_pairs": score_word_pairs_naive_bayes,
+    "character_bigrams": partial(score_characters, ngram_range=(2, 2)),
+    "character_four_grams": partial(score_characters, ngram_range=(4, 4)),
+    "character_five_grams": partial(score_characters, ngram_range=(5, 5)),
+    "cooccurrence": score_cooccurrence,
+    "ordered_pairs": score_ordered_pairs,
+    "extra_trees": score_extra_trees,
+    "extra_trees_with_words": partial(score_extra_trees, with_words=True),
+    "words_left_out": partial(score_left_out, prior=5.0),
+    "words_of_other_rows": partial(score_other_rows, order=1),
+}
+"""Baselines of each family with smaller and larger n-grams than the held-out baseline of that family.
+
+Both are needed, because being at chance for one n-gram size does not imply being at chance for another.
+"""
+MIN_KEPT = 0.5
+"""Minimum share of the rows that is kept."""
+ROUNDS = 3
+MAX_PRICE, MEAN_PRICE = 1000.0, 300.0
+"""Prices of the largest and of the mean distance of the baselines from chance, relative to one row.
+
+Both are high, so that distances are minimised first. The mean has a price too, because otherwise one baseline that
+cannot reach chance would allow all others to stay equally far from it.
+"""
+TOLERANCE = 1e-6
+"""Numerical error of the solver's number of rows."""
+MAX_ITERATIONS = 20
+"""Iterations of a solver per variable. The programs that were counted end after less than two."""
+
+
+def select_rows_at_chance(
+    sets: RetrievalSets,
+    seed: int,
+    baselines: Mapping[str, Baseline] = REFINEMENT_BASELINES,
+    unrelated: bool = False,
+) -> np.ndarray:
+    """Return a boolean mask of the N retrieval sets to keep, with ``unrelated`` out of ``select_unrelated_rows``."""
+    if not len(sets):
+        return np.zeros(0, dtype=bool)
+    keys = [f"{seed}:{image}:{captions[0]}" for image, captions in zip(sets.images, sets.captions, strict=True)]
+    order_N = np.array([hashlib.sha256(key.encode()).hexdigest() for key in keys]).argsort(kind="stable")
+    if unrelated:
+        order_N = order_N[select_unrelated_rows(sets.take(order_N))]
+    keep_N = np.zeros(len(sets), dtype=bool)
+    keep_N[order_N[_select_in_rounds(sets.take(order_N), baselines)]] = True
+    return keep_N
+
+
+def select_unrelated_rows(sets: RetrievalSets) -> np.ndarray:
+    """Return the indices of rows that do not reveal each other's truth: those that fit the earlier ones of their image.
+
+    Two rows fit if no caption of one has a word that differs between the captions of the other. A row whose captions
+    have the same words in another order fits no other one.
+    """
+    kept_by_image = defaultdict[str, list[tuple[set[str], set[str]]]](list)
+    kept: list[int] = []
+    for row, (captions, image) in enumerate(zip(sets.captions, sets.images, strict=True)):
+        words = [set(TOKEN.findall(caption.lower())) for caption in captions]
+        read, differing = set.union(*words), set.union(*words) - set.intersection(*words)
+        others = kept_by_image[image]
+        if all(differing and those and not differing & there and not those & read for those, there in others):
+            others.append((differing, read))
+            kept.append(row)
+    return np.array(kept, dtype=int)
+
+
+def _select_in_rounds(sets: RetrievalSets, baselines: Mapping[str, Baseline]) -> np.ndarray:
+    """Return the indices of the sets to keep after all rounds. Each round retrains the baselines on the sets kept."""
+    kept, hit_SN = np.arange(len(sets)), measure_random_recall(sets)
+    for _ in range(ROUNDS):
+        trainable = replace(sets, trainable_N=np.isin(np.arange(len(sets)), kept))
+        hit_SN = np.vstack([hit_SN, *(share_ranks(baseline(trainable))[:-1] for baseline in baselines.values())])
+        kept = select_most_rows(hit_SN, sets.chance)
+    return kept
+
+
+def share_ranks(score_NK: np.ndarray) -> np.ndarray:
+    """Return the probability that the truth has each rank, best first (K, N). The order of tied captions is random."""
+    rounded_NK = np.round(score_NK, DECIMALS)
+    better_N = (rounded_NK > rounded_NK[:, :1]).sum(axis=1)
+    tied_N = (rounded_NK == rounded_NK[:, :1]).sum(axis=1)
+    rank_K1 = np.arange(score_NK.shape[1])[:, None]
+    return ((better_N <= rank_K1) & (rank_K1 < better_N + tied_N)) / tied_N
+
+
+def _solve(prices: Sequence[float], **program: Any) -> np.ndarray:
+    """Return the solution of a linear program by dual simplex or, if it does not end, by the interior-point method.
+
+    HiGHS's dual simplex may visit the same bases again and again (github.com/ERGO-Code/HiGHS, issues 1534 and 3289).
+    """
+    from scipy.optimize import linprog
+
+    options = {"maxiter": MAX_ITERATIONS * len(prices)}
+    for method in ("highs-ds", "highs-ipm"):
+        result = linprog(prices, **program, method=method, options=options)
+        if result.status == 0:
+            return result.x
+    raise ValueError(f"The rows at chance cannot be selected: {result.message}")
+
+
+def select_most_rows(hit_SN: np.ndarray, chance: float) -> np.ndarray:
+    """Return the indices of as many rows as possible on which the mean of each of S values is ``chance``.
+
+    A value in ``hit_SN`` is the probability that a baseline gives the truth of a row a rank. If chance cannot be
+    reached, the distances from chance are minimised while at least ``MIN_KEPT`` of the rows are kept. The program may
+    keep a fraction of a row; the rows with the largest fractions are kept.
+    """
+    baselines, rows = hit_SN.shape
+    gain_SN, distance_SS, max_S1 = (hit_SN - chance) / rows, np.eye(baselines), np.ones((baselines, 1))
+    solution = _solve(
+        [*np.full(rows, -1 / rows), *np.full(baselines, MEAN_PRICE / baselines), MAX_PRICE],
+        A_ub=np.block(
+            [
+                [gain_SN, -distance_SS, 0 * max_S1],
+                [-gain_SN, -distance_SS, 0 * max_S1],
+                [0 * gain_SN, distance_SS, -max_S1],
+                [np.full((1, rows), -1 / rows), np.zeros((1, baselines + 1))],
+            ]
+        ),
+        b_ub=[*np.zeros(3 * baselines), -MIN_KEPT],
+        bounds=[*[(0.0, 1.0)] * rows, *[(0.0, None)] * (baselines + 1)],
+    )
+    share_N = solution[:rows]
+    return np.sort(np.argsort(-share_N.round(6), kind="stable")[: math.ceil(share_N.sum() - TOLERANCE)])

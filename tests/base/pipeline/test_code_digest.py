@@ -1,0 +1,108 @@
+from pathlib import Path
+
+import pytest
+
+from compeval.base.pipeline import code_digest as code_digests
+from compeval.base.pipeline.code_digest import code_digest, list_code_files, list_data_files, strip_comments
+
+SOURCES = {
+    "compeval/__init__.py": "",
+    "generators/__init__.py": "",
+    "generators/stage.py": "import os\n\n\ndef late():\n    from compeval.generators.part import deep\n",
+    "generators/part/__init__.py": "",
+    "generators/part/deep.py": "import numpy",
+    "generators/part/words.yaml": "[a]",
+    "generators/other.py": "",
+}
+
+
+@pytest.fixture
+def module(tmp_path: Path) -> Path:
+    for name, text in SOURCES.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    (tmp_path / "compeval/generators").symlink_to("../generators")
+    return tmp_path / "generators/stage.py"
+
+
+def test_files_are_all_imports_and_the_yaml_files_in_their_folders(module: Path):
+    files = [path.relative_to(module.parents[1]).as_posix() for path in list_code_files(module)]
+    assert files == [
+        "generators/part/__init__.py",
+        "generators/part/deep.py",
+        "generators/part/words.yaml",
+        "generators/stage.py",
+    ]
+
+
+def test_a_package_that_imports_its_modules_by_name_depends_on_all_of_them(module: Path):
+    package = module.parent / "part/__init__.py"
+    package.write_text("from importlib import import_module\nPLUGIN = import_module(f'{__name__}.plugin')")
+    (module.parent / "part/plugin.py").write_text("")
+    assert module.parent / "part/plugin.py" in list_code_files(module)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "is_same"),
+    [
+        ("other.py", "changed", True),
+        ("part/deep.py", "import numpy  # why\n", True),
+        ("part/deep.py", '"""What it is for."""\n\nimport numpy\n', True),
+        ("part/deep.py", "import numpy\nx = 1", False),
+        ("part/words.yaml", "[b]", False),
+    ],
+)
+def test_digest_changes_only_with_code_and_yaml_files(module: Path, name: str, text: str, is_same: bool):
+    digest = code_digest(str(module))
+    (module.parent / name).write_text(text)
+    code_digests._read_code.cache_clear()
+    assert (code_digest(str(module)) == digest) is is_same
+
+
+def test_data_files_are_next_to_modules_or_in_folders_without_modules(module: Path):
+    for name in ("drawings/more/cup.svg", "part/words.csv", "part/page.j2", "apart/words.csv", "apart/code.py"):
+        (module.parent / name).parent.mkdir(parents=True, exist_ok=True)
+        (module.parent / name).write_text("")
+    files = {path.relative_to(module.parent).as_posix() for path in list_data_files(list_code_files(module))}
+    assert files == {"drawings/more/cup.svg", "part/words.csv", "part/words.yaml", "part/page.j2"}
+
+
+def test_a_stage_writes_the_digests_of_all_stages(tmp_path: Path, module: Path, monkeypatch: pytest.MonkeyPatch):
+    with module.open("a") as file:
+        file.write('\n\nif __name__ == "__main__":\n    late()\n')
+    monkeypatch.chdir(tmp_path)
+    code_digests.main()
+    (written,) = Path("code_digests").glob("*.txt")
+    assert written.name == "generators.stage.txt"
+    assert [line.split()[1] for line in written.read_text().splitlines()] == [
+        "generators/part/__init__.py",
+        "generators/part/deep.py",
+        "generators/part/words.yaml",
+        "generators/stage.py",
+    ]
+
+
+def test_strip_comments():
+    source = '''"""Module."""
+import os  # for paths
+
+X = "# no comment"
+"""Attribute."""
+
+
+def f(a):
+    """Return a.
+
+    Twice.
+    """
+    return """a string
+    of two lines"""
+'''
+    assert (
+        strip_comments(source)
+        == '''import os
+X = "# no comment"
+def f(a):
+    return """a string
+    of two lines"""'''
+    )

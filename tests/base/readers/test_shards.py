@@ -1,0 +1,110 @@
+import gzip
+import io
+import pickle
+import tarfile
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from compeval.base.readers import shards
+
+
+def write(path: Path, members: Sequence[tuple[str, bytes]]) -> Path:
+    with tarfile.open(path, "w") as archive:
+        for name, content in members:
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return path
+
+
+def png() -> bytes:
+    buffer = io.BytesIO()
+    Image.new("L", (2, 1), 7).save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+def read(path: Path, *suffixes: str) -> list[shards.Sample]:
+    return list(shards.read_samples(path, suffixes, Counter()))
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Three members of 1,024 bytes each (a header and one block), followed by the end of the archive."""
+    return write(tmp_path / "00000.tar", [(f"{number}.txt", b"a cup") for number in range(3)])
+
+
+def test_members_of_one_key_are_a_sample_and_only_the_chosen_suffixes_are_read(tmp_path: Path):
+    path = write(
+        tmp_path / "a.tar", [("x/1.JPG", b"pixels"), ("x/1.txt", b"a cup"), ("x/1.b.txt", b"-"), ("2.txt", b"")]
+    )
+    first, second = read(path, "txt")
+    assert (first.key, second.key, second.members["txt"].content) == ("x/1", "2", b"")
+    image, text = first.members["jpg"], first.members["txt"]
+    assert (image.content, text.content, first.members["b.txt"].content) == (None, b"a cup", b"-")
+    assert path.read_bytes()[image.start : image.start + image.size] == b"pixels"
+    assert list(first.members) == ["jpg", "txt", "b.txt"]
+
+
+def test_a_gzipped_shard_is_the_same(file: Path, tmp_path: Path):
+    zipped = tmp_path / "00000.tar.gz"
+    zipped.write_bytes(gzip.compress(file.read_bytes()))
+    assert read(zipped, "txt") == read(file, "txt")
+    zipped.write_bytes(zipped.read_bytes()[:-20])
+    with pytest.raises(ValueError, match=r"00000\.tar\.gz: the tar file is cut off or damaged \(.*\)\. Delete it"):
+        read(zipped)
+
+
+@pytest.mark.parametrize("kept", [0, 300, 700, 1024, 1100, 2048, 3072])
+@pytest.mark.parametrize("suffixes", [(), ("txt",)])
+def test_a_shard_that_is_cut_off_anywhere_is_an_error(file: Path, kept: int, suffixes: tuple[str, ...]):
+    """tarfile raises no error between two members (1,024, 2,048, 3,072) and in a header (1,100)."""
+    file.write_bytes(file.read_bytes()[:kept])
+    with pytest.raises(ValueError, match=r"00000\.tar: the tar file is cut off or damaged \(.*\)\. Delete it"):
+        read(file, *suffixes)
+
+
+def test_a_damaged_header_is_an_error(file: Path):
+    whole = file.read_bytes()
+    file.write_bytes(whole[:1024] + b"x" * 512 + whole[1536:])
+    with pytest.raises(ValueError, match=r"00000\.tar: the tar file is cut off or damaged"):
+        read(file)
+
+
+def test_nothing_is_unpickled(tmp_path: Path):
+    class Harmful:
+        def __reduce__(self):
+            return (tmp_path / "harm").touch, ()
+
+    members = [(f"1.{suffix}", pickle.dumps(Harmful())) for suffix in ("pyd", "pth", "pickle", "txt", "jpg")]
+    path = write(tmp_path / "a.tar", members)
+    skipped = Counter[str]()
+    assert len(read(path, "pyd", "pth", "pickle")) == 1
+    assert list(shards.read_decoded_pairs(path, skipped)) == []
+    assert skipped == {"with a caption that is not in UTF-8": 1}
+    assert not (tmp_path / "harm").exists()
+
+
+def test_a_bad_sample_is_skipped_and_counted(tmp_path: Path, capsys: pytest.CaptureFixture):
+    members = [
+        *(("good.png", png()), ("good.txt", b" a cup\n")),
+        *(("twice.png", png()), ("twice.txt", b"a hat"), ("twice.txt", b"a bat")),
+        *(("text.txt", b"a cup"), ("image.png", png()), ("blank.png", png()), ("blank.txt", b" ")),
+        *(("bytes.png", png()), ("bytes.txt", b"caf\xe9"), ("cut.png", png()[:40]), ("cut.txt", b"a cup")),
+    ]
+    path, skipped = write(tmp_path / "a.tar", members), Counter[str]()
+    (good, image), (twice, _) = shards.read_decoded_pairs(path, skipped)
+    assert (good.key, good.caption, image.getpixel((1, 0)), twice.caption) == ("good", "a cup", (7, 7, 7), "a hat")
+    shards.print_skipped(path, skipped)
+    assert capsys.readouterr().err == (
+        f"{path}: samples skipped: 1 with a caption that is not in UTF-8, 1 with a second member of the same name, "
+        "1 with an image that cannot be decoded, 2 without a caption, 1 without an image.\n"
+    )
+
+
+def test_nothing_is_printed_if_nothing_was_skipped(file: Path, capsys: pytest.CaptureFixture):
+    shards.print_skipped(file, Counter())
+    assert capsys.readouterr().err == ""

@@ -1,0 +1,35 @@
+"""Each baseline finds a cue, and is at chance without one."""
+
+from random import Random
+
+import numpy as np
+import pytest
+
+from compeval.base.text_only.baselines import Baseline, RetrievalSets, recall_at_1
+from compeval.base.text_only.unseen_baselines import UNSEEN_BASELINES
+
+WORDS = ("cup", "hat", "cat", "bus", "box", "map", "pen", "jar")
+
+
+def make_sets(cue: bool, rows: int = 60) -> RetrievalSets:
+    """Three captions with random words; with a cue, the true one says "on", the others say "in"."""
+    rng = Random(0)
+    places = ("on", "in", "in") if cue else ("on", "on", "on")
+    captions = [[f"a {rng.choice(WORDS)} {place} a {rng.choice(WORDS)}" for place in places] for _ in range(rows)]
+    return RetrievalSets(captions, [str(row) for row in range(rows)])
+
+
+@pytest.mark.parametrize("baseline", UNSEEN_BASELINES.values(), ids=UNSEEN_BASELINES)
+def test_finds_a_cue_and_is_at_chance_without_one(baseline: Baseline, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("compeval.base.text_only.unseen_baselines.BOOSTING_STEPS", 5)
+    assert recall_at_1(baseline(make_sets(cue=True))).mean() > 0.95
+    assert recall_at_1(baseline(make_sets(cue=False))).mean() == pytest.approx(1 / 3, abs=0.2)
+
+
+def test_conditional_logit_by_hand():
+    """A word decides all rows: with n training rows, its weight w solves n / (1 + e^2w) = w (ridge 1), by symmetry."""
+    sets = RetrievalSets([["cup", "hat"]] * 10, [str(row) for row in range(10)])
+    score_NK = UNSEEN_BASELINES["conditional_logit"](sets)
+    weight = score_NK[0, 0]
+    assert score_NK[0, 1] == pytest.approx(-weight, abs=1e-3)
+    assert 8 / (1 + np.exp(2 * weight)) == pytest.approx(weight, abs=1e-3)
