@@ -52,20 +52,32 @@ def write_models(folder: Path) -> Iterator[tuple[str, Path]]:
         yield f"vlm:{write_vlm(family, folder / f'{family}-vlm')}", rows
 
 
-def read_all_scores(spec: str, data: Path, device: str, precision: Precision) -> tuple[list[np.ndarray], Sequence[str]]:
+def read_all_scores(
+    spec: str, data: Path, device: str, precision: Precision
+) -> tuple[list[np.ndarray], Sequence[str]]:
     """Return the scores (N, K) of each task, and the warnings of the model."""
     tasks = discover(data)
-    with tempfile.TemporaryDirectory() as output, mock.patch.dict(os.environ, COMPEVAL_CACHE=f"{output}/cache"):
+    with (
+        tempfile.TemporaryDirectory() as output,
+        mock.patch.dict(os.environ, COMPEVAL_CACHE=f"{output}/cache"),
+    ):
         model = resolve(spec, device, precision)
         run(model, tasks, data_dir=data, output=Path(output), device=device)
         tables = [pq.read_table(next(Path(output).rglob(f"{task.name}.parquet"))) for task in tasks]
-        return [np.stack(table["scores"].to_numpy()).astype(np.float32) for table in tables], model.warnings
+        return [
+            np.stack(table["scores"].to_numpy()).astype(np.float32) for table in tables
+        ], model.warnings
 
 
 def compare(expected: Sequence[np.ndarray], actual: Sequence[np.ndarray]) -> str:
     """Describe the largest difference of two scores, and how many rows have another rank."""
-    difference = max(float(np.abs(one - other).max()) for one, other in zip(expected, actual, strict=True))
-    pairs = [[rank_truth(score_NK).rank_N for score_NK in scores] for scores in zip(expected, actual, strict=True)]
+    difference = max(
+        float(np.abs(one - other).max()) for one, other in zip(expected, actual, strict=True)
+    )
+    pairs = [
+        [rank_truth(score_NK).rank_N for score_NK in scores]
+        for scores in zip(expected, actual, strict=True)
+    ]
     ranks = sum(int((one_N != other_N).sum()) for one_N, other_N in pairs)
     return f"{difference:.1e} | {ranks} of {sum(map(len, expected)):,}"
 
@@ -73,7 +85,10 @@ def compare(expected: Sequence[np.ndarray], actual: Sequence[np.ndarray]) -> str
 def encode_what_does_not_fit(folder: Path, device: str) -> str:
     """Encode a batch for which PyTorch may not take enough memory, and describe the largest difference of a feature."""
     encoder: Any = resolve(f"local:{folder}", device, "fp32").encoder
-    colors = [encoder.preprocess(Image.new("RGB", (64, 64), (number, 0, 255 - number))) for number in range(256)]
+    colors = [
+        encoder.preprocess(Image.new("RGB", (64, 64), (number, 0, 255 - number)))
+        for number in range(256)
+    ]
     sizes: list[int] = []
 
     def encode(batch_size: int) -> np.ndarray:
@@ -84,13 +99,21 @@ def encode_what_does_not_fit(folder: Path, device: str) -> str:
     torch.cuda.set_per_process_memory_fraction(MEMORY / total)
     feature_ND = retry_with_smaller_batches(encode, BATCH)
     torch.cuda.set_per_process_memory_fraction(1.0)
-    difference = np.abs(feature_ND.reshape(BATCH // 256, 256, -1) - encoder.encode_images(colors, 256)).max()
+    difference = np.abs(
+        feature_ND.reshape(BATCH // 256, 256, -1) - encoder.encode_images(colors, 256)
+    ).max()
     return f"{BATCH:,} images, {MEMORY / 2**30:.0f} GiB: batches of {' > '.join(map(str, sizes))}; {difference:.1e}"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu", help="cuda, cuda:1 or cpu")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--device",
+        default="cuda" if torch.cuda.is_available() else "cpu",
+        help="cuda, cuda:1 or cpu",
+    )
     device = parser.parse_args().device
     name = torch.cuda.get_device_name(device) if device.startswith("cuda") else "CPU, a test"
     print(f"{name}, torch {torch.__version__}, against the CPU in fp32\n")
@@ -101,7 +124,11 @@ def main() -> None:
             expected, _ = read_all_scores(spec, data, "cpu", "fp32")
             exact, warnings = read_all_scores(spec, data, device, "fp32")
             rough, more_warnings = read_all_scores(spec, data, device, "bf16")
-            columns = [compare(expected, exact), compare(expected, rough), "; ".join([*warnings, *more_warnings])]
+            columns = [
+                compare(expected, exact),
+                compare(expected, rough),
+                "; ".join([*warnings, *more_warnings]),
+            ]
             print(f"| {spec.replace(scratch + '/', '')} | {' | '.join(columns)} |", flush=True)
         if device.startswith("cuda"):
             print(f"\n{encode_what_does_not_fit(Path(scratch) / 'clip', device)}")

@@ -26,7 +26,14 @@ import numpy as np
 import torch
 from PIL import Image
 
-from bench.row_loop import NetworkParts, compare_ranks, make_random_model, read_ranks, read_rows, score_row_by_row
+from bench.row_loop import (
+    NetworkParts,
+    compare_ranks,
+    make_random_model,
+    read_ranks,
+    read_rows,
+    score_row_by_row,
+)
 from compeval.base.schemas.rows import HARD_NEGATIVE_SCHEMA
 from compeval.base.schemas.scene_graph import Box
 from compeval.base.storage.crops import Crop, crop_id
@@ -47,7 +54,11 @@ TYPES = {"atom": "prod_hnatom", "swap": "prod_hnswap", "negate": "prod_hnneg"}
 def read_published_rows(real_data: Path, kind: str, count: int) -> list[Row]:
     """Return the first rows of a published file."""
     path = real_data / f"crepe/prod_hard_negatives/{kind}/prod_vg_hard_negs_{kind}_complexity_8.csv"
-    return list(islice((row for row in crepe_published.read(path, path.stem) if isinstance(row, Row)), count))
+    return list(
+        islice(
+            (row for row in crepe_published.read(path, path.stem) if isinstance(row, Row)), count
+        )
+    )
 
 
 def clip_box(box: Box) -> Box:
@@ -86,7 +97,11 @@ def make_dataset_rows(rows: Sequence[Row], image_folder: Path) -> Iterator[dict[
         path, box = image_folder / row.images[0], clip_box(row.box)
         if not path.exists():
             make_random_image(row.image_id).save(path, quality=92)
-        columns = {"image": Crop(path, box), "crop_id": crop_id(path, box), "image_id": row.image_id}
+        columns = {
+            "image": Crop(path, box),
+            "crop_id": crop_id(path, box),
+            "image_id": row.image_id,
+        }
         yield make_row(row.captions[0], list(row.hard_negatives), box, **columns)
 
 
@@ -113,8 +128,12 @@ def describe_device(device: str) -> str:
     if device != "cpu":
         return torch.cuda.get_device_name(device)
     capabilities = torch.cpu.get_capabilities()
-    instructions = [name for name, value in capabilities.items() if value is True and "bf16" in name]
-    return f"{capabilities['cpu_name']} (bfloat16 instructions: {', '.join(instructions) or 'none'})"
+    instructions = [
+        name for name, value in capabilities.items() if value is True and "bf16" in name
+    ]
+    return (
+        f"{capabilities['cpu_name']} (bfloat16 instructions: {', '.join(instructions) or 'none'})"
+    )
 
 
 class EngineRuns(NamedTuple):
@@ -134,11 +153,17 @@ class EngineRuns(NamedTuple):
         return np.concatenate([read_ranks(self.folder / output, task) for task in self.tasks])
 
 
-def print_work(runs: EngineRuns, num_nodes: int | None, tokenizer: Any, rows: Sequence[dict[str, Any]]) -> None:
+def print_work(
+    runs: EngineRuns, num_nodes: int | None, tokenizer: Any, rows: Sequence[dict[str, Any]]
+) -> None:
     """Print the numbers of crops, texts and tokens that a run with an empty cache encoded, and of distinct ones."""
-    counts = json.loads(next((runs.folder / "cold 0").rglob("*.run.json")).read_text(encoding="utf-8"))
+    counts = json.loads(
+        next((runs.folder / "cold 0").rglob("*.run.json")).read_text(encoding="utf-8")
+    )
     texts = sorted({text for row in rows for text in (row["caption"], *row["hard_negatives"])})
-    print(f"crops encoded {counts['images_encoded']:,} of {len({row['crop_id'] for row in rows}):,} distinct")
+    print(
+        f"crops encoded {counts['images_encoded']:,} of {len({row['crop_id'] for row in rows}):,} distinct"
+    )
     print(f"texts encoded {counts['texts_encoded']:,} of {len(texts):,} distinct")
     if num_nodes is not None:
         num_tokens = sum(int(end) + 1 for end in tokenizer(texts).argmax(dim=-1))
@@ -146,7 +171,9 @@ def print_work(runs: EngineRuns, num_nodes: int | None, tokenizer: Any, rows: Se
         print(f"prefix forest nodes {num_nodes:,}: {share}")
 
 
-def compare(runs: EngineRuns, parts: NetworkParts, rows: Sequence[dict[str, Any]], repeats: int, title: str) -> None:
+def compare(
+    runs: EngineRuns, parts: NetworkParts, rows: Sequence[dict[str, Any]], repeats: int, title: str
+) -> None:
     """Time the loop and the engine, and print times and agreement."""
     network, preprocess, tokenizer = parts
     model = in_process(*parts)
@@ -165,24 +192,36 @@ def compare(runs: EngineRuns, parts: NetworkParts, rows: Sequence[dict[str, Any]
     print_work(runs, forest and forest.nodes, tokenizer, rows)
     print(compare_ranks(reference_NK, runs.read_ranks("cold 0")))
 
-    seconds = runs.measure(in_process(network.to(torch.bfloat16), preprocess, tokenizer), "bfloat16 cache", "bfloat16")
+    seconds = runs.measure(
+        in_process(network.to(torch.bfloat16), preprocess, tokenizer), "bfloat16 cache", "bfloat16"
+    )
     agreement = compare_ranks(reference_NK, runs.read_ranks("bfloat16"))
     print(f"bfloat16: {seconds:.2f} s, loop / engine cold {loop / seconds:.1f}")
     num_clear = agreement.rows - len(agreement.close)
-    print(f"ranks in bfloat16: different on {len(agreement.different):,} of {num_clear:,} clear rows")
+    print(
+        f"ranks in bfloat16: different on {len(agreement.different):,} of {num_clear:,} clear rows"
+    )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rows", type=int, default=200, help="number of rows per type")
     parser.add_argument("--model", default="ViT-B-32", help="architecture of open_clip")
-    parser.add_argument("--repeats", type=int, default=3, help="number of runs; the median time is printed")
+    parser.add_argument(
+        "--repeats", type=int, default=3, help="number of runs; the median time is printed"
+    )
     parser.add_argument("--device", default="cpu", help="cpu or cuda")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         tasks = write_tasks(folder, Path(os.environ["COMPEVAL_REAL_DATA"]), options.rows)
-        rows = [row for task in tasks for row in read_rows(next((folder / "crepe" / task.config).glob("*.parquet")))]
+        rows = [
+            row
+            for task in tasks
+            for row in read_rows(next((folder / "crepe" / task.config).glob("*.parquet")))
+        ]
         device = describe_device(options.device)
         title = f"{options.model}, {device}, {torch.get_num_threads()} threads, {len(rows):,} rows"
         parts = make_random_model(options.model, options.device)

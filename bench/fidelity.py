@@ -90,19 +90,31 @@ def read_items(folder: Path, kind: str, count: int) -> list[Item]:
             usable = [row for row in read(path, path.name) if isinstance(row, Row)]
             rows += Random(path.name).sample(usable, min(count, len(usable)))
     parses = make_parser().parse([row.captions[0] for row in rows])
-    return [Item(resolve_references(parse), row.hard_negatives) for parse, row in zip(parses, rows, strict=True)]
+    return [
+        Item(resolve_references(parse), row.hard_negatives)
+        for parse, row in zip(parses, rows, strict=True)
+    ]
 
 
 def find_edit(caption: str, negative: str) -> Edit | None:
     """Return the published edit, or None if the texts are equal."""
     old, new = (list(_TOKEN.finditer(text)) for text in (caption, negative))
     texts = [[match[0] for match in tokens] for tokens in (old, new)]
-    changed = [code for code in SequenceMatcher(None, *texts, autojunk=False).get_opcodes() if code[0] != "equal"]
+    changed = [
+        code
+        for code in SequenceMatcher(None, *texts, autojunk=False).get_opcodes()
+        if code[0] != "equal"
+    ]
     if not changed or changed[0][1] == changed[-1][2] or changed[0][3] == changed[-1][4]:
         return None
-    (start, end), (new_start, new_end) = (changed[0][1], changed[-1][2]), (changed[0][3], changed[-1][4])
+    (start, end), (new_start, new_end) = (
+        (changed[0][1], changed[-1][2]),
+        (changed[0][3], changed[-1][4]),
+    )
     return Edit(
-        old[start].start(), old[end - 1].end(), negative[new[new_start].start() : new[new_end - 1].end()].lower()
+        old[start].start(),
+        old[end - 1].end(),
+        negative[new[new_start].start() : new[new_end - 1].end()].lower(),
     )
 
 
@@ -123,7 +135,11 @@ def is_word(text: str) -> bool:
 
 def find_mentions(item: Item, edit: Edit) -> list[Mention]:
     """Return the mentions that contain an edit."""
-    return [mention for mention in item.parse.mentions if mention.start <= edit.start and edit.end <= mention.end]
+    return [
+        mention
+        for mention in item.parse.mentions
+        if mention.start <= edit.start and edit.end <= mention.end
+    ]
 
 
 def find_cause_by_paper(item: Item, edit: Edit, mentions: Iterable[Mention]) -> str | None:
@@ -153,16 +169,22 @@ def find_cause_by_ours(item: Item, edit: Edit, mentions: Iterable[Mention]) -> s
         written = read_as_written(item.parse.caption, mention)
         near, distant = find_words(item.parse, written, ALL_WORDS)
         candidates = (*near, *islice(distant, MAX_CANDIDATES))
-        found = [word for word in candidates if not list_forms(word).isdisjoint(list_forms(edit.new))]
+        found = [
+            word for word in candidates if not list_forms(word).isdisjoint(list_forms(edit.new))
+        ]
         negatives = (make_foil(item.parse, written, word, facts) for word in found)
         by_text = [
-            item.parse.caption[: written.start] + word + item.parse.caption[written.end :] for word in candidates
+            item.parse.caption[: written.start] + word + item.parse.caption[written.end :]
+            for word in candidates
         ]
         if any(negative is not None for negative in negatives) and (
-            published in map(_fold, by_text) or (written.start, written.end) == (edit.start, edit.end)
+            published in map(_fold, by_text)
+            or (written.start, written.end) == (edit.start, edit.end)
         ):
             return None
-        causes.add("may be true or does not fit" if found else "no candidate of the lexicon or WordNet")
+        causes.add(
+            "may be true or does not fit" if found else "no candidate of the lexicon or WordNet"
+        )
     return min(causes)
 
 
@@ -172,16 +194,24 @@ FIND_CAUSE: dict[str, Callable[[Item, Edit, Iterable[Mention]], str | None]] = {
 }
 
 
-def measure_atoms(items: Iterable[Item], rules: str) -> tuple[Counter[tuple[str, bool]], Counter[str]]:
+def measure_atoms(
+    items: Iterable[Item], rules: str
+) -> tuple[Counter[tuple[str, bool]], Counter[str]]:
     """Count the authors' edits by kind and whether our pool contains them, and the causes of the others."""
     found, causes = Counter[tuple[str, bool]](), Counter[str]()
     for item in items:
-        for edit in filter(None, (find_edit(item.parse.caption, negative) for negative in item.negatives)):
+        for edit in filter(
+            None, (find_edit(item.parse.caption, negative) for negative in item.negatives)
+        ):
             if not is_word(edit.new):
                 causes["not a word: left out"] += 1
                 continue
             mentions = find_mentions(item, edit)
-            cause = FIND_CAUSE[rules](item, edit, mentions) if mentions else "outside the atoms of our parse"
+            cause = (
+                FIND_CAUSE[rules](item, edit, mentions)
+                if mentions
+                else "outside the atoms of our parse"
+            )
             found[mentions[0].kind if mentions else KINDS[-1], cause is None] += 1
             if cause:
                 causes[cause] += 1
@@ -196,10 +226,14 @@ def list_swaps(item: Item, rules: str) -> set[str]:
     """Return the swaps of a caption, as folded texts."""
     graph = item.parse.graph
     if rules == PAPER:
-        edits = [edited for edited, _ in make_swaps(graph, strict=False) if is_new(edited, graph, graph)]
+        edits = [
+            edited for edited, _ in make_swaps(graph, strict=False) if is_new(edited, graph, graph)
+        ]
         texts = [swap_in_place(item.caption, edited) for edited in edits]
     else:
-        edits = [edited for edited, _ in make_swaps(graph) if _is_false(item.facts.is_false, edited)]
+        edits = [
+            edited for edited, _ in make_swaps(graph) if _is_false(item.facts.is_false, edited)
+        ]
         texts = [item.caption.edit(edited) for edited in edits]
     return {_fold(text) for text in texts if text is not None}
 
@@ -232,7 +266,11 @@ def read_negation(item: Item, negative: str) -> Negated | str | None:
         return "whole"
     atoms = list(list_atoms(item.parse.graph))
     if match := re.search(r" there (?:is|are) no ([^.]+)$", negative):
-        nouns = [atom for atom in atoms if atom.kind == "object" and not list_forms(match[1]).isdisjoint({atom.text})]
+        nouns = [
+            atom
+            for atom in atoms
+            if atom.kind == "object" and not list_forms(match[1]).isdisjoint({atom.text})
+        ]
         return nouns[0] if nouns else None
     if match := re.search(r"\b(?:not|n't) (.+)$", negative):
         return _find_denied(item, atoms, len(caption.split()) - len(match[1].split()))
@@ -264,12 +302,24 @@ def measure_negations(items: Iterable[Item], rules: str) -> Counter[str]:
             elif isinstance(atom, str):
                 counts["can be made" if item.caption.negate_all() else "cannot be written"] += 1
             elif rules == PAPER:
-                text = negate_in_place(item.caption, atom) if may_be_negated(atom, graph, graph) else ""
-                counts["can be made" if text else "cannot be written" if text is None else "may be true"] += 1
+                text = (
+                    negate_in_place(item.caption, atom)
+                    if may_be_negated(atom, graph, graph)
+                    else ""
+                )
+                counts[
+                    "can be made"
+                    if text
+                    else "cannot be written"
+                    if text is None
+                    else "may be true"
+                ] += 1
             elif not _is_false(proves_false, item.facts, graph, atom):
                 counts["may be true"] += 1
             else:
-                counts["cannot be written" if item.caption.negate(atom) is None else "can be made"] += 1
+                counts[
+                    "cannot be written" if item.caption.negate(atom) is None else "can be made"
+                ] += 1
     return counts
 
 
@@ -311,7 +361,10 @@ def report_atoms(items: Sequence[Item]) -> Iterator[str]:
         for found, _ in measured.values():
             of_kind = {is_found: n for (name, is_found), n in found.items() if name == kind}
             if kind == "all":
-                of_kind = {state: sum(n for (_, s), n in found.items() if s is state) for state in (True, False)}
+                of_kind = {
+                    state: sum(n for (_, s), n in found.items() if s is state)
+                    for state in (True, False)
+                }
             cells.append(_share(of_kind.get(True, 0), sum(of_kind.values())))
         rows.append(cells)
     yield from _table(("authors' HN-Atom edits in the pool", *RULES), rows)
@@ -320,11 +373,19 @@ def report_atoms(items: Sequence[Item]) -> Iterator[str]:
         ("the others, by cause", *RULES),
         [[cause, *(f"{counts[cause]:,}" for _, counts in measured.values())] for cause in causes],
     )
-    theirs = Counter({kind: sum(n for (name, _), n in measured[PAPER][0].items() if name == kind) for kind in KINDS})
+    theirs = Counter(
+        {
+            kind: sum(n for (name, _), n in measured[PAPER][0].items() if name == kind)
+            for kind in KINDS
+        }
+    )
     ours = {rules: count_own_kinds(items, rules) for rules in RULES}
     columns = (theirs, *ours.values())
     kinds = dict.fromkeys((*KINDS, *(kind for counts in columns for kind in counts)))
-    shares = [[kind, *(_share(counts[kind], sum(counts.values())) for counts in columns)] for kind in kinds]
+    shares = [
+        [kind, *(_share(counts[kind], sum(counts.values())) for counts in columns)]
+        for kind in kinds
+    ]
     yield from _table(("kind of edited atom", "authors", *RULES), shares)
 
 
@@ -332,7 +393,10 @@ def report_counts(title: str, measure: Callable[[str], Counter[str]]) -> Iterato
     """Yield a table of counts by outcome, under both rules."""
     counts = {rules: measure(rules) for rules in RULES}
     outcomes = sorted({name for item in counts.values() for name in item})
-    totals = {rules: sum(n for name, n in item.items() if "left out" not in name) for rules, item in counts.items()}
+    totals = {
+        rules: sum(n for name, n in item.items() if "left out" not in name)
+        for rules, item in counts.items()
+    }
     yield from _table(
         (title, *RULES),
         [
@@ -349,16 +413,22 @@ def report_counts(title: str, measure: Callable[[str], Counter[str]]) -> Iterato
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path, nargs="?", default=FOLDER)
     parser.add_argument("--rows", type=int, default=100, help="random rows of each file")
     options = parser.parse_args(arguments)
     if not (options.folder / "atom").is_dir():
         print(f"{options.folder}: no folder atom; skipped.")
         return
-    print("The scene graphs of the captions were not released. The parse of each caption replaces them.\n")
+    print(
+        "The scene graphs of the captions were not released. The parse of each caption replaces them.\n"
+    )
     print("\n".join(report_atoms(read_items(options.folder, "atom", options.rows))))
-    swaps, negations = (read_items(options.folder, kind, options.rows) for kind in ("swap", "negate"))
+    swaps, negations = (
+        read_items(options.folder, kind, options.rows) for kind in ("swap", "negate")
+    )
     print("\n".join(report_counts("authors' swaps", partial(measure_swaps, swaps))))
     print("\n".join(report_counts("authors' negations", partial(measure_negations, negations))))
 

@@ -81,7 +81,10 @@ def make_captions() -> Iterator[tuple[str, list[str]]]:
         for path in files:
             for row in crepe_published.read(path, path.stem):
                 if isinstance(row, Row):
-                    yield beginning + row.captions[0], [beginning + negative for negative in row.hard_negatives]
+                    yield (
+                        beginning + row.captions[0],
+                        [beginning + negative for negative in row.hard_negatives],
+                    )
         if not files:
             yield from _make_random_captions(cycle)
 
@@ -92,7 +95,9 @@ def _make_random_captions(seed: int) -> Iterator[tuple[str, list[str]]]:
     for _ in range(1000):
         words = generator.choice(vocabulary, size=generator.integers(12, 25)).tolist()
         negatives = []
-        for position, word in zip(generator.permutation(len(words)), generator.permutation(vocabulary), strict=False):
+        for position, word in zip(
+            generator.permutation(len(words)), generator.permutation(vocabulary), strict=False
+        ):
             if word != words[position] and len(negatives) < NUM_NEGATIVES:
                 negatives.append(" ".join([*words[:position], str(word), *words[position + 1 :]]))
         yield " ".join(words), negatives
@@ -102,8 +107,13 @@ def make_rows(num_rows: int) -> Iterator[dict[str, Any]]:
     """Yield rows with a crop of a random image. All processors draw."""
     with ProcessPoolExecutor(mp_context=get_context("fork")) as pool:
         files = pool.map(_make_crop, range(num_rows), chunksize=64)
-        for number, (file, (caption, negatives)) in enumerate(zip(files, make_captions(), strict=False)):
-            columns = {"image": {"bytes": file, "path": None}, "image_id": f"image {number // CROPS_PER_IMAGE}"}
+        for number, (file, (caption, negatives)) in enumerate(
+            zip(files, make_captions(), strict=False)
+        ):
+            columns = {
+                "image": {"bytes": file, "path": None},
+                "image_id": f"image {number // CROPS_PER_IMAGE}",
+            }
             yield make_row(caption, negatives, Box(0, 0, 0, 0), crop_id=f"crop {number}", **columns)
 
 
@@ -118,12 +128,19 @@ def _make_crop(number: int) -> bytes:
 def measure_engine(parts: NetworkParts, data: Path, device: str) -> float:
     """Return the seconds from parquet files to result files, with an empty cache."""
     model, tasks = in_process(*parts), discover(data)
-    with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ, COMPEVAL_CACHE=f"{folder}/cache"):
-        return measure_time(lambda: run(model, tasks, data_dir=data, output=Path(folder), device=device), device)[0]
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        mock.patch.dict(os.environ, COMPEVAL_CACHE=f"{folder}/cache"),
+    ):
+        return measure_time(
+            lambda: run(model, tasks, data_dir=data, output=Path(folder), device=device), device
+        )[0]
 
 
 @torch.inference_mode()
-def measure_limit(network: Any, pixels_CHW: Tensor, tokenizer: Any, rows: Rows, device: str) -> float:
+def measure_limit(
+    network: Any, pixels_CHW: Tensor, tokenizer: Any, rows: Rows, device: str
+) -> float:
     """Return the rows per second from tensors in the device's memory: one batch is encoded again and again."""
     size = default_batch_size(device)
     texts = list({text for row in rows for text in (row["caption"], *row["hard_negatives"])})
@@ -142,13 +159,19 @@ def measure_limit(network: Any, pixels_CHW: Tensor, tokenizer: Any, rows: Rows, 
 
 def describe_ways(parts: NetworkParts, rows: Rows, device: str, precision: str) -> str:
     """Return the texts/s of both ways through the text tower, their largest difference, and who prepares images."""
-    texts = sorted({text for row in rows for text in (row["caption"], *row["hard_negatives"])}, key=str.lower)
+    texts = sorted(
+        {text for row in rows for text in (row["caption"], *row["hard_negatives"])}, key=str.lower
+    )
     speeds, features = list[str](), list[np.ndarray]()
     encoder, tower = OpenClipEncoder(*parts, device, precision), causal_tower(parts[0])
     for way, kind in {"forest": PrefixForestEncoder, "batches": LengthBatchEncoder}.items():
         encoder.unpadded = kind(tower, device)
-        encoder.encode_texts(texts[: default_batch_size(device)], default_batch_size(device))  # warm-up
-        seconds, feature_ND = measure_time(partial(_encode_chunks, encoder, texts, default_batch_size(device)), device)
+        encoder.encode_texts(
+            texts[: default_batch_size(device)], default_batch_size(device)
+        )  # warm-up
+        seconds, feature_ND = measure_time(
+            partial(_encode_chunks, encoder, texts, default_batch_size(device)), device
+        )
         features.append(feature_ND)
         speeds.append(f"{way} {len(texts) / seconds:,.0f} texts/s")
     difference = np.abs(features[0] - features[1]).max()
@@ -158,8 +181,16 @@ def describe_ways(parts: NetworkParts, rows: Rows, device: str, precision: str) 
 
 def _encode_chunks(encoder: OpenClipEncoder, texts: Sequence[str], size: int) -> np.ndarray:
     """Return features at unit length, encoded in chunks as the engine does."""
-    parts = (slice(start, start + MIN_TEXTS_PER_CHUNK) for start in range(0, len(texts), MIN_TEXTS_PER_CHUNK))
-    return np.concatenate([scale_to_unit_length(encoder.encode_texts(texts[part], size), "", "text") for part in parts])
+    parts = (
+        slice(start, start + MIN_TEXTS_PER_CHUNK)
+        for start in range(0, len(texts), MIN_TEXTS_PER_CHUNK)
+    )
+    return np.concatenate(
+        [
+            scale_to_unit_length(encoder.encode_texts(texts[part], size), "", "text")
+            for part in parts
+        ]
+    )
 
 
 def measure_model(name: str, rows: Rows, data: Path, device: str, precision: str) -> Speed:
@@ -175,18 +206,28 @@ def measure_model(name: str, rows: Rows, data: Path, device: str, precision: str
     loop_rows = rows[:NUM_LOOP_ROWS]
     score(rows[:2])  # warm-up
     loop = len(loop_rows) / measure_time(lambda: score(loop_rows), device)[0]
-    _, seconds = (measure_engine(parts, data, device) for _ in range(2))  # the first run starts CUDA
+    _, seconds = (
+        measure_engine(parts, data, device) for _ in range(2)
+    )  # the first run starts CUDA
     engine = len(rows) / seconds
     image = Image.open(io.BytesIO(rows[0]["image"]["bytes"])).convert("RGB")
-    return Speed(loop, engine, measure_limit(network, preprocess_in_dtype(image), tokenizer, rows, device))
+    return Speed(
+        loop, engine, measure_limit(network, preprocess_in_dtype(image), tokenizer, rows, device)
+    )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     has_gpu = torch.cuda.is_available()
     parser.add_argument("--rows", type=int, default=2000 if has_gpu else 4, help="number of rows")
-    parser.add_argument("--models", nargs="+", default=["ViT-B-32", "ViT-L-14"], help="architectures of open_clip")
-    parser.add_argument("--device", default="cuda" if has_gpu else "cpu", help="cuda, cuda:1 ... or cpu")
+    parser.add_argument(
+        "--models", nargs="+", default=["ViT-B-32", "ViT-L-14"], help="architectures of open_clip"
+    )
+    parser.add_argument(
+        "--device", default="cuda" if has_gpu else "cpu", help="cuda, cuda:1 ... or cpu"
+    )
     options = parser.parse_args()
     precision = "bf16" if options.device.startswith("cuda") else "fp32"
     versions = f"torch {torch.__version__}, open_clip {open_clip.__version__}"
@@ -197,12 +238,17 @@ def main() -> None:
         rows = list(make_rows(options.rows))
         write_config(data / "crepe", "prod_hnatom", {"n8": rows}, HARD_NEGATIVE_SCHEMA)
         write_card(data / "crepe", {}, "", measure(data / "crepe"))
-        print(f"\n| rows/s, {precision} | {' | '.join(Speed._fields)} | engine / loop | engine / limit |")
+        print(
+            f"\n| rows/s, {precision} | {' | '.join(Speed._fields)} | engine / loop | engine / limit |"
+        )
         print("| --- |" + " ---: |" * (len(Speed._fields) + 2), flush=True)
         for model in options.models:
             speed = measure_model(model, rows, data, options.device, precision)
             ratios = f"{speed.engine / speed.loop:.1f} | {speed.engine / speed.limit:.0%}"
-            print(f"| {model} | {' | '.join(f'{value:,.1f}' for value in speed)} | {ratios} |", flush=True)
+            print(
+                f"| {model} | {' | '.join(f'{value:,.1f}' for value in speed)} | {ratios} |",
+                flush=True,
+            )
         print()
         for model in options.models:
             parts = make_random_model(model, options.device, precision)

@@ -58,7 +58,9 @@ WAYS = ("floats", "threads", "processes")
 """Threads with the library's transform, which returns floats; threads and processes with pixels in bytes."""
 SAMPLE_SECONDS = 0.25
 STORAGES: tuple[ImageStorage, ...] = ("embedded", "by_reference")
-LAYOUTS: list[tuple[ImageStorage, int]] = [(storage, rows_per_crop) for storage in STORAGES for rows_per_crop in (1, 3)]
+LAYOUTS: list[tuple[ImageStorage, int]] = [
+    (storage, rows_per_crop) for storage in STORAGES for rows_per_crop in (1, 3)
+]
 
 
 class Usage(NamedTuple):
@@ -85,7 +87,10 @@ class InstantEncoder(OpenClipEncoder):
 
     def encode_images(self, images: Sequence[Any], batch_size: int) -> np.ndarray:
         self.started = self.started or time.perf_counter()
-        return np.stack([1 + np.abs(np.asarray(image).ravel()[:FEATURE_SIZE]) for image in images], dtype=np.float32)
+        return np.stack(
+            [1 + np.abs(np.asarray(image).ravel()[:FEATURE_SIZE]) for image in images],
+            dtype=np.float32,
+        )
 
     def _encode_tokens(self, tokens_TL: Tensor, batch_size: int) -> np.ndarray:
         return np.resize(tokens_TL.numpy() + 1, (len(tokens_TL), FEATURE_SIZE)).astype(np.float32)
@@ -93,7 +98,9 @@ class InstantEncoder(OpenClipEncoder):
 
 def make_photograph(number: int, size: tuple[int, int]) -> Image.Image:
     """Return a random image that depends only on its number. Its JPEG file is about as large as a photograph's."""
-    noise = np.random.default_rng(number).integers(0, 256, (size[1] // 4, size[0] // 4, 3), dtype=np.uint8)
+    noise = np.random.default_rng(number).integers(
+        0, 256, (size[1] // 4, size[0] // 4, 3), dtype=np.uint8
+    )
     return Image.fromarray(noise).resize(size, Image.Resampling.BICUBIC)
 
 
@@ -117,11 +124,17 @@ def write_dataset(
                 make_photograph(number, size).save(path, quality=85)
             elif not path.exists():  # large pictures differ in a few bytes behind their ends
                 path.write_bytes(make_large_file() + str(number).encode())
-            columns = {"image": Crop(path, box), "crop_id": crop_id(path, box), "image_id": path.stem}
+            columns = {
+                "image": Crop(path, box),
+                "crop_id": crop_id(path, box),
+                "image_id": path.stem,
+            }
             yield make_row(caption, negatives, box, **columns)
 
     (folder / "images").mkdir(parents=True)
-    write_config(folder / "crepe", "prod_hnatom", {"n8": make_rows()}, HARD_NEGATIVE_SCHEMA, storage)
+    write_config(
+        folder / "crepe", "prod_hnatom", {"n8": make_rows()}, HARD_NEGATIVE_SCHEMA, storage
+    )
     write_card(folder / "crepe", {}, "", measure(folder / "crepe"))
 
 
@@ -157,7 +170,10 @@ def measure_run(data: Path, way: str) -> Usage:
     encoder = InstantEncoder(way)
     model = Model("instant", "instant", encoder, "instant")
     sampler, before = Sampler(), time.process_time()
-    with tempfile.TemporaryDirectory() as scratch, mock.patch.dict(os.environ, COMPEVAL_CACHE=f"{scratch}/cache"):
+    with (
+        tempfile.TemporaryDirectory() as scratch,
+        mock.patch.dict(os.environ, COMPEVAL_CACHE=f"{scratch}/cache"),
+    ):
         start = time.perf_counter()
         sampler.start()
         run(model, discover(data), data_dir=data, output=Path(scratch), batch_size=512)
@@ -167,7 +183,9 @@ def measure_run(data: Path, way: str) -> Usage:
 
 def print_layouts(folder: Path, rows: int, repeats: int, ways: Sequence[str]) -> None:
     """Print a table with a line per layout and way. The ways alternate, as other processes take time from each."""
-    print("| crops | rows per crop | prepared in | rows/s | rows per CPU second | busy | start, s | peak, MB |")
+    print(
+        "| crops | rows per crop | prepared in | rows/s | rows per CPU second | busy | start, s | peak, MB |"
+    )
     print("| --- | ---: | --- |" + " ---: |" * 5, flush=True)
     write_dataset(folder / "first", 8, "embedded", 1, SIZE)
     measure_run(folder / "first", "threads")  # imports modules
@@ -187,23 +205,35 @@ def print_layouts(folder: Path, rows: int, repeats: int, ways: Sequence[str]) ->
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rows", type=int, default=1200, help="number of rows of a layout")
-    parser.add_argument("--repeats", type=int, default=3, help="number of runs; the medians are printed")
-    parser.add_argument("--workers", type=int, default=PROCESSORS, help="number of threads or processes")
-    parser.add_argument("--photographs", type=int, help="number of images of 12 megapixels, for the peak memory")
+    parser.add_argument(
+        "--repeats", type=int, default=3, help="number of runs; the medians are printed"
+    )
+    parser.add_argument(
+        "--workers", type=int, default=PROCESSORS, help="number of threads or processes"
+    )
+    parser.add_argument(
+        "--photographs", type=int, help="number of images of 12 megapixels, for the peak memory"
+    )
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=WAYS, help="who prepares")
     options = parser.parse_args()
     torch.set_num_threads(1)  # the processors are for the preparation
     compute.NUM_THREADS = options.workers
-    print(f"{PROCESSORS} processors, load {os.getloadavg()[0]:.1f}, open_clip {open_clip.__version__}")
+    print(
+        f"{PROCESSORS} processors, load {os.getloadavg()[0]:.1f}, open_clip {open_clip.__version__}"
+    )
     with tempfile.TemporaryDirectory() as name:
         if options.photographs is None:
             print_layouts(Path(name), options.rows, options.repeats, options.ways)
             return
         write_dataset(Path(name), options.photographs, "by_reference", 1, PHOTOGRAPH)
         usage = measure_run(Path(name), options.ways[-1])
-        print(f"{options.photographs:,} photographs, {options.workers} workers: peak {usage.peak_bytes / 1e6:,.0f} MB")
+        print(
+            f"{options.photographs:,} photographs, {options.workers} workers: peak {usage.peak_bytes / 1e6:,.0f} MB"
+        )
 
 
 if __name__ == "__main__":

@@ -27,7 +27,12 @@ import numpy as np
 import typer
 
 from compeval.base.schemas.corpus_names import parse_systematicity
-from compeval.base.text_only.baselines import HELD_OUT_BASELINES, Baseline, RetrievalSets, recall_at_1
+from compeval.base.text_only.baselines import (
+    HELD_OUT_BASELINES,
+    Baseline,
+    RetrievalSets,
+    recall_at_1,
+)
 from compeval.base.text_only.ngram import FOLDS, TOKEN, assign_folds
 from compeval.base.text_only.refinement import REFINEMENT_BASELINES
 from compeval.base.text_only.relative_baselines import RELATIVE_BASELINES
@@ -62,7 +67,10 @@ class OtherWorlds(RetrievalSets):
             fold_of = assign_folds(self.images[: self.num_first])
             fold_N = np.array([fold_of.get(image, -1) for image in self.images])
             for fold in range(FOLDS):
-                yield np.flatnonzero(self.trainable_N & (fold_N != fold)), np.flatnonzero(fold_N == fold)
+                yield (
+                    np.flatnonzero(self.trainable_N & (fold_N != fold)),
+                    np.flatnonzero(fold_N == fold),
+                )
 
 
 def score_by_keys(sets: RetrievalSets, keys: Keys) -> np.ndarray:
@@ -72,9 +80,14 @@ def score_by_keys(sets: RetrievalSets, keys: Keys) -> np.ndarray:
     for train, test in sets.splits():
         num_true = Counter(key for row in train for key in of_set[row][0])
         num_all = Counter(key for row in train for candidate in of_set[row] for key in candidate)
-        odds = {key: np.log((num_true[key] * sets.size + PRIOR) / (count + PRIOR)) for key, count in num_all.items()}
+        odds = {
+            key: np.log((num_true[key] * sets.size + PRIOR) / (count + PRIOR))
+            for key, count in num_all.items()
+        }
         for row in test:
-            score_NK[row] = [np.mean([odds.get(key, 0.0) for key in one] or [0.0]) for one in of_set[row]]
+            score_NK[row] = [
+                np.mean([odds.get(key, 0.0) for key in one] or [0.0]) for one in of_set[row]
+            ]
     return score_NK
 
 
@@ -108,7 +121,13 @@ INVENTED: dict[str, Baseline] = {
 SHOWN = ("left_out", "other_rows", *INVENTED)
 """Baselines that have columns of their own."""
 ROUNDING = 1e-6
-BASELINES = {**REFINEMENT_BASELINES, **HELD_OUT_BASELINES, **RELATIVE_BASELINES, **UNSEEN_BASELINES, **INVENTED}
+BASELINES = {
+    **REFINEMENT_BASELINES,
+    **HELD_OUT_BASELINES,
+    **RELATIVE_BASELINES,
+    **UNSEEN_BASELINES,
+    **INVENTED,
+}
 
 
 class Measured(NamedTuple):
@@ -124,7 +143,9 @@ def score_other(training: Sequence[RetrievalSets], second: RetrievalSets) -> dic
     num_first = sum(map(len, training))
     worlds = (*training, second)
     captions = [candidates for sets in worlds for candidates in sets.captions]
-    both = OtherWorlds(captions, [image for sets in worlds for image in sets.images], num_first=num_first)
+    both = OtherWorlds(
+        captions, [image for sets in worlds for image in sets.images], num_first=num_first
+    )
     return {name: recall_at_1(baseline(both))[num_first:] for name, baseline in BASELINES.items()}
 
 
@@ -160,12 +181,22 @@ def measure(folders: Sequence[Path], train: Training, config: str) -> Measured:
 def format_row(name: str, measured: Measured) -> str:
     """Return a line of the table."""
     chance, hits = measured.chance, measured.hits
-    intervals = {baseline: compute_share_interval(hit_N, measured.images) for baseline, hit_N in hits.items()}
+    intervals = {
+        baseline: compute_share_interval(hit_N, measured.images) for baseline, hit_N in hits.items()
+    }
     above = sum(low > chance + ROUNDING for low, _ in intervals.values())
     below = sum(high < chance - ROUNDING for _, high in intervals.values())
-    text = {key: f"{hits[key].mean():.1%} ({low:.1%} to {high:.1%})" for key, (low, high) in intervals.items()}
+    text = {
+        key: f"{hits[key].mean():.1%} ({low:.1%} to {high:.1%})"
+        for key, (low, high) in intervals.items()
+    }
     ends = (choose(hits, key=lambda baseline: hits[baseline].mean()) for choose in (max, min))
-    cells = [name, f"{len(measured.images):,}", f"{chance:.1%}", *(f"{end}, {text[end]}" for end in ends)]
+    cells = [
+        name,
+        f"{len(measured.images):,}",
+        f"{chance:.1%}",
+        *(f"{end}, {text[end]}" for end in ends),
+    ]
     return f"| {' | '.join([*cells, str(above), str(below), *(text[baseline] for baseline in SHOWN)])} |"
 
 
@@ -176,9 +207,13 @@ def main(folders: list[Path], train: Training = "before") -> None:
     print(f"| {' | '.join(columns)} |\n|{' --- |' * len(columns)}", flush=True)
     by_kind = defaultdict[str, list[Measured]](list)
     with ProcessPoolExecutor() as pool:
-        for config, measured in zip(configs, pool.map(partial(measure, folders, train), configs), strict=True):
+        for config, measured in zip(
+            configs, pool.map(partial(measure, folders, train), configs), strict=True
+        ):
             print(format_row(config, measured), flush=True)
-            by_kind[config if parse_systematicity(config) is None else config.partition("_")[2]].append(measured)
+            by_kind[
+                config if parse_systematicity(config) is None else config.partition("_")[2]
+            ].append(measured)
     for kind, parts in by_kind.items():
         if len(parts) > 1:
             hits = {name: np.concatenate([part.hits[name] for part in parts]) for name in BASELINES}

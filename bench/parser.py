@@ -59,7 +59,9 @@ class GraphFacts(NamedTuple):
     relations: frozenset[tuple[str, str, str]]
 
     @classmethod
-    def of(cls, names: Iterable[str], pairs: Iterable[Sequence[str]], triples: Iterable[Sequence[str]]) -> GraphFacts:
+    def of(
+        cls, names: Iterable[str], pairs: Iterable[Sequence[str]], triples: Iterable[Sequence[str]]
+    ) -> GraphFacts:
         """Normalise facts."""
         return cls(
             frozenset(map(_normalise_name, names)),
@@ -74,7 +76,9 @@ class GraphFacts(NamedTuple):
         """Return the facts with attributes and predicates detached from their objects."""
         attributes = frozenset(("", value) for _, value in self.attributes)
         return GraphFacts(
-            self.objects, attributes, frozenset(("", predicate, "") for _, predicate, _ in self.relations)
+            self.objects,
+            attributes,
+            frozenset(("", predicate, "") for _, predicate, _ in self.relations),
         )
 
 
@@ -117,7 +121,9 @@ def read_annotation(text: str) -> GraphFacts:
                 names += [subject, target]
                 triples.append(parts)
             case _:
-                raise ValueError(f"scene graph {text!r}: expected 1 or 3 parts in a fact, got {parts}.")
+                raise ValueError(
+                    f"scene graph {text!r}: expected 1 or 3 parts in a fact, got {parts}."
+                )
     return GraphFacts.of(names, pairs, triples)
 
 
@@ -125,14 +131,20 @@ def read_graph(graph: SceneGraph) -> GraphFacts:
     """Return the facts of a scene graph."""
     names = {item.id: item.name for item in graph.objects}
     pairs = [(item.name, value) for item in graph.objects for value in item.attributes]
-    triples = [(names[edge.subject], edge.predicate, names[edge.object]) for edge in graph.relations]
+    triples = [
+        (names[edge.subject], edge.predicate, names[edge.object]) for edge in graph.relations
+    ]
     return GraphFacts.of(names.values(), pairs, triples)
 
 
 def read_web_captions() -> list[WebCaption]:
     """Read the hand-annotated captions of sample/annotations/parser.yaml, which documents how they were made."""
     return [
-        WebCaption(row["source"], row["caption"], GraphFacts.of(row["objects"], row["attributes"], row["relations"]))
+        WebCaption(
+            row["source"],
+            row["caption"],
+            GraphFacts.of(row["objects"], row["attributes"], row["relations"]),
+        )
         for row in yaml.safe_load(WEB_ANNOTATIONS.read_text(encoding="utf-8"))
     ]
 
@@ -141,7 +153,10 @@ def score(parsed: Sequence[GraphFacts], annotated: Sequence[GraphFacts]) -> dict
     """Return the score of each kind of fact, summed over N captions."""
     scores = {}
     for kind in GraphFacts._fields:
-        pairs = [(getattr(ours, kind), getattr(theirs, kind)) for ours, theirs in zip(parsed, annotated, strict=True)]
+        pairs = [
+            (getattr(ours, kind), getattr(theirs, kind))
+            for ours, theirs in zip(parsed, annotated, strict=True)
+        ]
         scores[kind] = Score(
             sum(len(ours & theirs) for ours, theirs in pairs),
             sum(len(ours) for ours, _ in pairs),
@@ -150,11 +165,21 @@ def score(parsed: Sequence[GraphFacts], annotated: Sequence[GraphFacts]) -> dict
     return scores
 
 
-def score_web_captions(parsed: Sequence[GraphFacts], annotated: Sequence[GraphFacts]) -> dict[str, Score]:
+def score_web_captions(
+    parsed: Sequence[GraphFacts], annotated: Sequence[GraphFacts]
+) -> dict[str, Score]:
     """Return the score of each of :data:`WEB_KINDS`. An atom counts once per caption."""
-    atoms = score([facts.detach_atoms() for facts in parsed], [facts.detach_atoms() for facts in annotated])
+    atoms = score(
+        [facts.detach_atoms() for facts in parsed], [facts.detach_atoms() for facts in annotated]
+    )
     compounds = score(parsed, annotated)
-    return dict(zip(WEB_KINDS, (*atoms.values(), compounds["relations"], compounds["attributes"]), strict=True))
+    return dict(
+        zip(
+            WEB_KINDS,
+            (*atoms.values(), compounds["relations"], compounds["attributes"]),
+            strict=True,
+        )
+    )
 
 
 def _normalise_name(text: str) -> str:
@@ -183,20 +208,33 @@ def check_web_captions(parser: CaptionParser) -> None:
     """Print the scores on the hand-annotated web captions, next to the paper's."""
     captions = read_web_captions()
     parsed = [read_graph(parse.graph) for parse in parser.parse(item.caption for item in captions)]
-    print(f"{len(captions)} hand-annotated web captions; precision / recall (number of annotated facts)")
+    print(
+        f"{len(captions)} hand-annotated web captions; precision / recall (number of annotated facts)"
+    )
     for source in (*dict.fromkeys(item.source for item in captions), "all"):
         pairs = [
-            (ours, item.facts) for ours, item in zip(parsed, captions, strict=True) if source in (item.source, "all")
+            (ours, item.facts)
+            for ours, item in zip(parsed, captions, strict=True)
+            if source in (item.source, "all")
         ]
         scores = score_web_captions(*zip(*pairs, strict=True))
-        print(_format_line(source, {f"{kind} ({s.annotated})": (s.precision, s.recall) for kind, s in scores.items()}))
+        print(
+            _format_line(
+                source,
+                {f"{kind} ({s.annotated})": (s.precision, s.recall) for kind, s in scores.items()},
+            )
+        )
     for corpus, values in TABLE_3.items():
         print(_format_line(f"{corpus} (paper)", dict(zip(WEB_KINDS, values, strict=False))))
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("annotations", type=Path, metavar="DEV_CSV", nargs="?", default=DEV_CSV, help="human graphs")
+    arguments = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    arguments.add_argument(
+        "annotations", type=Path, metavar="DEV_CSV", nargs="?", default=DEV_CSV, help="human graphs"
+    )
     path = arguments.parse_args().annotations
     parsers: dict[str, CaptionParser] = {"rules": RuleParser()}
     check_web_captions(parsers["rules"])
@@ -218,7 +256,11 @@ def main() -> None:
     for name, parser in parsers.items():
         parses, speed[name] = _measure(parser, captions)
         scores = score([read_graph(parse.graph) for parse in parses], annotated)
-        print(_format_line(name, {kind: (item.precision, item.recall) for kind, item in scores.items()}))
+        print(
+            _format_line(
+                name, {kind: (item.precision, item.recall) for kind, item in scores.items()}
+            )
+        )
     print(_format_line("sng (published)", PUBLISHED_SNG))
     print(", ".join(f"{name} {rate:.0f} captions/s" for name, rate in speed.items()))
     if "sng" in speed:

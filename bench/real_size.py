@@ -72,7 +72,9 @@ def measure(command: Sequence[str], folder: Path) -> Usage:
     start, peak = time.perf_counter(), 0
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     with log.open("w") as output:
-        process = subprocess.Popen(command, cwd=folder, env=environment, stdout=output, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(
+            command, cwd=folder, env=environment, stdout=output, stderr=subprocess.STDOUT
+        )
         while process.poll() is None:
             peak = max(peak, read_tree_memory(process.pid))
             with suppress(subprocess.TimeoutExpired):
@@ -97,14 +99,18 @@ def read_tree_memory(pid: int) -> int:
 
 def write_params(folder: Path) -> None:
     """Write params.yaml of the paper, without language models."""
-    params: dict[str, Any] = yaml.safe_load((ROOT / "params/paper.yaml").read_text(encoding="utf-8"))
+    params: dict[str, Any] = yaml.safe_load(
+        (ROOT / "params/paper.yaml").read_text(encoding="utf-8")
+    )
     params["crepe_systematicity"]["ranker"] = "statistics"
     params["captioned_walks"]["captioner"] = {}
     params["crepe_productivity"]["entailment"] = None
     (folder / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False), encoding="utf-8")
 
 
-def measure_stages(folder: Path, images: int, stages: Sequence[Stage]) -> Iterator[tuple[Stage, Usage]]:
+def measure_stages(
+    folder: Path, images: int, stages: Sequence[Stage]
+) -> Iterator[tuple[Stage, Usage]]:
     """Write the data and run the stages in order; a stage reads what earlier stages wrote."""
     write_visual_genome(folder / "sources/visual_genome", images)
     write_gqa(folder / "sources/gqa", images, pixels=False)
@@ -141,7 +147,9 @@ def print_slopes(stage: Stage, usages: Mapping[int, Usage]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--images", type=int, nargs="+", default=SIZES, help="numbers of images")
     parser.add_argument("--stages", nargs="+", default=[""], help="starts of the names of stages")
     parser.add_argument("--folder", type=Path, help="a new folder that keeps the files")

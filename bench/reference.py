@@ -48,7 +48,10 @@ def check(
     model: NetworkParts, tasks: Sequence[Task], data: Path | None, limit: int
 ) -> Iterator[tuple[Task, np.ndarray, Agreement]]:
     """Yield each task with the loop's scores of its first rows and the agreement of the engine's ranks."""
-    with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ, COMPEVAL_CACHE=f"{folder}/cache"):
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        mock.patch.dict(os.environ, COMPEVAL_CACHE=f"{folder}/cache"),
+    ):
         run(in_process(*model), tasks, data_dir=data, limit=limit, output=Path(folder))
         for task in tasks:
             dataset = load(task, data, limit)
@@ -79,13 +82,18 @@ def evaluate_with_clip_benchmark(parts: NetworkParts, rows: Sequence[Mapping[str
     loader = torch.utils.data.DataLoader(
         RowImages(rows, preprocess), 64, num_workers=4, collate_fn=image_captions_collate_fn
     )
-    return image_caption_selection.evaluate(network, loader, tokenizer, "cpu", amp=False)["text_acc"]
+    return image_caption_selection.evaluate(network, loader, tokenizer, "cpu", amp=False)[
+        "text_acc"
+    ]
 
 
 def count_operations(network: Any, num_crops: int, num_tokens: int) -> float:
     """Return the multiplications, in 10^9, of the weights of both towers on crops and tokens of texts."""
     visual = network.visual
-    weights = [sum(weight.numel() for weight in tower.parameters()) for tower in (visual, network.transformer)]
+    weights = [
+        sum(weight.numel() for weight in tower.parameters())
+        for tower in (visual, network.transformer)
+    ]
     num_patches = len(visual.positional_embedding)
     return (num_crops * num_patches * weights[0] + num_tokens * weights[1]) / 1e9
 
@@ -95,21 +103,34 @@ def compare_with_clip_benchmark(name: str, rows_per_type: int) -> None:
     with tempfile.TemporaryDirectory() as scratch, mock.patch.dict(os.environ):
         folder = Path(scratch)
         tasks = write_tasks(folder, Path(os.environ["COMPEVAL_REAL_DATA"]), rows_per_type)
-        rows = [row for task in tasks for row in read_rows(next((folder / "crepe" / task.config).glob("*.parquet")))]
+        rows = [
+            row
+            for task in tasks
+            for row in read_rows(next((folder / "crepe" / task.config).glob("*.parquet")))
+        ]
         parts = make_random_model(name)
         model, runs = in_process(*parts), EngineRuns(folder, tasks, "cpu")
         texts = {text for row in rows for text in (row["caption"], *row["hard_negatives"])}
         context = parts[0].context_length * sum(1 + len(row["hard_negatives"]) for row in rows)
-        print(f"{name}, {len(rows):,} rows, {len({row['crop_id'] for row in rows}):,} crops, {len(texts):,} texts")
+        print(
+            f"{name}, {len(rows):,} rows, {len({row['crop_id'] for row in rows}):,} crops, {len(texts):,} texts"
+        )
         seconds = {}
         for who in ("CLIP_benchmark", "engine"):
             before, start = os.times(), time.perf_counter()
             if who == "engine":
                 runs.measure(model, "cache", "results")
-                recall, crops = float((runs.read_ranks("results") == 1).mean()), len({row["crop_id"] for row in rows})
+                recall, crops = (
+                    float((runs.read_ranks("results") == 1).mean()),
+                    len({row["crop_id"] for row in rows}),
+                )
                 tokens = model.encoder.prefix_forest.nodes  # pyright: ignore
             else:
-                recall, crops, tokens = evaluate_with_clip_benchmark(parts, rows), len(rows), context
+                recall, crops, tokens = (
+                    evaluate_with_clip_benchmark(parts, rows),
+                    len(rows),
+                    context,
+                )
             seconds[who] = time.perf_counter() - start
             used = sum(os.times()[:4]) - sum(before[:4])
             operations = count_operations(parts[0], crops, tokens)
@@ -120,7 +141,9 @@ def compare_with_clip_benchmark(name: str, rows_per_type: int) -> None:
             )
         score_NK = np.concatenate([read_scores(folder / "results", task) for task in tasks])
         close = int((np.abs(score_NK[:, 0] - score_NK[:, 1:].max(axis=1)) <= MIN_MARGIN).sum())
-        print(f"rows that rounding may decide, because the truth and a negative are closer than {MIN_MARGIN}: {close}")
+        print(
+            f"rows that rounding may decide, because the truth and a negative are closer than {MIN_MARGIN}: {close}"
+        )
         print(f"CLIP_benchmark / engine: {seconds['CLIP_benchmark'] / seconds['engine']:.2f}")
 
 
@@ -137,19 +160,25 @@ def measure_shuffled_truth(scores: Iterable[np.ndarray], seed: int = 0) -> tuple
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rows", type=int, default=5, help="number of rows per task")
     parser.add_argument("--model", default="ViT-B-32", help="architecture of open_clip")
     parser.add_argument("--task", default="crepe/*_hn*", help="glob pattern of task names")
     parser.add_argument("--data", type=Path, help="folder that contains the dataset folders")
-    parser.add_argument("--clip-benchmark", action="store_true", help="compare with CLIP_benchmark, --rows per type")
+    parser.add_argument(
+        "--clip-benchmark", action="store_true", help="compare with CLIP_benchmark, --rows per type"
+    )
     options = parser.parse_args()
     if options.clip_benchmark:
         compare_with_clip_benchmark(options.model, options.rows)
         return
     tasks = select(discover(options.data), [options.task])
     scores = []
-    for task, reference_NK, agreement in check(make_random_model(options.model), tasks, options.data, options.rows):
+    for task, reference_NK, agreement in check(
+        make_random_model(options.model), tasks, options.data, options.rows
+    ):
         print(f"{task.name}: {agreement}", flush=True)
         scores.append(reference_NK)
     constant = [(rank_truth(np.ones_like(score_NK)).rank_N == 1).mean() for score_NK in scores]

@@ -41,13 +41,19 @@ class Agreement(NamedTuple):
 
 @torch.inference_mode()
 def score_row_by_row(
-    model: Any, preprocess: Any, tokenizer: Any, rows: Iterable[Mapping[str, Any]], device: str = "cpu"
+    model: Any,
+    preprocess: Any,
+    tokenizer: Any,
+    rows: Iterable[Mapping[str, Any]],
+    device: str = "cpu",
 ) -> np.ndarray:
     """Return scores (N, K), computed one row at a time. The truth is candidate 0."""
     scores = []
     for row in rows:
         image_1D = model.encode_image(preprocess(read_crop(row))[None].to(device), normalize=True)
-        text_KD = model.encode_text(tokenizer([row["caption"], *row["hard_negatives"]]).to(device), normalize=True)
+        text_KD = model.encode_text(
+            tokenizer([row["caption"], *row["hard_negatives"]]).to(device), normalize=True
+        )
         scores.append((image_1D @ text_KD.T)[0].float().cpu().numpy())
     return np.stack(scores)
 
@@ -66,8 +72,20 @@ def read_rows(path: Path, count: int | None = None) -> list[dict[str, Any]]:
 
     The paths of stored crops, which start at the data folder, become absolute.
     """
-    columns = ("image", "image_path", "crop_id", "x", "y", "width", "height", "caption", "hard_negatives")
-    table = pq.read_table(path, columns=[name for name in columns if name in pq.read_schema(path).names])
+    columns = (
+        "image",
+        "image_path",
+        "crop_id",
+        "x",
+        "y",
+        "width",
+        "height",
+        "caption",
+        "hard_negatives",
+    )
+    table = pq.read_table(
+        path, columns=[name for name in columns if name in pq.read_schema(path).names]
+    )
     rows, data_dir = table.slice(0, count).to_pylist(), path.absolute().parents[2]
     for row in rows:
         if "image" in row:
@@ -80,7 +98,9 @@ def compare_ranks(reference_NK: np.ndarray, rank_N: np.ndarray) -> Agreement:
     expected_N = 1 + (reference_NK[:, 1:] >= reference_NK[:, :1]).sum(axis=1)
     close_N = np.abs(reference_NK[:, 1:] - reference_NK[:, :1]).min(axis=1) <= MIN_MARGIN
     different_N = ~close_N & (expected_N != rank_N)
-    return Agreement(len(rank_N), np.flatnonzero(different_N).tolist(), np.flatnonzero(close_N).tolist())
+    return Agreement(
+        len(rank_N), np.flatnonzero(different_N).tolist(), np.flatnonzero(close_N).tolist()
+    )
 
 
 def read_ranks(output: Path, task: Task) -> np.ndarray:
@@ -101,5 +121,7 @@ def _read_examples(output: Path, task: Task) -> pa.Table:
 def make_random_model(name: str, device: str = "cpu", precision: str = "fp32") -> NetworkParts:
     """Return an architecture with fixed random weights."""
     torch.manual_seed(0)
-    network, _, preprocess = open_clip.create_model_and_transforms(name, device=device, precision=precision)
+    network, _, preprocess = open_clip.create_model_and_transforms(
+        name, device=device, precision=precision
+    )
     return network.eval(), preprocess, open_clip.get_tokenizer(name)

@@ -41,7 +41,10 @@ from compeval.generators.microworld.captions.content import (
     SceneFacts,
     choose_content,
 )
-from compeval.generators.microworld.captions.wording import write_region_phrase, write_training_caption
+from compeval.generators.microworld.captions.wording import (
+    write_region_phrase,
+    write_training_caption,
+)
 from compeval.generators.microworld.scene import Scene
 from compeval.generators.microworld.scenes.splits import (
     TEST_IDS,
@@ -111,25 +114,38 @@ def collect_targets(folder: Path, count: int, parser: CaptionParser) -> Targets:
     atoms: set[Atom] = set()
     compounds: set[Compound] = set()
     images = visual_genome.read(folder, Flaws())
-    phrases = filter(None, (normalize_caption(region.phrase) for image in images for region in image.regions))
+    phrases = filter(
+        None, (normalize_caption(region.phrase) for image in images for region in image.regions)
+    )
     while len(atoms) + len(compounds) < count and (chunk := list(islice(phrases, 1024))):
         for graph in parse_graphs(list(dict.fromkeys(chunk)), parser):
             atoms.update(graph.atoms)
             compounds.update(graph.compounds)
-    return Targets(tuple(sorted(atoms)), tuple(sorted(compounds, key=lambda item: [part or "" for part in item])))
+    return Targets(
+        tuple(sorted(atoms)),
+        tuple(sorted(compounds, key=lambda item: [part or "" for part in item])),
+    )
 
 
-def run_analysis(search: Search, parser: CaptionParser) -> tuple[ShardResult, list[ShardResult], float]:
+def run_analysis(
+    search: Search, parser: CaptionParser
+) -> tuple[ShardResult, list[ShardResult], float]:
     """Run the analysis in this process. Returns the result, the results of the shards, and the seconds."""
     with tempfile.TemporaryDirectory() as folder:
         start = time.process_time()
         result = analyse(search, Path(folder), make_local_engine(lambda: parser, 1), progress=False)
         seconds = time.process_time() - start
         path = Path(folder) / search.fingerprint
-        return result, [ShardResult.load(result_path(path, number)) for number in range(len(search.shards))], seconds
+        return (
+            result,
+            [ShardResult.load(result_path(path, number)) for number in range(len(search.shards))],
+            seconds,
+        )
 
 
-def measure(targets: Targets, texts: Sequence[str], parser: CaptionParser, sizes: Sequence[int]) -> list[Run]:
+def measure(
+    targets: Targets, texts: Sequence[str], parser: CaptionParser, sizes: Sequence[int]
+) -> list[Run]:
     """Run both methods on the first n captions, for each n in ``sizes``. Raises AssertionError if they differ."""
     runs, seen, seconds, first = [], set[int](), 0.0, 0
     for size in sizes:
@@ -140,7 +156,10 @@ def measure(targets: Targets, texts: Sequence[str], parser: CaptionParser, sizes
         seconds, first = seconds + time.process_time() - start, size
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "captions.jsonl"
-            path.write_text("".join(f"{json.dumps({'caption': text})}\n" for text in texts[:size]), encoding="utf-8")
+            path.write_text(
+                "".join(f"{json.dumps({'caption': text})}\n" for text in texts[:size]),
+                encoding="utf-8",
+            )
             search = Search(targets, tuple(list_shards(str(path))), "caption")
             result, _, analysis_seconds = run_analysis(search, parser)
         differing = seen ^ result.counts.keys()
@@ -149,9 +168,14 @@ def measure(targets: Targets, texts: Sequence[str], parser: CaptionParser, sizes
     return runs
 
 
-def measure_filter(targets: Targets, seen: Collection[int], texts: Sequence[str], parser: CaptionParser) -> float:
+def measure_filter(
+    targets: Targets, seen: Collection[int], texts: Sequence[str], parser: CaptionParser
+) -> float:
     """Print and return the captions per second of the word filter, with the targets ``seen`` found already."""
-    words, unseen = CaptionWords(frozenset().union(*targets.words), parser), UnseenTargets(targets.words, seen)
+    words, unseen = (
+        CaptionWords(frozenset().union(*targets.words), parser),
+        UnseenTargets(targets.words, seen),
+    )
     half = len(texts) // 2
     for text in texts[:half]:  # fills the cache of word forms
         words(text)
@@ -176,7 +200,9 @@ def print_projections(**rates: float) -> None:
     """Print the cost of LAION-400M at each rate, in captions per second and core."""
     for method, rate in rates.items():
         hours, title = NUM_LAION_CAPTIONS / rate / 3600, method.replace("_", " ")
-        print(f"LAION-400M, {title}, {rate:,.0f}/s and core: {hours / 2:,.1f} h on 2 cores, {hours / 64:,.2f} h on 64")
+        print(
+            f"LAION-400M, {title}, {rate:,.0f}/s and core: {hours / 2:,.1f} h on 2 cores, {hours / 64:,.2f} h on 64"
+        )
 
 
 def bench_microworld(parser: CaptionParser) -> None:
@@ -190,28 +216,41 @@ def bench_microworld(parser: CaptionParser) -> None:
 
 def bench_corpus(parser: CaptionParser, targets: Targets, search: Search, sample: int) -> None:
     """Analyse a corpus of any size, and compare both methods on captions of its first, middle and last shard."""
-    print(f"targets: {len(targets.atoms):,} atoms and {len(targets.compounds):,} compounds; {os.cpu_count()} cores")
+    print(
+        f"targets: {len(targets.atoms):,} atoms and {len(targets.compounds):,} compounds; {os.cpu_count()} cores"
+    )
     num_shards = len(search.shards)
     sampled = [search.shards[number] for number in sorted({0, num_shards // 2, num_shards - 1})]
-    captions = [text for shard in sampled for text in islice(read_captions(shard, search.column), sample // 3)]
+    captions = [
+        text
+        for shard in sampled
+        for text in islice(read_captions(shard, search.column), sample // 3)
+    ]
     (run,) = measure(targets, captions, parser, [len(captions)])
     print_run(targets, run)
 
     result, shards, seconds = run_analysis(search, parser)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(describe("corpus", search, result))
-    print(f"{result.captions:,} captions, {result.parsed / result.captions:.1%} parsed; peak {memory >> 10:,} MiB")
+    print(
+        f"{result.captions:,} captions, {result.parsed / result.captions:.1%} parsed; peak {memory >> 10:,} MiB"
+    )
     for numbers in split_into_rounds(num_shards):
         num_captions = max(1, sum(shards[number].captions for number in numbers))
         share = sum(shards[number].parsed for number in numbers) / num_captions
         print(f"  round of {len(numbers)} shards, {num_captions:>11,} captions: {share:.1%} parsed")
     filter_rate = measure_filter(targets, result.counts, captions, parser)
-    rates = {"as_in_this_corpus": result.captions / seconds, "parsing_all": len(captions) / run.parsing_seconds}
+    rates = {
+        "as_in_this_corpus": result.captions / seconds,
+        "parsing_all": len(captions) / run.parsing_seconds,
+    }
     print_projections(word_filter_without_parsing=filter_rate, **rates)
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--regions", type=Path, help="folder of Visual Genome's JSON files")
     options.add_argument("--corpus", help="glob of caption files")
     options.add_argument("--column", default="caption", help="column of the captions")

@@ -86,7 +86,9 @@ def draw(curves: dict[str, pd.DataFrame], path: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("results", type=Path, nargs="?", default=Path("results/microworld"))
     parser.add_argument("figure", type=Path, nargs="?", default=Path("build/world-size.png"))
     arguments = parser.parse_args()

@@ -20,7 +20,14 @@ if TYPE_CHECKING:
 
     __version__: str
 
-__all__ = ["__version__", "evaluate", "example_captions", "list_configs", "list_datasets", "load_dataset"]
+__all__ = [
+    "__version__",
+    "evaluate",
+    "example_captions",
+    "list_configs",
+    "list_datasets",
+    "load_dataset",
+]
 
 _MODULE_OF = {
     "evaluate": "compeval.evaluators.in_process",

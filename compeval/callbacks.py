@@ -105,7 +105,12 @@ def log_to_wandb(run: Any) -> OnResults:
     run.define_metric("compeval/*", step_metric="compeval/step")
 
     def log(step: int, results: Scores) -> None:
-        run.log({"compeval/step": step, **{f"compeval/{name}": value for name, value in results.flat().items()}})
+        run.log(
+            {
+                "compeval/step": step,
+                **{f"compeval/{name}": value for name, value in results.flat().items()},
+            }
+        )
 
     return log
 
@@ -124,7 +129,9 @@ def as_trainer_callback(evaluation: Evaluation) -> TrainerCallback:
     from transformers import TrainerCallback
 
     class Callback(TrainerCallback):
-        def on_step_end(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
+        def on_step_end(
+            self, args: Any, state: Any, control: Any, model: Any = None, **_: Any
+        ) -> None:
             if state.is_world_process_zero and (results := evaluation(state.global_step, model)):
                 state.log_history.append({"step": state.global_step, **results.flat()})
 

@@ -44,7 +44,9 @@ class Page:
         """Write words, wrapped to the width; marked words are red, bold and underlined."""
         x = self.left
         for word, marked in words:
-            font = ImageFont.truetype(FONTS / f"DejaVuSans{'-Bold' if bold or marked else ''}.ttf", SIZE)
+            font = ImageFont.truetype(
+                FONTS / f"DejaVuSans{'-Bold' if bold or marked else ''}.ttf", SIZE
+            )
             width = self.draw.textlength(word + " ", font)
             if x + width > WIDTH - MARGIN:
                 x, self.y = self.left, self.y + LINE
@@ -59,9 +61,15 @@ class Page:
 def main(config: Path, split: str, row: int, output: Path) -> None:
     """Draw ROW of the SPLIT of the dataset folder CONFIG."""
     columns = ["image", "caption", "hard_negatives"]
-    (cells,) = pq.read_table(sorted(config.glob(f"{split}-*.parquet")), columns=columns).slice(row, 1).to_pylist()
+    (cells,) = (
+        pq.read_table(sorted(config.glob(f"{split}-*.parquet")), columns=columns)
+        .slice(row, 1)
+        .to_pylist()
+    )
     picture = Image.open(io.BytesIO(read_stored(cells["image"], config.parent))).convert("RGB")
-    picture = picture.resize([round(side * IMAGE_SIDE / max(picture.size)) for side in picture.size])
+    picture = picture.resize(
+        [round(side * IMAGE_SIDE / max(picture.size)) for side in picture.size]
+    )
     page = Page(4 * IMAGE_SIDE)  # cropped below
     page.image.paste(picture, (MARGIN, MARGIN))
     page.write([("true caption", False)], TRUE, bold=True)

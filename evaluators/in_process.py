@@ -57,7 +57,9 @@ def evaluate(
     """
     _check_arguments(model, preprocess, tokenizer, device, limit)
     known = discover(data_dir)
-    selected = None if tasks is None else select(known, tasks)  # a wrong name is reported before the model is touched
+    selected = (
+        None if tasks is None else select(known, tasks)
+    )  # a wrong name is reported before the model is touched
     with _in_evaluation_mode(model):
         loaded, device = _load(model, preprocess, tokenizer, device)
         chosen = default_tasks(known, loaded, data_dir) if selected is None else selected
@@ -73,12 +75,17 @@ def _score(model: Model, planned: plan.Plan, batch_size: int, in_processes: bool
         if isinstance(model.encoder, models.MeteredScorer):
             model.encoder.state_cost(stream_missing(engine))  # raises ValueError above the maximum
         return Scores(
-            (scored.task.dataset.task.name, TaskScores(compose(scored, make_examples(scored), model)))
+            (
+                scored.task.dataset.task.name,
+                TaskScores(compose(scored, make_examples(scored), model)),
+            )
             for scored in score_all(engine)
         )
 
 
-def _check_arguments(model: Any, preprocess: Any, tokenizer: Any, device: str | None, limit: int | None) -> None:
+def _check_arguments(
+    model: Any, preprocess: Any, tokenizer: Any, device: str | None, limit: int | None
+) -> None:
     """Raise ValueError if the arguments are not those of one kind of model, or the limit is not positive."""
     _check_model(model, preprocess, tokenizer)
     if device is not None and not isinstance(model, str):
@@ -95,13 +102,19 @@ def _check_model(model: Any, preprocess: Any, tokenizer: Any) -> None:
         raise ValueError(f"{model.__name__} is a class: pass an object, {model.__name__}(...).")
     if isinstance(model, str | Model):
         if preprocess or tokenizer:
-            raise ValueError("A model that is given by its name has its own preprocess and tokenizer: leave them out.")
+            raise ValueError(
+                "A model that is given by its name has its own preprocess and tokenizer: leave them out."
+            )
         if isinstance(model, str):
             models.check_name(model)
         return
     if (preprocess is None) != (tokenizer is None):
-        given, missing = ("preprocess", "tokenizer") if tokenizer is None else ("tokenizer", "preprocess")
-        raise ValueError(f"{kind}: {given} is given without {missing}. Pass both, or none for a class of your own.")
+        given, missing = (
+            ("preprocess", "tokenizer") if tokenizer is None else ("tokenizer", "preprocess")
+        )
+        raise ValueError(
+            f"{kind}: {given} is given without {missing}. Pass both, or none for a class of your own."
+        )
     if preprocess is None:
         return
     if not hasattr(model, "parameters"):
@@ -126,10 +139,19 @@ def _check_outputs(preprocess: Any, tokenizer: Any) -> None:
     pixels, tokens = preprocess(Image.new("RGB", (64, 48))), tokenizer(["a dog", "a cat"])
     for name, value, shape, fits in (
         ("preprocess", pixels, "(3, height, width)", getattr(pixels, "ndim", 0) == 3),
-        ("tokenizer", tokens, "(2, length) for two texts", getattr(tokens, "ndim", 0) == 2 and len(tokens) == 2),
+        (
+            "tokenizer",
+            tokens,
+            "(2, length) for two texts",
+            getattr(tokens, "ndim", 0) == 2 and len(tokens) == 2,
+        ),
     ):
         if not isinstance(value, torch.Tensor) or not fits:
-            found = f"shape {tuple(value.shape)}" if isinstance(value, torch.Tensor) else type(value).__name__
+            found = (
+                f"shape {tuple(value.shape)}"
+                if isinstance(value, torch.Tensor)
+                else type(value).__name__
+            )
             raise ValueError(
                 f"{name} returns {found}, expected a tensor {shape}. Wrap transformers' processor in a function that "
                 "returns its pixel_values of one image, or its input_ids."
@@ -150,7 +172,11 @@ def _load(model: Any, preprocess: Any, tokenizer: Any, device: str | None) -> tu
         return wrap(model, type(model).__name__, type(model).__name__, device), device
     from compeval.evaluators.models.openclip import in_process
 
-    loaded = in_process(model if hasattr(model, "encode_image") else _WithOpenClipMethods(model), preprocess, tokenizer)
+    loaded = in_process(
+        model if hasattr(model, "encode_image") else _WithOpenClipMethods(model),
+        preprocess,
+        tokenizer,
+    )
     return loaded, _find_device(loaded.encoder)
 
 
@@ -192,5 +218,8 @@ def _in_evaluation_mode(model: Any) -> Iterator[None]:
     try:
         yield
     finally:
-        for module, was_training in modes:  # some modules may have been in evaluation mode, for example frozen layers
+        for (
+            module,
+            was_training,
+        ) in modes:  # some modules may have been in evaluation mode, for example frozen layers
             module.training = was_training

@@ -39,7 +39,11 @@ class RefusedTask(NamedTuple):
     reason: str
 
     def __str__(self) -> str:
-        return self.reason if self.reason.startswith(self.task.name) else f"{self.task.name}: {self.reason}"
+        return (
+            self.reason
+            if self.reason.startswith(self.task.name)
+            else f"{self.task.name}: {self.reason}"
+        )
 
 
 OnRefused = Callable[[RefusedTask], None]
@@ -49,7 +53,9 @@ def _raise_refused(refused: RefusedTask) -> None:
     raise ValueError(str(refused))
 
 
-def default_tasks(known: Sequence[Task], model: Model, data_dir: Path | str | None = None) -> list[Task]:
+def default_tasks(
+    known: Sequence[Task], model: Model, data_dir: Path | str | None = None
+) -> list[Task]:
     """Return the default tasks that the model supports. Raises ValueError if there are none."""
     reasons: dict[Task, str | None] = dict.fromkeys(defaults(known, model))
     for task in reasons:
@@ -91,10 +97,14 @@ def run(
     unfinished = {task: dataset for task, dataset in datasets.items() if task not in results}
     planned = plan.combine([*_collect(plan.draft, unfinished, on_refused).values()])
     outdated = {folders[task.dataset.task] for task in planned.tasks}
-    outdated |= {folders[task] for task in results if not documents.get_side_file(folders[task]).exists()}
+    outdated |= {
+        folders[task] for task in results if not documents.get_side_file(folders[task]).exists()
+    }
     for folder in outdated:
         documents.make_folder(folder)
-    with closing(FeatureStore(cache_folder() if model.is_cached else None, model.fingerprint)) as store:
+    with closing(
+        FeatureStore(cache_folder() if model.is_cached else None, model.fingerprint)
+    ) as store:
         batch_size = batch_size or default_batch_size(device)
         engine = Engine(model, planned, store, batch_size, on_error, report, remote, in_processes)
         results |= _score_tasks(engine, paths, on_cost)
@@ -111,7 +121,9 @@ def read_finished(
     """Return the results if those of all tasks are up to date, otherwise None. The model need not be loaded."""
     datasets = load_all(model, tasks, data_dir, limit, on_refused=lambda refused: None)
     folders, _, results = _find_finished(model, datasets, output)
-    is_complete = len(results) == len(tasks) and all(documents.get_side_file(folders[task]).exists() for task in tasks)
+    is_complete = len(results) == len(tasks) and all(
+        documents.get_side_file(folders[task]).exists() for task in tasks
+    )
     return [results[task] for task in tasks] if is_complete else None
 
 
@@ -127,8 +139,12 @@ def _find_finished(
     paths: dict[Task, Path] = {}
     results: dict[Task, Result] = {}
     for task, dataset in datasets.items():
-        folders[task] = documents.get_model_folder(output, dataset.source, model.name, dataset.limit)
-        paths[task] = documents.get_result_path(output, dataset.source, model.name, task.name, dataset.limit)
+        folders[task] = documents.get_model_folder(
+            output, dataset.source, model.name, dataset.limit
+        )
+        paths[task] = documents.get_result_path(
+            output, dataset.source, model.name, task.name, dataset.limit
+        )
     for folder in dict.fromkeys(folders.values()):
         documents.check_owner(folder, model)
     for task, dataset in datasets.items() if model.is_cached else ():
@@ -142,7 +158,9 @@ def _find_finished(
     return folders, paths, results
 
 
-def _collect(function: Callable[[Item], Value], items: Mapping[Task, Item], on_refused: OnRefused) -> dict[Task, Value]:
+def _collect(
+    function: Callable[[Item], Value], items: Mapping[Task, Item], on_refused: OnRefused
+) -> dict[Task, Value]:
     """Call a function for each task. Tasks for which it raises ValueError are passed to ``on_refused`` instead."""
     values: dict[Task, Value] = {}
     for task, item in items.items():
@@ -153,7 +171,9 @@ def _collect(function: Callable[[Item], Value], items: Mapping[Task, Item], on_r
     return values
 
 
-def _score_tasks(engine: Engine, paths: Mapping[Task, Path], on_cost: Callable[[str], None]) -> dict[Task, Result]:
+def _score_tasks(
+    engine: Engine, paths: Mapping[Task, Path], on_cost: Callable[[str], None]
+) -> dict[Task, Result]:
     """Score the tasks of the plan, and write each result before the next one is computed."""
     if engine.plan.tasks and isinstance(engine.model.encoder, MeteredScorer):
         on_cost(engine.model.encoder.state_cost(stream_missing(engine)))

@@ -37,7 +37,10 @@ from compeval.generators.language.lexicon.relations import kind_of_relation
 UNREADABLE = "the image is missing or unreadable"
 
 Miner = Callable[[AnnotatedImage, AttestedPairs, Counter[str], str], Iterator[SwappedPair]]
-MINERS: dict[str, Miner] = {"vg_relation": mine_relation_pairs, "vg_attribution": mine_attribute_pairs}
+MINERS: dict[str, Miner] = {
+    "vg_relation": mine_relation_pairs,
+    "vg_attribution": mine_attribute_pairs,
+}
 
 
 def mine(
@@ -93,7 +96,10 @@ def make_rows(
             yield row(config, pair, provenance)
         except (OSError, ValueError) as error:
             if not dropped[UNREADABLE]:
-                print(f"{config}: pairs of unreadable images are left out. The first: {error}", file=sys.stderr)
+                print(
+                    f"{config}: pairs of unreadable images are left out. The first: {error}",
+                    file=sys.stderr,
+                )
             dropped[UNREADABLE] += 1
         else:
             num_rows += 1
@@ -112,8 +118,12 @@ def main(annotations: Path = Path("annotations/gqa.parquet"), output: Path = Pat
     for config in MINERS:
         dropped = Counter[str]()
         rows = make_rows(config, images, provenance, dropped, read_rules())
-        counts = dataset.write_config(output / dataset.PARTS / "aro", config, {"test": rows}, CHOICE_SCHEMA, pixels)
-        funnels[f"{config}: pairs of objects"] = dict(sorted((+dropped).items())) | {"kept": counts["test"]}
+        counts = dataset.write_config(
+            output / dataset.PARTS / "aro", config, {"test": rows}, CHOICE_SCHEMA, pixels
+        )
+        funnels[f"{config}: pairs of objects"] = dict(sorted((+dropped).items())) | {
+            "kept": counts["test"]
+        }
     funnels["Flawed records of the source"] = statistics["flaws"]
     write_json(output / "stats/aro/mined.json", {"funnels": funnels})
 

@@ -111,7 +111,10 @@ class Settings(WalkSettings):
     @classmethod
     def read(cls) -> Settings:
         """Read params.yaml. Raises ValueError if a key is unknown or missing."""
-        variants = {name: _read_variant(name, block) for name, block in read_params("productivity_variants").items()}
+        variants = {
+            name: _read_variant(name, block)
+            for name, block in read_params("productivity_variants").items()
+        }
         return read_settings(cls, "captioned_walks", rules=read_rules(), variants=variants)
 
 
@@ -144,10 +147,13 @@ class VisitedImage(NamedTuple):
 class Sampler:
     """Samples and captions the walks of an image in a worker process."""
 
-    def __init__(self, images: Annotations, settings: Settings, captions: Mapping[str, Captions]) -> None:
+    def __init__(
+        self, images: Annotations, settings: Settings, captions: Mapping[str, Captions]
+    ) -> None:
         self.images, self.settings, self.captions = images, settings, captions
         self.captioners: dict[str, Captioner] = {
-            name: make_captioner(item.captioner, item.template, settings.rules) for name, item in captions.items()
+            name: make_captioner(item.captioner, item.template, settings.rules)
+            for name, item in captions.items()
         }
 
     def visit(self, visit: Visit) -> VisitedImage:
@@ -162,17 +168,28 @@ class Sampler:
                     dropped[name, n][f"{CAPTION}{caption.reason}"] += 1
                 else:
                     captions[n][name] = caption
-        rows = {n: walk.to_row(captions[n]) | {"condition": visit.condition.name} for n, walk in walks.items()}
+        rows = {
+            n: walk.to_row(captions[n]) | {"condition": visit.condition.name}
+            for n, walk in walks.items()
+        }
         return VisitedImage(visit, rows, dropped)
 
 
 def sample_image(
-    image: AnnotatedImage, visit: Visit, settings: WalkSettings, dropped: Mapping[tuple[str, int], Counter[str]]
+    image: AnnotatedImage,
+    visit: Visit,
+    settings: WalkSettings,
+    dropped: Mapping[tuple[str, int], Counter[str]],
 ) -> dict[int, KeyedWalk]:
     """Return the walks of a visit by complexity."""
     facts = collect_image_facts(image) if visit.condition.accepts else None
     walks = (
-        (n, sample_keyed_walk(image, n, settings, visit.condition, facts, visit.number, dropped[DEFAULT, n]))
+        (
+            n,
+            sample_keyed_walk(
+                image, n, settings, visit.condition, facts, visit.number, dropped[DEFAULT, n]
+            ),
+        )
         for n in visit.complexities
     )
     found = ((n, walk) for n, walk in walks if walk is not None)
@@ -196,7 +213,10 @@ class VisitPlan:
     ) -> None:
         self.image_ids, self.settings = order_images(image_ids, settings.seed), settings
         self.walks, self.conditions, self.is_single = walks, conditions, is_single
-        self.found, self.visits = Counter[tuple[WalkCondition, int]](), Counter[tuple[WalkCondition, int]]()
+        self.found, self.visits = (
+            Counter[tuple[WalkCondition, int]](),
+            Counter[tuple[WalkCondition, int]](),
+        )
         self.exhausted: set[tuple[str, WalkCondition, int]] = set()
         """Image, condition and complexity of which there is no further walk."""
 
@@ -209,7 +229,9 @@ class VisitPlan:
                     break
                 if self.is_single:
                     needed = rotate_complexities(index)
-                complexities = tuple(n for n in needed if (image_id, condition, n) not in self.exhausted)
+                complexities = tuple(
+                    n for n in needed if (image_id, condition, n) not in self.exhausted
+                )
                 if complexities:
                     yield Visit(image_id, condition, number, complexities, self.is_single)
 
@@ -242,7 +264,9 @@ def rotate_complexities(index: int) -> list[int]:
     return [*reversed(COMPLEXITIES[: start + 1]), *reversed(COMPLEXITIES[start + 1 :])]
 
 
-def build(images: Annotations, settings: Settings, folder: Path, sets: Iterable[str] = SETS) -> None:
+def build(
+    images: Annotations, settings: Settings, folder: Path, sets: Iterable[str] = SETS
+) -> None:
     """Write the walks of ``sets`` to subfolders, and the number of failed attempts by captioner, complexity and reason.
 
     A walk without a caption of the default captioner is written, but is not one of the ``walks``. The bytes do not
@@ -251,7 +275,9 @@ def build(images: Annotations, settings: Settings, folder: Path, sets: Iterable[
     for name in sets:
         captions = settings.captions if name == "paper" else {DEFAULT: settings.captions[DEFAULT]}
         conditions = settings.select_conditions(SETS[name])
-        plan = VisitPlan(images.list_ids(), settings, settings.walks, conditions, is_single=name == "balanced")
+        plan = VisitPlan(
+            images.list_ids(), settings, settings.walks, conditions, is_single=name == "balanced"
+        )
         make_sampler = partial(Sampler, images, settings, captions)
         with atomic_folder(folder / name) as scratch:
             _write(plan, map_with(make_sampler, Sampler.visit, plan, settings.workers), scratch)
@@ -263,14 +289,20 @@ def _write(plan: VisitPlan, visited_images: Iterator[VisitedImage], folder: Path
         while batch := list(islice(visited_images, VISITS_PER_GROUP)):
             rows: list[Row] = []
             for visit, walks, reasons in batch:
-                names = {n: {caption["name"] for caption in walk["captions"]} for n, walk in walks.items()}
+                names = {
+                    n: {caption["name"] for caption in walk["captions"]}
+                    for n, walk in walks.items()
+                }
                 needed = plan.count(visit, {n: DEFAULT in names[n] for n in walks})
                 rows += [walks[n] for n in needed if n in walks]
                 for (name, n), counts in reasons.items():
                     if n in needed:
                         dropped[f"{name} n{n}"].update(counts)
             writer.write_table(pa.Table.from_pylist(rows, SCHEMA))
-    write_json(folder / "dropped.json", {key: dict(sorted(dropped[key].items())) for key in sorted(dropped)})
+    write_json(
+        folder / "dropped.json",
+        {key: dict(sorted(dropped[key].items())) for key in sorted(dropped)},
+    )
 
 
 def read_walks(folder: Path, *, balanced: bool = False) -> Iterator[Row]:
@@ -283,16 +315,25 @@ def name_folder(folder: Path, balanced: bool) -> Path:
     return folder / ("balanced" if balanced else "paper")
 
 
-def read_dropped(folder: Path, name: str, complexity: int, *, balanced: bool = False) -> Counter[str]:
+def read_dropped(
+    folder: Path, name: str, complexity: int, *, balanced: bool = False
+) -> Counter[str]:
     """Return the number of failed attempts at walks and their captions, by reason.
 
     ``name`` is the name of the captions. Attempts at walks are those of all captions.
     """
-    dropped = json.loads((name_folder(folder, balanced) / "dropped.json").read_text(encoding="utf-8"))
+    dropped = json.loads(
+        (name_folder(folder, balanced) / "dropped.json").read_text(encoding="utf-8")
+    )
     counts, own = (Counter[str](dropped.get(f"{key} n{complexity}", {})) for key in (DEFAULT, name))
     if name == DEFAULT:
         return counts
-    return Counter({reason: count for reason, count in counts.items() if not reason.startswith(CAPTION)}) + own
+    return (
+        Counter(
+            {reason: count for reason, count in counts.items() if not reason.startswith(CAPTION)}
+        )
+        + own
+    )
 
 
 def sample_asked_graphs(
@@ -304,13 +345,21 @@ def sample_asked_graphs(
     """
     captions = settings.captions[name]
     walks_asked = limit or ASKED_PER_WALK * (captions.rows or settings.walks)
-    asked = set(captions.complexities) - {template.COMPLEXITY}  # no language model captions four atoms
+    asked = set(captions.complexities) - {
+        template.COMPLEXITY
+    }  # no language model captions four atoms
     for part in SETS if name == DEFAULT else ["paper"]:
         conditions = settings.select_conditions(SETS[part])
-        plan = VisitPlan(images.list_ids(), settings, walks_asked, conditions, is_single=part == "balanced")
+        plan = VisitPlan(
+            images.list_ids(), settings, walks_asked, conditions, is_single=part == "balanced"
+        )
         for visit in plan:
-            if not visit.is_single:  # an image with a walk of four atoms is not used at another complexity
-                visit = visit._replace(complexities=tuple(n for n in visit.complexities if n in asked))
+            if (
+                not visit.is_single
+            ):  # an image with a walk of four atoms is not used at another complexity
+                visit = visit._replace(
+                    complexities=tuple(n for n in visit.complexities if n in asked)
+                )
             walks = sample_image(images[visit.image_id], visit, settings, defaultdict(Counter))
             plan.count(visit, dict.fromkeys(walks, True))
             yield from (walk.walk.graph for n, walk in walks.items() if n in asked)
@@ -341,13 +390,17 @@ def main(
     """
     images, settings = Annotations(Path("annotations/parsed.parquet")), Settings.read()
     if name not in settings.captions:
-        raise ValueError(f"params.yaml, productivity_variants: no {name!r}; it has {', '.join(settings.variants)}.")
+        raise ValueError(
+            f"params.yaml, productivity_variants: no {name!r}; it has {', '.join(settings.variants)}."
+        )
     if ask_model:
         for outcome, count in sorted(ask(images, settings, name, max_cost).items()):
             print(f"{count:,} {outcome}")
     elif export:
         graphs = sample_asked_graphs(images, settings, name, limit)
-        print(f"{export}: {export_requests(graphs, settings.captions[name].captioner, export):,} requests")
+        print(
+            f"{export}: {export_requests(graphs, settings.captions[name].captioner, export):,} requests"
+        )
     else:
         build(images, settings, FOLDER, ["balanced" if balanced else "paper"])
 

@@ -53,7 +53,10 @@ FIRST_ID = 20_000_000
 """First image id. The image ids of training and test scenes are smaller (scenes/splits.py)."""
 SCENE_SIZE = (640, 480)
 CIFAR_SIDE = 32
-CIFAR = {"cifar10": ("test_batch.bin", "batches.meta.txt", 1), "cifar100": ("test.bin", "fine_label_names.txt", 2)}
+CIFAR = {
+    "cifar10": ("test_batch.bin", "batches.meta.txt", 1),
+    "cifar100": ("test.bin", "fine_label_names.txt", 2),
+}
 """Config -> (file of the test images, file of the class names, number of label bytes of an image).
 
 Each image is a record of label bytes followed by pixels. The last label byte is the class index (CIFAR-100: of the fine
@@ -81,7 +84,9 @@ class LabelledSet(NamedTuple):
     images: Iterator[LabelledImage]
 
 
-def make_microworld_set(seed: int, images_per_noun: int, nouns: Sequence[str] = ALL_NOUNS) -> LabelledSet:
+def make_microworld_set(
+    seed: int, images_per_noun: int, nouns: Sequence[str] = ALL_NOUNS
+) -> LabelledSet:
     """Return ``images_per_noun`` images of every noun. They are rendered during iteration."""
     images = (
         render_image(seed, FIRST_ID + label * images_per_noun + number, noun, label)
@@ -95,9 +100,16 @@ def render_image(seed: int, image_id: int, noun: str, label: int) -> LabelledIma
     """Sample a scene with one object of the noun, and render a region around the object."""
     width, height = SCENE_SIZE
     scene = sample_scene(
-        seed, image_id, width=width, height=height, n_objects=1, forbidden=HeldOut.all_nouns_except([noun])
+        seed,
+        image_id,
+        width=width,
+        height=height,
+        n_objects=1,
+        forbidden=HeldOut.all_nouns_except([noun]),
     )
-    view = sample_region(scene, [item.id for item in scene.objects], Random(f"{seed}:{image_id}:view"))
+    view = sample_region(
+        scene, [item.id for item in scene.objects], Random(f"{seed}:{image_id}:view")
+    )
     size = int(view.width), int(view.height)
     return LabelledImage(str(image_id), *size, label, render_jpeg(scene, size, view))
 
@@ -142,12 +154,20 @@ def read_cifar(name: str, folder: Path) -> LabelledSet:
         )
     images = (
         LabelledImage(
-            f"{number:05d}", CIFAR_SIDE, CIFAR_SIDE, int(record[label_bytes - 1]), _encode_png(record[label_bytes:])
+            f"{number:05d}",
+            CIFAR_SIDE,
+            CIFAR_SIDE,
+            int(record[label_bytes - 1]),
+            _encode_png(record[label_bytes:]),
         )
         for number, record in enumerate(records.reshape(-1, record_size))
     )
     return LabelledSet(
-        [line.replace("_", " ") for line in (folder / class_file).read_text(encoding="utf-8").split()], images
+        [
+            line.replace("_", " ")
+            for line in (folder / class_file).read_text(encoding="utf-8").split()
+        ],
+        images,
     )
 
 
@@ -183,31 +203,43 @@ def make_rows(source: str, images: Iterable[LabelledImage], seed: int) -> Iterat
         }
 
 
-def make_prompts(names: Sequence[str], endpoint: Endpoint | None, answers: Path) -> dict[str, list[list[str]]]:
+def make_prompts(
+    names: Sequence[str], endpoint: Endpoint | None, answers: Path
+) -> dict[str, list[list[str]]]:
     """Return variant -> prompts of each class. ``answers``: folder of a language model's cached answers.
 
     Without a language model, a grammar writes the example captions.
     """
     examples = example_captions.example_captions(names, endpoint=endpoint, answers=answers)
     count = example_captions.CAPTIONS_PER_CLASS
-    prompts = {f"examples.{count}": [example_captions.make_prompts(name, examples[name].captions) for name in names]}
+    prompts = {
+        f"examples.{count}": [
+            example_captions.make_prompts(name, examples[name].captions) for name in names
+        ]
+    }
     if endpoint is not None:
         number, cache = class_descriptors.DESCRIPTORS_PER_CLASS, Cache([answers])
         answered = [
-            read_cached_items(class_descriptors.DESCRIPTORS, name, number, endpoint, cache).items for name in names
+            read_cached_items(class_descriptors.DESCRIPTORS, name, number, endpoint, cache).items
+            for name in names
         ]
         if all(len(items) == number for items in answered):
             prompts["descriptors"] = [
-                class_descriptors.make_prompts(name, items) for name, items in zip(names, answered, strict=True)
+                class_descriptors.make_prompts(name, items)
+                for name, items in zip(names, answered, strict=True)
             ]
     return prompts
 
 
-def write_set(folder: Path, labelled: LabelledSet, prompts: Mapping[str, list[list[str]]], seed: int) -> None:
+def write_set(
+    folder: Path, labelled: LabelledSet, prompts: Mapping[str, list[list[str]]], seed: int
+) -> None:
     """Write a config with one split per kind of prompt to ``folder``, whose name is the config's."""
     names, images = labelled.class_names, list(labelled.images)
     schemas = {"test": classification_schema(names)}
-    schemas |= {f"test.{variant}": classification_schema(names, texts) for variant, texts in prompts.items()}
+    schemas |= {
+        f"test.{variant}": classification_schema(names, texts) for variant, texts in prompts.items()
+    }
     with atomic_folder(folder) as scratch:
         for split, schema in schemas.items():
             write_split(scratch, split, make_rows(folder.name, images, seed), schema)

@@ -44,7 +44,8 @@ class Cell(NamedTuple):
 
 
 GRID = {
-    name: Cell(**cell) for name, cell in yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text("utf-8")).items()
+    name: Cell(**cell)
+    for name, cell in yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text("utf-8")).items()
 }
 """The configs of the benchmark."""
 
@@ -61,7 +62,17 @@ class Filler(NamedTuple):
     """A prompt has at most one filler of a group; fillers with None can occur any number of times."""
 
 
-SLOTS = ("NOUN", "NOUNS", "NUMBER", "ADJECTIVE", "INTRANSITIVE", "TRANSITIVE", "SIDE", "PLACE", "TIME")
+SLOTS = (
+    "NOUN",
+    "NOUNS",
+    "NUMBER",
+    "ADJECTIVE",
+    "INTRANSITIVE",
+    "TRANSITIVE",
+    "SIDE",
+    "PLACE",
+    "TIME",
+)
 """The slots of patterns. INTRANSITIVE and TRANSITIVE are verbs without and with an object; SIDE is a phrase like
 "on the left", PLACE a phrase like "to the left of", and TIME a word like "before"."""
 
@@ -70,14 +81,22 @@ def make_fillers(words: Mapping[str, Any]) -> dict[str, list[Filler]]:
     """Return the fillers of every slot."""
 
     def make_verbs(key: str) -> list[Filler]:
-        return [Filler("verb", verb, inflection.inflect_verb(verb, "VBG"), f"verb {verb}") for verb in words[key]]
+        return [
+            Filler("verb", verb, inflection.inflect_verb(verb, "VBG"), f"verb {verb}")
+            for verb in words[key]
+        ]
 
     def make_phrases(key: str) -> list[Filler]:
-        return [Filler("spatial", text, form, f"spatial {text}") for text, form in words[key].items()]
+        return [
+            Filler("spatial", text, form, f"spatial {text}") for text, form in words[key].items()
+        ]
 
     return {
         "NOUN": [Filler("noun", noun, noun, f"noun {noun}") for noun in words["nouns"]],
-        "NOUNS": [Filler("noun", noun, inflection.pluralise(noun), f"noun {noun}") for noun in words["nouns"]],
+        "NOUNS": [
+            Filler("noun", noun, inflection.pluralise(noun), f"noun {noun}")
+            for noun in words["nouns"]
+        ],
         "NUMBER": [Filler("number", number, number, None) for number in words["numbers"]],
         "ADJECTIVE": [
             Filler("adjective", adjective, adjective, f"adjective {group}")
@@ -117,7 +136,9 @@ def draw_prompt(pattern: str, fillers: Mapping[str, list[Filler]], rng: Random) 
             if filler.group:
                 used_groups.add(filler.group)
         elif token.isupper():
-            raise ValueError(f"Pattern {pattern!r}: unknown slot {token!r}. Slots are {', '.join(SLOTS)}.")
+            raise ValueError(
+                f"Pattern {pattern!r}: unknown slot {token!r}. Slots are {', '.join(SLOTS)}."
+            )
         else:
             words.append(token)
             if token == "not":
@@ -162,7 +183,9 @@ class Settings:
     def grid(self) -> dict[str, Cell]:
         """The benchmark's configs and the additional configs. Raises ValueError if they share a name."""
         if shared := sorted(GRID.keys() & self.cells.keys()):
-            raise ValueError(f"params.yaml, compprompts: {', '.join(shared)} are configs of the benchmark.")
+            raise ValueError(
+                f"params.yaml, compprompts: {', '.join(shared)} are configs of the benchmark."
+            )
         return GRID | {name: Cell(**cell) for name, cell in self.cells.items()}
 
 
@@ -186,7 +209,11 @@ def write(folder: Path, settings: Settings, words: Mapping[str, Any]) -> None:
 
 def main() -> None:
     """Write the folder compprompts/ with all its configs."""
-    write(FOLDER, read_settings(Settings, "compprompts"), yaml.safe_load(WORDS.read_text(encoding="utf-8")))
+    write(
+        FOLDER,
+        read_settings(Settings, "compprompts"),
+        yaml.safe_load(WORDS.read_text(encoding="utf-8")),
+    )
 
 
 if __name__ == "__main__":

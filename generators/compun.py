@@ -44,7 +44,12 @@ from compeval.generators.captioner.class_descriptors import DESCRIPTORS
 from compeval.generators.captioner.example_captions import CAPTIONS, PUBLISHED_CAPTIONS
 from compeval.generators.llm.client import Cache, Client, Endpoint
 from compeval.generators.llm.questions import Question, ask, read_cached_items
-from compeval.generators.microworld.compun_images import CompoundImages, ImageCollection, can_draw, render_compound
+from compeval.generators.microworld.compun_images import (
+    CompoundImages,
+    ImageCollection,
+    can_draw,
+    render_compound,
+)
 
 FOLDER, STATS = Path("compun"), Path("stats/compun/compun.json")
 IMAGE_COLUMNS = tuple(f"image{suffix}" for suffix in ("", "_n1", "_n2"))
@@ -68,7 +73,9 @@ class Noun(NamedTuple):
     @property
     def name(self) -> str:
         """The compound in lower case: a few compounds of the list are capitalised for no reason ("Keyhole")."""
-        return " ".join(word if len(word) == 1 else word.lower() for word in self.compound.split(" "))
+        return " ".join(
+            word if len(word) == 1 else word.lower() for word in self.compound.split(" ")
+        )
 
     @property
     def reversed(self) -> str:
@@ -145,7 +152,9 @@ def make_descriptor_prompting(
     return make_template_prompting(noun)
 
 
-def find_descriptor_prompting(noun: Noun, endpoint: Endpoint | None, cache: Cache) -> Prompting | None:
+def find_descriptor_prompting(
+    noun: Noun, endpoint: Endpoint | None, cache: Cache
+) -> Prompting | None:
     """Return one prompt per cached descriptor of the language model, or None if there are too few."""
     if endpoint is None:
         return None
@@ -153,7 +162,9 @@ def find_descriptor_prompting(noun: Noun, endpoint: Endpoint | None, cache: Cach
     items = read_cached_items(DESCRIPTORS, noun.name, count, endpoint, cache).items
     if len(items) != count:
         return None
-    return Prompting(class_descriptors.make_prompts(noun.name, items), f"{example_captions.LLM}:{endpoint.model}")
+    return Prompting(
+        class_descriptors.make_prompts(noun.name, items), f"{example_captions.LLM}:{endpoint.model}"
+    )
 
 
 def make_promptings(
@@ -164,13 +175,17 @@ def make_promptings(
     By the paper's rules, it returns None if the language model did not give enough captions or descriptors.
     """
     is_paper, endpoint = settings.rules == PAPER, settings.endpoint
-    find_examples = example_captions.find_published_examples if is_paper else example_captions.choose_examples
+    find_examples = (
+        example_captions.find_published_examples if is_paper else example_captions.choose_examples
+    )
 
     def make_example_prompting(noun: Noun, count: int) -> Prompting | None:
         examples = find_examples(noun.name, MAX_EXAMPLES, endpoint, cache)
         if examples is None:
             return None
-        return Prompting(example_captions.make_prompts(noun.name, examples.captions[:count]), examples.captioner)
+        return Prompting(
+            example_captions.make_prompts(noun.name, examples.captions[:count]), examples.captioner
+        )
 
     return {
         "test": make_template_prompting,
@@ -201,16 +216,25 @@ def collect_images(
                 yield noun, collection.of(noun.compound)
             except ValueError as error:
                 if not skipped:
-                    print(f"{settings.images}: incomplete compounds are left out. The first: {error}.", file=sys.stderr)
+                    print(
+                        f"{settings.images}: incomplete compounds are left out. The first: {error}.",
+                        file=sys.stderr,
+                    )
                 skipped["compounds with a missing or unreadable image"] += 1
         return
     for noun in select_drawable_nouns(nouns):
-        for images in render_compound(noun.name, noun.n1, noun.n2, settings.renderings, settings.seed):
+        for images in render_compound(
+            noun.name, noun.n1, noun.n2, settings.renderings, settings.seed
+        ):
             yield noun, images
 
 
 def make_row(
-    noun: Noun, images: CompoundImages, image_row: int, prompting: Prompting, provenance: Mapping[str, Any]
+    noun: Noun,
+    images: CompoundImages,
+    image_row: int,
+    prompting: Prompting,
+    provenance: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Return a row of COMPOUND_SCHEMA. ``image_row`` is its number in every split.
 
@@ -228,12 +252,17 @@ def make_row(
         "n2": noun.n2,
         "prompts": prompting.prompts,
         "image_id": noun.name,
-        "categories": [{"by": "visible constituents", "name": noun.category}, {"by": "form", "name": noun.form}],
+        "categories": [
+            {"by": "visible constituents", "name": noun.category},
+            {"by": "form", "name": noun.form},
+        ],
         "provenance": {**provenance, "captioner": prompting.captioner},
     }
 
 
-def write(folder: Path, nouns: list[Noun], settings: Settings, words: Path, cache: Cache) -> dict[str, dict[str, int]]:
+def write(
+    folder: Path, nouns: list[Noun], settings: Settings, words: Path, cache: Cache
+) -> dict[str, dict[str, int]]:
     """Replace ``folder``; ``words`` is the folder of compun_descriptors.yaml.
 
     Returns the numbers of compounds with and without images, and per captioner of the example captions; by the paper's
@@ -242,8 +271,12 @@ def write(folder: Path, nouns: list[Noun], settings: Settings, words: Path, cach
     skipped = Counter[str]()
     images = list(collect_images(nouns, settings, skipped))
     if not images:
-        raise ValueError(f"{settings.images}: no compound has its three images (<noun>.*, <noun>_n1.*, <noun>_n2.*).")
-    own_descriptors = yaml.safe_load((words / "compun_descriptors.yaml").read_text(encoding="utf-8"))
+        raise ValueError(
+            f"{settings.images}: no compound has its three images (<noun>.*, <noun>_n1.*, <noun>_n2.*)."
+        )
+    own_descriptors = yaml.safe_load(
+        (words / "compun_descriptors.yaml").read_text(encoding="utf-8")
+    )
     source = "compun" if settings.images else "microworld"
     provenance = {"source": source, "seed": settings.seed}
     promptings = make_promptings(settings, own_descriptors, cache)
@@ -257,8 +290,12 @@ def write(folder: Path, nouns: list[Noun], settings: Settings, words: Path, cach
             yield row if split == "test" else row | dict.fromkeys(IMAGE_COLUMNS)
 
     with atomic_folder(folder) as scratch:
-        dataset.write_config(scratch, "nouns", {"test": (noun._asdict() for noun in nouns)}, NOUN_SCHEMA)
-        rows = {split: make_rows(split, make_prompting) for split, make_prompting in promptings.items()}
+        dataset.write_config(
+            scratch, "nouns", {"test": (noun._asdict() for noun in nouns)}, NOUN_SCHEMA
+        )
+        rows = {
+            split: make_rows(split, make_prompting) for split, make_prompting in promptings.items()
+        }
         dataset.write_config(scratch, "main", rows, use_shared_images(COMPOUND_SCHEMA))
     compounds = dict.fromkeys(noun for noun, _ in images)
 
@@ -284,15 +321,22 @@ def main(ask_model: Annotated[bool, typer.Option("--ask")] = False, max_cost: fl
     if ask_model:
         endpoint = settings.endpoint
         if endpoint is None:
-            raise ValueError("params.yaml, compun.captioner: no language model is set. Set the endpoint to use --ask.")
+            raise ValueError(
+                "params.yaml, compun.captioner: no language model is set. Set the endpoint to use --ask."
+            )
         client = Client(endpoint, Cache([Path("sample/llm")], Path("sample/llm/compun.jsonl")))
         nouns = [noun.name for noun in read_nouns(Path("sample/words/compun.csv"))]
-        questions = [(settings.captions_question, MAX_EXAMPLES), (DESCRIPTORS, class_descriptors.DESCRIPTORS_PER_CLASS)]
+        questions = [
+            (settings.captions_question, MAX_EXAMPLES),
+            (DESCRIPTORS, class_descriptors.DESCRIPTORS_PER_CLASS),
+        ]
         for outcome, count in sorted(ask(questions, nouns, client, max_cost).items()):
             print(f"{count:,} {outcome}")
         return
     words = Path("data/words")
-    counts = write(FOLDER, read_nouns(words / "compun.csv"), settings, words, Cache([Path("data/llm")]))
+    counts = write(
+        FOLDER, read_nouns(words / "compun.csv"), settings, words, Cache([Path("data/llm")])
+    )
     write_json(STATS, {"funnels": counts})
 
 

@@ -53,7 +53,9 @@ def _add_article(phrase: str) -> str:
     return f"{inflection.choose_article(phrase.split()[0])} {phrase}"
 
 
-def _place(noun: str, color: str, pattern: str, center: float, ground: float, side: float = 58) -> DrawnObject:
+def _place(
+    noun: str, color: str, pattern: str, center: float, ground: float, side: float = 58
+) -> DrawnObject:
     """Return an object centred at ``center`` (0 left edge, 1 right edge) that stands at the height ``ground``."""
     return place_object(noun, color, pattern, side, center * WIDTH, ground)
 
@@ -69,7 +71,8 @@ def make_spatial_1(rng: Random) -> Pair:
     left_center = rng.uniform(0.24, 0.30)
     left, right = (
         CaptionedObjects(
-            f"{_add_article(f'{appearance[0]} {noun}')} on the {side}", (_place(noun, *appearance, center, ground),)
+            f"{_add_article(f'{appearance[0]} {noun}')} on the {side}",
+            (_place(noun, *appearance, center, ground),),
         )
         for side, center in (("left", left_center), ("right", 1 - left_center))
     )
@@ -100,7 +103,10 @@ def make_temporal(rng: Random) -> Pair:
     name = f"{color} {pattern} umbrella" if pattern != "plain" else f"{color} umbrella"
     center, ground = rng.uniform(0.35, 0.65), rng.uniform(84, 92)
     before, after = (
-        CaptionedObjects(f"{_add_article(name)} {time} opening", (_place(noun, color, pattern, center, ground, 72),))
+        CaptionedObjects(
+            f"{_add_article(name)} {time} opening",
+            (_place(noun, color, pattern, center, ground, 72),),
+        )
         for time, noun in (("before", "closed umbrella"), ("after", "umbrella"))
     )
     return before, after
@@ -111,7 +117,9 @@ def make_adjective(rng: Random) -> Pair:
     noun, center, ground = rng.choice(STANDING), rng.uniform(0.35, 0.65), rng.uniform(84, 92)
     colors = rng.sample([color for color in COLORS if color != "orange"], 2)
     first, second = (
-        CaptionedObjects(_add_article(f"{color} {noun}"), (_place(noun, color, "plain", center, ground, 72),))
+        CaptionedObjects(
+            _add_article(f"{color} {noun}"), (_place(noun, color, "plain", center, ground, 72),)
+        )
         for color in colors
     )
     return first, second
@@ -148,7 +156,9 @@ def make_pairs(make_pair: Callable[[Random], Pair], max_count: int, rng: Random)
             yield pair
 
 
-def make_row(pair: Pair, config: str, number: int, background: str, provenance: Mapping[str, Any]) -> dict[str, Any]:
+def make_row(
+    pair: Pair, config: str, number: int, background: str, provenance: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return a row of GROUP_SCHEMA; ``number`` is the index of the pair in its config."""
     scenes = (Scene(0, WIDTH, HEIGHT, background, item.objects, ()) for item in pair)
     images = (render_jpeg(scene, (2 * WIDTH, 2 * HEIGHT)) for scene in scenes)
@@ -159,7 +169,9 @@ def make_row(pair: Pair, config: str, number: int, background: str, provenance: 
     }
 
 
-def make_rows(config: str, settings: Settings, provenance: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def make_rows(
+    config: str, settings: Settings, provenance: Mapping[str, Any]
+) -> Iterator[dict[str, Any]]:
     """Yield the rows of a config; both images of a pair have the same background."""
     rng = Random(f"{settings.seed}:controlledimcaps:{config}")
     for number, pair in enumerate(make_pairs(TYPES[config], settings.pairs, rng)):
@@ -171,7 +183,9 @@ def write(folder: Path, settings: Settings) -> None:
     provenance = {"source": "microworld", "captioner": "template", "seed": settings.seed}
     with atomic_folder(folder) as scratch:
         for config in TYPES:
-            dataset.write_config(scratch, config, {"test": make_rows(config, settings, provenance)}, GROUP_SCHEMA)
+            dataset.write_config(
+                scratch, config, {"test": make_rows(config, settings, provenance)}, GROUP_SCHEMA
+            )
 
 
 def main() -> None:

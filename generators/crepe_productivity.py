@@ -127,10 +127,15 @@ class Settings:
         if variant is None:
             return settings
         if variant not in variants:
-            raise ValueError(f"params.yaml, productivity_variants: no {variant!r}; it has {', '.join(variants)}.")
+            raise ValueError(
+                f"params.yaml, productivity_variants: no {variant!r}; it has {', '.join(variants)}."
+            )
         captions = variants[variant]
         return replace(
-            settings, variant=variant, complexities=captions.complexities, rows=captions.rows or settings.rows
+            settings,
+            variant=variant,
+            complexities=captions.complexities,
+            rows=captions.rows or settings.rows,
         )
 
 
@@ -178,26 +183,53 @@ class Builder:
     @cached_property
     def ranker(self) -> MaskedLM | None:
         """The masked language model of the paper's rules, or None: the bigram model ranks the negatives."""
-        is_used = self.settings.rules == PAPER and self.settings.ranker != STATISTICS and not self.settings.balanced
+        is_used = (
+            self.settings.rules == PAPER
+            and self.settings.ranker != STATISTICS
+            and not self.settings.balanced
+        )
         return MaskedLM(self.settings.ranker) if is_used else None
 
     def make_examples(self, item: ImageWalks) -> list[ExampleRows]:
         """Return the examples of an image. The entailment model gets the swaps of all captions at once."""
         image = ImageSource(self.source.images[item.image_id], self.source)
         ranker = self.ranker or self.bigrams.leave_out(item.texts)
-        captioned = (CaptionedWalk.from_row(row, self.settings.variant or DEFAULT) for row in item.walks)
-        make_example = PaperExample if self.settings.rules == PAPER and not self.settings.balanced else Example
-        examples = [make_example(walk, image, ranker.score, self.entailment) for walk in captioned if walk is not None]
+        captioned = (
+            CaptionedWalk.from_row(row, self.settings.variant or DEFAULT) for row in item.walks
+        )
+        make_example = (
+            PaperExample if self.settings.rules == PAPER and not self.settings.balanced else Example
+        )
+        examples = [
+            make_example(walk, image, ranker.score, self.entailment)
+            for walk in captioned
+            if walk is not None
+        ]
         if self.entailment is not None:
-            need_swaps = (example for example in examples if not item.kinds[example.complexity].isdisjoint(SWAP_KINDS))
-            self.entailment.pair_logits([pair for example in need_swaps for pair in example.list_swap_pairs()])
+            need_swaps = (
+                example
+                for example in examples
+                if not item.kinds[example.complexity].isdisjoint(SWAP_KINDS)
+            )
+            self.entailment.pair_logits(
+                [pair for example in need_swaps for pair in example.list_swap_pairs()]
+            )
         return [self._make_rows(example, item.kinds[example.complexity]) for example in examples]
 
     def _make_rows(self, example: Example, kinds: frozenset[str]) -> ExampleRows:
         walk = example.walk
-        provenance = {"source": self.source_name, "captioner": walk.caption.captioner, "seed": self.settings.seed}
+        provenance = {
+            "source": self.source_name,
+            "captioner": walk.caption.captioner,
+            "seed": self.settings.seed,
+        }
         raw = dataset.make_raw_row(
-            example.source.image.path, walk.image_id, walk.walk.box, walk.caption.text, walk.walk.graph, provenance
+            example.source.image.path,
+            walk.image_id,
+            walk.walk.box,
+            walk.caption.text,
+            walk.walk.graph,
+            provenance,
         )
         columns = {kind: example.columns(kind) for kind in self.settings.kinds if kind in kinds}
         return ExampleRows(
@@ -205,7 +237,10 @@ class Builder:
             (*make_id_sort_key(walk.image_id), walk.key),
             walk.walk.box,
             pickle.dumps(raw),
-            {kind: None if values is None else pickle.dumps(values) for kind, values in columns.items()},
+            {
+                kind: None if values is None else pickle.dumps(values)
+                for kind, values in columns.items()
+            },
             {kind: example.num_undecided[kind] for kind in columns},
         )
 
@@ -225,7 +260,9 @@ class SplitRows:
     @property
     def open_kinds(self) -> frozenset[str]:
         """The kinds of hard negatives that still need rows."""
-        return frozenset(kind for kind, items in self._columns.items() if len(items) < self.max_rows)
+        return frozenset(
+            kind for kind, items in self._columns.items() if len(items) < self.max_rows
+        )
 
     def add(self, example: ExampleRows) -> None:
         """Add an example to the configs that still need rows. Its columns contain these kinds."""
@@ -255,8 +292,15 @@ class SplitRows:
     def count_dropped(self) -> dict[str, int]:
         """Return the number of dropped candidates and of missing rows by reason."""
         counts = {RAW: len(self._raw)} | {kind: len(items) for kind, items in self._columns.items()}
-        missing = {f"{kind}: {NOT_FOUND}": self.max_rows - min(n, self.max_rows) for kind, n in counts.items()}
-        return {reason: count for reason, count in sorted((self.dropped | Counter(missing)).items()) if count}
+        missing = {
+            f"{kind}: {NOT_FOUND}": self.max_rows - min(n, self.max_rows)
+            for kind, n in counts.items()
+        }
+        return {
+            reason: count
+            for reason, count in sorted((self.dropped | Counter(missing)).items())
+            if count
+        }
 
     def read_rows(self, kind: str) -> Iterator[Row]:
         """Yield the rows of a config, ``raw`` or a kind of hard negatives, sorted by image."""
@@ -264,10 +308,15 @@ class SplitRows:
             yield from (pickle.loads(self._raw[order]) for order in sorted(self._raw))
             return
         columns = self._columns[kind]
-        yield from (pickle.loads(self._raw[order]) | pickle.loads(columns[order]) for order in sorted(columns))
+        yield from (
+            pickle.loads(self._raw[order]) | pickle.loads(columns[order])
+            for order in sorted(columns)
+        )
 
 
-def collect_rows(walks: Path, source: Source, source_name: str, settings: Settings) -> dict[int, SplitRows]:
+def collect_rows(
+    walks: Path, source: Source, source_name: str, settings: Settings
+) -> dict[int, SplitRows]:
     """Return the rows by complexity.
 
     The result does not depend on the number of workers. A worker can make negatives of a kind that is completed
@@ -314,8 +363,14 @@ def refine(splits: Mapping[str, SplitRows], settings: Settings) -> dict[str, dic
     All splits of a kind are refined together, without rows that share foils with another row of their image. Each kind
     is refined in a worker process.
     """
-    rows = {kind: {split: list(item.read_rows(kind)) for split, item in splits.items()} for kind in settings.kinds}
-    joined = (_make_retrieval_sets(row for part in by_split.values() for row in part) for by_split in rows.values())
+    rows = {
+        kind: {split: list(item.read_rows(kind)) for split, item in splits.items()}
+        for kind in settings.kinds
+    }
+    joined = (
+        _make_retrieval_sets(row for part in by_split.values() for row in part)
+        for by_split in rows.values()
+    )
     masks = map_with(partial(int, settings.seed), _select_rows, joined, settings.workers)
     kept = {}
     for (kind, by_split), keep_N in zip(rows.items(), masks, strict=True):
@@ -345,7 +400,9 @@ def write(
 
     The numbers are by split and reason. The written bytes do not depend on the number of workers.
     """
-    splits = {f"n{n}": rows for n, rows in collect_rows(walks, source, source_name, settings).items()}
+    splits = {
+        f"n{n}": rows for n, rows in collect_rows(walks, source, source_name, settings).items()
+    }
     dropped = {split: rows.count_dropped() for split, rows in splits.items()}
     kept = refine(splits, settings) if settings.balanced and settings.refine else {}
     with replace_crop_files(root, settings.name) as crop_files:
@@ -370,10 +427,16 @@ def main(variant: Annotated[str | None, typer.Argument()] = None, balanced: bool
     dropped = write(walks, source, read_params("source"), settings, root, storage)
     funnels = {}
     for split, counts in dropped.items():
-        missing = [f"{count:,} {reason}" for reason, count in counts.items() if reason.endswith((NOT_FOUND, LIMIT))]
+        missing = [
+            f"{count:,} {reason}"
+            for reason, count in counts.items()
+            if reason.endswith((NOT_FOUND, LIMIT))
+        ]
         if missing:
             print(f"{split}: {', '.join(missing)}")
-        attempts = read_dropped(walks, settings.variant or DEFAULT, int(split[1:]), balanced=balanced)
+        attempts = read_dropped(
+            walks, settings.variant or DEFAULT, int(split[1:]), balanced=balanced
+        )
         funnels[name_productivity_funnel(settings.label, split)] = {**attempts, **counts}
     write_json(Path(f"stats/crepe/{settings.name}.json"), {"funnels": funnels})
 

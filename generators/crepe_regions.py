@@ -38,7 +38,11 @@ from compeval.generators.hard_negatives.crepe.systematicity import (
     SystematicityNegatives,
     make_negatives_factory,
 )
-from compeval.generators.seen_analysis.regions import ImageCandidates, collect_image_facts, find_candidates
+from compeval.generators.seen_analysis.regions import (
+    ImageCandidates,
+    collect_image_facts,
+    find_candidates,
+)
 from compeval.generators.seen_analysis.splits import Funnel
 from compeval.generators.seen_analysis.targets import Targets
 
@@ -49,7 +53,9 @@ CAPTIONS, TABLE = "captions", "negatives.parquet"
 """The split with the captions, and the file with their negatives."""
 TARGETS = "targets.json"
 _negatives = pa.list_(
-    pa.struct([("caption", pa.string()), ("foils", HARD_NEGATIVE_SCHEMA.field("foils").type.value_type)])
+    pa.struct(
+        [("caption", pa.string()), ("foils", HARD_NEGATIVE_SCHEMA.field("foils").type.value_type)]
+    )
 )
 _parts = pa.list_(
     pa.struct(
@@ -58,7 +64,9 @@ _parts = pa.list_(
         + [("words", pa.list_(pa.string()))]
     )
 )
-NEGATIVES_SCHEMA = pa.schema([("repeated", pa.bool_()), ("parts", _parts), *((kind, _negatives) for kind in NEGATIVES)])
+NEGATIVES_SCHEMA = pa.schema(
+    [("repeated", pa.bool_()), ("parts", _parts), *((kind, _negatives) for kind in NEGATIVES)]
+)
 """The negatives of a caption: ``hnatom`` and ``hncomp``, or [] if there are too few.
 
 ``repeated`` is True if an earlier row has the same scene graph. Such a row is only used in balanced sets. ``parts`` has
@@ -81,7 +89,9 @@ def build(
     rules = settings.get("rules", OURS)
     make_negatives = make_negatives_factory(images, settings["at_least"], settings["ranker"], rules)
     funnel = Funnel()
-    candidates = find_candidates(images, funnel, partial(is_in_balanced_sets, share=settings["balanced_share"]))
+    candidates = find_candidates(
+        images, funnel, partial(is_in_balanced_sets, share=settings["balanced_share"])
+    )
     make_rows = partial(_make_rows, source, settings["balanced_share"])
     rows_by_image = map_with(make_negatives, make_rows, candidates, settings["workers"])
     with atomic_folder(folder) as scratch:
@@ -92,8 +102,13 @@ def build(
                     writer.write_table(pa.Table.from_pylist(negatives, NEGATIVES_SCHEMA))
                     yield from captions
 
-            dataset.write_split(scratch, CAPTIONS, write_negatives(), RAW_SCHEMA, image_storage, crop_files)
-        graphs = (SceneGraph.from_row(row["scene_graph"]) for row in read_captions(scratch, ["scene_graph"]))
+            dataset.write_split(
+                scratch, CAPTIONS, write_negatives(), RAW_SCHEMA, image_storage, crop_files
+            )
+        graphs = (
+            SceneGraph.from_row(row["scene_graph"])
+            for row in read_captions(scratch, ["scene_graph"])
+        )
         write_json(scratch / TARGETS, Targets.of(graphs).to_json())
     return funnel
 
@@ -113,37 +128,56 @@ def _make_rows(
     provenance = {"source": source, "captioner": "region description", "seed": 0}
     captions = [
         dataset.make_raw_row(
-            image.path, image.image_id, item.region.box, item.parse.caption, item.parse.graph, provenance
+            image.path,
+            image.image_id,
+            item.region.box,
+            item.parse.caption,
+            item.parse.graph,
+            provenance,
         )
         for item in candidates
     ]
-    columns = iter(negatives.columns(image, facts, [item for item in candidates if not item.repeated]))
+    columns = iter(
+        negatives.columns(image, facts, [item for item in candidates if not item.repeated])
+    )
     rows: list[Row] = []
     for item in candidates:
         parts: Sequence[Row] = ()
         if is_in_balanced_sets(image, item.parse.graph, balanced_share):
             rng = Random(f"{image.image_id}:{item.parse.caption}")
-            parts = [part._asdict() for part in find_parts(item.parse, facts, negatives.vocabulary, rng)]
+            parts = [
+                part._asdict() for part in find_parts(item.parse, facts, negatives.vocabulary, rng)
+            ]
         own = {kind: [] for kind in NEGATIVES} if item.repeated else next(columns)
         rows.append({"repeated": item.repeated, "parts": parts, **own})
     return captions, rows
 
 
-def read_captions(folder: Path, columns: list[str] | None = None, mask: Sequence[bool] | None = None) -> Iterator[Row]:
+def read_captions(
+    folder: Path, columns: list[str] | None = None, mask: Sequence[bool] | None = None
+) -> Iterator[Row]:
     """Yield the captions in RAW_SCHEMA, in constant memory. ``mask`` selects rows."""
     return _read(sorted(folder.glob(f"{CAPTIONS}-*.parquet")), columns, mask)
 
 
-def read_negatives(folder: Path, columns: list[str] | None = None, mask: Sequence[bool] | None = None) -> Iterator[Row]:
+def read_negatives(
+    folder: Path, columns: list[str] | None = None, mask: Sequence[bool] | None = None
+) -> Iterator[Row]:
     """Yield the rows of NEGATIVES_SCHEMA in the order of the captions."""
     return _read([folder / TABLE], columns, mask)
 
 
-def _read(files: Iterable[Path], columns: list[str] | None, mask: Sequence[bool] | None) -> Iterator[Row]:
+def _read(
+    files: Iterable[Path], columns: list[str] | None, mask: Sequence[bool] | None
+) -> Iterator[Row]:
     start = 0
     for path in files:
         for batch in parquet.read_batches(path, 64, columns):
-            selected = batch if mask is None else batch.filter(pa.array(mask[start : start + len(batch)], pa.bool_()))
+            selected = (
+                batch
+                if mask is None
+                else batch.filter(pa.array(mask[start : start + len(batch)], pa.bool_()))
+            )
             start += len(batch)
             yield from selected.to_pylist()
 

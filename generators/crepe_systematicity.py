@@ -31,11 +31,25 @@ from compeval.base.files.atomic import write_json
 from compeval.base.pipeline import stage
 from compeval.base.pipeline.params import read_params
 from compeval.base.pipeline.workers import map_with
-from compeval.base.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, ImageStorage, get_image_storage
+from compeval.base.schemas.rows import (
+    HARD_NEGATIVE_SCHEMA,
+    RAW_SCHEMA,
+    ImageStorage,
+    get_image_storage,
+)
 from compeval.base.schemas.scene_graph import Compound
 from compeval.base.storage import dataset, parquet
-from compeval.generators.crepe_regions import CAPTIONS, FOLDER, TARGETS, read_captions, read_negatives
-from compeval.generators.hard_negatives.balanced.compounds import BALANCED_NEGATIVES, make_balanced_negatives
+from compeval.generators.crepe_regions import (
+    CAPTIONS,
+    FOLDER,
+    TARGETS,
+    read_captions,
+    read_negatives,
+)
+from compeval.generators.hard_negatives.balanced.compounds import (
+    BALANCED_NEGATIVES,
+    make_balanced_negatives,
+)
 from compeval.generators.hard_negatives.balanced.image_nouns import ImageNouns
 from compeval.generators.hard_negatives.crepe.systematicity import NEGATIVES
 from compeval.generators.hard_negatives.rejections import Rejections
@@ -44,7 +58,11 @@ from compeval.generators.seen_analysis.targets import Targets
 
 Row = dict[str, Any]
 
-SPLITS: dict[Split, tuple[str, ...]] = {"sc": (*NEGATIVES, "hnall"), "uc": (*NEGATIVES, "hnall"), "ua": ()}
+SPLITS: dict[Split, tuple[str, ...]] = {
+    "sc": (*NEGATIVES, "hnall"),
+    "uc": (*NEGATIVES, "hnall"),
+    "ua": (),
+}
 """The kinds of hard negatives of each split."""
 
 
@@ -58,12 +76,20 @@ def build_corpus(corpus: str, regions: Path, seen: Seen, root: Path) -> Row:
     repeated = [row["repeated"] for row in read_negatives(regions, ["repeated"])]
     write = partial(dataset.write_config, root, image_storage=_read_image_storage(regions))
     for split_name, configs in SPLITS.items():
-        mask = [name == split_name and not again for name, again in zip(splits, repeated, strict=True)]
-        write(f"{corpus}_{split_name}_raw", {"test": read_captions(regions, mask=mask)}, schema=RAW_SCHEMA)
+        mask = [
+            name == split_name and not again for name, again in zip(splits, repeated, strict=True)
+        ]
+        write(
+            f"{corpus}_{split_name}_raw",
+            {"test": read_captions(regions, mask=mask)},
+            schema=RAW_SCHEMA,
+        )
         for config in configs:
             kinds = [kind for kind in NEGATIVES if config in (kind, "hnall")]
             columns = [
-                [negative for kind in kinds for negative in row[kind]] if all(row[kind] for kind in kinds) else []
+                [negative for kind in kinds for negative in row[kind]]
+                if all(row[kind] for kind in kinds)
+                else []
                 for row in read_negatives(regions, kinds, mask)
             ]
             rows = add_negatives(read_captions(regions, mask=mask), columns)
@@ -88,23 +114,35 @@ def build_balanced(
     splits, _, _ = _assign_splits(regions, seen)
     unseen = frozenset(Targets.load(regions / TARGETS).compounds) - seen.compounds
     tasks = [(split_name, kind) for split_name in ("sc", "uc") for kind in BALANCED_NEGATIVES]
-    make_balanced = partial(BalancedSplits, regions, splits, seen.compounds, unseen, rejected, refine)
+    make_balanced = partial(
+        BalancedSplits, regions, splits, seen.compounds, unseen, rejected, refine
+    )
     balanced = map_with(make_balanced, BalancedSplits.make_negatives, tasks, workers)
     funnel = {}
     for (split_name, kind), columns in zip(tasks, balanced, strict=True):
-        rows = add_negatives(read_captions(regions, mask=[name == split_name for name in splits]), columns)
+        rows = add_negatives(
+            read_captions(regions, mask=[name == split_name for name in splits]), columns
+        )
         config = f"{corpus}_{split_name}_{kind}"
         storage = _read_image_storage(regions)
-        dataset.write_config(root, config, {"test": rows}, HARD_NEGATIVE_SCHEMA, image_storage=storage)
+        dataset.write_config(
+            root, config, {"test": rows}, HARD_NEGATIVE_SCHEMA, image_storage=storage
+        )
         count = f"{split_name.upper()} with {BALANCED_NEGATIVES[kind]} negatives, {kind}"
         funnel[count] = sum(map(bool, columns))
     return {"funnels": {f"Systematicity, {corpus}, balanced": funnel}}
 
 
-def _assign_splits(regions: Path, seen: Seen) -> tuple[list[Split], dict[str, dict[str, int]], dict[str, int]]:
+def _assign_splits(
+    regions: Path, seen: Seen
+) -> tuple[list[Split], dict[str, dict[str, int]], dict[str, int]]:
     captions = read_captions(regions, ["atoms", "compounds"])
     negatives = read_negatives(regions, ["repeated", *NEGATIVES])
-    return assign_splits((caption | foils for caption, foils in zip(captions, negatives, strict=True)), seen, NEGATIVES)
+    return assign_splits(
+        (caption | foils for caption, foils in zip(captions, negatives, strict=True)),
+        seen,
+        NEGATIVES,
+    )
 
 
 def _read_image_storage(regions: Path) -> ImageStorage:
@@ -126,15 +164,22 @@ class BalancedSplits:
         """Return the negatives of each row of a split, for one kind."""
         split_name, kind = task
         rows = read_compounds(self.regions, [name == split_name for name in self.splits])
-        in_split, out_of_split = (self.seen, self.unseen) if split_name == "sc" else (self.unseen, self.seen)
+        in_split, out_of_split = (
+            (self.seen, self.unseen) if split_name == "sc" else (self.unseen, self.seen)
+        )
         image_nouns = ImageNouns.of_rows(read_captions(self.regions, ["image_id", "atoms"]))
-        return make_balanced_negatives(rows, kind, in_split, image_nouns, out_of_split, self.rejected, self.refine)
+        return make_balanced_negatives(
+            rows, kind, in_split, image_nouns, out_of_split, self.rejected, self.refine
+        )
 
 
 def read_compounds(regions: Path, mask: Sequence[bool] | None = None) -> Iterator[Row]:
     """Yield what the balanced negatives of a caption are made from."""
     captions = read_captions(regions, ["image_id", "crop_id", "caption", "compounds"], mask)
-    return (row | parts for row, parts in zip(captions, read_negatives(regions, ["parts"], mask), strict=True))
+    return (
+        row | parts
+        for row, parts in zip(captions, read_negatives(regions, ["parts"], mask), strict=True)
+    )
 
 
 def add_negatives(captions: Iterator[Row], negatives: Sequence[Sequence[Row]]) -> Iterator[Row]:
@@ -153,10 +198,15 @@ def main(corpus: str, balanced: bool = False) -> None:
     root = dataset.PARTS / "crepe"
     if balanced:
         rejected = Rejections.read().by_crop
-        statistics = build_balanced(corpus, FOLDER, seen, root, settings["refine"], rejected, settings["workers"])
+        statistics = build_balanced(
+            corpus, FOLDER, seen, root, settings["refine"], rejected, settings["workers"]
+        )
     else:
         statistics = build_corpus(corpus, FOLDER, seen, root)
-    write_json(Path(f"stats/crepe/systematicity_{corpus}{'_balanced' if balanced else ''}.json"), statistics)
+    write_json(
+        Path(f"stats/crepe/systematicity_{corpus}{'_balanced' if balanced else ''}.json"),
+        statistics,
+    )
 
 
 if __name__ == "__main__":

@@ -72,7 +72,8 @@ def write(folder: Path, settings: Settings) -> None:
     with atomic_folder(folder) as scratch:
         for config in SAMPLERS:
             rows = (
-                make_row(pair, config, number, provenance) for number, pair in enumerate(make_pairs(config, settings))
+                make_row(pair, config, number, provenance)
+                for number, pair in enumerate(make_pairs(config, settings))
             )
             dataset.write_config(scratch, config, {"test": rows}, GROUP_SCHEMA)
 

@@ -33,14 +33,25 @@ from compeval.base.pipeline import stage
 from compeval.base.pipeline.input_sources import MICROWORLD, read_sources
 from compeval.base.pipeline.params import OURS, PAPER, read_params, read_rules
 from compeval.base.readers.karpathy import CaptionedImage, read_images
-from compeval.base.schemas.rows import CHOICE_SCHEMA, RETRIEVAL_SCHEMA, ImageStorage, add_patches, use_shared_images
+from compeval.base.schemas.rows import (
+    CHOICE_SCHEMA,
+    RETRIEVAL_SCHEMA,
+    ImageStorage,
+    add_patches,
+    use_shared_images,
+)
 from compeval.base.schemas.scene_graph import Box
 from compeval.base.storage import dataset
 from compeval.base.storage.crops import Crop, make_crop_id, read_sha256, read_size
 from compeval.base.storage.patches import Patches
 from compeval.generators.hard_negatives.aro import word_order
 from compeval.generators.hard_negatives.aro.patch_order import GRIDS, draw_patches
-from compeval.generators.hard_negatives.aro.word_order import TEXT_PERTURBATIONS, Tagger, Words, perturb
+from compeval.generators.hard_negatives.aro.word_order import (
+    TEXT_PERTURBATIONS,
+    Tagger,
+    Words,
+    perturb,
+)
 
 ORDER_SEEDS = range(5)
 """Seeds of the order tasks, as in section 2.3 (Table 5 says three)."""
@@ -106,14 +117,19 @@ class Entry(NamedTuple):
         return {"image": image, "image_row": image_row}
 
 
-def make_order_rows(entries: Iterable[Entry], seed: int, provenance: Row, storage: ImageStorage) -> Iterator[Row]:
+def make_order_rows(
+    entries: Iterable[Entry], seed: int, provenance: Row, storage: ImageStorage
+) -> Iterator[Row]:
     """Yield one row of CHOICE_SCHEMA per caption that has four different perturbations with every seed."""
     image_row = 0
     for entry in entries:
         row = entry.make_row(provenance | {"seed": seed})
         captions = [words for words in entry.captions if has_wrong_captions(words)]
         for index, words in enumerate(captions):
-            texts = {"caption": words.text, "hard_negatives": word_order.make_wrong_captions(words, seed)}
+            texts = {
+                "caption": words.text,
+                "hard_negatives": word_order.make_wrong_captions(words, seed),
+            }
             is_first = seed == ORDER_SEEDS[0] and index == 0
             yield row | texts | entry.make_image_cells(image_row, is_first, storage)
         image_row += len(captions)
@@ -126,7 +142,10 @@ def make_retrieval_rows(
     perturbation = {function.__name__: function for function in TEXT_PERTURBATIONS}.get(name)
     for number, entry in enumerate(entries):
         patches = draw_patches(name, entry.image.image_id, seed) if name in GRIDS else None
-        captions = [(perturbation and perturb(words, perturbation, seed)) or words.text for words in entry.captions]
+        captions = [
+            (perturbation and perturb(words, perturbation, seed)) or words.text
+            for words in entry.captions
+        ]
         row = entry.make_row(provenance | {"seed": seed}, patches) | {"captions": captions}
         yield row | entry.make_image_cells(number, not name, storage)
 
@@ -136,14 +155,22 @@ def make_retrieval_splits(
 ) -> dict[str, Iterator[Row]]:
     """Return split name -> rows for ``retrieval/<set>``."""
     splits = {"test": make_retrieval_rows(entries, "", 0, provenance, storage)}
-    for name, seed in product([*(function.__name__ for function in TEXT_PERTURBATIONS), *GRIDS], RETRIEVAL_SEEDS):
+    for name, seed in product(
+        [*(function.__name__ for function in TEXT_PERTURBATIONS), *GRIDS], RETRIEVAL_SEEDS
+    ):
         is_cropped = name in GRIDS and storage == "by_reference"
-        shown = [entry._replace(box=rules.crop(entry.box)) for entry in entries] if is_cropped else entries
+        shown = (
+            [entry._replace(box=rules.crop(entry.box)) for entry in entries]
+            if is_cropped
+            else entries
+        )
         splits[f"test.{name}.s{seed}"] = make_retrieval_rows(shown, name, seed, provenance, storage)
     return splits
 
 
-def read_entries(images: Iterable[CaptionedImage], tagger: Tagger, skipped: Counter[str]) -> list[Entry]:
+def read_entries(
+    images: Iterable[CaptionedImage], tagger: Tagger, skipped: Counter[str]
+) -> list[Entry]:
     """Return the images that have captions and can be read. The others are counted in ``skipped``."""
     readable: list[tuple[CaptionedImage, str, Box]] = []
     for image in images:
@@ -151,13 +178,18 @@ def read_entries(images: Iterable[CaptionedImage], tagger: Tagger, skipped: Coun
             skipped["images without captions"] += 1
             continue
         try:
-            readable.append((image, read_sha256(image.path), Box(0.0, 0.0, *map(float, read_size(image.path)))))
+            readable.append(
+                (image, read_sha256(image.path), Box(0.0, 0.0, *map(float, read_size(image.path))))
+            )
         except (OSError, ValueError) as error:
             if not skipped["unreadable images"]:
                 print(f"Unreadable images are left out. The first: {error}", file=sys.stderr)
             skipped["unreadable images"] += 1
     tagged = tagger(text for image, _, _ in readable for text in image.captions)
-    return [Entry(image, tuple(islice(tagged, len(image.captions))), sha256, box) for image, sha256, box in readable]
+    return [
+        Entry(image, tuple(islice(tagged, len(image.captions))), sha256, box)
+        for image, sha256, box in readable
+    ]
 
 
 @lru_cache(maxsize=1 << 17)
@@ -171,7 +203,8 @@ def count_unchanged(entries: Iterable[Entry]) -> dict[str, int]:
     captions = [words for entry in entries for words in entry.captions]
     return {
         f"captions that {perturbation.__name__} leaves as they are": sum(
-            any(perturb(words, perturbation, seed) is None for seed in RETRIEVAL_SEEDS) for words in captions
+            any(perturb(words, perturbation, seed) is None for seed in RETRIEVAL_SEEDS)
+            for words in captions
         )
         for perturbation in TEXT_PERTURBATIONS
     }
@@ -186,14 +219,21 @@ def write(
     rules: RetrievalRules = RULES[OURS],
 ) -> dict[str, dict[str, int]]:
     """Write both configs; return dataset -> counts of images and captions."""
-    splits = {f"test.s{seed}": make_order_rows(entries, seed, provenance, storage) for seed in ORDER_SEEDS}
+    splits = {
+        f"test.s{seed}": make_order_rows(entries, seed, provenance, storage) for seed in ORDER_SEEDS
+    }
     schema = add_patches(use_shared_images(CHOICE_SCHEMA))
-    kept = dataset.write_config(output / dataset.PARTS / "aro", f"{name}_order", splits, schema, storage)["test.s0"]
+    kept = dataset.write_config(
+        output / dataset.PARTS / "aro", f"{name}_order", splits, schema, storage
+    )["test.s0"]
     splits = make_retrieval_splits(entries, provenance, storage, rules)
     schema = add_patches(use_shared_images(RETRIEVAL_SCHEMA))
     dataset.write_config(output / dataset.PARTS / "retrieval", name, splits, schema, storage)
     counts = {"images": len(entries), "captions": sum(len(entry.captions) for entry in entries)}
-    dropped = {"captions without four different perturbations": counts["captions"] - kept, "captions kept": kept}
+    dropped = {
+        "captions without four different perturbations": counts["captions"] - kept,
+        "captions kept": kept,
+    }
     return {"aro": counts | dropped, "retrieval": counts | count_unchanged(entries)}
 
 
@@ -213,9 +253,15 @@ def main(name: str, source: Path | None = None, output: Path = Path()) -> None:
     images = map(rules.clean_captions, read_images(caption_file, image_folder, ("test",)))
     entries = read_entries(images, Tagger(), skipped)
     if not entries:
-        raise ValueError(f"{caption_file}: there is no readable image with captions ({dict(skipped)}).")
+        raise ValueError(
+            f"{caption_file}: there is no readable image with captions ({dict(skipped)})."
+        )
     storage = dataset.read_image_storage()
-    provenance = {"source": MICROWORLD if source else sources[f"retrieval.{name}"], "captioner": "karpathy", "seed": 0}
+    provenance = {
+        "source": MICROWORLD if source else sources[f"retrieval.{name}"],
+        "captioner": "karpathy",
+        "seed": 0,
+    }
     for dataset_name, counts in write(name, entries, provenance, storage, output, rules).items():
         funnels = {f"{name}: captions and images": dict(skipped) | counts}
         write_json(output / "stats" / dataset_name / f"{name}.json", {"funnels": funnels})

@@ -21,10 +21,24 @@ from compeval.base.texts import fold_case_and_space, have_same_words, words
 from compeval.loaders.datasets.stats import parquet_files, read_stats, split_name
 
 NEGATIONS = frozenset(
-    {"no", "not", "never", "none", "nothing", "nobody", "nowhere", "neither", "nor", "without", "cannot"}
+    {
+        "no",
+        "not",
+        "never",
+        "none",
+        "nothing",
+        "nobody",
+        "nowhere",
+        "neither",
+        "nor",
+        "without",
+        "cannot",
+    }
 )
 NEGATED_VERB = re.compile(r"n['’]t\b", re.IGNORECASE)
-SWAP_CONFIGS = re.compile(r"hnswap$|^swap_|_swap$|^vg_(relation|attribution)$|_order$|^negclip(_\d+)?$")
+SWAP_CONFIGS = re.compile(
+    r"hnswap$|^swap_|_swap$|^vg_(relation|attribution)$|_order$|^negclip(_\d+)?$"
+)
 """Configs without a column ``foils`` whose negatives are swaps or shuffles of the caption's words."""
 
 
@@ -59,7 +73,9 @@ FLAWS_OF_ROWS: Flaws = {
         negative != caption and fold_case_and_space(negative) == fold_case_and_space(caption)
     ),
     "final stop": lambda caption, negative: has_final_stop(caption) != has_final_stop(negative),
-    "caption space": lambda caption, negative: caption != caption.strip() and negative == negative.strip(),
+    "caption space": lambda caption, negative: (
+        caption != caption.strip() and negative == negative.strip()
+    ),
 }
 """Counted once per row. ``truth``: a negative equals the caption. ``case``: they differ only in case or white space.
 ``final stop``: only one of them ends with a full stop. ``caption space``: only the caption begins or ends with a space.
@@ -76,7 +92,9 @@ FLAWS_OF_NEGATIVES: Flaws = {
     "lower case": lambda caption, negative: negative[:1].islower() and caption[:1].isupper(),
     "double space": _introduces(r"\s\s"),
     "space .": _introduces(r"\s\."),
-    "outer space": lambda caption, negative: negative != negative.strip() and caption == caption.strip(),
+    "outer space": lambda caption, negative: (
+        negative != negative.strip() and caption == caption.strip()
+    ),
 }
 """Counted per negative: differences in case and spacing that identify the negative without reading the text."""
 
@@ -107,11 +125,15 @@ def count_flaws(row: Texts) -> Counter[str]:
     """Return for each flaw the number of negatives that have it, or 1 if the flaw is counted per row."""
     counts = Counter[str]()
     for negative, swap in zip(row.hard_negatives, row.swaps, strict=True):
-        for name, has_flaw in (FLAWS_OF_NEGATIVES | FLAWS_OF_SWAPS if swap else FLAWS_OF_NEGATIVES).items():
+        for name, has_flaw in (
+            FLAWS_OF_NEGATIVES | FLAWS_OF_SWAPS if swap else FLAWS_OF_NEGATIVES
+        ).items():
             counts[name] += has_flaw(row.caption, negative)
     for name, has_flaw in FLAWS_OF_ROWS.items():
         counts[name] = any(has_flaw(row.caption, negative) for negative in row.hard_negatives)
-    counts[DUPLICATED] = len(set(map(fold_case_and_space, row.hard_negatives))) < len(row.hard_negatives)
+    counts[DUPLICATED] = len(set(map(fold_case_and_space, row.hard_negatives))) < len(
+        row.hard_negatives
+    )
     counts[UNORDERED] = row.unordered
     return +counts
 
@@ -149,7 +171,8 @@ class Audit:
         """One line per flaw that occurs, and per cue that selects the correct caption more often than chance."""
         negated = f", and {self.negated:,} negatives add one" if self.negated else ""
         cues = [
-            f"{cue} selects the caption in {share:.1%} of rows" + (negated if cue == "no negation word" else "")
+            f"{cue} selects the caption in {share:.1%} of rows"
+            + (negated if cue == "no negation word" else "")
             for cue, share in self.cues.items()
             if self._is_above_chance(share)
         ]
@@ -163,7 +186,11 @@ class Audit:
     @property
     def verdict(self) -> str:
         has_cues = any(map(self._is_above_chance, self.cues.values()))
-        names = [name for name, is_found in (("flaws", any(self.flaws.values())), ("cues", has_cues)) if is_found]
+        names = [
+            name
+            for name, is_found in (("flaws", any(self.flaws.values())), ("cues", has_cues))
+            if is_found
+        ]
         return " and ".join(names) or "clean"
 
     def _is_above_chance(self, share: float) -> bool:
@@ -220,7 +247,10 @@ def audit_dataset(folder: Path) -> dict[str, Audit]:
     for entry in read_stats(folder).get("imported", {}).values():
         unordered.update(entry["unordered"])
     audits = {name: audit(rows) for name, rows in read_splits(folder).items()}
-    return {name: replace(split, flaws={**split.flaws, UNORDERED: unordered[name]}) for name, split in audits.items()}
+    return {
+        name: replace(split, flaws={**split.flaws, UNORDERED: unordered[name]})
+        for name, split in audits.items()
+    }
 
 
 def read_splits(folder: Path) -> dict[str, Iterator[Texts]]:
@@ -240,9 +270,16 @@ def read_splits(folder: Path) -> dict[str, Iterator[Texts]]:
 def read_texts(path: Path) -> Iterator[Texts]:
     """Yield the texts of all rows of a parquet file of a dataset."""
     is_swap_config = SWAP_CONFIGS.search(path.parent.name) is not None
-    columns = [name for name in parquet.read_schema(path).names if name in ("caption", "hard_negatives", "foils")]
+    columns = [
+        name
+        for name in parquet.read_schema(path).names
+        if name in ("caption", "hard_negatives", "foils")
+    ]
     for batch in parquet.read_batches(path, columns=columns):
         for row in batch.to_pylist():
             foils = row.get("foils") or [[] for _ in row["hard_negatives"]]
-            swaps = [any(edit["type"] == "swap" for edit in foil) if foil else is_swap_config for foil in foils]
+            swaps = [
+                any(edit["type"] == "swap" for edit in foil) if foil else is_swap_config
+                for foil in foils
+            ]
             yield Texts(row["caption"], row["hard_negatives"], swaps)

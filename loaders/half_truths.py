@@ -49,7 +49,9 @@ def shorten(negative: str, noun: str, foil: Mapping[str, Any]) -> str | None:
     """Return the noun phrase that a negative begins with, without the false attribute; None if it is not ``noun``."""
     if match := re.match(rf"{START}{re.escape(noun)}\b(?=.)", negative):
         return match[0]
-    if foil["type"] == "attribute" and re.match(rf"{START}{re.escape(foil['to'])} {re.escape(noun)}\b", negative):
+    if foil["type"] == "attribute" and re.match(
+        rf"{START}{re.escape(foil['to'])} {re.escape(noun)}\b", negative
+    ):
         return ENGINE.a(noun)
     return None
 
@@ -64,7 +66,11 @@ def make_half_truth(row: Mapping[str, Any]) -> HalfTruth | None:
         for noun in nouns
         if noun != foils[0]["from"] and (short := shorten(negative, noun, foils[0]))
     ]
-    return min(found, default=None, key=lambda item: hashlib.sha256(f"{row['crop_id']} {item.long}".encode()).digest())
+    return min(
+        found,
+        default=None,
+        key=lambda item: hashlib.sha256(f"{row['crop_id']} {item.long}".encode()).digest(),
+    )
 
 
 def make_rows(path: Path) -> Iterator[pa.Table]:
@@ -79,21 +85,33 @@ def make_rows(path: Path) -> Iterator[pa.Table]:
         if table.flatten().column("image.bytes").null_count:
             raise ValueError(f"{path}: half-truths need rows that contain their images.")
         rows = table.drop_columns(["image"]).to_pylist()
-        pairs = [(number, pair) for number, row in enumerate(rows) if (pair := make_half_truth(row))]
+        pairs = [
+            (number, pair) for number, row in enumerate(rows) if (pair := make_half_truth(row))
+        ]
         selected = table.take(pa.array([number for number, _ in pairs], pa.int64()))
         for name, values in _make_columns(rows, pairs).items():
             if name in schema.names:
                 place = schema.get_field_index(name)
-                selected = selected.set_column(place, schema.field(name), pa.array(values, schema.field(name).type))
+                selected = selected.set_column(
+                    place, schema.field(name), pa.array(values, schema.field(name).type)
+                )
         yield selected
 
 
-def _make_columns(rows: Sequence[Mapping[str, Any]], pairs: Sequence[tuple[int, HalfTruth]]) -> dict[str, list[Any]]:
+def _make_columns(
+    rows: Sequence[Mapping[str, Any]], pairs: Sequence[tuple[int, HalfTruth]]
+) -> dict[str, list[Any]]:
     """Return the columns that differ from those of the source. The scene graph is that of the short caption."""
     graphs = [
-        {"objects": [node | {"attributes": []} for node in objects if node["name"] == pair.noun][:1], "relations": []}
+        {
+            "objects": [node | {"attributes": []} for node in objects if node["name"] == pair.noun][
+                :1
+            ],
+            "relations": [],
+        }
         for objects, pair in (
-            ((rows[number].get("scene_graph") or {}).get("objects", ()), pair) for number, pair in pairs
+            ((rows[number].get("scene_graph") or {}).get("objects", ()), pair)
+            for number, pair in pairs
         )
     ]
     return {

@@ -14,7 +14,9 @@ def check_repository(repository: str, example: str = "") -> None:
     except HFValidationError as error:
         raise ValueError(f"{repository!r} is not ORG/NAME ({error}).") from None
     if repository.count("/") != 1:
-        raise ValueError(f"{repository!r} is not ORG/NAME{f', for example {example}' if example else ''}.")
+        raise ValueError(
+            f"{repository!r} is not ORG/NAME{f', for example {example}' if example else ''}."
+        )
 
 
 @contextmanager

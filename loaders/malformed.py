@@ -20,7 +20,9 @@ from compeval.loaders.audit import Texts
 
 MIN_MANGLED = 3
 """Fewest letters of a mangled word."""
-MOJIBAKE = re.compile(r"\ufffd|[ÂÃâ][\u0080-\u00bf€™œž“”¢˜]|ï¿½|&(?:amp|quot|lt|gt|#\d+);|\\u[0-9a-f]{4}")
+MOJIBAKE = re.compile(
+    r"\ufffd|[ÂÃâ][\u0080-\u00bf€™œž“”¢˜]|ï¿½|&(?:amp|quot|lt|gt|#\d+);|\\u[0-9a-f]{4}"
+)
 CHATTER = re.compile(
     r"^\W*(?:sure|certainly|of course|okay)\s*[,!:]|^\W*here(?:'s| is| are)\b[^.:]*(?:caption|sentence|version|rewrit|"
     r"rephras)|\bas an ai\b|\b(?:rewritten|revised|rephrased|modified|original|negated) (?:caption|sentence|version)\b|"
@@ -59,7 +61,9 @@ def find_mangled_word(caption: str, negative: str, known: set[str]) -> str:
         if len(word) < MIN_MANGLED or word in known or any(map(str.isdigit, word)):
             continue
         parts = ((source, part) for source in lost for part in _list_inserted(word, source, truth))
-        origin = next((source for source, part in parts if part in known or is_in_dictionary(part)), "")
+        origin = next(
+            (source for source, part in parts if part in known or is_in_dictionary(part)), ""
+        )
         if origin and not is_in_dictionary(word):
             return f"{origin}>{word}"
     return ""
@@ -71,7 +75,11 @@ def _list_inserted(word: str, source: str, others: Iterable[str]) -> Iterator[st
         start = source.find(inner) if inner != source else -1
         while start >= 0:
             before, after = source[:start], source[start + len(inner) :]
-            if word.startswith(before) and word.endswith(after) and len(word) > len(before) + len(after):
+            if (
+                word.startswith(before)
+                and word.endswith(after)
+                and len(word) > len(before) + len(after)
+            ):
                 yield word[len(before) : len(word) - len(after)]
             start = source.find(inner, start + 1)
 
@@ -85,7 +93,9 @@ def is_in_dictionary(word: str) -> bool:
 def find_doubled_word(caption: str, negative: str) -> str:
     """Return a word that stands twice in a row in the negative and not in the caption, or ""."""
     allowed = {match[0].lower() for match in DOUBLED.finditer(caption)}
-    return next((match[0] for match in DOUBLED.finditer(negative) if match[0].lower() not in allowed), "")
+    return next(
+        (match[0] for match in DOUBLED.finditer(negative) if match[0].lower() not in allowed), ""
+    )
 
 
 def find_article(caption: str, negative: str) -> str:
@@ -101,7 +111,9 @@ def find_article(caption: str, negative: str) -> str:
 
 def find_punctuation(caption: str, negative: str) -> str:
     """Return the negative if it differs from the caption in punctuation only (and case and spaces), or ""."""
-    same = words(caption) == words(negative) and fold_case_and_space(caption) != fold_case_and_space(negative)
+    same = words(caption) == words(negative) and fold_case_and_space(
+        caption
+    ) != fold_case_and_space(negative)
     return negative if same else ""
 
 

@@ -58,7 +58,10 @@ def push(folder: Path, repository: str, *, private: bool = False) -> str:
                 f"{folder / name} is a link. Replace it with the file, or run `dvc unprotect {folder / name}`."
             )
     sources = list_image_sources(folder)
-    if any("microworld" in names for names in sources.values()) and "microworld" not in repository.lower():
+    if (
+        any("microworld" in names for names in sources.values())
+        and "microworld" not in repository.lower()
+    ):
         raise ValueError(
             f"{repository}: {folder.name} is generated from the micro-world, a synthetic replacement for real "
             "images, and its name must contain microworld, for example "
@@ -68,7 +71,12 @@ def push(folder: Path, repository: str, *, private: bool = False) -> str:
     with explain_errors(repository, api.endpoint), prepare_upload(folder, sources) as upload:
         version = json.loads((upload / "stats.json").read_text(encoding="utf-8"))["version"]
         api.create_repo(repository, repo_type="dataset", private=private, exist_ok=True)
-        api.upload_file(path_or_fileobj=make_eval(upload), path_in_repo=EVAL, repo_id=repository, repo_type="dataset")
+        api.upload_file(
+            path_or_fileobj=make_eval(upload),
+            path_in_repo=EVAL,
+            repo_id=repository,
+            repo_type="dataset",
+        )
         commit = api.upload_folder(
             repo_id=repository,
             repo_type="dataset",
@@ -94,7 +102,12 @@ def make_eval(folder: Path) -> bytes:
         for split in splits
     ]
     name = yaml.safe_load(front_matter).get("pretty_name", folder.name)
-    content = {"name": name, "description": DESCRIPTION, "evaluation_framework": FRAMEWORK, "tasks": tasks}
+    content = {
+        "name": name,
+        "description": DESCRIPTION,
+        "evaluation_framework": FRAMEWORK,
+        "tasks": tasks,
+    }
     return yaml.safe_dump(content, sort_keys=False, allow_unicode=True).encode()
 
 
@@ -106,7 +119,9 @@ def prepare_upload(folder: Path, sources: Mapping[str, Sequence[str]]) -> Iterat
     temporary copy, in which the rows contain their images. A config with images that must not
     be redistributed has no image columns, and the card says so.
     """
-    refused = [config for config, names in sources.items() if not set(names) <= set(REDISTRIBUTABLE)]
+    refused = [
+        config for config, names in sources.items() if not set(names) <= set(REDISTRIBUTABLE)
+    ]
     if not refused and not any(map(_lacks_pixels, parquet_files(folder))):
         yield folder
         return
@@ -163,7 +178,9 @@ def _copy_with_pixels(path: Path, target: Path, stored: set[int]) -> None:
             for number, row in enumerate(rows, start * ROWS_PER_GROUP):
                 is_stored = row.get("image_row") in stored
                 place = f"{path}, row {number}"
-                row |= {name: None if is_stored else _encode(row, name, folder, place) for name in names}
+                row |= {
+                    name: None if is_stored else _encode(row, name, folder, place) for name in names
+                }
                 stored |= {row["image_row"]} if "image_row" in row else set()
             writer.write_table(pa.Table.from_pylist(rows, schema))
 

@@ -97,9 +97,16 @@ def _write_plain(folder: Path, entries: Sequence[Entry], provenance: Mapping[str
     for entry in entries:
         read_upright(entry.image)
     with atomic_folder(folder) as partial:
-        write_config(partial, "captions", {"test": caption_rows(entries, provenance)}, RETRIEVAL_SCHEMA)
+        write_config(
+            partial, "captions", {"test": caption_rows(entries, provenance)}, RETRIEVAL_SCHEMA
+        )
         for count in sorted({len(entry.hard_negatives) for entry in entries} - {0}):
-            write_config(partial, f"foils_{count}", {"test": foil_rows(entries, count, provenance)}, CHOICE_SCHEMA)
+            write_config(
+                partial,
+                f"foils_{count}",
+                {"test": foil_rows(entries, count, provenance)},
+                CHOICE_SCHEMA,
+            )
         return _write_card(partial, folder.name, {})
 
 
@@ -107,7 +114,9 @@ def _write_card(folder: Path, name: str, counts: Stats) -> Stats:
     stats = measure(folder) | {"source": name} | counts
     metadata = {"pretty_name": name, "language": ["en"], "tags": ["compositionality"]}
     chances = {config: _describe_chance(folder, config) for config in stats["rows"]}
-    write_card(folder, metadata, render("user_files", name=name, stats=stats, chances=chances), stats)
+    write_card(
+        folder, metadata, render("user_files", name=name, stats=stats, chances=chances), stats
+    )
     return stats
 
 
@@ -121,30 +130,48 @@ def _describe_chance(folder: Path, config: str) -> str:
 
 
 def _read_all(
-    files: Sequence[Path], image_folder: Path | None, scratch: Path, columns: UserColumns, drop_equal: bool
+    files: Sequence[Path],
+    image_folder: Path | None,
+    scratch: Path,
+    columns: UserColumns,
+    drop_equal: bool,
 ) -> Iterator[Entry]:
     """Yield the entries of all files. With several files, the name of a file is part of an image's id."""
     for file in files:
-        for entry in read_entries(file, image_folder or file.parent, scratch, columns, drop_equal=drop_equal):
-            yield entry._replace(image_id=entry.image_id if len(files) == 1 else f"{file.name}/{entry.image_id}")
+        for entry in read_entries(
+            file, image_folder or file.parent, scratch, columns, drop_equal=drop_equal
+        ):
+            yield entry._replace(
+                image_id=entry.image_id if len(files) == 1 else f"{file.name}/{entry.image_id}"
+            )
 
 
-def caption_rows(entries: Iterable[Entry], provenance: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def caption_rows(
+    entries: Iterable[Entry], provenance: Mapping[str, Any]
+) -> Iterator[dict[str, Any]]:
     """Yield rows of RETRIEVAL_SCHEMA, one per image, with all distinct captions of the image."""
     by_image: defaultdict[Path, list[Entry]] = defaultdict(list)
     for entry in entries:
         by_image[entry.image].append(entry)
     for first, *others in by_image.values():
-        captions = dict.fromkeys(caption for entry in (first, *others) for caption in entry.captions)
+        captions = dict.fromkeys(
+            caption for entry in (first, *others) for caption in entry.captions
+        )
         yield _image_columns(first, provenance) | {"captions": list(captions)}
 
 
-def foil_rows(entries: Iterable[Entry], count: int, provenance: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def foil_rows(
+    entries: Iterable[Entry], count: int, provenance: Mapping[str, Any]
+) -> Iterator[dict[str, Any]]:
     """Yield rows of CHOICE_SCHEMA, one per entry with ``count`` hard negatives."""
     for entry in entries:
         if len(entry.hard_negatives) == count:
             texts = {"caption": entry.captions[0], "hard_negatives": list(entry.hard_negatives)}
-            yield _image_columns(entry, provenance) | texts | {"categories": list_categories(entry.kind)}
+            yield (
+                _image_columns(entry, provenance)
+                | texts
+                | {"categories": list_categories(entry.kind)}
+            )
 
 
 def _image_columns(entry: Entry, provenance: Mapping[str, Any]) -> dict[str, Any]:

@@ -22,7 +22,11 @@ def read_records(path: Path) -> list[Any]:
     """Return the records of a JSON, JSON Lines, CSV or TSV file."""
     text = path.read_text(encoding="utf-8")
     if path.suffix in (".csv", ".tsv"):
-        return list(csv.DictReader(text.splitlines(keepends=True), delimiter="\t" if path.suffix == ".tsv" else ","))
+        return list(
+            csv.DictReader(
+                text.splitlines(keepends=True), delimiter="\t" if path.suffix == ".tsv" else ","
+            )
+        )
     if path.suffix == ".jsonl":
         return [json.loads(line) for line in text.splitlines() if line]
     content = json.loads(text)
@@ -40,8 +44,13 @@ def list_leaves(value: Any) -> Iterator[str]:
 
 def find_original(row: Row, records: list[Any]) -> str:
     """Return the record with all texts and images of a row, or else one with its first caption."""
-    texts, images = (*row.captions, *row.hard_negatives), [Path(image).stem.lstrip("0") for image in row.images]
-    with_caption = [record for record in records if row.captions[0] in "\n".join(list_leaves(record))]
+    texts, images = (
+        (*row.captions, *row.hard_negatives),
+        [Path(image).stem.lstrip("0") for image in row.images],
+    )
+    with_caption = [
+        record for record in records if row.captions[0] in "\n".join(list_leaves(record))
+    ]
     for record in with_caption:
         leaves, shown = "\n".join(list_leaves(record)), json.dumps(record, ensure_ascii=False)
         if all(text in leaves for text in texts) and all(image in shown for image in images):
@@ -51,16 +60,24 @@ def find_original(row: Row, records: list[Any]) -> str:
 
 
 def main(
-    files: list[Path], rows: Annotated[int, typer.Option(help="Rows of each file.")] = 10, width: int = 400
+    files: list[Path],
+    rows: Annotated[int, typer.Option(help="Rows of each file.")] = 10,
+    width: int = 400,
 ) -> None:
     for path in files:
         counts, read = read_file(path)
         records = read_records(path)
-        print(f"\n# {path.name}: {len(records):,} records, {counts.read:,} rows read, {len(read):,} usable")
+        print(
+            f"\n# {path.name}: {len(records):,} records, {counts.read:,} rows read, {len(read):,} usable"
+        )
         for row in read[:: -(-len(read) // rows)]:
             print(f"  original {find_original(row, records)[:width]}")
             label = "" if row.label is None else f" label={row.label}"
-            print(f"  row      {row.config} {row.images} TRUE {row.captions} FALSE {row.hard_negatives}{label}"[:width])
+            print(
+                f"  row      {row.config} {row.images} TRUE {row.captions} FALSE {row.hard_negatives}{label}"[
+                    :width
+                ]
+            )
 
 
 if __name__ == "__main__":

@@ -4,7 +4,9 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # threads of several test processes would wait for each other
+os.environ.setdefault(
+    "OMP_NUM_THREADS", "1"
+)  # threads of several test processes would wait for each other
 
 import pytest
 import typer.testing
@@ -60,7 +62,8 @@ def few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
 def one_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """``compeval inspect`` measures in this process: starting others takes seconds."""
     monkeypatch.setattr(
-        "compeval.evaluators.inspection.ProcessPoolExecutor", lambda workers, context: ThreadPoolExecutor(1)
+        "compeval.evaluators.inspection.ProcessPoolExecutor",
+        lambda workers, context: ThreadPoolExecutor(1),
     )
 
 

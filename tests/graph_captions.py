@@ -30,15 +30,25 @@ class GraphCaptions:
         objects: dict[str, SceneObject] = {}
         for text in first.split(", "):
             words = text.split()
-            start = next(at for at in range(len(words)) if " ".join(words[at:]).rstrip("0123456789") in self._names)
+            start = next(
+                at
+                for at in range(len(words))
+                if " ".join(words[at:]).rstrip("0123456789") in self._names
+            )
             label = " ".join(words[start:])
             attributes = tuple(self._split_attributes(words[:start]))
             objects[label] = SceneObject(str(len(objects)), label.rstrip("0123456789"), attributes)
-        return SceneGraph(tuple(objects.values()), tuple(_read_relation(line, objects) for line in lines))
+        return SceneGraph(
+            tuple(objects.values()), tuple(_read_relation(line, objects) for line in lines)
+        )
 
     def _split_attributes(self, words: list[str]) -> Iterable[str]:
         while words:
-            end = next(at for at in range(len(words), 0, -1) if at == 1 or " ".join(words[:at]) in self._attributes)
+            end = next(
+                at
+                for at in range(len(words), 0, -1)
+                if at == 1 or " ".join(words[:at]) in self._attributes
+            )
             yield " ".join(words[:end])
             words = words[end:]
 
@@ -46,6 +56,11 @@ class GraphCaptions:
 def _read_relation(line: str, objects: Mapping[str, SceneObject]) -> Relation:
     subject, object_ = (
         max(filter(test, objects), key=len)
-        for test in (lambda label: line.startswith(f"{label} "), lambda label: line.endswith(f" {label}"))
+        for test in (
+            lambda label: line.startswith(f"{label} "),
+            lambda label: line.endswith(f" {label}"),
+        )
     )
-    return Relation(objects[subject].id, line[len(subject) : -len(object_)].strip(), objects[object_].id)
+    return Relation(
+        objects[subject].id, line[len(subject) : -len(object_)].strip(), objects[object_].id
+    )

@@ -35,7 +35,11 @@ class Repositories:
         if path.startswith("/api/validate-yaml"):
             return 200, {}, b'{"errors": [], "warnings": []}'
         if path == "/api/whoami-v2":
-            return 200, {}, json.dumps({"type": "user", "name": "me", "orgs": [{"name": "our-lab"}]}).encode()
+            return (
+                200,
+                {},
+                json.dumps({"type": "user", "name": "me", "orgs": [{"name": "our-lab"}]}).encode(),
+            )
         name = "/".join(parts[2:4] if parts[0] == "api" else parts[1:3])
         if name not in self.files:
             return 404, {"X-Error-Code": "RepoNotFound"}, b"{}"
@@ -61,7 +65,12 @@ class Repositories:
             return 200, {}, json.dumps(answer).encode()
         if parts[0] == "api" and parts[4:5] == ["tree"]:
             entries = [
-                {"type": "file", "path": path, "size": len(data), "oid": hashlib.sha1(data).hexdigest()}
+                {
+                    "type": "file",
+                    "path": path,
+                    "size": len(data),
+                    "oid": hashlib.sha1(data).hexdigest(),
+                }
                 for path, data in files.items()
             ]
             return 200, {}, json.dumps(entries).encode()
@@ -69,7 +78,13 @@ class Repositories:
             return 404, {"X-Error-Code": "RevisionNotFound"}, b"{}"
         if parts[0] == "api":
             siblings = [{"rfilename": path} for path in files]
-            return 200, {}, json.dumps({"id": name, "sha": SHA, "siblings": siblings, "private": False}).encode()
+            return (
+                200,
+                {},
+                json.dumps(
+                    {"id": name, "sha": SHA, "siblings": siblings, "private": False}
+                ).encode(),
+            )
         data = files.get("/".join(parts[5:]))
         if data is None:
             return 404, {"X-Error-Code": "EntryNotFound"}, b""
@@ -84,7 +99,9 @@ def hub_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Repo
         def do(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             repositories.query = urlsplit(self.path).query
-            status, headers, data = repositories.answer(self.command, unquote(urlsplit(self.path).path), body)
+            status, headers, data = repositories.answer(
+                self.command, unquote(urlsplit(self.path).path), body
+            )
             self.send_response(status)
             for name, value in (headers | {"Content-Length": str(len(data))}).items():
                 self.send_header(name, value)

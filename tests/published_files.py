@@ -32,7 +32,12 @@ def make_rotations(
     lines: list[dict[str, Any]] = []
     for shift in range(4):
         rotated = options[shift:] + options[:shift]
-        listed = "\n".join(f"{letter}. {option}" for letter, option in zip("ABCD", rotated, strict=True))
+        listed = "\n".join(
+            f"{letter}. {option}" for letter, option in zip("ABCD", rotated, strict=True)
+        )
         text = f"{question}\n{listed}\nAnswer with the option's letter from the given choices directly."
-        lines.append({"question_id": shift, "image": image, "text": text, "correct_option": "ADCB"[shift]} | fields)
+        lines.append(
+            {"question_id": shift, "image": image, "text": text, "correct_option": "ADCB"[shift]}
+            | fields
+        )
     return lines

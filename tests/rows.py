@@ -33,7 +33,10 @@ def hard_negative_row(folder: Path, image_id: int) -> dict[str, Any]:
         BALL,
         {"source": "microworld", "captioner": "region", "seed": 0},
     )
-    foils = [[{"type": "attribute", "from": "red", "to": "blue"}], [{"type": "object", "from": "ball", "to": "kite"}]]
+    foils = [
+        [{"type": "attribute", "from": "red", "to": "blue"}],
+        [{"type": "object", "from": "ball", "to": "kite"}],
+    ]
     return row | {"hard_negatives": ["blue ball", "red kite"], "foils": foils}
 
 

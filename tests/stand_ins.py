@@ -20,15 +20,22 @@ MIN_SIZE = 64
 def write_stand_ins(files: list[Path], output: Path) -> int:
     """Write the images to ``output`` and return their number."""
     sizes: dict[str, tuple[int, int]] = {}
-    for name, box in ((name, row.box) for file in files for row in read_file(file)[1] for name in row.images):
+    for name, box in (
+        (name, row.box) for file in files for row in read_file(file)[1] for name in row.images
+    ):
         width, height = sizes.get(name, (MIN_SIZE, MIN_SIZE))
         if box:
-            width, height = max(width, round(box.x + box.width)), max(height, round(box.y + box.height))
+            width, height = (
+                max(width, round(box.x + box.width)),
+                max(height, round(box.y + box.height)),
+            )
         sizes[name] = width, height
     for number, (name, size) in enumerate(sizes.items()):
         noise = np.random.default_rng(number).integers(0, 256, (8, 8, 3), np.uint8)
         (output / name).parent.mkdir(parents=True, exist_ok=True)
-        Image.fromarray(noise).resize(size, Image.Resampling.NEAREST).save(output / name, quality=50)
+        Image.fromarray(noise).resize(size, Image.Resampling.NEAREST).save(
+            output / name, quality=50
+        )
     return len(sizes)
 
 

@@ -21,7 +21,13 @@ from werkzeug import Request, Response
 from bench.synthetic_data.formats import write_visual_genome
 from bench.synthetic_data.texts import generate_captions
 from compeval.base.pipeline.params import read_settings
-from compeval.generators import captioned_walks, compprompts, compun, controlledimcaps, crepe_productivity
+from compeval.generators import (
+    captioned_walks,
+    compprompts,
+    compun,
+    controlledimcaps,
+    crepe_productivity,
+)
 from compeval.generators.graphs.walks import COMPLEXITIES
 from compeval.generators.llm.client import KEY_VARIABLE, Endpoint
 from compeval.generators.microworld.build import Params
@@ -53,12 +59,22 @@ def test_preset_has_the_keys_of_the_parameters_in_their_order():
 def test_preset_is_the_paper_s_crepe():
     params = yaml.safe_load(PRESET.read_text())
     assert params["rules"] == "paper"
-    assert (params["source"], params["spelling"], params["parser"]) == ("visual_genome", True, "sng")
+    assert (params["source"], params["spelling"], params["parser"]) == (
+        "visual_genome",
+        True,
+        "sng",
+    )
     assert params["crepe_systematicity"]["ranker"] == "bert-base-uncased"
     productivity = params["crepe_productivity"] | params["captioned_walks"]
-    assert (productivity["rows"], productivity["visible"], productivity["refine"]) == (2000, 1.0, True)
+    assert (productivity["rows"], productivity["visible"], productivity["refine"]) == (
+        2000,
+        1.0,
+        True,
+    )
     assert productivity["entailment"] == "roberta-large-mnli"
-    assert "microworld" not in yaml.safe_dump({name: params[name] for name in ("corpora", "aro", "retrieval")})
+    assert "microworld" not in yaml.safe_dump(
+        {name: params[name] for name in ("corpora", "aro", "retrieval")}
+    )
 
 
 def test_every_stage_accepts_the_preset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -66,7 +82,9 @@ def test_every_stage_accepts_the_preset(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.chdir(tmp_path)
     crepe_productivity.Settings.read()
     settings = captioned_walks.Settings.read()
-    assert Endpoint(**settings.captioner).price_in is not None, "the cost of the captions can be estimated"
+    assert Endpoint(**settings.captioner).price_in is not None, (
+        "the cost of the captions can be estimated"
+    )
     Params.read()
     for stage in (compprompts, compun, controlledimcaps):
         read_settings(stage.Settings, stage.__name__.rsplit(".", 1)[-1])
@@ -77,7 +95,9 @@ def test_pipeline_resolves_with_the_preset(tmp_path: Path):
     shutil.copy2(PRESET, tmp_path / "params.yaml")
     shutil.copy2(ROOT / "dvc.yaml", tmp_path)
     subprocess.run(["dvc", "init", "--no-scm", "--quiet"], cwd=tmp_path, check=True)
-    stages = subprocess.run(["dvc", "stage", "list"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+    stages = subprocess.run(
+        ["dvc", "stage", "list"], cwd=tmp_path, check=True, capture_output=True, text=True
+    ).stdout
     assert "seen@laion" in stages
 
 
@@ -94,19 +114,31 @@ def write_language_models(folder: Path, texts: Iterable[str]) -> dict[str, str]:
     words = sorted({word for text in texts for word in text.lower().split() if word.isalpha()})
     (folder / "vocab.txt").parent.mkdir(parents=True)
     (folder / "vocab.txt").write_text("\n".join([*special, *words]))
-    sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
+    sizes = {
+        "hidden_size": 8,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 8,
+    }
     torch.manual_seed(0)
-    bert = transformers.BertForMaskedLM(transformers.BertConfig(vocab_size=len(special) + len(words), **sizes))
+    bert = transformers.BertForMaskedLM(
+        transformers.BertConfig(vocab_size=len(special) + len(words), **sizes)
+    )
     bert.save_pretrained(folder / "bert")
     transformers.BertTokenizer(str(folder / "vocab.txt")).save_pretrained(folder / "bert")
 
     bpe = tokenizers.ByteLevelBPETokenizer()
-    bpe.train_from_iterator(list(texts), 400, special_tokens=["<s>", "<pad>", "</s>", "<unk>", "<mask>"])
+    bpe.train_from_iterator(
+        list(texts), 400, special_tokens=["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    )
     (folder / "roberta").mkdir()
     bpe.save_model(str(folder / "roberta"))
     labels = dict(enumerate(("CONTRADICTION", "NEUTRAL", "ENTAILMENT")))  # as in roberta-large-mnli
     config = transformers.RobertaConfig(
-        vocab_size=bpe.get_vocab_size(), id2label=labels, label2id={v: k for k, v in labels.items()}, **sizes
+        vocab_size=bpe.get_vocab_size(),
+        id2label=labels,
+        label2id={v: k for k, v in labels.items()},
+        **sizes,
     )
     classifier = transformers.RobertaForSequenceClassification(config)
     torch.nn.init.constant_(classifier.classifier.out_proj.bias[:1], 10)
@@ -134,16 +166,25 @@ def write_corpora(folder: Path, phrases: list[str]) -> None:
     """
     for number, corpus in enumerate(("cc12m", "yfcc", "laion")):
         (folder / corpus).mkdir(parents=True)
-        web = (text for _, text in zip(range(300), generate_captions(corpus, 0, dirt=0.2), strict=False))
+        web = (
+            text
+            for _, text in zip(range(300), generate_captions(corpus, 0, dirt=0.2), strict=False)
+        )
         captions = [*web, *phrases[:: number + 2]]
         if corpus == "cc12m":
-            lines = (f"https://example.com/{n}.jpg\t{' '.join(text.split())}\n" for n, text in enumerate(captions))
+            lines = (
+                f"https://example.com/{n}.jpg\t{' '.join(text.split())}\n"
+                for n, text in enumerate(captions)
+            )
             (folder / corpus / "cc12m.tsv").write_text("".join(lines), encoding="utf-8")
         else:
             import pyarrow as pa
 
             column = {"yfcc": "caption", "laion": "TEXT"}[corpus]
-            pq.write_table(pa.table({"URL": [""] * len(captions), column: captions}), folder / corpus / "0.parquet")
+            pq.write_table(
+                pa.table({"URL": [""] * len(captions), column: captions}),
+                folder / corpus / "0.parquet",
+            )
 
 
 def read_commands() -> list[list[str]]:
@@ -155,7 +196,9 @@ def read_commands() -> list[list[str]]:
     return list(map(shlex.split, commands))
 
 
-def run_pipeline(clone: Path, settings: Mapping[str, Mapping[str, Any]], server: HTTPServer) -> dict[str, Any]:
+def run_pipeline(
+    clone: Path, settings: Mapping[str, Mapping[str, Any]], server: HTTPServer
+) -> dict[str, Any]:
     """Build CREPE in a clone of the checkout with the preset, by the commands of the page; return its statistics."""
     source = clone / "sources/visual_genome"
     annotations = list(annotations_of(source, clone.parent / "annotations.parquet"))
@@ -163,7 +206,9 @@ def run_pipeline(clone: Path, settings: Mapping[str, Mapping[str, Any]], server:
 
     def answer(request: Request) -> Response:
         prompt = json.loads(request.data)["messages"][-1]["content"]
-        return Response(json.dumps(completion(language_model.answer(prompt))), content_type="application/json")
+        return Response(
+            json.dumps(completion(language_model.answer(prompt))), content_type="application/json"
+        )
 
     server.expect_request("/v1/chat/completions").respond_with_handler(answer)
     phrases = [region.phrase for image in annotations for region in image.regions]
@@ -171,13 +216,21 @@ def run_pipeline(clone: Path, settings: Mapping[str, Mapping[str, Any]], server:
     models = write_language_models(clone.parent / "models", phrases)
     params = yaml.safe_load(PRESET.read_text())
     params["crepe_systematicity"] |= {"ranker": models["ranker"]} | settings["crepe_systematicity"]
-    params["crepe_productivity"] |= {"entailment": models["entailment"]} | settings.get("crepe_productivity", {})
+    params["crepe_productivity"] |= {"entailment": models["entailment"]} | settings.get(
+        "crepe_productivity", {}
+    )
     params["captioned_walks"] |= settings["captioned_walks"]
     params["captioned_walks"]["captioner"] |= {"base_url": server.url_for("/v1"), "concurrency": 1}
     (clone / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
-    environment = os.environ | {"PYTHONPATH": str(clone), KEY_VARIABLE: KEY, "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = os.environ | {
+        "PYTHONPATH": str(clone),
+        KEY_VARIABLE: KEY,
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
     for program, *arguments in read_commands():
-        subprocess.run([PROGRAMS.get(program, program), *arguments], cwd=clone, env=environment, check=True)
+        subprocess.run(
+            [PROGRAMS.get(program, program), *arguments], cwd=clone, env=environment, check=True
+        )
     return json.loads((clone / "crepe/stats.json").read_text())
 
 
@@ -190,11 +243,19 @@ def check_complete(stats: Mapping[str, Any], smallest: Mapping[str, int]) -> Non
     for config, rows in stats["rows"].items():
         print(f"{config:<24}", *(f"{split} {count}" for split, count in rows.items()))
         assert stats["sources"][config] == ["visual_genome"] * any(rows.values())
-    paper_s = [config for config in stats["rows"] if not config.startswith("prod_") and "balanced" not in config]
+    paper_s = [
+        config
+        for config in stats["rows"]
+        if not config.startswith("prod_") and "balanced" not in config
+    ]
     empty = [config for config in paper_s if not stats["rows"][config]["test"]]
     for kind, first in {crepe_productivity.RAW: 4, **smallest}.items():
         rows = stats["rows"][f"prod_{kind}"]
-        empty += [f"prod_{kind}/n{atoms}" for atoms in COMPLEXITIES if atoms >= first and not rows[f"n{atoms}"]]
+        empty += [
+            f"prod_{kind}/n{atoms}"
+            for atoms in COMPLEXITIES
+            if atoms >= first and not rows[f"n{atoms}"]
+        ]
     assert not empty
 
 
@@ -206,14 +267,19 @@ def clone(tmp_path: Path) -> Path:
 
 
 @pytest.mark.acceptance
-def test_preset_builds_crepe_from_the_real_images(clone: Path, real_data: Path, httpserver: HTTPServer):
+def test_preset_builds_crepe_from_the_real_images(
+    clone: Path, real_data: Path, httpserver: HTTPServer
+):
     """Five images have few words, so a word is a foil after one occurrence, and an image gives more walks.
 
     The balanced sets need families of words that replace each other, for which five images have too few words. hnall
     needs a graph with negatives of all types, which they do not have at five atoms.
     """
     write_real_images(clone / "sources/visual_genome", real_data)
-    settings = {"crepe_systematicity": {"at_least": 1}, "captioned_walks": {"walks_per_image": 8, "attempts": 150}}
+    settings = {
+        "crepe_systematicity": {"at_least": 1},
+        "captioned_walks": {"walks_per_image": 8, "attempts": 150},
+    }
     smallest = {"hnatom": 4, "hnneg": 4, "hnswap": 4, "hnall": 6}
     check_complete(run_pipeline(clone, settings, httpserver), smallest)
 
@@ -222,6 +288,10 @@ def test_preset_builds_crepe_from_the_real_images(clone: Path, real_data: Path, 
 def test_preset_builds_crepe_from_synthetic_data(clone: Path, httpserver: HTTPServer):
     """Swaps of four or five atoms, and balanced swaps and negations, need more than 300 images."""
     write_visual_genome(clone / "sources/visual_genome", 300)
-    settings = {"crepe_systematicity": {}, "crepe_productivity": {"rows": 20}, "captioned_walks": {"walks": 30}}
+    settings = {
+        "crepe_systematicity": {},
+        "crepe_productivity": {"rows": 20},
+        "captioned_walks": {"walks": 30},
+    }
     smallest = {"hnatom": 4, "hnneg": 4, "hnatom_balanced": 4, "hnswap": 6, "hnall": 6}
     check_complete(run_pipeline(clone, settings, httpserver), smallest)

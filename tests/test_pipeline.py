@@ -39,7 +39,9 @@ def test_the_digests_follow_the_code_of_experiments():
 
 def test_the_lock_has_the_stages_of_the_pipeline_only():
     """DVC does not remove a stage that was renamed."""
-    lock, stages = (yaml.safe_load((ROOT / name).read_text())["stages"] for name in ("dvc.lock", "dvc.yaml"))
+    lock, stages = (
+        yaml.safe_load((ROOT / name).read_text())["stages"] for name in ("dvc.lock", "dvc.yaml")
+    )
     assert not {name.partition("@")[0] for name in lock} - stages.keys()
 
 

@@ -43,11 +43,21 @@ STAGES = {
         "deps": ["sets.py"],
         "outs": ["parts/crepe/toy_a", "parts/crepe/toy_b", "parts/crepe/images/toy"],
     },
-    "crepe": {"cmd": f"{sys.executable} card.py", "deps": ["card.py", "parts/crepe"], "outs": ["crepe"]},
+    "crepe": {
+        "cmd": f"{sys.executable} card.py",
+        "deps": ["card.py", "parts/crepe"],
+        "outs": ["crepe"],
+    },
 }
 """As in dvc.yaml: one stage writes the sets, another depends on their folder and writes the dataset."""
-ACCOUNT = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_DEFAULT_REGION": "us-east-1"}
-PERSON = {f"GIT_{role}_{part}": "a@b.c" for role in ("AUTHOR", "COMMITTER") for part in ("NAME", "EMAIL")}
+ACCOUNT = {
+    "AWS_ACCESS_KEY_ID": "test",
+    "AWS_SECRET_ACCESS_KEY": "test",
+    "AWS_DEFAULT_REGION": "us-east-1",
+}
+PERSON = {
+    f"GIT_{role}_{part}": "a@b.c" for role in ("AUTHOR", "COMMITTER") for part in ("NAME", "EMAIL")
+}
 
 Options = dict[str, str]
 
@@ -75,7 +85,11 @@ def s3_remote():
     running.start()
     host, port = running.get_host_and_port()
     address = f"http://{host}:{port}"
-    keys = {"aws_access_key_id": "test", "aws_secret_access_key": "test", "region_name": "us-east-1"}
+    keys = {
+        "aws_access_key_id": "test",
+        "aws_secret_access_key": "test",
+        "region_name": "us-east-1",
+    }
     boto3.client("s3", endpoint_url=address, **keys).create_bucket(Bucket="compeval")
     yield {"url": "s3://compeval/data", "endpointurl": address}
     running.stop()
@@ -93,7 +107,11 @@ def test_push_pull_get_and_import(
         (author / name).write_text(code)
     (author / "dvc.yaml").write_text(yaml.safe_dump({"stages": STAGES}))
     (author / ".gitignore").write_text("/parts\n/crepe\n")
-    for command in ("git init -q", "dvc init -q", f"dvc remote add -q -d storage {options.pop('url')}"):
+    for command in (
+        "git init -q",
+        "dvc init -q",
+        f"dvc remote add -q -d storage {options.pop('url')}",
+    ):
         run(author, *command.split())
     for name, value in options.items():
         run(author, "dvc", "remote", "modify", "-q", "storage", name, value)
@@ -136,4 +154,8 @@ def test_push_pull_get_and_import(
 
 def test_each_dataset_is_one_output():
     stages = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
-    assert [stages[name]["outs"] for name in ("crepe", "aro", "retrieval")] == [["crepe"], ["aro"], ["retrieval"]]
+    assert [stages[name]["outs"] for name in ("crepe", "aro", "retrieval")] == [
+        ["crepe"],
+        ["aro"],
+        ["retrieval"],
+    ]

@@ -13,7 +13,11 @@ import pytest
 import yaml
 
 TOOLS = Path(__file__).parents[1] / "tools"
-SAY = [sys.executable, "-c", "import sys; print('one'); print('two\\rthree', flush=True); sys.exit(int(sys.argv[1]))"]
+SAY = [
+    sys.executable,
+    "-c",
+    "import sys; print('one'); print('two\\rthree', flush=True); sys.exit(int(sys.argv[1]))",
+]
 
 
 @pytest.fixture
@@ -31,45 +35,71 @@ def load(monkeypatch: pytest.MonkeyPatch):
     return load_script
 
 
-def test_output_goes_to_the_log_and_lines_to_the_callback(load, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_output_goes_to_the_log_and_lines_to_the_callback(
+    load, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
     steps, lines = load("steps.py").Steps([1, 2], tmp_path / "logs" / "log"), []
     steps.begin("First")
     steps.run([*SAY, "0"], lines.append)
     steps.begin("Second")
     steps.finish()
-    assert [line for line in lines if line] == ["one", "two", "three"]  # a progress bar ends its lines with \r
+    assert [line for line in lines if line] == [
+        "one",
+        "two",
+        "three",
+    ]  # a progress bar ends its lines with \r
     assert b"one\ntwo\rthree" in (tmp_path / "logs" / "log").read_bytes()
     shown = capsys.readouterr().out
-    assert re.fullmatch(r"\[ 1/2\] First +0:00\n\[ 2/2\] Second +0:00\n", shown), "no output of the command"
+    assert re.fullmatch(r"\[ 1/2\] First +0:00\n\[ 2/2\] Second +0:00\n", shown), (
+        "no output of the command"
+    )
 
 
-def test_a_failed_step_shows_the_end_of_its_output(load, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_failed_step_shows_the_end_of_its_output(
+    load, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
     steps = load("steps.py").Steps([1], tmp_path / "log")
     steps.begin("First")
     with pytest.raises(SystemExit) as end:
         steps.run([*SAY, "3"])
     assert end.value.code == 3
     assert re.search(
-        rf"one\ntwo\nthree\n.*This step failed; all output is in {tmp_path}/log", capsys.readouterr().err, re.S
+        rf"one\ntwo\nthree\n.*This step failed; all output is in {tmp_path}/log",
+        capsys.readouterr().err,
+        re.S,
     )
 
 
 def test_the_remaining_time_is_scaled_by_the_finished_steps(load, tmp_path: Path):
     steps = load("steps.py").Steps([20, 30, 50], tmp_path / "log")
-    steps.number, steps.start, steps.step_start = 2, 0.0, 40.0  # the first step took 40 s instead of 20
+    steps.number, steps.start, steps.step_start = (
+        2,
+        0.0,
+        40.0,
+    )  # the first step took 40 s instead of 20
     assert steps.estimate_left(0) == 160  # 2 * (30 + 50)
     assert steps.estimate_left(10) == 150
-    assert steps.estimate_left(110) == 150  # 150 s for steps of 50: 3 times as long, and 3 * 50 are left
+    assert (
+        steps.estimate_left(110) == 150
+    )  # 150 s for steps of 50: 3 times as long, and 3 * 50 are left
 
 
 def test_a_member_of_a_debian_package_is_found(load):
     def member(name: bytes, data: bytes) -> bytes:
-        return name.ljust(48) + str(len(data)).encode().ljust(10) + b"`\n" + data + b"\n" * (len(data) % 2)
+        return (
+            name.ljust(48)
+            + str(len(data)).encode().ljust(10)
+            + b"`\n"
+            + data
+            + b"\n" * (len(data) % 2)
+        )
 
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w:xz") as archive:
         archive.addfile(tarfile.TarInfo("usr/share/wordnet/data.noun"))
-    package = b"!<arch>\n" + member(b"debian-binary", b"2.0") + member(b"data.tar.xz", buffer.getvalue())
+    package = (
+        b"!<arch>\n" + member(b"debian-binary", b"2.0") + member(b"data.tar.xz", buffer.getvalue())
+    )
     get_wordnet = load("get-wordnet")
     assert get_wordnet.read_member(package, b"data.tar") == buffer.getvalue()
     with pytest.raises(ValueError, match="no member"):
@@ -83,7 +113,9 @@ def test_the_demo_names_every_stage_that_it_runs(load):
     names = {name.partition("@")[0] for name in demo.TITLES}
     assert names <= stages.keys()
     made_by = {
-        output.replace("${item.corpus}", "laion"): name for name in stages for output in stages[name].get("outs", ())
+        output.replace("${item.corpus}", "laion"): name
+        for name in stages
+        for output in stages[name].get("outs", ())
     }
     needed, found = {name.partition("@")[0] for name in demo.TARGETS}, set()
     while needed:

@@ -24,7 +24,15 @@ SMALL = {
     "compun": {"renderings": 1},
     "controlledimcaps": {"pairs": 3},
 }
-STAGES = ("crepe", "aro", "retrieval", "classification", "compprompts", "compun", "controlledimcaps")
+STAGES = (
+    "crepe",
+    "aro",
+    "retrieval",
+    "classification",
+    "compprompts",
+    "compun",
+    "controlledimcaps",
+)
 """The last data stages; all other data stages are built before them."""
 
 
@@ -60,9 +68,15 @@ def test_pixels_and_parses_do_not_depend_on_the_settings_of_the_machine():
     """The floating-point work of the data stages: Skia, libjpeg-turbo, NumPy and spaCy's neural tagger."""
     one, other = (
         subprocess.run(
-            [sys.executable, "-c", SAMPLE], env=environment, capture_output=True, text=True, check=True
+            [sys.executable, "-c", SAMPLE],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
         ).stdout
-        for environment in (os.environ | settings | {"PYTHONPATH": str(ROOT)} for settings in (ONE, OTHER))
+        for environment in (
+            os.environ | settings | {"PYTHONPATH": str(ROOT)} for settings in (ONE, OTHER)
+        )
     )
     assert one == other
     assert len(one.splitlines()) == 2

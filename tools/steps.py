@@ -33,7 +33,10 @@ class Steps:
         """Finish the current step and begin the next one."""
         self.finish()
         self.number += 1
-        self.label, self.step_start = f"[{self.number:>2}/{len(self.seconds)}] {title}", time.monotonic()
+        self.label, self.step_start = (
+            f"[{self.number:>2}/{len(self.seconds)}] {title}",
+            time.monotonic(),
+        )
         if not self.is_terminal:
             print(f"{self.label:<{WIDTH}}", end="", flush=True)
 
@@ -41,7 +44,10 @@ class Steps:
         """Print the duration of the current step, if there is one."""
         if self.label:
             finished = f"{clock(time.monotonic() - self.step_start):>6}"
-            print(f"\r{self.label:<{WIDTH}}{finished}{'':<22}" if self.is_terminal else finished, flush=True)
+            print(
+                f"\r{self.label:<{WIDTH}}{finished}{'':<22}" if self.is_terminal else finished,
+                flush=True,
+            )
             self.label = ""
 
     def tick(self) -> None:
@@ -62,7 +68,9 @@ class Steps:
         pace = max(spent / before if before >= 10 else 1.0, (spent + elapsed) / (before + current))
         return pace * after + max(pace * current - elapsed, 0)
 
-    def run(self, command: Sequence[str], on_line: Callable[[str], None] = lambda line: None) -> None:
+    def run(
+        self, command: Sequence[str], on_line: Callable[[str], None] = lambda line: None
+    ) -> None:
         """Run a command and pass each line of its output to ``on_line``.
 
         If the command fails, show the end of its output and exit with its code.

@@ -22,7 +22,9 @@ from compeval.base.files.json_lines import MAX_LINE
 
 _FORMULA = re.compile(r"(?![-+\d.,%\[\]()± ]+$)[-=+@\t\r]", re.DOTALL)
 """A text that a spreadsheet takes for a formula: it begins like one and is no number or interval."""
-csv.field_size_limit(10_000_000)  # the default, 131,072 characters, is less than a long list of texts
+csv.field_size_limit(
+    10_000_000
+)  # the default, 131,072 characters, is less than a long list of texts
 
 
 def write(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> None:
@@ -30,7 +32,9 @@ def write(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, object
     with atomic_file(path) as partial, partial.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, columns, extrasaction="ignore", lineterminator="\n")
         writer.writeheader()
-        writer.writerows({name: quote_formula(value) for name, value in row.items()} for row in rows)
+        writer.writerows(
+            {name: quote_formula(value) for name, value in row.items()} for row in rows
+        )
 
 
 def quote_formula(value: object) -> object:
@@ -39,7 +43,11 @@ def quote_formula(value: object) -> object:
 
 
 def _unquote_formula(value: str) -> str:
-    return value[1:] if value and value.startswith("'") and _FORMULA.match(value.lstrip("'")) else value
+    return (
+        value[1:]
+        if value and value.startswith("'") and _FORMULA.match(value.lstrip("'"))
+        else value
+    )
 
 
 def read_rows(file: TextIO, delimiter: str = ",") -> Iterator[tuple[int, list[str], bool]]:
@@ -84,9 +92,13 @@ def count_extra_cells(header: Sequence[str], cells: Sequence[str]) -> int:
 def check_header(path: Path, header: Sequence[str], columns: Collection[str]) -> None:
     """Raise ValueError if one of ``columns`` is missing or repeated; without ``columns``, if any column is repeated."""
     if missing := sorted(set(columns) - set(header)):
-        raise ValueError(f"{path}: no column {', '.join(missing)}; its columns are {', '.join(header) or 'none'}.")
+        raise ValueError(
+            f"{path}: no column {', '.join(missing)}; its columns are {', '.join(header) or 'none'}."
+        )
     if repeated := [name for name in columns or filter(None, header) if header.count(name) > 1]:
-        raise ValueError(f"{path}: two columns are called {repeated[0]}. Rename or delete one of them.")
+        raise ValueError(
+            f"{path}: two columns are called {repeated[0]}. Rename or delete one of them."
+        )
 
 
 def count_misplaced_quotes(path: Path, delimiter: str) -> int:

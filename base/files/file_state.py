@@ -54,4 +54,7 @@ def record_origin(folder: Path, source: Path) -> None:
 def is_made_from(folder: Path, source: Path) -> bool:
     """Return True if ``folder`` was made from the present content of the file ``source``."""
     record = folder / ORIGIN
-    return record.is_file() and refresh(source, json.loads(record.read_text(encoding="utf-8"))) is not None
+    return (
+        record.is_file()
+        and refresh(source, json.loads(record.read_text(encoding="utf-8"))) is not None
+    )

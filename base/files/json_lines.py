@@ -18,10 +18,14 @@ def read_numbered(path: Path) -> Iterator[tuple[int, Any]]:
     Raises ValueError, which names the line, if it is not JSON, is too long, or an object repeats a key.
     """
     try:
-        with path.open(encoding="utf-8-sig") as lines:  # unlike str.splitlines, this does not split at U+2028
+        with path.open(
+            encoding="utf-8-sig"
+        ) as lines:  # unlike str.splitlines, this does not split at U+2028
             for number, line in enumerate(iter(partial(lines.readline, MAX_LINE), ""), 1):
                 if len(line) == MAX_LINE:
-                    raise ValueError(f"{path}, line {number}: {MAX_LINE:,} characters or more; write a value per line.")
+                    raise ValueError(
+                        f"{path}, line {number}: {MAX_LINE:,} characters or more; write a value per line."
+                    )
                 if line.strip():
                     try:
                         yield number, json.loads(line, object_pairs_hook=make_object)
@@ -36,5 +40,7 @@ def make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     values = dict(pairs)
     if len(values) < len(pairs):
         names = [name for name, _ in pairs]
-        raise ValueError(f"the key {next(name for name in names if names.count(name) > 1)!r} is there twice")
+        raise ValueError(
+            f"the key {next(name for name in names if names.count(name) > 1)!r} is there twice"
+        )
     return values

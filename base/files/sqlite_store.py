@@ -46,7 +46,9 @@ class SqliteStore:
             ) from None
         key, value = self.columns
         with self._explain_errors():
-            self._database = sqlite3.connect(path or ":memory:", timeout=LOCK_SECONDS, check_same_thread=False)
+            self._database = sqlite3.connect(
+                path or ":memory:", timeout=LOCK_SECONDS, check_same_thread=False
+            )
             self._switch_to_write_ahead_log()
             self._database.execute(f"PRAGMA synchronous={self.synchronous}")
             self._database.execute(f"PRAGMA wal_autocheckpoint={LOG_PAGES}")
@@ -84,7 +86,9 @@ class SqliteStore:
         Returns the number of new keys.
         """
         with self._lock, self._explain_errors(), self._database:
-            return self._database.executemany(f"INSERT OR IGNORE INTO {self.table} VALUES (?, ?)", values).rowcount
+            return self._database.executemany(
+                f"INSERT OR IGNORE INTO {self.table} VALUES (?, ?)", values
+            ).rowcount
 
     def count(self) -> int:
         """Return the number of stored values."""
@@ -113,7 +117,9 @@ class SqliteStore:
     def _find_remedy(self, error: str) -> str:
         if "readonly" in error or "unable to open" in error:
             return "Set COMPEVAL_CACHE to a writable folder."
-        if "full" in error or "I/O" in error:  # I/O: a quota is exceeded, or there is no space for the log
+        if (
+            "full" in error or "I/O" in error
+        ):  # I/O: a quota is exceeded, or there is no space for the log
             return f"Free some space, or run `compeval cache prune`; {self.contents} are kept."
         if "locked" in error:
             return f"Another process is writing: wait for its end and run again; {self.contents} are kept."

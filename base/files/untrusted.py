@@ -72,7 +72,13 @@ def safe_name(name: str) -> str:
 def resolve_below(folder: Path, path: str) -> Path:
     """Return ``folder/path`` if ``path`` is relative and has no ``..``. Raises UnsafeNameError."""
     parts = PurePosixPath(path).parts
-    if not parts or PurePosixPath(path).is_absolute() or ".." in parts or "\0" in path or Path(path).is_absolute():
+    if (
+        not parts
+        or PurePosixPath(path).is_absolute()
+        or ".." in parts
+        or "\0" in path
+        or Path(path).is_absolute()
+    ):
         raise UnsafeNameError(f"{path!r} does not name a file below the folder {str(folder)!r}.")
     return folder.joinpath(*parts)
 
@@ -97,7 +103,9 @@ def resolve_image(dataset: Path, path: str) -> Path:
 def _may_read(dataset: Path, image: Path) -> bool:
     if any(map(image.is_relative_to, _image_roots(dataset.absolute().parent))):
         return True
-    return image.is_relative_to(dataset.absolute()) and image.resolve().is_relative_to(dataset.resolve())
+    return image.is_relative_to(dataset.absolute()) and image.resolve().is_relative_to(
+        dataset.resolve()
+    )
 
 
 def _image_roots(folder: Path) -> list[Path]:
@@ -111,7 +119,11 @@ def read_image_roots(folder: Path) -> list[str]:
     Relative lines of ``parts/image_roots.txt`` are relative to the folder above ``parts``.
     """
     listed = folder / IMAGE_ROOTS
-    return [line for line in listed.read_text(encoding="utf-8").splitlines() if line] if listed.is_file() else []
+    return (
+        [line for line in listed.read_text(encoding="utf-8").splitlines() if line]
+        if listed.is_file()
+        else []
+    )
 
 
 def allow_images(folder: Path, image_folders: Iterable[Path]) -> None:
@@ -132,7 +144,15 @@ def open_archive(open_archive: Callable[[Path], Any], archive: Path) -> Any:
         return open_archive(archive)
     except FileNotFoundError:
         raise
-    except (OSError, IndexError, KeyError, ValueError, OverflowError, NotImplementedError, struct.error) as error:
+    except (
+        OSError,
+        IndexError,
+        KeyError,
+        ValueError,
+        OverflowError,
+        NotImplementedError,
+        struct.error,
+    ) as error:
         raise zipfile.BadZipFile(str(error)) from None
 
 
@@ -141,7 +161,9 @@ def find_file(path: Path) -> Path | None:
 
     The letter é is one character (NFC), or two (NFD, on macOS).
     """
-    forms = dict.fromkeys((str(path), *(unicodedata.normalize(form, str(path)) for form in ("NFC", "NFD"))))
+    forms = dict.fromkeys(
+        (str(path), *(unicodedata.normalize(form, str(path)) for form in ("NFC", "NFD")))
+    )
     return next(filter(is_file, map(Path, forms)), None)
 
 
@@ -155,13 +177,17 @@ def is_file(path: Path) -> bool:
 
 def read_file(path: Path) -> bytes:
     """Return the bytes of a regular file. Raises OSError for anything else (FIFO, device) and for a huge file."""
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    descriptor = os.open(
+        path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    )
     with os.fdopen(descriptor, "rb") as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
             raise OSError(f"{path} is not a regular file")
         if status.st_size > MAX_FILE_BYTES:
-            raise OSError(f"{path} has {status.st_size:,} bytes, at most {MAX_FILE_BYTES:,} are read")
+            raise OSError(
+                f"{path} has {status.st_size:,} bytes, at most {MAX_FILE_BYTES:,} are read"
+            )
         return file.read()
 
 
@@ -198,7 +224,14 @@ def make_upright_rgb(data: bytes) -> bytes:
         return data
     if DEEP in oddities or FLOATING in oddities:
         pixels = np.asarray(image, dtype=np.float64)
-        limit = next((limit for limit in RANGES[image.mode[0]] if pixels.min() >= 0 and pixels.max() <= limit), None)
+        limit = next(
+            (
+                limit
+                for limit in RANGES[image.mode[0]]
+                if pixels.min() >= 0 and pixels.max() <= limit
+            ),
+            None,
+        )
         if limit is None:
             raise ValueError(
                 f"pixels of mode {image.mode} from {pixels.min():g} to {pixels.max():g}; convert the image to 8 bits"
@@ -223,7 +256,9 @@ def decode_image(data: bytes) -> Image.Image:
     try:
         image = Image.open(io.BytesIO(data), formats=IMAGE_FORMATS)
         if image.width * image.height > MAX_PIXELS:
-            raise ValueError(f"{image.width:,} x {image.height:,} pixels, at most {MAX_PIXELS:,} are decoded")
+            raise ValueError(
+                f"{image.width:,} x {image.height:,} pixels, at most {MAX_PIXELS:,} are decoded"
+            )
         return image.convert("RGB")
     except Exception as error:  # Pillow's decoders raise more than a dozen types for damaged data
         message = str(error).splitlines()[0] if str(error) else type(error).__name__

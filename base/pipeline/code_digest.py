@@ -19,7 +19,15 @@ from pathlib import Path
 from compeval.base.files.atomic import atomic_folder
 from compeval.base.pipeline import stage
 
-PROJECT_FOLDERS = ("base", "generators", "loaders", "evaluators", "trainers", "experiments", "compeval")
+PROJECT_FOLDERS = (
+    "base",
+    "generators",
+    "loaders",
+    "evaluators",
+    "trainers",
+    "experiments",
+    "compeval",
+)
 PROJECT_PACKAGES = ("compeval", "experiments")
 FOLDER = Path("code_digests")
 
@@ -36,7 +44,11 @@ def code_digest(module: str) -> str:
 @cache
 def _read_code(path: Path) -> bytes:
     """Return the content of a file, of Python code without comments."""
-    return strip_comments(path.read_text(encoding="utf-8")).encode() if path.suffix == ".py" else path.read_bytes()
+    return (
+        strip_comments(path.read_text(encoding="utf-8")).encode()
+        if path.suffix == ".py"
+        else path.read_bytes()
+    )
 
 
 def strip_comments(source: str) -> str:
@@ -47,8 +59,14 @@ def strip_comments(source: str) -> str:
             row, column = token.start
             lines[row - 1] = lines[row - 1][:column]
     for node in _walk_statements(ast.parse(source)):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
-            lines[node.lineno - 1 : node.end_lineno] = [""] * ((node.end_lineno or node.lineno) - node.lineno + 1)
+        if (
+            isinstance(node, ast.Expr)
+            and isinstance(node.value, ast.Constant)
+            and isinstance(node.value.value, str)
+        ):
+            lines[node.lineno - 1 : node.end_lineno] = [""] * (
+                (node.end_lineno or node.lineno) - node.lineno + 1
+            )
     return "\n".join(line.rstrip() for line in lines if line.strip())
 
 
@@ -93,7 +111,10 @@ def _list_imported(path: Path) -> frozenset[Path]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
     calls = ast.walk(tree) if "import_module" in source else ()
-    if any(isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module") for node in calls):
+    if any(
+        isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module")
+        for node in calls
+    ):
         files |= set(path.parent.glob("*.py"))
     return frozenset(files | {file for name in names if (file := _module_file(root, name))})
 

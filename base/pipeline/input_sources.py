@@ -25,7 +25,9 @@ def read_sources() -> dict[str, str]:
     """
     params = read_all_params()
     retrieval = params.get("retrieval", {})
-    inputs = {"aro": params.get("aro")} | {f"retrieval.{name}": settings for name, settings in retrieval.items()}
+    inputs = {"aro": params.get("aro")} | {
+        f"retrieval.{name}": settings for name, settings in retrieval.items()
+    }
     sources = {"source": params["source"]}
     sources |= {key: _check_source(key, settings) for key, settings in inputs.items() if settings}
     synthetic = [key for key, source in sources.items() if source == MICROWORLD]
@@ -50,7 +52,9 @@ def _check_source(key: str, settings: Mapping[str, str]) -> str:
     for name, path in settings.items():
         if name != "source" and (source == MICROWORLD) != is_in_microworld(Path(path)):
             place = "is not in the micro-world" if source == MICROWORLD else "is in the micro-world"
-            raise ValueError(f"params.yaml, {key}: the source is {source}, but {path} ({name}) {place}.")
+            raise ValueError(
+                f"params.yaml, {key}: the source is {source}, but {path} ({name}) {place}."
+            )
     return source
 
 

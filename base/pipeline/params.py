@@ -14,7 +14,9 @@ OURS, PAPER = "ours", "paper"
 def read_all_params(path: Path = Path("params.yaml")) -> dict[str, Any]:
     """Return all blocks of params.yaml. Raises FileNotFoundError without the file."""
     if not path.exists():
-        raise FileNotFoundError(f"{path.resolve()}: not found. Run the stages from the root of the checkout.")
+        raise FileNotFoundError(
+            f"{path.resolve()}: not found. Run the stages from the root of the checkout."
+        )
     return yaml.safe_load(path.read_text(encoding="utf-8"))
 
 
@@ -38,7 +40,9 @@ def read_settings(settings_class: type[Settings], block: str, **extra: Any) -> S
     try:
         return settings_class(**params, **extra)
     except TypeError as error:
-        raise ValueError(f"params.yaml, block {block}: {str(error).partition(') ')[2] or error}.") from None
+        raise ValueError(
+            f"params.yaml, block {block}: {str(error).partition(') ')[2] or error}."
+        ) from None
 
 
 def read_rules() -> str:

@@ -34,7 +34,9 @@ def map_with(
         state = make_state()
         yield from (function(state, item) for item in items)
         return
-    with ProcessPoolExecutor(workers, get_context("spawn"), _initialize, (make_state, function)) as pool:
+    with ProcessPoolExecutor(
+        workers, get_context("spawn"), _initialize, (make_state, function)
+    ) as pool:
         waiting: deque[Future[Result]] = deque()
         try:
             for item in items:

@@ -57,7 +57,9 @@ class Annotations:
             raise KeyError(image_id)
         group, index = divmod(row, IMAGES_PER_GROUP)
         with parquet.open_file(self.path, self._metadata) as file:
-            return AnnotatedImage.from_row(file.read_row_group(group).slice(index, 1).to_pylist()[0])
+            return AnnotatedImage.from_row(
+                file.read_row_group(group).slice(index, 1).to_pylist()[0]
+            )
 
     def list_ids(self) -> list[str]:
         """Return the ids of all images, in the order of the file."""
@@ -101,7 +103,9 @@ def write(path: Path, images: Iterable[AnnotatedImage], flaws: Flaws) -> dict[st
             counts["regions"] += len(image.regions)
             yield image
         if not counts["images"]:
-            raise ValueError(f"{path}: no image has annotations. Flawed records: {dict(flaws.counts) or 'none'}.")
+            raise ValueError(
+                f"{path}: no image has annotations. Flawed records: {dict(flaws.counts) or 'none'}."
+            )
 
     write_images(path, count(images))
     statistics = {**counts, "flaws": dict(sorted(flaws.counts.items()))}
@@ -114,7 +118,9 @@ def write_images(path: Path, images: Iterable[AnnotatedImage]) -> None:
     stream = iter(images)
     with (
         atomic_file(path) as partial,
-        pq.ParquetWriter(partial, ANNOTATION_SCHEMA, compression="zstd", write_page_index=True) as writer,
+        pq.ParquetWriter(
+            partial, ANNOTATION_SCHEMA, compression="zstd", write_page_index=True
+        ) as writer,
     ):
         while group := [image.to_row() for image in islice(stream, IMAGES_PER_GROUP)]:
             writer.write_table(pa.Table.from_pylist(group, ANNOTATION_SCHEMA))
@@ -145,7 +151,10 @@ def main(name: Format, source: Path | None = None, output: Path = Path("annotati
         images = gqa.read(Path(settings["scene_graphs"]), Path(settings["images"]), flaws)
     path = output / f"{name}.parquet"
     statistics = write(path, images, flaws)
-    write_json(path.with_suffix(".json"), statistics | {"source": MICROWORLD if source else sources[KEYS[name]]})
+    write_json(
+        path.with_suffix(".json"),
+        statistics | {"source": MICROWORLD if source else sources[KEYS[name]]},
+    )
     flaws.print(name)
 
 

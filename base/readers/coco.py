@@ -24,8 +24,14 @@ def read_categories(path: Path) -> dict[int, str]:
     """Return the names of the categories by id. Raises ValueError if the file is not valid JSON, or one lacks them."""
     names: dict[int, str] = {}
     for number, item in enumerate(_stream(path, "categories")):
-        if not isinstance(item, dict) or not isinstance(item.get("name"), str) or not isinstance(item.get("id"), int):
-            raise ValueError(f"{path}, category {number}: got {json.dumps(item)[:100]}, expected an id and a name.")
+        if (
+            not isinstance(item, dict)
+            or not isinstance(item.get("name"), str)
+            or not isinstance(item.get("id"), int)
+        ):
+            raise ValueError(
+                f"{path}, category {number}: got {json.dumps(item)[:100]}, expected an id and a name."
+            )
         names[item["id"]] = item["name"].split("-")[0].lower()
     return names
 
@@ -51,7 +57,10 @@ def read(path: Path, flaws: Flaws) -> Iterator[AnnotatedImage]:
         else:
             annotations = [record for key, record in found if key == "annotations"]
             objects = tuple(_read_objects(f"{path}, image {image_id}", annotations, names, flaws))
-            width, height = (side if isinstance(side := image.get(name), int) else 0 for name in ("width", "height"))
+            width, height = (
+                side if isinstance(side := image.get(name), int) else 0
+                for name in ("width", "height")
+            )
             yield AnnotatedImage(Path(image["file_name"]).stem, width, height, SceneGraph(objects))
 
 
@@ -59,7 +68,10 @@ def _read_objects(
     where: str, annotations: Iterable[dict[str, Any]], names: Mapping[int, str], flaws: Flaws
 ) -> Iterator[SceneObject]:
     """Yield the objects of annotations, which are objects (instances) or have several (panoptic)."""
-    lists = [item["segments_info"] if isinstance(item.get("segments_info"), list) else [item] for item in annotations]
+    lists = [
+        item["segments_info"] if isinstance(item.get("segments_info"), list) else [item]
+        for item in annotations
+    ]
     for number, segment in enumerate(chain.from_iterable(lists)):
         try:
             box = Box(*map(float, segment["bbox"]))

@@ -97,7 +97,9 @@ def _kind(path: Path) -> str:
     suffixes = [suffix for suffix in path.suffixes[-2:] if suffix != ".gz"]
     if suffixes and (kind := suffixes[-1].lower()) in _READERS:
         return kind
-    raise ValueError(f"{path}: unknown kind of caption file, expected {', '.join(_READERS)}, optionally with .gz.")
+    raise ValueError(
+        f"{path}: unknown kind of caption file, expected {', '.join(_READERS)}, optionally with .gz."
+    )
 
 
 def _split(path: Path) -> Iterator[Shard]:
@@ -130,7 +132,9 @@ def _txt(shard: Shard, column: Column, skipped: Skipped) -> Iterator[str | None]
             _skip_line(file)  # the rest of a line that begins in the previous shard
         elif file.read(len(BOM_UTF8)) != BOM_UTF8:
             file.seek(0)
-        while (shard.stop is None or file.tell() < shard.stop) and (line := file.readline(MAX_LINE_BYTES)):
+        while (shard.stop is None or file.tell() < shard.stop) and (
+            line := file.readline(MAX_LINE_BYTES)
+        ):
             if len(line) == MAX_LINE_BYTES and not line.endswith(b"\n"):
                 _skip_line(file)
                 yield None
@@ -164,7 +168,9 @@ def _json_value(data: str | bytes, column: Column) -> Any:
 
 def _tsv(shard: Shard, column: Column, skipped: Skipped) -> Iterator[str | None]:
     with _open(shard.path) as file:
-        first = _split_line(file.readline(MAX_LINE_BYTES).decode("utf-8-sig", "replace").rstrip("\r\n"), Skipped())
+        first = _split_line(
+            file.readline(MAX_LINE_BYTES).decode("utf-8-sig", "replace").rstrip("\r\n"), Skipped()
+        )
     position = _position(first, column, shard.path)
     lines = _txt(shard, column, skipped)
     if isinstance(column, str) and shard.start == 0:
@@ -183,7 +189,9 @@ def _split_line(line: str, skipped: Skipped) -> list[str]:
 
 
 def _csv(shard: Shard, column: Column, skipped: Skipped) -> Iterator[str | None]:
-    with io.TextIOWrapper(_open(shard.path), encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
+    with io.TextIOWrapper(
+        _open(shard.path), encoding="utf-8-sig", errors="surrogateescape", newline=""
+    ) as file:
         rows = csv_tables.read_rows(file)
         try:
             first = next(rows, None)
@@ -239,7 +247,9 @@ def _to_list(column: pa.Array) -> list[Any]:
     except UnicodeDecodeError:
         if len(column) == 1:
             return [None]
-        return [value for index in range(len(column)) for value in _to_list(column[index : index + 1])]
+        return [
+            value for index in range(len(column)) for value in _to_list(column[index : index + 1])
+        ]
 
 
 def _tar(shard: Shard, column: Column, skipped: Skipped) -> Iterator[Any]:

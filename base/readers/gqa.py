@@ -29,7 +29,9 @@ def read(scene_graphs: Path, image_folder: Path, flaws: Flaws) -> Iterator[Annot
 
     The image files are in ``image_folder`` or in its subfolders IMAGE_FOLDERS.
     """
-    files = sorted(scene_graphs.glob("*sceneGraphs*.json")) if scene_graphs.is_dir() else [scene_graphs]
+    files = (
+        sorted(scene_graphs.glob("*sceneGraphs*.json")) if scene_graphs.is_dir() else [scene_graphs]
+    )
     if not files:
         raise FileNotFoundError(f"{scene_graphs}: no *sceneGraphs*.json in this folder.")
     records = RecordsByImage()
@@ -43,14 +45,23 @@ def read(scene_graphs: Path, image_folder: Path, flaws: Flaws) -> Iterator[Annot
         if reader := ImageReader.make(image_id, path, record, flaws, records):
             objects = record.get("objects")
             if not isinstance(objects, dict):
-                flaws.add(MALFORMED, f"{path}, image {image_id}: objects {objects!r}, expected an object.")
+                flaws.add(
+                    MALFORMED, f"{path}, image {image_id}: objects {objects!r}, expected an object."
+                )
                 continue
             # Objects and relations in the format of scene_graphs.json; the reader counts malformed records.
-            nodes = [item | {"object_id": key} if isinstance(item, dict) else item for key, item in objects.items()]
+            nodes = [
+                item | {"object_id": key} if isinstance(item, dict) else item
+                for key, item in objects.items()
+            ]
             reader.add(path, "objects", nodes)
-            edges = [edge for key, item in objects.items() for edge in _convert_relations(key, item)]
+            edges = [
+                edge for key, item in objects.items() for edge in _convert_relations(key, item)
+            ]
             reader.add(path, "relationships", edges)
-            yield reader.build(*(image_folder / folder / f"{image_id}.jpg" for folder in IMAGE_FOLDERS))
+            yield reader.build(
+                *(image_folder / folder / f"{image_id}.jpg" for folder in IMAGE_FOLDERS)
+            )
 
 
 def _convert_relations(object_id: str, record: Any) -> Iterator[Any]:

@@ -33,7 +33,9 @@ class CaptionedImage(NamedTuple):
     captions: tuple[str, ...]
 
 
-def read_images(file: Path, image_folder: Path, splits: Collection[str] = ()) -> Iterator[CaptionedImage]:
+def read_images(
+    file: Path, image_folder: Path, splits: Collection[str] = ()
+) -> Iterator[CaptionedImage]:
     """Yield the images of a file in file order, with their distinct captions, stripped.
 
     The paths of the images are relative to ``image_folder``. ``splits``: those to read of a file in Karpathy's own
@@ -48,9 +50,16 @@ def read_images(file: Path, image_folder: Path, splits: Collection[str] = ()) ->
                 f"{file}, entry {number}: got {content}, expected the keys 'image' and 'caption'. Layouts: {LAYOUTS}."
             )
         texts = [entry["caption"]] if isinstance(entry["caption"], str) else entry["caption"]
-        if not (isinstance(texts, list) and all(isinstance(text, str) for text in (entry["image"], *texts))):
-            raise ValueError(f"{file}, entry {number}: expected a string 'image', and a string or a list 'caption'.")
-        captions.setdefault(entry["image"], {}).update(dict.fromkeys(text.strip() for text in texts if text.strip()))
+        if not (
+            isinstance(texts, list)
+            and all(isinstance(text, str) for text in (entry["image"], *texts))
+        ):
+            raise ValueError(
+                f"{file}, entry {number}: expected a string 'image', and a string or a list 'caption'."
+            )
+        captions.setdefault(entry["image"], {}).update(
+            dict.fromkeys(text.strip() for text in texts if text.strip())
+        )
     for image_id, image_captions in captions.items():
         yield CaptionedImage(image_id, image_folder / image_id, tuple(image_captions))
 
@@ -71,7 +80,9 @@ def read_entries(file: Path, splits: Collection[str] = ()) -> list[Any]:
     if isinstance(content, dict) and isinstance(content.get("images"), list):
         return _convert(file, content["images"], splits)
     if not isinstance(content, list):
-        raise ValueError(f"{file}: got {type(content).__name__} at the top level, expected {LAYOUTS}.")
+        raise ValueError(
+            f"{file}: got {type(content).__name__} at the top level, expected {LAYOUTS}."
+        )
     return content
 
 
@@ -84,12 +95,20 @@ def _convert(file: Path, images: list[Any], splits: Collection[str]) -> list[dic
             found[image["split"]] = None
             if not splits or image["split"] in splits:
                 path = "/".join(filter(None, (image.get("filepath"), image["filename"])))
-                entries.append({"image": path, "caption": [sentence["raw"] for sentence in image["sentences"]]})
+                entries.append(
+                    {"image": path, "caption": [sentence["raw"] for sentence in image["sentences"]]}
+                )
         except KeyError as error:
-            raise ValueError(f"{file}, image {number}: no field {error}. Layouts: {LAYOUTS}.") from None
+            raise ValueError(
+                f"{file}, image {number}: no field {error}. Layouts: {LAYOUTS}."
+            ) from None
         except (TypeError, AttributeError):
             content = json.dumps(image)[:100]
-            raise ValueError(f"{file}, image {number}: got {content}. Layouts: {LAYOUTS}.") from None
+            raise ValueError(
+                f"{file}, image {number}: got {content}. Layouts: {LAYOUTS}."
+            ) from None
     if not entries:
-        raise ValueError(f"{file}: no image of the split {', '.join(splits)}; it has {', '.join(found) or 'none'}.")
+        raise ValueError(
+            f"{file}: no image of the split {', '.join(splits)}; it has {', '.join(found) or 'none'}."
+        )
     return entries

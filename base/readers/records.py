@@ -38,7 +38,10 @@ class Flaws:
     def print(self, name: str) -> None:
         """Print the number of flawed records of each kind, and the first of them, to stderr."""
         for kind, message in sorted(self.first.items()):
-            print(f"{name}: {self.counts[kind]} flawed records ({kind}). The first: {message}", file=sys.stderr)
+            print(
+                f"{name}: {self.counts[kind]} flawed records ({kind}). The first: {message}",
+                file=sys.stderr,
+            )
 
 
 def stream_records(path: Path) -> Iterator[tuple[str, Any]]:
@@ -52,7 +55,11 @@ def stream_records(path: Path) -> Iterator[tuple[str, Any]]:
     with path.open("rb") as file:
         is_object = file.read(1 << 10).lstrip()[:1] == b"{"
         file.seek(0)
-        records = ijson.kvitems(file, "", use_float=True) if is_object else ijson.items(file, "item", use_float=True)
+        records = (
+            ijson.kvitems(file, "", use_float=True)
+            if is_object
+            else ijson.items(file, "item", use_float=True)
+        )
         try:
             for count, record in enumerate(records, start=1):
                 yield record if is_object else (str(count - 1), record)
@@ -87,8 +94,15 @@ class RecordsByImage:
 
     def has_file(self, file: str) -> bool:
         """Return True if a record of the file was added."""
-        return bool(self._database.execute("SELECT 1 FROM records WHERE file = ? LIMIT 1", (file,)).fetchall())
+        return bool(
+            self._database.execute(
+                "SELECT 1 FROM records WHERE file = ? LIMIT 1", (file,)
+            ).fetchall()
+        )
 
     def is_new(self, record_id: str) -> bool:
         """Return True for the first call with an id and False for later calls."""
-        return self._database.execute("INSERT OR IGNORE INTO ids VALUES (?)", (record_id,)).rowcount == 1
+        return (
+            self._database.execute("INSERT OR IGNORE INTO ids VALUES (?)", (record_id,)).rowcount
+            == 1
+        )

@@ -62,7 +62,9 @@ def read_samples(path: Path, suffixes: Collection[str], skipped: Counter[str]) -
 
     try:
         for sample in group_by_keys(_members(path, suffixes), handler=skip):
-            members = {suffix: member for suffix, member in sample.items() if isinstance(member, Member)}
+            members = {
+                suffix: member for suffix, member in sample.items() if isinstance(member, Member)
+            }
             yield from _split_by_dots(Sample(sample["__key__"], members))
     except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise ValueError(
@@ -81,7 +83,11 @@ def _split_by_dots(sample: Sample) -> Iterator[Sample]:
     for suffixes, member in sample.members.items():
         dotted, _, suffix = suffixes.rpartition(".")
         by_key[dotted][suffix] = member
-    pairs = [key for key, members in by_key.items() if key and "txt" in members and members.keys() & {*IMAGE_SUFFIXES}]
+    pairs = [
+        key
+        for key, members in by_key.items()
+        if key and "txt" in members and members.keys() & {*IMAGE_SUFFIXES}
+    ]
     if not pairs:
         yield sample
         return
@@ -114,10 +120,16 @@ def read_pairs(path: Path, skipped: Counter[str], *, read_images: bool = True) -
 
     With ``read_images=False``, the bytes of the images are not read.
     """
-    for key, members in read_samples(path, ("txt", *IMAGE_SUFFIXES) if read_images else ("txt",), skipped):
+    for key, members in read_samples(
+        path, ("txt", *IMAGE_SUFFIXES) if read_images else ("txt",), skipped
+    ):
         images = [members[suffix] for suffix in IMAGE_SUFFIXES if suffix in members]
         try:
-            caption = (members["txt"].content or b"").decode("utf-8-sig").strip() if "txt" in members else ""
+            caption = (
+                (members["txt"].content or b"").decode("utf-8-sig").strip()
+                if "txt" in members
+                else ""
+            )
         except UnicodeDecodeError:
             skipped["with a caption that is not in UTF-8"] += 1
             continue

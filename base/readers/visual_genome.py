@@ -28,7 +28,11 @@ from compeval.base.schemas.scene_graph import Box, Relation, SceneGraph, SceneOb
 
 Record = Mapping[str, Any]
 
-SEPARATE_FILES = (("objects", "objects"), ("attributes", "attributes"), ("relationships", "relationships"))
+SEPARATE_FILES = (
+    ("objects", "objects"),
+    ("attributes", "attributes"),
+    ("relationships", "relationships"),
+)
 """Versions before 1.4: (file name, key of the list of records) for each file that is part of a scene graph."""
 SCENE_GRAPHS = (("scene_graphs", "objects"), ("scene_graphs", "relationships"))
 """Version 1.4, in the same format."""
@@ -41,7 +45,10 @@ def read(folder: Path, flaws: Flaws) -> Iterator[AnnotatedImage]:
 
     Raises FileNotFoundError if a file is missing, and ValueError if a file is not valid JSON.
     """
-    lists = (*(SCENE_GRAPHS if (folder / "scene_graphs.json").exists() else SEPARATE_FILES), REGIONS)
+    lists = (
+        *(SCENE_GRAPHS if (folder / "scene_graphs.json").exists() else SEPARATE_FILES),
+        REGIONS,
+    )
     paths = {name: folder / f"{name}.json" for name in ("image_data", *(name for name, _ in lists))}
     records = RecordsByImage()
     for name, path in paths.items():
@@ -60,11 +67,15 @@ def read(folder: Path, flaws: Flaws) -> Iterator[AnnotatedImage]:
             flaws.add("no record", f"{path}, image {image_id}: no record of this image.")
         if paths["image_data"] in missing:
             continue
-        if reader := ImageReader.make(image_id, paths["image_data"], record_by_file["image_data"], flaws, records):
+        if reader := ImageReader.make(
+            image_id, paths["image_data"], record_by_file["image_data"], flaws, records
+        ):
             for name, key in lists:
                 if name in record_by_file:
                     reader.add(paths[name], key, record_by_file[name].get(key))
-            yield reader.build(*(folder / image_folder / f"{image_id}.jpg" for image_folder in IMAGE_FOLDERS))
+            yield reader.build(
+                *(folder / image_folder / f"{image_id}.jpg" for image_folder in IMAGE_FOLDERS)
+            )
 
 
 def get_first(record: Any, *keys: str) -> Any:
@@ -77,7 +88,9 @@ def get_first(record: Any, *keys: str) -> Any:
     for key in keys:
         if key in record:
             return record[key]
-    raise ValueError(f"missing key {' or '.join(map(repr, keys))}; it has {', '.join(map(repr, record))}.")
+    raise ValueError(
+        f"missing key {' or '.join(map(repr, keys))}; it has {', '.join(map(repr, record))}."
+    )
 
 
 def _normalize_text(value: Any) -> str:
@@ -122,7 +135,9 @@ class _Node:
 class ImageReader:
     """Collects the records of one image and builds an ``AnnotatedImage``."""
 
-    def __init__(self, image_id: str, width: int, height: int, flaws: Flaws, records: RecordsByImage) -> None:
+    def __init__(
+        self, image_id: str, width: int, height: int, flaws: Flaws, records: RecordsByImage
+    ) -> None:
         self._image_id, self._width, self._height = image_id, width, height
         self._flaws, self._records = flaws, records
         self._current_record = Path(), "", ""
@@ -135,21 +150,34 @@ class ImageReader:
         self._by_name_and_box: dict[tuple[str, Box], _Node] = {}
 
     @classmethod
-    def make(cls, image_id: str, path: Path, sizes: Any, flaws: Flaws, records: RecordsByImage) -> ImageReader | None:
+    def make(
+        cls, image_id: str, path: Path, sizes: Any, flaws: Flaws, records: RecordsByImage
+    ) -> ImageReader | None:
         """Return a reader for an image; ``sizes`` is a record with ``width`` and ``height``. Returns None if it is
         malformed."""
         try:
-            return cls(image_id, _read_pixels(sizes, "width"), _read_pixels(sizes, "height"), flaws, records)
+            return cls(
+                image_id,
+                _read_pixels(sizes, "width"),
+                _read_pixels(sizes, "height"),
+                flaws,
+                records,
+            )
         except ValueError as error:
             flaws.add(MALFORMED, f"{path}, image {image_id}: {error}")
             return None
 
     def build(self, *files: Path) -> AnnotatedImage:
         """Return the image with all records added so far; ``files`` are the possible paths of the image file."""
-        objects = (SceneObject(node.id, node.names[0], tuple(node.attributes), node.box) for node in self._nodes)
+        objects = (
+            SceneObject(node.id, node.names[0], tuple(node.attributes), node.box)
+            for node in self._nodes
+        )
         graph, regions = SceneGraph(tuple(objects), tuple(self._edges)), tuple(self._regions)
         other_names = {node.id: tuple(node.names[1:]) for node in self._nodes if node.names[1:]}
-        return AnnotatedImage(self._image_id, self._width, self._height, graph, regions, other_names, files)
+        return AnnotatedImage(
+            self._image_id, self._width, self._height, graph, regions, other_names, files
+        )
 
     def add(self, path: Path, key: str, records: Any) -> None:
         """Add the list ``key`` of a file: ``objects``, ``attributes``, ``relationships`` or ``regions``."""
@@ -160,7 +188,9 @@ class ImageReader:
             "regions": ("region", self._add_region),
         }[key]
         if not isinstance(records, list):
-            self._flaws.add(MALFORMED, f"{path}, image {self._image_id}: {key} {records!r}, expected a list.")
+            self._flaws.add(
+                MALFORMED, f"{path}, image {self._image_id}: {key} {records!r}, expected a list."
+            )
             return
         for record in records:
             self._current_record = path, kind, ""
@@ -173,7 +203,9 @@ class ImageReader:
 
     def _count_flaw(self, kind: str, problem: str) -> None:
         path, record_kind, record_id = self._current_record
-        self._flaws.add(kind, f"{path}, image {self._image_id}, {record_kind}{record_id}: {problem}")
+        self._flaws.add(
+            kind, f"{path}, image {self._image_id}, {record_kind}{record_id}: {problem}"
+        )
 
     def _add_object(self, record: Record, object_id: str) -> None:
         if object_id in self._by_id:
@@ -215,12 +247,17 @@ class ImageReader:
         If several nodes match, they are merged.
         """
         names = get_first(record, "names", "object_names", "name")
-        names, box = _normalize_texts([names] if isinstance(names, str) else names), _read_box(record)
+        names, box = (
+            _normalize_texts([names] if isinstance(names, str) else names),
+            _read_box(record),
+        )
         if not names:
             self._count_flaw("empty name", "empty name.")
             return None
         keys = [(name, box) for name in names]
-        nodes = dict.fromkeys(self._by_name_and_box[key] for key in keys if key in self._by_name_and_box)
+        nodes = dict.fromkeys(
+            self._by_name_and_box[key] for key in keys if key in self._by_name_and_box
+        )
         if not nodes:
             nodes = {_Node(object_id, [], self._clip(box)): None}
             self._nodes.extend(nodes)
@@ -236,9 +273,16 @@ class ImageReader:
         """Return the part of a box that is inside the image, or None if no part is."""
         x, y, width, height = box
         if width <= 0 or height <= 0:
-            self._count_flaw("zero-size box", f"zero-size box, width {width:g} and height {height:g}.")
+            self._count_flaw(
+                "zero-size box", f"zero-size box, width {width:g} and height {height:g}."
+            )
             return None
-        left, top, right, bottom = max(x, 0.0), max(y, 0.0), min(x + width, self._width), min(y + height, self._height)
+        left, top, right, bottom = (
+            max(x, 0.0),
+            max(y, 0.0),
+            min(x + width, self._width),
+            min(y + height, self._height),
+        )
         if (left, top, right, bottom) == (x, y, x + width, y + height):
             return box
         corners = f"corners {x:g},{y:g} to {x + width:g},{y + height:g} in {self._width}x{self._height} pixels"
@@ -253,13 +297,17 @@ class ImageReader:
         _add_new(node.names, duplicate.names)
         _add_new(node.attributes, duplicate.attributes)
         self._nodes.remove(duplicate)
-        self._by_id = {key: node if value is duplicate else value for key, value in self._by_id.items()}
+        self._by_id = {
+            key: node if value is duplicate else value for key, value in self._by_id.items()
+        }
         self._by_name_and_box = {
-            key: node if value is duplicate else value for key, value in self._by_name_and_box.items()
+            key: node if value is duplicate else value
+            for key, value in self._by_name_and_box.items()
         }
         ids = {duplicate.id: node.id}
         self._edges = dict.fromkeys(
-            Relation(ids.get(e.subject, e.subject), e.predicate, ids.get(e.object, e.object)) for e in self._edges
+            Relation(ids.get(e.subject, e.subject), e.predicate, ids.get(e.object, e.object))
+            for e in self._edges
         )
 
     def _find_or_add_node(self, record: Record, object_id: str) -> _Node | None:
@@ -273,10 +321,14 @@ class ImageReader:
         scene_graphs.json contains the id of the object; relationships.json contains the record of the object.
         """
         if role in record:
-            return self._find_or_add_node(record[role], str(get_first(record[role], "object_id", "id")))
+            return self._find_or_add_node(
+                record[role], str(get_first(record[role], "object_id", "id"))
+            )
         object_id = str(get_first(record, f"{role}_id", role))
         if object_id not in self._by_id:
-            self._count_flaw("unknown object", f"the {role} {object_id} is not an object of the image.")
+            self._count_flaw(
+                "unknown object", f"the {role} {object_id} is not an object of the image."
+            )
         return self._by_id.get(object_id)
 
 

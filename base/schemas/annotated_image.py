@@ -71,14 +71,19 @@ class AnnotatedImage:
             if file.exists():
                 return file
         folders = ", ".join(str(file.parent) for file in self.files)
-        raise FileNotFoundError(f"image {self.image_id}: {self.files[0].name} not found in {folders}.")
+        raise FileNotFoundError(
+            f"image {self.image_id}: {self.files[0].name} not found in {folders}."
+        )
 
     def facts(self) -> SceneGraph:
         """Return the graph with an additional node for each other name of an object."""
         nodes: dict[str, list[SceneObject]] = {}
         for item in self.graph.objects:
             names = enumerate(self.other_names.get(item.id, ()))
-            nodes[item.id] = [item, *(replace(item, id=f"{item.id}~{n}", name=name) for n, name in names)]
+            nodes[item.id] = [
+                item,
+                *(replace(item, id=f"{item.id}~{n}", name=name) for n, name in names),
+            ]
         relations = [
             Relation(subject.id, edge.predicate, target.id)
             for edge in self.graph.relations
@@ -92,13 +97,18 @@ class AnnotatedImage:
         for item in graph["objects"]:
             item["other_names"] = self.other_names.get(item["id"], ())
         size = {"image_id": self.image_id, "width": self.width, "height": self.height}
-        files, regions = [file.as_posix() for file in self.files], [region.to_row() for region in self.regions]
+        files, regions = (
+            [file.as_posix() for file in self.files],
+            [region.to_row() for region in self.regions],
+        )
         return size | graph | {"files": files, "regions": regions}
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> AnnotatedImage:
         """Return the image of a row that :meth:`to_row` returned."""
         graph, regions = SceneGraph.from_row(row), tuple(map(Region.from_row, row["regions"]))
-        other_names = {item["id"]: tuple(item["other_names"]) for item in row["objects"] if item["other_names"]}
+        other_names = {
+            item["id"]: tuple(item["other_names"]) for item in row["objects"] if item["other_names"]
+        }
         files = tuple(map(Path, row["files"]))
         return cls(row["image_id"], row["width"], row["height"], graph, regions, other_names, files)

@@ -11,9 +11,13 @@ CORPORA = {"cc12m": "CC-12M", "yfcc": "YFCC-15M", "laion": "LAION-400M"}
 CREPE_DATASETS = ("crepe", "crepe_published")
 """The generated dataset, and the one imported from the authors' files. Both name their configs in the same way."""
 
-_CONFIG = re.compile(r"(?!prod_)(?P<corpus>.+)_(?P<split>sc|uc|ua)_(?P<kind>hn(?:atom|comp)(?:_balanced)?|hnall|raw)")
+_CONFIG = re.compile(
+    r"(?!prod_)(?P<corpus>.+)_(?P<split>sc|uc|ua)_(?P<kind>hn(?:atom|comp)(?:_balanced)?|hnall|raw)"
+)
 
-_PRODUCTIVITY = re.compile(r"prod_(?:(?P<variant>(?!hn)[a-z]+)_)?(?P<kind>raw|hn(?:atom|swap|neg|all)(?:_balanced)?)")
+_PRODUCTIVITY = re.compile(
+    r"prod_(?:(?P<variant>(?!hn)[a-z]+)_)?(?P<kind>raw|hn(?:atom|swap|neg|all)(?:_balanced)?)"
+)
 
 
 _KIND = re.compile(r"(?:.+_)?(?P<kind>hn(?:atom|comp)(?:_balanced)?|hnall|raw)")
@@ -62,4 +66,8 @@ def parse_productivity(config: str) -> ProductivityConfig | None:
 
 def name_productivity_funnel(variant: str | None, split: str) -> str:
     """Return the name, in the statistics of CREPE, of the counts of what a split of productivity dropped."""
-    return f"Productivity {variant}, {split}: dropped" if variant else f"Productivity, {split}: dropped"
+    return (
+        f"Productivity {variant}, {split}: dropped"
+        if variant
+        else f"Productivity, {split}: dropped"
+    )

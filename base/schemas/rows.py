@@ -29,7 +29,9 @@ _crop = [("crop_id", _text), ("image_id", _text), *_sides]
 _box = pa.struct(_sides)
 _atoms = _records("kind", "text")
 _relations = _records("subject", "predicate", "object")
-_scene_graph = pa.struct([("objects", _records("id", "name", attributes=_texts, box=_box)), ("relations", _relations)])
+_scene_graph = pa.struct(
+    [("objects", _records("id", "name", attributes=_texts, box=_box)), ("relations", _relations)]
+)
 _mentions = _records("kind", "text", "tag", "object", "target", start=_integer, end=_integer)
 _origin = [("provenance", pa.struct([("source", _text), ("captioner", _text), ("seed", _integer)]))]
 _categories = [("categories", _records("by", "name"))]
@@ -49,12 +51,21 @@ HARD_NEGATIVE_SCHEMA = pa.schema(
 """A raw row with hard negatives. ``foils`` has a list per hard negative: the replaced words that make it false."""
 
 CHOICE_SCHEMA = pa.schema(
-    [("image", _image), *_crop, ("caption", _text), ("hard_negatives", _texts), *_categories, *_origin]
+    [
+        ("image", _image),
+        *_crop,
+        ("caption", _text),
+        ("hard_negatives", _texts),
+        *_categories,
+        *_origin,
+    ]
 )
 """An image, its caption and wrong captions; every row has the same number of wrong captions. Results are reported per
 category, such as {"by": "relation", "name": "on"} or {"by": "kind of relation", "name": "spatial"}."""
 
-RETRIEVAL_SCHEMA = pa.schema([("image", _image), *_crop, ("captions", _texts), *_categories, *_origin])
+RETRIEVAL_SCHEMA = pa.schema(
+    [("image", _image), *_crop, ("captions", _texts), *_categories, *_origin]
+)
 """An image and all its true captions, for image-to-text and text-to-image retrieval among all rows of the split."""
 
 GROUP_SCHEMA = pa.schema(
@@ -75,7 +86,9 @@ COMPOUND_SCHEMA = pa.schema(
 """Images of a compound noun and of its two constituents, and prompts. The image with the highest mean score over the
 prompts is the model's choice."""
 
-NOUN_SCHEMA = pa.schema([(key, _text) for key in ("compound", "n1", "n2", "form", "category", "split", "note")])
+NOUN_SCHEMA = pa.schema(
+    [(key, _text) for key in ("compound", "n1", "n2", "form", "category", "split", "note")]
+)
 """A compound noun, its two constituents, its form (open or closed), which constituents its image shows (``category``),
 and how the compound was split into constituents (``split``)."""
 
@@ -87,7 +100,12 @@ ANNOTATION_SCHEMA = pa.schema(
         *(("image_id", _text), ("width", _integer), ("height", _integer), ("files", _texts)),
         ("objects", _records("id", "name", other_names=_texts, attributes=_texts, box=_box)),
         ("relations", _relations),
-        ("regions", _records("region_id", "phrase", "caption", box=_box, graph=_scene_graph, mentions=_mentions)),
+        (
+            "regions",
+            _records(
+                "region_id", "phrase", "caption", box=_box, graph=_scene_graph, mentions=_mentions
+            ),
+        ),
     ]
 )
 """An annotated image (base/readers/annotations.py). The stage ``parsed_regions`` fills in the captions of the
@@ -95,7 +113,13 @@ regions, their graphs and their mentions (generators/seen_analysis/regions.py)."
 
 WALK_SCHEMA = pa.schema(
     [
-        *(("key", _text), ("image_id", _text), ("complexity", _integer), *_sides, ("scene_graph", _scene_graph)),
+        *(
+            ("key", _text),
+            ("image_id", _text),
+            ("complexity", _integer),
+            *_sides,
+            ("scene_graph", _scene_graph),
+        ),
         ("captions", _records("name", "captioner", "text", mentions=_mentions)),
     ]
 )
@@ -103,13 +127,17 @@ WALK_SCHEMA = pa.schema(
 (generators/captioned_walks.py)."""
 
 
-def classification_schema(classes: Sequence[str], prompts: Sequence[Sequence[str]] | None = None) -> pa.Schema:
+def classification_schema(
+    classes: Sequence[str], prompts: Sequence[Sequence[str]] | None = None
+) -> pa.Schema:
     """Return the schema of images with class labels.
 
     A label is an index into ``classes``; the schema stores these names for the ``ClassLabel`` feature of ``datasets``.
     ``prompts``: the prompts of each class, the same number for all. None: the evaluation makes them from the names.
     """
-    metadata = {"classes": json.dumps(list(classes))} | ({"prompts": json.dumps(prompts)} if prompts else {})
+    metadata = {"classes": json.dumps(list(classes))} | (
+        {"prompts": json.dumps(prompts)} if prompts else {}
+    )
     label = pa.field("label", _integer, metadata=metadata)
     return pa.schema([("image", _image), *_crop, label, *_origin])
 

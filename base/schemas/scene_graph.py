@@ -96,16 +96,26 @@ class SceneGraph:
         """All atoms, including repeated ones: each object followed by its attributes, then the relations."""
         atoms: list[Atom] = []
         for item in self.objects:
-            atoms += [Atom("object", item.name), *(Atom("attribute", text) for text in item.attributes)]
+            atoms += [
+                Atom("object", item.name),
+                *(Atom("attribute", text) for text in item.attributes),
+            ]
         return (*atoms, *(Atom("relation", edge.predicate) for edge in self.relations))
 
     @cached_property
     def compounds(self) -> tuple[Compound, ...]:
         """All compounds, including repeated ones: attributes with their objects, then objects joined by relations."""
-        pairs = [Compound("ao", item.name, None, text) for item in self.objects for text in item.attributes]
+        pairs = [
+            Compound("ao", item.name, None, text)
+            for item in self.objects
+            for text in item.attributes
+        ]
         names = {item.id: item.name for item in self.objects}
         edges = self.relations
-        return (*pairs, *(Compound("oro", names[e.subject], e.predicate, names[e.object]) for e in edges))
+        return (
+            *pairs,
+            *(Compound("oro", names[e.subject], e.predicate, names[e.object]) for e in edges),
+        )
 
     @property
     def complexity(self) -> int:
@@ -115,12 +125,15 @@ class SceneGraph:
     @cached_property
     def signature(self) -> tuple[tuple[Atom, ...], tuple[Compound, ...]]:
         """A key that is equal for graphs with the same atoms and compounds; object ids and order do not matter."""
-        return tuple(sorted(self.atoms)), tuple(sorted(self.compounds, key=lambda item: tuple(map(str, item))))
+        return tuple(sorted(self.atoms)), tuple(
+            sorted(self.compounds, key=lambda item: tuple(map(str, item)))
+        )
 
     def to_row(self) -> dict[str, Any]:
         """Return the value of the column ``scene_graph`` in a dataset row (schemas/rows.py)."""
         objects = [
-            _read_slots(item) | {"attributes": list(item.attributes), "box": item.box and item.box._asdict()}
+            _read_slots(item)
+            | {"attributes": list(item.attributes), "box": item.box and item.box._asdict()}
             for item in self.objects
         ]
         return {"objects": objects, "relations": [_read_slots(edge) for edge in self.relations]}
@@ -129,7 +142,12 @@ class SceneGraph:
     def from_row(cls, row: Mapping[str, Any]) -> SceneGraph:
         """Return the graph of a value that :meth:`to_row` returned."""
         objects = (
-            SceneObject(item["id"], item["name"], tuple(item["attributes"]), item["box"] and Box(**item["box"]))
+            SceneObject(
+                item["id"],
+                item["name"],
+                tuple(item["attributes"]),
+                item["box"] and Box(**item["box"]),
+            )
             for item in row["objects"]
         )
         return cls(tuple(objects), tuple(Relation(**edge) for edge in row["relations"]))

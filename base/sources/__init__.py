@@ -76,8 +76,12 @@ def read_registry() -> dict[str, DataSource]:
     return {name: _make_source(name, **entry) for name, entry in entries.items()}
 
 
-def _make_source(name: str, root: str = "", files: Any = (), image_archives: Any = (), **entry: Any) -> DataSource:
-    files, archives = (tuple(_make_file(root, **file) for file in part) for part in (files, image_archives))
+def _make_source(
+    name: str, root: str = "", files: Any = (), image_archives: Any = (), **entry: Any
+) -> DataSource:
+    files, archives = (
+        tuple(_make_file(root, **file) for file in part) for part in (files, image_archives)
+    )
     texts = {key: entry.pop(key) for key in TEXTS if key in entry}
     return DataSource(name, **texts, files=files, image_archives=archives, facts=entry)
 

@@ -26,7 +26,9 @@ PAUSE = 1.0
 HUB = "https://huggingface.co"
 TIMEOUT = (20, 60)
 """Maximum seconds to connect, and maximum seconds between two pieces of data."""
-REMEDY = "Use a mirror (--mirror URL), or download the file manually and pass its folder (--from DIR)."
+REMEDY = (
+    "Use a mirror (--mirror URL), or download the file manually and pass its folder (--from DIR)."
+)
 
 ProgressCallback = Callable[[int, int | None], None]
 """Called with the number of downloaded bytes and the total number (None if unknown)."""
@@ -48,7 +50,9 @@ def download(
     server, a wrong length or hash, an empty file, a web page instead of the file, or a full disk.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial, version = (path.with_name(f"{path.name}{suffix}") for suffix in (".partial", ".partial.version"))
+    partial, version = (
+        path.with_name(f"{path.name}{suffix}") for suffix in (".partial", ".partial.version")
+    )
     failures = 0
     while True:
         previous_size = _size(partial)
@@ -135,15 +139,21 @@ def _append_rest(
         if total is not None:
             _check_size(total, size, url)
             if total - start > free:
-                raise ValueError(_disk_full(url, partial, f"{total - start:,} bytes needed, {free:,} bytes free"))
-        version.write_text(server_version, encoding="utf-8") if server_version else version.unlink(missing_ok=True)
+                raise ValueError(
+                    _disk_full(url, partial, f"{total - start:,} bytes needed, {free:,} bytes free")
+                )
+        version.write_text(server_version, encoding="utf-8") if server_version else version.unlink(
+            missing_ok=True
+        )
         _write_body(url, answer, partial, start, lambda done: report(done, total))
     if total is not None and _size(partial) < total:
         raise requests.ConnectionError(f"{_size(partial):,} of {total:,} bytes")
     return True
 
 
-def _write_body(url: str, answer: requests.Response, partial: Path, start: int, report: Callable[[int], None]) -> None:
+def _write_body(
+    url: str, answer: requests.Response, partial: Path, start: int, report: Callable[[int], None]
+) -> None:
     """Write the bytes of an answer to ``partial`` from the position ``start`` on, and report the position.
 
     Raises ConnectionError if the connection is interrupted, and ValueError if the disk is full.
@@ -188,10 +198,17 @@ def _check_status(url: str, answer: requests.Response) -> None:
         raise FileNotFoundError(f"{url}: {status}. The server no longer has the file. {REMEDY}")
     if answer.status_code == requests.codes.too_many_requests or answer.status_code >= 500:
         raise requests.ConnectionError(status)
-    if answer.status_code in (requests.codes.unauthorized, requests.codes.forbidden) and "/resolve/" in url:
+    if (
+        answer.status_code in (requests.codes.unauthorized, requests.codes.forbidden)
+        and "/resolve/" in url
+    ):
         page = url.partition("/resolve/")[0]
-        raise ValueError(f"{url}: {status}. Accept the terms at {page} and log in with `hf auth login`. {REMEDY}")
+        raise ValueError(
+            f"{url}: {status}. Accept the terms at {page} and log in with `hf auth login`. {REMEDY}"
+        )
     if not answer.ok:
         raise ValueError(f"{url}: {status}. {REMEDY}")
     if answer.headers.get("Content-Type", "").startswith("text/html"):
-        raise ValueError(f"{url}: the server sent a web page instead of the file, such as a login page. {REMEDY}")
+        raise ValueError(
+            f"{url}: the server sent a web page instead of the file, such as a login page. {REMEDY}"
+        )

@@ -48,7 +48,8 @@ def fetch(
     missing = [
         file
         for file in _select_files(source, names)
-        if check_file(file, folder) != "complete" or is_other_version(file, folder, locked.get(file.name), existing)
+        if check_file(file, folder) != "complete"
+        or is_other_version(file, folder, locked.get(file.name), existing)
     ]
     if existing is not None:
         _check_existing(source, missing, existing)
@@ -58,7 +59,13 @@ def fetch(
         is_downloaded = packed.is_file() and registered == hash_file(packed)
         if existing is None and not is_downloaded:
             url = f"{mirror.rstrip('/')}/{source.name}/{file.name}" if mirror else file.url
-            download(url, packed, file.size, file.sha256, lambda *counts, name=file.name: report(name, *counts))
+            download(
+                url,
+                packed,
+                file.size,
+                file.sha256,
+                lambda *counts, name=file.name: report(name, *counts),
+            )
         try:
             _add_file(source, file, packed, folder, existing, lock, report)
         except ValueError:
@@ -74,7 +81,9 @@ def _select_files(source: DataSource, names: Sequence[str]) -> list[RemoteFile]:
     Raises ValueError for an unknown name, or if the source must be downloaded manually.
     """
     if source.download_instructions:
-        raise ValueError(f"{source.name} must be downloaded manually. {source.download_instructions}")
+        raise ValueError(
+            f"{source.name} must be downloaded manually. {source.download_instructions}"
+        )
     known = {file.name: file for file in source.files}
     if unknown := [name for name in names if name not in known]:
         raise ValueError(f"{source.name} has no file {unknown[0]}; it has {', '.join(known)}.")
@@ -91,7 +100,9 @@ def _add_file(
     report: ProgressCallback,
 ) -> None:
     """Add a file to ``folder``, unpacked if it is an archive. Files in ``existing`` stay there."""
-    root, place = (folder / WORK_FOLDER, os.replace) if existing is None else (existing, _link_or_copy)
+    root, place = (
+        (folder / WORK_FOLDER, os.replace) if existing is None else (existing, _link_or_copy)
+    )
     if existing and not packed.is_file():
         _install(file, root, dict.fromkeys(_list_unpacked(file, existing)), folder, place)
         return
@@ -110,7 +121,9 @@ def _add_file(
         hashes = unpack(packed, scratch, lambda *counts: report(f"{file.name}, unpacking", *counts))
         if not (scratch / file.makes).exists():
             content = ", ".join(sorted(path.name for path in scratch.iterdir())) or "nothing"
-            raise ValueError(f"{packed.name}: the archive contains {content}, {file.makes} expected.")
+            raise ValueError(
+                f"{packed.name}: the archive contains {content}, {file.makes} expected."
+            )
         members = {scratch / name: digest for name, digest in hashes.items()}
         _install(file, scratch, members, folder, os.replace, (packed, sha256))
     finally:
@@ -150,10 +163,16 @@ def _refresh(path: Path, state: Sequence[Any] | int) -> Sequence[Any] | None:
 def _read_record(file: RemoteFile, folder: Path) -> dict[str, Any] | None:
     """Return the states of the members of a file, and of the file itself if it was not given unpacked."""
     record = _get_record(file, folder)
-    return {"packed": None, **json.loads(record.read_text(encoding="utf-8"))} if record.is_file() else None
+    return (
+        {"packed": None, **json.loads(record.read_text(encoding="utf-8"))}
+        if record.is_file()
+        else None
+    )
 
 
-def is_other_version(file: RemoteFile, folder: Path, locked: str | None = None, existing: Path | None = None) -> bool:
+def is_other_version(
+    file: RemoteFile, folder: Path, locked: str | None = None, existing: Path | None = None
+) -> bool:
     """Return True if what ``folder`` has of a file comes from another version of it.
 
     The version is the one whose hash is registered or ``locked``, and if ``existing`` has the file, the one in
@@ -170,7 +189,9 @@ def is_other_version(file: RemoteFile, folder: Path, locked: str | None = None, 
     if (existing / file.name).is_file():
         return packed is None or refresh(existing / file.name, packed) is None
     members = _list_members(existing, _list_unpacked(file, existing))
-    are_same = members.keys() == states.keys() and all(_refresh(members[name], states[name]) for name in states)
+    are_same = members.keys() == states.keys() and all(
+        _refresh(members[name], states[name]) for name in states
+    )
     return bool(members) and not are_same
 
 
@@ -192,9 +213,15 @@ def _check_existing(source: DataSource, files: Sequence[RemoteFile], existing: P
     """Raise FileNotFoundError if the folder ``existing`` lacks one of the files."""
     if not existing.is_dir():
         raise FileNotFoundError(f"{existing}: no such folder.")
-    missing = [file for file in files if not any((existing / name).exists() for name in (file.name, file.final_name))]
+    missing = [
+        file
+        for file in files
+        if not any((existing / name).exists() for name in (file.name, file.final_name))
+    ]
     if missing:
-        names = ", ".join(f"{file.name} (or {file.makes})" if file.makes else file.name for file in missing)
+        names = ", ".join(
+            f"{file.name} (or {file.makes})" if file.makes else file.name for file in missing
+        )
         raise FileNotFoundError(
             f"{existing}: {names} of {source.name} not found. To use only the available files, list them after the "
             "name of the source."

@@ -16,7 +16,8 @@ from compeval.base.sources import RemoteFile
 
 RECORD = {"url", "size", "sha256"}
 HEADER = (
-    "# Written by `compeval sources get`: the downloads whose hash their publisher does not state. Commit this file.\n"
+    "# Written by `compeval sources get`: the downloads whose hash their publisher does not state. "
+    "Commit this file.\n"
 )
 
 
@@ -43,7 +44,9 @@ def compare_or_record(lock: Path, source: str, file: RemoteFile, path: Path) -> 
         text = yaml.safe_dump(dict(sorted(entries.items())), sort_keys=False, width=1000)
         partial.write_text(HEADER + text, encoding="utf-8")
     recorded = f"{record['size']:,} bytes, SHA-256 {record['sha256']}, recorded in {lock}"
-    print(f"{source}/{file.name}: {recorded}. Later downloads must equal this one.", file=sys.stderr)
+    print(
+        f"{source}/{file.name}: {recorded}. Later downloads must equal this one.", file=sys.stderr
+    )
 
 
 def read_hashes(lock: Path, source: str) -> dict[str, str]:
@@ -57,7 +60,9 @@ def _read_entries(lock: Path) -> dict[str, dict[str, dict[str, Any]]]:
         return {}
     try:
         entries = yaml.safe_load(lock.read_text(encoding="utf-8")) or {}
-        if all(record.keys() >= RECORD for records in entries.values() for record in records.values()):
+        if all(
+            record.keys() >= RECORD for records in entries.values() for record in records.values()
+        ):
             return entries
     except (yaml.YAMLError, UnicodeDecodeError, AttributeError):
         pass  # not YAML, or not mappings

@@ -33,7 +33,9 @@ class Member(NamedTuple):
     open: Callable[[], IO[bytes] | None]
 
 
-def unpack(archive: Path, folder: Path, report: ProgressCallback = lambda done, total: None) -> dict[str, str]:
+def unpack(
+    archive: Path, folder: Path, report: ProgressCallback = lambda done, total: None
+) -> dict[str, str]:
     """Unpack a zip or tar into ``folder`` and return path -> SHA-256 of its files.
 
     Raises ValueError if the archive is damaged, unsafe or neither zip nor tar, and OSError without enough disk space.
@@ -43,7 +45,10 @@ def unpack(archive: Path, folder: Path, report: ProgressCallback = lambda done, 
             for member in members:
                 _check(archive, member)
             files = _name_files(archive, members)
-            total, free = sum(member.size for member in files.values()), shutil.disk_usage(folder).free
+            total, free = (
+                sum(member.size for member in files.values()),
+                shutil.disk_usage(folder).free,
+            )
             if total > free:
                 raise OSError(
                     f"{archive.name}: {total:,} bytes needed, {free:,} bytes free in {folder}. Free space and run the "
@@ -70,8 +75,13 @@ def _name_files(archive: Path, members: Iterable[Member]) -> dict[str, Member]:
     """Return the files among the members by path. Raises ValueError if two have the same path."""
     files: dict[str, Member] = {}
     for member in members:
-        if member.is_file and files.setdefault(str(PurePosixPath(member.name)), member) is not member:
-            raise ValueError(f"{archive.name}: {member.name!r} is there twice. Nothing was unpacked.")
+        if (
+            member.is_file
+            and files.setdefault(str(PurePosixPath(member.name)), member) is not member
+        ):
+            raise ValueError(
+                f"{archive.name}: {member.name!r} is there twice. Nothing was unpacked."
+            )
     return files
 
 
@@ -79,7 +89,10 @@ def _name_files(archive: Path, members: Iterable[Member]) -> dict[str, Member]:
 def _members(archive: Path) -> Iterator[list[Member]]:
     if archive.name.endswith(TARS):
         with open_archive(tarfile.open, archive) as tar:
-            yield [Member(m.name, m.size, m.isreg(), m.isdir(), lambda m=m: tar.extractfile(m)) for m in tar]
+            yield [
+                Member(m.name, m.size, m.isreg(), m.isdir(), lambda m=m: tar.extractfile(m))
+                for m in tar
+            ]
     elif archive.suffix == ".zip":
         with open_archive(zipfile.ZipFile, archive) as zip_file:
             yield [_make_zip_member(zip_file, info) for info in zip_file.infolist()]
@@ -100,15 +113,30 @@ def _read_blocks(member: Member) -> Iterator[bytes]:
 
 
 def _make_zip_member(zip_file: zipfile.ZipFile, info: zipfile.ZipInfo) -> Member:
-    is_plain, is_folder = stat.S_IFMT(info.external_attr >> 16) in (0, stat.S_IFREG, stat.S_IFDIR), info.is_dir()
+    is_plain, is_folder = (
+        stat.S_IFMT(info.external_attr >> 16) in (0, stat.S_IFREG, stat.S_IFDIR),
+        info.is_dir(),
+    )
     is_file = is_plain and not is_folder
-    return Member(info.filename, info.file_size, is_file, is_plain and is_folder, lambda: zip_file.open(info))
+    return Member(
+        info.filename, info.file_size, is_file, is_plain and is_folder, lambda: zip_file.open(info)
+    )
 
 
 def _check(archive: Path, member: Member) -> None:
     """Raise ValueError if a member is unsafe to unpack."""
     path, windows = PurePosixPath(member.name), PureWindowsPath(member.name)
-    if not path.parts or path.is_absolute() or windows.drive or windows.root or ".." in windows.parts:
-        raise ValueError(f"{archive.name}: the path {member.name!r} is outside the folder. Nothing was unpacked.")
+    if (
+        not path.parts
+        or path.is_absolute()
+        or windows.drive
+        or windows.root
+        or ".." in windows.parts
+    ):
+        raise ValueError(
+            f"{archive.name}: the path {member.name!r} is outside the folder. Nothing was unpacked."
+        )
     if not (member.is_file or member.is_folder):
-        raise ValueError(f"{archive.name}: {member.name!r} is a link or a device. Nothing was unpacked.")
+        raise ValueError(
+            f"{archive.name}: {member.name!r} is a link or a device. Nothing was unpacked."
+        )

@@ -63,9 +63,13 @@ def _open(path: Path) -> tuple[Image.Image, str]:
     """Return the decoded image and the SHA-256 of its file; cached, since crops of one image follow each other."""
     try:
         status = path.stat()
-        return _decode(path, (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino))
+        return _decode(
+            path, (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+        )
     except FileNotFoundError:
-        raise FileNotFoundError(f"{path}: image not found. Is the source complete, and still there?") from None
+        raise FileNotFoundError(
+            f"{path}: image not found. Is the source complete, and still there?"
+        ) from None
     except (OSError, ValueError) as error:
         raise ValueError(f"{path}: not a readable image ({error}).") from error
 
@@ -134,7 +138,10 @@ def replace_crop_files(dataset: Path, name: str) -> Iterator[CropFiles]:
     """
     with atomic_folder(dataset / IMAGES / name) as folder:
         yield CropFiles(folder, f"{dataset.name}/{IMAGES}/{name}")
-        hashes = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.glob("*.jpg"))}
+        hashes = {
+            path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in sorted(folder.glob("*.jpg"))
+        }
         (folder / HASHES).write_text(
             "".join(f"{digest}  {file}\n" for file, digest in hashes.items()), encoding="utf-8"
         )

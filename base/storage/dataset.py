@@ -56,7 +56,9 @@ def read_image_storage() -> ImageStorage:
     if setting is None:
         return "embedded" if read_params("source") == "microworld" else "by_reference"
     if setting not in get_args(ImageStorage):
-        raise ValueError(f"params.yaml, pixels: {setting!r}, expected {', '.join(get_args(ImageStorage))} or null.")
+        raise ValueError(
+            f"params.yaml, pixels: {setting!r}, expected {', '.join(get_args(ImageStorage))} or null."
+        )
     return setting
 
 
@@ -74,7 +76,9 @@ def write_split(
     pixels are stored in the row, or in ``crop_files`` if several configs show the same crops. Raises ValueError if the
     columns of a row differ from the schema's columns.
     """
-    schema = add_datasets_features(use_image_paths(schema) if image_storage == "by_reference" else schema)
+    schema = add_datasets_features(
+        use_image_paths(schema) if image_storage == "by_reference" else schema
+    )
     files: list[Path] = []
     count, stream = 0, (_store_images(row, image_storage, crop_files) for row in rows)
     group = list(islice(stream, ROWS_PER_GROUP))
@@ -84,7 +88,9 @@ def write_split(
             while group:
                 for number, row in enumerate(group, count):
                     if columns := sorted(row.keys() ^ set(schema.names)):
-                        raise ValueError(f"{folder.name}/{split}, row {number}: missing or unknown columns {columns}.")
+                        raise ValueError(
+                            f"{folder.name}/{split}, row {number}: missing or unknown columns {columns}."
+                        )
                 writer.write_table(pa.Table.from_pylist(group, schema))
                 count += len(group)
                 group = list(islice(stream, ROWS_PER_GROUP))
@@ -107,12 +113,19 @@ def _store_images(
         ids = [name for name in row if name.startswith("crop_id")]
         return {
             **row,
-            **{column: _name_file(row[column], row[name]) for name in ids if (column := f"image{name[7:]}") in row},
+            **{
+                column: _name_file(row[column], row[name])
+                for name in ids
+                if (column := f"image{name[7:]}") in row
+            },
         }
     if image_storage == "embedded" and crop_files is not None:
         return {**row, "image": {"bytes": None, "path": crop_files.add(image, row["crop_id"])}}
     if image_storage == "embedded":
-        return {**row, "image": _name_file({"bytes": encode_crop(*image), "path": None}, row["crop_id"])}
+        return {
+            **row,
+            "image": _name_file({"bytes": encode_crop(*image), "path": None}, row["crop_id"]),
+        }
     other_cells = {name: value for name, value in row.items() if name != "image"}
     return {**other_cells, "image_path": image.path.as_posix()}
 
@@ -121,7 +134,10 @@ def _name_file(cell: Mapping[str, Any] | None, name: str) -> Mapping[str, Any] |
     """Return the cell of an image column, with a file name if it contains a file."""
     if cell is None or cell["bytes"] is None:
         return cell
-    extension = next((extension for start, extension in EXTENSIONS.items() if cell["bytes"].startswith(start)), "")
+    extension = next(
+        (extension for start, extension in EXTENSIONS.items() if cell["bytes"].startswith(start)),
+        "",
+    )
     return {**cell, "path": name + extension}
 
 
@@ -137,7 +153,9 @@ def write_config(
     image_folders: set[Path] = set()
     with atomic_folder(root / config) as folder:
         counts = {
-            split: write_split(folder, split, _note_folders(rows, image_folders), schema, image_storage, crop_files)
+            split: write_split(
+                folder, split, _note_folders(rows, image_folders), schema, image_storage, crop_files
+            )
             for split, rows in splits.items()
         }
         remove_empty_splits(folder)
@@ -157,7 +175,9 @@ def remove_empty_splits(folder: Path) -> None:
             path.unlink()
 
 
-def _note_folders(rows: Iterable[Mapping[str, Any]], folders: set[Path]) -> Iterator[Mapping[str, Any]]:
+def _note_folders(
+    rows: Iterable[Mapping[str, Any]], folders: set[Path]
+) -> Iterator[Mapping[str, Any]]:
     """Yield the rows; add the folders of their source images to ``folders``."""
     for row in rows:
         if isinstance(row.get("image"), Crop):
@@ -166,7 +186,12 @@ def _note_folders(rows: Iterable[Mapping[str, Any]], folders: set[Path]) -> Iter
 
 
 def make_raw_row(
-    path: Path, image_id: str, box: Box, caption: str, graph: SceneGraph, provenance: Mapping[str, Any]
+    path: Path,
+    image_id: str,
+    box: Box,
+    caption: str,
+    graph: SceneGraph,
+    provenance: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Return a row of RAW_SCHEMA for a crop of the image at ``path``."""
     return {

@@ -23,8 +23,16 @@ def open_writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
     """
     pq.write_metadata(schema, no_rows := io.BytesIO())
     columns = pq.read_metadata(no_rows).schema
-    names = [name for index in range(len(columns)) if not (name := columns.column(index).path).endswith(".bytes")]
-    options: dict[str, Any] = {"use_dictionary": names, "write_page_index": True, "use_content_defined_chunking": True}
+    names = [
+        name
+        for index in range(len(columns))
+        if not (name := columns.column(index).path).endswith(".bytes")
+    ]
+    options: dict[str, Any] = {
+        "use_dictionary": names,
+        "write_page_index": True,
+        "use_content_defined_chunking": True,
+    }
     return pq.ParquetWriter(path, schema, compression="zstd", **options)
 
 
@@ -64,7 +72,9 @@ def read_table(path: Path, columns: list[str] | None = None) -> pa.Table:
         return file.read(columns)
 
 
-def read_batches(path: Path, batch_size: int = 65_536, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
+def read_batches(
+    path: Path, batch_size: int = 65_536, columns: list[str] | None = None
+) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a file in batches of at most ``batch_size`` rows."""
     with open_file(path) as file:
         yield from file.iter_batches(batch_size, columns=columns)

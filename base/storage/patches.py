@@ -28,7 +28,10 @@ class Patches(NamedTuple):
         if cell is None:
             return None
         patches = cls(cell["rows"], cell["columns"], tuple(cell["order"]))
-        if sorted(patches.order) != list(range(max(patches.rows, 0) * max(patches.columns, 0))) or not patches.order:
+        if (
+            sorted(patches.order) != list(range(max(patches.rows, 0) * max(patches.columns, 0)))
+            or not patches.order
+        ):
             raise ValueError(f"{patches} is not an order of the patches.")
         return patches
 
@@ -49,5 +52,7 @@ def arrange_patches(image: Image.Image, patches: Patches | None) -> Image.Image:
     for position, patch in enumerate(patches.order):
         row, column = divmod(patch, patches.columns)
         part = image.crop((column * width, row * height, (column + 1) * width, (row + 1) * height))
-        arranged.paste(part, (position % patches.columns * width, position // patches.columns * height))
+        arranged.paste(
+            part, (position % patches.columns * width, position // patches.columns * height)
+        )
     return arranged

@@ -67,7 +67,9 @@ class RetrievalSets:
 
     def take(self, rows: np.ndarray) -> RetrievalSets:
         """Return the sets at the indices ``rows``, in that order."""
-        return RetrievalSets([self.captions[int(row)] for row in rows], [self.images[int(row)] for row in rows])
+        return RetrievalSets(
+            [self.captions[int(row)] for row in rows], [self.images[int(row)] for row in rows]
+        )
 
     def select(self, keep_N: np.ndarray) -> RetrievalSets:
         return self.take(np.flatnonzero(keep_N))
@@ -76,7 +78,9 @@ class RetrievalSets:
         """Yield the training and test indices of each fold. If all sets have the same image, yield nothing."""
         fold_of = assign_folds(self.images)
         fold_N = np.array([fold_of[image] for image in self.images])
-        trainable_N = np.ones(len(self), dtype=bool) if self.trainable_N is None else self.trainable_N
+        trainable_N = (
+            np.ones(len(self), dtype=bool) if self.trainable_N is None else self.trainable_N
+        )
         for fold in range(FOLDS):
             test_N = fold_N == fold
             train_N = trainable_N & ~test_N
@@ -120,15 +124,21 @@ def measure_pairwise_accuracy(score_NK: np.ndarray) -> np.ndarray:
     return ((truth_N1 > other_NK) + 0.5 * (truth_N1 == other_NK)).mean(axis=1)
 
 
-def score_by_function(sets: RetrievalSets, function: Callable[[str], float], sign: int = 1) -> np.ndarray:
-    return sign * np.array([[function(text) for text in captions] for captions in sets.captions], dtype=np.float64)
+def score_by_function(
+    sets: RetrievalSets, function: Callable[[str], float], sign: int = 1
+) -> np.ndarray:
+    return sign * np.array(
+        [[function(text) for text in captions] for captions in sets.captions], dtype=np.float64
+    )
 
 
 def count_words(text: str) -> int:
     return len(text.split())
 
 
-def cross_fit(sets: RetrievalSets, feature_M: Any, fit: Callable[[np.ndarray], Callable[[Any], Any]]) -> np.ndarray:
+def cross_fit(
+    sets: RetrievalSets, feature_M: Any, fit: Callable[[np.ndarray], Callable[[Any], Any]]
+) -> np.ndarray:
     """Return the scores (N, K) of models that are trained on the other folds.
 
     ``fit`` gets the indices of the training texts (T, K), with the true ones in column 0, and returns a function from
@@ -138,14 +148,18 @@ def cross_fit(sets: RetrievalSets, feature_M: Any, fit: Callable[[np.ndarray], C
     score_NK = np.zeros((len(sets), sets.size))
     for train, test in sets.splits():
         score = fit(sets.text_indices(train))
-        score_NK[test] = np.asarray(score(feature_M[sets.text_indices(test).ravel()])).reshape(-1, sets.size)
+        score_NK[test] = np.asarray(score(feature_M[sets.text_indices(test).ravel()])).reshape(
+            -1, sets.size
+        )
     return score_NK
 
 
 def score_ngram_likelihood(sets: RetrievalSets, order: int) -> np.ndarray:
     """Score by an n-gram model of the true captions of other images."""
     text_M = np.array(sets.texts, dtype=object)
-    return cross_fit(sets, text_M, lambda index_TK: NgramModel.of(text_M[index_TK[:, 0]].tolist(), order).score)
+    return cross_fit(
+        sets, text_M, lambda index_TK: NgramModel.of(text_M[index_TK[:, 0]].tolist(), order).score
+    )
 
 
 def count_ngrams(sets: RetrievalSets, **options: Any) -> csr_matrix:
@@ -201,10 +215,16 @@ def _fit_linear(sets: RetrievalSets, feature_MF: csr_matrix) -> np.ndarray:
     from sklearn.linear_model import LogisticRegression
 
     def fit(index_TK: np.ndarray) -> Callable[[csr_matrix], np.ndarray]:
-        pair_P2 = np.stack([np.repeat(index_TK[:, 0], sets.size - 1), index_TK[:, 1:].ravel()], axis=1)
+        pair_P2 = np.stack(
+            [np.repeat(index_TK[:, 0], sets.size - 1), index_TK[:, 1:].ravel()], axis=1
+        )
         pair_P2 = np.resize(pair_P2, (max(2, len(pair_P2)), 2))  # repeat a single pair
-        sign_P = np.where(np.arange(len(pair_P2)) % 2 == 0, 1.0, -1.0)  # mirror every second pair, to get two classes
-        difference_PF = diags_array(sign_P) @ (feature_MF[pair_P2[:, 0]] - feature_MF[pair_P2[:, 1]])
+        sign_P = np.where(
+            np.arange(len(pair_P2)) % 2 == 0, 1.0, -1.0
+        )  # mirror every second pair, to get two classes
+        difference_PF = diags_array(sign_P) @ (
+            feature_MF[pair_P2[:, 0]] - feature_MF[pair_P2[:, 1]]
+        )
         model = LogisticRegression(fit_intercept=False, solver="liblinear", random_state=0)
         weight_F = model.fit(difference_PF, sign_P).coef_[0]
         return lambda test_MF: test_MF @ weight_F
@@ -220,7 +240,9 @@ def score_naive_bayes(sets: RetrievalSets, **options: Any) -> np.ndarray:
 
     def fit(index_TK: np.ndarray) -> Callable[[csr_matrix], np.ndarray]:
         index_M = index_TK.ravel()
-        log_NF = np.asarray(MultinomialNB().fit(feature_MF[index_M], index_M % sets.size == 0).feature_log_prob_)
+        log_NF = np.asarray(
+            MultinomialNB().fit(feature_MF[index_M], index_M % sets.size == 0).feature_log_prob_
+        )
         return lambda test_MF: test_MF @ (log_NF[1] - log_NF[0])
 
     return cross_fit(sets, feature_MF, fit)
@@ -251,17 +273,23 @@ def score_word_pairs_naive_bayes(sets: RetrievalSets) -> np.ndarray:
     """Score by the log-odds of naive Bayes over pairs of words, at any distance."""
 
     def weigh(true_VV: np.ndarray, false_VV: np.ndarray, _: int) -> np.ndarray:
-        return np.log((true_VV + 1) / (true_VV + 1).sum()) - np.log((false_VV + 1) / (false_VV + 1).sum())
+        return np.log((true_VV + 1) / (true_VV + 1).sum()) - np.log(
+            (false_VV + 1) / (false_VV + 1).sum()
+        )
 
     return _score_word_pairs(sets, weigh)
 
 
-def _score_word_pairs(sets: RetrievalSets, weigh: Callable[[np.ndarray, np.ndarray, int], np.ndarray]) -> np.ndarray:
+def _score_word_pairs(
+    sets: RetrievalSets, weigh: Callable[[np.ndarray, np.ndarray, int], np.ndarray]
+) -> np.ndarray:
     """Score by the sum of the weights of all pairs of the ``MAX_PAIRED_WORDS`` most frequent words.
 
     ``weigh`` gets the numbers of true captions and of negatives with both words (V, V), and of true captions.
     """
-    has_word_MV = count_ngrams(sets, token_pattern=TOKEN.pattern, binary=True, max_features=MAX_PAIRED_WORDS)
+    has_word_MV = count_ngrams(
+        sets, token_pattern=TOKEN.pattern, binary=True, max_features=MAX_PAIRED_WORDS
+    )
 
     def fit(index_TK: np.ndarray) -> Callable[[Any], np.ndarray]:
         parts = has_word_MV[index_TK[:, 0]], has_word_MV[index_TK[:, 1:].ravel()]
@@ -269,8 +297,13 @@ def _score_word_pairs(sets: RetrievalSets, weigh: Callable[[np.ndarray, np.ndarr
         weight_VV = weigh(true_VV, false_VV, len(index_TK))
 
         def score(test_MV: Any) -> np.ndarray:
-            blocks = (test_MV[start : start + BLOCK_TEXTS] for start in range(0, test_MV.shape[0], BLOCK_TEXTS))
-            return np.concatenate([block.multiply(block @ weight_VV).sum(axis=1) for block in blocks])
+            blocks = (
+                test_MV[start : start + BLOCK_TEXTS]
+                for start in range(0, test_MV.shape[0], BLOCK_TEXTS)
+            )
+            return np.concatenate(
+                [block.multiply(block @ weight_VV).sum(axis=1) for block in blocks]
+            )
 
         return score
 
@@ -289,7 +322,12 @@ def measure_random_recall(sets: RetrievalSets) -> np.ndarray:
     weight_FG = np.random.default_rng(0).random((feature_MF.indices.max() + 1, RANDOM_BASELINES))
     score_NKG = (feature_MF @ weight_FG).reshape(len(sets), sets.size, RANDOM_BASELINES)
     return np.array(
-        [np.mean([recall_at_1(sign * score_NKG[..., g]) for g in range(RANDOM_BASELINES)], axis=0) for sign in (1, -1)]
+        [
+            np.mean(
+                [recall_at_1(sign * score_NKG[..., g]) for g in range(RANDOM_BASELINES)], axis=0
+            )
+            for sign in (1, -1)
+        ]
     )
 
 

@@ -74,7 +74,10 @@ class PairCounter:
 
     def _merge(self) -> None:
         keys, counts = np.unique(np.array(self._buffer, np.uint64), return_counts=True)
-        keys, counts = np.concatenate([self._keys, keys]), np.concatenate([self._counts, counts.astype(np.uint32)])
+        keys, counts = (
+            np.concatenate([self._keys, keys]),
+            np.concatenate([self._counts, counts.astype(np.uint32)]),
+        )
         self._keys, first = np.unique(keys, return_inverse=True)
         self._counts = np.zeros(len(self._keys), np.uint32)
         np.add.at(self._counts, first, counts)
@@ -114,7 +117,9 @@ class CorpusStatistics:
     def score(self, captions: Sequence[str]) -> list[float]:
         """Return the mean log-odds of adjacent and of co-occurring words, minus the penalty for unknown words."""
         tokens = [_tokens(caption) for caption in captions]
-        adjacent = self._log_odds(self.adjacent, [list(pairwise([START, *words])) for words in tokens])
+        adjacent = self._log_odds(
+            self.adjacent, [list(pairwise([START, *words])) for words in tokens]
+        )
         pairs = [list(combinations(sorted(set(words)), 2)) for words in tokens]
         cooccurring = self._log_odds(self.cooccurring, pairs)
         unknown = [sum(token not in self.words for token in words) for words in tokens]
@@ -133,14 +138,19 @@ class CorpusStatistics:
             return math.log((observed + SMOOTHING) / (expected + 1))
 
         observed = counts.get(list(_make_keys(self._numbers, distinct)))
-        values = {pair: log_odds(pair, count) for pair, count in zip(distinct, observed, strict=True)}
+        values = {
+            pair: log_odds(pair, count) for pair, count in zip(distinct, observed, strict=True)
+        }
         return [[values[pair] for pair in caption_pairs] for caption_pairs in pairs]
 
 
 def _make_keys(numbers: Mapping[str, int], pairs: Iterable[Pair]) -> Iterable[int]:
     """Return the keys of pairs in PairCounts. An unknown word has a number that no pair has."""
     unknown = len(numbers)
-    return ((numbers.get(first, unknown) << 32) + numbers.get(second, unknown) for first, second in pairs)
+    return (
+        (numbers.get(first, unknown) << 32) + numbers.get(second, unknown)
+        for first, second in pairs
+    )
 
 
 def _tokens(caption: str) -> list[str]:

@@ -29,13 +29,21 @@ def find_device() -> str:
     """Return the fastest device that PyTorch can use: "cuda", "mps" or "cpu"."""
     import torch
 
-    return "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    return (
+        "cuda"
+        if torch.cuda.is_available()
+        else "mps"
+        if torch.backends.mps.is_available()
+        else "cpu"
+    )
 
 
 class _Model:
     """A tokenizer and a model of a transformers ``auto_class``, with the cache of its scores."""
 
-    def __init__(self, auto_class: str, name: str, batch_size: int | None, **tokenizer_options: Any) -> None:
+    def __init__(
+        self, auto_class: str, name: str, batch_size: int | None, **tokenizer_options: Any
+    ) -> None:
         import torch
         import transformers
 
@@ -43,16 +51,24 @@ class _Model:
         self.tokenizer: Any = transformers.AutoTokenizer.from_pretrained(
             name, trust_remote_code=False, **tokenizer_options
         )
-        model = getattr(transformers, auto_class).from_pretrained(name, trust_remote_code=False, dtype=torch.float32)
+        model = getattr(transformers, auto_class).from_pretrained(
+            name, trust_remote_code=False, dtype=torch.float32
+        )
         self.model: Any = model.eval().to(device)
         self.batch_size = batch_size or BATCH_ROWS[device]
 
     @cached_property
     def cache(self) -> ScoreCache:
         """The cache for this kind of score, structure and weights of the model, and tokenizer."""
-        digest = hashlib.sha256(f"{type(self).__name__} {self.model.config.to_json_string()}".encode())
+        digest = hashlib.sha256(
+            f"{type(self).__name__} {self.model.config.to_json_string()}".encode()
+        )
         digest.update(repr(sorted(self.tokenizer.get_vocab().items())).encode())
-        digest.update(repr((self.tokenizer.init_kwargs.get("do_lower_case"), self.tokenizer.model_max_length)).encode())
+        digest.update(
+            repr(
+                (self.tokenizer.init_kwargs.get("do_lower_case"), self.tokenizer.model_max_length)
+            ).encode()
+        )
         for name, tensor in sorted(self.model.state_dict().items()):
             digest.update(name.encode())
             digest.update(tensor.cpu().contiguous().numpy().data)
@@ -98,19 +114,30 @@ class MaskedLM(_LanguageModel):
         special = set(self.tokenizer.all_special_ids)
         ids_by_caption = self.tokenizer(list(captions), truncation=True)["input_ids"]
         for caption, ids in sorted(enumerate(ids_by_caption), key=lambda item: len(item[1])):
-            yield from ((caption, ids, position) for position, token in enumerate(ids) if token not in special)
+            yield from (
+                (caption, ids, position)
+                for position, token in enumerate(ids)
+                if token not in special
+            )
 
     def _log_probabilities(self, batch: Sequence[tuple[int, list[int], int]]) -> list[float]:
         import torch
 
-        rows, positions = torch.arange(len(batch)), torch.tensor([position for _, _, position in batch])
-        inputs = self.tokenizer.pad({"input_ids": [ids for _, ids, _ in batch]}, return_tensors="pt")
+        rows, positions = (
+            torch.arange(len(batch)),
+            torch.tensor([position for _, _, position in batch]),
+        )
+        inputs = self.tokenizer.pad(
+            {"input_ids": [ids for _, ids, _ in batch]}, return_tensors="pt"
+        )
         truth = inputs["input_ids"][rows, positions].clone()
         inputs["input_ids"][rows, positions] = self.tokenizer.mask_token_id
 
         # Only the masked positions are compared with the vocabulary, which is a fifth of the work of BERT-base.
         vocabulary_layer = self.model.get_output_embeddings()
-        hook = vocabulary_layer.register_forward_pre_hook(lambda _, hidden_BTD: (hidden_BTD[0][rows, positions],))
+        hook = vocabulary_layer.register_forward_pre_hook(
+            lambda _, hidden_BTD: (hidden_BTD[0][rows, positions],)
+        )
         try:
             with torch.inference_mode():
                 logits_BV = self.model(**inputs.to(self.model.device)).logits.float()
@@ -134,14 +161,27 @@ class CausalLM(_LanguageModel):
 
         bos = [] if self.tokenizer.bos_token_id is None else [self.tokenizer.bos_token_id]
         for batch in split_batches(texts, self.batch_size):
-            ids = [bos + self.tokenizer(text, add_special_tokens=False)["input_ids"] for text in batch]
-            token_BT = pad_sequence([torch.tensor(row, dtype=torch.long) for row in ids], batch_first=True)
-            mask_BT = (torch.arange(token_BT.shape[1]) < torch.tensor([[len(row)] for row in ids])).long()
+            ids = [
+                bos + self.tokenizer(text, add_special_tokens=False)["input_ids"] for text in batch
+            ]
+            token_BT = pad_sequence(
+                [torch.tensor(row, dtype=torch.long) for row in ids], batch_first=True
+            )
+            mask_BT = (
+                torch.arange(token_BT.shape[1]) < torch.tensor([[len(row)] for row in ids])
+            ).long()
             token_BT, mask_BT = token_BT.to(self.model.device), mask_BT.to(self.model.device)
             with torch.inference_mode():
-                logits_BTV = self.model(input_ids=token_BT, attention_mask=mask_BT).logits[:, :-1].float()
-            log_BT = logits_BTV.log_softmax(-1).gather(-1, token_BT[:, 1:, None])[..., 0] * mask_BT[:, 1:]
-            yield from ([value] for value in (log_BT.sum(1) / mask_BT[:, 1:].sum(1).clamp(min=1)).tolist())
+                logits_BTV = (
+                    self.model(input_ids=token_BT, attention_mask=mask_BT).logits[:, :-1].float()
+                )
+            log_BT = (
+                logits_BTV.log_softmax(-1).gather(-1, token_BT[:, 1:, None])[..., 0]
+                * mask_BT[:, 1:]
+            )
+            yield from (
+                [value] for value in (log_BT.sum(1) / mask_BT[:, 1:].sum(1).clamp(min=1)).tolist()
+            )
 
 
 def load_language_model(name: str) -> Ranker:
@@ -149,7 +189,11 @@ def load_language_model(name: str) -> Ranker:
     from transformers import AutoConfig
 
     architectures = AutoConfig.from_pretrained(name, trust_remote_code=False).architectures or []
-    return MaskedLM(name) if any(item.endswith("ForMaskedLM") for item in architectures) else CausalLM(name)
+    return (
+        MaskedLM(name)
+        if any(item.endswith("ForMaskedLM") for item in architectures)
+        else CausalLM(name)
+    )
 
 
 class EntailmentModel(_Model):
@@ -164,7 +208,9 @@ class EntailmentModel(_Model):
         super().__init__("AutoModelForSequenceClassification", name, batch_size)
         labels = {label.lower(): index for index, label in self.model.config.id2label.items()}
         if "entailment" not in labels:
-            raise ValueError(f"{name}: no label 'entailment'; its labels are {', '.join(labels)}. Use an NLI model.")
+            raise ValueError(
+                f"{name}: no label 'entailment'; its labels are {', '.join(labels)}. Use an NLI model."
+            )
         self.label = labels["entailment"]
 
     def pair_logits(self, pairs: Sequence[tuple[str, str]]) -> list[list[float]]:
@@ -187,7 +233,8 @@ class EntailmentModel(_Model):
     def predict_entailment(self, premise: str, hypotheses: Sequence[str]) -> list[bool]:
         """Return one boolean per hypothesis: True if entailment is the most likely label. A tie counts as entailed."""
         return [
-            logits[self.label] == max(logits) for logits in self.pair_logits([(premise, text) for text in hypotheses])
+            logits[self.label] == max(logits)
+            for logits in self.pair_logits([(premise, text) for text in hypotheses])
         ]
 
 

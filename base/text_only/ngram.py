@@ -59,7 +59,9 @@ class NgramModel:
     def leave_out(self, texts: Sequence[str]) -> NgramModel:
         """Return the model of the remaining texts; ``texts`` are some of the texts on which this model was trained."""
         grams, contexts = _count_grams(texts, self.order)
-        words = sum(len(gram) == 1 and self.grams.get(gram, 0) == count for gram, count in grams.items())
+        words = sum(
+            len(gram) == 1 and self.grams.get(gram, 0) == count for gram, count in grams.items()
+        )
         return NgramModel(
             self.order,
             _Difference(self.grams, grams),
@@ -98,7 +100,9 @@ class _Difference(NamedTuple):
         return self.total.get(gram, default) - self.removed.get(gram, 0)
 
 
-def _count_grams(texts: Iterable[str], order: int) -> tuple[Counter[tuple[str, ...]], Counter[tuple[str, ...]]]:
+def _count_grams(
+    texts: Iterable[str], order: int
+) -> tuple[Counter[tuple[str, ...]], Counter[tuple[str, ...]]]:
     """Return the number of occurrences of each n-gram up to an order, and of its context."""
     grams, contexts = Counter[tuple[str, ...]](), Counter[tuple[str, ...]]()
     for text in texts:

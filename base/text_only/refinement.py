@@ -46,7 +46,11 @@ from compeval.base.text_only.baselines import (
     score_words_naive_bayes,
 )
 from compeval.base.text_only.ngram import TOKEN
-from compeval.base.text_only.relative_baselines import score_extra_trees, score_left_out, score_other_rows
+from compeval.base.text_only.relative_baselines import (
+    score_extra_trees,
+    score_left_out,
+    score_other_rows,
+)
 
 REFINEMENT_BASELINES: Mapping[str, Baseline] = {
     "longest": partial(score_by_function, function=len),
@@ -95,8 +99,13 @@ def select_rows_at_chance(
     """Return a boolean mask of the N retrieval sets to keep, with ``unrelated`` out of ``select_unrelated_rows``."""
     if not len(sets):
         return np.zeros(0, dtype=bool)
-    keys = [f"{seed}:{image}:{captions[0]}" for image, captions in zip(sets.images, sets.captions, strict=True)]
-    order_N = np.array([hashlib.sha256(key.encode()).hexdigest() for key in keys]).argsort(kind="stable")
+    keys = [
+        f"{seed}:{image}:{captions[0]}"
+        for image, captions in zip(sets.images, sets.captions, strict=True)
+    ]
+    order_N = np.array([hashlib.sha256(key.encode()).hexdigest() for key in keys]).argsort(
+        kind="stable"
+    )
     if unrelated:
         order_N = order_N[select_unrelated_rows(sets.take(order_N))]
     keep_N = np.zeros(len(sets), dtype=bool)
@@ -116,7 +125,10 @@ def select_unrelated_rows(sets: RetrievalSets) -> np.ndarray:
         words = [set(TOKEN.findall(caption.lower())) for caption in captions]
         read, differing = set.union(*words), set.union(*words) - set.intersection(*words)
         others = kept_by_image[image]
-        if all(differing and those and not differing & there and not those & read for those, there in others):
+        if all(
+            differing and those and not differing & there and not those & read
+            for those, there in others
+        ):
             others.append((differing, read))
             kept.append(row)
     return np.array(kept, dtype=int)
@@ -127,7 +139,9 @@ def _select_in_rounds(sets: RetrievalSets, baselines: Mapping[str, Baseline]) ->
     kept, hit_SN = np.arange(len(sets)), measure_random_recall(sets)
     for _ in range(ROUNDS):
         trainable = replace(sets, trainable_N=np.isin(np.arange(len(sets)), kept))
-        hit_SN = np.vstack([hit_SN, *(share_ranks(baseline(trainable))[:-1] for baseline in baselines.values())])
+        hit_SN = np.vstack(
+            [hit_SN, *(share_ranks(baseline(trainable))[:-1] for baseline in baselines.values())]
+        )
         kept = select_most_rows(hit_SN, sets.chance)
     return kept
 
@@ -164,7 +178,11 @@ def select_most_rows(hit_SN: np.ndarray, chance: float) -> np.ndarray:
     keep a fraction of a row; the rows with the largest fractions are kept.
     """
     baselines, rows = hit_SN.shape
-    gain_SN, distance_SS, max_S1 = (hit_SN - chance) / rows, np.eye(baselines), np.ones((baselines, 1))
+    gain_SN, distance_SS, max_S1 = (
+        (hit_SN - chance) / rows,
+        np.eye(baselines),
+        np.ones((baselines, 1)),
+    )
     solution = _solve(
         [*np.full(rows, -1 / rows), *np.full(baselines, MEAN_PRICE / baselines), MAX_PRICE],
         A_ub=np.block(
@@ -179,4 +197,6 @@ def select_most_rows(hit_SN: np.ndarray, chance: float) -> np.ndarray:
         bounds=[*[(0.0, 1.0)] * rows, *[(0.0, None)] * (baselines + 1)],
     )
     share_N = solution[:rows]
-    return np.sort(np.argsort(-share_N.round(6), kind="stable")[: math.ceil(share_N.sum() - TOLERANCE)])
+    return np.sort(
+        np.argsort(-share_N.round(6), kind="stable")[: math.ceil(share_N.sum() - TOLERANCE)]
+    )

@@ -40,20 +40,31 @@ TREE_OPTIONS: Mapping[str, Any] = {"class_weight": "balanced", "random_state": 0
 
 def score_medoid_of_characters(sets: RetrievalSets) -> np.ndarray:
     """Score by the summed edit distance of characters to the other captions, negated."""
-    return -np.array([_edit_distances(captions).sum(axis=1) for captions in sets.captions], dtype=np.float64)
+    return -np.array(
+        [_edit_distances(captions).sum(axis=1) for captions in sets.captions], dtype=np.float64
+    )
 
 
 def score_medoid_of_words(sets: RetrievalSets) -> np.ndarray:
     """Score by the summed edit distance of words to the other captions, negated."""
-    return -np.array([_distances(_tokenize(captions)).sum(axis=1) for captions in sets.captions], dtype=np.float64)
+    return -np.array(
+        [_distances(_tokenize(captions)).sum(axis=1) for captions in sets.captions],
+        dtype=np.float64,
+    )
 
 
-def score_nearest_to_mean(sets: RetrievalSets, encode: Callable[[list[str]], np.ndarray] | None = None) -> np.ndarray:
+def score_nearest_to_mean(
+    sets: RetrievalSets, encode: Callable[[list[str]], np.ndarray] | None = None
+) -> np.ndarray:
     """Score by the cosine similarity to the mean vector of the set.
 
     ``encode`` returns the vectors (M, D) of texts. By default, they are TF-IDF weights of words and word bigrams.
     """
-    vector_NKF = _to_dense_sets(sets) if encode is None else encode(sets.texts).reshape(len(sets), sets.size, -1)
+    vector_NKF = (
+        _to_dense_sets(sets)
+        if encode is None
+        else encode(sets.texts).reshape(len(sets), sets.size, -1)
+    )
     scores: list[np.ndarray] = []
     for vector_KF in vector_NKF:
         unit_KF = vector_KF / np.maximum(np.linalg.norm(vector_KF, axis=1, keepdims=True), 1e-12)
@@ -78,7 +89,9 @@ def score_extra_trees(sets: RetrievalSets, with_words: bool = False) -> np.ndarr
     from sklearn.ensemble import ExtraTreesClassifier
 
     trees = ExtraTreesClassifier(EXTRA_TREES, min_samples_leaf=MIN_EXTRA_LEAF, **TREE_OPTIONS)
-    return score_by_classifier(sets, trees, make_all_features if with_words else make_relative_features)
+    return score_by_classifier(
+        sets, trees, make_all_features if with_words else make_relative_features
+    )
 
 
 def score_by_classifier(
@@ -107,7 +120,10 @@ def _hold_out_folds(sets: RetrievalSets) -> list[tuple[np.ndarray, np.ndarray, R
     Each baseline gets the same objects, so that the features of a fold are computed once.
     """
     rows = np.arange(len(sets))
-    return [(train, test, replace(sets, trainable_N=np.isin(rows, train))) for train, test in sets.splits()]
+    return [
+        (train, test, replace(sets, trainable_N=np.isin(rows, train)))
+        for train, test in sets.splits()
+    ]
 
 
 @lru_cache(maxsize=FOLDS)  # several classifiers read the features of the same sets
@@ -123,7 +139,9 @@ def make_relative_features(sets: RetrievalSets) -> np.ndarray:
     difference_NKF = value_NKF - np.sort(value_NKF, axis=1).mean(axis=1, keepdims=True)
     above_NKKF = np.sign((value_NKF[:, :, None] - value_NKF[:, None]).round(DECIMALS))
     rank_NKF = (above_NKKF.mean(axis=2) + 1) / 2
-    return np.concatenate([value_NKF, difference_NKF, rank_NKF], axis=2).reshape(len(sets) * sets.size, -1)
+    return np.concatenate([value_NKF, difference_NKF, rank_NKF], axis=2).reshape(
+        len(sets) * sets.size, -1
+    )
 
 
 def make_all_features(sets: RetrievalSets) -> np.ndarray:
@@ -141,13 +159,17 @@ def make_word_features(sets: RetrievalSets) -> np.ndarray:
 
 def _make_values(sets: RetrievalSets) -> np.ndarray:
     """Return values of each caption alone (N, K, F): length and structure, and the likelihood of n-gram models."""
-    form_NKF = np.array([make_form_features(text) for text in sets.texts]).reshape(len(sets), sets.size, -1)
+    form_NKF = np.array([make_form_features(text) for text in sets.texts]).reshape(
+        len(sets), sets.size, -1
+    )
     likelihood_NKF = np.stack([score_ngram_likelihood(sets, order) for order in (1, 2, 3)], axis=2)
     return np.concatenate([form_NKF, likelihood_NKF], axis=2)
 
 
 @lru_cache(maxsize=1)  # the rounds of refinement use the same sets
-def _make_distance_values(captions_N: tuple[tuple[str, ...], ...], images: tuple[str, ...]) -> np.ndarray:
+def _make_distance_values(
+    captions_N: tuple[tuple[str, ...], ...], images: tuple[str, ...]
+) -> np.ndarray:
     """Return values of each caption among the others (N, K, F): distances and the positions of the differences."""
     rows, sets = [], RetrievalSets(captions_N, images)
     for captions, cosine_K in zip(sets.captions, score_nearest_to_mean(sets), strict=True):
@@ -161,7 +183,9 @@ def _make_distance_values(captions_N: tuple[tuple[str, ...], ...], images: tuple
 
 def _summarise(distance_KK: np.ndarray) -> Sequence[np.ndarray]:
     """Return the mean, smallest and largest distance of each caption to the others, and their deviation (K each)."""
-    others = np.array([np.delete(row, index) for index, row in enumerate(distance_KK)], dtype=np.float64)
+    others = np.array(
+        [np.delete(row, index) for index, row in enumerate(distance_KK)], dtype=np.float64
+    )
     return others.mean(axis=1), others.min(axis=1), others.max(axis=1), others.std(axis=1)
 
 
@@ -175,18 +199,24 @@ def _tokenize(captions: Sequence[str]) -> list[list[str]]:
 
 def _distances(sequences: Sequence[Sequence[Any]]) -> np.ndarray:
     """Return the edit distance of each pair of sequences (K, K)."""
-    return np.array([[Levenshtein.distance(first, second) for second in sequences] for first in sequences])
+    return np.array(
+        [[Levenshtein.distance(first, second) for second in sequences] for first in sequences]
+    )
 
 
 def _positions(tokens: Sequence[Sequence[str]]) -> np.ndarray:
     """Return the mean relative position of the first word in which each caption differs from each other one (K)."""
-    shares = [[_count_equal(first, second) / max(len(first), 1) for second in tokens] for first in tokens]
+    shares = [
+        [_count_equal(first, second) / max(len(first), 1) for second in tokens] for first in tokens
+    ]
     return np.array([np.mean(row) for row in shares])
 
 
 def _count_equal(first: Sequence[str], second: Sequence[str]) -> int:
     """Return the number of words before the first difference."""
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False)))
+    return sum(
+        1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False))
+    )
 
 
 def _to_dense_sets(sets: RetrievalSets) -> list[np.ndarray]:
@@ -203,7 +233,9 @@ def _to_dense_sets(sets: RetrievalSets) -> list[np.ndarray]:
     for train, test in list(sets.splits()) or [(every_row, every_row)]:
         transformer = TfidfTransformer().fit(count_MF[sets.text_indices(train).ravel()])
         for row in test:
-            weight_KF: Any = transformer.transform(count_MF[sets.text_indices(np.array([row])).ravel()])
+            weight_KF: Any = transformer.transform(
+                count_MF[sets.text_indices(np.array([row])).ravel()]
+            )
             vectors[int(row)] = weight_KF[:, np.unique(weight_KF.indices)].toarray()
     return vectors
 
@@ -215,7 +247,9 @@ def score_left_out(sets: RetrievalSets, prior: float = 1.0) -> np.ndarray:
     true. The family of a word is the words that differ between the captions of some set together with it.
     ``prior`` is added to all counts.
     """
-    has_MV = count_ngrams(sets, token_pattern=TOKEN.pattern, binary=True, max_features=MAX_PAIRED_WORDS)
+    has_MV = count_ngrams(
+        sets, token_pattern=TOKEN.pattern, binary=True, max_features=MAX_PAIRED_WORDS
+    )
     has_NKV = has_MV.toarray().astype(np.float32).reshape(len(sets), sets.size, -1)
     differs_NV = has_NKV.max(axis=1) - has_NKV.min(axis=1)
     own_NKV = has_NKV * differs_NV[:, None]
@@ -241,7 +275,9 @@ def score_other_rows(sets: RetrievalSets, order: int = 3) -> np.ndarray:
     has_MF = count_ngrams(sets, token_pattern=TOKEN.pattern, ngram_range=(1, order), binary=True)
     rows = np.arange(len(sets))
     row_M = np.repeat(rows, sets.size)
-    count_NF = csr_matrix(csr_matrix((np.ones(len(row_M)), (row_M, np.arange(len(row_M))))) @ has_MF)
+    count_NF = csr_matrix(
+        csr_matrix((np.ones(len(row_M)), (row_M, np.arange(len(row_M))))) @ has_MF
+    )
     image_N = np.unique(np.asarray(sets.images), return_inverse=True)[1]
     known_N = np.ones(len(sets)) if sets.trainable_N is None else sets.trainable_N.astype(float)
     known_NF = count_NF.multiply(known_N[:, None]).tocsr()

@@ -31,12 +31,18 @@ class ScoreCache(SqliteStore):
 
     def score(self, texts: Iterable[str], compute: Compute) -> dict[str, tuple[float, ...]]:
         """Return text -> scores. ``compute`` is called for the distinct texts without stored scores only."""
-        keys = {text: hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:16] for text in texts}
+        keys = {
+            text: hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:16]
+            for text in texts
+        }
         stored = self.read(keys.values())
         missing = [text for text, key in keys.items() if key not in stored]
         for start in range(0, len(missing), CHUNK):
             chunk = missing[start : start + CHUNK]
-            new = {keys[text]: array("d", values).tobytes() for text, values in zip(chunk, compute(chunk), strict=True)}
+            new = {
+                keys[text]: array("d", values).tobytes()
+                for text, values in zip(chunk, compute(chunk), strict=True)
+            }
             self.write(new.items())
             stored |= new
         return {text: tuple(array("d", stored[key])) for text, key in keys.items()}

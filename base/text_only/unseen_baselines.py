@@ -30,7 +30,9 @@ def score_boosting(sets: RetrievalSets) -> np.ndarray:
     trees = HistGradientBoostingClassifier(
         max_iter=BOOSTING_STEPS, max_leaf_nodes=MAX_LEAVES, class_weight="balanced", random_state=0
     )
-    with threadpool_limits(1, user_api="openmp"):  # threads that wait for each other on a busy machine take minutes
+    with threadpool_limits(
+        1, user_api="openmp"
+    ):  # threads that wait for each other on a busy machine take minutes
         return score_by_classifier(sets, trees, make_all_features)
 
 
@@ -39,7 +41,9 @@ def score_conditional_logit(sets: RetrievalSets) -> np.ndarray:
     from scipy.optimize import minimize
     from scipy.special import log_softmax
 
-    feature_MF: Any = count_ngrams(sets, token_pattern=TOKEN.pattern, ngram_range=(1, 2), binary=True)
+    feature_MF: Any = count_ngrams(
+        sets, token_pattern=TOKEN.pattern, ngram_range=(1, 2), binary=True
+    )
 
     def fit(index_TK: np.ndarray) -> Callable[[Any], np.ndarray]:
         train_MF: Any = feature_MF[index_TK.ravel()]
@@ -52,7 +56,9 @@ def score_conditional_logit(sets: RetrievalSets) -> np.ndarray:
             return loss, train_MF.T @ error_TK.ravel() + RIDGE * weight_F
 
         start_F = np.zeros(feature_MF.shape[1])
-        weight_F = minimize(measure_loss, start_F, jac=True, method="L-BFGS-B", options={"maxiter": 100}).x
+        weight_F = minimize(
+            measure_loss, start_F, jac=True, method="L-BFGS-B", options={"maxiter": 100}
+        ).x
         return lambda test_MF: test_MF @ weight_F
 
     return cross_fit(sets, feature_MF, fit)
@@ -64,7 +70,8 @@ def score_ngram_contrast(sets: RetrievalSets) -> np.ndarray:
 
     def fit(index_TK: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         models = [
-            NgramModel.of(text_M[index.ravel()].tolist(), NGRAM_ORDER) for index in (index_TK[:, 0], index_TK[:, 1:])
+            NgramModel.of(text_M[index.ravel()].tolist(), NGRAM_ORDER)
+            for index in (index_TK[:, 0], index_TK[:, 1:])
         ]
 
         def score(texts: np.ndarray) -> np.ndarray:
@@ -86,7 +93,9 @@ def score_nearest_neighbour(sets: RetrievalSets) -> np.ndarray:
         truth_TF, negative_QF = unit_MF[index_TK[:, 0]], unit_MF[index_TK[:, 1:].ravel()]
 
         def score(test_MF: Any) -> np.ndarray:
-            nearest = ((test_MF @ part.T).max(axis=1).toarray().ravel() for part in (truth_TF, negative_QF))
+            nearest = (
+                (test_MF @ part.T).max(axis=1).toarray().ravel() for part in (truth_TF, negative_QF)
+            )
             return np.subtract(*nearest)
 
         return score

@@ -47,7 +47,11 @@ def open_json(path: Path, brackets: str = "[]") -> Iterator[Callable[..., None]]
         separators = itertools.chain([brackets[0]], itertools.repeat(", "))
 
         def add(record: Any, key: str | None = None) -> None:
-            file.write(next(separators) + ("" if key is None else f"{json.dumps(key)}: ") + json.dumps(record))
+            file.write(
+                next(separators)
+                + ("" if key is None else f"{json.dumps(key)}: ")
+                + json.dumps(record)
+            )
 
         yield add
         file.write(brackets[1])
@@ -80,17 +84,29 @@ def write_visual_genome(
         open_json(out / "scene_graphs.json") as add_graph,
         open_json(out / "region_descriptions.json") as add_regions,
     ):
-        for path, scene in draw_scenes(out, "VG_100K{part}/{id}.jpg", range(images), seed, long_side, pixels):
+        for path, scene in draw_scenes(
+            out, "VG_100K{part}/{id}.jpg", range(images), seed, long_side, pixels
+        ):
             image, rng = {"image_id": scene.image_id}, make_rng(seed, "regions", scene.image_id)
             url = f"https://cs.stanford.edu/people/rak248/{path}"
             add_image({**image, "width": scene.width, "height": scene.height, "url": url})
             objects = [
-                {"object_id": thing.id, "names": [thing.name], "synsets": [f"{thing.name}.n.01"], **describe(thing)}
+                {
+                    "object_id": thing.id,
+                    "names": [thing.name],
+                    "synsets": [f"{thing.name}.n.01"],
+                    **describe(thing),
+                }
                 for thing in scene.things
             ]
             first_id = scene.things[0].id
             relations = [
-                {"relationship_id": number, "subject_id": subject.id, "predicate": text, "object_id": object_.id}
+                {
+                    "relationship_id": number,
+                    "subject_id": subject.id,
+                    "predicate": text,
+                    "object_id": object_.id,
+                }
                 for number, (subject, text, object_) in enumerate(scene.links, first_id)
             ]
             add_graph({**image, "objects": objects, "relationships": relations})
@@ -103,19 +119,26 @@ def write_visual_genome(
 
 
 @app.command("gqa")
-def write_gqa(out: Path, images: int = 1350, seed: int = 0, long_side: int = 500, pixels: bool = True) -> None:
+def write_gqa(
+    out: Path, images: int = 1350, seed: int = 0, long_side: int = 500, pixels: bool = True
+) -> None:
     """Write GQA's scene graphs (the real ones have 85,638 images) for the images of visual-genome."""
     with open_json(out / "train_sceneGraphs.json", "{}") as add:
         for _, scene in draw_scenes(out, "images/{id}.jpg", range(images), seed, long_side, pixels):
             objects = make_gqa_objects(scene, make_rng(seed, "gqa", scene.image_id))
-            add({"width": scene.width, "height": scene.height, "objects": objects}, str(scene.image_id))
+            add(
+                {"width": scene.width, "height": scene.height, "objects": objects},
+                str(scene.image_id),
+            )
 
 
 def make_gqa_objects(scene: Scene, rng: Random) -> dict[str, dict[str, Any]]:
     """Return the objects of a graph, normalised as GQA's are: frequent names, and "to the left of" between pairs."""
     frequent = [thing for thing in scene.things if thing.name in scenes.load_kinds()]
     chosen = rng.sample(frequent, min(len(frequent), draw_count(rng, GQA_OBJECTS, 0.45, 120)))
-    objects = {str(thing.id): {"name": thing.name, **describe(thing), "relations": []} for thing in chosen}
+    objects = {
+        str(thing.id): {"name": thing.name, **describe(thing), "relations": []} for thing in chosen
+    }
     links: list[Link] = list(scene.links)
     for _ in range(draw_count(rng, SPATIAL_PAIRS, 0.6, 300) if len(chosen) > 1 else 0):
         left, right = sorted(rng.sample(chosen, 2), key=lambda thing: thing.box.x)
@@ -128,24 +151,38 @@ def make_gqa_objects(scene: Scene, rng: Random) -> dict[str, dict[str, Any]]:
 
 @app.command("coco")
 def write_coco(
-    out: Path, split: Split = "test", images: int = 5000, seed: int = 0, long_side: int = 640, pixels: bool = True
+    out: Path,
+    split: Split = "test",
+    images: int = 5000,
+    seed: int = 0,
+    long_side: int = 640,
+    pixels: bool = True,
 ) -> None:
     """Write a Karpathy split of COCO (the real ones have 113,287, 5,000 and 5,000 images)."""
     folder = "train2014" if split == "train" else "val2014"
     image = f"{folder}/COCO_{folder}_{{index:012d}}.jpg"
-    write_karpathy(out / f"coco_karpathy_{split}.json", image, split, images, seed, long_side, pixels)
+    write_karpathy(
+        out / f"coco_karpathy_{split}.json", image, split, images, seed, long_side, pixels
+    )
 
 
 @app.command("flickr30k")
 def write_flickr30k(
-    out: Path, split: Split = "test", images: int = 1000, seed: int = 0, long_side: int = 500, pixels: bool = True
+    out: Path,
+    split: Split = "test",
+    images: int = 1000,
+    seed: int = 0,
+    long_side: int = 500,
+    pixels: bool = True,
 ) -> None:
     """Write a Karpathy split of Flickr30k (the real ones have 29,000, 1,014 and 1,000 images)."""
     image = "flickr30k-images/{index}.jpg"
     write_karpathy(out / f"flickr30k_{split}.json", image, split, images, seed, long_side, pixels)
 
 
-def write_karpathy(file: Path, image: str, split: Split, images: int, seed: int, long_side: int, pixels: bool) -> None:
+def write_karpathy(
+    file: Path, image: str, split: Split, images: int, seed: int, long_side: int, pixels: bool
+) -> None:
     """Write an entry per image with all its captions, or per caption in the training file."""
     indices = range(FIRST_NUMBERS[split], FIRST_NUMBERS[split] + images)
     with open_json(file) as add:
@@ -157,7 +194,9 @@ def write_karpathy(file: Path, image: str, split: Split, images: int, seed: int,
 
 
 @app.command("corpus")
-def write_corpus(name: Literal["laion"], out: Path, captions: int = 2_000_000, seed: int = 0) -> None:
+def write_corpus(
+    name: Literal["laion"], out: Path, captions: int = 2_000_000, seed: int = 0
+) -> None:
     """Write web captions in the format of LAION-400M's files (the real ones have 407 million)."""
     out.mkdir(parents=True, exist_ok=True)
     texts = itertools.islice(generate_captions(name, seed, WEB_DIRT), captions)
@@ -167,4 +206,6 @@ def write_corpus(name: Literal["laion"], out: Path, captions: int = 2_000_000, s
             return
         urls = [f"https://images.example.com/{number}.jpg" for number in range(len(rows))]
         table = pa.table({"URL": urls, "TEXT": [text or None for text in rows]})
-        pq.write_table(table, out / f"part-{part:05d}.snappy.parquet", row_group_size=ROWS_PER_GROUP)
+        pq.write_table(
+            table, out / f"part-{part:05d}.snappy.parquet", row_group_size=ROWS_PER_GROUP
+        )

@@ -52,7 +52,9 @@ class Zipf(NamedTuple):
 
     @classmethod
     def of(cls, items: Sequence[str], shift: float = 1.5) -> Zipf:
-        return cls(items, list(itertools.accumulate((rank + shift) ** -0.9 for rank in range(len(items)))))
+        return cls(
+            items, list(itertools.accumulate((rank + shift) ** -0.9 for rank in range(len(items))))
+        )
 
     def draw(self, rng: Random) -> str:
         return rng.choices(self.items, cum_weights=self.cumulative_weights)[0]
@@ -88,7 +90,9 @@ def make_rng(*key: object) -> Random:
 
 def draw_count(rng: Random, mean: float, sigma: float, maximum: int) -> int:
     """Return a log-normal count of at least one with the given mean, cut off at ``maximum``."""
-    return max(1, min(maximum, round(rng.lognormvariate(0, sigma) * mean * math.exp(-sigma * sigma / 2))))
+    return max(
+        1, min(maximum, round(rng.lognormvariate(0, sigma) * mean * math.exp(-sigma * sigma / 2)))
+    )
 
 
 @cache
@@ -96,7 +100,11 @@ def load_words() -> dict[str, Any]:
     """Return words.yaml, with a :class:`Zipf` in place of each list."""
 
     def rank(content: Any) -> Any:
-        return Zipf.of(content) if isinstance(content, list) else {key: rank(value) for key, value in content.items()}
+        return (
+            Zipf.of(content)
+            if isinstance(content, list)
+            else {key: rank(value) for key, value in content.items()}
+        )
 
     return rank(yaml.safe_load(Path(__file__).with_name("words.yaml").read_text(encoding="utf-8")))
 
@@ -106,7 +114,12 @@ def load_kinds() -> dict[str, str]:
     """Return frequent name -> person, animal, vehicle, structure, furniture, thing, place or part."""
     themes, parts = load_words()["themes"], load_words()["parts"]
     kinds = {name: "part" for part in parts.values() for name in part["names"].items}
-    return kinds | {name: kind for theme in themes.values() for kind, names in theme.items() for name in names.items}
+    return kinds | {
+        name: kind
+        for theme in themes.values()
+        for kind, names in theme.items()
+        for name in names.items
+    }
 
 
 @cache
@@ -120,7 +133,9 @@ def load_tail(part_of_speech: str) -> Zipf:
         # A line is: offset, lexicographer file, type, number of lemmas in hexadecimal digits, then (lemma, id) pairs.
         for fields in (line.split(" ") for line in file if not line.startswith(" ")):
             if part_of_speech != "noun" or LEXICOGRAPHER_FILES[int(fields[1])] in VISIBLE:
-                names.update(name.split("(")[0] for name in fields[4 : 4 + 2 * int(fields[3], 16) : 2])
+                names.update(
+                    name.split("(")[0] for name in fields[4 : 4 + 2 * int(fields[3], 16) : 2]
+                )
     lemmas = sorted(filter(str.islower, names))
     Random(0).shuffle(lemmas)
     ranked = sorted(lemmas, key=lambda name: -counts[name])
@@ -130,7 +145,11 @@ def load_tail(part_of_speech: str) -> Zipf:
 def mistype(word: str, rng: Random, share: float = TYPOS) -> str:
     """Return the word, sometimes with two neighbouring letters exchanged."""
     at = rng.randrange(max(1, len(word) - 1))
-    return word[:at] + word[at + 1 : at + 2] + word[at] + word[at + 2 :] if rng.random() < share else word
+    return (
+        word[:at] + word[at + 1 : at + 2] + word[at] + word[at + 2 :]
+        if rng.random() < share
+        else word
+    )
 
 
 def draw_attribute(rng: Random, kind: str) -> str:
@@ -140,12 +159,18 @@ def draw_attribute(rng: Random, kind: str) -> str:
     if rng.random() >= TAIL:
         return attribute
     word, noun = load_tail("adj").draw(rng), load_tail("noun").draw(rng)
-    return mistype(rng.choices((word, f"made of {noun}", f"{word} {attribute}"), (60, 15, 25))[0], rng)
+    return mistype(
+        rng.choices((word, f"made of {noun}", f"{word} {attribute}"), (60, 15, 25))[0], rng
+    )
 
 
 def draw_rare_name(rng: Random) -> str:
     """Return a noun of WordNet, two nouns, an attribute and a noun, or a plural."""
-    first, second, attribute = load_tail("noun").draw(rng), load_tail("noun").draw(rng), draw_attribute(rng, "any")
+    first, second, attribute = (
+        load_tail("noun").draw(rng),
+        load_tail("noun").draw(rng),
+        draw_attribute(rng, "any"),
+    )
     forms = (first, f"{first} {second}", f"{attribute} {first}", f"{first}s")
     return mistype(rng.choices(forms, (55, 25, 10, 10))[0], rng)
 
@@ -154,7 +179,9 @@ def draw_predicate(rng: Random, subject: Thing, object_: Thing) -> str:
     frequent, kinds = load_words()["predicates"], f"{subject.kind}-{object_.kind}"
     if rng.random() >= TAIL:
         return frequent[kinds if kinds in frequent and rng.random() < 0.7 else "other"].draw(rng)
-    return inflect_verb(load_tail("verb").draw(rng), "VBG") + rng.choice(("", " on", " in", " with", " to"))
+    return inflect_verb(load_tail("verb").draw(rng), "VBG") + rng.choice(
+        ("", " on", " in", " with", " to")
+    )
 
 
 def draw_scene(seed: int, index: int, long_side: int) -> Scene:
@@ -168,12 +195,16 @@ def draw_scene(seed: int, index: int, long_side: int) -> Scene:
     names = [*crowd, *[""] * draw_count(rng, OBJECTS, 0.5, 250)]
     for number, name in enumerate(names, FIRST_IMAGE_ID + index * IDS_PER_IMAGE):
         kind = load_kinds()[name] if name else words["kinds"].draw(rng)
-        owners = [thing for thing in things if thing.kind in words["parts"]] if kind == "part" else []
+        owners = (
+            [thing for thing in things if thing.kind in words["parts"]] if kind == "part" else []
+        )
         owner = rng.choice(owners) if owners else None
         if not name and rng.random() < TAIL:
             name, kind = draw_rare_name(rng), "thing"
         elif not name:
-            name = (words["parts"][owner.kind]["names"] if owner else theme.get(kind, theme["thing"])).draw(rng)
+            name = (
+                words["parts"][owner.kind]["names"] if owner else theme.get(kind, theme["thing"])
+            ).draw(rng)
         x, y, w, h = map(int, owner.box) if owner else (0, 0, width, height)
         share = (0.5, 1.0) if kind in ("place", "structure") else (0.08, 0.5)
         sides = [max(3, int(side * rng.uniform(*share))) for side in (w, h)]
@@ -208,5 +239,7 @@ def draw_photograph(scene: Scene, rng: Random) -> bytes:
     width, height = max(1, scene.width // GRAIN), max(1, scene.height // GRAIN)
     noise = Image.frombytes("RGB", (width, height), rng.randbytes(3 * width * height))
     file = io.BytesIO()
-    noise.resize((scene.width, scene.height), Image.Resampling.BILINEAR).save(file, "JPEG", quality=80)
+    noise.resize((scene.width, scene.height), Image.Resampling.BILINEAR).save(
+        file, "JPEG", quality=80
+    )
     return file.getvalue()

@@ -15,7 +15,16 @@ from functools import cache
 from pathlib import Path
 from random import Random
 
-from bench.synthetic_data.scenes import Scene, Thing, draw_scene, load_kinds, load_tail, load_words, make_rng, mistype
+from bench.synthetic_data.scenes import (
+    Scene,
+    Thing,
+    draw_scene,
+    load_kinds,
+    load_tail,
+    load_words,
+    make_rng,
+    mistype,
+)
 from compeval.base.readers.corpora import Column, list_shards, read_captions
 from compeval.base.readers.karpathy import read_images
 from compeval.base.schemas.scene_graph import Box
@@ -33,7 +42,15 @@ UNCHANGED, FROM_REAL = 0.08, 0.55
 """Share of real texts whose words are not replaced, and share of region phrases that are made from real ones."""
 REPLACED, FROM_WORDNET = 0.35, 0.2
 """Share of the nouns of web captions that are replaced, and share of their replacements that come from WordNet."""
-DIRT = {"markup": 20, "symbols": 16, "capitals": 12, "product": 18, "url": 8, "foreign": 20, "popular": 12}
+DIRT = {
+    "markup": 20,
+    "symbols": 16,
+    "capitals": 12,
+    "product": 18,
+    "url": 8,
+    "foreign": 20,
+    "popular": 12,
+}
 DIRT |= {"long": 0.05, "random characters": 1}
 """Weights of the kinds of dirt."""
 SYMBOLS = "🔥❤️😍🎄👍🏽🇺🇸→★™½\x00\x08\x1b\x85\u200b\ufeff\ufffd\t\n"
@@ -49,7 +66,9 @@ def read_real_texts(files: tuple[tuple[str, Column], ...]) -> list[str]:
         if path.suffix == ".json" and path.exists():
             texts += [caption for image in read_images(path, path) for caption in image.captions]
         elif path.exists():
-            texts += [text for shard in list_shards(str(path)) for text in read_captions(shard, column)]
+            texts += [
+                text for shard in list_shards(str(path)) for text in read_captions(shard, column)
+            ]
     return texts
 
 
@@ -71,15 +90,22 @@ def fill(text: str, things: Sequence[Thing], predicate: str, rng: Random) -> str
 
 def write_phrase(scene: Scene, rng: Random) -> tuple[str, Box]:
     """Return the phrase and the box of a region: of a relation, or of one object."""
-    thing, kind = rng.choice(scene.things), "relation" if scene.links and rng.random() < 0.7 else "object"
-    subject, predicate, object_ = rng.choice(scene.links) if kind == "relation" else (thing, "", thing)
+    thing, kind = (
+        rng.choice(scene.things),
+        "relation" if scene.links and rng.random() < 0.7 else "object",
+    )
+    subject, predicate, object_ = (
+        rng.choice(scene.links) if kind == "relation" else (thing, "", thing)
+    )
     real, templates = read_real_texts(PHRASES), load_words()["templates"][kind].items
     text = rng.choice(real if real and rng.random() < FROM_REAL else templates)
     if text in templates or rng.random() >= UNCHANGED:
         text = fill(text, [subject, object_] if kind == "relation" else [subject], predicate, rng)
     text, form = mistype(text, rng, 0.015), rng.random()
     text = text[:1].upper() + text[1:] if form < 0.25 else text
-    return f"{text.rstrip('. ')}." if form < 0.15 or form > 0.95 else text, subject.box.union(object_.box)
+    return f"{text.rstrip('. ')}." if form < 0.15 or form > 0.95 else text, subject.box.union(
+        object_.box
+    )
 
 
 def write_caption(scene: Scene, rng: Random) -> str:
@@ -88,7 +114,11 @@ def write_caption(scene: Scene, rng: Random) -> str:
     subject, predicate, object_ = rng.choice(scene.links) if scene.links else (thing, "near", thing)
     real, templates = read_real_texts(PHOTOGRAPHS), load_words()["templates"]["photograph"].items
     text = rng.choice(real or templates)
-    return text if real and rng.random() < UNCHANGED else fill(text, [subject, object_, thing], predicate, rng)
+    return (
+        text
+        if real and rng.random() < UNCHANGED
+        else fill(text, [subject, object_, thing], predicate, rng)
+    )
 
 
 def generate_captions(corpus: str, seed: int, dirt: float) -> Iterator[str]:
@@ -117,7 +147,9 @@ def add_dirt(text: str, rng: Random) -> str:
     """Return the text with one kind of the dirt of web text, or other dirt in its place."""
     match rng.choices(list(DIRT), list(DIRT.values()))[0]:
         case "markup":
-            return f"<b>{html.escape(text)}</b> &quot;{html.escape(text[:20])}&quot; &#8211; a &amp; b"
+            return (
+                f"<b>{html.escape(text)}</b> &quot;{html.escape(text[:20])}&quot; &#8211; a &amp; b"
+            )
         case "symbols":
             return text + "".join(rng.choices(SYMBOLS, k=rng.randrange(8)))
         case "capitals":

@@ -49,17 +49,35 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def main(
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
+        bool,
+        typer.Option(
+            "--version", help="Print the version and exit.", callback=_print_version, is_eager=True
+        ),
     ] = False,
 ) -> None:
     pass
 
 
-EVALUATE = (demo.demo, run.run, list_.list_, results.show, compare.compare, compare.power, results.score)
+EVALUATE = (
+    demo.demo,
+    run.run,
+    list_.list_,
+    results.show,
+    compare.compare,
+    compare.power,
+    results.score,
+)
 PUBLISH = (report.report, compare.leaderboard)
 DATASETS = (benchmarks.get, benchmarks.import_, audit.audit, audit.inspect, audit.balance)
 MORE = (datasets.push, datasets.publish, datasets.make, validate.validate, examples.examples)
-GROUPS = {"cache": cache, "annotate": annotate, "probe": probe, "results": datasets, "sources": sources, "train": train}
+GROUPS = {
+    "cache": cache,
+    "annotate": annotate,
+    "probe": probe,
+    "results": datasets,
+    "sources": sources,
+    "train": train,
+}
 
 for command in (*EVALUATE, *PUBLISH, *DATASETS, *MORE):
     app.command(command.__name__.rstrip("_"))(spread(command))

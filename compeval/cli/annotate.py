@@ -12,11 +12,14 @@ from compeval.cli.console import check_writable, note, print_records
 from compeval.cli.options import ANNOTATIONS, Data, Format
 
 app = typer.Typer(
-    no_args_is_help=True, help="Human verification of captions and hard negatives: sample, annotate, measure agreement."
+    no_args_is_help=True,
+    help="Human verification of captions and hard negatives: sample, annotate, measure agreement.",
 )
 
 Dataset = Annotated[str, typer.Argument(help="Name of the dataset.")]
-Annotations = Annotated[Path, typer.Option(help="Folder of the annotations, with one subfolder per dataset.")]
+Annotations = Annotated[
+    Path, typer.Option(help="Folder of the annotations, with one subfolder per dataset.")
+]
 
 Share = Annotated[float, typer.Option(min=0, max=1)]
 
@@ -96,7 +99,9 @@ def import_(dataset: Dataset, files: list[Path], annotations: Annotations = ANNO
 
 
 @app.command()
-def report(dataset: Dataset, annotations: Annotations = ANNOTATIONS, output_format: Format = "table") -> None:
+def report(
+    dataset: Dataset, annotations: Annotations = ANNOTATIONS, output_format: Format = "table"
+) -> None:
     """Print accuracy and agreement per type and complexity, next to the values of the paper."""
     from compeval.evaluators.annotations import agreement, answers, items
     from compeval.evaluators.report.tables import format_rows
@@ -107,13 +112,23 @@ def report(dataset: Dataset, annotations: Annotations = ANNOTATIONS, output_form
     for_table = [
         record
         | {"atoms": "all" if line.complexity is None else str(line.complexity)}
-        | {"paper": _format_published(*agreement.PUBLISHED.get((line.type, line.complexity), (None, None, None)))}
+        | {
+            "paper": _format_published(
+                *agreement.PUBLISHED.get((line.type, line.complexity), (None, None, None))
+            )
+        }
         for line, record in zip(lines, records, strict=True)
     ]
     print_records(output_format, format_rows("annotated", for_table), records)
     note("Accuracy: share of captions judged true and of hard negatives judged false.")
 
 
-def _format_published(accuracy: float | None, deviation: float | None, agreement: float | None) -> str:
-    text = "-" if accuracy is None else f"{accuracy}" + (f" ± {deviation}" if deviation is not None else "")
+def _format_published(
+    accuracy: float | None, deviation: float | None, agreement: float | None
+) -> str:
+    text = (
+        "-"
+        if accuracy is None
+        else f"{accuracy}" + (f" ± {deviation}" if deviation is not None else "")
+    )
     return text + (f", {agreement}" if agreement is not None else "")

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from compeval.cli.console import check_writable, check_writable_file, err, note, print_records, refuse
+from compeval.cli.console import (
+    check_writable,
+    check_writable_file,
+    err,
+    note,
+    print_records,
+    refuse,
+)
 from compeval.cli.options import Data, Format, FormatName
 
 if TYPE_CHECKING:
@@ -51,7 +58,12 @@ def audit(
         _print_baselines(baselines, output_format)
         _print_malformed(malformed, output_format)
         if results is not None:
-            _print_scores(results, [target for target in targets if target not in dict(failed)], data, output_format)
+            _print_scores(
+                results,
+                [target for target in targets if target not in dict(failed)],
+                data,
+                output_format,
+            )
         _print_summary(judged)
     if csv:
         write_malformed(csv, malformed)
@@ -75,21 +87,30 @@ def _stop(failed: Sequence[tuple[str, str]], count: int) -> NoReturn:
     raise typer.Exit(1)
 
 
-def _judge(name: str, result: Audit, baselines: Mapping[str, BestBaseline]) -> tuple[str, list[str]]:
+def _judge(
+    name: str, result: Audit, baselines: Mapping[str, BestBaseline]
+) -> tuple[str, list[str]]:
     """Return the verdict on a set, from its audit and the best text-only baseline of its config, and what was found."""
     config = next((key for key in baselines if name == key or name.startswith(f"{key}/")), None)
     if config is None or not baselines[config].beats_chance:
         return result.verdict, result.findings
     best = baselines[config]
     found = (
-        f"text-only baseline {best.name!r} selects the caption in {best.recall:.1%} of rows (chance {best.chance:.1%})"
+        f"text-only baseline {best.name!r} selects the caption in {best.recall:.1%} of rows "
+        f"(chance {best.chance:.1%})"
     )
-    verdict = result.verdict if "cues" in result.verdict else f"{result.verdict} and cues".removeprefix("clean and ")
+    verdict = (
+        result.verdict
+        if "cues" in result.verdict
+        else f"{result.verdict} and cues".removeprefix("clean and ")
+    )
     return verdict, [*result.findings, found]
 
 
 def _print_audits(
-    audits: Mapping[str, Audit], judged: Mapping[str, tuple[str, list[str]]], output_format: FormatName
+    audits: Mapping[str, Audit],
+    judged: Mapping[str, tuple[str, list[str]]],
+    output_format: FormatName,
 ) -> None:
     rows = [
         {
@@ -102,7 +123,9 @@ def _print_audits(
         }
         for name, result in audits.items()
     ]
-    records = [{"set": name, **record} for name, result in audits.items() for record in result.to_records()]
+    records = [
+        {"set": name, **record} for name, result in audits.items() for record in result.to_records()
+    ]
     document = {
         name: result.to_json() | dict(zip(("verdict", "findings"), judged[name], strict=True))
         for name, result in audits.items()
@@ -142,7 +165,9 @@ def _print_malformed(malformed: Mapping[str, Sequence[Finding]], output_format: 
         print_records(output_format, rows, [], left=2)
 
 
-def _print_scores(results: Path, targets: Sequence[str], data: Path | None, output_format: FormatName) -> None:
+def _print_scores(
+    results: Path, targets: Sequence[str], data: Path | None, output_format: FormatName
+) -> None:
     """Print a model's scores with and without malformed texts, on the tasks of the targets."""
     from compeval.evaluators.inspection.malformed import score_without_malformed
     from compeval.evaluators.report.tables import format_with_interval
@@ -150,17 +175,27 @@ def _print_scores(results: Path, targets: Sequence[str], data: Path | None, outp
     from compeval.loaders.importing.identify import identify
 
     names = (
-        identify(Path(target)).benchmark.name if Path(target).is_file() else resolve_folder(target, data).name
+        identify(Path(target)).benchmark.name
+        if Path(target).is_file()
+        else resolve_folder(target, data).name
         for target in targets
     )
     datasets = set(filter(_is_english, names))
-    titles = {"all": "all rows", "rows": "rows without malformed texts", "negatives": "without malformed negatives"}
+    titles = {
+        "all": "all rows",
+        "rows": "rows without malformed texts",
+        "negatives": "without malformed negatives",
+    }
     rows: list[dict[str, str]] = []
     for record in score_without_malformed(results, datasets):
         texts = {"task": record["task"], "model": record["model"]}
         for name, title in titles.items():
             scores = record[name]
-            interval = format_with_interval(scores["recall@1"], scores["interval"]) if scores["rows"] else "none"
+            interval = (
+                format_with_interval(scores["recall@1"], scores["interval"])
+                if scores["rows"]
+                else "none"
+            )
             texts[f"{title} %"] = f"{interval} of {scores['rows']:,}"
         rows.append(texts)
     if not rows:
@@ -192,7 +227,9 @@ def write_malformed(path: Path, malformed: Mapping[str, Sequence[Finding]]) -> N
 AuditedTarget = tuple[dict[str, "Audit"], dict[str, "BestBaseline"], dict[str, "list[Finding]"]]
 
 
-def _audit_targets(targets: Sequence[str], data: Path | None) -> tuple[AuditedTarget, list[tuple[str, str]]]:
+def _audit_targets(
+    targets: Sequence[str], data: Path | None
+) -> tuple[AuditedTarget, list[tuple[str, str]]]:
     """Return the audits of all targets, and those that cannot be read, with the reason; that of a single one is raised.
 
     A name that two targets have is preceded by the second one.
@@ -229,9 +266,13 @@ def _audit_target(target: str, data: Path | None) -> AuditedTarget:
     names = {split: name_of_stored(folder.name, *split.split("/")) for split in audits}
     from compeval.evaluators.validity.best_baselines import find_best_of_dataset
 
-    baselines = {f"{folder.name}/{config}": result for config, result in find_best_of_dataset(folder).items()}
+    baselines = {
+        f"{folder.name}/{config}": result for config, result in find_best_of_dataset(folder).items()
+    }
     texts_by_split = read_splits(folder) if _is_english(folder.name) else {}
-    malformed = {names[split]: list(find_malformed(list(texts))) for split, texts in texts_by_split.items()}
+    malformed = {
+        names[split]: list(find_malformed(list(texts))) for split, texts in texts_by_split.items()
+    }
     return {names[split]: result for split, result in audits.items()}, baselines, malformed
 
 
@@ -246,13 +287,22 @@ def _audit_file(path: Path) -> AuditedTarget:
     counts = read.counts
     if unreadable := sum(counts.dropped.values()):
         reasons = "; ".join(f"{count:,} {reason}" for reason, count in counts.dropped.items())
-        note(f"{path}: {unreadable:,} of {counts.read:,} rows cannot be read and are not counted ({reasons}).")
-    names = {split: path.name if len(counts.audits) == 1 else f"{path.name}: {split}" for split in counts.audits}
+        note(
+            f"{path}: {unreadable:,} of {counts.read:,} rows cannot be read and are not counted ({reasons})."
+        )
+    names = {
+        split: path.name if len(counts.audits) == 1 else f"{path.name}: {split}"
+        for split in counts.audits
+    }
     baselines = {
         names[split]: baseline
         for (config, name), rows in read.splits.items()
         if (split := f"{config}/{name}") in names
-        and (baseline := find_best((row.image_id or row.images[0], row.list_candidates()) for row in rows))
+        and (
+            baseline := find_best(
+                (row.image_id or row.images[0], row.list_candidates()) for row in rows
+            )
+        )
     }
     malformed = {
         names[f"{config}/{name}"]: list(find_malformed([row.texts() for row in rows]))
@@ -347,7 +397,9 @@ def _describe_set(dataset: str, report: SetReport) -> dict[str, Any]:
     }
 
 
-def balance(files: list[Path], output: Path = Path("sources/balanced.yaml"), output_format: Format = "table") -> None:
+def balance(
+    files: list[Path], output: Path = Path("sources/balanced.yaml"), output_format: Format = "table"
+) -> None:
     """Select the pairs of published files on which no text-only baseline is above chance.
 
     A pair is a caption with one negative; of several negatives of a row, one is drawn. The list of pairs is written to
@@ -372,13 +424,26 @@ def balance(files: list[Path], output: Path = Path("sources/balanced.yaml"), out
     for entry in entries:
         kept = f"{entry.get('pairs_kept', 0):,} of {entry['pairs_tried']:,}"
         row = {"file": entry["file"], "pairs": f"{entry['pairs']:,}", "kept": kept}
-        for group, when in (("seen", "before"), ("seen", "after"), ("unseen", "before"), ("unseen", "after")):
+        for group, when in (
+            ("seen", "before"),
+            ("seen", "after"),
+            ("unseen", "before"),
+            ("unseen", "after"),
+        ):
             scores = entry.get(when, {}).get(group)
-            row[f"{group}, {when} %"] = format_with_interval(scores["accuracy"], scores["interval"]) if scores else ""
-        excluded = f"no subset: {entry['excluded_by']['baseline']}" if "excluded_by" in entry else "no subset"
+            row[f"{group}, {when} %"] = (
+                format_with_interval(scores["accuracy"], scores["interval"]) if scores else ""
+            )
+        excluded = (
+            f"no subset: {entry['excluded_by']['baseline']}"
+            if "excluded_by" in entry
+            else "no subset"
+        )
         rows.append(row | {"balanced": "yes" if "kept" in entry else excluded})
     print_records(output_format, rows, entries)
-    note(f"{output}: the pairs. seen: the best text-only baseline of those that select; unseen: of those that judge.")
+    note(
+        f"{output}: the pairs. seen: the best text-only baseline of those that select; unseen: of those that judge."
+    )
 
 
 def _describe_half(record: Mapping[str, Any]) -> dict[str, str]:

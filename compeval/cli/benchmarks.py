@@ -133,9 +133,13 @@ def _load(name: str) -> Benchmark:
 
 def _print_facts(benchmark: Benchmark) -> None:
     source = benchmark.source
-    note(f"{source.title}: {benchmark.description}\nLicence: {source.licence}.\nCite: {source.citation}.")
+    note(
+        f"{source.title}: {benchmark.description}\nLicence: {source.licence}.\nCite: {source.citation}."
+    )
     if benchmark.untested:
-        note("Untested: its reader follows the documented format and was not tried on the published files.")
+        note(
+            "Untested: its reader follows the documented format and was not tried on the published files."
+        )
 
 
 def _print_imported(imported: Sequence[ImportedFile], output_format: FormatName) -> None:
@@ -152,7 +156,9 @@ def _print_imported(imported: Sequence[ImportedFile], output_format: FormatName)
         rows.append(
             {
                 "file": file.file,
-                "tasks": "\n".join(name_of_stored(file.family, *split.split("/")) for split in file.written),
+                "tasks": "\n".join(
+                    name_of_stored(file.family, *split.split("/")) for split in file.written
+                ),
                 "rows read": f"{file.read:,}",
                 "written": f"{sum(file.written.values()):,}",
                 "dropped": dropped,

@@ -9,7 +9,9 @@ import typer
 from compeval.cli.console import echo_json
 from compeval.cli.options import AsJson
 
-app = typer.Typer(no_args_is_help=True, help="Manage the cache of features and of language models' scores.")
+app = typer.Typer(
+    no_args_is_help=True, help="Manage the cache of features and of language models' scores."
+)
 
 
 @app.command()
@@ -21,12 +23,15 @@ def info(as_json: AsJson = False) -> None:
     files = list_cache(folder)
     if as_json:
         entries = [
-            {"file": file.path.name, "bytes": file.size, "idle_days": round(file.idle_days, 2)} for file in files
+            {"file": file.path.name, "bytes": file.size, "idle_days": round(file.idle_days, 2)}
+            for file in files
         ]
         echo_json({"folder": str(folder), "files": entries})
         return
     for file in files:
-        typer.echo(f"{file.path.name}\t{file.size / 1e6:,.1f} MB\tidle for {file.idle_days:.1f} days")
+        typer.echo(
+            f"{file.path.name}\t{file.size / 1e6:,.1f} MB\tidle for {file.idle_days:.1f} days"
+        )
     typer.echo(f"{folder}: {len(files)} files, {sum(file.size for file in files) / 1e6:,.1f} MB")
 
 

@@ -61,7 +61,9 @@ def _print_comparison(a: Path, b: Path, output_format: FormatName) -> None:
         lines.append(summarise(pairs))
     records = [line._asdict() for line in lines]
     print_records(output_format, format_rows("comparison", records), records)
-    note("p-values are Holm-corrected over the tasks of this table. The mean gives each task the same weight.")
+    note(
+        "p-values are Holm-corrected over the tasks of this table. The mean gives each task the same weight."
+    )
 
 
 def print_ranking(folders: Sequence[Path], output_format: FormatName) -> None:
@@ -76,7 +78,9 @@ def print_ranking(folders: Sequence[Path], output_format: FormatName) -> None:
     ]
     rows = [record | {"next": p} for record, p in zip(records, following, strict=True)]
     print_records(output_format, format_rows("ranking", rows), records)
-    note("rank: 1 + the number of models that are significantly better. p-values are Holm-corrected over all pairs.")
+    note(
+        "rank: 1 + the number of models that are significantly better. p-values are Holm-corrected over all pairs."
+    )
 
 
 def _print_effects(a: Path, b: Path, output_format: FormatName) -> None:
@@ -84,9 +88,13 @@ def _print_effects(a: Path, b: Path, output_format: FormatName) -> None:
     from compeval.evaluators.results.compare import compare_categories
 
     records = [line._asdict() for line in compare_categories(a, b)]
-    rows = format_rows("effects", (record | {"difference": record["b"] - record["a"]} for record in records))
+    rows = format_rows(
+        "effects", (record | {"difference": record["b"] - record["a"]} for record in records)
+    )
     print_records(output_format, rows, records)
-    note("Cohen's g: the share of B among the rows that one model solves, minus 1/2. p-values are Holm-corrected.")
+    note(
+        "Cohen's g: the share of B among the rows that one model solves, minus 1/2. p-values are Holm-corrected."
+    )
 
 
 def power(
@@ -111,11 +119,15 @@ def power(
 
     if folders:
         if len(folders) != 2 or agreement is not None or rows is not None:
-            raise ValueError("Name either the result folders of two models, or --agreement with or without --rows.")
+            raise ValueError(
+                "Name either the result folders of two models, or --agreement with or without --rows."
+            )
         _print_sensitivity(folders[0], folders[1], difference / 100, wanted / 100, output_format)
         return
     if agreement is None:
-        raise ValueError("Name the result folders of two models, or --agreement, for example --agreement 90.")
+        raise ValueError(
+            "Name the result folders of two models, or --agreement, for example --agreement 90."
+        )
     if rows is not None:
         refuse("with --rows, which prints the smallest one", difference=difference != DIFFERENCE)
     disagreement, points = 1 - agreement / 100, difference / 100
@@ -133,7 +145,12 @@ def _print_power(
 
     ``agreement`` and ``wanted`` are in percent.
     """
-    record = {"difference": difference, "agreement": agreement / 100, "power": wanted / 100, "rows": rows}
+    record = {
+        "difference": difference,
+        "agreement": agreement / 100,
+        "power": wanted / 100,
+        "rows": rows,
+    }
     row = {
         "difference in points": "none" if difference is None else f"{100 * difference:.1f}",
         "agreement": f"{agreement:g} %",
@@ -141,10 +158,14 @@ def _print_power(
         "rows": f"{rows:,}",
     }
     print_records(output_format, [row], [record])
-    note("For rows of different images. Rows that share images show less; with two result folders, this is measured.")
+    note(
+        "For rows of different images. Rows that share images show less; with two result folders, this is measured."
+    )
 
 
-def _print_sensitivity(a: Path, b: Path, difference: float, wanted: float, output_format: FormatName) -> None:
+def _print_sensitivity(
+    a: Path, b: Path, difference: float, wanted: float, output_format: FormatName
+) -> None:
     from compeval.evaluators.results.compare import measure_sensitivity
 
     lines = measure_sensitivity(a, b, difference, wanted)
@@ -156,12 +177,16 @@ def _print_sensitivity(a: Path, b: Path, difference: float, wanted: float, outpu
             "agreement": f"{1 - line.disagreement:.1%}",
             "design effect": f"{line.design_effect:.2f}",
             "detectable": "none" if line.detectable is None else f"{100 * line.detectable:.1f}",
-            f"rows for {100 * difference:g} points": "-" if line.needed is None else f"{math.ceil(line.needed):,}",
+            f"rows for {100 * difference:g} points": "-"
+            if line.needed is None
+            else f"{math.ceil(line.needed):,}",
         }
         for line in lines
     ]
     print_records(output_format, rows, [line._asdict() for line in lines])
-    note(f"detectable: the smallest difference in points that a test at the 5 % level finds (power {wanted:.0%}).")
+    note(
+        f"detectable: the smallest difference in points that a test at the 5 % level finds (power {wanted:.0%})."
+    )
 
 
 def leaderboard(

@@ -51,7 +51,9 @@ class Commands(TyperGroup):
                 if hasattr(command, "commands"):
                     groups.append(command)
                 else:
-                    has_format = any(parameter.name == "output_format" for parameter in command.params)
+                    has_format = any(
+                        parameter.name == "output_format" for parameter in command.params
+                    )
                     _document(command)
                     command.params += _make_output_options()[not has_format :]
 
@@ -67,7 +69,11 @@ class Commands(TyperGroup):
             if _log.isEnabledFor(logging.INFO):
                 traceback.print_exc()
             err.quiet = False
-            err.print(f"[red]Error:[/red] {escape(describe_error(error))}", highlight=False, soft_wrap=True)
+            err.print(
+                f"[red]Error:[/red] {escape(describe_error(error))}",
+                highlight=False,
+                soft_wrap=True,
+            )
             raise typer.Exit(2) from None
         except KeyboardInterrupt:
             note("Interrupted. Finished work is saved; run the same command again to continue.")
@@ -104,11 +110,17 @@ def _set_verbose(value: bool) -> None:
 def _declare_output_options(
     as_json: AsJson = False,
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", callback=_set_quiet, help="Print no progress and no notes.")
+        bool,
+        typer.Option("--quiet", "-q", callback=_set_quiet, help="Print no progress and no notes."),
     ] = False,
     verbose: Annotated[
         bool,
-        typer.Option("--verbose", "-v", callback=_set_verbose, help="Print log messages, and tracebacks of errors."),
+        typer.Option(
+            "--verbose",
+            "-v",
+            callback=_set_verbose,
+            help="Print log messages, and tracebacks of errors.",
+        ),
     ] = False,
 ) -> None: ...
 
@@ -153,17 +165,24 @@ def print_records(
         names = list(dict.fromkeys(name for record in records for name in record))
         writer = csv.DictWriter(text, names, lineterminator="\n")
         writer.writeheader()
-        writer.writerows({name: quote_formula(value) for name, value in record.items()} for record in records)
+        writer.writerows(
+            {name: quote_formula(value) for name, value in record.items()} for record in records
+        )
         typer.echo(text.getvalue(), nl=False)
     elif output_format == "md":
-        escaped = [[cell.replace("|", "\\|").replace("\n", "; ") for cell in row.values()] for row in rows]
+        escaped = [
+            [cell.replace("|", "\\|").replace("\n", "; ") for cell in row.values()] for row in rows
+        ]
         for line in (header, ["---"] * len(header), *escaped):
             typer.echo(f"| {' | '.join(line)} |")
     elif output_format == "latex":
         from pandas import DataFrame
 
         columns = "l" * min(left, len(header)) + "r" * max(0, len(header) - left)
-        typer.echo(DataFrame(list(rows)).to_latex(index=False, escape=True, column_format=columns), nl=False)
+        typer.echo(
+            DataFrame(list(rows)).to_latex(index=False, escape=True, column_format=columns),
+            nl=False,
+        )
     else:
         print_table(header, (row.values() for row in rows), left)
 
@@ -174,7 +193,9 @@ def _flatten(record: Mapping[str, Any]) -> dict[str, Any]:
     return flat | dict(zip(("low", "high"), record.get("interval", ()), strict=False))
 
 
-def print_table(header: Iterable[str], rows: Iterable[Iterable[str]], left: int = 2, **options: Any) -> None:
+def print_table(
+    header: Iterable[str], rows: Iterable[Iterable[str]], left: int = 2, **options: Any
+) -> None:
     """Print a table of plain text, without markup. Columns after the first ``left`` ones are right-aligned."""
     from rich.table import Table
     from rich.text import Text
@@ -274,6 +295,8 @@ def progress(*, in_bytes: bool = False) -> Iterator[Any]:
             if stage not in bars:
                 bars[stage] = display.add_task(stage, total=total, rate="")
             speed = display.tasks[bars[stage]].speed
-            display.update(bars[stage], completed=done, total=total, rate=format_rate(speed) if speed else "")
+            display.update(
+                bars[stage], completed=done, total=total, rate=format_rate(speed) if speed else ""
+            )
 
         yield report

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from compeval.cli.console import check_asked, check_writable, err, note, progress, refuse
-from compeval.cli.options import ANNOTATIONS, Data, DatasetsOutput, LanguageModel, Positive, TableColumns, split_names
+from compeval.cli.options import (
+    ANNOTATIONS,
+    Data,
+    DatasetsOutput,
+    LanguageModel,
+    Positive,
+    TableColumns,
+    split_names,
+)
 
 if TYPE_CHECKING:
     from compeval.loaders.own_data.options import NegativeOptions
@@ -46,7 +54,13 @@ class HardNegatives(NamedTuple):
             refuse("without --corpus", corpus_column=self.corpus_column != CAPTION)
         if not self.negatives:
             others = {"annotations": self.annotations != ANNOTATIONS, "no_refine": not self.refine}
-            refuse("without --negatives", corpus=self.corpus, graphs=self.graphs, **others, workers=self.workers > 1)
+            refuse(
+                "without --negatives",
+                corpus=self.corpus,
+                graphs=self.graphs,
+                **others,
+                workers=self.workers > 1,
+            )
         check_asked(llm)
         if (llm.ask or llm.base_url) and llm.model is None:
             raise ValueError("--ask and --base-url need --model, the name of the language model.")
@@ -64,7 +78,9 @@ class HardNegatives(NamedTuple):
         return NegativeOptions(
             split_names(self.negatives),
             corpus=self.corpus or (),
-            corpus_column=int(self.corpus_column) if self.corpus_column.isdecimal() else self.corpus_column,
+            corpus_column=int(self.corpus_column)
+            if self.corpus_column.isdecimal()
+            else self.corpus_column,
             graphs=self.graphs or (),
             annotations=self.annotations / name,
             workers=self.workers,
@@ -103,7 +119,15 @@ def make(
         from compeval.loaders.user_files import make as build
 
         options = hard_negatives.make_options(name, llm, report)
-        stats = build(name, files, images, output, columns.to_user_columns(), options, drop_equal=columns.drop_equal)
+        stats = build(
+            name,
+            files,
+            images,
+            output,
+            columns.to_user_columns(),
+            options,
+            drop_equal=columns.drop_equal,
+        )
     for config, splits in stats["rows"].items():
         typer.echo(f"{name}/{config}\t{splits['test']:,}")
 
@@ -161,7 +185,9 @@ def publish(
 def _split(text: str) -> tuple[str, str]:
     name, sign, repository = text.partition("=")
     if not (name and sign and repository):
-        raise ValueError(f"--benchmark {text}: expected NAME=ORG/DATASET, for example sugarcrepe=me/sugarcrepe.")
+        raise ValueError(
+            f"--benchmark {text}: expected NAME=ORG/DATASET, for example sugarcrepe=me/sugarcrepe."
+        )
     return name, repository
 
 
@@ -184,7 +210,9 @@ def pull(repository: str, output: Path = Path("pulled"), compare: list[Path] | N
                 "--compare is for results with rows; those of MTEB are scores, with which `compeval show` ranks."
             )
         pulled = mteb.pull(repository)
-        note(f"{pulled.scores:,} scores of {pulled.models:,} models of MTEB were added to the published scores.")
+        note(
+            f"{pulled.scores:,} scores of {pulled.models:,} models of MTEB were added to the published scores."
+        )
         if pulled.unknown:
             note(f"Left out, since their names are not known here: {', '.join(pulled.unknown)}.")
         return

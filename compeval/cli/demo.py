@@ -29,7 +29,9 @@ def demo(output: Path = Path("compeval-demo")) -> None:
         shutil.copytree(FOLDER / SAMPLE, output / SAMPLE, dirs_exist_ok=True)
         model = models.resolve(f"local:{output / MODEL}", "cpu", "fp32")
     with progress() as report:
-        results = run(model, tasks.discover(output), data_dir=output, output=output / "results", report=report)
+        results = run(
+            model, tasks.discover(output), data_dir=output, output=output / "results", report=report
+        )
     with err.status("Writing the report"):
         build([output / "results"], output / "report", output)
     print_summary(results)

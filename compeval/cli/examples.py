@@ -39,17 +39,24 @@ def examples(
     endpoint = llm.find_endpoint()
     if llm.ask:
         if endpoint is None:
-            raise ValueError("--ask: set --model (and --base-url for an endpoint other than OpenAI).")
+            raise ValueError(
+                "--ask: set --model (and --base-url for an endpoint other than OpenAI)."
+            )
         _request(names, count, endpoint, llm)
     captions = example_captions.example_captions(names, count, endpoint, llm.answers)
     if as_json:
-        prompts = {name: {"prompts": example_captions.make_prompts(name, captions[name].captions)} for name in names}
+        prompts = {
+            name: {"prompts": example_captions.make_prompts(name, captions[name].captions)}
+            for name in names
+        }
         echo_json({name: captions[name]._asdict() | prompts[name] for name in names})
     else:
         for name, of_class in captions.items():
             for caption in of_class.captions:
                 typer.echo(f"{name}\t{caption}")
-    by_grammar = sum(of_class.captioner == example_captions.GRAMMAR for of_class in captions.values())
+    by_grammar = sum(
+        of_class.captioner == example_captions.GRAMMAR for of_class in captions.values()
+    )
     if by_grammar:
         note(f"{by_grammar:,} of {len(captions):,} classes have random captions from the grammar.")
         for name, of_class in captions.items():
@@ -72,7 +79,11 @@ def _read_names(file: Path) -> list[str]:
     """Return the distinct lines of a file. Raises FileNotFoundError or ValueError if there are none."""
     if not file.is_file():
         raise FileNotFoundError(f"{file}: no such file. Write one class name per line.")
-    names = list(dict.fromkeys(line.strip() for line in file.read_text(encoding="utf-8").splitlines() if line.strip()))
+    names = list(
+        dict.fromkeys(
+            line.strip() for line in file.read_text(encoding="utf-8").splitlines() if line.strip()
+        )
+    )
     if not names:
         raise ValueError(f"{file}: no class in the file. Write one class name per line.")
     return names

@@ -13,9 +13,13 @@ from compeval.cli.options import Data, FormatName, prefer_json
 
 
 def list_(
-    what: Annotated[Literal["datasets", "benchmarks", "models", "tasks", "configs"], typer.Argument()] = "datasets",
+    what: Annotated[
+        Literal["datasets", "benchmarks", "models", "tasks", "configs"], typer.Argument()
+    ] = "datasets",
     data: Data = None,
-    output_format: Annotated[FormatName | None, typer.Option("--format", callback=prefer_json)] = None,
+    output_format: Annotated[
+        FormatName | None, typer.Option("--format", callback=prefer_json)
+    ] = None,
 ) -> None:
     """List the available datasets, models, tasks or dataset configs, or the published benchmarks.
 
@@ -29,7 +33,11 @@ def list_(
     if output_format is None and not sys.stdout.isatty():
         typer.echo("\n".join("\t".join(row.values()) for row in rows))
         return
-    document = [next(iter(record.values())) for record in records] if what in ("models", "tasks") else records
+    document = (
+        [next(iter(record.values())) for record in records]
+        if what in ("models", "tasks")
+        else records
+    )
     print_records(output_format, rows, records, document)
 
 
@@ -49,7 +57,9 @@ def _list_records(what: str, data: Path | None) -> list[dict[str, str | int]]:
     from compeval.loaders.datasets.stats import list_configs
 
     if what == "datasets":
-        return [{"dataset": name, "folder": str(folder)} for name, folder in list_datasets(data).items()]
+        return [
+            {"dataset": name, "folder": str(folder)} for name, folder in list_datasets(data).items()
+        ]
     return [
         {"config": f"{name}/{config}", "split": name_split(split), "rows": count}
         for name in list_datasets(data)

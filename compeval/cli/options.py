@@ -37,20 +37,34 @@ Data = Annotated[
     ),
 ]
 DatasetsOutput = Annotated[
-    Path, typer.Option("--output", help="Folder to write the dataset folder to; pass it to other commands as `--data`.")
+    Path,
+    typer.Option(
+        "--output",
+        help="Folder to write the dataset folder to; pass it to other commands as `--data`.",
+    ),
 ]
 Results = Annotated[Path, typer.Option("--output", help="Folder of the results.")]
-Device = Annotated[str | None, typer.Option(help="cpu, cuda or cuda:1. Default: the fastest available device.")]
-Limit = Annotated[int | None, typer.Option("--limit", "-n", min=1, help="Evaluate only the first N rows of each task.")]
+Device = Annotated[
+    str | None, typer.Option(help="cpu, cuda or cuda:1. Default: the fastest available device.")
+]
+Limit = Annotated[
+    int | None,
+    typer.Option("--limit", "-n", min=1, help="Evaluate only the first N rows of each task."),
+]
 Models = Annotated[list[str] | None, typer.Option("--model", "-m")]
 Format = Annotated[
     FormatName,
     typer.Option(
-        "--format", callback=prefer_json, help="csv: one line per value. md, latex: the table in Markdown or LaTeX."
+        "--format",
+        callback=prefer_json,
+        help="csv: one line per value. md, latex: the table in Markdown or LaTeX.",
     ),
 ]
 AsJson = Annotated[
-    bool, typer.Option("--json", is_eager=True, callback=_store_json, help="Print JSON in place of the table.")
+    bool,
+    typer.Option(
+        "--json", is_eager=True, callback=_store_json, help="Print JSON in place of the table."
+    ),
 ]
 Positive = Annotated[int, typer.Option(min=1)]
 OptionalPositive = Annotated[int | None, typer.Option(min=1)]
@@ -129,7 +143,8 @@ def spread(command: Callable[..., None]) -> Callable[..., None]:
             groups[parameter.name], types = group, get_type_hints(group, include_extras=True)
             defaults = group._field_defaults.items()
             parameters += [
-                Parameter(name, parameter.kind, default=value, annotation=types[name]) for name, value in defaults
+                Parameter(name, parameter.kind, default=value, annotation=types[name])
+                for name, value in defaults
             ]
         else:
             parameters.append(parameter)

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from compeval.trainers.probe.training import Recipe
 
 app = typer.Typer(
-    no_args_is_help=True, help="Recovery probes: measure how much of a text can be recovered from its embedding."
+    no_args_is_help=True,
+    help="Recovery probes: measure how much of a text can be recovered from its embedding.",
 )
 
 NUM_CAPTIONS = 100_000
@@ -52,7 +53,9 @@ class Training(NamedTuple):
     data: Data = None
 
 
-def probe(text_encoder: Annotated[str, typer.Option()], output: Path | None = None, *, training: Training) -> None:
+def probe(
+    text_encoder: Annotated[str, typer.Option()], output: Path | None = None, *, training: Training
+) -> None:
     """Train a decoder that recovers texts from the embeddings of a frozen text encoder.
 
     Interrupted training resumes.
@@ -64,7 +67,10 @@ def probe(text_encoder: Annotated[str, typer.Option()], output: Path | None = No
     _check_options(training)
     from compeval.evaluators.models import check_name, pick_device, resolve, slug
 
-    folder = output or Path("checkpoints") / f"probe-{slug(text_encoder.removeprefix('local:checkpoints/'))}"
+    folder = (
+        output
+        or Path("checkpoints") / f"probe-{slug(text_encoder.removeprefix('local:checkpoints/'))}"
+    )
     check_writable(folder)
     check_name(text_encoder)
     from compeval.trainers.probe.training import train_probe
@@ -75,8 +81,12 @@ def probe(text_encoder: Annotated[str, typer.Option()], output: Path | None = No
         texts, about = _load_texts(training)
     recipe = _make_recipe(chosen, training)
     with progress() as report:
-        loss = train_probe(encoder, texts, recipe, folder, device=chosen, about=about, report=report)
-    typer.echo(f"{folder}: validation loss {loss:.4f}. Evaluate it with `compeval probe run local:{folder}`.")
+        loss = train_probe(
+            encoder, texts, recipe, folder, device=chosen, about=about, report=report
+        )
+    typer.echo(
+        f"{folder}: validation loss {loss:.4f}. Evaluate it with `compeval probe run local:{folder}`."
+    )
 
 
 def autoencoder(output: Path = Path("checkpoints/autoencoder"), *, training: Training) -> None:
@@ -134,7 +144,9 @@ def run(
         model = resolve(spec, chosen)
         with progress() as report:
             evaluated.append(
-                evaluate_probe(model, data_dir=data, limit=limit, output=output, device=chosen, report=report)
+                evaluate_probe(
+                    model, data_dir=data, limit=limit, output=output, device=chosen, report=report
+                )
             )
     if summary:
         probe_report.write(summary, evaluated)
@@ -179,7 +191,10 @@ def _make_recipe(device: str, training: Training) -> Recipe:
     """Return the recipe. By default, the precision depends on the device and the learning rate on the decoder."""
     from compeval.trainers.probe.training import Recipe, choose_precision
 
-    settings = {name: getattr(training, name) for name in ("decoder", "epochs", "batch_size", "accumulate", "seed")}
+    settings = {
+        name: getattr(training, name)
+        for name in ("decoder", "epochs", "batch_size", "accumulate", "seed")
+    }
     precision = choose_precision(device) if training.precision == "auto" else training.precision
     rate = training.learning_rate or (1e-3 if training.decoder else Recipe.learning_rate)
     return Recipe(**settings, precision=precision, learning_rate=rate)

@@ -37,7 +37,12 @@ def report(
     """
     page, headline = output / "index.html", output / "headline.txt"
     if where:
-        others = {"validity": validity, "counts": counts, "text_only": text_only, "rows": rows != ROWS}
+        others = {
+            "validity": validity,
+            "counts": counts,
+            "text_only": text_only,
+            "rows": rows != ROWS,
+        }
         refuse("with --where", results=results, data=data, **others)
     else:
         folders = results or [Path("results")]
@@ -49,5 +54,7 @@ def report(
         text = build(folders, output, data, validity, counts, measured, rows)
         headline.write_text(text + "\n", encoding="utf-8")
     if not page.is_file():
-        raise FileNotFoundError(f"{page}: no such report. `make demo` or `compeval report` writes one.")
+        raise FileNotFoundError(
+            f"{page}: no such report. `make demo` or `compeval report` writes one."
+        )
     typer.echo(f"{headline.read_text(encoding='utf-8')}\nThe report: {page}")

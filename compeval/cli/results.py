@@ -21,7 +21,9 @@ SUMMARY_FROM = 20
 """Number of lines from which `compeval run` prints a summary."""
 
 
-def show(result: Annotated[Path, typer.Argument()] = Path("results"), output_format: Format = "table") -> None:
+def show(
+    result: Annotated[Path, typer.Argument()] = Path("results"), output_format: Format = "table"
+) -> None:
     """Print a result, or all results in a folder. csv and json contain all metrics, table and md the main metrics.
 
     Args:
@@ -60,14 +62,23 @@ def print_results(results: Sequence[Result], output_format: FormatName, folder: 
     """Print results. If ``folder`` is given, a long table is replaced by a summary that names this folder."""
     lines = [(result, metric) for result in results for metric in _main_metrics(result)]
     is_long = bool(folder) and len(lines) > SUMMARY_FROM and output_format in ("table", "md")
-    rows = _summarise(results) if is_long else [_make_row(result, metric) for result, metric in lines]
+    rows = (
+        _summarise(results) if is_long else [_make_row(result, metric) for result, metric in lines]
+    )
     if not any(row[TIES] for row in rows):
         rows = [{name: cell for name, cell in row.items() if name != TIES} for row in rows]
-    print_records(output_format, rows, [record for result in results for record in _to_records(result)], results)
+    print_records(
+        output_format,
+        rows,
+        [record for result in results for record in _to_records(result)],
+        results,
+    )
     for text in [*_collect_notes(results), *_describe_positions(results, is_long)]:
         note(text)
     if is_long:
-        note(f"Means over {len(results)} tasks. `compeval show {folder}` prints each task with its interval.")
+        note(
+            f"Means over {len(results)} tasks. `compeval show {folder}` prints each task with its interval."
+        )
 
 
 def _describe_positions(results: Sequence[Result], is_long: bool) -> list[str]:
@@ -80,9 +91,13 @@ def _describe_positions(results: Sequence[Result], is_long: bool) -> list[str]:
     positions = find_positions(results)
     whole = {(position.model, position.task) for position in positions if position.metric == MEAN}
     return [
-        f"{position.model}, {position}" if len({item.model for item in positions}) > 1 else str(position)
+        f"{position.model}, {position}"
+        if len({item.model for item in positions}) > 1
+        else str(position)
         for position in positions
-        if not is_long or position.metric == MEAN or (position.model, position.task.partition("/")[0]) not in whole
+        if not is_long
+        or position.metric == MEAN
+        or (position.model, position.task.partition("/")[0]) not in whole
     ]
 
 
@@ -117,7 +132,9 @@ def _summarise(results: Sequence[Result]) -> list[dict[str, str]]:
 
     groups: dict[tuple[str, str, str], list[Result]] = {}
     for result in results:
-        variant = re.sub(r"(^|-)s\d+$", "", result["variant"] or "") or ("*" if result["variant"] else "")
+        variant = re.sub(r"(^|-)s\d+$", "", result["variant"] or "") or (
+            "*" if result["variant"] else ""
+        )
         name = f"{result['dataset']}/{result['config']}" + (f"@{variant}" if variant else "")
         for metric in list_main_metrics(result):
             groups.setdefault((_label(result), name, metric), []).append(result)
@@ -142,7 +159,10 @@ def _summarise(results: Sequence[Result]) -> list[dict[str, str]]:
 
 def _to_records(result: Result) -> Iterator[dict[str, Any]]:
     """Yield one record per metric, with shares of 1."""
-    names = {name: result[name] for name in ("task", "dataset", "config", "split", "variant", "source", "synthetic")}
+    names = {
+        name: result[name]
+        for name in ("task", "dataset", "config", "split", "variant", "source", "synthetic")
+    }
     for metric, value in result["metrics"].items():
         low, high = result["intervals"].get(metric) or (None, None)
         yield {
@@ -166,12 +186,18 @@ def _collect_notes(results: Sequence[Result]) -> list[str]:
         if model["effective"] not in (model["name"], model["spec"]):
             notes[f"{model['name']} ran as {model['effective']}."] = None
         if result["synthetic"]:
-            notes["Synthetic data: do not compare these micro-world numbers with published numbers."] = None
+            notes[
+                "Synthetic data: do not compare these micro-world numbers with published numbers."
+            ] = None
         if "authors" in result:
-            notes[f"{result['dataset']}: authors_* is the authors' own score. {result['authors']}"] = None
+            notes[
+                f"{result['dataset']}: authors_* is the authors' own score. {result['authors']}"
+            ] = None
         notes |= dict.fromkeys(result["warnings"])
         if result["skipped"]:
-            notes[f"{result['task']}: {len(result['skipped'])} rows skipped because of unreadable images."] = None
+            notes[
+                f"{result['task']}: {len(result['skipped'])} rows skipped because of unreadable images."
+            ] = None
     return list(notes)
 
 

@@ -12,7 +12,15 @@ from urllib.parse import quote
 
 import typer
 
-from compeval.cli.console import check_writable, describe_error, err, note, print_records, progress, refuse
+from compeval.cli.console import (
+    check_writable,
+    describe_error,
+    err,
+    note,
+    print_records,
+    progress,
+    refuse,
+)
 from compeval.cli.options import Data, Format, FormatName, Limit, Models, OptionalPositive, Results
 from compeval.cli.results import print_results
 
@@ -35,7 +43,9 @@ def add_settings(spec: str, settings: list[str], base_url: str | None) -> str:
         return spec
     backend = spec.partition(":")[0]
     if backend not in ("vlm", "api") or (base_url and backend != "api"):
-        raise ValueError(f"{spec}: --setting is for vlm: and api: models, and --base-url for api: models.")
+        raise ValueError(
+            f"{spec}: --setting is for vlm: and api: models, and --base-url for api: models."
+        )
     query = "&".join(f"{key}={quote(value, safe=':/,')}" for key, _, value in pairs)
     return f"{spec}{'&' if '?' in spec else '?'}{query}"
 
@@ -96,13 +106,18 @@ class NamedModels(NamedTuple):
         from compeval.evaluators import models
         from compeval.evaluators.models.names import expand
 
-        named = expand([*([self.model] if self.model else []), *(self.model_option or [])], self.models_file)
+        named = expand(
+            [*([self.model] if self.model else []), *(self.model_option or [])], self.models_file
+        )
         specs = [add_settings(spec, options.setting or [], options.base_url) for spec in named]
         backends = {spec.partition(":")[0] for spec in specs}
         if "api" not in backends:
             refuse("without a model api:", max_requests=options.max_requests != MAX_REQUESTS)
         if backends <= {"api", "python"}:
-            refuse("on models api: and python:, which choose their own", precision=options.precision != "auto")
+            refuse(
+                "on models api: and python:, which choose their own",
+                precision=options.precision != "auto",
+            )
         if len(specs) == 1:
             models.check_name(specs[0])
         elif options.name is not None:
@@ -172,11 +187,15 @@ def _evaluate(
             return Outcome(finished, {}, refused)
         settings |= {"device": device, "cluster": cluster, "batch_size": options.batch_size}
         settings |= {"on_error": options.on_error, "on_refused": refused.append, "on_cost": note}
-        results, failed = _run_models(specs, partial(_load, options, device, cluster), choose_tasks, settings)
+        results, failed = _run_models(
+            specs, partial(_load, options, device, cluster), choose_tasks, settings
+        )
     return Outcome(results, failed, refused)
 
 
-def _report(outcome: Outcome, specs: Sequence[str], options: RunOptions, output_format: FormatName) -> None:
+def _report(
+    outcome: Outcome, specs: Sequence[str], options: RunOptions, output_format: FormatName
+) -> None:
     """Print the results, and what failed or was refused; then the exit code is 1. Raises ValueError without results."""
     from compeval.evaluators.results.documents import get_model_folder
 
@@ -187,8 +206,12 @@ def _report(outcome: Outcome, specs: Sequence[str], options: RunOptions, output_
         note(f"Not evaluated: {refusal}")
     if results:
         places = {(item["source"], item["model"]["name"]) for item in results}
-        folders = sorted(str(get_model_folder(options.output, *place, options.limit)) for place in places)
-        print_results(results, output_format, " ".join(folders) if len(specs) == 1 else str(options.output))
+        folders = sorted(
+            str(get_model_folder(options.output, *place, options.limit)) for place in places
+        )
+        print_results(
+            results, output_format, " ".join(folders) if len(specs) == 1 else str(options.output)
+        )
     if failed:
         note(f"{len(failed)} of {len(specs)} models failed:")
         for spec, reason in failed.items():
@@ -221,7 +244,9 @@ def _choose_devices(device: str | None, workers: int | None) -> list[str]:
     if workers is None or workers == len(devices):
         return devices
     if len(devices) > 1:
-        raise ValueError(f"--workers {workers}: --device names {len(devices)} devices. Give one of the two options.")
+        raise ValueError(
+            f"--workers {workers}: --device names {len(devices)} devices. Give one of the two options."
+        )
     if devices[0] == "cuda":
         return [pick_device(f"cuda:{number}") for number in range(workers)]
     return devices * workers
@@ -243,7 +268,11 @@ def _start_cluster(
 
 
 def _read_finished(
-    specs: Sequence[str], options: RunOptions, device: str, choose_tasks: ChooseTasks, settings: dict[str, Any]
+    specs: Sequence[str],
+    options: RunOptions,
+    device: str,
+    choose_tasks: ChooseTasks,
+    settings: dict[str, Any],
 ) -> list[Result]:
     """Return the results if all models were loaded before and have finished all tasks; otherwise an empty list."""
     from compeval.evaluators.models import choose_precision
@@ -269,7 +298,9 @@ def _load(options: RunOptions, device: str, cluster: Cluster | None, spec: str) 
 
     with err.status(f"Loading {spec}"):
         precision = options.precision
-        loaded = cluster.load(spec, precision) if cluster else models.resolve(spec, device, precision)
+        loaded = (
+            cluster.load(spec, precision) if cluster else models.resolve(spec, device, precision)
+        )
         if not cluster:
             remember(loaded)
         if isinstance(loaded.encoder, models.MeteredScorer):
@@ -278,7 +309,10 @@ def _load(options: RunOptions, device: str, cluster: Cluster | None, spec: str) 
 
 
 def _run_models(
-    specs: Sequence[str], load: Callable[[str], Model], choose_tasks: ChooseTasks, settings: dict[str, Any]
+    specs: Sequence[str],
+    load: Callable[[str], Model],
+    choose_tasks: ChooseTasks,
+    settings: dict[str, Any],
 ) -> tuple[list[Result], dict[str, str]]:
     """Evaluate the models. Returns the results, and the errors of failed models; an error of a single one is raised."""
     from compeval.evaluators.run import run
@@ -323,7 +357,9 @@ def _print_plan(
         for plan in plans
     ]
     print_records(output_format, rows, [asdict(plan) for plan in plans])
-    note("Dry run: no weights were loaded. Finished tasks and cached features hold if the weights have not changed.")
+    note(
+        "Dry run: no weights were loaded. Finished tasks and cached features hold if the weights have not changed."
+    )
     errors = [f"{plan.model} would fail: {plan.error}" for plan in plans if plan.error]
     for error in errors:
         note(error)

@@ -38,8 +38,12 @@ def list_(as_json: AsJson = False) -> None:
     for source in sources:
         unknown = "manual download" if source.download_instructions else "unknown"
         size = f"{source.size / 1e9:.1f} GB" if source.size else unknown
-        rows.append((source.name, source.title, source.pinned, size, source.licence, source.citation))
-    print_table(("source", "content", "files with SHA-256", "size", "licence", "citation"), rows, left=6)
+        rows.append(
+            (source.name, source.title, source.pinned, size, source.licence, source.citation)
+        )
+    print_table(
+        ("source", "content", "files with SHA-256", "size", "licence", "citation"), rows, left=6
+    )
 
 
 @app.command()
@@ -66,7 +70,13 @@ def get(
     folder = output / name
     with progress(in_bytes=True) as report:
         new = fetch(
-            source, folder, files or (), mirror=mirror, existing=existing, lock=output.parent / LOCK, report=report
+            source,
+            folder,
+            files or (),
+            mirror=mirror,
+            existing=existing,
+            lock=output.parent / LOCK,
+            report=report,
         )
     typer.echo(f"{folder}: downloaded {', '.join(new)}." if new else f"{folder}: already complete.")
 
@@ -86,7 +96,10 @@ def check(
     from compeval.base.sources.obtain import check_file
 
     names = names or [name for name in read_registry() if (output / name).is_dir()]
-    states = {name: {file.name: check_file(file, output / name) for file in _find_source(name).files} for name in names}
+    states = {
+        name: {file.name: check_file(file, output / name) for file in _find_source(name).files}
+        for name in names
+    }
     if as_json:
         echo_json(states)
     else:
@@ -96,7 +109,11 @@ def check(
             if instructions := _find_source(name).download_instructions:
                 rows.append((name, "manual download", instructions))
         print_table(("source", "file", "state"), rows, left=3)
-    if any(file_state != "complete" for file_states in states.values() for file_state in file_states.values()):
+    if any(
+        file_state != "complete"
+        for file_states in states.values()
+        for file_state in file_states.values()
+    ):
         raise typer.Exit(1)
 
 

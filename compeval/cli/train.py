@@ -16,7 +16,9 @@ from compeval.cli.options import AsJson, Device, OptionalPositive, Positive, spr
 if TYPE_CHECKING:
     from compeval.trainers.negclip.training import Method, Recipe
 
-app = typer.Typer(no_args_is_help=True, help="Fine-tune a CLIP with hard negatives, or train a recovery probe.")
+app = typer.Typer(
+    no_args_is_help=True, help="Fine-tune a CLIP with hard negatives, or train a recovery probe."
+)
 app.command()(spread(probe.probe))
 app.command()(spread(probe.autoencoder))
 
@@ -28,11 +30,16 @@ Pairs = Annotated[
         "authors, whose negatives are used.",
     ),
 ]
-Images = Annotated[Path | None, typer.Option(help="Folder that the image paths of a file are relative to.")]
+Images = Annotated[
+    Path | None, typer.Option(help="Folder that the image paths of a file are relative to.")
+]
 Output = Annotated[Path, typer.Option()]
 Workers = Annotated[
     int | None,
-    typer.Option(min=0, help="Number of processes that read images and captions. Default: one per processor, up to 8."),
+    typer.Option(
+        min=0,
+        help="Number of processes that read images and captions. Default: one per processor, up to 8.",
+    ),
 ]
 MAX_WORKERS = 8
 
@@ -73,8 +80,15 @@ class RecipeOptions(NamedTuple):
 
         rates = self.learning_rate and tuple(self.learning_rate)
         overrides = {"epochs": self.epochs, "batch_size": self.batch_size, "learning_rates": rates}
-        overrides |= {"augment": self.augment, "rules": self.rules, "counts_neighbours": self.count_neighbours}
-        return replace(PRESETS[self.preset], **{name: value for name, value in overrides.items() if value is not None})
+        overrides |= {
+            "augment": self.augment,
+            "rules": self.rules,
+            "counts_neighbours": self.count_neighbours,
+        }
+        return replace(
+            PRESETS[self.preset],
+            **{name: value for name, value in overrides.items() if value is not None},
+        )
 
 
 class Execution(NamedTuple):
@@ -97,7 +111,10 @@ class Execution(NamedTuple):
         from compeval.evaluators.models import pick_device
 
         settings = {"seed": self.seed, "chunk_size": self.chunk, "precision": self.precision}
-        return settings | {"workers": _choose_workers(self.workers), "device": pick_device(self.device)}
+        return settings | {
+            "workers": _choose_workers(self.workers),
+            "device": pick_device(self.device),
+        }
 
 
 @app.command(
@@ -141,7 +158,9 @@ def finetune(
         recipe, settings = options.make_recipe(), execution.to_settings()
     method, training_data = cast("Method", ctx.info_name), TrainingData(data, images, validation)
     with progress() as report:
-        metrics = train(method, model, training_data, output, recipe=recipe, report=report, **settings)
+        metrics = train(
+            method, model, training_data, output, recipe=recipe, report=report, **settings
+        )
     if not is_first_process():
         return
     if as_json:
@@ -179,7 +198,9 @@ def export(
 
         options = {"device": pick_device(device), "workers": _choose_workers(workers)}
     with progress() as report:
-        count = export_mined(model, TrainingData(data, images), output, to, **options, report=report)
+        count = export_mined(
+            model, TrainingData(data, images), output, to, **options, report=report
+        )
     typer.echo(f"{output}: {count:,} images with hard negatives.")
 
 
@@ -188,7 +209,12 @@ def _print_metrics(metrics: dict[str, Any]) -> None:
     before = metrics["before"]
     rows = [("before", "", "", *(f"{value:.1%}" for value in before.values()))]
     rows += [
-        (rate, f"{entry['epoch']}", f"{entry['loss']:.3f}", *(f"{entry[name]:.1%}" for name in before))
+        (
+            rate,
+            f"{entry['epoch']}",
+            f"{entry['loss']:.3f}",
+            *(f"{entry[name]:.1%}" for name in before),
+        )
         for rate, log in metrics["learning_rates"].items()
         for entry in log
     ]

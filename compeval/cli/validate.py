@@ -79,7 +79,9 @@ def _choose_model(names: Sequence[str]) -> str:
     """Return the only name. Raises ValueError if there is none, or more than one."""
     if len(names) != 1:
         given = f"got {len(names)}: {', '.join(names)}" if names else "got none"
-        raise ValueError(f"Name one model, for example ViT-B-32/openai; {given}. `compeval list models` lists models.")
+        raise ValueError(
+            f"Name one model, for example ViT-B-32/openai; {given}. `compeval list models` lists models."
+        )
     return names[0]
 
 
@@ -92,7 +94,9 @@ def _find_scores(model: str) -> Sequence[PublishedScore]:
     if not scores:
         known = sorted({score.model for score in read_scores()})
         similar = ", ".join(get_close_matches(model, known, 5) or known[-5:])
-        raise ValueError(f"{model}: no published scores. Models with published scores: {similar}; {len(known)} in all.")
+        raise ValueError(
+            f"{model}: no published scores. Models with published scores: {similar}; {len(known)} in all."
+        )
     return scores
 
 
@@ -108,7 +112,9 @@ def _read_results(model: str, folder: Path) -> list[dict[str, Any]]:
     ]
 
 
-def _find_tasks(patterns: Collection[str], data: Path | None, results: Sequence[dict[str, Any]]) -> list[Task]:
+def _find_tasks(
+    patterns: Collection[str], data: Path | None, results: Sequence[dict[str, Any]]
+) -> list[Task]:
     """Return the tasks that are here, have a published score and no result."""
     from compeval.evaluators.engine.tasks import discover
     from compeval.loaders.datasets.folders import list_datasets
@@ -117,11 +123,14 @@ def _find_tasks(patterns: Collection[str], data: Path | None, results: Sequence[
     return [
         task
         for task in (discover(data) if list_datasets(data) else ())
-        if task.name not in finished and any(fnmatchcase(task.name, pattern) for pattern in patterns)
+        if task.name not in finished
+        and any(fnmatchcase(task.name, pattern) for pattern in patterns)
     ]
 
 
-def _run(model: str, tasks: Sequence[Task], data: Path | None, device: str | None, output: Path) -> None:
+def _run(
+    model: str, tasks: Sequence[Task], data: Path | None, device: str | None, output: Path
+) -> None:
     """Evaluate the model on the tasks. Tasks that cannot be evaluated are reported and left out."""
     from compeval.evaluators import models
     from compeval.evaluators.models.checks import check_available
@@ -130,7 +139,9 @@ def _run(model: str, tasks: Sequence[Task], data: Path | None, device: str | Non
 
     try:
         models.check_name(model)
-    except ValueError as error:  # a published name, which results may have that `compeval run --name` wrote
+    except (
+        ValueError
+    ) as error:  # a published name, which results may have that `compeval run --name` wrote
         note(f"Not evaluated: {error}")
         return
     check_available(model)
@@ -138,7 +149,12 @@ def _run(model: str, tasks: Sequence[Task], data: Path | None, device: str | Non
     with err.status("Loading the model"):
         loaded = models.resolve(model, chosen, "fp32")
     refused: list[RefusedTask] = []
-    options: dict[str, Any] = {"data_dir": data, "output": output, "device": chosen, "on_refused": refused.append}
+    options: dict[str, Any] = {
+        "data_dir": data,
+        "output": output,
+        "device": chosen,
+        "on_refused": refused.append,
+    }
     with progress() as report:
         run_tasks(loaded, tasks, on_error="skip", report=report, **options)
     for refusal in refused:
@@ -151,14 +167,19 @@ def _print(matches: Sequence[Match], known: int, output_format: FormatName) -> N
     from compeval.evaluators.results.matches import VERDICTS
 
     rows = [
-        match.describe() | {"published": "unknown" if match.score.rows is None else match.score.rows}
+        match.describe()
+        | {"published": "unknown" if match.score.rows is None else match.score.rows}
         for match in matches
     ]
-    print_records(output_format, format_rows("validated", rows), [match.to_json() for match in matches])
+    print_records(
+        output_format, format_rows("validated", rows), [match.to_json() for match in matches]
+    )
     comparable = [match for match in matches if match.is_comparable]
     agreeing = sum(match.agrees for match in comparable)
     counts = Counter(match.verdict for match in matches if not match.is_comparable)
-    others = "".join(f"; {counts[verdict]} {text}" for verdict, text in VERDICTS.items() if counts[verdict])
+    others = "".join(
+        f"; {counts[verdict]} {text}" for verdict, text in VERDICTS.items() if counts[verdict]
+    )
     rest = f"{known - len(matches)} more published scores were not compared."
     err.print(f"{agreeing} of {len(comparable)} agree{others}; {rest}")
     if agreeing < len(comparable):

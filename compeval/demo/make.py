@@ -27,7 +27,9 @@ from compeval.loaders.datasets.referenced_images import read_stored
 ROWS = {
     **{(config, "test"): 300 for config in ("laion_sc_hnatom", "laion_uc_hnatom")},
     **{(config, split): 100 for config in ("prod_hnatom", "prod_hnneg") for split in ("n4", "n12")},
-    **{("prod_hnswap", split): 100 for split in ("n6", "n12")},  # few captions of 4 atoms have swaps
+    **{
+        ("prod_hnswap", split): 100 for split in ("n6", "n12")
+    },  # few captions of 4 atoms have swaps
 }
 """Number of rows per config and split."""
 MAX_SIDE = 128
@@ -43,7 +45,10 @@ def sample_rows(table: pa.Table, count: int, source: Path) -> pa.Table:
     sample = table.take([index * len(table) // count for index in range(count)])
     position = sample.schema.get_field_index("image")
     field = sample.schema.field(position)
-    cells = [{"bytes": _scale_down(read_stored(cell, source)), "path": None} for cell in sample["image"].to_pylist()]
+    cells = [
+        {"bytes": _scale_down(read_stored(cell, source)), "path": None}
+        for cell in sample["image"].to_pylist()
+    ]
     return sample.set_column(position, field, pa.array(cells, field.type))
 
 
@@ -66,7 +71,9 @@ def write_sample(source: Path, folder: Path) -> None:
     for (config, split), count in ROWS.items():
         (folder / config).mkdir(parents=True, exist_ok=True)
         table = pq.read_table(sorted((source / config).glob(f"{split}-*.parquet")))
-        pq.write_table(sample_rows(table, count, source), folder / config / f"{split}-00000-of-00001.parquet")
+        pq.write_table(
+            sample_rows(table, count, source), folder / config / f"{split}-00000-of-00001.parquet"
+        )
     stats = measure(folder) | {"sources": list_image_sources(folder), "sample_of": version}
     metadata = hub_metadata("CREPE, a sample", stats, ["zero-shot-image-classification"])
     write_card(folder, metadata, render("demo", stats=stats, max_side=MAX_SIDE), stats)
@@ -77,7 +84,10 @@ def read_texts(folder: Path) -> set[str]:
     texts: set[str] = set()
     for path in folder.glob("*/*.parquet"):
         table = pq.read_table(path, columns=["caption", "hard_negatives"])
-        texts |= {*table["caption"].to_pylist(), *(text for row in table["hard_negatives"].to_pylist() for text in row)}
+        texts |= {
+            *table["caption"].to_pylist(),
+            *(text for row in table["hard_negatives"].to_pylist() for text in row),
+        }
     return texts
 
 
@@ -92,7 +102,10 @@ def shrink_model(checkpoint: Path, texts: Iterable[str], folder: Path) -> None:
         shutil.copyfile(checkpoint / name, folder / name)
     ids = torch.unique(open_clip.get_tokenizer(f"local-dir:{checkpoint}")(sorted(texts)))
     weights = load_file(checkpoint / WEIGHTS)
-    small = {name: weight.half() if weight.is_floating_point() else weight for name, weight in weights.items()}
+    small = {
+        name: weight.half() if weight.is_floating_point() else weight
+        for name, weight in weights.items()
+    }
     small[EMBEDDING] = small[EMBEDDING][ids].contiguous()
     save_file(small | {TOKEN_IDS: ids.int()}, folder / WEIGHTS)
 
@@ -107,7 +120,9 @@ def measure_accuracy(model: Path) -> float:
         loaded = models.resolve(f"local:{model}", "cpu", "fp32")
         results = run(loaded, tasks.discover(FOLDER), data_dir=FOLDER, output=Path(scratch))
     rows = [result["data"]["rows"] for result in results]
-    return sum(count * result["metrics"]["recall@1"] for count, result in zip(rows, results, strict=True)) / sum(rows)
+    return sum(
+        count * result["metrics"]["recall@1"] for count, result in zip(rows, results, strict=True)
+    ) / sum(rows)
 
 
 def check(source: Path, checkpoint: Path) -> None:
@@ -116,7 +131,8 @@ def check(source: Path, checkpoint: Path) -> None:
         write_sample(source, Path(scratch) / SAMPLE)
         for config in dict.fromkeys(config for config, _ in ROWS):
             ours, theirs = (
-                pq.read_table(folder / config).drop(["image"]) for folder in (FOLDER / SAMPLE, Path(scratch) / SAMPLE)
+                pq.read_table(folder / config).drop(["image"])
+                for folder in (FOLDER / SAMPLE, Path(scratch) / SAMPLE)
             )
             if not ours.equals(theirs):
                 raise ValueError(
@@ -126,7 +142,9 @@ def check(source: Path, checkpoint: Path) -> None:
         shipped, trained = measure_accuracy(Path(scratch) / MODEL), measure_accuracy(checkpoint)
     print(f"Recall@1 on the sample: the packaged model {shipped:.1%}, {checkpoint} {trained:.1%}")
     if abs(shipped - trained) > TOLERANCE:
-        raise ValueError(f"{FOLDER / MODEL} differs from {checkpoint}. Run `python -m compeval.demo.make`.")
+        raise ValueError(
+            f"{FOLDER / MODEL} differs from {checkpoint}. Run `python -m compeval.demo.make`."
+        )
 
 
 def main(*, check_only: bool = False) -> None:

@@ -54,7 +54,9 @@ def print_summary(results: Iterable[dict[str, Any]]) -> None:
     out.print("How often the model chooses the true caption:", highlight=False)
     header = ("hard negatives", "rows", "correct", "95 % interval", "vs chance")
     print_table(header, rows, box=None, padding=(0, 2, 0, 0))
-    out.print("Drawn scenes: do not compare these numbers with numbers on photographs.", highlight=False)
+    out.print(
+        "Drawn scenes: do not compare these numbers with numbers on photographs.", highlight=False
+    )
 
 
 def main(folder: Path) -> None:

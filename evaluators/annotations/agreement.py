@@ -20,14 +20,19 @@ from compeval.evaluators.metrics.intervals import Interval, compute_weighted_int
 
 _TABLE = pd.read_csv(Path(__file__).with_name("published.csv"), dtype=object)
 PUBLISHED: dict[tuple[str, int | None], tuple[float | None, ...]] = {
-    (kind, None if pd.isna(number) else int(number)): tuple(None if pd.isna(cell) else float(cell) for cell in cells)
+    (kind, None if pd.isna(number) else int(number)): tuple(
+        None if pd.isna(cell) else float(cell) for cell in cells
+    )
     for kind, number, *cells in _TABLE.itertuples(index=False)
 }
 """(type, complexity) -> accuracy, standard deviation and pairwise agreement in percent.
 
 Source: CREPE, Tables 4 and 7; section 4.3 for all captions, and for all hard negatives of a dataset, together.
 """
-POOLED = {"productivity": ("prod_hnatom", "prod_hnswap", "prod_hnneg"), "systematicity": ("hnatom", "hncomp")}
+POOLED = {
+    "productivity": ("prod_hnatom", "prod_hnswap", "prod_hnneg"),
+    "systematicity": ("hnatom", "hncomp"),
+}
 """Dataset of CREPE -> its types of hard negatives, which have one line together."""
 
 
@@ -65,12 +70,15 @@ def make_report(items: Sequence[Item], answers: Answers) -> list[Line]:
         ]
     )
     if rows.empty:
-        raise ValueError("No item of the sample has an answer. Import answers with `compeval annotate import`.")
+        raise ValueError(
+            "No item of the sample has an answer. Import answers with `compeval annotate import`."
+        )
     lines = []
     for kind, of_kind in rows.groupby("type"):
         lines.append(_make_line(str(kind), None, of_kind))
         lines += [
-            _make_line(str(kind), int(group["complexity"].iloc[0]), group) for _, group in of_kind.groupby("complexity")
+            _make_line(str(kind), int(group["complexity"].iloc[0]), group)
+            for _, group in of_kind.groupby("complexity")
         ]
     for name, kinds in POOLED.items():
         pooled = rows[rows["type"].isin(kinds)]

@@ -28,11 +28,17 @@ def read_form(path: Path, known: Mapping[str, Item]) -> Answers:
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file.")
     answers: Answers = {}
-    for annotator, item_id, answer in _read_label_studio(path) if path.suffix == ".json" else _read_csv(path):
+    for annotator, item_id, answer in (
+        _read_label_studio(path) if path.suffix == ".json" else _read_csv(path)
+    ):
         if item_id not in known:
-            raise ValueError(f"{path}: item {item_id!r} is not in the sample. Was a new sample drawn after the export?")
+            raise ValueError(
+                f"{path}: item {item_id!r} is not in the sample. Was a new sample drawn after the export?"
+            )
         if answer not in ANSWERS:
-            raise ValueError(f"{path}, item {item_id}: answer {answer!r}; expected one of {', '.join(ANSWERS)}.")
+            raise ValueError(
+                f"{path}, item {item_id}: answer {answer!r}; expected one of {', '.join(ANSWERS)}."
+            )
         answers.setdefault(re.sub(r"[^\w.@-]+", "-", annotator), {})[item_id] = answer
     if not answers:
         raise ValueError(f"{path}: no item has an answer.")
@@ -54,14 +60,24 @@ def _read_label_studio(path: Path) -> Iterator[tuple[str, str, str]]:
                     for result in annotation["result"]:
                         if result["from_name"] == CONTROL:
                             (answer,) = result["value"]["choices"]
-                            yield _get_annotator_name(annotation["completed_by"]), str(task["data"]["id"]), answer
+                            yield (
+                                _get_annotator_name(annotation["completed_by"]),
+                                str(task["data"]["id"]),
+                                answer,
+                            )
     except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{path}: not an export in Label Studio's JSON format ({error!r}).") from None
+        raise ValueError(
+            f"{path}: not an export in Label Studio's JSON format ({error!r})."
+        ) from None
 
 
 def _get_annotator_name(completed_by: Any) -> str:
     """Return the name of an annotator. Label Studio exports a number or, in some versions, a profile."""
-    return str(completed_by.get("email") or completed_by["id"] if isinstance(completed_by, dict) else completed_by)
+    return str(
+        completed_by.get("email") or completed_by["id"]
+        if isinstance(completed_by, dict)
+        else completed_by
+    )
 
 
 def add_answers(folder: Path, answers: Answers) -> None:
@@ -88,7 +104,9 @@ def check_replaceable(folder: Path, sampled: Sequence[Item]) -> None:
     ids = {item.id for item in items}
     counts = {name: len(ids & by_item.keys()) for name, by_item in read_answers(folder).items()}
     if answered := {name: count for name, count in counts.items() if count}:
-        people = ", ".join(f"{name} ({count:,} of {len(items):,})" for name, count in answered.items())
+        people = ", ".join(
+            f"{name} ({count:,} of {len(items):,})" for name, count in answered.items()
+        )
         raise ValueError(
             f"{folder / SAMPLE}: people have answered this sample: {people}. Use --force to replace it; their answers "
             "are kept, but those on texts outside the new sample do not count."

@@ -33,11 +33,19 @@ LABEL_STUDIO = f"""<View>
 def write_label_studio(folder: Path, items: Sequence[Item], images: Mapping[str, bytes]) -> None:
     """Write ``config.xml`` and ``tasks.json``. ``images``: crop id -> JPEG bytes."""
     folder.mkdir(parents=True, exist_ok=True)
-    uris = {crop_id: f"data:image/jpeg;base64,{base64.b64encode(data).decode()}" for crop_id, data in images.items()}
+    uris = {
+        crop_id: f"data:image/jpeg;base64,{base64.b64encode(data).decode()}"
+        for crop_id, data in images.items()
+    }
     asked = {"question": QUESTION, "allowed answers": list(ANSWERS)}
-    tasks = [{"data": {"id": item.id, "text": item.text, "image": uris[item.crop_id], **asked}} for item in items]
+    tasks = [
+        {"data": {"id": item.id, "text": item.text, "image": uris[item.crop_id], **asked}}
+        for item in items
+    ]
     (folder / "config.xml").write_text(LABEL_STUDIO, encoding="utf-8")
-    (folder / "tasks.json").write_text(json.dumps(tasks, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    (folder / "tasks.json").write_text(
+        json.dumps(tasks, ensure_ascii=False, indent=1) + "\n", encoding="utf-8"
+    )
 
 
 def write_csv(folder: Path, items: Sequence[Item], images: Mapping[str, bytes]) -> None:
@@ -47,5 +55,7 @@ def write_csv(folder: Path, items: Sequence[Item], images: Mapping[str, bytes]) 
     for crop_id, data in images.items():
         (folder / names[crop_id]).write_bytes(data)
     asked = {"question": QUESTION, "allowed answers": " / ".join(ANSWERS), "answer": ""}
-    rows = [{"id": item.id, "image": names[item.crop_id], "text": item.text, **asked} for item in items]
+    rows = [
+        {"id": item.id, "image": names[item.crop_id], "text": item.text, **asked} for item in items
+    ]
     csv_tables.write(folder / "items.csv", COLUMNS, rows)

@@ -56,7 +56,11 @@ def sample(folder: Path, captions: float, queries: float, seed: int) -> list[Ite
     for config, splits in read_stats(folder)["rows"].items():
         share = captions if has_generated_captions(config) else queries
         for split, count in splits.items():
-            if count and share and (has_generated_captions(config) or _has_own_negatives(folder, config, split)):
+            if (
+                count
+                and share
+                and (has_generated_captions(config) or _has_own_negatives(folder, config, split))
+            ):
                 for item in _draw(folder, config, split, math.ceil(share * count), seed):
                     items.setdefault(item.id, item)
     return [items[key] for key in sorted(items)]
@@ -76,16 +80,29 @@ def _has_own_negatives(folder: Path, config: str, split: str) -> bool:
 
 def _draw(folder: Path, config: str, split: str, count: int, seed: int) -> Iterator[Item]:
     rows = enumerate(
-        _read_rows(folder, config, split, ("caption", "complexity", "crop_id", "image_id", "hard_negatives", "proven"))
+        _read_rows(
+            folder,
+            config,
+            split,
+            ("caption", "complexity", "crop_id", "image_id", "hard_negatives", "proven"),
+        )
     )
-    for number, row in sorted(rows, key=lambda pair: _hash(seed, pair[1]["crop_id"], pair[1]["caption"]))[:count]:
+    for number, row in sorted(
+        rows, key=lambda pair: _hash(seed, pair[1]["crop_id"], pair[1]["caption"])
+    )[:count]:
         is_caption = has_generated_captions(config)
         texts = [row["caption"]] if is_caption else row["hard_negatives"]
         proven = row.get("proven") or [None] * len(texts)
         for text, is_proven in zip(texts, proven, strict=True):
-            kind = CAPTION if is_caption else get_type(config) + (NOT_PROVEN if is_proven is False else "")
+            kind = (
+                CAPTION
+                if is_caption
+                else get_type(config) + (NOT_PROVEN if is_proven is False else "")
+            )
             position = (config, split, number, row["crop_id"], row["image_id"])
-            yield Item(_hash(row["crop_id"], text)[:16], *position, kind, row.get("complexity") or 0, text)
+            yield Item(
+                _hash(row["crop_id"], text)[:16], *position, kind, row.get("complexity") or 0, text
+            )
 
 
 def get_type(config: str) -> str:
@@ -94,12 +111,16 @@ def get_type(config: str) -> str:
     return f"{parts.split}_{parts.kind}" if parts else config
 
 
-def _read_rows(folder: Path, config: str, split: str, columns: Iterable[str]) -> Iterator[dict[str, Any]]:
+def _read_rows(
+    folder: Path, config: str, split: str, columns: Iterable[str]
+) -> Iterator[dict[str, Any]]:
     """Yield the rows of a split. Columns that the split does not have are omitted."""
     for path in parquet_files(folder):
         if path.parent.name == config and split_name(path) == split:
             existing = parquet.read_schema(path).names
-            for batch in parquet.read_batches(path, 64, [name for name in columns if name in existing]):
+            for batch in parquet.read_batches(
+                path, 64, [name for name in columns if name in existing]
+            ):
                 yield from batch.to_pylist()
 
 
@@ -116,7 +137,9 @@ def read_crops(folder: Path, items: Iterable[Item]) -> Iterator[tuple[str, bytes
     for item in {item.crop_id: item for item in reversed(list(items))}.values():
         crop_ids.setdefault((item.config, item.split), {})[item.row] = item.crop_id
     for (config, split), crop_by_row in crop_ids.items():
-        for number, row in enumerate(_read_rows(folder, config, split, ("crop_id", "image", *REFERENCE))):
+        for number, row in enumerate(
+            _read_rows(folder, config, split, ("crop_id", "image", *REFERENCE))
+        ):
             if crop_by_row.get(number) == row["crop_id"]:
                 yield (
                     crop_by_row.pop(number),
@@ -140,14 +163,18 @@ def _read_crop(row: Mapping[str, Any], folder: Path, place: str) -> bytes:
 
 
 def write_items(folder: Path, items: Sequence[Item]) -> None:
-    csv_tables.write(folder / FILE, [field.name for field in fields(Item)], [asdict(item) for item in items])
+    csv_tables.write(
+        folder / FILE, [field.name for field in fields(Item)], [asdict(item) for item in items]
+    )
 
 
 def read_items(folder: Path) -> list[Item]:
     """Read the sample. Raises FileNotFoundError if there is none."""
     path = folder / FILE
     if not path.is_file():
-        raise FileNotFoundError(f"{path}: no sample. Draw a sample with `compeval annotate sample`.")
+        raise FileNotFoundError(
+            f"{path}: no sample. Draw a sample with `compeval annotate sample`."
+        )
     rows: list[dict[str, Any]] = [*csv_tables.read(path, [field.name for field in fields(Item)])]
     for row in rows:
         row |= {"row": int(row["row"]), "complexity": int(row["complexity"])}

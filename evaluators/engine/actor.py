@@ -12,8 +12,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from compeval.evaluators.engine.compute import Chunk, OnError, Results, start_computing, start_preparing
-from compeval.evaluators.models import DualEncoder, MeteredScorer, Model, PairScorer, Precision, resolve
+from compeval.evaluators.engine.compute import (
+    Chunk,
+    OnError,
+    Results,
+    start_computing,
+    start_preparing,
+)
+from compeval.evaluators.models import (
+    DualEncoder,
+    MeteredScorer,
+    Model,
+    PairScorer,
+    Precision,
+    resolve,
+)
 
 MEMBERS = (
     "preprocess", "encode_images", "encode_texts", "score",
@@ -39,7 +52,9 @@ class Actor:
     """Loads a model on its device and computes what it is sent. Its methods run in several threads."""
 
     def __init__(self, folder: Path, device: str, threads: int) -> None:
-        os.chdir(folder)  # relative paths of weights, and modules of ``python:`` specs, are the caller's
+        os.chdir(
+            folder
+        )  # relative paths of weights, and modules of ``python:`` specs, are the caller's
         sys.path.insert(0, str(folder))
         self._device, self._threads = device, threads
         self._lock = Lock()
@@ -61,12 +76,20 @@ class Actor:
         encoder: Any = self._load(options).encoder
         return encoder.find_truncated(texts)
 
-    def compute(self, options: ModelOptions, chunk: Chunk, batch_size: int, on_error: OnError) -> Results:
+    def compute(
+        self, options: ModelOptions, chunk: Chunk, batch_size: int, on_error: OnError
+    ) -> Results:
         """Return the results of a chunk. Images are decoded while another thread encodes those of another chunk."""
         model = self._load(options)
         with ThreadPoolExecutor(self._threads) as pool:
-            prepared = start_preparing(pool, model.encoder, chunk)() if chunk.method == "encode_images" else None
-            with self._lock:  # also for the preparation of questions, because tokenisers are not thread-safe
+            prepared = (
+                start_preparing(pool, model.encoder, chunk)()
+                if chunk.method == "encode_images"
+                else None
+            )
+            with (
+                self._lock
+            ):  # also for the preparation of questions, because tokenisers are not thread-safe
                 inputs = prepared or start_preparing(pool, model.encoder, chunk)()
                 return start_computing(model, chunk.method, inputs, batch_size, on_error)()
 
@@ -75,7 +98,9 @@ class Actor:
         with self._lock:
             if (options.spec, options.precision) not in self._models:
                 self._models.clear()
-                self._models[options.spec, options.precision] = resolve(options.spec, self._device, options.precision)
+                self._models[options.spec, options.precision] = resolve(
+                    options.spec, self._device, options.precision
+                )
             model = self._models[options.spec, options.precision]
         if options.fingerprint not in (None, model.fingerprint):
             raise ValueError(

@@ -63,11 +63,18 @@ class Cluster:
         for actor in self._actors:
             with suppress(self._ray.exceptions.RayActorError):
                 return self._get(getattr(actor, method).remote(self._options, *arguments))
-        raise ValueError(f"{self._options.spec}: all workers died. Have their machines enough memory?")
+        raise ValueError(
+            f"{self._options.spec}: all workers died. Have their machines enough memory?"
+        )
 
-    def compute(self, chunks: Iterable[Chunk], batch_size: int, on_error: OnError) -> Iterator[tuple[Chunk, Results]]:
+    def compute(
+        self, chunks: Iterable[Chunk], batch_size: int, on_error: OnError
+    ) -> Iterator[tuple[Chunk, Results]]:
         """Yield the chunks with their results, as they are finished. Chunks of actors that die are repeated."""
-        jobs, repeated = ((chunk, 0) for chunk in chunks), list[tuple[Chunk, int]]()  # with the deaths of actors
+        jobs, repeated = (
+            ((chunk, 0) for chunk in chunks),
+            list[tuple[Chunk, int]](),
+        )  # with the deaths of actors
         running: dict[Any, tuple[int, Chunk, int]] = {}
         rest_until = [0.0] * len(self._actors)
         while True:
@@ -76,7 +83,9 @@ class Cluster:
                 job = repeated.pop() if repeated else next(jobs, None)
                 if job is None:
                     break
-                call = self._actors[actor].compute.remote(self._options, job[0], batch_size, on_error)
+                call = self._actors[actor].compute.remote(
+                    self._options, job[0], batch_size, on_error
+                )
                 running[call] = actor, *job
             if not running:
                 if free:
@@ -98,11 +107,15 @@ class Cluster:
             else:
                 yield chunk, results
 
-    def _find_free(self, running: dict[Any, tuple[int, Chunk, int]], rest_until: Sequence[float]) -> list[int]:
+    def _find_free(
+        self, running: dict[Any, tuple[int, Chunk, int]], rest_until: Sequence[float]
+    ) -> list[int]:
         """Return the numbers of the actors that can take a chunk, twice if they can take two, the idle ones first."""
         taken, now = Counter(actor for actor, *_ in running.values()), time.monotonic()
         ready = [actor for actor, end in enumerate(rest_until) if end <= now]
-        return [actor for place in range(CHUNKS_PER_ACTOR) for actor in ready if taken[actor] <= place]
+        return [
+            actor for place in range(CHUNKS_PER_ACTOR) for actor in ready if taken[actor] <= place
+        ]
 
     def _get(self, reference: Any) -> Any:
         """Return the result of a call, or raise the error that the actor raised."""
@@ -113,7 +126,9 @@ class Cluster:
 
 
 @contextmanager
-def start(devices: Sequence[str], address: str | None = None, workers: int | None = None) -> Iterator[Cluster]:
+def start(
+    devices: Sequence[str], address: str | None = None, workers: int | None = None
+) -> Iterator[Cluster]:
     """Start one actor per device of this machine, or ``workers`` actors on the cluster at ``address``.
 
     On a cluster, an actor has a GPU, unless ``devices`` is ``["cpu"]`` or there is none; by default, there is one actor
@@ -127,7 +142,11 @@ def start(devices: Sequence[str], address: str | None = None, workers: int | Non
             "Several devices or machines need Ray, which is not installed: `pip install 'compeval[ray]'`. Without it, "
             "name one device."
         ) from None
-    options: dict[str, Any] = {"include_dashboard": False, "log_to_driver": False, "logging_level": logging.ERROR}
+    options: dict[str, Any] = {
+        "include_dashboard": False,
+        "log_to_driver": False,
+        "logging_level": logging.ERROR,
+    }
     if address is None:
         cpus = max(len(devices), NUM_THREADS)
         options |= {"num_cpus": cpus, "object_store_memory": OBJECT_STORE_BYTES * len(devices)}

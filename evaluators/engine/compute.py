@@ -20,20 +20,29 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from PIL import Image
 
-from compeval.evaluators.engine.images import ImageCrops, Question, UnreadableImageError, preprocess_crops
+from compeval.evaluators.engine.images import (
+    ImageCrops,
+    Question,
+    UnreadableImageError,
+    preprocess_crops,
+)
 from compeval.evaluators.engine.task_dataset import CropSource
 from compeval.evaluators.engine.workers import Workers, explain_threads, start_server
 from compeval.evaluators.models import Model
 from compeval.evaluators.models.batches import scale_to_unit_length
 
-NUM_THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+NUM_THREADS = (
+    len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+)
 READ_AHEAD_BYTES = 500_000_000
 """The next chunks are decoded ahead if their preprocessed images take no more."""
 CHUNKS_AHEAD, CHUNKS_AHEAD_OF_GPU = 1, 4
 """Most chunks that are prepared ahead by threads, and by processes."""
 CHUNKS_READ_AHEAD, CHUNKS_COMPUTED_AHEAD = 3, 2
 """Most chunks whose files are read before they are prepared, and that a GPU gets before results are waited for."""
-OUT_OF_MEMORY = re.compile(r"out of memory|CUBLAS_STATUS_ALLOC_FAILED|CUDNN_STATUS_ALLOC_FAILED", re.IGNORECASE)
+OUT_OF_MEMORY = re.compile(
+    r"out of memory|CUBLAS_STATUS_ALLOC_FAILED|CUDNN_STATUS_ALLOC_FAILED", re.IGNORECASE
+)
 """Messages of other errors that also mean that the device is out of memory (MPS, cuBLAS, cuDNN)."""
 
 OnError = Literal["stop", "skip"]
@@ -96,13 +105,19 @@ def compute_here(
     results of a chunk are waited for.
     """
     encoder: Any = model.encoder
-    pool = Workers(encoder.preprocess, NUM_THREADS) if in_processes else ThreadPoolExecutor(NUM_THREADS)
+    pool = (
+        Workers(encoder.preprocess, NUM_THREADS)
+        if in_processes
+        else ThreadPoolExecutor(NUM_THREADS)
+    )
     computed: deque[tuple[Chunk, Callable[[], Results]]] = deque()
     reader = ThreadPoolExecutor(1)
     chunks = _read_ahead(reader, iter(chunks), encoder) if in_processes else chunks
     try:
         for chunk, inputs in _prepare_ahead(pool, encoder, chunks):
-            computed.append((chunk, start_computing(model, chunk.method, inputs, batch_size, on_error)))
+            computed.append(
+                (chunk, start_computing(model, chunk.method, inputs, batch_size, on_error))
+            )
             inputs.clear()  # before the next chunk is decoded
             overlaps = in_processes and hasattr(encoder, chunk.method.replace("encode", "start"))
             while len(computed) > CHUNKS_COMPUTED_AHEAD * overlaps:
@@ -138,7 +153,9 @@ def _read_ahead(reader: Executor, chunks: Iterator[Chunk], encoder: Any) -> Iter
         yield chunk
 
 
-def _prepare_ahead(pool: Executor, encoder: Any, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, list[Any]]]:
+def _prepare_ahead(
+    pool: Executor, encoder: Any, chunks: Iterable[Chunk]
+) -> Iterator[tuple[Chunk, list[Any]]]:
     """Yield the chunks with their inputs, which are prepared in the pool.
 
     While the caller encodes the images of one chunk, those of the next ones are decoded, unless they take more than
@@ -154,7 +171,9 @@ def _prepare_ahead(pool: Executor, encoder: Any, chunks: Iterable[Chunk]) -> Ite
             inputs = collect()
             del collect  # which holds the pixels
             if chunk.method == "encode_images" or (chunk.method == "score" and most > CHUNKS_AHEAD):
-                chunk_bytes = max(map(_size, inputs), default=0) * (chunk.part.stop - chunk.part.start)
+                chunk_bytes = max(map(_size, inputs), default=0) * (
+                    chunk.part.stop - chunk.part.start
+                )
                 num_ahead = min(most, READ_AHEAD_BYTES // max(1, chunk_bytes))
             yield chunk, inputs
     for chunk, collect in pending:
@@ -203,20 +222,31 @@ def start_computing(
     The error of an unreadable image takes the place of its results; raises the first one if ``on_error`` is ``stop``.
     The returned function raises ValueError for features that are not finite.
     """
-    positions = [index for index, value in enumerate(inputs) if not isinstance(value, UnreadableImageError)]
+    positions = [
+        index for index, value in enumerate(inputs) if not isinstance(value, UnreadableImageError)
+    ]
     if len(positions) < len(inputs) and on_error == "stop":
         raise next(value for value in inputs if isinstance(value, UnreadableImageError))
     # Without the inputs, so that their memory is free before the results are needed.
-    results: Results = [value if isinstance(value, UnreadableImageError) else np.empty(0) for value in inputs]
+    results: Results = [
+        value if isinstance(value, UnreadableImageError) else np.empty(0) for value in inputs
+    ]
     if not positions:
         return lambda: results
-    run = partial(_score if method == "score" else _encode, model, method, [inputs[index] for index in positions])
+    run = partial(
+        _score if method == "score" else _encode,
+        model,
+        method,
+        [inputs[index] for index in positions],
+    )
     get_values = start_copy(retry_with_smaller_batches(run, batch_size))
 
     def get_results() -> Results:
         values = get_values()
         if method != "score":
-            values = scale_to_unit_length(values, model.name, "image" if method == "encode_images" else "text")
+            values = scale_to_unit_length(
+                values, model.name, "image" if method == "encode_images" else "text"
+            )
         for index, value in zip(positions, values, strict=True):
             results[index] = value
         return results
@@ -231,7 +261,9 @@ def start_copy(value_ND: Any) -> Callable[[], np.ndarray]:
     """
     if isinstance(value_ND, np.ndarray):
         return lambda: value_ND
-    copied = value_ND.float().to("cpu", non_blocking=value_ND.is_cuda)  # to pinned memory if it does not block
+    copied = value_ND.float().to(
+        "cpu", non_blocking=value_ND.is_cuda
+    )  # to pinned memory if it does not block
     if not value_ND.is_cuda:
         return copied.numpy
     import torch
@@ -248,7 +280,11 @@ def start_copy(value_ND: Any) -> Callable[[], np.ndarray]:
 
 def _encode(model: Model, method: str, inputs: Sequence[Any], batch_size: int) -> Any:
     """Return features (N, D); of a model of open_clip on a GPU, a tensor that the GPU still computes."""
-    start: Any = None if is_on_cpu(model.encoder) else getattr(model.encoder, method.replace("encode", "start"), None)
+    start: Any = (
+        None
+        if is_on_cpu(model.encoder)
+        else getattr(model.encoder, method.replace("encode", "start"), None)
+    )
     return (start or getattr(model.encoder, method))(inputs, batch_size)
 
 
@@ -256,7 +292,10 @@ def _score(model: Model, method: str, pairs: Sequence[Pair], batch_size: int) ->
     """Return the scores (M, 1) float64 of pairs. Raises ValueError, which names the row, if one is not finite."""
     encoder: Any = model.encoder
     images, texts = [pair.image for pair in pairs], [pair.text for pair in pairs]
-    scores = [encoder.score(images[batch], texts[batch]) for batch in batches_of_whole_images(images, batch_size)]
+    scores = [
+        encoder.score(images[batch], texts[batch])
+        for batch in batches_of_whole_images(images, batch_size)
+    ]
     score_M = np.concatenate([np.asarray(score_B, np.float64).ravel() for score_B in scores])
     if not np.isfinite(score_M).all():
         raise ValueError(
@@ -268,7 +307,11 @@ def _score(model: Model, method: str, pairs: Sequence[Pair], batch_size: int) ->
 
 def batches_of_whole_images(images: Sequence[Any], size: int) -> list[slice]:
     """Return batches of at most ``size`` consecutive pairs. The pairs of an image are split only if they exceed it."""
-    starts = [index for index in range(len(images)) if index == 0 or images[index] is not images[index - 1]]
+    starts = [
+        index
+        for index in range(len(images))
+        if index == 0 or images[index] is not images[index - 1]
+    ]
     batches: list[slice] = []
     for start, stop in zip(starts, [*starts[1:], len(images)], strict=True):
         if batches and stop - batches[-1].start <= size:
@@ -289,10 +332,14 @@ def retry_with_smaller_batches(encode: Callable[[int], Any], batch_size: int) ->
         try:
             return encode(batch_size)
         except RuntimeError as error:  # the base class of torch.OutOfMemoryError
-            if not isinstance(error, torch.OutOfMemoryError) and not OUT_OF_MEMORY.search(str(error)):
+            if not isinstance(error, torch.OutOfMemoryError) and not OUT_OF_MEMORY.search(
+                str(error)
+            ):
                 raise
             if batch_size == 1:
-                raise ValueError("The device has too little memory to encode a single item.") from None
+                raise ValueError(
+                    "The device has too little memory to encode a single item."
+                ) from None
         # Only here, since the error's traceback refers to the tensors of the failed batch.
         batch_size //= 2
         torch.cuda.empty_cache()

@@ -18,7 +18,13 @@ from typing import Any
 import numpy as np
 
 from compeval.evaluators.engine import images, plan
-from compeval.evaluators.engine.compute import Chunk, ComputeChunks, OnError, compute_here, prepares_in_processes
+from compeval.evaluators.engine.compute import (
+    Chunk,
+    ComputeChunks,
+    OnError,
+    compute_here,
+    prepares_in_processes,
+)
 from compeval.evaluators.engine.feature_cache import FeatureStore
 from compeval.evaluators.engine.images import ImageCrops, ImageFile, UnreadableImageError
 from compeval.evaluators.engine.plan import Plan
@@ -74,13 +80,21 @@ class Engine:
         compute = self.remote or partial(compute_here, self.model, self.in_processes)
         with ThreadPoolExecutor(1) as writer:
             written = writer.submit(int)
-            for chunk, results in compute(self._skip_cached(chunks), self.batch_size, self.on_error):
+            for chunk, results in compute(
+                self._skip_cached(chunks), self.batch_size, self.on_error
+            ):
                 by_key = dict(zip(chunk.keys, results, strict=True))
-                computed = {key: result for key, result in by_key.items() if isinstance(result, np.ndarray)}
-                self.errors.update((key, str(by_key[key])) for key in by_key.keys() - computed.keys())
+                computed = {
+                    key: result for key, result in by_key.items() if isinstance(result, np.ndarray)
+                }
+                self.errors.update(
+                    (key, str(by_key[key])) for key in by_key.keys() - computed.keys()
+                )
                 written.result()
                 if computed:
-                    written = writer.submit(self.store.put, list(computed), np.stack(list(computed.values())))
+                    written = writer.submit(
+                        self.store.put, list(computed), np.stack(list(computed.values()))
+                    )
                 self.counts[chunk.stage] += len(computed)
                 self.report(chunk.stage, chunk.part.stop, chunk.total)
             written.result()
@@ -122,7 +136,16 @@ def encode_texts(
 ) -> None:
     """Compute and store the missing features of distinct texts."""
     in_processes = prepares_in_processes(model.encoder)
-    encode(Engine(model, Plan((), (), tuple(texts)), store, batch_size, report=report, in_processes=in_processes))
+    encode(
+        Engine(
+            model,
+            Plan((), (), tuple(texts)),
+            store,
+            batch_size,
+            report=report,
+            in_processes=in_processes,
+        )
+    )
 
 
 def _list_image_chunks(engine: Engine, crop_keys: list[bytes]) -> Iterator[Chunk]:
@@ -138,8 +161,15 @@ def _list_image_chunks(engine: Engine, crop_keys: list[bytes]) -> Iterator[Chunk
             keys.append(images.key(file, crop))
             if isinstance(file, bytes) and not (files and file is files[-1]):
                 kept_bytes += len(file)
-            is_cell = engine.in_processes and crop.reference is None  # a worker would read its whole row group again
-            is_kept = engine.remote or is_cell or kept_bytes <= KEPT_BYTES or isinstance(file, UnreadableImageError)
+            is_cell = (
+                engine.in_processes and crop.reference is None
+            )  # a worker would read its whole row group again
+            is_kept = (
+                engine.remote
+                or is_cell
+                or kept_bytes <= KEPT_BYTES
+                or isinstance(file, UnreadableImageError)
+            )
             files.append(file if is_kept else None)
         missing = engine.claim(keys)
         groups = groupby(missing, key=lambda index: (id(files[index]), crops[part][index].image))
@@ -148,7 +178,9 @@ def _list_image_chunks(engine: Engine, crop_keys: list[bytes]) -> Iterator[Chunk
             for indices in (list(group) for _, group in groups)
         ]
         crop_keys += keys
-        yield Chunk("images", "encode_images", [keys[index] for index in missing], items, part, len(crops))
+        yield Chunk(
+            "images", "encode_images", [keys[index] for index in missing], items, part, len(crops)
+        )
 
 
 def _list_text_chunks(engine: Engine, text_keys: list[bytes]) -> Iterator[Chunk]:
@@ -160,7 +192,9 @@ def _list_text_chunks(engine: Engine, text_keys: list[bytes]) -> Iterator[Chunk]
         missing = engine.claim(keys)
         text_keys += keys
         items = [[texts[part][index] for index in missing]]
-        yield Chunk("texts", "encode_texts", [keys[index] for index in missing], items, part, len(texts))
+        yield Chunk(
+            "texts", "encode_texts", [keys[index] for index in missing], items, part, len(texts)
+        )
     encoder = engine.model.encoder
     tells_truncated = isinstance(encoder, TruncatingReader) and hasattr(encoder, "tokenize")
     if engine.in_processes and engine.plan.tasks and tells_truncated:

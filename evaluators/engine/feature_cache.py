@@ -40,7 +40,11 @@ class FeatureStore(SqliteStore):
         """Store N features in one transaction. The values of existing keys do not change."""
         values = {key: value.tobytes() for key, value in zip(keys, feature_ND, strict=True)}
         is_new = self.write(values.items()) == len(values)
-        if is_new and self.path and (len(self._recent) + len(values)) * feature_ND.nbytes <= RECENT_BYTES * len(values):
+        if (
+            is_new
+            and self.path
+            and (len(self._recent) + len(values)) * feature_ND.nbytes <= RECENT_BYTES * len(values)
+        ):
             self._recent |= values
 
     def get(self, keys: Sequence[bytes], dtype: type[np.floating] = np.float32) -> np.ndarray:

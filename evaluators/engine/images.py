@@ -56,7 +56,10 @@ def read(crops: Sequence[CropSource]) -> Iterator[ImageFile]:
         try:
             data = _read_source(same_source[0])
         except (OSError, ValueError) as error:
-            yield from (_explain(crop, f"the image cannot be read ({error}). Restore the file") for crop in same_source)
+            yield from (
+                _explain(crop, f"the image cannot be read ({error}). Restore the file")
+                for crop in same_source
+            )
             continue
         file_hash = hashlib.sha256(data).hexdigest() if same_source[0].reference else ""
         yield from (_check_reference(crop, file_hash) or data for crop in same_source)
@@ -84,7 +87,9 @@ def _check_reference(crop: CropSource, file_hash: str) -> UnreadableImageError |
     if crop.reference is None:
         return None
     try:
-        is_original = make_crop_id(file_hash, crop.reference.box, crop.patches) == crop.reference.crop_id
+        is_original = (
+            make_crop_id(file_hash, crop.reference.box, crop.patches) == crop.reference.crop_id
+        )
     except ValueError as error:
         return _explain(crop, f"{error} Correct the row")
     if is_original:
@@ -108,7 +113,9 @@ def decode(data: ImageFile, crop: CropSource) -> Image.Image:
     try:
         return decode_image(data)
     except ValueError as error:
-        raise _explain(crop, f"the image cannot be decoded ({error}). Build the dataset again") from None
+        raise _explain(
+            crop, f"the image cannot be decoded ({error}). Build the dataset again"
+        ) from None
 
 
 def cut(image: Image.Image, crop: CropSource) -> Image.Image:

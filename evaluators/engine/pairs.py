@@ -56,7 +56,9 @@ def stream_missing(engine: Engine) -> Iterator[tuple[Any, Any]]:
             yield from ((pair.image, pair.text) for pair in pairs if isinstance(pair, Pair))
 
 
-def _list_chunks(engine: Engine, tasks: Sequence[TaskPlan], keys_by_task: Sequence[AnswerKeys]) -> Iterator[Chunk]:
+def _list_chunks(
+    engine: Engine, tasks: Sequence[TaskPlan], keys_by_task: Sequence[AnswerKeys]
+) -> Iterator[Chunk]:
     """Yield the questions whose answers are missing, and append the keys of all answers to ``keys_by_task``."""
     for task, answer_keys in zip(tasks, keys_by_task, strict=True):
         num_questions = len(list_questions(engine.model.encoder, [""] * task.text_NT.shape[1]))
@@ -68,12 +70,16 @@ def _list_chunks(engine: Engine, tasks: Sequence[TaskPlan], keys_by_task: Sequen
             yield _make_chunk(engine, task.dataset.task.name, items, part, len(task.row_N))
 
 
-def _make_chunk(engine: Engine, name: str, asked: Iterable[ImageCrops], part: slice, total: int) -> Chunk:
+def _make_chunk(
+    engine: Engine, name: str, asked: Iterable[ImageCrops], part: slice, total: int
+) -> Chunk:
     """Return the questions whose answers are missing."""
     items: list[ImageCrops] = []
     for item in asked:
         if missing := engine.claim(item.keys):
-            questions, keys = ([values[index] for index in missing] for values in (item.questions, item.keys))
+            questions, keys = (
+                [values[index] for index in missing] for values in (item.questions, item.keys)
+            )
             items.append(item._replace(questions=questions, keys=keys))
     return Chunk(name, "score", [key for item in items for key in item.keys], items, part, total)
 
@@ -84,7 +90,9 @@ def score_pairs(engine: Engine, name: str, crop_P: np.ndarray, text_P: np.ndarra
     asked: list[Sequence[bytes]] = []
 
     def list_chunks() -> Iterator[Chunk]:
-        for number, (crop, texts) in enumerate(zip(crops, np.split(text_P, starts[1:]), strict=True)):
+        for number, (crop, texts) in enumerate(
+            zip(crops, np.split(text_P, starts[1:]), strict=True)
+        ):
             items = _ask(engine, [crop], [engine.plan.texts[text] for text in texts])
             asked.append(items[0].keys)
             yield _make_chunk(engine, name, items, slice(number, number + 1), len(crops))
@@ -107,7 +115,10 @@ def _ask_row(engine: Engine, task: TaskPlan, row: int) -> list[ImageCrops]:
 def _ask(engine: Engine, crop_I: Iterable[int], questions: Sequence[Question]) -> list[ImageCrops]:
     """Return the questions about each crop of the plan, with their keys."""
     crops = [engine.plan.crops[crop] for crop in crop_I]
-    encoded = [[text.encode() for text in ([asked] if isinstance(asked, str) else asked)] for asked in questions]
+    encoded = [
+        [text.encode() for text in ([asked] if isinstance(asked, str) else asked)]
+        for asked in questions
+    ]
     asked_images: list[ImageCrops] = []
     for file, crop in zip(images.read(crops), crops, strict=True):
         image_key = images.key(file, crop)
@@ -120,7 +131,9 @@ def score_row(scorer: Any, answer_IQ: np.ndarray, is_text_T: np.ndarray) -> np.n
     """Return the scores (I, T) of a row, NaN where it has no text, given the answers to all questions about it."""
     score_IT = np.full((len(answer_IQ), len(is_text_T)), np.nan)
     if isinstance(scorer, CaptionChooser):
-        answer_IQ = np.stack([average_choices(first_Q, int(is_text_T.sum())) for first_Q in answer_IQ])
+        answer_IQ = np.stack(
+            [average_choices(first_Q, int(is_text_T.sum())) for first_Q in answer_IQ]
+        )
     score_IT[:, is_text_T] = answer_IQ
     return score_IT
 
@@ -145,7 +158,9 @@ def find_circular_hits(rows: Sequence[np.ndarray]) -> np.ndarray:
     probability of 1/2 is no choice.
     """
     choices = [_find_choices(first_Q) for (first_Q,) in rows]
-    return np.array([(choice_TT[0, 1:] > 0).all() and (choice_TT[1:, 0] < 0).all() for choice_TT in choices])
+    return np.array(
+        [(choice_TT[0, 1:] > 0).all() and (choice_TT[1:, 0] < 0).all() for choice_TT in choices]
+    )
 
 
 def _find_choices(first_Q: np.ndarray) -> np.ndarray:
@@ -161,7 +176,15 @@ def _find_choices(first_Q: np.ndarray) -> np.ndarray:
 
 def measure_position_bias(rows: Sequence[np.ndarray]) -> PositionBias | None:
     """Return the position bias over the ``first_IQ`` of all rows; None if no row has two texts."""
-    first_P = np.sign(np.concatenate([first_IQ.ravel() for first_IQ in rows]) - 0.5) / 2 + 0.5  # 1/2 counts half
+    first_P = (
+        np.sign(np.concatenate([first_IQ.ravel() for first_IQ in rows]) - 0.5) / 2 + 0.5
+    )  # 1/2 counts half
     choices = [_find_choices(first_Q) for first_IQ in rows for first_Q in first_IQ]
-    flipped = [(choice_TT + choice_TT.T != 0)[np.triu_indices(len(choice_TT), 1)] for choice_TT in choices]
-    return PositionBias(float(first_P.mean()), float(np.concatenate(flipped).mean())) if len(first_P) else None
+    flipped = [
+        (choice_TT + choice_TT.T != 0)[np.triu_indices(len(choice_TT), 1)] for choice_TT in choices
+    ]
+    return (
+        PositionBias(float(first_P.mean()), float(np.concatenate(flipped).mean()))
+        if len(first_P)
+        else None
+    )

@@ -79,7 +79,9 @@ def draft(dataset: TaskDataset) -> Draft:
     text_number: defaultdict[str, int] = defaultdict(count().__next__)
     text_J, texts_N = array("i"), array("i")
     for index, (row, columns) in enumerate(_read_rows(dataset, row_N)):
-        for position, (column, id_column) in enumerate(zip(protocol.images, protocol.crop_ids, strict=True)):
+        for position, (column, id_column) in enumerate(
+            zip(protocol.images, protocol.crop_ids, strict=True)
+        ):
             crop_id = columns[id_column]
             crop_NI[index, position] = crop_number[crop_id]
             if len(crop_number) > len(crops):
@@ -89,7 +91,9 @@ def draft(dataset: TaskDataset) -> Draft:
         numbers = [text_number[text] for text in _list_texts(columns, protocol.texts)]
         text_J.extend(numbers)
         texts_N.append(len(numbers))
-    class_CP = np.array([[text_number[prompt] for prompt in prompts] for prompts in dataset.classes], dtype=np.int32)
+    class_CP = np.array(
+        [[text_number[prompt] for prompt in prompts] for prompts in dataset.classes], dtype=np.int32
+    )
     text_NT = np.full((len(row_N), max(texts_N, default=0)), -1, dtype=np.int32)
     text_NT[np.arange(text_NT.shape[1]) < np.array(texts_N)[:, None]] = text_J
     if dataset.fold_size is not None:
@@ -104,15 +108,25 @@ def combine(drafts: Sequence[Draft]) -> Plan:
     for key, crop in chain.from_iterable(one.crops.items() for one in drafts):
         crops.setdefault(key, crop)
     first_use = {crop.image: number for number, crop in reversed([*enumerate(crops.values())])}
-    keys = sorted(crops, key=lambda key: first_use[crops[key].image])  # stable: otherwise in order of first use
-    texts = sorted({text for one in drafts for text in one.texts}, key=lambda text: (text.lower(), text))
+    keys = sorted(
+        crops, key=lambda key: first_use[crops[key].image]
+    )  # stable: otherwise in order of first use
+    texts = sorted(
+        {text for one in drafts for text in one.texts}, key=lambda text: (text.lower(), text)
+    )
     crop_position = {key: position for position, key in enumerate(keys)}
     text_position = {text: position for position, text in enumerate(texts)}
     tasks = []
     for task, task_crops, task_texts in drafts:
         crop_C = np.array([crop_position[key] for key in task_crops], dtype=np.int32)
-        text_T = np.array([*(text_position[text] for text in task_texts), -1], dtype=np.int32)  # no text stays -1
-        arrays = {"crop_NI": crop_C[task.crop_NI], "text_NT": text_T[task.text_NT], "class_CP": text_T[task.class_CP]}
+        text_T = np.array(
+            [*(text_position[text] for text in task_texts), -1], dtype=np.int32
+        )  # no text stays -1
+        arrays = {
+            "crop_NI": crop_C[task.crop_NI],
+            "text_NT": text_T[task.text_NT],
+            "class_CP": text_T[task.class_CP],
+        }
         tasks.append(replace(task, **arrays))
     return Plan(tuple(tasks), tuple(crops[key] for key in keys), tuple(texts))
 
@@ -120,11 +134,15 @@ def combine(drafts: Sequence[Draft]) -> Plan:
 def _check_label(dataset: TaskDataset, row: int, label: Any) -> int:
     """Return the class of a row. Raises ValueError if there is no such class."""
     if not isinstance(label, int) or not 0 <= label < len(dataset.classes):
-        raise ValueError(f"{dataset.task.name}, row {row}: label {label!r}, expected 0 to {len(dataset.classes) - 1}.")
+        raise ValueError(
+            f"{dataset.task.name}, row {row}: label {label!r}, expected 0 to {len(dataset.classes) - 1}."
+        )
     return label
 
 
-def _check_folds(dataset: TaskDataset, crop_NI: np.ndarray, text_NT: np.ndarray, fold_N: np.ndarray) -> None:
+def _check_folds(
+    dataset: TaskDataset, crop_NI: np.ndarray, text_NT: np.ndarray, fold_N: np.ndarray
+) -> None:
     """Raise ValueError if an image or caption has no wrong candidate in its fold."""
     for fold in np.unique(fold_N):
         is_member_N = fold_N == fold

@@ -11,7 +11,12 @@ import numpy as np
 
 from compeval.evaluators.engine import pairs, plan
 from compeval.evaluators.engine.encode import Engine, encode
-from compeval.evaluators.engine.pairs import AnswerKeys, PositionBias, find_circular_hits, measure_position_bias
+from compeval.evaluators.engine.pairs import (
+    AnswerKeys,
+    PositionBias,
+    find_circular_hits,
+    measure_position_bias,
+)
 from compeval.evaluators.engine.plan import TaskPlan
 from compeval.evaluators.engine.task_dataset import TaskDataset
 from compeval.evaluators.models import (
@@ -25,7 +30,14 @@ from compeval.evaluators.models import (
     TruncatingReader,
 )
 from compeval.evaluators.protocols import authors
-from compeval.evaluators.protocols.base import Directions, QueryMetrics, RowProtocol, Sample, SetProtocol, TextProtocol
+from compeval.evaluators.protocols.base import (
+    Directions,
+    QueryMetrics,
+    RowProtocol,
+    Sample,
+    SetProtocol,
+    TextProtocol,
+)
 from compeval.evaluators.protocols.ranking import cosine_in_float64
 from compeval.evaluators.protocols.reranking import ReRanking
 
@@ -68,12 +80,20 @@ def explain_unsupported(model: Model, dataset: TaskDataset) -> str | None:
             "local:FOLDER of a probe (`compeval train probe`), or python:module:Class with a method `recover`."
         )
     if not isinstance(encoder, DualEncoder | PairScorer):
-        if isinstance(encoder, TextEncoder) and isinstance(protocol, RowProtocol) and protocol.of_texts:
+        if (
+            isinstance(encoder, TextEncoder)
+            and isinstance(protocol, RowProtocol)
+            and protocol.of_texts
+        ):
             return None
         return f"{model.name} encodes no images. Choose tasks without images."
     is_reranked = isinstance(encoder, ReRanker) and dataset.fold_size is not None
     if isinstance(protocol, SetProtocol) and _is_pair_scorer(encoder) and not is_reranked:
-        num_pairs = dataset.set_size**2 if dataset.fold_size else len(dataset) * sum(map(len, dataset.classes))
+        num_pairs = (
+            dataset.set_size**2
+            if dataset.fold_size
+            else len(dataset) * sum(map(len, dataset.classes))
+        )
         return (
             f"{protocol.name} needs a score for each of {num_pairs:,} pairs, and {model.name} scores pair by pair. "
             "Choose tasks with a few candidates per row."
@@ -85,13 +105,17 @@ def explain_unsupported(model: Model, dataset: TaskDataset) -> str | None:
 
 def _is_pair_scorer(encoder: Any) -> bool:
     """Return True if a model scores rows pair by pair."""
-    return isinstance(encoder, PairScorer) and (isinstance(encoder, ReRanker) or not isinstance(encoder, DualEncoder))
+    return isinstance(encoder, PairScorer) and (
+        isinstance(encoder, ReRanker) or not isinstance(encoder, DualEncoder)
+    )
 
 
 def score_all(engine: Engine) -> Iterator[Scored]:
     """Yield the scores and metrics of all tasks of the plan. What the feature cache lacks is computed first."""
     for scored in _score_all(engine):
-        yield replace(scored, warnings=(*scored.warnings, *_warn_of_long_texts(engine, scored.task)))
+        yield replace(
+            scored, warnings=(*scored.warnings, *_warn_of_long_texts(engine, scored.task))
+        )
 
 
 def _score_all(engine: Engine) -> Iterator[Scored]:
@@ -129,10 +153,14 @@ def evaluate_scores(dataset: TaskDataset, score_NIT: np.ndarray, label_N: np.nda
     """Return the metrics of the protocol, and those of the authors' rule of a published benchmark."""
     assert isinstance(dataset.protocol, RowProtocol)
     rule = authors.find_rule(dataset.task.dataset, dataset.task.config)
-    return dataset.protocol.compute(score_NIT, label_N) | (authors.evaluate(rule, score_NIT) if rule else {})
+    return dataset.protocol.compute(score_NIT, label_N) | (
+        authors.evaluate(rule, score_NIT) if rule else {}
+    )
 
 
-def _score_features(engine: Engine, task: TaskPlan, crop_keys: Sequence[bytes], text_keys: Sequence[bytes]) -> Scored:
+def _score_features(
+    engine: Engine, task: TaskPlan, crop_keys: Sequence[bytes], text_keys: Sequence[bytes]
+) -> Scored:
     """Return the cosine similarities of features and their metrics; for a text encoder, the metrics of the texts."""
     protocol, store, encoder = task.dataset.protocol, engine.store, engine.model.encoder
     has_images = isinstance(encoder, DualEncoder)
@@ -146,7 +174,9 @@ def _score_features(engine: Engine, task: TaskPlan, crop_keys: Sequence[bytes], 
         label_N=task.label_N[index_N],
         image=lambda position: store.get([crop_keys[crop] for crop in position]),
         text=lambda position: store.get([text_keys[text] for text in position]),
-        reranking=ReRanking(encoder.num_reranked, partial(pairs.score_pairs, engine, task.dataset.task.name))
+        reranking=ReRanking(
+            encoder.num_reranked, partial(pairs.score_pairs, engine, task.dataset.task.name)
+        )
         if isinstance(encoder, ReRanker)
         else None,
     )
@@ -170,8 +200,14 @@ def _find_readable(
 
     ``keys_N`` are the cache keys that each row needs. Raises ValueError if no row is readable.
     """
-    errors = [next((engine.errors[key] for key in keys if key in engine.errors), None) for keys in keys_N]
-    skipped = [{"row": int(row), "error": error} for row, error in zip(task.row_N, errors, strict=True) if error]
+    errors = [
+        next((engine.errors[key] for key in keys if key in engine.errors), None) for keys in keys_N
+    ]
+    skipped = [
+        {"row": int(row), "error": error}
+        for row, error in zip(task.row_N, errors, strict=True)
+        if error
+    ]
     index_N = np.flatnonzero([error is None for error in errors])
     if not len(index_N):
         raise ValueError(f"{task.dataset.task.name}: no image could be read.")
@@ -186,8 +222,12 @@ def _compute_cosines(sample: Sample) -> tuple[np.ndarray, int]:
     blocks, num_close = [], 0
     for block in plan.chunks(len(sample.text_NT), ROWS_PER_BLOCK):
         crop_NI, text_NT = sample.crop_NI[block], sample.text_NT[block]
-        text_NTD = sample.text(np.where(text_NT < 0, text_NT.max(), text_NT).ravel()).reshape(*text_NT.shape, -1)
-        exact_NIT = np.stack([cosine_in_float64(sample.image(crop_N), text_NTD) for crop_N in crop_NI.T], axis=1)
+        text_NTD = sample.text(np.where(text_NT < 0, text_NT.max(), text_NT).ravel()).reshape(
+            *text_NT.shape, -1
+        )
+        exact_NIT = np.stack(
+            [cosine_in_float64(sample.image(crop_N), text_NTD) for crop_N in crop_NI.T], axis=1
+        )
         exact_NIT = np.where(text_NT[:, None] < 0, np.nan, exact_NIT)
         blocks.append(exact_NIT.astype(np.float32))
         num_close += count_close_rows(exact_NIT)
@@ -210,7 +250,9 @@ def _recover(engine: Engine, task: TaskPlan) -> Scored:
     for chunk in plan.chunks(len(prompts), engine.batch_size):
         recovered += recoverer.recover(prompts[chunk])
         engine.report(task.dataset.task.name, len(recovered), len(prompts))
-    return Scored(task, np.arange(len(prompts)), NO_SCORES, protocol.evaluate(recovered, prompts), [])
+    return Scored(
+        task, np.arange(len(prompts)), NO_SCORES, protocol.evaluate(recovered, prompts), []
+    )
 
 
 def _score_pairs(engine: Engine, task: TaskPlan, answer_keys: AnswerKeys) -> Scored:
@@ -219,7 +261,9 @@ def _score_pairs(engine: Engine, task: TaskPlan, answer_keys: AnswerKeys) -> Sco
     shape = (task.crop_NI.shape[1], -1)
     answers = [engine.store.get(answer_keys[index], np.float64).reshape(shape) for index in index_N]
     is_text_NT = task.text_NT[index_N] >= 0
-    score_NIT = np.stack([pairs.score_row(encoder, *row) for row in zip(answers, is_text_NT, strict=True)])
+    score_NIT = np.stack(
+        [pairs.score_row(encoder, *row) for row in zip(answers, is_text_NT, strict=True)]
+    )
     metrics = evaluate_scores(task.dataset, score_NIT, task.label_N[index_N])
     bias = measure_position_bias(answers) if isinstance(encoder, CaptionChooser) else None
     if bias and task.dataset.protocol.name == "choice":
@@ -234,7 +278,9 @@ def _score_pairs(engine: Engine, task: TaskPlan, answer_keys: AnswerKeys) -> Sco
     return Scored(task, index_N, score_NIT, metrics, skipped, position_bias=bias, warnings=warnings)
 
 
-def _add_circular_accuracy(metrics: QueryMetrics, score_NIT: np.ndarray, rows: Sequence[np.ndarray]) -> QueryMetrics:
+def _add_circular_accuracy(
+    metrics: QueryMetrics, score_NIT: np.ndarray, rows: Sequence[np.ndarray]
+) -> QueryMetrics:
     """Add the share of rows in which the truth is chosen in both orders with each wrong caption."""
     wrong_N = np.isfinite(score_NIT[:, 0]).sum(axis=1) - 1
     values = {"circular_accuracy": find_circular_hits(rows).astype(np.float64)}
@@ -248,4 +294,6 @@ def _warn_of_declined(model: Model, answers: Sequence[np.ndarray]) -> tuple[str,
     if no_answer is None or not declined:
         return ()
     total = sum(answer_IQ.size for answer_IQ in answers)
-    return (f"{declined:,} of {total:,} questions were declined or have no usable answer: they score as no, or half.",)
+    return (
+        f"{declined:,} of {total:,} questions were declined or have no usable answer: they score as no, or half.",
+    )

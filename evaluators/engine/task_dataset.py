@@ -65,7 +65,9 @@ class CropSource:
     @property
     def image(self) -> Hashable:
         """Identity of the file or cell with the image, from which several crops can be made."""
-        return self.reference.path if self.reference else (self.dataset.files, self.row, self.column)
+        return (
+            self.reference.path if self.reference else (self.dataset.files, self.row, self.column)
+        )
 
     def __str__(self) -> str:
         return f"{self.dataset.task.name}, row {self.row}"
@@ -121,7 +123,9 @@ class TaskDataset:
         if self.fold_size is not None or self.classes:
             return self.fold_size or len(self.classes)
         if "hard_negatives" not in self.protocol.texts and len(self.protocol.images) != 1:
-            return len(self.protocol.texts if len(self.protocol.texts) > 1 else self.protocol.images)
+            return len(
+                self.protocol.texts if len(self.protocol.texts) > 1 else self.protocol.images
+            )
         sizes = {size for block in self.texts() for size in map(len, block["hard_negatives"])}
         if len(sizes) != 1 or 0 in sizes:
             raise ValueError(
@@ -131,8 +135,12 @@ class TaskDataset:
 
     def texts(self) -> Iterator[pa.RecordBatch]:
         """Yield all rows in blocks, with the columns that an evaluation needs except the images."""
-        extra = [name for name in (*EXAMPLE_COLUMNS, "image_row", "patches") if name in self.schema.names]
-        by_reference = [] if get_image_storage(self.schema) == "embedded" else referenced_images.COLUMNS
+        extra = [
+            name for name in (*EXAMPLE_COLUMNS, "image_row", "patches") if name in self.schema.names
+        ]
+        by_reference = (
+            [] if get_image_storage(self.schema) == "embedded" else referenced_images.COLUMNS
+        )
         columns = [*self.protocol.columns, *extra, *by_reference]
         remaining = self.count
         for path in self.files:
@@ -159,8 +167,12 @@ class TaskDataset:
             raise ValueError(f"{self.task.name}, row {row}: {error}") from None
         if "image_path" in columns:
             name = columns["image_path"] or ""
-            box = Box(*(math.nan if columns[side] is None else columns[side] for side in Box._fields))
-            reference = Reference(name, self.folder.absolute().parent / name, box, columns["crop_id"])
+            box = Box(
+                *(math.nan if columns[side] is None else columns[side] for side in Box._fields)
+            )
+            reference = Reference(
+                name, self.folder.absolute().parent / name, box, columns["crop_id"]
+            )
             return CropSource(self, row, column, reference, patches)
         shared_row = columns.get("image_row")
         dataset, row = (self, row) if shared_row is None else (self._first_split, shared_row)
@@ -183,7 +195,9 @@ class TaskDataset:
         cells = _read_image_column(path, self.fingerprint, number, column)
         if not 0 <= row - start < len(cells):
             raise ValueError(f"there is no row {row}")
-        return referenced_images.read_stored(cells[row - start].as_py() or {"bytes": None, "path": None}, self.folder)
+        return referenced_images.read_stored(
+            cells[row - start].as_py() or {"bytes": None, "path": None}, self.folder
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields, without the cached properties."""
@@ -227,7 +241,9 @@ def load(
     folder = dataset_folder(task.dataset, data_dir)
     stats = read_stats(folder, task.config, task.stored_split)
     prefix = f"{task.config}/{task.stored_split}-"
-    files = {name: entry for name, entry in sorted(stats["files"].items()) if name.startswith(prefix)}
+    files = {
+        name: entry for name, entry in sorted(stats["files"].items()) if name.startswith(prefix)
+    }
     if verify:
         verify_images(folder, stats)
         verify_files(folder, stats, files)
@@ -238,10 +254,14 @@ def load(
     paths = tuple(folder / name for name in files)
     fold_size = None
     if protocols.find_protocol(parquet.read_schema(paths[0]).names).name == "recall":
-        fold_size = min(count, find_smallest_raw_split(task, stats["rows"])) if task.is_raw else count
+        fold_size = (
+            min(count, find_smallest_raw_split(task, stats["rows"])) if task.is_raw else count
+        )
     hashes = [entry["sha256"] for entry in files.values()]
     digest = fingerprint.of_json([hashes, limit, fold_size])
-    return TaskDataset(task, paths, digest, count, limit, stats["version"], get_commit(folder), fold_size)
+    return TaskDataset(
+        task, paths, digest, count, limit, stats["version"], get_commit(folder), fold_size
+    )
 
 
 def find_smallest_raw_split(task: Task, rows: dict[str, dict[str, int]]) -> int:

@@ -17,7 +17,13 @@ from compeval.base.schemas.corpus_names import CORPORA, CREPE_DATASETS, parse_sy
 from compeval.base.storage import parquet
 from compeval.evaluators import protocols
 from compeval.evaluators.models import Model
-from compeval.loaders.datasets.folders import is_published, list_datasets, missing_benchmark, search_path, unknown_name
+from compeval.loaders.datasets.folders import (
+    is_published,
+    list_datasets,
+    missing_benchmark,
+    search_path,
+    unknown_name,
+)
 from compeval.loaders.datasets.natural import natural_key
 from compeval.loaders.datasets.split_names import join_name, parse_stored, to_stored
 from compeval.loaders.datasets.stats import list_configs
@@ -72,7 +78,9 @@ def discover(data_dir: Path | str | None = None) -> list[Task]:
     """
     folders = list_datasets(data_dir)
     if data_dir is not None and not Path(data_dir).is_dir():
-        raise ValueError(f"{data_dir}: no such folder. --data, or data_dir, is the folder that contains the datasets.")
+        raise ValueError(
+            f"{data_dir}: no such folder. --data, or data_dir, is the folder that contains the datasets."
+        )
     if not folders:
         searched = ", ".join(map(str, search_path(data_dir)))
         raise ValueError(
@@ -84,7 +92,11 @@ def discover(data_dir: Path | str | None = None) -> list[Task]:
         for name, folder in folders.items()
         for config, splits in list_configs(name, data_dir).items()
         for split, rows in splits.items()
-        if _is_task(task := Task.of(name, config, split), rows, min(folder.glob(f"{config}/{split}-*"), default=None))
+        if _is_task(
+            task := Task.of(name, config, split),
+            rows,
+            min(folder.glob(f"{config}/{split}-*"), default=None),
+        )
     )
 
 
@@ -108,7 +120,9 @@ def select(known: Sequence[Task], patterns: str | Sequence[str]) -> list[Task]:
     """
     patterns = _split(patterns)
     if not patterns:
-        raise ValueError("No task is given. Name at least one task or glob, for example crepe/prod_hnatom/n4.")
+        raise ValueError(
+            "No task is given. Name at least one task or glob, for example crepe/prod_hnatom/n4."
+        )
     selected: set[Task] = set()
     datasets = {task.dataset for task in known}
     for pattern in patterns:
@@ -117,8 +131,14 @@ def select(known: Sequence[Task], patterns: str | Sequence[str]) -> list[Task]:
             raise missing_benchmark(dataset)
         if not matches:
             names = [task.name for task in known]
-            error = unknown_name("task", pattern, names, "compeval list tasks", _find_similar(known, pattern))
-            elsewhere = "" if dataset in datasets else " --data, or data_dir, names the folder of other datasets."
+            error = unknown_name(
+                "task", pattern, names, "compeval list tasks", _find_similar(known, pattern)
+            )
+            elsewhere = (
+                ""
+                if dataset in datasets
+                else " --data, or data_dir, names the folder of other datasets."
+            )
             raise ValueError(f"{error}{elsewhere}")
         selected |= matches
     return sort_tasks(selected)
@@ -130,7 +150,10 @@ def _find_similar(known: Sequence[Task], pattern: str) -> list[str]:
         return []
     stem, rest = pattern[: glob.start()], pattern[glob.start() :]
     beginnings = {task.name[: len(stem) + change] for task in known for change in (-1, 0, 1)}
-    similar = [f"{beginning}{rest}" for beginning in difflib.get_close_matches(stem, sorted(beginnings), n=9)]
+    similar = [
+        f"{beginning}{rest}"
+        for beginning in difflib.get_close_matches(stem, sorted(beginnings), n=9)
+    ]
     return [other for other in (f"*/{pattern}", *similar) if _match(known, other)][:1]
 
 
@@ -143,7 +166,11 @@ def select_datasets(patterns: str | Sequence[str], data_dir: Path | None = None)
     names: set[str] = set()
     for pattern in _split(patterns):
         dataset = pattern.partition("/")[0]
-        names |= {task.dataset for task in select(discover(data_dir), pattern)} if GLOB.search(dataset) else {dataset}
+        names |= (
+            {task.dataset for task in select(discover(data_dir), pattern)}
+            if GLOB.search(dataset)
+            else {dataset}
+        )
     return names
 
 
@@ -158,7 +185,11 @@ def _match(known: Sequence[Task], pattern: str) -> set[Task]:
     matches = {task for task in known if fnmatchcase(task.name, pattern)}
     if "@" in pattern:
         return matches
-    sets = {task for task in known if any(fnmatchcase(_base(task).name, glob) for glob in (pattern, f"{pattern}/*"))}
+    sets = {
+        task
+        for task in known
+        if any(fnmatchcase(_base(task).name, glob) for glob in (pattern, f"{pattern}/*"))
+    }
     return matches | {task for task in sets if not task.variant or _base(task) not in sets}
 
 
@@ -177,7 +208,8 @@ def defaults(known: Sequence[Task], model: Model) -> list[Task]:
     return [
         task
         for task in known
-        if not task.is_raw and (task.corpus is None or model.corpus not in corpora or task.corpus == model.corpus)
+        if not task.is_raw
+        and (task.corpus is None or model.corpus not in corpora or task.corpus == model.corpus)
     ]
 
 

@@ -44,7 +44,9 @@ class _Limited(io.BytesIO):
 
     def write(self, data: Any, /) -> int:
         if self.tell() + len(data) > MAX_TRANSFORM_BYTES:
-            raise ValueError(f"it takes more than {MAX_TRANSFORM_BYTES:,} bytes, as if it held a model")
+            raise ValueError(
+                f"it takes more than {MAX_TRANSFORM_BYTES:,} bytes, as if it held a model"
+            )
         return super().write(data)
 
 
@@ -92,7 +94,9 @@ class Memory:
 
 def start_server(preprocess: Callable[[Image.Image], Any]) -> None:
     """Start the process that workers are forked from. It imports what they need while the caller goes on."""
-    forkserver.set_forkserver_preload([__name__, getattr(preprocess, "func", preprocess).__module__])
+    forkserver.set_forkserver_preload(
+        [__name__, getattr(preprocess, "func", preprocess).__module__]
+    )
     forkserver.ensure_running()
 
 
@@ -128,7 +132,9 @@ class Workers(ProcessPoolExecutor):
         def collect() -> list[Any]:
             errors_N = list(chain.from_iterable(errors))
             pixels_NHWC = np.ndarray(shape, np.uint8, mmap(memory.number, 0))
-            return [error or pixels_HWC for error, pixels_HWC in zip(errors_N, pixels_NHWC, strict=True)]
+            return [
+                error or pixels_HWC for error, pixels_HWC in zip(errors_N, pixels_NHWC, strict=True)
+            ]
 
         return collect
 

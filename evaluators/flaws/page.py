@@ -76,7 +76,10 @@ def measure_file(path: Path) -> Measured:
         "rows": len(sets),
         "candidates": sets.size,
         "negatives": dict(malformed),
-        "shares": {name: describe(np.array(hits, dtype=float), sets.images) for name, hits in shares.items()},
+        "shares": {
+            name: describe(np.array(hits, dtype=float), sets.images)
+            for name, hits in shares.items()
+        },
         "baselines": measure_baselines(draw_rows(sets, MAX_ROWS)),
         **({"control": measure_control(path)} if is_control else {}),
     }
@@ -92,7 +95,9 @@ def measure_control(path: Path) -> Measured:
         for folder in (PUBLISHED, CONTROL)
     }
     rows = min(map(len, sets.values()))
-    return {"rows": rows} | {folder: measure_pairs(draw_rows(of, rows)) for folder, of in sets.items()}
+    return {"rows": rows} | {
+        folder: measure_pairs(draw_rows(of, rows)) for folder, of in sets.items()
+    }
 
 
 def draw_rows(sets: RetrievalSets, count: int) -> RetrievalSets:
@@ -112,10 +117,17 @@ def measure_baselines(sets: RetrievalSets) -> Measured:
     best = {
         "recall@1": choose_best(sets, FAST_BASELINES),
         "pairwise": choose_best(sets, on_pairs, on_pairs=True),
-        "medoid on pairs": choose_best(sets, {"medoid_of_words": score_medoid_of_words}, on_pairs=True),
+        "medoid on pairs": choose_best(
+            sets, {"medoid_of_words": score_medoid_of_words}, on_pairs=True
+        ),
     }
     return {
-        key: {"share": item.recall, "interval": [*item.interval], "rows": item.rows, "baseline": item.name}
+        key: {
+            "share": item.recall,
+            "interval": [*item.interval],
+            "rows": item.rows,
+            "baseline": item.name,
+        }
         for key, item in best.items()
     }
 
@@ -123,8 +135,12 @@ def measure_baselines(sets: RetrievalSets) -> Measured:
 def render(measured: Mapping[str, Measured], balanced: Sequence[Mapping[str, Any]]) -> str:
     """Render the page. ``measured``: what is known of each file, by its SHA-256; ``balanced``: entries of subsets."""
     items = list(measured.values())
-    template = jinja2.Template(TEMPLATE.read_text(encoding="utf-8"), trim_blocks=True, lstrip_blocks=True)
-    return template.render(items=items, balanced=balanced, max_rows=MAX_ROWS, human_checks=HUMAN_CHECKS)
+    template = jinja2.Template(
+        TEMPLATE.read_text(encoding="utf-8"), trim_blocks=True, lstrip_blocks=True
+    )
+    return template.render(
+        items=items, balanced=balanced, max_rows=MAX_ROWS, human_checks=HUMAN_CHECKS
+    )
 
 
 def draw_figure(measured: Mapping[str, Measured]) -> str:
@@ -134,12 +150,28 @@ def draw_figure(measured: Mapping[str, Measured]) -> str:
 
     def paint(panels: list[Any]) -> None:
         (axes,) = panels
-        for key, label, shift in (("recall@1", "Recall@1", 0.15), ("pairwise", "on pairs (chance 50)", -0.15)):
+        for key, label, shift in (
+            ("recall@1", "Recall@1", 0.15),
+            ("pairwise", "on pairs (chance 50)", -0.15),
+        ):
             known = [item["baselines"][key] for item in items]
             share = np.array([100 * entry["share"] for entry in known])
             bounds = 100 * np.array([entry["interval"] for entry in known]).T
-            axes.errorbar(share, heights + shift, xerr=np.abs(bounds - share), fmt="o", markersize=4, label=label)
-        axes.scatter([100 / item["candidates"] for item in items], heights, marker="|", color="#777777", label="chance")
+            axes.errorbar(
+                share,
+                heights + shift,
+                xerr=np.abs(bounds - share),
+                fmt="o",
+                markersize=4,
+                label=label,
+            )
+        axes.scatter(
+            [100 / item["candidates"] for item in items],
+            heights,
+            marker="|",
+            color="#777777",
+            label="chance",
+        )
         axes.set_xlim(0, 102)
         axes.set_xlabel("best text-only baseline, %")
         axes.set_yticks(heights, [f"{item['benchmark']}/{item['config']}" for item in items])
@@ -150,14 +182,20 @@ def draw_figure(measured: Mapping[str, Measured]) -> str:
 
 def main(output: Path, files: Annotated[list[Path] | None, typer.Argument()] = None) -> None:
     """Measure files, and write the page from all that are measured."""
-    measured: dict[str, Measured] = json.loads(output.read_text(encoding="utf-8")) if output.is_file() else {}
+    measured: dict[str, Measured] = (
+        json.loads(output.read_text(encoding="utf-8")) if output.is_file() else {}
+    )
     for path in files or []:
         sha256 = identify(path).sha256
         if sha256 not in measured:
             measured[sha256] = measure_file(path)
             write_json(output, measured)
             typer.echo(f"{path}: measured")
-    measured = dict(sorted(measured.items(), key=lambda item: (item[1]["benchmark"], natural_key(item[1]["file"]))))
+    measured = dict(
+        sorted(
+            measured.items(), key=lambda item: (item[1]["benchmark"], natural_key(item[1]["file"]))
+        )
+    )
     write_json(output, measured)
     text = render(measured, read_lists(LISTS))
     (output.parent / "benchmark-flaws.md").write_text(text, encoding="utf-8")

@@ -24,7 +24,13 @@ from compeval.evaluators.inspection.predictability import write_predictability
 from compeval.evaluators.inspection.rows import Source, TextRow, open_sources
 from compeval.evaluators.report.examples import Candidate, Example, make_data_uri, mark_changes
 from compeval.evaluators.report.pages import render
-from compeval.evaluators.report.tables import ABOVE_CHANCE, Table, format_percent, format_with_interval, make_table
+from compeval.evaluators.report.tables import (
+    ABOVE_CHANCE,
+    Table,
+    format_percent,
+    format_with_interval,
+    make_table,
+)
 from compeval.evaluators.report.text_only import name_baseline
 
 __all__ = ["inspect", "open_sources"]
@@ -32,7 +38,9 @@ NUM_EXAMPLES = 40
 WORKERS = 2
 
 
-def inspect(source: Source, output: Path, report: Callable[[str], object] = lambda line: None) -> list[SetReport]:
+def inspect(
+    source: Source, output: Path, report: Callable[[str], object] = lambda line: None
+) -> list[SetReport]:
     """Write OUTPUT/<name>.html and text_only_<name>.json about a source, which ``compeval report`` reads, too.
 
     OUTPUT/rows_<name>.csv has the text-only predictability of each sampled row (predictability.py).
@@ -62,7 +70,10 @@ def inspect(source: Source, output: Path, report: Callable[[str], object] = lamb
     documents = {report.name: asdict(report) | version for report in reports}
     for document in documents.values():
         del document["predictability"]  # in the file of the rows
-    files = {f"text_only_{source.name}.json": json.dumps(documents, indent=1) + "\n", f"{source.name}.html": page}
+    files = {
+        f"text_only_{source.name}.json": json.dumps(documents, indent=1) + "\n",
+        f"{source.name}.html": page,
+    }
     for name, text in files.items():
         with atomic_file(output / name) as path:
             path.write_text(text, encoding="utf-8")
@@ -74,7 +85,10 @@ def make_example(source: Source, number: int, row: TextRow) -> Example:
     """Return a row with its picture and a number of its own; a row with two images is two examples."""
     image = source.read_image(row)
     texts = (row.caption, *row.hard_negatives)
-    candidates = [Candidate(text, not index, parts=mark_changes(row.caption, text)) for index, text in enumerate(texts)]
+    candidates = [
+        Candidate(text, not index, parts=mark_changes(row.caption, text))
+        for index, text in enumerate(texts)
+    ]
     return Example(row.set, number, None if image is None else make_data_uri(image), candidates)
 
 
@@ -84,8 +98,12 @@ def make_tables(source: Source, reports: Sequence[SetReport]) -> Mapping[str, tu
     shares = source.validity["genuine"] if source.validity else []
     for entry in sorted(shares, key=lambda entry: (entry["type"], -entry["recall"])):
         cell = f"{format_percent(entry['genuine'])} ({entry['captions']:,} captions)"
-        genuine.setdefault(entry["type"], {"Type": entry["type"]})[f"recall {entry['recall']}"] = cell
-    contrasts = [vars(contrast) | {"set": report.name} for report in reports for contrast in report.contrasts]
+        genuine.setdefault(entry["type"], {"Type": entry["type"]})[f"recall {entry['recall']}"] = (
+            cell
+        )
+    contrasts = [
+        vars(contrast) | {"set": report.name} for report in reports for contrast in report.contrasts
+    ]
     records = {
         "baselines": ("Text-only baselines", map(_describe_baselines, reports)),
         "genuine": ("Genuine negatives", genuine.values()),
@@ -93,7 +111,9 @@ def make_tables(source: Source, reports: Sequence[SetReport]) -> Mapping[str, tu
         "words": ("Words", map(_describe_words, reports)),
         "duplicates": ("Duplicates and flaws", map(_describe_rows, reports)),
     }
-    tables = {id: (title, make_table(f"inspection_{id}", lines)) for id, (title, lines) in records.items()}
+    tables = {
+        id: (title, make_table(f"inspection_{id}", lines)) for id, (title, lines) in records.items()
+    }
     return {id: (title, table) for id, (title, table) in tables.items() if len(table.cells)}
 
 
@@ -101,24 +121,37 @@ def _describe_baselines(report: SetReport) -> dict[str, object]:
     marks = {key: ABOVE_CHANCE if key in report.above_chance else "" for key in report.rules}
     best = report.best_baseline
     scores = {
-        name_baseline(key): format_with_interval(scores["recall@1"], scores["interval"], mark=marks[key])
+        name_baseline(key): format_with_interval(
+            scores["recall@1"], scores["interval"], mark=marks[key]
+        )
         for key, scores in report.rules.items()
     }
     best_score = f"{format_percent(report.best_recall)}{marks[best]} ({name_baseline(best)})"
-    return {"Set": report.name, "Rows": report.rows, "Chance": report.chance, "Best": best_score, **scores}
+    return {
+        "Set": report.name,
+        "Rows": report.rows,
+        "Chance": report.chance,
+        "Best": best_score,
+        **scores,
+    }
 
 
 def _describe_words(report: SetReport) -> dict[str, str]:
     record = {"set": report.name}
     for column, is_true in (("captions", True), ("negatives", False)):
         words = [word for word in report.words if (word.truth > word.negatives) == is_true]
-        shares = [f"{word.name} ({format_percent(word.truth)}, {format_percent(word.negatives)})" for word in words]
+        shares = [
+            f"{word.name} ({format_percent(word.truth)}, {format_percent(word.negatives)})"
+            for word in words
+        ]
         record[column] = "; ".join(shares) or "none"
     return record
 
 
 def _describe_rows(report: SetReport) -> dict[str, object]:
     sizes = report.candidates
-    candidates = [f"{size} ({rows:,} rows)" if len(sizes) > 1 else str(size) for size, rows in sizes.items()]
+    candidates = [
+        f"{size} ({rows:,} rows)" if len(sizes) > 1 else str(size) for size, rows in sizes.items()
+    ]
     texts = {"candidates": ", ".join(candidates), "flaws": "; ".join(report.flaws) or "none"}
     return {**vars(report), **report.duplicates, **texts}

@@ -28,13 +28,19 @@ def score_without_malformed(folder: Path, datasets: Collection[str]) -> Iterator
     """
     for result, table in read_choices(folder, datasets):
         captions, negatives = table["caption"].to_pylist(), table["hard_negatives"].to_pylist()
-        texts = [Texts(caption, row, [False] * len(row)) for caption, row in zip(captions, negatives, strict=True)]
+        texts = [
+            Texts(caption, row, [False] * len(row))
+            for caption, row in zip(captions, negatives, strict=True)
+        ]
         score_NK = np.array(table["scores"].to_pylist())
         malformed_NK = np.zeros(score_NK.shape, dtype=bool)
         for finding in find_malformed(texts):
             malformed_NK[finding.row, finding.candidate] = True
         if malformed_NK.any():
-            masks = {"all": np.zeros_like(malformed_NK), "rows": malformed_NK | malformed_NK.any(axis=1, keepdims=True)}
+            masks = {
+                "all": np.zeros_like(malformed_NK),
+                "rows": malformed_NK | malformed_NK.any(axis=1, keepdims=True),
+            }
             scores = {
                 name: score_candidates(score_NK, dropped_NK, get_clusters(table))
                 for name, dropped_NK in (masks | {"negatives": malformed_NK}).items()
@@ -42,7 +48,9 @@ def score_without_malformed(folder: Path, datasets: Collection[str]) -> Iterator
             yield {"task": result["task"], "model": result["model"]["name"], **scores}
 
 
-def score_candidates(score_NK: np.ndarray, dropped_NK: np.ndarray, cluster_N: np.ndarray) -> dict[str, Any]:
+def score_candidates(
+    score_NK: np.ndarray, dropped_NK: np.ndarray, cluster_N: np.ndarray
+) -> dict[str, Any]:
     """Return Recall@1 without some candidates; rows without their caption or without a negative do not count."""
     size_N = np.sum(~dropped_NK, axis=1)
     kept_N = ~dropped_NK[:, 0] & (size_N > 1)
@@ -52,4 +60,9 @@ def score_candidates(score_NK: np.ndarray, dropped_NK: np.ndarray, cluster_N: np
         return {"rows": 0}
     interval = compute_share_interval(hit_N, cluster_N[kept_N])
     chance = float((1 / size_N[kept_N]).mean())
-    return {"rows": len(hit_N), "recall@1": float(hit_N.mean()), "interval": interval, "chance": chance}
+    return {
+        "rows": len(hit_N),
+        "recall@1": float(hit_N.mean()),
+        "interval": interval,
+        "chance": chance,
+    }

@@ -76,15 +76,24 @@ class SetReport:
     def above_chance(self) -> list[str]:
         """The baselines more than ``CUE_MARGIN`` above chance, with their whole interval above it, the best first."""
         ranked = sorted(self.rules.items(), key=lambda item: -item[1]["recall@1"])
-        return [key for key, scores in ranked if beats_chance(scores["recall@1"], scores["interval"], self.chance)]
+        return [
+            key
+            for key, scores in ranked
+            if beats_chance(scores["recall@1"], scores["interval"], self.chance)
+        ]
 
 
 def measure_set(name: str, rows: SetRows) -> SetReport:
-    sets = RetrievalSets([[row.caption, *row.hard_negatives] for row in rows.sample], [r.image_id for r in rows.sample])
+    sets = RetrievalSets(
+        [[row.caption, *row.hard_negatives] for row in rows.sample],
+        [r.image_id for r in rows.sample],
+    )
     values = {
         "words": score_by_function(sets, count_words),
         "characters": score_by_function(sets, len),
-        "log-probability of a word (trigrams of other true captions)": score_ngram_likelihood(sets, 3),
+        "log-probability of a word (trigrams of other true captions)": score_ngram_likelihood(
+            sets, 3
+        ),
     }
     scores = {key: baseline(sets) for key, baseline in BASELINES.items()}
     return SetReport(
@@ -142,7 +151,9 @@ def contrast_words(sets: RetrievalSets) -> list[Contrast]:
         return []
     corrected = correct_by_holm(p_V[tested].tolist())
     truth_V = np.asarray(truth_NV.sum(axis=0)).ravel() / len(sets)
-    negatives_V = np.asarray((total_NV - truth_NV).sum(axis=0)).ravel() / (len(sets) * (sets.size - 1))
+    negatives_V = np.asarray((total_NV - truth_NV).sum(axis=0)).ravel() / (
+        len(sets) * (sets.size - 1)
+    )
     words = vectorizer.get_feature_names_out()
     found = [
         Contrast(str(words[word]), float(truth_V[word]), float(negatives_V[word]), p)
@@ -159,7 +170,10 @@ def _test(difference_NV: sparse.csr_matrix, images: Sequence[str]) -> np.ndarray
     sum_CV = sparse.csr_matrix(by_image_CN @ difference_NV)
     sum_CV.data[np.abs(sum_CV.data) < 1e-9] = 0
     sum_CV.eliminate_zeros()
-    total_V, square_V = np.asarray(sum_CV.sum(axis=0)).ravel(), np.asarray(sum_CV.power(2).sum(axis=0)).ravel()
+    total_V, square_V = (
+        np.asarray(sum_CV.sum(axis=0)).ravel(),
+        np.asarray(sum_CV.power(2).sum(axis=0)).ravel(),
+    )
     enough_V = sum_CV.getnnz(axis=0) >= MIN_IMAGES
     z_V = np.divide(total_V, np.sqrt(square_V), out=np.full(len(total_V), np.nan), where=enough_V)
     return 2 * norm.sf(np.abs(z_V))

@@ -41,7 +41,9 @@ def select_least_predictable(value_N: np.ndarray) -> np.ndarray:
     return value_N <= np.median(value_N)
 
 
-def score_least_predictable(source: Source, reports: Sequence[SetReport], folder: Path) -> Iterator[dict[str, Any]]:
+def score_least_predictable(
+    source: Source, reports: Sequence[SetReport], folder: Path
+) -> Iterator[dict[str, Any]]:
     """Yield the Recall@1 of a model on all sampled rows of each task, and on the least predictable half of a set.
 
     ``folder`` has the results of the model. Tasks whose rows were not sampled are left out.
@@ -50,19 +52,31 @@ def score_least_predictable(source: Source, reports: Sequence[SetReport], folder
     for result, table in read_choices(folder, {source.name}):
         if (report := by_config.get(result["config"])) is None:
             continue
-        sample = pd.DataFrame([(row.split, row.position) for row in source.sets[report.name].sample], columns=KEYS)
+        sample = pd.DataFrame(
+            [(row.split, row.position) for row in source.sets[report.name].sample], columns=KEYS
+        )
         sample["least"] = select_least_predictable(np.array(report.predictability))
-        hits = {"split": result["split"], "row": table["row"].to_numpy(), "hit": table["rank"].to_numpy() == 1}
+        hits = {
+            "split": result["split"],
+            "row": table["row"].to_numpy(),
+            "hit": table["rank"].to_numpy() == 1,
+        }
         rows = sample.merge(pd.DataFrame({**hits, "cluster": get_clusters(table)}), on=list(KEYS))
         if rows["least"].any():
             groups = {"all": rows, "least": rows[rows["least"]]}
             yield {"task": result["task"], "model": result["model"]["name"], **_describe(groups)}
 
 
-def read_choices(folder: Path, datasets: Collection[str]) -> Iterator[tuple[documents.Result, pa.Table]]:
+def read_choices(
+    folder: Path, datasets: Collection[str]
+) -> Iterator[tuple[documents.Result, pa.Table]]:
     """Yield a model's results on the hard-negative tasks of some datasets, with their rows. Variants are left out."""
     for path, result in documents.read_all([folder]).items():
-        if result["dataset"] in datasets and result["main"] == ["recall@1"] and not result["variant"]:
+        if (
+            result["dataset"] in datasets
+            and result["main"] == ["recall@1"]
+            and not result["variant"]
+        ):
             yield result, parquet.read_table(path.with_suffix(".parquet"))
 
 
@@ -71,5 +85,9 @@ def _describe(groups: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
     for name, rows in groups.items():
         hit_M = rows["hit"].to_numpy(dtype=float)
         interval = compute_share_interval(hit_M, rows["cluster"].to_numpy())
-        scores |= {f"{name} rows": len(rows), name: float(hit_M.mean()), f"{name} interval": interval}
+        scores |= {
+            f"{name} rows": len(rows),
+            name: float(hit_M.mean()),
+            f"{name} interval": interval,
+        }
     return scores

@@ -93,11 +93,16 @@ def open_sources(targets: Sequence[str], data_dir: Path | None = None) -> list[S
 
     Raises ValueError if one is unknown or damaged, or has no hard negatives.
     """
-    folders = dict.fromkeys(resolve_folder(target, data_dir) for target in targets if not Path(target).is_file())
+    folders = dict.fromkeys(
+        resolve_folder(target, data_dir) for target in targets if not Path(target).is_file()
+    )
     files: defaultdict[str, list[PublishedFile]] = defaultdict(list)
     for file in (identify(Path(target)) for target in targets if Path(target).is_file()):
         files[file.benchmark.name].append(file)
-    return [*map(_open_folder, folders), *(_open_files(name, of_one) for name, of_one in files.items())]
+    return [
+        *map(_open_folder, folders),
+        *(_open_files(name, of_one) for name, of_one in files.items()),
+    ]
 
 
 def _open_files(name: str, files: Iterable[PublishedFile]) -> Source:
@@ -132,8 +137,14 @@ def _open_folder(folder: Path) -> Source:
     is_synthetic = any("microworld" in sources for sources in list_image_sources(folder).values())
     sets = {config: gather(_read_rows(paths)) for config, paths in files.items()}
     path = folder.parent / "validity.json"
-    validity = json.loads(path.read_text(encoding="utf-8")) if folder.name == "crepe" and path.is_file() else None
-    return Source(folder.name, _sort(sets), is_synthetic, read_stats(folder)["version"], read_image, validity)
+    validity = (
+        json.loads(path.read_text(encoding="utf-8"))
+        if folder.name == "crepe" and path.is_file()
+        else None
+    )
+    return Source(
+        folder.name, _sort(sets), is_synthetic, read_stats(folder)["version"], read_image, validity
+    )
 
 
 def _sort(sets: Mapping[str, SetRows]) -> Mapping[str, SetRows]:
@@ -163,7 +174,10 @@ def _read_texts(path: Path) -> Iterator[tuple[str, Mapping[str, Texts]]]:
     if is_pair:
         for row in rows:
             first, second = (row[name] for name in PAIR_COLUMNS)
-            pairs = {"image_0": Texts(first, [second], [False]), "image_1": Texts(second, [first], [False])}
+            pairs = {
+                "image_0": Texts(first, [second], [False]),
+                "image_1": Texts(second, [first], [False]),
+            }
             yield row["image_id"], pairs
     else:
         for row, texts in zip(rows, read_texts(path), strict=True):
@@ -186,7 +200,8 @@ def gather(rows: Iterable[TextRow]) -> SetRows:
             sets[_hash(row.image_id, row.caption, *sorted(row.hard_negatives))] += 1
             true_of_image.add(_hash(row.image_id, row.column, row.caption))
             negatives_of_image.update(
-                _hash(row.image_id, row.column, text) for text in set(row.hard_negatives) - {row.caption}
+                _hash(row.image_id, row.column, text)
+                for text in set(row.hard_negatives) - {row.caption}
             )
             sample = samples[size]
             sample.append((_hash(row.set, row.split, str(row.position)), row))
@@ -195,14 +210,20 @@ def gather(rows: Iterable[TextRow]) -> SetRows:
             yield row.texts
 
     result = audit(observe())
-    sample = sorted(samples[max(sizes, key=lambda size: sizes[size])], key=itemgetter(0))[:SAMPLE_ROWS]
-    true_elsewhere = sum(count for text, count in negatives_of_image.items() if text in true_of_image)
+    sample = sorted(samples[max(sizes, key=lambda size: sizes[size])], key=itemgetter(0))[
+        :SAMPLE_ROWS
+    ]
+    true_elsewhere = sum(
+        count for text, count in negatives_of_image.items() if text in true_of_image
+    )
     duplicates = {
         "rows that repeat another row": sum(sets.values()) - len(sets),
         "rows that repeat the caption of another row": sum(captions.values()) - len(captions),
         "negatives that are a true caption of the same image in another row": true_elsewhere,
     }
-    return SetRows(result, len(images), dict(sorted(sizes.items())), [row for _, row in sample], duplicates)
+    return SetRows(
+        result, len(images), dict(sorted(sizes.items())), [row for _, row in sample], duplicates
+    )
 
 
 def _hash(*texts: str) -> bytes:

@@ -19,9 +19,19 @@ import pandas as pd
 import yaml
 
 from compeval.base.files import csv_tables
-from compeval.evaluators.leaderboard.published import Published, describe_published, find_published, get_aliases
+from compeval.evaluators.leaderboard.published import (
+    Published,
+    describe_published,
+    find_published,
+    get_aliases,
+)
 from compeval.evaluators.leaderboard.scores import BenchmarkScores, make_benchmarks
-from compeval.evaluators.report.examples import Example, load_split, make_choice_examples, read_frames
+from compeval.evaluators.report.examples import (
+    Example,
+    load_split,
+    make_choice_examples,
+    read_frames,
+)
 from compeval.evaluators.report.pages import render
 from compeval.evaluators.report.results import PARTS, Result, Results, read_results, split_parts
 from compeval.evaluators.report.tables import (
@@ -65,13 +75,17 @@ def build(
     results, benchmarks = read_benchmarks(folders)
     is_synthetic = any(result.is_synthetic for result in results)
     published = {
-        benchmark.name: find_published(benchmark) if with_published and not is_synthetic else Published()
+        benchmark.name: find_published(benchmark)
+        if with_published and not is_synthetic
+        else Published()
         for benchmark in benchmarks
     }
     models = make_models(results, benchmarks, published, read_about(about) if about else {})
     table = make_models_table(models, benchmarks, published)
     output.mkdir(parents=True, exist_ok=True)
-    (output / "leaderboard.csv").write_text(to_csv(Table("leaderboard", table.caption, models)), encoding="utf-8")
+    (output / "leaderboard.csv").write_text(
+        to_csv(Table("leaderboard", table.caption, models)), encoding="utf-8"
+    )
     models.to_parquet(output / "leaderboard.parquet", index=False)
     (output / "leaderboard.tex").write_text(to_latex(table), encoding="utf-8")
     context = {
@@ -108,7 +122,9 @@ def read_about(path: Path) -> dict[str, dict[str, str]]:
     rows = csv_tables.read(path)
     columns = list(rows[0]) if rows else ["model"]
     if "model" not in columns or set(columns) - {"model", *ABOUT}:
-        raise ValueError(f"{path}: its columns are {', '.join(columns)}; expected model and any of {', '.join(ABOUT)}.")
+        raise ValueError(
+            f"{path}: its columns are {', '.join(columns)}; expected model and any of {', '.join(ABOUT)}."
+        )
     return {row.pop("model"): row for row in rows}
 
 
@@ -123,19 +139,34 @@ def make_models(
     Published models have no intervals and ranks. The place of a score is among one's own and the published models; it
     is missing if the score cannot be ranked with them.
     """
-    scores = pd.concat({item.name: make_scores(item, published[item.name]) for item in benchmarks}, axis="columns")
+    scores = pd.concat(
+        {item.name: make_scores(item, published[item.name]) for item in benchmarks}, axis="columns"
+    )
     counted = pd.DataFrame({item.name: scores[item.name, COUNTED] for item in benchmarks})
     scores = scores.loc[counted.notna().any(axis="columns")]
     first_results = {result.model: result for result in reversed(results)}
-    described = [describe(name, None if of_others else first_results[name], about) for of_others, name in scores.index]
-    means = average(scores, [benchmark.name for benchmark in benchmarks if not benchmark.is_recognition])
-    columns = [(item.name, part) for parts in (SCORE, PLACE) for item in benchmarks for part in parts]
+    described = [
+        describe(name, None if of_others else first_results[name], about)
+        for of_others, name in scores.index
+    ]
+    means = average(
+        scores, [benchmark.name for benchmark in benchmarks if not benchmark.is_recognition]
+    )
+    columns = [
+        (item.name, part) for parts in (SCORE, PLACE) for item in benchmarks for part in parts
+    ]
     values = scores[columns].set_axis([f"{name}{part}" for name, part in columns], axis="columns")
-    models = pd.concat([pd.DataFrame(described, scores.index), means, values], axis="columns").reset_index()
+    models = pd.concat(
+        [pd.DataFrame(described, scores.index), means, values], axis="columns"
+    ).reset_index()
     models = models[["model", *described[0], "published", *means, *values]]
-    models = models.astype({f"{name}{part}": "Int64" for name, part in columns if part in (" rank", *PLACE)})
+    models = models.astype(
+        {f"{name}{part}": "Int64" for name, part in columns if part in (" rank", *PLACE)}
+    )
     order = ["mean", *(benchmark.name for benchmark in benchmarks), "model"]
-    return models.sort_values(order, ascending=[*[False] * (len(order) - 1), True], ignore_index=True)
+    return models.sort_values(
+        order, ascending=[*[False] * (len(order) - 1), True], ignore_index=True
+    )
 
 
 def make_scores(benchmark: BenchmarkScores, published: Published) -> pd.DataFrame:
@@ -143,18 +174,30 @@ def make_scores(benchmark: BenchmarkScores, published: Published) -> pd.DataFram
 
     The index is ``published`` ("yes" or "") and ``model``; the columns are SCORE, PLACE and COUNTED.
     """
-    rows = [("", model, score.share, *score.interval, score.rank, True) for model, score in benchmark.scores.items()]
+    rows = [
+        ("", model, score.share, *score.interval, score.rank, True)
+        for model, score in benchmark.scores.items()
+    ]
     for shares, is_comparable in ((published.others, False), (published.comparable, True)):
-        rows += [("yes", model, share, None, None, None, is_comparable) for model, share in shares.items()]
+        rows += [
+            ("yes", model, share, None, None, None, is_comparable)
+            for model, share in shares.items()
+        ]
     scores = pd.DataFrame(rows, columns=pd.Index(["published", "model", *SCORE, COUNTED]))
     scores[COUNTED] = scores[""].where(scores[COUNTED])
-    rounded = (100 * scores[COUNTED]).round(DECIMALS) if published.comparable else pd.Series(np.nan, scores.index)
+    rounded = (
+        (100 * scores[COUNTED]).round(DECIMALS)
+        if published.comparable
+        else pd.Series(np.nan, scores.index)
+    )
     scores[" place"] = rounded.rank(method="min", ascending=False)
     scores[" models"] = np.where(rounded.notna(), rounded.count(), np.nan)
     return scores.set_index(["published", "model"])
 
 
-def describe(name: str, result: Result | None, about: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+def describe(
+    name: str, result: Result | None, about: Mapping[str, Mapping[str, str]]
+) -> dict[str, str]:
     """Return what is known about a model, by the columns ABOUT and ``contaminated``. ``result``: one of its results."""
     described = describe_published()
     sources = [described.get(name, {})]
@@ -182,10 +225,16 @@ def average(scores: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
     The interval takes the images of different benchmarks as independent.
     """
     mean = scores[[(name, COUNTED) for name in names]].mean(axis="columns", skipna=False)
-    halves = pd.DataFrame({name: (scores[name, " high"] - scores[name, " low"]) / 2 for name in names}, scores.index)
+    halves = pd.DataFrame(
+        {name: (scores[name, " high"] - scores[name, " low"]) / 2 for name in names}, scores.index
+    )
     half = (halves.astype(float) ** 2).sum(axis="columns", skipna=False) ** 0.5 / max(len(names), 1)
     return pd.DataFrame(
-        {"mean": mean, "mean low": (mean - half).clip(lower=0), "mean high": (mean + half).clip(upper=1)}
+        {
+            "mean": mean,
+            "mean low": (mean - half).clip(lower=0),
+            "mean high": (mean + half).clip(upper=1),
+        }
     )
 
 
@@ -196,17 +245,33 @@ def make_models_table(
     records = []
     rows: list[dict[str, Any]] = models.to_dict("records")  # pyright: ignore[reportAssignmentType]
     for row in rows:
-        record = {"Model": row["model"] + (" *" if row["contaminated"] else ""), "Published": row["published"] or None}
+        record = {
+            "Model": row["model"] + (" *" if row["contaminated"] else ""),
+            "Published": row["published"] or None,
+        }
         record |= {name.replace("_", " ").capitalize(): row[name] or None for name in ABOUT}
         bounds = (row["mean low"], row["mean high"])
-        mean = format_percent(row["mean"]) if row["published"] else format_with_interval(row["mean"], bounds)
+        mean = (
+            format_percent(row["mean"])
+            if row["published"]
+            else format_with_interval(row["mean"], bounds)
+        )
         record |= {"Contamination": row["contaminated"] or None, "Mean": mean}
         for benchmark in benchmarks:
             heading = f"{benchmark.name} (chance {format_percent(benchmark.chance)})"
             record[heading] = format_score(row, benchmark.name)
         records.append(record)
-    reasons = [f"{name}: {reason}" for name, item in published.items() if item.others for reason in item.reasons]
-    note = f"{NOT_RANKED} cannot be ranked with one's own models ({'; '.join(reasons)})." if reasons else ""
+    reasons = [
+        f"{name}: {reason}"
+        for name, item in published.items()
+        if item.others
+        for reason in item.reasons
+    ]
+    note = (
+        f"{NOT_RANKED} cannot be ranked with one's own models ({'; '.join(reasons)})."
+        if reasons
+        else ""
+    )
     return make_table("leaderboard", records, note=note)
 
 
@@ -245,14 +310,18 @@ def make_benchmarks_table(benchmarks: Sequence[BenchmarkScores]) -> Table:
 def find_pareto_front(points: Sequence[tuple[float, float]]) -> list[int]:
     """Return the indices of the points that no other point dominates, by increasing x."""
     best, front = float("-inf"), []
-    for index in sorted(range(len(points)), key=lambda index: (-points[index][0], -points[index][1])):
+    for index in sorted(
+        range(len(points)), key=lambda index: (-points[index][0], -points[index][1])
+    ):
         if points[index][1] > best:
             best = points[index][1]
             front.append(index)
     return front[::-1]
 
 
-def make_chart(models: pd.DataFrame, benchmarks: Sequence[BenchmarkScores]) -> dict[str, Any] | None:
+def make_chart(
+    models: pd.DataFrame, benchmarks: Sequence[BenchmarkScores]
+) -> dict[str, Any] | None:
     """Return the Vega-Lite figure of composition against recognition. None if no model has both."""
     recognition = [benchmark for benchmark in benchmarks if benchmark.is_recognition]
     points = pd.DataFrame(
@@ -260,7 +329,8 @@ def make_chart(models: pd.DataFrame, benchmarks: Sequence[BenchmarkScores]) -> d
             "model": models["model"],
             "training data": models["training_data"],
             "composition": 100 * models["mean"],
-            "recognition": 100 * models[[benchmark.name for benchmark in recognition]].mean(axis=1, skipna=False),
+            "recognition": 100
+            * models[[benchmark.name for benchmark in recognition]].mean(axis=1, skipna=False),
             "published": models["published"],
         }
     ).dropna()
@@ -274,7 +344,9 @@ def make_chart(models: pd.DataFrame, benchmarks: Sequence[BenchmarkScores]) -> d
     return chart | {"data": {"values": points.to_dict("records")}}
 
 
-def collect_examples(benchmarks: Sequence[BenchmarkScores], data_dir: Path | None) -> Iterator[Example]:
+def collect_examples(
+    benchmarks: Sequence[BenchmarkScores], data_dir: Path | None
+) -> Iterator[Example]:
     """Yield the rows with hard negatives of each benchmark on which the models disagree most."""
     for benchmark in benchmarks:
         for task, by_model in benchmark.results.items():
@@ -285,7 +357,9 @@ def collect_examples(benchmarks: Sequence[BenchmarkScores], data_dir: Path | Non
                 order = np.argsort(np.abs(hits_N - 0.5), kind="stable")
                 count = max(1, EXAMPLES_PER_BENCHMARK // len(benchmark.tasks))
                 rows = next(iter(frames.values())).index[order[:count]]
-                yield from make_choice_examples(task, frames, list(rows), load_split(results[0], data_dir))
+                yield from make_choice_examples(
+                    task, frames, list(rows), load_split(results[0], data_dir)
+                )
 
 
 @cache
@@ -295,7 +369,9 @@ def _read_bundles() -> dict[str, str]:
         import itables
         import vl_convert
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(f"{error.name} is not installed. {EXTRA}", name=error.name) from None
+        raise ModuleNotFoundError(
+            f"{error.name} is not installed. {EXTRA}", name=error.name
+        ) from None
     datatables = Path(itables.__file__).parent / "html" / "dt_bundle.js"
     return {
         "vega": vl_convert.javascript_bundle().replace("</script", "<\\/script"),  # pyright: ignore[reportCallIssue]

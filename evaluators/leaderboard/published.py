@@ -35,7 +35,12 @@ class Published:
 
 def find_published(benchmark: BenchmarkScores) -> Published:
     """Return the published scores on a benchmark, of models that were not evaluated here."""
-    own = {alias for results in benchmark.results.values() for item in results.values() for alias in get_aliases(item)}
+    own = {
+        alias
+        for results in benchmark.results.values()
+        for item in results.values()
+        for alias in get_aliases(item)
+    }
     parts: list[dict[str, tuple[float, bool]]] = []
     published = Published()
     for task in benchmark.tasks:
@@ -51,7 +56,11 @@ def find_published(benchmark: BenchmarkScores) -> Published:
             parts.append(part)
     for model in sorted(set.intersection(*map(set, parts))) if parts else ():
         values = [part[model] for part in parts]
-        group = published.comparable if all(is_comparable for _, is_comparable in values) else published.others
+        group = (
+            published.comparable
+            if all(is_comparable for _, is_comparable in values)
+            else published.others
+        )
         group[model] = sum(value for value, _ in values) / len(values)
     return published
 
@@ -59,10 +68,16 @@ def find_published(benchmark: BenchmarkScores) -> Published:
 def _group(task: str, metric: str, own: set[str]) -> dict[str, list[PublishedScore]]:
     """Return model -> its scores for the metric, or else those for its macro means."""
     groups: dict[str, list[PublishedScore]] = {}
-    names = [name for item, name in group_by_metric() if item == task and name.startswith(f"{metric}_macro_")]
+    names = [
+        name
+        for item, name in group_by_metric()
+        if item == task and name.startswith(f"{metric}_macro_")
+    ]
     for name in (metric, *names):
         for score in group_by_metric().get((task, name), ()):
-            if score.model not in own and (not groups.get(score.model) or groups[score.model][0].metric == name):
+            if score.model not in own and (
+                not groups.get(score.model) or groups[score.model][0].metric == name
+            ):
                 groups.setdefault(score.model, []).append(score)
     return groups
 
@@ -75,7 +90,9 @@ def _explain(score: PublishedScore, metric: str, results: Sequence[Mapping[str, 
     return reason and f"{score.source}: {reason}"
 
 
-def _compare_sources(scores: Sequence[PublishedScore], rows: int) -> list[tuple[PublishedScore, PublishedScore, str]]:
+def _compare_sources(
+    scores: Sequence[PublishedScore], rows: int
+) -> list[tuple[PublishedScore, PublishedScore, str]]:
     first, *rest = scores
     return [
         (first, other, find_difference(first.task, first.metric))

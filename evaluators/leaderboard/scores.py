@@ -74,21 +74,31 @@ def make_benchmarks(results: Iterable[Result]) -> list[BenchmarkScores]:
     for result in filter(is_ranked, results):
         is_recognition = result.data["protocol"] in RECOGNITION
         chance = 0.0 if is_recognition else round(float(np.mean(get_chances(result))), 3)
-        dataset = result.data["dataset"] + (f"@{BALANCED}" if result.data["variant"] == BALANCED else "")
+        dataset = result.data["dataset"] + (
+            f"@{BALANCED}" if result.data["variant"] == BALANCED else ""
+        )
         groups.setdefault((dataset, is_recognition, chance), []).append(result)
     counts = Counter(dataset for dataset, *_ in groups)
     benchmarks = []
     for (dataset, is_recognition, chance), members in groups.items():
-        name = dataset if counts[dataset] == 1 else f"{dataset}, 1 of {round(1 / chance) if chance else 'all'}"
+        name = (
+            dataset
+            if counts[dataset] == 1
+            else f"{dataset}, 1 of {round(1 / chance) if chance else 'all'}"
+        )
         benchmarks.append(_make_benchmark(name, members, is_recognition))
-    return sorted(benchmarks, key=lambda benchmark: (benchmark.is_recognition, natural_key(benchmark.name)))
+    return sorted(
+        benchmarks, key=lambda benchmark: (benchmark.is_recognition, natural_key(benchmark.name))
+    )
 
 
 def is_ranked(result: Result) -> bool:
     """Return False for results that are not part of any benchmark (module docstring)."""
     data = result.data
     is_own_set = result.family == "crepe" and parse_systematicity(data["config"]) is not None
-    is_perturbed = data["variant"] not in ("", None, BALANCED) and not SEED.fullmatch(data["variant"])
+    is_perturbed = data["variant"] not in ("", None, BALANCED) and not SEED.fullmatch(
+        data["variant"]
+    )
     is_raw = data["config"].endswith("_raw")
     is_limited = data["data"]["limit"] is not None
     return data["protocol"] in COUNTED and not (is_own_set or is_perturbed or is_raw or is_limited)
@@ -104,19 +114,30 @@ def choose_tasks(tasks_by_model: Mapping[str, frozenset[str]]) -> frozenset[str]
 
 
 def _make_benchmark(name: str, results: Sequence[Result], is_recognition: bool) -> BenchmarkScores:
-    versions = Counter((result.data["task"], result.data["data"]["fingerprint"]) for result in results)
+    versions = Counter(
+        (result.data["task"], result.data["data"]["fingerprint"]) for result in results
+    )
     newest = {task: fingerprint for (task, fingerprint), _ in reversed(versions.most_common())}
     by_task: dict[str, dict[str, Result]] = {}
     for result in results:
-        if result.data["data"]["fingerprint"] == newest[result.data["task"]]:  # results on other data are left out
+        if (
+            result.data["data"]["fingerprint"] == newest[result.data["task"]]
+        ):  # results on other data are left out
             by_task.setdefault(result.data["task"], {})[result.model] = result
     models = sorted({model for members in by_task.values() for model in members})
-    tasks_of = {model: frozenset(task for task, members in by_task.items() if model in members) for model in models}
+    tasks_of = {
+        model: frozenset(task for task, members in by_task.items() if model in members)
+        for model in models
+    }
     chosen = choose_tasks(tasks_of)
     models = [model for model in models if chosen <= tasks_of[model]]
     tasks = sorted(chosen, key=natural_key)
-    columns = [hits for task in tasks for hits in _read_hits([by_task[task][model] for model in models])]
-    hit_MN, cluster_N, weight_N = (np.concatenate(parts, axis=-1) for parts in zip(*columns, strict=True))
+    columns = [
+        hits for task in tasks for hits in _read_hits([by_task[task][model] for model in models])
+    ]
+    hit_MN, cluster_N, weight_N = (
+        np.concatenate(parts, axis=-1) for parts in zip(*columns, strict=True)
+    )
     found = ranking.rank(hit_MN, cluster_N, weight_N)
     scores = {
         model: Score(
@@ -126,7 +147,9 @@ def _make_benchmark(name: str, results: Sequence[Result], is_recognition: bool) 
         )
         for index, model in enumerate(models)
     }
-    chance = float(np.mean([chance for task in tasks for chance in get_chances(by_task[task][models[0]])]))
+    chance = float(
+        np.mean([chance for task in tasks for chance in get_chances(by_task[task][models[0]])])
+    )
     by_task = {task: {model: by_task[task][model] for model in models} for task in tasks}
     return BenchmarkScores(name, tasks, hit_MN.shape[1], chance, is_recognition, scores, by_task)
 

@@ -31,7 +31,9 @@ def compute_category_metrics(
     macro: dict[str, tuple[float, Interval | None]] = {}
     for by, category_N in read_categories(examples).items():
         names, rows = np.unique(category_N, return_counts=True)
-        tables[by] = {str(name): {"rows": int(count)} for name, count in zip(names, rows, strict=True)}
+        tables[by] = {
+            str(name): {"rows": int(count)} for name, count in zip(names, rows, strict=True)
+        }
         for direction, metrics in directions.items():
             row_Q = metrics.get_rows(len(category_N))
             category_Q = category_N[row_Q]
@@ -43,7 +45,9 @@ def compute_category_metrics(
                 for name, mean in means.items():
                     tables[by][name][full_name] = mean
                 if metric == metrics.main:
-                    resampled_RG = statistics.bootstrap_group_means(value_Q, category_Q, cluster_N[row_Q])
+                    resampled_RG = statistics.bootstrap_group_means(
+                        value_Q, category_Q, cluster_N[row_Q]
+                    )
                     if len(np.unique(cluster_N)) < MIN_CLUSTERS:
                         resampled_RG = np.broadcast_to(list(means.values()), (1, len(means)))
                     key = f"{full_name}_macro_{by.replace(' ', '_')}"
@@ -74,13 +78,20 @@ def _macro_means(
 def read_categories(examples: pa.Table) -> dict[str, np.ndarray]:
     """Return by -> category of each row. Raises ValueError if two rows have categories with different ``by``."""
     groupings = {
-        name: np.array(examples[name].to_pylist()) for name in ("cell", "label") if name in examples.schema.names
+        name: np.array(examples[name].to_pylist())
+        for name in ("cell", "label")
+        if name in examples.schema.names
     }
     if "categories" not in examples.schema.names:
         return groupings
-    by_row = [{item["by"]: item["name"] for item in items or ()} for items in examples["categories"].to_pylist()]
+    by_row = [
+        {item["by"]: item["name"] for item in items or ()}
+        for items in examples["categories"].to_pylist()
+    ]
     all_by = list(dict.fromkeys(by for row in by_row for by in row))
     for number, row in enumerate(by_row):
         if row.keys() != set(all_by):
-            raise ValueError(f"Row {number} has the categories {sorted(row)}; expected {sorted(all_by)}.")
+            raise ValueError(
+                f"Row {number} has the categories {sorted(row)}; expected {sorted(all_by)}."
+            )
     return groupings | {by: np.array([row[by] for row in by_row]) for by in all_by}

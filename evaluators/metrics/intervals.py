@@ -16,7 +16,12 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
-from compeval.evaluators.metrics.statistics import CONFIDENCE, Interval, bootstrap_interval, number_clusters
+from compeval.evaluators.metrics.statistics import (
+    CONFIDENCE,
+    Interval,
+    bootstrap_interval,
+    number_clusters,
+)
 
 Clusters = Sequence[str] | np.ndarray
 MIN_CLUSTERS = 10
@@ -47,7 +52,9 @@ def compute_share_interval(value_N: np.ndarray, cluster_N: Clusters) -> Interval
     return wilson_interval(share, rows)
 
 
-def compute_weighted_interval(value_N: np.ndarray, cluster_N: Clusters, weight_N: np.ndarray) -> Interval:
+def compute_weighted_interval(
+    value_N: np.ndarray, cluster_N: Clusters, weight_N: np.ndarray
+) -> Interval:
     """Return Wilson's interval of the weighted mean of values between 0 and 1, such as a mean over tasks."""
     member_N = number_clusters(cluster_N)
     weight_N, clusters = weight_N / weight_N.sum(), int(member_N.max()) + 1
@@ -57,7 +64,9 @@ def compute_weighted_interval(value_N: np.ndarray, cluster_N: Clusters, weight_N
     if clusters < MIN_CLUSTERS or variance == 0:
         return wilson_interval(share, clusters)
     most = 1 / float((weight_N**2).sum())  # Kish's effective number of independent rows
-    return wilson_interval(share, min(share * (1 - share) / variance, most) if 0 < share < 1 else clusters)
+    return wilson_interval(
+        share, min(share * (1 - share) / variance, most) if 0 < share < 1 else clusters
+    )
 
 
 def wilson_interval(share: float, rows: float) -> Interval:
@@ -65,7 +74,10 @@ def wilson_interval(share: float, rows: float) -> Interval:
     weight = QUANTILE**2 / rows
     centre = (share + weight / 2) / (1 + weight)
     half = (share * (1 - share) * weight + weight**2 / 4) ** 0.5 / (1 + weight)
-    return (0.0 if share == 0 else max(0.0, centre - half), 1.0 if share == 1 else min(1.0, centre + half))
+    return (
+        0.0 if share == 0 else max(0.0, centre - half),
+        1.0 if share == 1 else min(1.0, centre + half),
+    )
 
 
 def compute_difference_interval(difference_N: np.ndarray, cluster_N: Clusters) -> Interval:
@@ -100,10 +112,18 @@ def count_effective_rows(value_N: np.ndarray, cluster_N: Clusters) -> float:
         return float(rows)
     residual_N = np.asarray(value_N, dtype=np.float64) - np.mean(value_N)
     independent = float((residual_N**2).sum())
-    clustered = float((np.bincount(member_N, weights=residual_N) ** 2).sum()) * clusters / (clusters - 1 or 1)
+    clustered = (
+        float((np.bincount(member_N, weights=residual_N) ** 2).sum())
+        * clusters
+        / (clusters - 1 or 1)
+    )
     if clusters < MIN_CLUSTERS or independent == 0 or clustered == 0:
         return float(clusters)
     design_effect = max(1.0, clustered / independent)
-    from scipy.special import stdtrit  # the quantile of scipy.stats.t, without the seconds of its import
+    from scipy.special import (
+        stdtrit,
+    )  # the quantile of scipy.stats.t, without the seconds of its import
 
-    return rows / design_effect * (QUANTILE / float(stdtrit(clusters - 1, (1 + CONFIDENCE) / 2))) ** 2
+    return (
+        rows / design_effect * (QUANTILE / float(stdtrit(clusters - 1, (1 + CONFIDENCE) / 2))) ** 2
+    )

@@ -30,7 +30,9 @@ def select_frequent(by: str, rows: Mapping[str, int]) -> list[str]:
     from compeval.generators.language.lexicon.relations import is_asymmetric  # imports NLTK
 
     frequent = [name for name, count in rows.items() if count >= MIN_ROWS[by]]
-    return [name for name in frequent if by != "relation" or name in RELATIONS or is_asymmetric(name)]
+    return [
+        name for name in frequent if by != "relation" or name in RELATIONS or is_asymmetric(name)
+    ]
 
 
 def name_frequent(by: str) -> str:

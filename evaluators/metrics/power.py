@@ -14,7 +14,11 @@ LEVEL, POWER = 0.05, 0.8
 
 
 def count_rows(
-    difference: float, disagreement: float, power: float = POWER, level: float = LEVEL, design_effect: float = 1
+    difference: float,
+    disagreement: float,
+    power: float = POWER,
+    level: float = LEVEL,
+    design_effect: float = 1,
 ) -> float:
     """Return the number of rows that show a difference with the given power in a two-sided test.
 
@@ -25,12 +29,19 @@ def count_rows(
             f"A difference of {100 * difference:g} points needs models that disagree on at least as many percent of "
             f"the rows; got {100 * disagreement:g} %."
         )
-    spread = norm.ppf(1 - level / 2) * disagreement**0.5 + norm.ppf(power) * (disagreement - difference**2) ** 0.5
+    spread = (
+        norm.ppf(1 - level / 2) * disagreement**0.5
+        + norm.ppf(power) * (disagreement - difference**2) ** 0.5
+    )
     return design_effect * float(spread / difference) ** 2
 
 
 def find_difference(
-    rows: float, disagreement: float, power: float = POWER, level: float = LEVEL, design_effect: float = 1
+    rows: float,
+    disagreement: float,
+    power: float = POWER,
+    level: float = LEVEL,
+    design_effect: float = 1,
 ) -> float | None:
     """Return the smallest difference that the rows show with the given power, or None if they show none."""
 

@@ -41,11 +41,18 @@ def compare_all_pairs(
     """Return the mean score (M) and the two-sided p-values (M, M) of all pairs, without correction."""
     member_N = number_clusters(cluster_N)
     weight_N = np.ones(len(member_N)) if weight_N is None else weight_N
-    total_MC = np.array([np.bincount(member_N, weights=weight_N * score_N) for score_N in score_MN.astype(np.float64)])
+    total_MC = np.array(
+        [
+            np.bincount(member_N, weights=weight_N * score_N)
+            for score_N in score_MN.astype(np.float64)
+        ]
+    )
     share_M = total_MC.sum(axis=1) / weight_N.sum()
     p_MM = np.ones((len(total_MC), len(total_MC)))
     for model, total_C in enumerate(total_MC[:-1]):
-        p_MM[model, model + 1 :] = p_MM[model + 1 :, model] = _compare(total_C - total_MC[model + 1 :])
+        p_MM[model, model + 1 :] = p_MM[model + 1 :, model] = _compare(
+            total_C - total_MC[model + 1 :]
+        )
     return share_M, p_MM
 
 
@@ -57,7 +64,9 @@ def _compare(difference_KC: np.ndarray) -> np.ndarray:
     up_K, down_K = (difference_KC > 0).sum(axis=1), (difference_KC < 0).sum(axis=1)
     exact_K = np.minimum(1, 2 * binom.cdf(np.minimum(up_K, down_K), up_K + down_K, 0.5))
     spread_K = np.sqrt((difference_KC**2).sum(axis=1))
-    z_K = np.divide(difference_KC.sum(axis=1), spread_K, out=np.zeros(len(spread_K)), where=spread_K > 0)
+    z_K = np.divide(
+        difference_KC.sum(axis=1), spread_K, out=np.zeros(len(spread_K)), where=spread_K > 0
+    )
     return np.where(up_K + down_K < MIN_DISCORDANT, exact_K, 2 * norm.sf(np.abs(z_K)))
 
 

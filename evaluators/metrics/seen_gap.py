@@ -63,7 +63,9 @@ def join_shared_captions(hits: Mapping[str, pd.DataFrame], seen: str, unseen: st
     """
     sc, uc = hits[seen].query("split == 'sc'"), hits[unseen].query("split == 'uc'")
     keys = ["crop_id", "caption", "image_id"]
-    joined = sc.rename(columns={"hit": "seen_hit"}).merge(uc.rename(columns={"hit": "unseen_hit"}), on=keys)
+    joined = sc.rename(columns={"hit": "seen_hit"}).merge(
+        uc.rename(columns={"hit": "unseen_hit"}), on=keys
+    )
     return joined[["image_id", "seen_hit", "unseen_hit"]]
 
 
@@ -76,7 +78,13 @@ def _join_all_pairs(hits: Mapping[str, pd.DataFrame]) -> dict[tuple[str, str], p
 def compute_directions(hits: Mapping[str, pd.DataFrame]) -> list[Direction]:
     """Compute the recalls for every ordered pair of corpora that shares captions."""
     return [
-        Direction(*pair, len(rows), rows["image_id"].nunique(), rows["seen_hit"].mean(), rows["unseen_hit"].mean())
+        Direction(
+            *pair,
+            len(rows),
+            rows["image_id"].nunique(),
+            rows["seen_hit"].mean(),
+            rows["unseen_hit"].mean(),
+        )
         for pair, rows in _join_all_pairs(hits).items()
     ]
 
@@ -89,17 +97,22 @@ def compute_gaps(hits: Mapping[str, pd.DataFrame], seed: int = 0) -> list[Gap]:
     tables = _join_all_pairs(hits)
     pairs = sorted((pair for pair in tables if pair[::-1] in tables), key=" ".join)
     if not pairs:
-        raise ValueError("No caption is seen in one corpus and unseen in another, so there is nothing to compare.")
+        raise ValueError(
+            "No caption is seen in one corpus and unseen in another, so there is nothing to compare."
+        )
     rows = pd.concat([tables[pair].assign(pair=" ".join(pair)) for pair in tables if pair in pairs])
     difference_N = (rows["seen_hit"] - rows["unseen_hit"]).to_numpy(float)
     estimate_P = np.array([difference_N[rows["pair"] == " ".join(pair)].mean() for pair in pairs])
     corpora = sorted({corpus for pair in pairs for corpus in pair})
     weight_CP = np.array(
-        [[corpus in pair for pair in pairs] for corpus in corpora] + [[True] * len(pairs)], dtype=float
+        [[corpus in pair for pair in pairs] for corpus in corpora] + [[True] * len(pairs)],
+        dtype=float,
     )
     weight_CP /= weight_CP.sum(axis=1, keepdims=True)
     pair_N, image_N = (rows[column].to_numpy().astype(str) for column in ("pair", "image_id"))
-    sample_RC = bootstrap_group_means(difference_N, pair_N, image_N, NUM_RESAMPLES, seed) @ weight_CP.T
+    sample_RC = (
+        bootstrap_group_means(difference_N, pair_N, image_N, NUM_RESAMPLES, seed) @ weight_CP.T
+    )
     low_C, high_C = np.quantile(sample_RC, [0.025, 0.975], axis=0)
     beyond_C = np.minimum((sample_RC <= 0).mean(axis=0), (sample_RC >= 0).mean(axis=0))
     p_C = np.minimum(1.0, 2 * np.maximum(beyond_C, 1 / len(sample_RC)))

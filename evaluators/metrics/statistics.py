@@ -17,7 +17,9 @@ CONFIDENCE = 0.95
 CLUSTERS_PER_BLOCK = 1_000_000
 
 
-def bootstrap_interval(value_N: np.ndarray, cluster_N: Sequence[str] | np.ndarray, seed: int = 0) -> Interval:
+def bootstrap_interval(
+    value_N: np.ndarray, cluster_N: Sequence[str] | np.ndarray, seed: int = 0
+) -> Interval:
     """Return the 95 % percentile interval of the mean of ``value_N``. Clusters are resampled with replacement."""
     member_N = number_clusters(cluster_N)
     total_C, size_C = np.bincount(member_N, weights=value_N), np.bincount(member_N)
@@ -42,7 +44,10 @@ def bootstrap_group_means(
     """
     order_N = np.argsort(np.asarray(group_N), kind="stable")
     starts_G = np.unique(np.asarray(group_N)[order_N], return_index=True)[1]
-    member_N, value_N = number_clusters(cluster_N)[order_N], np.asarray(value_N, dtype=np.float64)[order_N]
+    member_N, value_N = (
+        number_clusters(cluster_N)[order_N],
+        np.asarray(value_N, dtype=np.float64)[order_N],
+    )
     generator = np.random.default_rng(seed)
     means = []
     for count in _split_into_blocks(num_resamples, len(value_N)):

@@ -39,7 +39,11 @@ def regress(
     from statsmodels.regression.linear_model import OLS
 
     group_N, member_N = (number_clusters(values) for values in (group_N, cluster_N))
-    if member_N.max(initial=-1) + 1 < MIN_CLUSTERS or np.all(x_N == x_N[0]) or np.all(hit_N == hit_N[0]):
+    if (
+        member_N.max(initial=-1) + 1 < MIN_CLUSTERS
+        or np.all(x_N == x_N[0])
+        or np.all(hit_N == hit_N[0])
+    ):
         return None
     design = np.column_stack([x_N, np.eye(group_N.max() + 1)[group_N]]).astype(np.float64)
     options = {"cov_type": "cluster", "cov_kwds": {"groups": member_N}, "use_t": True}

@@ -165,9 +165,16 @@ def slug(spec: str) -> str:
 
     A slash becomes ``--``, a colon ``=``, and other characters that a file name may not have are percent-encoded.
     """
-    parts = (quote(part, safe=" (),+@").replace("%3A", "=").replace("--", "%2D%2D") for part in spec.split("/"))
+    parts = (
+        quote(part, safe=" (),+@").replace("%3A", "=").replace("--", "%2D%2D")
+        for part in spec.split("/")
+    )
     name = "--".join(re.sub(r"^-|-$", "%2D", part) for part in parts)
-    return name if len(name) <= MAX_SLUG else f"{name[:MAX_SLUG]}~{hashlib.sha256(spec.encode()).hexdigest()[:16]}"
+    return (
+        name
+        if len(name) <= MAX_SLUG
+        else f"{name[:MAX_SLUG]}~{hashlib.sha256(spec.encode()).hexdigest()[:16]}"
+    )
 
 
 def parse(spec: str) -> tuple[str, str]:
@@ -206,7 +213,13 @@ def pick_device(device: str | None = None) -> str:
     import torch
 
     if device is None:
-        return "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+        return (
+            "cuda"
+            if torch.cuda.is_available()
+            else "mps"
+            if torch.backends.mps.is_available()
+            else "cpu"
+        )
     try:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:
@@ -233,7 +246,9 @@ def resolve(spec: str, device: str = "cpu", precision: Precision = "auto") -> Mo
     if precision == "fp32" and device.startswith("cuda"):
         import torch
 
-        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False  # PyTorch allows it in cuDNN
+        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = (
+            False  # PyTorch allows it in cuDNN
+        )
     return importlib.import_module(BACKENDS[backend]).load(name, device, precision)
 
 
@@ -241,5 +256,8 @@ def known_models() -> list[str]:
     """Return the specs of the checkpoints in the current folder and of all pretrained weights of open_clip."""
     from compeval.evaluators.models.open_clip_names import list_pretrained
 
-    local = [f"local:{path.parent}" for path in sorted(Path("checkpoints").glob("*/open_clip_config.json"))]
+    local = [
+        f"local:{path.parent}"
+        for path in sorted(Path("checkpoints").glob("*/open_clip_config.json"))
+    ]
     return [*local, *(f"{architecture}/{tag}" for architecture, tag in list_pretrained())]

@@ -30,7 +30,14 @@ from compeval.evaluators.models.answers import AnswerStore
 from compeval.evaluators.models.endpoint import Answer, Endpoint, RequestError
 from compeval.evaluators.models.questions import SETTINGS, Scoring, make_scoring, split_settings
 
-NUMBERS = {"max_tokens": 16, "timeout": 60, "retries": 6, "concurrency": 8, "price_in": 0, "price_out": 0}
+NUMBERS = {
+    "max_tokens": 16,
+    "timeout": 60,
+    "retries": 6,
+    "concurrency": 8,
+    "price_in": 0,
+    "price_out": 0,
+}
 """Settings with a number, and their defaults. Prices are per million tokens."""
 CHARACTERS_PER_TOKEN, PIXELS_PER_TOKEN = 4, 28 * 28
 """For the estimate: what most models of 2024 to 2026 count as a token of a text and of an image."""
@@ -53,8 +60,15 @@ class ApiScorer:
     no_answer = DECLINED
     """Score of a question without a usable answer."""
 
-    def __init__(self, endpoint: Endpoint, scoring: Scoring, store: AnswerStore, numbers: dict[str, float]) -> None:
-        self._endpoint, self._scoring, self._store, self._numbers = endpoint, scoring, store, numbers
+    def __init__(
+        self, endpoint: Endpoint, scoring: Scoring, store: AnswerStore, numbers: dict[str, float]
+    ) -> None:
+        self._endpoint, self._scoring, self._store, self._numbers = (
+            endpoint,
+            scoring,
+            store,
+            numbers,
+        )
         self.max_requests = DEFAULT_MAX_REQUESTS
 
     def preprocess(self, image: Image) -> Sent:
@@ -67,11 +81,16 @@ class ApiScorer:
     def score(self, images: Sequence[Sent], texts: Sequence[Any]) -> np.ndarray:
         """Return the scores (B,). Questions with a stored answer are not asked again."""
         with ThreadPoolExecutor(int(self._numbers["concurrency"])) as pool:
-            futures = [pool.submit(self.ask, image, text) for image, text in zip(images, texts, strict=True)]
+            futures = [
+                pool.submit(self.ask, image, text)
+                for image, text in zip(images, texts, strict=True)
+            ]
             try:
                 return np.array([self.read(future.result()) for future in futures])
             except RequestError as error:
-                raise ValueError(f"{error} Answers that arrived are kept: run again to resume.") from None
+                raise ValueError(
+                    f"{error} Answers that arrived are kept: run again to resume."
+                ) from None
             finally:
                 pool.shutdown(cancel_futures=True)
 
@@ -105,11 +124,15 @@ class ApiScorer:
         for image, captions in questions:
             if self._store.get(self._key(image, captions)) is None:
                 requests += 1
-                tokens += len(self._scoring.ask(captions)) // CHARACTERS_PER_TOKEN + image.pixels // PIXELS_PER_TOKEN
+                tokens += (
+                    len(self._scoring.ask(captions)) // CHARACTERS_PER_TOKEN
+                    + image.pixels // PIXELS_PER_TOKEN
+                )
         answers = requests * int(self._numbers["max_tokens"])
         cost = (tokens * self._numbers["price_in"] + answers * self._numbers["price_out"]) / 1e6
-        statement = f"{requests:,} requests, about {tokens:,} tokens in and at most {answers:,} out" + (
-            f", estimated cost {cost:.2f}" if self._numbers["price_in"] else ""
+        statement = (
+            f"{requests:,} requests, about {tokens:,} tokens in and at most {answers:,} out"
+            + (f", estimated cost {cost:.2f}" if self._numbers["price_in"] else "")
         )
         if requests > self.max_requests:
             raise ValueError(
@@ -131,7 +154,11 @@ class ApiChooser(ApiScorer):
             return self.no_answer
         if answer.top:
             logs = _sum(answer.top, first), _sum(answer.top, second)
-            return 1 / (1 + math.exp(min(logs[1] - logs[0], 700))) if max(logs) > -math.inf else self.no_answer
+            return (
+                1 / (1 + math.exp(min(logs[1] - logs[0], 700)))
+                if max(logs) > -math.inf
+                else self.no_answer
+            )
         chosen = find_choice(answer.text, (first, second))
         return self.no_answer if chosen is None else float(chosen == first)
 
@@ -148,7 +175,9 @@ def find_choice(text: str, answers: tuple[str, str]) -> str | None:
     if begins:
         return by_case[begins[1].casefold()]
     word = rf"\b(?!a [a-z]|A [a-z]){one_of}\b"
-    stated = re.findall(rf"\b(?:answer|caption|choice|option)(?: is|:)?\W*{word}", text, re.IGNORECASE)
+    stated = re.findall(
+        rf"\b(?:answer|caption|choice|option)(?: is|:)?\W*{word}", text, re.IGNORECASE
+    )
     if stated:
         return by_case[stated[-1].casefold()]
     mentioned = set(re.findall(word, text))
@@ -182,15 +211,24 @@ def load(name: str, device: str, precision: str) -> Model:
     endpoint = Endpoint(name, settings.get("base_url"), numbers)
     probe = ApiScorer(endpoint, Scoring(), store, numbers)
     try:
-        has_log_probabilities = bool(probe.ask(probe.preprocess(new_image("RGB", (56, 56), "red")), "a red square").top)
+        has_log_probabilities = bool(
+            probe.ask(probe.preprocess(new_image("RGB", (56, 56), "red")), "a red square").top
+        )
     except RequestError as error:
         raise ValueError(f"{spec}: {error}") from None
     endpoint.requests = 0  # --max-requests is about the run
-    scoring = make_scoring({"scoring": "yes" if has_log_probabilities else "choice"} | settings, spec)
+    scoring = make_scoring(
+        {"scoring": "yes" if has_log_probabilities else "choice"} | settings, spec
+    )
     if scoring.method == "yes" and not has_log_probabilities:
         raise ValueError(f"{spec}: the endpoint returns no log-probabilities. Use scoring=choice.")
-    encoder = (ApiScorer if scoring.method == "yes" else ApiChooser)(endpoint, scoring, store, numbers)
-    record = scoring.describe() | {"base_url": endpoint.base_url, "log_probabilities": has_log_probabilities}
+    encoder = (ApiScorer if scoring.method == "yes" else ApiChooser)(
+        endpoint, scoring, store, numbers
+    )
+    record = scoring.describe() | {
+        "base_url": endpoint.base_url,
+        "log_probabilities": has_log_probabilities,
+    }
     return Model(
         spec=spec,
         name=name + ("" if scoring.method == "yes" else f"@{scoring.method}"),

@@ -10,9 +10,13 @@ import numpy as np
 Item = TypeVar("Item")
 
 
-def in_batches(encode: Callable[[Sequence[Item]], np.ndarray], items: Sequence[Item], size: int) -> np.ndarray:
+def in_batches(
+    encode: Callable[[Sequence[Item]], np.ndarray], items: Sequence[Item], size: int
+) -> np.ndarray:
     """Call ``encode`` on batches of ``size`` items and return the concatenated outputs."""
-    return np.concatenate([encode(items[start : start + size]) for start in range(0, len(items), size)])
+    return np.concatenate(
+        [encode(items[start : start + size]) for start in range(0, len(items), size)]
+    )
 
 
 def scale_to_unit_length(feature_ND: np.ndarray, name: str, kind: str) -> np.ndarray:

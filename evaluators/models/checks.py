@@ -132,7 +132,9 @@ def check_device(device: str) -> None:
     """Raise ValueError for an unknown device, and for a GPU without a driver, without the import of PyTorch."""
     family = device.partition(":")[0]
     if family not in DEVICES or not re.fullmatch(r"\w+(:\d+)?", device):
-        raise refuse_device(device, f"expected {', '.join(DEVICES[:3])} or, of several devices, cuda:1")
+        raise refuse_device(
+            device, f"expected {', '.join(DEVICES[:3])} or, of several devices, cuda:1"
+        )
     if family == "mps" and sys.platform != "darwin":
         raise refuse_device(device, "only Macs have it")
     is_rocm = "rocm" in version("torch") or Path("/dev/kfd").exists()

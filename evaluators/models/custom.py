@@ -59,8 +59,12 @@ def load(name: str, device: str, precision: str) -> Model:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         if error.name and not f"{module_name}.".startswith(f"{error.name}."):
-            raise ValueError(f"{spec}: {module_name} imports {error.name}, which is not installed.") from None
-        raise ValueError(f"{spec}: {error}. The current folder and PYTHONPATH are searched.") from None
+            raise ValueError(
+                f"{spec}: {module_name} imports {error.name}, which is not installed."
+            ) from None
+        raise ValueError(
+            f"{spec}: {error}. The current folder and PYTHONPATH are searched."
+        ) from None
     except Exception as error:
         raise _failed(spec, f"importing {module_name}", error) from error
     if not hasattr(module, class_name):
@@ -70,14 +74,18 @@ def load(name: str, device: str, precision: str) -> Model:
     except Exception as error:
         raise _failed(spec, f"{class_name}({device!r})", error) from error
     loaded = wrap(model, spec, class_name, device)
-    return loaded if loaded.is_cached else replace(loaded, warnings=(*loaded.warnings, NO_FINGERPRINT))
+    return (
+        loaded if loaded.is_cached else replace(loaded, warnings=(*loaded.warnings, NO_FINGERPRINT))
+    )
 
 
 def wrap(model: Any, spec: str, name: str, device: str) -> Model:
     """Return the model for an object of the user's class. Raises ValueError if a method is missing."""
     written = getattr(model, "fingerprint", None)
     if not isinstance(written, str | None):
-        raise ValueError(f"{spec}: its fingerprint is {written!r}, a string expected that changes with the weights.")
+        raise ValueError(
+            f"{spec}: its fingerprint is {written!r}, a string expected that changes with the weights."
+        )
     return Model(
         spec=spec,
         name=name,
@@ -93,10 +101,18 @@ def wrap(model: Any, spec: str, name: str, device: str) -> Model:
 
 def _warn_of_training_mode(model: Any) -> Iterator[str]:
     """Yield a warning for an object, or each attribute of it, that is a torch module and may not repeat its outputs."""
-    named = {"the model": model} if isinstance(model, torch.nn.Module) else getattr(model, "__dict__", {})
+    named = (
+        {"the model": model}
+        if isinstance(model, torch.nn.Module)
+        else getattr(model, "__dict__", {})
+    )
     for name, value in named.items():
         modules = value.modules() if isinstance(value, torch.nn.Module) else ()
-        random = (part for part in modules if part.training and isinstance(part, RANDOM) and getattr(part, "p", 1) > 0)
+        random = (
+            part
+            for part in modules
+            if part.training and isinstance(part, RANDOM) and getattr(part, "p", 1) > 0
+        )
         if kinds := sorted({type(part).__name__ for part in random}):
             yield f"{name} is in training mode (with {', '.join(kinds)}), so the scores may be random: call its eval()."
 
@@ -112,10 +128,14 @@ def _create(kind: Any, device: str) -> Any:
 
 def _failed(spec: str, step: str, error: Exception) -> ValueError:
     """Return the error for the user's own code that failed."""
-    return ValueError(f"{spec}: {step} failed ({type(error).__name__}: {error}). --verbose prints the traceback.")
+    return ValueError(
+        f"{spec}: {step} failed ({type(error).__name__}: {error}). --verbose prints the traceback."
+    )
 
 
-def adapt(model: Any, spec: str, device: str = "cpu") -> CustomDualEncoder | CustomPairScorer | CustomRecoverer:
+def adapt(
+    model: Any, spec: str, device: str = "cpu"
+) -> CustomDualEncoder | CustomPairScorer | CustomRecoverer:
     """Return the model with an interface that the engine uses. Raises ValueError if a method is missing."""
     if hasattr(model, "recover"):
         return CustomRecoverer(model, spec)
@@ -151,7 +171,9 @@ class _Custom:
 class CustomRecoverer(_Custom):
     def recover(self, texts: Sequence[str]) -> list[str]:
         recovered = self._call("recover", list(texts))
-        if not isinstance(recovered, list) or [type(text) for text in recovered] != [str] * len(texts):
+        if not isinstance(recovered, list) or [type(text) for text in recovered] != [str] * len(
+            texts
+        ):
             raise ValueError(f"{self._spec}: recover returned no list of {len(texts)} strings.")
         return recovered
 
@@ -188,7 +210,9 @@ class CustomPairScorer(_Custom):
     def score(self, images: Sequence[Image], texts: Sequence[str]) -> np.ndarray:
         score_B = as_array(self._call("score", list(images), list(texts)), len(texts), "score")
         if score_B.size != len(texts):
-            raise ValueError(f"score returned shape {score_B.shape} for {len(texts)} pairs, one number each expected.")
+            raise ValueError(
+                f"score returned shape {score_B.shape} for {len(texts)} pairs, one number each expected."
+            )
         return score_B
 
 

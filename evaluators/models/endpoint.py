@@ -49,7 +49,11 @@ class Endpoint:
         self.model, self.base_url = model, base_url or os.environ.get("OPENAI_BASE_URL")
         self.requests = 0
         """Number of requests that were sent."""
-        self._timeout, self._retries, self._lock = numbers["timeout"], int(numbers["retries"]), threading.Lock()
+        self._timeout, self._retries, self._lock = (
+            numbers["timeout"],
+            int(numbers["retries"]),
+            threading.Lock(),
+        )
         self._arguments: dict[str, Any] = {
             "logprobs": True,
             "top_logprobs": TOP_LOGPROBS,
@@ -68,17 +72,29 @@ class Endpoint:
 
         key = os.environ.get(KEY_VARIABLE)
         if not key and self.base_url is None:
-            raise RequestError(f"{KEY_VARIABLE} is not set. Export it, or name another endpoint with --base-url.")
-        return OpenAI(api_key=key or "none", base_url=self.base_url, max_retries=self._retries, timeout=self._timeout)
+            raise RequestError(
+                f"{KEY_VARIABLE} is not set. Export it, or name another endpoint with --base-url."
+            )
+        return OpenAI(
+            api_key=key or "none",
+            base_url=self.base_url,
+            max_retries=self._retries,
+            timeout=self._timeout,
+        )
 
     def ask(self, question: str, image_url: str, max_requests: int) -> Answer:
         """Return the answer to a question about an image.
 
         Raises RequestError if the server does not answer, or if ``max_requests`` requests have been sent.
         """
-        content = [{"type": "image_url", "image_url": {"url": image_url}}, {"type": "text", "text": question}]
+        content = [
+            {"type": "image_url", "image_url": {"url": image_url}},
+            {"type": "text", "text": question},
+        ]
         messages = [{"role": "user", "content": content}]
-        for _ in range(self._retries + 1):  # the client itself retries all but answers that cannot be read
+        for _ in range(
+            self._retries + 1
+        ):  # the client itself retries all but answers that cannot be read
             answer = _read(self._send(messages, max_requests))
             if answer is not None:
                 return answer
@@ -106,7 +122,11 @@ class Endpoint:
                     raise RequestError(f"{self._where}: HTTP status 400{_name(error)}.") from None
             except APIError as error:
                 status = getattr(error, "status_code", None)
-                cause = f"HTTP status {status}" if status else f"{type(error).__name__}, {self._timeout:g} s at most"
+                cause = (
+                    f"HTTP status {status}"
+                    if status
+                    else f"{type(error).__name__}, {self._timeout:g} s at most"
+                )
                 hint = f" Check {KEY_VARIABLE}." if status in (401, 403) else ""
                 raise RequestError(f"{self._where}: {cause}{_name(error)}.{hint}") from None
 
@@ -119,7 +139,9 @@ class Endpoint:
             if "max_tokens" in arguments and "max_completion_tokens" in message:
                 self._arguments["max_completion_tokens"] = self._arguments.pop("max_tokens")
                 return True
-            refused = next((name for name in OPTIONAL if name in arguments and name in message), None)
+            refused = next(
+                (name for name in OPTIONAL if name in arguments and name in message), None
+            )
             if refused is None:
                 return False
             for name in ("logprobs", "top_logprobs") if "logprobs" in refused else (refused,):
@@ -145,9 +167,14 @@ def _read(response: str) -> Answer | None:
         text = message.get("content") or ""
         tokens = (choice.get("logprobs") or {}).get("content") or []
         first = next((token for token in tokens if token["token"].strip()), None)
-        top = tuple((str(one["token"]), float(one["logprob"])) for one in (first or {}).get("top_logprobs") or ())
+        top = tuple(
+            (str(one["token"]), float(one["logprob"]))
+            for one in (first or {}).get("top_logprobs") or ()
+        )
     except (ValueError, TypeError, LookupError, AttributeError):
         return None
     if choice.get("finish_reason") == "length" and not (text.strip() or top):
-        raise RequestError("the model used all tokens before its answer. Raise the setting max_tokens.")
+        raise RequestError(
+            "the model used all tokens before its answer. Raise the setting max_tokens."
+        )
     return Answer(text, top) if text.strip() or top else None

@@ -17,7 +17,14 @@ from compeval.base.pipeline.code_digest import list_code_files, strip_comments
 from compeval.base.storage import crops
 
 DIGEST_BYTES = 16
-ENCODING_PACKAGES = ("pillow", "torch", "torchvision", "open_clip_torch", "transformers", "sentence-transformers")
+ENCODING_PACKAGES = (
+    "pillow",
+    "torch",
+    "torchvision",
+    "open_clip_torch",
+    "transformers",
+    "sentence-transformers",
+)
 """Packages that decode, resize and encode. Cached features are not reused with another version of them."""
 
 
@@ -65,7 +72,9 @@ def of_features(model_fingerprint: str) -> str:
 def _encoding_code() -> str:
     """Return the hex digest of the code that decodes and crops images, and of all model adapters."""
     files = [*list_code_files(Path(crops.__file__)), *sorted(Path(__file__).parent.glob("*.py"))]
-    return of_json([strip_comments(file.read_text(encoding="utf-8")) for file in files if file.suffix == ".py"])
+    return of_json(
+        [strip_comments(file.read_text(encoding="utf-8")) for file in files if file.suffix == ".py"]
+    )
 
 
 def _encoding_versions() -> dict[str, str]:

@@ -21,7 +21,13 @@ from torch import Tensor
 from torch.nn import functional
 
 from compeval.evaluators.models import prefix_cache
-from compeval.evaluators.models.prefix_cache import NOT_CAUSAL, collate, cut, run_beginning, run_rests
+from compeval.evaluators.models.prefix_cache import (
+    NOT_CAUSAL,
+    collate,
+    cut,
+    run_beginning,
+    run_rests,
+)
 
 RAW_PROMPTS = {
     "blip-2": "Question: {} Answer:",
@@ -67,11 +73,15 @@ class Generative:
         self._probes = probes
         self._family = model.config.model_type
         self._device, self._lock = model.device, threading.Lock()
-        tokens = [re.escape(token) for token in processor.tokenizer.get_added_vocab() if token[0] in "<["]
+        tokens = [
+            re.escape(token) for token in processor.tokenizer.get_added_vocab() if token[0] in "<["
+        ]
         self._control_token = re.compile("|".join(tokens) or r"(?!)")
         self._limit = PROMPTS_PER_BATCH.get(self._device.type, ACCELERATOR_PROMPTS)
         config = getattr(model.config, "text_config", model.config)
-        self._decoder_start: int | None = config.decoder_start_token_id if config.is_encoder_decoder else None
+        self._decoder_start: int | None = (
+            config.decoder_start_token_id if config.is_encoder_decoder else None
+        )
         self._has_chat_template = bool(getattr(processor, "chat_template", None))
         self.num_tokens = 0
         """Number of tokens that ran through the language model."""
@@ -81,7 +91,9 @@ class Generative:
     def prompt(self, captions: Any) -> str:
         """Return the text of a prompt. Raises ValueError if the model has no chat template and no known prompt."""
         # A caption must not contain a token of the template, such as a second image: "<image>" becomes "< image>".
-        question = self._control_token.sub(lambda match: f"{match[0][0]} {match[0][1:]}", self._ask(captions))
+        question = self._control_token.sub(
+            lambda match: f"{match[0][0]} {match[0][1:]}", self._ask(captions)
+        )
         if self._has_chat_template:
             content = [{"type": "image"}, {"type": "text", "text": question}]
             return self._processor.apply_chat_template(
@@ -98,13 +110,23 @@ class Generative:
         """Return the processor's own inputs for one prompt."""
         text = self.prompt(captions)
         images = [[image]] if self._has_chat_template else [image]
-        inputs = self._processor(images=images, text=[text], return_tensors="pt", **self._special_tokens(text))
-        return {name: value for name, value in inputs.items() if isinstance(value, Tensor) and name != "labels"}
+        inputs = self._processor(
+            images=images, text=[text], return_tensors="pt", **self._special_tokens(text)
+        )
+        return {
+            name: value
+            for name, value in inputs.items()
+            if isinstance(value, Tensor) and name != "labels"
+        }
 
     def _special_tokens(self, text: str) -> dict[str, bool]:
         """Return the argument for a prompt that begins with the token of the beginning: no second one is added."""
         bos = self._processor.tokenizer.bos_token
-        return {"add_special_tokens": False} if self._has_chat_template and bos and text.startswith(bos) else {}
+        return (
+            {"add_special_tokens": False}
+            if self._has_chat_template and bos and text.startswith(bos)
+            else {}
+        )
 
     def preprocess(self, image: Image.Image, /) -> Picture:
         """Process an image once for all questions about it. Threads take turns: tokenisers are not thread-safe."""
@@ -124,18 +146,25 @@ class Generative:
             except torch.OutOfMemoryError:
                 if self._limit == 1:
                     raise
-            self._limit //= 2  # outside of the handler, whose traceback keeps the tensors of the batch alive
+            self._limit //= (
+                2  # outside of the handler, whose traceback keeps the tensors of the batch alive
+            )
             torch.cuda.empty_cache()
 
     def _read_plainly(self, pictures: Sequence[Picture], captions: Sequence[Any]) -> Tensor:
         """Run each prompt as a whole, as the library does."""
         pairs = enumerate(zip(pictures, captions, strict=True))
-        asked = [Asked(self.process(picture.image, caption), [number]) for number, (picture, caption) in pairs]
+        asked = [
+            Asked(self.process(picture.image, caption), [number])
+            for number, (picture, caption) in pairs
+        ]
         answer_N = torch.empty(len(asked), dtype=torch.float64)
         for batch in batch_equal_shapes(asked, self._limit):
             inputs = self._move(collate([one.inputs for one in batch]))
             if self._decoder_start is not None:
-                inputs["decoder_input_ids"] = torch.full((len(batch), 1), self._decoder_start, device=self._device)
+                inputs["decoder_input_ids"] = torch.full(
+                    (len(batch), 1), self._decoder_start, device=self._device
+                )
             self.num_tokens += inputs["input_ids"].numel()
             numbers = [number for one in batch for number in one.prompts]
             answer_N[numbers] = self._answer(self._model(**inputs).logits[:, -1]).cpu()
@@ -163,7 +192,9 @@ class Generative:
                 part_rests = [rests[number] for number in part]
                 self.num_tokens += len(part) * max(map(len, part_rests))
                 images = [image_of[number] for number in part]
-                answer_N[part] = self._answer(run_rests(self._model, cache, next_I1, images, part_rests, pad)).cpu()
+                answer_N[part] = self._answer(
+                    run_rests(self._model, cache, next_I1, images, part_rests, pad)
+                ).cpu()
         return answer_N
 
     def _tokenize(self, captions: Any) -> list[int]:
@@ -227,7 +258,11 @@ def batch_equal_shapes(asked: Sequence[Asked], limit: int) -> list[list[Asked]]:
 
 def _draw(width: int, height: int) -> Image.Image:
     """Return an image whose channels are gradients in three directions."""
-    bands = (Image.linear_gradient("L"), Image.radial_gradient("L"), Image.linear_gradient("L").rotate(90))
+    bands = (
+        Image.linear_gradient("L"),
+        Image.radial_gradient("L"),
+        Image.linear_gradient("L").rotate(90),
+    )
     return Image.merge("RGB", [band.resize((width, height)) for band in bands])
 
 

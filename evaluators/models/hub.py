@@ -24,7 +24,14 @@ def load(name: str, device: str, precision: str) -> Model:
         raise unavailable(spec, name, error) from None
     mark = contaminated(name.partition("/")[2])
     return describe(
-        model, preprocess, tokenizer, device=device, precision=precision, spec=spec, name=name, contaminated=mark
+        model,
+        preprocess,
+        tokenizer,
+        device=device,
+        precision=precision,
+        spec=spec,
+        name=name,
+        contaminated=mark,
     )
 
 

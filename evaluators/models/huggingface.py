@@ -35,7 +35,9 @@ from compeval.evaluators.models.batches import in_batches
 from compeval.evaluators.models.checks import SCORES, unavailable
 from compeval.evaluators.models.hub import get_title, read_family
 
-CONTAMINATED: dict[str, str] = dict.fromkeys(("flava", "blip", "blip-2"), "trained on Visual Genome and COCO")
+CONTAMINATED: dict[str, str] = dict.fromkeys(
+    ("flava", "blip", "blip-2"), "trained on Visual Genome and COCO"
+)
 SIGLIP_2_TOKENS = 256_000
 """Size of the vocabulary of SigLIP 2 (Gemma's). Its models of fixed resolution have the type of SigLIP."""
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
@@ -43,7 +45,10 @@ DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 def load(name: str, device: str, precision: str) -> Model:
     """Load the model in a repository or folder. Raises ValueError if its family is not supported."""
-    spec, score = f"transformers:{name}", next((suffix for suffix in SCORES if name.endswith(suffix)), "")
+    spec, score = (
+        f"transformers:{name}",
+        next((suffix for suffix in SCORES if name.endswith(suffix)), ""),
+    )
     name = name.removesuffix(score)
     family = read_family(name, spec)
     if family not in ADAPTERS[""]:
@@ -53,16 +58,26 @@ def load(name: str, device: str, precision: str) -> Model:
         )
     if family not in ADAPTERS[score]:
         known = " and ".join(ADAPTERS[score])
-        raise ValueError(f"{spec}: only models of the types {known} have {score}; this one is of type {family!r}.")
+        raise ValueError(
+            f"{spec}: only models of the types {known} have {score}; this one is of type {family!r}."
+        )
     architecture, adapter = ADAPTERS[score][family]
     kind: Any = getattr(transformers, architecture)
     try:
-        model: Any = kind.from_pretrained(name, dtype=DTYPES[precision], trust_remote_code=False).to(device).eval()
+        model: Any = (
+            kind.from_pretrained(name, dtype=DTYPES[precision], trust_remote_code=False)
+            .to(device)
+            .eval()
+        )
         tokenizer: Any = transformers.AutoTokenizer.from_pretrained(name, trust_remote_code=False)
-        image_processor: Any = transformers.AutoImageProcessor.from_pretrained(name, trust_remote_code=False)
+        image_processor: Any = transformers.AutoImageProcessor.from_pretrained(
+            name, trust_remote_code=False
+        )
     except (OSError, SafetensorError) as error:
         raise unavailable(spec, name, error) from None
-    if len(tokenizer) <= len(set(tokenizer.all_special_ids)):  # transformers makes up a tokeniser if there are no files
+    if len(tokenizer) <= len(
+        set(tokenizer.all_special_ids)
+    ):  # transformers makes up a tokeniser if there are no files
         raise unavailable(spec, name, OSError("there is no tokeniser, or its vocabulary is empty"))
     parts = [
         fingerprint.of_weights(model.state_dict()),
@@ -84,7 +99,9 @@ def load(name: str, device: str, precision: str) -> Model:
 
 def process_image(image_processor: Any, image: Image) -> dict[str, Tensor]:
     """Return the inputs that an image processor makes of one image. Processes import this function."""
-    return {name: value[0] for name, value in image_processor(images=image, return_tensors="pt").items()}
+    return {
+        name: value[0] for name, value in image_processor(images=image, return_tensors="pt").items()
+    }
 
 
 class _Adapter:
@@ -97,15 +114,23 @@ class _Adapter:
     def __init__(self, model: Any, tokenizer: Any, image_processor: Any, device: str) -> None:
         self._model, self._tokenizer, self.device = model, tokenizer, device
         self.preprocess = partial(process_image, image_processor)
-        config = model.config.qformer_config if model.config.model_type == "blip-2" else model.config.text_config
-        self.max_tokens = min(config.max_position_embeddings, tokenizer.model_max_length, self.most_tokens)
+        config = (
+            model.config.qformer_config
+            if model.config.model_type == "blip-2"
+            else model.config.text_config
+        )
+        self.max_tokens = min(
+            config.max_position_embeddings, tokenizer.model_max_length, self.most_tokens
+        )
         self._is_siglip = "siglip" in model.config.model_type
         # SigLIP 2 was trained on lower case; its tokeniser lowers the case only in some of its repositories.
         is_siglip_2 = model.config.model_type == "siglip2" or config.vocab_size >= SIGLIP_2_TOKENS
         self._lower = self._is_siglip and is_siglip_2
 
     def _images(self, batch: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
-        stacked = {name: torch.stack([image[name] for image in batch]).to(self.device) for name in batch[0]}
+        stacked = {
+            name: torch.stack([image[name] for image in batch]).to(self.device) for name in batch[0]
+        }
         return stacked | {"pixel_values": stacked["pixel_values"].to(self._model.dtype)}
 
     def _texts(self, texts: Sequence[str]) -> Any:
@@ -134,7 +159,9 @@ class TransformersEncoder(_Adapter):
 
     def encode_texts(self, texts: Sequence[str], batch_size: int) -> np.ndarray:
         order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
-        return in_batches(self._text_features, [texts[index] for index in order], batch_size)[np.argsort(order)]
+        return in_batches(self._text_features, [texts[index] for index in order], batch_size)[
+            np.argsort(order)
+        ]
 
     @torch.inference_mode()
     def _image_features(self, batch: Sequence[dict[str, Tensor]]) -> np.ndarray:
@@ -153,7 +180,12 @@ class _PairAdapter(_Adapter):
         distinct = {id(image): image for image in images}
         position = {key: index for index, key in enumerate(distinct)}
         index_B = [position[id(image)] for image in images]
-        return self._score(self._images(list(distinct.values())), index_B, texts).double().cpu().numpy()
+        return (
+            self._score(self._images(list(distinct.values())), index_B, texts)
+            .double()
+            .cpu()
+            .numpy()
+        )
 
     def _score(self, images: dict[str, Tensor], index_B: list[int], texts: Sequence[str]) -> Tensor:
         """Return the scores (B,) of texts with the images at ``index_B`` of the distinct images."""
@@ -163,7 +195,9 @@ class _PairAdapter(_Adapter):
 class _BlipAdapter(_PairAdapter):
     """A model with a contrastive head and a matching head. ``score`` is the one that scores, or both."""
 
-    def __init__(self, model: Any, tokenizer: Any, image_processor: Any, device: str, *, score: str) -> None:
+    def __init__(
+        self, model: Any, tokenizer: Any, image_processor: Any, device: str, *, score: str
+    ) -> None:
         super().__init__(model, tokenizer, image_processor, device)
         self._chosen = score
 
@@ -179,7 +213,9 @@ class _BlipAdapter(_PairAdapter):
         """Return the logits (B, 2) of no match and of a match."""
         raise NotImplementedError
 
-    def _cosine(self, images: dict[str, Tensor], index_B: list[int], texts: Sequence[str]) -> Tensor:
+    def _cosine(
+        self, images: dict[str, Tensor], index_B: list[int], texts: Sequence[str]
+    ) -> Tensor:
         """Return the cosines (B,) of the contrastive head."""
         raise NotImplementedError
 
@@ -199,7 +235,9 @@ class Blip(_BlipAdapter):
         )
         return self._model.itm_head(joint.last_hidden_state[:, 0])
 
-    def _cosine(self, images: dict[str, Tensor], index_B: list[int], texts: Sequence[str]) -> Tensor:
+    def _cosine(
+        self, images: dict[str, Tensor], index_B: list[int], texts: Sequence[str]
+    ) -> Tensor:
         """Return the cosines of the first tokens of image and text."""
         seen_BD = normalize(self._project_images(images)[index_B].float(), dim=-1)
         return (seen_BD * normalize(self._project_texts(texts).float(), dim=-1)).sum(dim=-1)
@@ -209,7 +247,9 @@ class Blip(_BlipAdapter):
 
     def _project_texts(self, texts: Sequence[str]) -> Tensor:
         tokens = self._texts(texts)
-        read = self._model.text_encoder(input_ids=tokens["input_ids"], attention_mask=tokens["attention_mask"])
+        read = self._model.text_encoder(
+            input_ids=tokens["input_ids"], attention_mask=tokens["attention_mask"]
+        )
         return self._model.text_proj(read.last_hidden_state[:, 0])
 
 
@@ -242,28 +282,38 @@ class Blip2(_BlipAdapter):
     def _match(self, images: dict[str, Tensor], index_B: list[int], texts: Sequence[str]) -> Tensor:
         """Return the logits, the mean over the queries: they and the text attend to each other, and to the image."""
         tokens, query = self._texts(texts), self._model.query_tokens.expand(len(texts), -1, -1)
-        mask = torch.cat([tokens["attention_mask"].new_ones(query.shape[:2]), tokens["attention_mask"]], dim=1)
+        mask = torch.cat(
+            [tokens["attention_mask"].new_ones(query.shape[:2]), tokens["attention_mask"]], dim=1
+        )
         joint = self._model.qformer(
             query_embeds=self._model.embeddings(input_ids=tokens["input_ids"], query_embeds=query),
             query_length=query.shape[1],
             attention_mask=mask,
             encoder_hidden_states=self._model.vision_model(**images).last_hidden_state[index_B],
         ).last_hidden_state
-        return self._model.itm_head(joint[:, : query.shape[1]].to(self._model.itm_head.weight.dtype)).mean(dim=1)
+        return self._model.itm_head(
+            joint[:, : query.shape[1]].to(self._model.itm_head.weight.dtype)
+        ).mean(dim=1)
 
-    def _cosine(self, images: dict[str, Tensor], index_B: list[int], texts: Sequence[str]) -> Tensor:
+    def _cosine(
+        self, images: dict[str, Tensor], index_B: list[int], texts: Sequence[str]
+    ) -> Tensor:
         """Return the largest cosine of each text with a query of its image."""
         model = self._model
         image_state = model.vision_model(**images).last_hidden_state
         query = model.query_tokens.expand(len(image_state), -1, -1)
-        seen = model.qformer(query_embeds=query, encoder_hidden_states=image_state).last_hidden_state
+        seen = model.qformer(
+            query_embeds=query, encoder_hidden_states=image_state
+        ).last_hidden_state
         tokens = self._texts(texts)
         read = model.qformer(
             query_embeds=model.embeddings(input_ids=tokens["input_ids"]),
             query_length=0,
             attention_mask=tokens["attention_mask"],
         ).last_hidden_state[:, 0]
-        seen = model.vision_projection(seen.to(model.vision_projection.weight.dtype)).float()[index_B]
+        seen = model.vision_projection(seen.to(model.vision_projection.weight.dtype)).float()[
+            index_B
+        ]
         read = model.text_projection(read.to(model.text_projection.weight.dtype)).float()
         return torch.cosine_similarity(seen, read[:, None], dim=-1).amax(dim=1)
 
@@ -284,9 +334,15 @@ class FlavaMatcher(_PairAdapter):
             tokens["input_ids"], tokens["attention_mask"], output_hidden_states=True
         ).hidden_states[-1]
         joint = torch.cat(
-            [flava.image_to_mm_projection(image_state)[index_B], flava.text_to_mm_projection(text_state)], dim=1
+            [
+                flava.image_to_mm_projection(image_state)[index_B],
+                flava.text_to_mm_projection(text_state),
+            ],
+            dim=1,
         )
-        return _match_log_odds(self._model.itm_head(flava.multimodal_model(joint).last_hidden_state))
+        return _match_log_odds(
+            self._model.itm_head(flava.multimodal_model(joint).last_hidden_state)
+        )
 
 
 def _match_log_odds(logits_B2: Tensor) -> Tensor:
@@ -302,13 +358,25 @@ def _pooled(output: Any) -> np.ndarray:
     return pooled.float().cpu().numpy()
 
 
-_BLIP = {score: ("BlipForImageTextRetrieval", partial(Blip, score=score)) for score in ("@itm", "@itc")}
+_BLIP = {
+    score: ("BlipForImageTextRetrieval", partial(Blip, score=score)) for score in ("@itm", "@itc")
+}
 _BLIP_2 = {score: ("Blip2ForImageTextRetrieval", partial(Blip2, score=score)) for score in SCORES}
-_DUAL = dict.fromkeys(("clip", "siglip", "siglip2", "metaclip_2", "align", "flava"), ("AutoModel", TransformersEncoder))
+_DUAL = dict.fromkeys(
+    ("clip", "siglip", "siglip2", "metaclip_2", "align", "flava"),
+    ("AutoModel", TransformersEncoder),
+)
 ADAPTERS: dict[str, dict[str, tuple[str, Any]]] = {
     "": {**_DUAL, "blip": _BLIP["@itm"], "blip-2": _BLIP_2["@itc"]},
-    "@itm": {"flava": ("FlavaForPreTraining", FlavaMatcher), "blip": _BLIP["@itm"], "blip-2": _BLIP_2["@itm"]},
+    "@itm": {
+        "flava": ("FlavaForPreTraining", FlavaMatcher),
+        "blip": _BLIP["@itm"],
+        "blip-2": _BLIP_2["@itm"],
+    },
     "@itc": {"blip": _BLIP["@itc"], "blip-2": _BLIP_2["@itc"]},
-    "@itm+itc": {"blip": ("BlipForImageTextRetrieval", BlipReRanker), "blip-2": _BLIP_2["@itm+itc"]},
+    "@itm+itc": {
+        "blip": ("BlipForImageTextRetrieval", BlipReRanker),
+        "blip-2": _BLIP_2["@itm+itc"],
+    },
 }
 """Suffix of a name -> type of model -> class of transformers, and adapter."""

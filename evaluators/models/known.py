@@ -29,9 +29,15 @@ def _refuse(*_: Any) -> Any:
 def remember(model: Model) -> None:
     """Store the record of a model that was just loaded."""
     if states := _read_states(model.spec):
-        about = {field.name: getattr(model, field.name) for field in fields(model) if field.name != "encoder"}
+        about = {
+            field.name: getattr(model, field.name)
+            for field in fields(model)
+            if field.name != "encoder"
+        }
         path = _get_path(model.spec, model.precision)
-        with suppress(OSError):  # a folder that is not writable is reported when features are stored
+        with suppress(
+            OSError
+        ):  # a folder that is not writable is reported when features are stored
             path.parent.mkdir(parents=True, exist_ok=True)
             with atomic_file(path) as partial:
                 partial.write_text(json.dumps({"files": states, "model": about}), encoding="utf-8")
@@ -52,14 +58,19 @@ def recall(spec: str, precision: str) -> Model | None:
 
 
 def _get_path(spec: str, precision: str) -> Path:
-    key = fingerprint.of_json([spec, precision, version("timm")])  # timm builds some of open_clip's towers
+    key = fingerprint.of_json(
+        [spec, precision, version("timm")]
+    )  # timm builds some of open_clip's towers
     return cache_folder() / "models" / f"{fingerprint.of_features(key)}.json"
 
 
 def _read_states(spec: str) -> list[list[str | int]]:
     """Return path, size and times of change of each file that a model is loaded from; [] if they are not known."""
     states = ((file, file.stat()) for file in _find_files(*parse(spec)) if file.is_file())
-    return [[str(file.absolute()), state.st_size, state.st_mtime_ns, state.st_ctime_ns] for file, state in states]
+    return [
+        [str(file.absolute()), state.st_size, state.st_mtime_ns, state.st_ctime_ns]
+        for file, state in states
+    ]
 
 
 def _find_files(backend: str, name: str) -> list[Path]:

@@ -28,7 +28,13 @@ from compeval.evaluators.models.local_folder import (
     is_probe_folder,
     read_training,
 )
-from compeval.evaluators.models.openclip import UNREADABLE, create, describe, describe_error, load_tokenizer
+from compeval.evaluators.models.openclip import (
+    UNREADABLE,
+    create,
+    describe,
+    describe_error,
+    load_tokenizer,
+)
 
 EMBEDDING, TOKEN_IDS = "token_embedding.weight", "token_ids"
 
@@ -47,7 +53,9 @@ def load(name: str, device: str, precision: str) -> Model:
     return describe(model, preprocess, tokenizer, device=device, precision=precision, **about)
 
 
-def load_weights(folder: Path, device: str, precision: str) -> tuple[Any, Callable[[Image], Tensor]]:
+def load_weights(
+    folder: Path, device: str, precision: str
+) -> tuple[Any, Callable[[Image], Tensor]]:
     """Return model and image transform. Raises ValueError if the weights do not fit the configuration."""
     try:
         with tempfile.TemporaryDirectory() as scratch:
@@ -55,7 +63,9 @@ def load_weights(folder: Path, device: str, precision: str) -> tuple[Any, Callab
                 folder = restore_embeddings(folder, Path(scratch) / folder.name)
             return create(f"local-dir:{folder}", device, precision)
     except (*UNREADABLE, ValueError) as error:
-        raise ValueError(f"{folder}: the model cannot be loaded ({describe_error(error)}).") from None
+        raise ValueError(
+            f"{folder}: the model cannot be loaded ({describe_error(error)})."
+        ) from None
 
 
 def has_few_embeddings(folder: Path) -> bool:
@@ -79,6 +89,9 @@ def restore_embeddings(small: Path, folder: Path) -> Path:
     text_config = json.loads((small / CONFIG).read_text(encoding="utf-8"))["model_cfg"]["text_cfg"]
     embedding = torch.zeros(text_config["vocab_size"], text_config["width"])
     embedding[ids] = weights[EMBEDDING].float()
-    full = {name: weight.float() if weight.is_floating_point() else weight for name, weight in weights.items()}
+    full = {
+        name: weight.float() if weight.is_floating_point() else weight
+        for name, weight in weights.items()
+    }
     save_file(full | {EMBEDDING: embedding}, folder / WEIGHTS)
     return folder

@@ -18,7 +18,9 @@ def expand(patterns: Iterable[str], file: Path | None = None) -> list[str]:
     """
     names = [*patterns, *(read_names(file) if file else [])]
     if not names:
-        raise ValueError("Name one model, for example ViT-B-32/openai; got none. `compeval list models` lists models.")
+        raise ValueError(
+            "Name one model, for example ViT-B-32/openai; got none. `compeval list models` lists models."
+        )
     return list(dict.fromkeys(spec for name in names for spec in _expand(name)))
 
 
@@ -27,10 +29,14 @@ def read_names(file: Path) -> list[str]:
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
     except UnicodeDecodeError as error:
-        raise ValueError(f"{file}: not a text file in UTF-8 ({error.reason}). Write one model per line.") from None
+        raise ValueError(
+            f"{file}: not a text file in UTF-8 ({error.reason}). Write one model per line."
+        ) from None
     names = [name for line in lines if (name := re.sub(r"(^|\s)#.*", "", line).strip())]
     if not names:
-        raise ValueError(f"{file}: names no model. Write one model per line, for example ViT-B-32/openai.")
+        raise ValueError(
+            f"{file}: names no model. Write one model per line, for example ViT-B-32/openai."
+        )
     return names
 
 
@@ -40,9 +46,15 @@ def _expand(name: str) -> Sequence[str]:
         return [name]
     if backend == "local":
         folders = sorted(path.parent for path in Path().glob(f"{pattern}/open_clip_config.json"))
-        known, matches = "no folder with an open_clip_config.json", [f"local:{folder}" for folder in folders]
+        known, matches = (
+            "no folder with an open_clip_config.json",
+            [f"local:{folder}" for folder in folders],
+        )
     else:
-        known, matches = "no pretrained weights of open_clip", _match_tags(pattern if colon else name)
+        known, matches = (
+            "no pretrained weights of open_clip",
+            _match_tags(pattern if colon else name),
+        )
     if not matches:
         raise ValueError(f"{name}: {known} match this glob. `compeval list models` lists models.")
     return matches

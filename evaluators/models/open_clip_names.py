@@ -19,7 +19,12 @@ from typing import Any
 
 from compeval.evaluators.models import BACKENDS
 
-CORPUS_OF_TAG = {"cc12m": "cc12m", "yfcc15m": "yfcc", "laion400m_e31": "laion", "laion400m_e32": "laion"}
+CORPUS_OF_TAG = {
+    "cc12m": "cc12m",
+    "yfcc15m": "yfcc",
+    "laion400m_e31": "laion",
+    "laion400m_e32": "laion",
+}
 """Corpus of CREPE's systematicity splits that the weights of a tag were trained on."""
 LIGHT = "_open_clip_without_torch"
 """Name under which modules of open_clip are imported without its ``__init__``, which imports torch."""
@@ -90,7 +95,9 @@ def parse_name(name: str) -> tuple[str, str, bool]:
     built = architecture.removesuffix("-gelu")
     tag = get_pretrained_cfg(architecture, weights)
     has_both = f"{architecture}-quickgelu" in list_models()
-    if not tag and built == architecture and has_both:  # a file of weights does not state its activation
+    if (
+        not tag and built == architecture and has_both
+    ):  # a file of weights does not state its activation
         raise ValueError(
             f"{weights}: nothing states the activation that these weights were trained with. Ask for "
             f"{architecture}-quickgelu/... (OpenAI, NegCLIP, LAION-400M ViT-B-32) or {architecture}-gelu/...; the "
@@ -115,17 +122,26 @@ def split(name: str) -> tuple[str, str]:
     architecture, _, weights = name.partition("/")
     if architecture.removesuffix("-gelu") not in known:
         *others, last = sorted(f"{backend}:" for backend in BACKENDS if backend != "open_clip")
-        raise _unknown("architecture", architecture, known, f" Other models begin with {', '.join(others)} or {last}.")
+        raise _unknown(
+            "architecture",
+            architecture,
+            known,
+            f" Other models begin with {', '.join(others)} or {last}.",
+        )
     tags = [tag for name, tag in list_pretrained() if name == architecture]
     if not weights:
-        raise ValueError(f"Model {name!r} has no weights. Tags of {architecture}: {', '.join(tags) or 'none'}.")
+        raise ValueError(
+            f"Model {name!r} has no weights. Tags of {architecture}: {', '.join(tags) or 'none'}."
+        )
     raise _unknown(f"weights of {architecture}: neither a tag nor a file,", weights, tags)
 
 
 def _unknown(what: str, name: str, known: Sequence[str], advice: str = "") -> ValueError:
     near = difflib.get_close_matches(name, known, n=3)
     hint = f" Did you mean {' or '.join(near)}?" if near else ""
-    return ValueError(f"Unknown open_clip {what} {name!r}.{hint} `compeval list models` lists them all.{advice}")
+    return ValueError(
+        f"Unknown open_clip {what} {name!r}.{hint} `compeval list models` lists them all.{advice}"
+    )
 
 
 def missing_weights(name: str, reason: str) -> FileNotFoundError:

@@ -42,7 +42,15 @@ from compeval.evaluators.models.word_cache import cache_words
 
 CONTAMINATED_NAMES = {"mscoco_finetuned": "fine-tuned on COCO"}
 """Reason why scores are marked, by the beginning of the weights tag or repository name."""
-UNREADABLE = (RuntimeError, OSError, AssertionError, LookupError, EOFError, UnpicklingError, SafetensorError)
+UNREADABLE = (
+    RuntimeError,
+    OSError,
+    AssertionError,
+    LookupError,
+    EOFError,
+    UnpicklingError,
+    SafetensorError,
+)
 """Errors that open_clip and its libraries raise if weights or a tokeniser are missing, truncated or of a wrong type."""
 PROBES = (
     "a dog",
@@ -80,7 +88,9 @@ class OpenClipEncoder:
         self._tokenize = cache_words(tokenizer)
         self._image_dtype = image_dtype or open_clip.get_input_dtype(precision) or torch.float32
         self._transform = divide(preprocess, device)
-        self.preprocess: Callable[[Image], Any] = self._transform.get_pixels if self._transform else preprocess
+        self.preprocess: Callable[[Image], Any] = (
+            self._transform.get_pixels if self._transform else preprocess
+        )
         self.unpadded: PrefixForestEncoder | LengthBatchEncoder | None = None
         self.warnings: tuple[str, ...] = ()
         tower = causal_tower(model)
@@ -99,7 +109,9 @@ class OpenClipEncoder:
     def start_images(self, images: Sequence[Any], batch_size: int) -> Tensor:
         """Return features (N, D) on the device. A GPU may still compute them."""
         starts = range(0, len(images), batch_size)
-        return torch.cat([self._encode_images(images[start : start + batch_size]) for start in starts])
+        return torch.cat(
+            [self._encode_images(images[start : start + batch_size]) for start in starts]
+        )
 
     def encode_texts(self, texts: Sequence[str], batch_size: int) -> np.ndarray:
         return self._encode_tokens(self._tokenize(list(texts)), batch_size)
@@ -110,7 +122,11 @@ class OpenClipEncoder:
 
     def start_texts(self, texts: Sequence[Any], batch_size: int) -> Any:
         """Return features (T, D) of texts or of their tokens, on the device if a GPU may still compute them."""
-        tokens = self._tokenize(list(texts)) if isinstance(texts[0], str) else torch.from_numpy(np.stack(texts))
+        tokens = (
+            self._tokenize(list(texts))
+            if isinstance(texts[0], str)
+            else torch.from_numpy(np.stack(texts))
+        )
         if isinstance(self.unpadded, LengthBatchEncoder):
             return self.unpadded.start(tokens, batch_size * self.unpadded.per_text)
         return self._encode_tokens(tokens, batch_size)
@@ -132,11 +148,17 @@ class OpenClipEncoder:
         """
         is_truncated_T = np.zeros(len(texts), dtype=bool)
         if isinstance(self._tokenizer, SimpleTokenizer | HFTokenizer):
-            short = self.max_tokens - 2  # characters, which are at least as many as the tokens between both ends
-            long = [index for index, text in enumerate(texts) if len(text) > short or not text.isascii()]
+            short = (
+                self.max_tokens - 2
+            )  # characters, which are at least as many as the tokens between both ends
+            long = [
+                index for index, text in enumerate(texts) if len(text) > short or not text.isascii()
+            ]
             pad = getattr(getattr(self._tokenizer, "tokenizer", None), "pad_token_id", 0)
             if long:
-                tokens_LC = self._tokenize([texts[index] for index in long], context_length=self.max_tokens + 1)
+                tokens_LC = self._tokenize(
+                    [texts[index] for index in long], context_length=self.max_tokens + 1
+                )
                 is_truncated_T[long] = (tokens_LC[:, -1] != pad).numpy()
         return is_truncated_T
 
@@ -147,7 +169,9 @@ class OpenClipEncoder:
             pixels_BCHW = start_copy(torch.stack(list(images)), self.device)
         else:
             shape, is_cuda = (len(images), *images[0].shape), self.device.startswith("cuda")
-            pixels_BHWC = torch.empty(shape, dtype=torch.uint8, pin_memory=is_cuda)  # filled without a second copy
+            pixels_BHWC = torch.empty(
+                shape, dtype=torch.uint8, pin_memory=is_cuda
+            )  # filled without a second copy
             np.stack(images, out=pixels_BHWC.numpy())
             pixels_BCHW = self._transform.normalize(pixels_BHWC.to(self.device, non_blocking=True))
         return self._model.encode_image(pixels_BCHW.to(self._image_dtype))
@@ -155,14 +179,20 @@ class OpenClipEncoder:
     @torch.inference_mode()
     def encode_padded(self, tokens_TL: Tensor, batch_size: int) -> np.ndarray:
         """Return features (T, D) computed by the model's ``encode_text`` on padded texts."""
-        parts = [self._model.encode_text(part.to(self.device)) for part in tokens_TL.split(batch_size)]
+        parts = [
+            self._model.encode_text(part.to(self.device)) for part in tokens_TL.split(batch_size)
+        ]
         return torch.cat(parts).float().cpu().numpy()
 
-    def _check_unpadded(self, encoder: PrefixForestEncoder | LengthBatchEncoder, tolerance: float) -> None:
+    def _check_unpadded(
+        self, encoder: PrefixForestEncoder | LengthBatchEncoder, tolerance: float
+    ) -> None:
         """Encode without padding if the features of the probes agree with ``encode_text``; otherwise add a warning."""
         tokens_TL = self._tokenizer(list(PROBES))
         # Small batches, so that the probes make several, with and without shared prefixes.
-        difference = _difference(encoder(tokens_TL, PROBE_TOKENS), self.encode_padded(tokens_TL, len(PROBES)))
+        difference = _difference(
+            encoder(tokens_TL, PROBE_TOKENS), self.encode_padded(tokens_TL, len(PROBES))
+        )
         if isinstance(encoder, PrefixForestEncoder):
             encoder.nodes = 0
         if difference <= tolerance:
@@ -176,11 +206,15 @@ class OpenClipEncoder:
 
 def _difference(feature_ND: np.ndarray, expected_ND: np.ndarray) -> float:
     """Return the largest absolute difference at unit length, or infinity if a feature is not finite."""
-    one_ND, other_ND = (one / np.linalg.norm(one, axis=1, keepdims=True) for one in (feature_ND, expected_ND))
+    one_ND, other_ND = (
+        one / np.linalg.norm(one, axis=1, keepdims=True) for one in (feature_ND, expected_ND)
+    )
     return float(np.nan_to_num(np.abs(one_ND - other_ND).max(), nan=np.inf))
 
 
-def in_process(model: Any, preprocess: Callable[[Image], Tensor], tokenizer: Callable[[list[str]], Tensor]) -> Model:
+def in_process(
+    model: Any, preprocess: Callable[[Image], Tensor], tokenizer: Callable[[list[str]], Tensor]
+) -> Model:
     """Wrap a model that is already in memory and in evaluation mode.
 
     Its precision is that of its least precise weights, since open_clip's models in half precision keep some in fp32.
@@ -191,9 +225,13 @@ def in_process(model: Any, preprocess: Callable[[Image], Tensor], tokenizer: Cal
     weights = (parameter for parameter in model.parameters() if parameter.is_floating_point())
     parameter = min(weights, key=lambda parameter: parameter.dtype.itemsize)
     device = parameter.device.type
-    dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else parameter.dtype
+    dtype = (
+        torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else parameter.dtype
+    )
     precision = {torch.float16: "fp16", torch.bfloat16: "bf16"}.get(dtype, "fp32")
-    encoder = OpenClipEncoder(model, preprocess, tokenizer, str(parameter.device), precision, parameter.dtype)
+    encoder = OpenClipEncoder(
+        model, preprocess, tokenizer, str(parameter.device), precision, parameter.dtype
+    )
     return Model(
         spec="in-process",
         name="in-process",
@@ -237,7 +275,9 @@ def load(name: str, device: str, precision: str) -> Model:
 
 def contaminated(name: str) -> str | None:
     """Return the reason why the scores of a weights tag or repository are marked, or None if they are not."""
-    return next((reason for prefix, reason in CONTAMINATED_NAMES.items() if name.startswith(prefix)), None)
+    return next(
+        (reason for prefix, reason in CONTAMINATED_NAMES.items() if name.startswith(prefix)), None
+    )
 
 
 def load_tokenizer(built: str, spec: str) -> Any:
@@ -258,11 +298,15 @@ def create_named(name: str, device: str, precision: str) -> tuple[Any, Callable[
     except UNREADABLE as error:
         reason = describe_error(error)
         if not get_pretrained_cfg(*split(name)):
-            raise ValueError(f"{name}: the weights do not fit or cannot be read ({reason}).") from None
+            raise ValueError(
+                f"{name}: the weights do not fit or cannot be read ({reason})."
+            ) from None
         raise missing_weights(name, reason) from None
 
 
-def create(name: str, device: str, precision: str, **options: Any) -> tuple[Any, Callable[[Image], Tensor]]:
+def create(
+    name: str, device: str, precision: str, **options: Any
+) -> tuple[Any, Callable[[Image], Tensor]]:
     """Return model and image transform, without log messages of open_clip. Never unpickles arbitrary objects."""
     logging.disable(logging.ERROR)
     try:
@@ -277,7 +321,13 @@ def create(name: str, device: str, precision: str, **options: Any) -> tuple[Any,
 
 
 def describe(
-    model: Any, preprocess: Callable[[Image], Tensor], tokenizer: Any, *, device: str, precision: str, **about: Any
+    model: Any,
+    preprocess: Callable[[Image], Tensor],
+    tokenizer: Any,
+    *,
+    device: str,
+    precision: str,
+    **about: Any,
 ) -> Model:
     """Return the loaded model with a fingerprint over weights, structure, transform, tokeniser, precision and library.
 
@@ -289,7 +339,11 @@ def describe(
         repr(model),
         json.dumps(model.visual.preprocess_cfg, sort_keys=True, default=str),
         tokenizer(list(PROBES)).tolist(),
-        *([fingerprint.of_tokenizer(tokenizer.tokenizer)] if isinstance(tokenizer, HFTokenizer) else []),
+        *(
+            [fingerprint.of_tokenizer(tokenizer.tokenizer)]
+            if isinstance(tokenizer, HFTokenizer)
+            else []
+        ),
         precision,
         open_clip.__version__,
     ]

@@ -52,7 +52,9 @@ class ResizeKeepRatio(NamedTuple):
     def __call__(self, image: Image.Image) -> Image.Image:
         ratios = image.height / self.size[0], image.width / self.size[1]
         ratio = max(ratios) * self.longest + min(ratios) * (1.0 - self.longest)
-        return _resize(image, round(image.height / ratio), round(image.width / ratio), self.resample)
+        return _resize(
+            image, round(image.height / ratio), round(image.width / ratio), self.resample
+        )
 
 
 class CenterCrop(NamedTuple):

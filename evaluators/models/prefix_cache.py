@@ -36,7 +36,9 @@ def count_common(sequences: Sequence[Sequence[int]]) -> int:
     """Return the length of the common beginning, which leaves at least one token of each sequence."""
     shortest = min(map(len, sequences)) - 1
     columns = enumerate(zip(*sequences, strict=False))
-    return next((index for index, column in columns if index == shortest or len(set(column)) > 1), shortest)
+    return next(
+        (index for index, column in columns if index == shortest or len(set(column)) > 1), shortest
+    )
 
 
 def collate(inputs: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
@@ -47,7 +49,10 @@ def collate(inputs: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
 def cut(inputs: dict[str, Tensor], length: int) -> dict[str, Tensor]:
     """Return the inputs of the first ``length`` tokens. What describes the image stays as it is."""
     shape = inputs["input_ids"].shape
-    return {name: tensor[:, :length] if tensor.shape == shape else tensor for name, tensor in inputs.items()}
+    return {
+        name: tensor[:, :length] if tensor.shape == shape else tensor
+        for name, tensor in inputs.items()
+    }
 
 
 def run_beginning(model: Any, inputs: dict[str, Tensor]) -> tuple[DynamicCache, Tensor]:
@@ -58,7 +63,9 @@ def run_beginning(model: Any, inputs: dict[str, Tensor]) -> tuple[DynamicCache, 
     """
     output = model(**inputs, use_cache=True, **_keep_logits(model, 1))
     cache = getattr(output, "past_key_values", None)
-    if not isinstance(cache, DynamicCache) or any(type(layer) not in REPEATABLE for layer in cache.layers):
+    if not isinstance(cache, DynamicCache) or any(
+        type(layer) not in REPEATABLE for layer in cache.layers
+    ):
         raise UnrepeatableCacheError("its cache is not one of keys and values only")
     num_images, length = inputs["input_ids"].shape
     next_I1 = torch.full((num_images, 1), length, device=inputs["input_ids"].device)
@@ -67,12 +74,19 @@ def run_beginning(model: Any, inputs: dict[str, Tensor]) -> tuple[DynamicCache, 
 
 
 def run_rests(
-    model: Any, cache: DynamicCache, next_I1: Tensor, image_N: Sequence[int], rests: Sequence[Sequence[int]], pad: int
+    model: Any,
+    cache: DynamicCache,
+    next_I1: Tensor,
+    image_N: Sequence[int],
+    rests: Sequence[Sequence[int]],
+    pad: int,
 ) -> Tensor:
     """Return the logits (N, V) after N prompts. ``image_N`` is the image of each prompt, ``rests`` its last tokens."""
     device, longest = next_I1.device, max(map(len, rests))
     index_N = torch.tensor(image_N, device=device)
-    token_NR = torch.tensor([[*rest, *[pad] * (longest - len(rest))] for rest in rests], device=device)
+    token_NR = torch.tensor(
+        [[*rest, *[pad] * (longest - len(rest))] for rest in rests], device=device
+    )
     last_N = torch.tensor([len(rest) - 1 for rest in rests], device=device)
     offset_R = torch.arange(longest, device=device)
     beginning_NL = torch.ones(len(rests), cache.get_seq_length(), dtype=torch.long, device=device)
@@ -86,7 +100,9 @@ def run_rests(
         **_keep_logits(model, keep_P),
     )
     is_reduced = output.logits.shape[1] == len(keep_P)
-    return output.logits[torch.arange(len(rests), device=device), position_N if is_reduced else last_N]
+    return output.logits[
+        torch.arange(len(rests), device=device), position_N if is_reduced else last_N
+    ]
 
 
 def _repeat(cache: DynamicCache, index_N: Tensor) -> DynamicCache:
@@ -99,4 +115,8 @@ def _repeat(cache: DynamicCache, index_N: Tensor) -> DynamicCache:
 
 def _keep_logits(model: Any, positions: int | Tensor) -> dict[str, Any]:
     """Return the argument that restricts the logits to the last, or to some positions, if the model has it."""
-    return {"logits_to_keep": positions} if "logits_to_keep" in inspect.signature(model.forward).parameters else {}
+    return (
+        {"logits_to_keep": positions}
+        if "logits_to_keep" in inspect.signature(model.forward).parameters
+        else {}
+    )

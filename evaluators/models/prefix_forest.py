@@ -81,13 +81,18 @@ def attention_blocks(forest: PrefixForest, size: int = BLOCK_SIZE) -> AttentionB
     query_BQ = start_B[:, None] + np.arange(size)
     key_BK[:, longest:] = query_BQ
     end_N = np.concatenate([forest.subtree_ends(), np.arange(num_nodes, padding) + 1, [0]])
-    mask_BQK = (key_BK[:, None] <= query_BQ[..., None]) & (query_BQ[..., None] < end_N[key_BK][:, None])
+    mask_BQK = (key_BK[:, None] <= query_BQ[..., None]) & (
+        query_BQ[..., None] < end_N[key_BK][:, None]
+    )
     return AttentionBlocks(np.minimum(key_BK, num_nodes - 1), mask_BQK)
 
 
 def count_new_tokens(sequences: Sequence[Sequence[int]]) -> list[int]:
     """Return for each sequence the number of tokens after its common prefix with the previous sequence."""
-    return [len(sequence) - _common_prefix(previous, sequence) for previous, sequence in pairwise([(), *sequences])]
+    return [
+        len(sequence) - _common_prefix(previous, sequence)
+        for previous, sequence in pairwise([(), *sequences])
+    ]
 
 
 def build(sequences: Sequence[Sequence[int]]) -> PrefixForest:
@@ -114,8 +119,17 @@ def _common_prefix(left: Sequence[int], right: Sequence[int]) -> int:
 def causal_tower(model: Any) -> Any | None:
     """Return the text tower of an open_clip model, or None if it is not causal or pools elsewhere than at the end."""
     tower = getattr(model, "text", model)
-    needed = ("token_embedding", "positional_embedding", "transformer", "ln_final", "text_projection")
-    if any(not hasattr(tower, name) for name in needed) or getattr(tower, "attn_mask", None) is None:
+    needed = (
+        "token_embedding",
+        "positional_embedding",
+        "transformer",
+        "ln_final",
+        "text_projection",
+    )
+    if (
+        any(not hasattr(tower, name) for name in needed)
+        or getattr(tower, "attn_mask", None) is None
+    ):
         return None
     if getattr(tower, "cls_emb", None) is not None or _pooling(tower) not in ("argmax", "eos"):
         return None
@@ -156,10 +170,15 @@ class PrefixForestEncoder:
     def __call__(self, tokens_SL: Tensor, batch_nodes: int) -> np.ndarray:
         """Return features (S, D) in float32 of tokenised texts, encoded in batches of about ``batch_nodes`` nodes."""
         end_S = find_end_positions(self._tower, tokens_SL)
-        sequences = [tuple(row[: end + 1]) for row, end in zip(tokens_SL.tolist(), end_S.tolist(), strict=True)]
+        sequences = [
+            tuple(row[: end + 1])
+            for row, end in zip(tokens_SL.tolist(), end_S.tolist(), strict=True)
+        ]
         order = sorted(range(len(sequences)), key=sequences.__getitem__)
         ordered = [sequences[index] for index in order]
-        feature_SD = np.concatenate([self._encode(build(ordered[batch])) for batch in batches(ordered, batch_nodes)])
+        feature_SD = np.concatenate(
+            [self._encode(build(ordered[batch])) for batch in batches(ordered, batch_nodes)]
+        )
         return feature_SD[np.argsort(order)]
 
     @torch.inference_mode()
@@ -167,11 +186,16 @@ class PrefixForestEncoder:
         tower = self._tower
         self.nodes += len(forest.tokens)
         dtype = tower.transformer.get_cast_dtype()
-        key_BK, mask_BQK = (torch.from_numpy(array).to(self._device) for array in attention_blocks(forest))
-        tokens, depths, ends = (
-            torch.tensor(values, device=self._device) for values in (forest.tokens, forest.depths, forest.ends)
+        key_BK, mask_BQK = (
+            torch.from_numpy(array).to(self._device) for array in attention_blocks(forest)
         )
-        x_NW = tower.token_embedding(tokens).to(dtype) + tower.positional_embedding.to(dtype)[depths]
+        tokens, depths, ends = (
+            torch.tensor(values, device=self._device)
+            for values in (forest.tokens, forest.depths, forest.ends)
+        )
+        x_NW = (
+            tower.token_embedding(tokens).to(dtype) + tower.positional_embedding.to(dtype)[depths]
+        )
         *layers, last = tower.transformer.resblocks
         for layer in layers:
             x_NW = _residual(layer, x_NW, attend(layer, x_NW, key_BK, mask_BQK))
@@ -194,7 +218,9 @@ def attend(layer: Any, x_NW: Tensor, key_BK: Tensor, mask_BQK: Tensor) -> Tensor
     qkv_NC = functional.linear(layer.ln_1(x_NW), attention.in_proj_weight, attention.in_proj_bias)
     qkv_N3HD = qkv_NC.unflatten(-1, (3, attention.num_heads, -1))
     query_NHD = functional.pad(qkv_N3HD[:, 0], (0, 0, 0, 0, 0, blocks * queries - len(x_NW)))
-    key_BKHD, value_BKHD = qkv_N3HD[:, 1:].index_select(0, key_BK.flatten()).unflatten(0, key_BK.shape).unbind(2)
+    key_BKHD, value_BKHD = (
+        qkv_N3HD[:, 1:].index_select(0, key_BK.flatten()).unflatten(0, key_BK.shape).unbind(2)
+    )
     gathered_BHQD = functional.scaled_dot_product_attention(
         query_NHD.unflatten(0, (blocks, queries)).transpose(1, 2),
         key_BKHD.transpose(1, 2),

@@ -84,6 +84,8 @@ def make_scoring(settings: Mapping[str, str], spec: str, default: Scoring | None
     if "answers" in settings:
         answers = tuple(settings["answers"].split(","))
         if len(answers) != 2 or not all(answers) or answers[0] == answers[1]:
-            raise ValueError(f"{spec}: answers is {settings['answers']!r}, expected two words, for example Yes,No.")
+            raise ValueError(
+                f"{spec}: answers is {settings['answers']!r}, expected two words, for example Yes,No."
+            )
         scoring = replace(scoring, answers=answers)
     return scoring

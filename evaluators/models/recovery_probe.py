@@ -97,7 +97,9 @@ class RecoveryT5(T5ForConditionalGeneration):
         if num_items_in_batch is None:
             output.loss = functional.cross_entropy(logits, targets)
         else:
-            output.loss = functional.cross_entropy(logits, targets, reduction="sum") / num_items_in_batch
+            output.loss = (
+                functional.cross_entropy(logits, targets, reduction="sum") / num_items_in_batch
+            )
         return output
 
 
@@ -113,9 +115,13 @@ class Probe:
         """Return the text decoded from each text's vector by beam search with five beams."""
         encoder = self.encoder.encoder
         assert isinstance(encoder, TextEncoder)
-        feature_ND = scale_to_unit_length(encoder.encode_texts(texts, len(texts)), self.encoder.name, "text")
+        feature_ND = scale_to_unit_length(
+            encoder.encode_texts(texts, len(texts)), self.encoder.name, "text"
+        )
         token_NL = self._model.generate(  # pyright: ignore[reportAttributeAccessIssue]
-            encoder_outputs=self._model.project(torch.from_numpy(feature_ND).to(self._model.device)),
+            encoder_outputs=self._model.project(
+                torch.from_numpy(feature_ND).to(self._model.device)
+            ),
             num_beams=BEAMS,
             max_new_tokens=MAX_TOKENS,
         )
@@ -133,7 +139,9 @@ class AutoencoderText:
         return in_batches(self._encode, texts, batch_size)[:, self._shuffle]
 
     def _encode(self, texts: Sequence[str]) -> np.ndarray:
-        tokens = self._tokenizer(list(texts), padding=True, truncation=True, max_length=MAX_TOKENS, return_tensors="pt")
+        tokens = self._tokenizer(
+            list(texts), padding=True, truncation=True, max_length=MAX_TOKENS, return_tensors="pt"
+        )
         tokens = tokens.to(self._model.device)
         return self._model.pool(tokens["input_ids"], tokens["attention_mask"]).float().cpu().numpy()
 
@@ -151,7 +159,9 @@ def load(folder: Path, spec: str, device: str, precision: str) -> Model:
         model: Any = RecoveryT5.from_pretrained(folder, dtype=DTYPES[precision]).to(device).eval()  # pyright: ignore[reportArgumentType]
         tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
     except (OSError, ValueError) as error:
-        raise ValueError(f"{folder}: the model cannot be loaded ({str(error).splitlines()[0]}).") from None
+        raise ValueError(
+            f"{folder}: the model cannot be loaded ({str(error).splitlines()[0]})."
+        ) from None
     parts = [fingerprint.of_weights(model.state_dict()), precision, record]
     about: dict[str, Any] = {"spec": spec, "name": folder.absolute().name, "precision": precision}
     if not is_probe:

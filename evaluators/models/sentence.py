@@ -23,7 +23,8 @@ class SentenceEncoder:
     def encode_texts(self, texts: Sequence[str], batch_size: int) -> np.ndarray:
         """Return features (T, D) of texts in float32."""
         return np.asarray(
-            self._model.encode(list(texts), batch_size=batch_size, show_progress_bar=False), dtype=np.float32
+            self._model.encode(list(texts), batch_size=batch_size, show_progress_bar=False),
+            dtype=np.float32,
         )
 
     @property
@@ -52,7 +53,9 @@ def load(name: str, device: str, precision: str) -> Model:
 
     spec, options = f"sentence-transformers:{name}", {"dtype": DTYPES[precision]}
     try:
-        model = sentence_transformers.SentenceTransformer(name, device=device, model_kwargs=options).eval()
+        model = sentence_transformers.SentenceTransformer(
+            name, device=device, model_kwargs=options
+        ).eval()
     except (OSError, ValueError) as error:
         raise unavailable(spec, name, error) from None
     parts = [
@@ -62,4 +65,6 @@ def load(name: str, device: str, precision: str) -> Model:
         precision,
         sentence_transformers.__version__,
     ]
-    return Model(spec, get_title(name), SentenceEncoder(model), fingerprint.of_json(parts), precision)
+    return Model(
+        spec, get_title(name), SentenceEncoder(model), fingerprint.of_json(parts), precision
+    )

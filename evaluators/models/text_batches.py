@@ -36,7 +36,8 @@ class LengthBatchEncoder:
         end_S, order_S = find_end_positions(self._tower, tokens_SL).sort(stable=True)
         lengths = (end_S + 1).tolist()
         tokens_SL, end_S, rank_S = (
-            start_copy(values, self._device) for values in (tokens_SL[order_S], end_S, order_S.argsort())
+            start_copy(values, self._device)
+            for values in (tokens_SL[order_S], end_S, order_S.argsort())
         )
         features = [
             self._encode(tokens_SL[batch, : lengths[batch.stop - 1]], end_S[batch])
@@ -48,7 +49,9 @@ class LengthBatchEncoder:
         """Return the features (B, D), float32. ``end_B``: the positions at which the tower pools."""
         tower, length = self._tower, tokens_BL.shape[1]
         dtype = tower.transformer.get_cast_dtype()
-        x_BLW = tower.token_embedding(tokens_BL).to(dtype) + tower.positional_embedding[:length].to(dtype)
+        x_BLW = tower.token_embedding(tokens_BL).to(dtype) + tower.positional_embedding[:length].to(
+            dtype
+        )
         x_BLW = tower.transformer(x_BLW, attn_mask=tower.attn_mask[:length, :length])
         x_BW = x_BLW[torch.arange(len(x_BLW), device=self._device), end_B]
         return project(tower.text_projection, tower.ln_final(x_BW)).float()
@@ -56,7 +59,11 @@ class LengthBatchEncoder:
 
 def start_copy(values: Tensor, device: str) -> Tensor:
     """Copy a tensor to a device. Only a copy from pinned memory does not wait for what a GPU computes."""
-    return values.pin_memory().to(device, non_blocking=True) if device.startswith("cuda") else values.to(device)
+    return (
+        values.pin_memory().to(device, non_blocking=True)
+        if device.startswith("cuda")
+        else values.to(device)
+    )
 
 
 def batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[slice]:

@@ -59,24 +59,34 @@ def divide(preprocess: Any, device: str) -> DividedTransform | None:
     noise = np.random.default_rng(0).integers(0, 256, (*PROBE_SIZE, 3), dtype=np.uint8)
     probe: Any = Image.fromarray(noise)
     pixels_BHWC = torch.from_numpy(get_pixels(probe)[None].copy()).to(device)
-    return divided if torch.equal(divided.normalize(pixels_BHWC)[0].cpu(), torch.as_tensor(preprocess(probe))) else None
+    return (
+        divided
+        if torch.equal(divided.normalize(pixels_BHWC)[0].cpu(), torch.as_tensor(preprocess(probe)))
+        else None
+    )
 
 
 def _converts_to_rgb(step: Any) -> bool:
     """Return True for a step that leaves an RGB image as it is."""
-    return step is library._convert_to_rgb or (type(step) is library.MaybeConvertMode and step.mode == "RGB")
+    return step is library._convert_to_rgb or (
+        type(step) is library.MaybeConvertMode and step.mode == "RGB"
+    )
 
 
 def _translate(step: Any) -> pixels.Step | None:
     """Return a step in Pillow. None: it is unknown, or random."""
     resample = RESAMPLING.get(getattr(step, "interpolation", InterpolationMode.NEAREST))
     match step:
-        case transforms.Resize(max_size=None) if type(step) is transforms.Resize and resample is not None:
+        case transforms.Resize(max_size=None) if (
+            type(step) is transforms.Resize and resample is not None
+        ):
             sizes = [step.size] if isinstance(step.size, int) else list(step.size)
             if len(sizes) == 1:
                 return pixels.ResizeShortest(sizes[0], resample)
             return pixels.ResizeTo((int(sizes[0]), int(sizes[1])), resample)
-        case library.ResizeKeepRatio(random_scale_prob=0.0, random_aspect_prob=0.0) if resample is not None:
+        case library.ResizeKeepRatio(random_scale_prob=0.0, random_aspect_prob=0.0) if (
+            resample is not None
+        ):
             return pixels.ResizeKeepRatio((step.size[0], step.size[1]), step.longest, resample)
         case transforms.CenterCrop():
             return pixels.CenterCrop((step.size[0], step.size[1]))

@@ -22,7 +22,13 @@ from compeval.evaluators.models import Model, fingerprint
 from compeval.evaluators.models.checks import unavailable
 from compeval.evaluators.models.generative import PROBES, Generative, first_tokens, log_probability
 from compeval.evaluators.models.hub import get_title, read_family
-from compeval.evaluators.models.questions import QUESTIONS, SETTINGS, Scoring, make_scoring, split_settings
+from compeval.evaluators.models.questions import (
+    QUESTIONS,
+    SETTINGS,
+    Scoring,
+    make_scoring,
+    split_settings,
+)
 
 DEFAULTS = {"paligemma": Scoring(question=QUESTIONS["yes"], answers=("yes", "no"))}
 """Default scoring of families that answer in another spelling."""
@@ -49,7 +55,9 @@ def load(name: str, device: str, precision: str) -> Model:
     answer = partial(_read, _answer_tokens(processor.tokenizer, scoring, spec), is_choice)
     probes = [*permutations(PROBES, 2)] if is_choice else PROBES
     try:
-        encoder = (Chooser if is_choice else Generative)(model, processor, scoring.ask, answer, probes)
+        encoder = (Chooser if is_choice else Generative)(
+            model, processor, scoring.ask, answer, probes
+        )
         warning = encoder.check_prefix_cache(precision)
     except ValueError as error:
         raise ValueError(f"{spec}: {error}") from None
@@ -74,18 +82,26 @@ def load(name: str, device: str, precision: str) -> Model:
     )
 
 
-def _load_pretrained(name: str, spec: str, family: str, device: str, precision: str) -> tuple[Any, Any]:
+def _load_pretrained(
+    name: str, spec: str, family: str, device: str, precision: str
+) -> tuple[Any, Any]:
     """Return the model and its processor."""
     from compeval.evaluators.models.huggingface import DTYPES
 
     kind: Any = getattr(transformers, KIND)
     try:
         processor = transformers.AutoProcessor.from_pretrained(name, trust_remote_code=False)
-        model: Any = kind.from_pretrained(name, dtype=DTYPES[precision], trust_remote_code=False).to(device).eval()
+        model: Any = (
+            kind.from_pretrained(name, dtype=DTYPES[precision], trust_remote_code=False)
+            .to(device)
+            .eval()
+        )
     except (OSError, SafetensorError) as error:
         raise unavailable(spec, name, error) from None
     except ImportError as error:
-        raise ValueError(f"{spec}: its processor needs another package ({' '.join(str(error).split())}).") from None
+        raise ValueError(
+            f"{spec}: its processor needs another package ({' '.join(str(error).split())})."
+        ) from None
     except ValueError as error:
         if KIND not in str(error):
             raise
@@ -100,11 +116,17 @@ def _answer_tokens(tokenizer: Any, scoring: Scoring, spec: str) -> tuple[list[in
     """Return the tokens of both answers without common ones. Raises ValueError if an answer has none."""
     first, second = (first_tokens(tokenizer, word) for word in scoring.answers)
     if not (first - second and second - first):
-        raise ValueError(f"{spec}: the tokeniser does not tell the answers {' and '.join(scoring.answers)} apart.")
+        raise ValueError(
+            f"{spec}: the tokeniser does not tell the answers {' and '.join(scoring.answers)} apart."
+        )
     return sorted(first - second), sorted(second - first)
 
 
 def _read(tokens: tuple[list[int], list[int]], is_choice: bool, logits_NV: Tensor) -> Tensor:
     """Return the log-probability (N,) of the first answer or, for a choice, its probability among both answers."""
     first_N = log_probability(logits_NV, tokens[0])
-    return torch.sigmoid(first_N.double() - log_probability(logits_NV, tokens[1]).double()) if is_choice else first_N
+    return (
+        torch.sigmoid(first_N.double() - log_probability(logits_NV, tokens[1]).double())
+        if is_choice
+        else first_N
+    )

@@ -50,7 +50,9 @@ class WordCache:
             tokens += token_L
             length_T[number] = len(token_L)
         token_TL = np.zeros((len(texts), length), dtype=np.int64)
-        token_TL[np.arange(length) < length_T[:, None]] = tokens  # all at once, which is faster than row by row
+        token_TL[np.arange(length) < length_T[:, None]] = (
+            tokens  # all at once, which is faster than row by row
+        )
         return torch.from_numpy(token_TL)
 
     def _encode(self, text: str) -> Iterable[int]:
@@ -63,4 +65,8 @@ class WordCache:
         if self._tokenizer.clean_fn is not LOWER:
             return self._tokenizer.encode(word)
         tokens = self._tokenizer.pat.findall(word.lower())
-        return [self._tokenizer.encoder[part] for token in tokens for part in self._tokenizer.bpe(token).split(" ")]
+        return [
+            self._tokenizer.encoder[part]
+            for token in tokens
+            for part in self._tokenizer.bpe(token).split(" ")
+        ]

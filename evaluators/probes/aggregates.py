@@ -46,7 +46,9 @@ GROUPS = {
 }
 """Title -> pattern of the cells of Tables 2 and 3 in the group. Those of Table 3 begin with multiples or negation."""
 PUBLISHED: Mapping[str, tuple[float, ...]] = {
-    get_cell(name): kind.published_scores for name, kind in PROMPT_TYPES.items() if kind.published_scores
+    get_cell(name): kind.published_scores
+    for name, kind in PROMPT_TYPES.items()
+    if kind.published_scores
 }
 """Cell -> the percentages of TEXT_ENCODERS, without the cells that are cut off."""
 
@@ -54,7 +56,10 @@ PUBLISHED: Mapping[str, tuple[float, ...]] = {
 def average_over_groups(match_by_cell: pd.Series) -> dict[str, float]:
     """Return title of a group -> unweighted mean over its cells in PUBLISHED. NaN if a group has no such cell."""
     published = match_by_cell[match_by_cell.index.isin(list(PUBLISHED))]
-    return {title: float(published[published.index.str.fullmatch(pattern)].mean()) for title, pattern in GROUPS.items()}
+    return {
+        title: float(published[published.index.str.fullmatch(pattern)].mean())
+        for title, pattern in GROUPS.items()
+    }
 
 
 def average_published() -> dict[str, dict[str, float]]:
@@ -64,4 +69,6 @@ def average_published() -> dict[str, dict[str, float]]:
     """
     table = pd.DataFrame(PUBLISHED, index=pd.Index(TEXT_ENCODERS)).T / 100
     columns = {name: average_over_groups(table[name]) for name in TEXT_ENCODERS}
-    return columns | {"VL models": average_over_groups(table.iloc[:, :NUM_VISION_LANGUAGE].mean(axis=1))}
+    return columns | {
+        "VL models": average_over_groups(table.iloc[:, :NUM_VISION_LANGUAGE].mean(axis=1))
+    }

@@ -45,7 +45,9 @@ class Recovered:
     @property
     def table_2_rows(self) -> pd.DataFrame:
         """The rows of the cells of Table 2: without multiples, negations and custom cells."""
-        return self.rows[[cell in PROMPT_TYPES and not is_in_table_3(cell) for cell in self.rows["cell"]]]
+        return self.rows[
+            [cell in PROMPT_TYPES and not is_in_table_3(cell) for cell in self.rows["cell"]]
+        ]
 
     def mean_by_cell(self, metric: str = "hit") -> pd.Series:
         """Return the mean of a metric per cell of Tables 2 and 3."""
@@ -74,7 +76,9 @@ class Recovered:
 
         Of the spatial prompts, only "left" and "right" count, as in Table 4. Returns NaN if there is no such prompt.
         """
-        rows = self.rows[self.rows["cell"].isin(figures("controlledimcaps")["types"][kind]["probed_by"])]
+        rows = self.rows[
+            self.rows["cell"].isin(figures("controlledimcaps")["types"][kind]["probed_by"])
+        ]
         if kind.startswith("spatial"):
             rows = rows[rows["prompt"].str.contains(LEFT_OR_RIGHT)]
         return float(rows.groupby("cell")["hit"].mean().mean()) if len(rows) else float("nan")
@@ -87,9 +91,15 @@ Scores = dict[str, Any]
 
 def collect_scores(results: Iterable[Mapping[str, Any]]) -> dict[str, Scores]:
     """Return config -> scores, given a model's result documents on ControlledImCaps."""
-    parts = [(kind, *part) for kind in ("image", "text") for part in (("", "metrics"), ("_interval", "intervals"))]
+    parts = [
+        (kind, *part)
+        for kind in ("image", "text")
+        for part in (("", "metrics"), ("_interval", "intervals"))
+    ]
     return {
-        result["config"]: {f"{kind}{suffix}": result[part][f"{kind}_score"] for kind, suffix, part in parts}
+        result["config"]: {
+            f"{kind}{suffix}": result[part][f"{kind}_score"] for kind, suffix, part in parts
+        }
         for result in results
     }
 
@@ -103,14 +113,18 @@ class Condition(NamedTuple):
     text_zero: float
 
 
-def compute_conditions(recovered_P: np.ndarray, image_P: np.ndarray, text_P: np.ndarray) -> dict[bool, Condition]:
+def compute_conditions(
+    recovered_P: np.ndarray, image_P: np.ndarray, text_P: np.ndarray
+) -> dict[bool, Condition]:
     """Return the condition of the pairs whose captions were both recovered (True) and of all other pairs (False).
 
     All arguments are bool arrays (P).
     """
     pairs = pd.DataFrame({"image_zero": ~image_P, "text_zero": ~text_P})
     groups = {both: pairs[recovered_P == both] for both in (False, True)}
-    return {both: Condition(len(group), *map(float, group.mean())) for both, group in groups.items()}
+    return {
+        both: Condition(len(group), *map(float, group.mean())) for both, group in groups.items()
+    }
 
 
 class Correlation(NamedTuple):
@@ -123,7 +137,9 @@ class Correlation(NamedTuple):
     spearman_p: float
 
 
-def compute_correlation(matches: Mapping[str, float], scores: Mapping[str, float]) -> Correlation | None:
+def compute_correlation(
+    matches: Mapping[str, float], scores: Mapping[str, float]
+) -> Correlation | None:
     """Correlate two values per key. Returns None if there are less than three complete pairs or a value is constant."""
     from scipy.stats import pearsonr, spearmanr
 
@@ -133,5 +149,6 @@ def compute_correlation(matches: Mapping[str, float], scores: Mapping[str, float
     pearson: Any = pearsonr(points["match"], points["score"])
     spearman: Any = spearmanr(points["match"], points["score"])
     return Correlation(
-        len(points), *map(float, (pearson.statistic, pearson.pvalue, spearman.statistic, spearman.pvalue))
+        len(points),
+        *map(float, (pearson.statistic, pearson.pvalue, spearman.statistic, spearman.pvalue)),
     )

@@ -77,11 +77,20 @@ def evaluate_probe(
     """
     probe = probe_model.encoder
     if not isinstance(probe, Probe):
-        raise ValueError(f"{probe_model.spec} is not a probe. Train a probe with `compeval train probe`.")
+        raise ValueError(
+            f"{probe_model.spec} is not a probe. Train a probe with `compeval train probe`."
+        )
     known = tasks.discover(data_dir)
-    options: dict[str, Any] = {"data_dir": data_dir, "limit": limit, "output": output, "device": device}
+    options: dict[str, Any] = {
+        "data_dir": data_dir,
+        "limit": limit,
+        "output": output,
+        "device": device,
+    }
     options["report"] = report
-    _, paths = _run(probe_model, tasks.select(known, ["compprompts/*"]), batch_size=BATCH_SIZE, **options)
+    _, paths = _run(
+        probe_model, tasks.select(known, ["compprompts/*"]), batch_size=BATCH_SIZE, **options
+    )
     recovered = Recovered(probe_model.name, read_examples(paths))
     pair_results: dict[str, PairResult] = {}
     for dataset in PAIR_DATASETS if isinstance(probe.encoder.encoder, DualEncoder) else ():
@@ -90,22 +99,30 @@ def evaluate_probe(
         results, paths = _run(probe.encoder, pair_tasks, **options)
         pairs = read_examples(paths)
         conditions = compute_conditions(
-            find_recovered_pairs(probe, pairs), pairs["image_hit"].to_numpy(bool), pairs["text_hit"].to_numpy(bool)
+            find_recovered_pairs(probe, pairs),
+            pairs["image_hit"].to_numpy(bool),
+            pairs["text_hit"].to_numpy(bool),
         )
         pair_results[dataset] = PairResult(collect_scores(results), conditions, paths[0].parent)
     return ProbeResult(recovered, pair_results)
 
 
-def _run(model: Model, selected: Sequence[tasks.Task], **options: Any) -> tuple[list[Result], list[Path]]:
+def _run(
+    model: Model, selected: Sequence[tasks.Task], **options: Any
+) -> tuple[list[Result], list[Path]]:
     """Return the results of a model and the paths of their documents."""
     results = run.run(model, selected, **options)
     output, limit = options["output"], options["limit"]
-    return results, [get_result_path(output, one["source"], model.name, one["task"], limit) for one in results]
+    return results, [
+        get_result_path(output, one["source"], model.name, one["task"], limit) for one in results
+    ]
 
 
 def read_examples(paths: Sequence[Path]) -> pd.DataFrame:
     """Read the per-example tables of several results and concatenate them."""
-    return pd.concat([parquet.read_table(path.with_suffix(".parquet")).to_pandas() for path in paths])
+    return pd.concat(
+        [parquet.read_table(path.with_suffix(".parquet")).to_pandas() for path in paths]
+    )
 
 
 def find_recovered_pairs(probe: Probe, pairs: pd.DataFrame) -> np.ndarray:
@@ -116,5 +133,8 @@ def find_recovered_pairs(probe: Probe, pairs: pd.DataFrame) -> np.ndarray:
         recovered += probe.recover(captions[start : start + BATCH_SIZE])
     is_recovered = dict(zip(captions, recovery.exact_match(recovered, captions), strict=True))
     return np.array(
-        [is_recovered[a] and is_recovered[b] for a, b in zip(pairs["caption_0"], pairs["caption_1"], strict=True)]
+        [
+            is_recovered[a] and is_recovered[b]
+            for a, b in zip(pairs["caption_0"], pairs["caption_1"], strict=True)
+        ]
     )

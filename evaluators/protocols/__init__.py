@@ -36,7 +36,9 @@ def find_protocol(columns: Collection[str]) -> Protocol:
     """Return the protocol that uses most of the columns. Raises ValueError if no protocol fits."""
     protocol = match_protocol(columns)
     if protocol is None:
-        columns_by_protocol = "; ".join(f"{known.name}: {', '.join(known.columns)}" for known in all_protocols())
+        columns_by_protocol = "; ".join(
+            f"{known.name}: {', '.join(known.columns)}" for known in all_protocols()
+        )
         raise ValueError(
             f"No protocol for rows with the columns {', '.join(columns)}. Required columns: {columns_by_protocol}."
         )

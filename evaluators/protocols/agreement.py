@@ -41,7 +41,9 @@ def compute_kendall(score_N: np.ndarray, rating_N: np.ndarray) -> np.ndarray:
     alike_N, untied = np.zeros(len(score_N)), np.zeros(2)
     for start in range(0, len(score_N), ROWS_PER_BLOCK):
         block = slice(start, start + ROWS_PER_BLOCK)
-        signs_2BN = [np.sign(value_N[block, None] - value_N[None]) for value_N in (score_N, rating_N)]
+        signs_2BN = [
+            np.sign(value_N[block, None] - value_N[None]) for value_N in (score_N, rating_N)
+        ]
         alike_N[block] = (signs_2BN[0] * signs_2BN[1]).sum(axis=1)
         untied += [np.count_nonzero(sign_BN) for sign_BN in signs_2BN]
     return alike_N * len(score_N) / (np.sqrt(untied.prod()) or 1)
@@ -53,7 +55,10 @@ def evaluate(score_N11: np.ndarray, rating_N: np.ndarray) -> Directions:
     is_true_N = rating_N > median if (rating_N > median).any() else rating_N >= median
     metrics = true_or_false.evaluate(score_N11, is_true_N.astype(np.int64))[""]
     score_N, rating_N = score_N11[:, 0, 0].astype(np.float64), rating_N.astype(np.float64)
-    values = {"spearman": compute_spearman(score_N, rating_N), "kendall": compute_kendall(score_N, rating_N)}
+    values = {
+        "spearman": compute_spearman(score_N, rating_N),
+        "kendall": compute_kendall(score_N, rating_N),
+    }
     names = metrics.unbounded | values.keys()
     metrics = metrics.add(values, dict.fromkeys(values, 0.0))
     return {"": replace(metrics, unbounded=names, of_all_rows=frozenset(values))}
@@ -61,4 +66,8 @@ def evaluate(score_N11: np.ndarray, rating_N: np.ndarray) -> Directions:
 
 CLASSES: list[list[str]] = [[] for _ in range(MAX_RATING + 1)]
 """The possible ratings, without prompts."""
-PROTOCOLS = (RowProtocol("agreement", ("caption",), label="rating", classes=lambda schema: CLASSES, evaluate=evaluate),)
+PROTOCOLS = (
+    RowProtocol(
+        "agreement", ("caption",), label="rating", classes=lambda schema: CLASSES, evaluate=evaluate
+    ),
+)

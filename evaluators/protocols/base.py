@@ -43,10 +43,16 @@ class QueryMetrics:
         if not len(self.values[self.main][selected_Q]):
             raise ValueError("No rows to evaluate.")
         means = {name: float(value_Q[selected_Q].mean()) for name, value_Q in self.values.items()}
-        medians = {name: float(np.median(value_Q[selected_Q])) for name, value_Q in self.medians.items()}
+        medians = {
+            name: float(np.median(value_Q[selected_Q])) for name, value_Q in self.medians.items()
+        }
         medians |= {f"floored_{name}": float(np.floor(median)) for name, median in medians.items()}
         hit_Q = self.values[self.main][selected_Q] == 1
-        hits = {name: float(value_Q[selected_Q][hit_Q].mean()) for name, value_Q in self.of_hits.items() if hit_Q.any()}
+        hits = {
+            name: float(value_Q[selected_Q][hit_Q].mean())
+            for name, value_Q in self.of_hits.items()
+            if hit_Q.any()
+        }
         return means | medians | hits
 
     def add(self, values: Mapping[str, np.ndarray], chance: Mapping[str, float]) -> QueryMetrics:
@@ -58,13 +64,19 @@ class QueryMetrics:
         return np.arange(count) if self.row_Q is None else self.row_Q
 
 
-def count_hits(hits: np.ndarray, chance: float, ties: np.ndarray | None = None, main: str = "accuracy") -> QueryMetrics:
+def count_hits(
+    hits: np.ndarray, chance: float, ties: np.ndarray | None = None, main: str = "accuracy"
+) -> QueryMetrics:
     """Return the share of hits among decisions as the metric ``main``, and the tie rate if ``ties`` is given.
 
     ``hits`` and ``ties`` have one decision per row (bool, N) or D decisions per row (bool, N, D).
     """
     row_Q = np.repeat(np.arange(len(hits)), hits.shape[1]) if hits.ndim == 2 else None
-    columns, values, chances = {"hit": hits.ravel()}, {main: hits.ravel().astype(np.float64)}, {main: chance}
+    columns, values, chances = (
+        {"hit": hits.ravel()},
+        {main: hits.ravel().astype(np.float64)},
+        {main: chance},
+    )
     if ties is not None:
         columns["tie"] = ties.ravel()
         values["tie_rate"], chances["tie_rate"] = columns["tie"].astype(np.float64), 0.0

@@ -62,7 +62,9 @@ def classify(score_NC: np.ndarray, label_N: np.ndarray) -> tuple[Ranks, np.ndarr
 
 def evaluate(sample: Sample) -> Directions:
     """Compute top1, top5 (if there are more than five classes) and the predicted classes."""
-    class_CD = make_classifier(sample.text(sample.class_CP.ravel()).reshape(*sample.class_CP.shape, -1))
+    class_CD = make_classifier(
+        sample.text(sample.class_CP.ravel()).reshape(*sample.class_CP.shape, -1)
+    )
     blocks = []
     for start in range(0, len(sample.crop_NI), IMAGES_PER_BLOCK):
         block = slice(start, start + IMAGES_PER_BLOCK)
@@ -74,12 +76,21 @@ def evaluate(sample: Sample) -> Directions:
         "": replace(
             metrics,
             main="top1",
-            columns={**metrics.columns, "predicted": np.concatenate([predicted_N for _, predicted_N in blocks])},
-            values={new: metrics.values[old] for old, new in names.items() if old in metrics.values},
-            chance={new: metrics.chance[old] for old, new in names.items() if old in metrics.chance},
+            columns={
+                **metrics.columns,
+                "predicted": np.concatenate([predicted_N for _, predicted_N in blocks]),
+            },
+            values={
+                new: metrics.values[old] for old, new in names.items() if old in metrics.values
+            },
+            chance={
+                new: metrics.chance[old] for old, new in names.items() if old in metrics.chance
+            },
             medians={},
         )
     }
 
 
-PROTOCOLS = (SetProtocol("classification", (), label="label", classes=make_class_prompts, evaluate=evaluate),)
+PROTOCOLS = (
+    SetProtocol("classification", (), label="label", classes=make_class_prompts, evaluate=evaluate),
+)

@@ -69,11 +69,15 @@ def evaluate_among_all(sample: Sample) -> Directions:
     blocks = []
     for start in range(0, len(truth_N), ROWS_PER_BLOCK):
         block = slice(start, start + ROWS_PER_BLOCK)
-        score_BI = (average_prompt_features(sample.text_NT[block], sample) @ feature_ID.T).astype(np.float32)
+        score_BI = (average_prompt_features(sample.text_NT[block], sample) @ feature_ID.T).astype(
+            np.float32
+        )
         row_B, same_compound_B = np.nonzero(compound_N[block, None] == compound_N)
         wrong_BI = np.ones(score_BI.shape, dtype=bool)
         wrong_BI[row_B, truth_N[same_compound_B]] = False
-        blocks.append(compute_ranks(score_BI[np.arange(len(score_BI)), truth_N[block]], score_BI, wrong_BI))
+        blocks.append(
+            compute_ranks(score_BI[np.arange(len(score_BI)), truth_N[block]], score_BI, wrong_BI)
+        )
     return {"all": to_metrics(concatenate(blocks))}
 
 
@@ -83,13 +87,19 @@ def average_prompt_features(text_NT: np.ndarray, sample: Sample) -> np.ndarray:
     ``text_NT`` holds the indices of the prompts; -1 means that the row has fewer prompts.
     """
     is_text_NT = text_NT >= 0
-    feature_NTD = sample.text(np.where(is_text_NT, text_NT, text_NT.max()).ravel()).reshape(*text_NT.shape, -1)
+    feature_NTD = sample.text(np.where(is_text_NT, text_NT, text_NT.max()).ravel()).reshape(
+        *text_NT.shape, -1
+    )
     weight_NT = is_text_NT / is_text_NT.sum(axis=1, keepdims=True)
     return np.einsum("nt,ntd->nd", weight_NT, feature_NTD.astype(np.float64))
 
 
 PROTOCOLS = (
     RowProtocol(
-        "compound", ("prompts",), ("image", "image_n1", "image_n2"), evaluate=evaluate, among_all=evaluate_among_all
+        "compound",
+        ("prompts",),
+        ("image", "image_n1", "image_n2"),
+        evaluate=evaluate,
+        among_all=evaluate_among_all,
     ),
 )

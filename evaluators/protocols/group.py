@@ -38,7 +38,11 @@ def find_ties(score_N22: np.ndarray) -> dict[str, np.ndarray]:
 def evaluate(score_NIT: np.ndarray) -> Directions:
     ties = find_ties(score_NIT)
     hits = compute_hits(score_NIT)
-    return {name: count_hits(hit_N, CHANCE[name], ties[name], "score") for name, hit_N in hits.items()}
+    return {
+        name: count_hits(hit_N, CHANCE[name], ties[name], "score") for name, hit_N in hits.items()
+    }
 
 
-PROTOCOLS = (RowProtocol("group", ("caption_0", "caption_1"), ("image_0", "image_1"), evaluate=evaluate),)
+PROTOCOLS = (
+    RowProtocol("group", ("caption_0", "caption_1"), ("image_0", "image_1"), evaluate=evaluate),
+)

@@ -28,4 +28,7 @@ def _columns(count: int) -> tuple[str, ...]:
     return ("image", *(f"image_n{number}" for number in range(1, count)))
 
 
-PROTOCOLS = tuple(RowProtocol("image_choice", ("caption",), _columns(count), evaluate=evaluate) for count in COUNTS)
+PROTOCOLS = tuple(
+    RowProtocol("image_choice", ("caption",), _columns(count), evaluate=evaluate)
+    for count in COUNTS
+)

@@ -42,4 +42,8 @@ def evaluate(score_N24: np.ndarray) -> Directions:
     return {"": QueryMetrics("group_accuracy", {"hit": group_N, "tie": tie_N}, values, chance)}
 
 
-PROTOCOLS = (RowProtocol("paired_questions", ("answers_0", "answers_1"), ("image_0", "image_1"), evaluate=evaluate),)
+PROTOCOLS = (
+    RowProtocol(
+        "paired_questions", ("answers_0", "answers_1"), ("image_0", "image_1"), evaluate=evaluate
+    ),
+)

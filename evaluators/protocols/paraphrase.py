@@ -14,7 +14,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from compeval.evaluators.protocols.base import Directions, QueryMetrics, RowProtocol, Sample, check_finite, count_hits
+from compeval.evaluators.protocols.base import (
+    Directions,
+    QueryMetrics,
+    RowProtocol,
+    Sample,
+    check_finite,
+    count_hits,
+)
 from compeval.evaluators.protocols.ranking import cosine
 
 TRUTHS = 2
@@ -27,10 +34,18 @@ def evaluate(score_NIT: np.ndarray) -> Directions:
     metrics = _compare(truth_N2, np.repeat(wrong_N1, TRUTHS, axis=1), wrong_NK.shape[1])
     hit_N2, alone = truth_N2 > wrong_N1, 1 / (wrong_NK.shape[1] + 1)
     is_brittle_N = hit_N2.any(axis=1) & (truth_N2 < wrong_N1).any(axis=1)
-    values = {"caption_accuracy": hit_N2[:, 0], "paraphrase_accuracy": hit_N2[:, 1], "brittleness": is_brittle_N}
+    values = {
+        "caption_accuracy": hit_N2[:, 0],
+        "paraphrase_accuracy": hit_N2[:, 1],
+        "brittleness": is_brittle_N,
+    }
     chance = {"caption_accuracy": alone, "paraphrase_accuracy": alone}
     chance["brittleness"] = wrong_NK.shape[1] * metrics.chance["accuracy"]
-    return {"": metrics.add({name: value_N.astype(np.float64) for name, value_N in values.items()}, chance)}
+    return {
+        "": metrics.add(
+            {name: value_N.astype(np.float64) for name, value_N in values.items()}, chance
+        )
+    }
 
 
 def evaluate_texts(sample: Sample) -> Directions:
@@ -38,7 +53,10 @@ def evaluate_texts(sample: Sample) -> Directions:
     text_NTD = sample.text(sample.text_NT.ravel()).reshape(*sample.text_NT.shape, -1)
     caption_ND, paraphrase_ND, wrong_NKD = text_NTD[:, 0], text_NTD[:, 1], text_NTD[:, TRUTHS:]
     same_N1 = cosine(caption_ND, paraphrase_ND[:, None])
-    wrong_N2 = np.stack([cosine(truth_ND, wrong_NKD).max(axis=1) for truth_ND in (caption_ND, paraphrase_ND)], axis=1)
+    wrong_N2 = np.stack(
+        [cosine(truth_ND, wrong_NKD).max(axis=1) for truth_ND in (caption_ND, paraphrase_ND)],
+        axis=1,
+    )
     return {"text": _compare(np.repeat(same_N1, TRUTHS, axis=1), wrong_N2, wrong_NKD.shape[1])}
 
 
@@ -50,5 +68,10 @@ def _compare(truth_N2: np.ndarray, wrong_N2: np.ndarray, wrong: int) -> QueryMet
 
 
 PROTOCOLS = (
-    RowProtocol("paraphrase", ("caption", "paraphrase", "hard_negatives"), evaluate=evaluate, of_texts=evaluate_texts),
+    RowProtocol(
+        "paraphrase",
+        ("caption", "paraphrase", "hard_negatives"),
+        evaluate=evaluate,
+        of_texts=evaluate_texts,
+    ),
 )

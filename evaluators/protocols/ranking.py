@@ -33,7 +33,9 @@ class Ranks(NamedTuple):
     """int32: number of wrong candidates."""
 
 
-def compute_ranks(truth_N: np.ndarray, score_NK: np.ndarray, wrong_NK: np.ndarray | None = None) -> Ranks:
+def compute_ranks(
+    truth_N: np.ndarray, score_NK: np.ndarray, wrong_NK: np.ndarray | None = None
+) -> Ranks:
     """Return the rank of each truth among the wrong candidates.
 
     ``wrong_NK``: True for wrong candidates; by default, all K candidates are wrong. Raises ValueError if a score is not
@@ -47,7 +49,9 @@ def compute_ranks(truth_N: np.ndarray, score_NK: np.ndarray, wrong_NK: np.ndarra
     at_least_NK = wrong_NK & (score_NK >= truth_N[:, None])
     equal_NK = wrong_NK & (score_NK == truth_N[:, None])
     return Ranks(
-        1 + at_least_NK.sum(axis=1, dtype=np.int32), equal_NK.any(axis=1), wrong_NK.sum(axis=1, dtype=np.int32)
+        1 + at_least_NK.sum(axis=1, dtype=np.int32),
+        equal_NK.any(axis=1),
+        wrong_NK.sum(axis=1, dtype=np.int32),
     )
 
 
@@ -70,7 +74,9 @@ def cosine_in_float64(query_ND: np.ndarray, item_NKD: np.ndarray) -> np.ndarray:
     return np.einsum("nd,nkd->nk", query_ND.astype(np.float64), item_NKD.astype(np.float64))
 
 
-def to_metrics(ranks: Ranks, truths_Q: np.ndarray | int = 1, row_Q: np.ndarray | None = None) -> QueryMetrics:
+def to_metrics(
+    ranks: Ranks, truths_Q: np.ndarray | int = 1, row_Q: np.ndarray | None = None
+) -> QueryMetrics:
     """Compute recall@k for each k below the smallest set size, ``avg_recall``, mean and median rank, and tie rate.
 
     ``avg_recall`` is (R@1 + R@3) / 2, the "Avg R@K" of CREPE's Tables 9 to 11. ``truths_Q``: number of true candidates
@@ -80,7 +86,9 @@ def to_metrics(ranks: Ranks, truths_Q: np.ndarray | int = 1, row_Q: np.ndarray |
     if fewest_wrong < 1:
         query = int(ranks.wrong_N.argmin())
         raise ValueError(f"Query {query} has no wrong candidate, so its rank is meaningless.")
-    values: dict[str, np.ndarray] = {f"recall@{k}": ranks.rank_N <= k for k in CUTOFFS if k <= fewest_wrong}
+    values: dict[str, np.ndarray] = {
+        f"recall@{k}": ranks.rank_N <= k for k in CUTOFFS if k <= fewest_wrong
+    }
     if "recall@3" in values:
         values["avg_recall"] = (values["recall@1"].astype(np.float64) + values["recall@3"]) / 2
     values |= {"mean_rank": ranks.rank_N, "tie_rate": ranks.tie_N}
@@ -127,7 +135,9 @@ def compute_chance(wrong_Q: np.ndarray | int, truths_Q: np.ndarray | int = 1) ->
     wrong_Q, truths_Q = np.broadcast_arrays(np.atleast_1d(wrong_Q), truths_Q)
     if not len(wrong_Q):
         return {}
-    metrics = {f"recall@{k}": _expected_recall(wrong_Q, truths_Q, k) for k in CUTOFFS if k <= wrong_Q.min()}
+    metrics = {
+        f"recall@{k}": _expected_recall(wrong_Q, truths_Q, k) for k in CUTOFFS if k <= wrong_Q.min()
+    }
     if "recall@3" in metrics:
         metrics["avg_recall"] = (metrics["recall@1"] + metrics["recall@3"]) / 2
     metrics["mean_rank"] = float((1 + wrong_Q / (truths_Q + 1)).mean())
@@ -143,5 +153,11 @@ def _expected_recall(wrong_Q: np.ndarray, truths_Q: np.ndarray, k: int) -> float
     Computed with exact fractions.
     """
     sizes, counts = np.unique(np.stack([wrong_Q, truths_Q]), axis=1, return_counts=True)
-    missed = [Fraction(comb(wrong, k), comb(wrong + truths, k)) for wrong, truths in sizes.T.tolist()]
-    return float(1 - sum(share * count for share, count in zip(missed, counts.tolist(), strict=True)) / len(wrong_Q))
+    missed = [
+        Fraction(comb(wrong, k), comb(wrong + truths, k)) for wrong, truths in sizes.T.tolist()
+    ]
+    return float(
+        1
+        - sum(share * count for share, count in zip(missed, counts.tolist(), strict=True))
+        / len(wrong_Q)
+    )

@@ -64,7 +64,11 @@ class Found(NamedTuple):
 
 
 def retrieve(
-    query: Side, item: Side, true_QT: np.ndarray, true_pairs: csr_array, reranked: ReRanked | None = None
+    query: Side,
+    item: Side,
+    true_QT: np.ndarray,
+    true_pairs: csr_array,
+    reranked: ReRanked | None = None,
 ) -> Found:
     """Return the rank of each query's best true item among its wrong items, and the best wrong item.
 
@@ -101,7 +105,11 @@ def retrieve(
 
 
 def _compute_truth_score(
-    feature_QD: np.ndarray, item: Side, true_QT: np.ndarray, reranked: ReRanked | None, numbers: csr_array | None
+    feature_QD: np.ndarray,
+    item: Side,
+    true_QT: np.ndarray,
+    reranked: ReRanked | None,
+    numbers: csr_array | None,
 ) -> np.ndarray:
     item_QTD = item.feature(np.maximum(true_QT, 0).ravel()).reshape(*true_QT.shape, -1)
     score_QT = cosine(feature_QD, item_QTD)
@@ -116,7 +124,12 @@ def _select_pairs(query: Side, item: Side, count: int) -> tuple[np.ndarray, np.n
     query_Q, item_J = (np.unique(side.id_J, return_index=True)[1] for side in (query, item))
     item_JD = item.feature(item_J).astype(np.float64)
     best = [
-        select_best((query.feature(query_Q[start : start + ITEMS_PER_BLOCK]) @ item_JD.T).astype(np.float32), count)
+        select_best(
+            (query.feature(query_Q[start : start + ITEMS_PER_BLOCK]) @ item_JD.T).astype(
+                np.float32
+            ),
+            count,
+        )
         for start in range(0, len(query_Q), ITEMS_PER_BLOCK)
     ]
     item_P = np.concatenate(best)
@@ -125,7 +138,9 @@ def _select_pairs(query: Side, item: Side, count: int) -> tuple[np.ndarray, np.n
 
 def _pair(image_J: np.ndarray, text_J: np.ndarray) -> csr_array:
     """Return the bool matrix of the ids of images and texts that occur in one row."""
-    from scipy.sparse import coo_array  # takes half a second, which the list of tasks need not wait for
+    from scipy.sparse import (
+        coo_array,
+    )  # takes half a second, which the list of tasks need not wait for
 
     return coo_array((np.ones(len(text_J), dtype=bool), (image_J, text_J))).tocsr()
 
@@ -138,11 +153,17 @@ def is_measurable(crop_M: np.ndarray, text_MT: np.ndarray) -> bool:
     true_pairs = _pair(image_M[row_J], text_J)
     truths_of_images = np.diff(true_pairs.indptr)
     truths_of_texts = np.bincount(true_pairs.indices, minlength=len(text_ids))
-    return bool((truths_of_images < len(text_ids)).all() and (truths_of_texts < len(image_ids)).all())
+    return bool(
+        (truths_of_images < len(text_ids)).all() and (truths_of_texts < len(image_ids)).all()
+    )
 
 
 def retrieve_both_directions(
-    crop_M: np.ndarray, text_MT: np.ndarray, image: Features, text: Features, reranking: ReRanking | None = None
+    crop_M: np.ndarray,
+    text_MT: np.ndarray,
+    image: Features,
+    text: Features,
+    reranking: ReRanking | None = None,
 ) -> dict[str, Found]:
     """Retrieve in both directions: "i2t" has one query per row, "t2i" one query per text, in row order.
 
@@ -159,7 +180,11 @@ def retrieve_both_directions(
         best_images = _select_pairs(images, texts, reranking.num_candidates)
         text_P, image_P = _select_pairs(texts, images, reranking.num_candidates)
         i2t, t2i = rerank(
-            best_images, (image_P, text_P), np.unique(crop_M), np.unique(text_MT[is_text]), reranking.score
+            best_images,
+            (image_P, text_P),
+            np.unique(crop_M),
+            np.unique(text_MT[is_text]),
+            reranking.score,
         )
     return {
         "i2t": retrieve(images, texts, index_MT, true_pairs, i2t),
@@ -177,15 +202,28 @@ def evaluate(sample: Sample) -> Directions:
     for fold in np.unique(sample.fold_N):
         member_N = sample.fold_N == fold
         crop_M, text_MT = sample.crop_NI[member_N, 0], sample.text_NT[member_N]
-        features = _index_within_fold(sample.image, crop_M), _index_within_fold(sample.text, text_MT[text_MT >= 0])
+        features = (
+            _index_within_fold(sample.image, crop_M),
+            _index_within_fold(sample.text, text_MT[text_MT >= 0]),
+        )
         fold_found = retrieve_both_directions(crop_M, text_MT, *features, sample.reranking)
         member_J = member_N[text_row_J]
-        for direction, query_Q, item_J in (("i2t", member_N, member_J), ("t2i", member_J, member_N)):
-            for all_values, fold_values in zip(found[direction], fold_found[direction], strict=True):
+        for direction, query_Q, item_J in (
+            ("i2t", member_N, member_J),
+            ("t2i", member_J, member_N),
+        ):
+            for all_values, fold_values in zip(
+                found[direction], fold_found[direction], strict=True
+            ):
                 all_values[query_Q] = fold_values
-            found[direction].best_wrong_N[query_Q] = np.flatnonzero(item_J)[fold_found[direction].best_wrong_N]
+            found[direction].best_wrong_N[query_Q] = np.flatnonzero(item_J)[
+                fold_found[direction].best_wrong_N
+            ]
     truths_N = (sample.text_NT >= 0).sum(axis=1)
-    queries: dict[str, tuple[np.ndarray | int, np.ndarray | None]] = {"i2t": (truths_N, None), "t2i": (1, text_row_J)}
+    queries: dict[str, tuple[np.ndarray | int, np.ndarray | None]] = {
+        "i2t": (truths_N, None),
+        "t2i": (1, text_row_J),
+    }
     directions: Directions = {}
     for direction, (truths_Q, row_Q) in queries.items():
         *ranks, best_wrong_Q = found[direction]
@@ -206,4 +244,6 @@ def compute_fold_std(metrics: QueryMetrics, fold_N: np.ndarray) -> dict[str, flo
     return {name: float(np.std([fold[name] for fold in by_fold])) for name in by_fold[0]}
 
 
-PROTOCOLS = tuple(SetProtocol("recall", (column,), evaluate=evaluate) for column in ("caption", "captions"))
+PROTOCOLS = tuple(
+    SetProtocol("recall", (column,), evaluate=evaluate) for column in ("caption", "captions")
+)

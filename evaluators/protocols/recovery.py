@@ -34,7 +34,9 @@ def compute_shuffled_share(recovered: list[str], prompts: list[str]) -> float:
 
     Returns NaN if no text has the words of its prompt.
     """
-    same_words_N = np.array([texts.have_same_words(*pair) for pair in zip(recovered, prompts, strict=True)], dtype=bool)
+    same_words_N = np.array(
+        [texts.have_same_words(*pair) for pair in zip(recovered, prompts, strict=True)], dtype=bool
+    )
     wrong_order_N = same_words_N & ~exact_match(recovered, prompts)
     return float(wrong_order_N.sum() / same_words_N.sum()) if same_words_N.any() else float("nan")
 

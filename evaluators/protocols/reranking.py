@@ -40,7 +40,9 @@ class ReRanked(NamedTuple):
 
     def apply(self, number_QJ: np.ndarray, cosine_QJ: np.ndarray) -> np.ndarray:
         """Return the final scores (Q, J) in float64, given the entries of ``number``."""
-        return np.where(number_QJ > 0, self.score_P[number_QJ - 1], cosine_QJ.astype(np.float64) - BELOW)
+        return np.where(
+            number_QJ > 0, self.score_P[number_QJ - 1], cosine_QJ.astype(np.float64) - BELOW
+        )
 
 
 def select_best(cosine_QJ: np.ndarray, count: int) -> np.ndarray:
@@ -60,7 +62,9 @@ def rerank(
     ``best_images``: image ids and text ids of the pairs that image-to-text retrieval re-ranks; ``best_texts``: the same
     for text-to-image. ``crop_I``, ``text_T``: indices in the sample of the distinct images and texts.
     """
-    from scipy.sparse import coo_array  # not at the top: processes that prepare images import this module
+    from scipy.sparse import (
+        coo_array,
+    )  # not at the top: processes that prepare images import this module
 
     shape = (len(crop_I), len(text_T))
     i2t_P, t2i_P = (np.ravel_multi_index(pair, shape) for pair in (best_images, best_texts))

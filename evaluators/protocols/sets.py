@@ -29,7 +29,9 @@ def evaluate(score_NII: np.ndarray) -> Directions:
     hit_NI, tie_NI = np.all(truth_NI1 > wrong_NII, axis=2), np.any(truth_NI1 == wrong_NII, axis=2)
     return {
         "": count_hits(hit_NI, 1 / count, tie_NI),
-        "pair": count_hits(np.all(_pairs(hit_NI), axis=2), 1 / count**2, np.any(_pairs(tie_NI), axis=2)),
+        "pair": count_hits(
+            np.all(_pairs(hit_NI), axis=2), 1 / count**2, np.any(_pairs(tie_NI), axis=2)
+        ),
         "set": count_hits(np.all(hit_NI, axis=1), 1 / count**count, np.any(tie_NI, axis=1)),
     }
 
@@ -44,5 +46,6 @@ def _columns(name: str, count: int) -> tuple[str, ...]:
 
 
 PROTOCOLS = tuple(
-    RowProtocol("sets", _columns("caption", count), _columns("image", count), evaluate=evaluate) for count in COUNTS
+    RowProtocol("sets", _columns("caption", count), _columns("image", count), evaluate=evaluate)
+    for count in COUNTS
 )

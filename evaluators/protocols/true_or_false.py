@@ -52,5 +52,11 @@ def evaluate(score_N11: np.ndarray, label_N: np.ndarray) -> Directions:
 LABELS: list[list[str]] = [[], []]
 """False and true, without prompts."""
 PROTOCOLS = (
-    RowProtocol("true_or_false", ("caption",), label="label", classes=lambda schema: LABELS, evaluate=evaluate),
+    RowProtocol(
+        "true_or_false",
+        ("caption",),
+        label="label",
+        classes=lambda schema: LABELS,
+        evaluate=evaluate,
+    ),
 )

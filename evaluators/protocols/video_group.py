@@ -25,7 +25,9 @@ COUNTS = (12,)
 def evaluate(score_NIT: np.ndarray) -> Directions:
     """Return the scores of videos whose score with a caption is the mean of their frames' scores."""
     num_items, num_frames, num_captions = score_NIT.shape
-    return group.evaluate(score_NIT.reshape(num_items, 2, num_frames // 2, num_captions).mean(axis=2))
+    return group.evaluate(
+        score_NIT.reshape(num_items, 2, num_frames // 2, num_captions).mean(axis=2)
+    )
 
 
 def evaluate_features(sample: Sample) -> Directions:

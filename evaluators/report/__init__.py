@@ -110,13 +110,18 @@ class ReportPart:
 
     @property
     def warnings(self) -> list[str]:
-        return summarise_warnings(warning for result in self.results for warning in result.data["warnings"])
+        return summarise_warnings(
+            warning for result in self.results for warning in result.data["warnings"]
+        )
 
 
 def summarise_warnings(warnings: Iterable[str]) -> list[str]:
     """Return the distinct warnings, and one for all truncated texts of a length, which differ in numbers."""
     counts = Counter(TRUNCATED.sub(r"some \1", warning) for warning in warnings)
-    return [f"In {counts[text]:,} results, {text}" if text.startswith("some ") else text for text in sorted(counts)]
+    return [
+        f"In {counts[text]:,} results, {text}" if text.startswith("some ") else text
+        for text in sorted(counts)
+    ]
 
 
 def build(
@@ -135,7 +140,9 @@ def build(
     """
     results = read_results(folders)
     results.text_only = read_text_only(text_only)
-    results.best_baselines = find_best_of_published({result.data["dataset"] for result in results}, data_dir)
+    results.best_baselines = find_best_of_published(
+        {result.data["dataset"] for result in results}, data_dir
+    )
     results.atom_counts = read_atom_counts(counts, data_dir) if counts else None
     results.validity = json.loads(validity.read_text(encoding="utf-8")) if validity else None
     with verify_images_once():
@@ -146,13 +153,20 @@ def _build(results: Results, output: Path, data_dir: Path | None, rows: int) -> 
     by_part = split_parts(results)
     for others in list(by_part.values())[1:]:  # validity and counts are those of the first part
         others.validity = others.atom_counts = None
-    parts = [make_part(name if len(by_part) > 1 else "", members, data_dir, rows) for name, members in by_part.items()]
+    parts = [
+        make_part(name if len(by_part) > 1 else "", members, data_dir, rows)
+        for name, members in by_part.items()
+    ]
     for part in parts:
         _write_files(output, part)
     productivity_examples = {
         split: examples
         for split in PRODUCTIVITY_SPLITS
-        if (examples := collect_examples(parts[0].results, [f"crepe/prod_hnall/{split}"], data_dir, 2))
+        if (
+            examples := collect_examples(
+                parts[0].results, [f"crepe/prod_hnall/{split}"], data_dir, 2
+            )
+        )
     }
     context = {
         "parts": parts,
@@ -167,8 +181,12 @@ def _build(results: Results, output: Path, data_dir: Path | None, rows: int) -> 
     for name, template in pages.items():
         (output / name).write_text(render(template, **context), encoding="utf-8")
     metrics = {part.id: collect_metrics(part) for part in parts}
-    (output / "metrics.json").write_text(json.dumps(metrics.get("", metrics), indent=1) + "\n", encoding="utf-8")
-    return "\n".join(f"{part.title}: {line}" if part.title else line for part in parts for line in part.headline)
+    (output / "metrics.json").write_text(
+        json.dumps(metrics.get("", metrics), indent=1) + "\n", encoding="utf-8"
+    )
+    return "\n".join(
+        f"{part.title}: {line}" if part.title else line for part in parts for line in part.headline
+    )
 
 
 def make_part(name: str, results: Results, data_dir: Path | None, num_shown: int = 0) -> ReportPart:
@@ -178,16 +196,23 @@ def make_part(name: str, results: Results, data_dir: Path | None, num_shown: int
     sections = make_sections(complete) if complete else []
     if limited:
         sections.append(tasks.make_section("limited", limited, results))
-    lines = [*compare_with_chance(complete), *(line for section in sections for line in section.headline)]
+    lines = [
+        *compare_with_chance(complete),
+        *(line for section in sections for line in section.headline),
+    ]
     if not complete:
-        lines.append("All results are on a limited number of rows (--limit), so there are no findings.")
+        lines.append(
+            "All results are on a limited number of rows (--limit), so there are no findings."
+        )
     crepe = sorted({result.data["dataset"] for result in complete.select("crepe")})
     shown_tasks = [f"{dataset}/{task}" for dataset in crepe for task in EXAMPLE_TASKS]
     shown_tasks += find_other_tasks(complete, DATASETS_WITH_SECTION)
     examples = collect_examples(complete, shown_tasks, data_dir)
     models = make_models_table(results)
     rows = collect_rows(complete, data_dir, num_shown)
-    return ReportPart(name, results, complete, models, sections, lines, examples, make_strip(complete), *rows)
+    return ReportPart(
+        name, results, complete, models, sections, lines, examples, make_strip(complete), *rows
+    )
 
 
 def make_sections(results: Results) -> list[Section]:
@@ -203,7 +228,10 @@ def make_models_table(results: Results) -> Table:
     records = []
     for name, group in groupby(sorted(results, key=attrgetter("model")), key=attrgetter("model")):
         first, *others = group
-        about = {"training_data": first.training_data, "contaminated": first.data["model"]["contaminated"]}
+        about = {
+            "training_data": first.training_data,
+            "contaminated": first.data["model"]["contaminated"],
+        }
         rows = sum(result.data["data"]["rows"] for result in (first, *others))
         records.append({"model": name, **about, "tasks": 1 + len(others), "rows": rows})
     return make_table("models", records)
@@ -225,8 +253,12 @@ def _write_files(output: Path, part: ReportPart) -> None:
     for folder in ("tables", "figures", "plots"):
         (output / folder).mkdir(parents=True, exist_ok=True)
     for table in [part.models, *(table for section in part.sections for table in section.tables)]:
-        (output / "tables" / f"{part.prefix}{table.name}.csv").write_text(to_csv(table), encoding="utf-8")
-        (output / "tables" / f"{part.prefix}{table.name}.tex").write_text(to_latex(table), encoding="utf-8")
+        (output / "tables" / f"{part.prefix}{table.name}.csv").write_text(
+            to_csv(table), encoding="utf-8"
+        )
+        (output / "tables" / f"{part.prefix}{table.name}.tex").write_text(
+            to_latex(table), encoding="utf-8"
+        )
     for section in part.sections:
         for number, svg in enumerate(section.figures.values(), 1):
             path = output / "figures" / f"{part.prefix}{section.id}-{number}.svg"
@@ -234,7 +266,9 @@ def _write_files(output: Path, part: ReportPart) -> None:
     if part.complete:
         _write_plots(output / "plots", part)
     if part.rows:
-        write_rows(output, part.prefix, part.rows, sorted({result.model for result in part.complete}))
+        write_rows(
+            output, part.prefix, part.rows, sorted({result.model for result in part.complete})
+        )
         page = render("rows.html.j2", part=part, is_synthetic=part.is_synthetic)
         (output / f"{part.prefix}rows.html").write_text(page, encoding="utf-8")
 
@@ -242,7 +276,9 @@ def _write_files(output: Path, part: ReportPart) -> None:
 def _write_plots(folder: Path, part: ReportPart) -> None:
     """Write Recall@1 by split and by complexity with its interval and chance level."""
     values = part.complete.values
-    recall = values[(values["metric"] == "recall@1") & values["kind"].notna()].rename(columns={"value": "recall"})
+    recall = values[(values["metric"] == "recall@1") & values["kind"].notna()].rename(
+        columns={"value": "recall"}
+    )
     for name, position in (("systematicity", "split"), ("productivity", "complexity")):
         rows = recall[recall[position].notna()].sort_values([position, "kind", "model"])
         columns = ["model", "kind", position, "recall", "low", "high", "chance"]

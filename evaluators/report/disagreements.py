@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from compeval.evaluators.report.examples import Example, choose_rows, load_split, make_choice_examples, read_frames
+from compeval.evaluators.report.examples import (
+    Example,
+    choose_rows,
+    load_split,
+    make_choice_examples,
+    read_frames,
+)
 from compeval.evaluators.report.pages import render
 from compeval.evaluators.report.results import Result
 from compeval.evaluators.results.paired import find_common_tasks
@@ -20,7 +26,11 @@ def write_page(a: Path, b: Path, output: Path, data_dir: Path | None = None) -> 
     is_synthetic = False
     for paths, results in find_common_tasks([a, b]):
         if results[0]["protocol"] == "choice":
-            groups |= dict(_collect([Result(*of_model) for of_model in zip(paths, results, strict=True)], data_dir))
+            groups |= dict(
+                _collect(
+                    [Result(*of_model) for of_model in zip(paths, results, strict=True)], data_dir
+                )
+            )
             is_synthetic |= results[0]["synthetic"]
     if not groups:
         raise ValueError(
@@ -29,15 +39,21 @@ def write_page(a: Path, b: Path, output: Path, data_dir: Path | None = None) -> 
         )
     output.mkdir(parents=True, exist_ok=True)
     page = output / "index.html"
-    page.write_text(render("disagreements.html.j2", groups=groups, is_synthetic=is_synthetic), encoding="utf-8")
+    page.write_text(
+        render("disagreements.html.j2", groups=groups, is_synthetic=is_synthetic), encoding="utf-8"
+    )
     return page
 
 
-def _collect(results: Sequence[Result], data_dir: Path | None) -> Iterator[tuple[str, list[Example]]]:
+def _collect(
+    results: Sequence[Result], data_dir: Path | None
+) -> Iterator[tuple[str, list[Example]]]:
     """Yield a title with the examples of each kind, given the results of two models on a task."""
     a, b = results
     if a.model == b.model:
-        raise ValueError(f"Both models are named {a.model}. Choose names with `compeval run --name`.")
+        raise ValueError(
+            f"Both models are named {a.model}. Choose names with `compeval run --name`."
+        )
     if (split := load_split(a, data_dir)) is None:
         return
     frames, task = read_frames([a, b]), a.data["task"]
@@ -46,5 +62,10 @@ def _collect(results: Sequence[Result], data_dir: Path | None) -> Iterator[tuple
         is_chosen = hits[right] & ~hits[wrong]
         if is_chosen.any():
             selected = {name: rows[is_chosen] for name, rows in frames.items()}
-            title = f"{task}: only {right} is right ({is_chosen.sum():,} of {len(is_chosen):,} rows)"
-            yield title, make_choice_examples(task, selected, choose_rows(selected, ROWS_PER_TASK), split)
+            title = (
+                f"{task}: only {right} is right ({is_chosen.sum():,} of {len(is_chosen):,} rows)"
+            )
+            yield (
+                title,
+                make_choice_examples(task, selected, choose_rows(selected, ROWS_PER_TASK), split),
+            )

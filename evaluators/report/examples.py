@@ -76,7 +76,10 @@ class Example:
 
 
 def collect_examples(
-    results: Sequence[Result], tasks: Sequence[str], data_dir: Path | None, count: int = EXAMPLES_PER_TASK
+    results: Sequence[Result],
+    tasks: Sequence[str],
+    data_dir: Path | None,
+    count: int = EXAMPLES_PER_TASK,
 ) -> list[Example]:
     """Return ``count`` examples per task that has results, unless its dataset has changed since the evaluation."""
     examples = []
@@ -113,7 +116,9 @@ def read_frames(results: Sequence[Result]) -> Frames:
     frames = {result.model: result.examples.set_index("row") for result in results}
     shared = reduce(pd.Index.intersection, (rows.index for rows in frames.values()))
     return {
-        model: rows if len(rows) == len(shared) else rows.loc[shared].drop(columns=POSITIONS, errors="ignore")
+        model: rows
+        if len(rows) == len(shared)
+        else rows.loc[shared].drop(columns=POSITIONS, errors="ignore")
         for model, rows in frames.items()
     }
 
@@ -128,7 +133,10 @@ def make_choice_examples(
     task: str, frames: Frames, rows: Sequence[int], split: Any, size: int = IMAGE_SIZE
 ) -> list[Example]:
     """Make examples of some rows of a task with hard negatives. ``split``: the rows with images, or None."""
-    return [_make_choice_example(task, frames, int(row), _read_row(split, int(row)), size) for row in rows]
+    return [
+        _make_choice_example(task, frames, int(row), _read_row(split, int(row)), size)
+        for row in rows
+    ]
 
 
 def _read_row(split: Any, row: int) -> Mapping[str, Any]:
@@ -139,7 +147,9 @@ def _read_row(split: Any, row: int) -> Mapping[str, Any]:
         return {}
 
 
-def _make_choice_example(task: str, frames: Frames, row: int, columns: Mapping[str, Any], size: int) -> Example:
+def _make_choice_example(
+    task: str, frames: Frames, row: int, columns: Mapping[str, Any], size: int
+) -> Example:
     texts = next(iter(frames.values())).loc[row]
     captions = [texts["caption"], *texts["hard_negatives"]]
     kinds = ["", *map(get_kind, columns.get("foils") or [[]] * (len(captions) - 1))]
@@ -147,7 +157,11 @@ def _make_choice_example(task: str, frames: Frames, row: int, columns: Mapping[s
     candidates = []
     for index, caption in enumerate(captions):
         picked_by = [name for name, best in ranking.items() if best[0] == index]
-        candidates.append(Candidate(caption, not index, picked_by, kinds[index], mark_changes(captions[0], caption)))
+        candidates.append(
+            Candidate(
+                caption, not index, picked_by, kinds[index], mark_changes(captions[0], caption)
+            )
+        )
     top = {name: [candidates[index] for index in best] for name, best in ranking.items()}
     image = make_data_uri(columns["image"], size) if columns else None
     return Example(task, row, image, candidates, any(best[0] for best in ranking.values()), top)
@@ -171,9 +185,17 @@ def mark_changes(truth: str, text: str) -> list[tuple[str, bool]]:
 def choose_rows(frames: Frames, count: int) -> list[int]:
     """Choose ``count`` rows by content hash. On half of them, some model is wrong, if there are enough such rows."""
     captions = next(iter(frames.values()))["caption"]
-    is_wrong = dict(zip(captions.index, np.any([rows["rank"] > 1 for rows in frames.values()], axis=0), strict=True))
+    is_wrong = dict(
+        zip(
+            captions.index,
+            np.any([rows["rank"] > 1 for rows in frames.values()], axis=0),
+            strict=True,
+        )
+    )
     order = sort_by_hash(captions)
-    wrong, right = ([row for row in order if is_wrong[row] == expected] for expected in (True, False))
+    wrong, right = (
+        [row for row in order if is_wrong[row] == expected] for expected in (True, False)
+    )
     half = wrong[: count // 2]
     return [*half, *right, *wrong[len(half) :]][:count]
 
@@ -195,16 +217,26 @@ def make_retrieval_examples(task: str, frames: Frames, split: Any, count: int) -
     """Make examples of a retrieval task: images with their captions, their ranks, and what ranks first instead."""
     captions_by_row: dict[Any, Sequence[str]] = next(iter(frames.values()))["captions"].to_dict()
     examples = []
-    for row in sorted(captions_by_row, key=lambda row: hash_text(str(list(captions_by_row[row]))))[:count]:
-        first_hit = [name for name, rows in frames.items() if np.atleast_1d(rows["i2t_rank"][row])[0] == 1]
+    for row in sorted(captions_by_row, key=lambda row: hash_text(str(list(captions_by_row[row]))))[
+        :count
+    ]:
+        first_hit = [
+            name for name, rows in frames.items() if np.atleast_1d(rows["i2t_rank"][row])[0] == 1
+        ]
         image_ranks = {name: np.atleast_1d(rows["t2i_rank"][row]) for name, rows in frames.items()}
         candidates = []
         for index, caption in enumerate(captions_by_row[row]):
-            ranks = "; ".join(f"{name}: image rank {ranks[index]}" for name, ranks in image_ranks.items())
+            ranks = "; ".join(
+                f"{name}: image rank {ranks[index]}" for name, ranks in image_ranks.items()
+            )
             candidates.append(Candidate(caption, True, first_hit, ranks, [(caption, False)]))
         candidates += find_retrieved_instead(frames, row, split)
-        is_failure = len(first_hit) < len(frames) or any((ranks > 1).any() for ranks in image_ranks.values())
-        examples.append(Example(task, int(row), make_data_uri(split[int(row)]["image"]), candidates, is_failure))
+        is_failure = len(first_hit) < len(frames) or any(
+            (ranks > 1).any() for ranks in image_ranks.values()
+        )
+        examples.append(
+            Example(task, int(row), make_data_uri(split[int(row)]["image"]), candidates, is_failure)
+        )
     return examples
 
 
@@ -218,16 +250,27 @@ def find_retrieved_instead(frames: Frames, row: int, split: Any) -> list[Candida
         if "i2t_wrong" in rows and np.atleast_1d(rows["i2t_rank"][row])[0] > 1:
             texts = list(chain.from_iterable(rows["captions"]))
             captions.setdefault(texts[np.atleast_1d(rows["i2t_wrong"][row])[0]], []).append(name)
-        if "t2i_wrong" in rows and (missed := np.flatnonzero(np.atleast_1d(rows["t2i_rank"][row]) > 1)).size:
+        if (
+            "t2i_wrong" in rows
+            and (missed := np.flatnonzero(np.atleast_1d(rows["t2i_rank"][row]) > 1)).size
+        ):
             image = rows.index[rows["t2i_wrong"][row][missed[0]]]
             images.setdefault((rows["captions"][row][missed[0]], image), []).append(name)
     found = [
-        Candidate(text, False, names, "Ranks first for this image", [(text, False)]) for text, names in captions.items()
+        Candidate(text, False, names, "Ranks first for this image", [(text, False)])
+        for text, names in captions.items()
     ]
     for (text, image), names in images.items():
         picture = make_data_uri(split[int(image)]["image"], CHOSEN_SIZE)
         found.append(
-            Candidate(text, False, names, "This image ranks first for a caption above", [(text, False)], picture)
+            Candidate(
+                text,
+                False,
+                names,
+                "This image ranks first for a caption above",
+                [(text, False)],
+                picture,
+            )
         )
     return found
 

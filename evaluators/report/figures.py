@@ -19,7 +19,9 @@ OTHER_COLOUR = "#555555"
 DASHES = ("-", "--", ":", "-.")
 SIZE = re.compile(r'<svg [^>]*?width="([\d.]+)pt"[^>]*?height="([\d.]+)pt"')
 """Width and height of an SVG."""
-STYLE: dict[Any, Any] = yaml.safe_load(Path(__file__).with_name("figures.yaml").read_text(encoding="utf-8"))
+STYLE: dict[Any, Any] = yaml.safe_load(
+    Path(__file__).with_name("figures.yaml").read_text(encoding="utf-8")
+)
 
 
 def draw(
@@ -69,7 +71,9 @@ def share_axes(panels: list[Axes], *axes: str) -> None:
     for axis in axes:
         limits = [getattr(panel, f"get_{axis}lim")() for panel in panels]
         for panel in panels:
-            getattr(panel, f"set_{axis}lim")(min(low for low, _ in limits), max(high for _, high in limits))
+            getattr(panel, f"set_{axis}lim")(
+                min(low for low, _ in limits), max(high for _, high in limits)
+            )
 
 
 def add_chance_line(axes: Axes, chance: float) -> None:
@@ -77,7 +81,13 @@ def add_chance_line(axes: Axes, chance: float) -> None:
     axes.axhline(100 * chance, color="#999999", linestyle="--", linewidth=1)
     position: Any = {"xy": (1, 100 * chance), "xycoords": ("axes fraction", "data")}
     axes.annotate(
-        "chance", xytext=(0, 3), textcoords="offset points", ha="right", color="#777777", fontsize=8, **position
+        "chance",
+        xytext=(0, 3),
+        textcoords="offset points",
+        ha="right",
+        color="#777777",
+        fontsize=8,
+        **position,
     )
     axes.set_ylim(bottom=0)
 
@@ -121,7 +131,9 @@ def make_lines(values: pd.DataFrame) -> Iterator[Line]:
     """
     for corpus, corpus_values in values.groupby(values["trained_on"].fillna("other")):
         for index, (series, rows) in enumerate(corpus_values.groupby("series")):
-            label = f"{rows['training_data'].iloc[0]}, {series}" if corpus in COLOURS else str(series)
+            label = (
+                f"{rows['training_data'].iloc[0]}, {series}" if corpus in COLOURS else str(series)
+            )
             colour, dashes = COLOURS.get(str(corpus), OTHER_COLOUR), DASHES[index % len(DASHES)]
             yield Line(rows, {"color": colour, "linestyle": dashes, "label": label})
 
@@ -139,7 +151,9 @@ def describe_spread(values: pd.DataFrame, mark: str) -> str:
         "95 % intervals over images": (seeds == 1).any(),
         "minimum and maximum over the training seeds or models": (seeds > 1).any(),
     }
-    joined = " (models with one seed) or ".join(text for text, is_shown in texts.items() if is_shown)
+    joined = " (models with one seed) or ".join(
+        text for text, is_shown in texts.items() if is_shown
+    )
     return f"{mark}: {joined}." if joined else ""
 
 
@@ -151,4 +165,6 @@ def summarise_seeds(values: pd.DataFrame, key: str) -> pd.DataFrame:
     grouped = values.groupby(key)
     has_several_seeds = (grouped["model"].nunique() > 1).any()
     low, high = ("value", "value") if has_several_seeds else ("low", "high")
-    return 100 * pd.DataFrame({"mean": grouped["value"].mean(), "low": grouped[low].min(), "high": grouped[high].max()})
+    return 100 * pd.DataFrame(
+        {"mean": grouped["value"].mean(), "low": grouped[low].min(), "high": grouped[high].max()}
+    )

@@ -58,11 +58,20 @@ def test_trend(name: str, results: Results, recall: pd.DataFrame, column: str) -
     hits = read_hits(results, rows, column)
     is_complete = hits.groupby("model")[column].nunique() == hits[column].nunique()
     hits = hits[hits["model"].map(is_complete)]
-    slope = regress(*(hits[key].to_numpy() for key in ("hit", column, "model", "image_id"))) if len(hits) else None
+    slope = (
+        regress(*(hits[key].to_numpy() for key in ("hit", column, "model", "image_id")))
+        if len(hits)
+        else None
+    )
     if slope is None:
         return []
     means = hits.groupby([column, "model"])["hit"].mean().groupby(column).mean()
-    values = {"first": means.index[0], "last": means.index[-1], "at_first": means.iloc[0], "at_last": means.iloc[-1]}
+    values = {
+        "first": means.index[0],
+        "last": means.index[-1],
+        "at_first": means.iloc[0],
+        "at_last": means.iloc[-1],
+    }
     values |= {"rows": len(hits), "models": count_models(hits), "chance": rows["chance"].iloc[0]}
     return [describe_slope(name, slope, **values)]
 
@@ -99,14 +108,24 @@ def compare_with_chance(results: Results) -> list[str]:
     for result in results:
         if result.data["protocol"] == "choice" and result.data["intervals"].get("recall@1"):
             models.setdefault(result.label, []).append(result)
-    return [_describe_chance(*item) for item in sorted(models.items())] if len(models) <= MAX_MODELS else []
+    return (
+        [_describe_chance(*item) for item in sorted(models.items())]
+        if len(models) <= MAX_MODELS
+        else []
+    )
 
 
 def _describe_chance(name: str, results: Sequence[Result]) -> str:
     relations = [compare_value([result], "recall@1").partition(" chance")[0] for result in results]
-    counts = [f"{relations.count(text)} {text} chance" for text in ("above", "not different from", "below")]
+    counts = [
+        f"{relations.count(text)} {text} chance"
+        for text in ("above", "not different from", "below")
+    ]
     rows = [result.data["data"]["rows"] for result in results]
-    ties = sum(count * result.metrics.get("tie_rate", 0) for count, result in zip(rows, results, strict=True))
+    ties = sum(
+        count * result.metrics.get("tie_rate", 0)
+        for count, result in zip(rows, results, strict=True)
+    )
     share = ties / sum(rows)
     tied = f" In {share:.0%} of the rows, the true caption ties with a wrong one, which counts as an error."
     tasks = "1 task" if len(results) == 1 else f"{len(results)} tasks"
@@ -114,7 +133,9 @@ def _describe_chance(name: str, results: Sequence[Result]) -> str:
     return f"{name}, {tasks} with hard negatives: {described} (95 % intervals).{tied if share > 0.01 else ''}"
 
 
-def explain_below_chance(results: Results, values: pd.DataFrame, titles: Mapping[str, str]) -> list[str]:
+def explain_below_chance(
+    results: Results, values: pd.DataFrame, titles: Mapping[str, str]
+) -> list[str]:
     """Return a line for each kind on which the models together and random word weights are below chance.
 
     ``values``: Recall@1 of the results to consider. ``titles``: kind of hard negatives -> its title.

@@ -74,7 +74,9 @@ def render(template: str, folder: Path = FOLDER, **context: Any) -> str:
         "escape_markdown": escape_markdown,
         "table": lambda table: markupsafe.Markup(to_html(table)),
         "percent": format_percent,
-        "code": lambda text: markupsafe.Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(markupsafe.escape(text)))),
+        "code": lambda text: markupsafe.Markup(
+            re.sub(r"`([^`]+)`", r"<code>\1</code>", str(markupsafe.escape(text)))
+        ),
         "label": _label_svg,
         "script_json": lambda value: markupsafe.Markup(json.dumps(value).replace("<", "\\u003c")),
     }
@@ -87,4 +89,6 @@ def _label_svg(svg: str, caption: str) -> markupsafe.Markup:
     labels = [f"{caption} Panel {number} of {len(panels)}." for number in range(1, len(panels) + 1)]
     labels = labels if len(panels) > 1 else [caption]
     labelled = zip(panels, map(markupsafe.escape, labels), strict=True)
-    return markupsafe.Markup("".join(f'<svg role="img" aria-label="{label}" {panel}' for panel, label in labelled))
+    return markupsafe.Markup(
+        "".join(f'<svg role="img" aria-label="{label}" {panel}' for panel, label in labelled)
+    )

@@ -38,7 +38,10 @@ def make_tables(probes: Sequence[ProbeResult]) -> list[Table]:
     tables = make_recovery_tables([probe.recovered for probe in probes])
     for dataset in PAIR_DATASETS:
         evaluated = [probe for probe in probes if dataset in probe.pairs]
-        tables += [make_image_score_table(probe.recovered, probe.pairs[dataset].scores, dataset) for probe in evaluated]
+        tables += [
+            make_image_score_table(probe.recovered, probe.pairs[dataset].scores, dataset)
+            for probe in evaluated
+        ]
         if evaluated:
             tables += make_pair_tables(evaluated, dataset)
     return tables
@@ -57,10 +60,16 @@ def make_pair_tables(probes: Sequence[ProbeResult], dataset: str) -> list[Table]
         for name, result in pairs.items()
         for both, condition in result.conditions.items()
     ]
-    correlations = [line._asdict() | {"score": score} for score, line in correlate(probes, dataset).items()]
+    correlations = [
+        line._asdict() | {"score": score} for score, line in correlate(probes, dataset).items()
+    ]
     comparisons = [
         {
-            **{"models": f"{a}, {b}", "type": line.task.partition("/")[2], "score": line.metric.removesuffix("_score")},
+            **{
+                "models": f"{a}, {b}",
+                "type": line.task.partition("/")[2],
+                "score": line.metric.removesuffix("_score"),
+            },
             **line._asdict(),
             **dict(zip(("low", "high"), line.interval, strict=True)),
         }
@@ -70,15 +79,24 @@ def make_pair_tables(probes: Sequence[ProbeResult], dataset: str) -> list[Table]
     ]
     tables = {"necessity": necessity, "correlation": correlations, "models": comparisons}
     texts = get_pair_texts(dataset)
-    return [make_table(f"controlledimcaps_{name}", records, **texts) for name, records in tables.items() if records]
+    return [
+        make_table(f"controlledimcaps_{name}", records, **texts)
+        for name, records in tables.items()
+        if records
+    ]
 
 
 def collect_numbers(probes: Sequence[ProbeResult]) -> dict[str, Any]:
     """Return the numbers of the tables per probe, for a JSON file. Shares are fractions of 1."""
     numbers = {}
     for probe in probes:
-        means = {name: None if math.isnan(mean) else mean for name, mean in collect_means(probe.recovered).items()}
-        by_dataset = {dataset: _collect_pair_numbers(result) for dataset, result in probe.pairs.items()}
+        means = {
+            name: None if math.isnan(mean) else mean
+            for name, mean in collect_means(probe.recovered).items()
+        }
+        by_dataset = {
+            dataset: _collect_pair_numbers(result) for dataset, result in probe.pairs.items()
+        }
         numbers[probe.recovered.name] = {
             **means,
             "exact_match": probe.recovered.mean_by_cell().to_dict(),
@@ -89,7 +107,9 @@ def collect_numbers(probes: Sequence[ProbeResult]) -> dict[str, Any]:
 
 def _collect_pair_numbers(result: PairResult) -> dict[str, Any]:
     """Return the scores by config, and how often they are zero by recovery."""
-    conditions = {"recovered" if both else "not recovered": found for both, found in result.conditions.items()}
+    conditions = {
+        "recovered" if both else "not recovered": found for both, found in result.conditions.items()
+    }
     return {
         "scores": result.scores,
         "by_recovery": {name: found._asdict() for name, found in conditions.items() if found.pairs},
@@ -99,5 +119,7 @@ def _collect_pair_numbers(result: PairResult) -> dict[str, Any]:
 def write(folder: Path, probes: Sequence[ProbeResult]) -> None:
     """Write the tables to ``README.md`` and their numbers to ``figures.json``."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "README.md").write_text("\n".join(map(to_markdown, make_tables(probes))), encoding="utf-8")
+    (folder / "README.md").write_text(
+        "\n".join(map(to_markdown, make_tables(probes))), encoding="utf-8"
+    )
     write_json(folder / "figures.json", collect_numbers(probes))

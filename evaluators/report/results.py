@@ -67,7 +67,9 @@ class Result:
         rows = self.examples
         images = rows["image_id"] if "image_id" in rows else rows["row"]
         column = next(name for name in HITS if name in rows)
-        return rows.filter(["crop_id", "caption"]).assign(hit=rows[column] == 1, image_id=images.astype(str))
+        return rows.filter(["crop_id", "caption"]).assign(
+            hit=rows[column] == 1, image_id=images.astype(str)
+        )
 
     @property
     def date(self) -> str:
@@ -149,7 +151,11 @@ class Results(list[Result]):
     def copy_with(self, results: Iterable[Result]) -> Results:
         """Return other results with the same validity, counts and text-only baselines."""
         copy = Results(results)
-        copy.validity, copy.atom_counts, copy.text_only = self.validity, self.atom_counts, self.text_only
+        copy.validity, copy.atom_counts, copy.text_only = (
+            self.validity,
+            self.atom_counts,
+            self.text_only,
+        )
         copy.best_baselines = self.best_baselines
         return copy
 
@@ -170,11 +176,17 @@ def check(results: Iterable[Result]) -> None:
     for result in results:
         task, data = result.data["task"], result.data["data"]["fingerprint"]
         if not result.data["chance"]:
-            raise ValueError(f"{result.path}: no chance level. The report shows no metric without its chance level.")
+            raise ValueError(
+                f"{result.path}: no chance level. The report shows no metric without its chance level."
+            )
         if result.key in keys:
-            raise ValueError(f"Two results of {result.model} on {task}. Pass each model's folder once.")
+            raise ValueError(
+                f"Two results of {result.model} on {task}. Pass each model's folder once."
+            )
         if versions.setdefault(task, data) != data:
-            raise ValueError(f"{task}: the results come from different versions of the data. Run the models again.")
+            raise ValueError(
+                f"{task}: the results come from different versions of the data. Run the models again."
+            )
         keys.add(result.key)
 
 
@@ -187,7 +199,9 @@ def read_results(folders: Iterable[Path]) -> Results:
     for folder in folders:
         paths = list_documents(folder)
         if not paths:
-            raise FileNotFoundError(f"{folder}: no results. `compeval run --model ...` writes them.")
+            raise FileNotFoundError(
+                f"{folder}: no results. `compeval run --model ...` writes them."
+            )
         for path in paths:
             data = read(path)
             results.setdefault(json.dumps(data), Result(path, data))
@@ -200,7 +214,11 @@ def split_parts(results: Results) -> dict[str, Results]:
     The published sets have a part of their own if the same sets were also built from photographs. Tasks without images
     belong to the first part.
     """
-    built = {result.family for result in results if result.is_synthetic is False and not result.is_published}
+    built = {
+        result.family
+        for result in results
+        if result.is_synthetic is False and not result.is_published
+    }
     part_of = {
         result: "published" if result.is_published and result.family in built else "photographs"
         for result in results
@@ -208,7 +226,10 @@ def split_parts(results: Results) -> dict[str, Results]:
     } | {result: "microworld" for result in results if result.is_synthetic}
     names = [name for name in PARTS if name in part_of.values()] or ["photographs"]
     return {
-        name: results.copy_with(result for result in results if part_of.get(result, names[0]) == name) for name in names
+        name: results.copy_with(
+            result for result in results if part_of.get(result, names[0]) == name
+        )
+        for name in names
     }
 
 
@@ -230,7 +251,9 @@ def _list_image_protocols() -> frozenset[str]:
 def make_values(results: Iterable[Result]) -> pd.DataFrame:
     """Return the values of all results, by training corpus (in the paper's order), model and task."""
     results = list(results)
-    described = pd.DataFrame(list(map(_describe, results))).astype({"complexity": "Int64", "set_size": "Int64"})
+    described = pd.DataFrame(list(map(_describe, results))).astype(
+        {"complexity": "Int64", "set_size": "Int64"}
+    )
     measured = [
         {"result": number, "metric": metric, "value": value, "low": low, "high": high}
         | {"std": result.data["std"].get(metric), "chance": result.data["chance"].get(metric)}
@@ -238,8 +261,14 @@ def make_values(results: Iterable[Result]) -> pd.DataFrame:
         for metric, value in result.metrics.items()
         for low, high in [result.data["intervals"].get(metric) or NO_INTERVAL]
     ]
-    values = described.join(pd.DataFrame(measured).set_index("result").astype({"std": float, "chance": float}))
-    position = values["trained_on"].map({corpus: number for number, corpus in enumerate(CORPORA)}).fillna(len(CORPORA))
+    values = described.join(
+        pd.DataFrame(measured).set_index("result").astype({"std": float, "chance": float})
+    )
+    position = (
+        values["trained_on"]
+        .map({corpus: number for number, corpus in enumerate(CORPORA)})
+        .fillna(len(CORPORA))
+    )
     order = values.assign(position=position).sort_values(["position", "model"], kind="stable").index
     return values.loc[order.unique()].reset_index(drop=True)
 

@@ -13,7 +13,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from compeval.evaluators.report.examples import Example, load_split, make_choice_examples, read_frames, sort_by_hash
+from compeval.evaluators.report.examples import (
+    Example,
+    load_split,
+    make_choice_examples,
+    read_frames,
+    sort_by_hash,
+)
 from compeval.evaluators.report.results import Result
 
 ROWS_PER_SCRIPT = 100
@@ -22,7 +28,9 @@ SIZE = 200
 """Pixels per side of the pictures."""
 
 
-def collect_rows(results: Sequence[Result], data_dir: Path | None, count: int) -> tuple[list[Example], int]:
+def collect_rows(
+    results: Sequence[Result], data_dir: Path | None, count: int
+) -> tuple[list[Example], int]:
     """Return at most about ``count`` rows with small pictures, and the number of all rows with hard negatives."""
     by_task: dict[str, list[Result]] = {}
     for result in results:
@@ -33,15 +41,21 @@ def collect_rows(results: Sequence[Result], data_dir: Path | None, count: int) -
     quotas, rows = share_out(sizes, count), list[Example]()
     for task, members in by_task.items():
         if quotas[task]:
-            chosen = sorted(sort_by_hash(next(iter(frames[task].values()))["caption"])[: quotas[task]])
-            rows += make_choice_examples(task, frames[task], chosen, load_split(members[0], data_dir), SIZE)
+            chosen = sorted(
+                sort_by_hash(next(iter(frames[task].values()))["caption"])[: quotas[task]]
+            )
+            rows += make_choice_examples(
+                task, frames[task], chosen, load_split(members[0], data_dir), SIZE
+            )
     return rows, sum(sizes.values())
 
 
 def share_out(sizes: Mapping[str, int], count: int) -> dict[str, int]:
     """Return how many rows of each task are shown: all of the small tasks, and equally many of the others."""
     quotas: dict[str, int] = {}
-    for position, (task, size) in enumerate(sorted(sizes.items(), key=lambda item: (item[1], item[0]))):
+    for position, (task, size) in enumerate(
+        sorted(sizes.items(), key=lambda item: (item[1], item[0]))
+    ):
         quotas[task] = min(size, count // (len(sizes) - position))
         count -= quotas[task]
     return quotas
@@ -51,15 +65,35 @@ def write_rows(folder: Path, prefix: str, rows: Sequence[Example], models: Seque
     """Write the scripts that ``rows.html`` reads."""
     tasks = list(dict.fromkeys(row.task for row in rows))
     kinds = sorted({candidate.kind for row in rows for candidate in row.candidates} - {""})
-    task_number, kind_number = ({name: number for number, name in enumerate(names)} for names in (tasks, kinds))
+    task_number, kind_number = (
+        {name: number for number, name in enumerate(names)} for names in (tasks, kinds)
+    )
     texts = []
     for row in rows:
-        picks = {name: number for number, candidate in enumerate(row.candidates) for name in candidate.picked_by}
+        picks = {
+            name: number
+            for number, candidate in enumerate(row.candidates)
+            for name in candidate.picked_by
+        }
         known = [kind_number[candidate.kind] for candidate in row.candidates if candidate.kind]
         captions = [candidate.caption for candidate in row.candidates]
         # -1 is the pick of a model without this task.
-        texts.append([task_number[row.task], row.row, captions, known, [picks.get(model, -1) for model in models]])
-    document = {"models": models, "tasks": tasks, "kinds": kinds, "per_script": ROWS_PER_SCRIPT, "rows": texts}
+        texts.append(
+            [
+                task_number[row.task],
+                row.row,
+                captions,
+                known,
+                [picks.get(model, -1) for model in models],
+            ]
+        )
+    document = {
+        "models": models,
+        "tasks": tasks,
+        "kinds": kinds,
+        "per_script": ROWS_PER_SCRIPT,
+        "rows": texts,
+    }
     _write_script(folder / f"{prefix}rows.js", "ROWS", document)
     pictures = folder / f"{prefix}rows"
     shutil.rmtree(pictures, ignore_errors=True)

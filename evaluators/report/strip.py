@@ -73,7 +73,9 @@ def get_title(result: Result) -> str | None:
     if result.is_limited or is_perturbed or data["protocol"] in NOT_COMPOSITION:
         return None
     if result.family != "crepe":
-        return data["dataset"] if data["config"] == "main" else f"{data['dataset']}/{data['config']}"
+        return (
+            data["dataset"] if data["config"] == "main" else f"{data['dataset']}/{data['config']}"
+        )
     systematicity = parse_systematicity(data["config"])
     if systematicity and systematicity.corpus != data["model"]["corpus"]:
         return None
@@ -93,6 +95,8 @@ def _make_dots(by_model: dict[str, list[Result]]) -> Iterator[Dot]:
         if bounds:
             weights = [result.data["data"]["rows"] for result in members]
             chances = [result.data["chance"][main] for result in members]
-            chance = sum(weight * one for weight, one in zip(weights, chances, strict=True)) / sum(weights)
+            chance = sum(weight * one for weight, one in zip(weights, chances, strict=True)) / sum(
+                weights
+            )
             share, low, high, chance = (100 * value for value in (share, *bounds, chance))
             yield Dot(model, share, low, high, chance, sum(weights))

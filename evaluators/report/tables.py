@@ -36,7 +36,9 @@ LATEX = str.maketrans(
     {character: f"\\{character}" for character in "{}$&#_%"}
     | {"\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}"}
 )
-SPREAD = re.compile(rf"(-?[\d.,]+)([{BELOW_CHANCE}{ABOVE_CHANCE}]| #\d+|) (\[.+\](?: \(.+\))?|± .+|\(.+\))")
+SPREAD = re.compile(
+    rf"(-?[\d.,]+)([{BELOW_CHANCE}{ABOVE_CHANCE}]| #\d+|) (\[.+\](?: \(.+\))?|± .+|\(.+\))"
+)
 """A value, its mark, and its interval, deviation or a remark."""
 EMPHASIS = {ABOVE_CHANCE: " above", " #1": " best"}
 """Mark -> class of the value in HTML."""
@@ -52,7 +54,11 @@ class Table:
 
 
 def make_table(
-    name: str, records: Iterable[Mapping[str, object]], suffix: str = "", note: str = "", **texts: object
+    name: str,
+    records: Iterable[Mapping[str, object]],
+    suffix: str = "",
+    note: str = "",
+    **texts: object,
 ) -> Table:
     """Make a table with one row per record, whose cells are declared in tables.yaml.
 
@@ -63,7 +69,9 @@ def make_table(
     if "columns" in declared:
         rows = format_rows(name, records)
     else:
-        rows = [{heading: format_cell(value) for heading, value in record.items()} for record in records]
+        rows = [
+            {heading: format_cell(value) for heading, value in record.items()} for record in records
+        ]
     cells = pd.DataFrame(rows, dtype=object).fillna(MISSING)
     measured = cells[cells.iloc[:, 0] != RANDOM] if len(cells) else cells
     cells = cells.loc[:, ~measured.isin([MISSING, ""]).all()]
@@ -77,12 +85,17 @@ def format_rows(name: str, records: Iterable[Mapping[str, Any]]) -> list[dict[st
     """Return the rows of a table of records as heading -> cell (tables.yaml)."""
     columns = TABLES[name]["columns"].items()
     return [
-        {heading.format_map(record): _format_field(record, template) for heading, template in columns}
+        {
+            heading.format_map(record): _format_field(record, template)
+            for heading, template in columns
+        }
         for record in records
     ]
 
 
-def make_pivot(name: str, values: pd.DataFrame, suffix: str = "", note: str = "", **texts: object) -> Table:
+def make_pivot(
+    name: str, values: pd.DataFrame, suffix: str = "", note: str = "", **texts: object
+) -> Table:
     """Make a table of values (results.py), whose rows, columns and cells are declared in tables.yaml."""
     return make_table(name, pivot(values, **TABLES[name]["pivot"]), suffix, note, **texts)
 
@@ -109,13 +122,17 @@ def pivot(
         for value, title in titles.items():
             row[title] = format_values(by_value[value], spread) if value in by_value else MISSING
         for heading, name in (joined or {}).items():
-            distinct = [format_cell(by_value[value][name].iloc[0]) for value in titles if value in by_value]
+            distinct = [
+                format_cell(by_value[value][name].iloc[0]) for value in titles if value in by_value
+            ]
             row[heading] = distinct[0] if len(set(distinct)) == 1 else " / ".join(distinct)
         body.append(row)
     if random_row:
         chance = values.groupby(column)["chance"].first()
         first = dict.fromkeys(rows, "") | {next(iter(rows)): RANDOM}
-        body.insert(0, first | {title: format_percent(chance.get(value)) for value, title in titles.items()})
+        body.insert(
+            0, first | {title: format_percent(chance.get(value)) for value, title in titles.items()}
+        )
     return body
 
 
@@ -139,7 +156,11 @@ def _format_field(record: Mapping[str, object], template: str) -> str:
 def format_cell(value: Any, spec: str = "") -> str:
     """Format a value of a table: with ``spec`` (tables.yaml) or, without, a text, a count or a share."""
     if spec == "interval":
-        return f"[{MISSING}]" if value is None else f"[{format_percent(value[0])}, {format_percent(value[1])}]"
+        return (
+            f"[{MISSING}]"
+            if value is None
+            else f"[{format_percent(value[0])}, {format_percent(value[1])}]"
+        )
     if spec.endswith("bounds") and value is not None:
         return " to ".join(f"{100 * bound:{spec.removesuffix('bounds')}.1f}" for bound in value)
     if pd.isna(value):
@@ -155,12 +176,16 @@ def format_cell(value: Any, spec: str = "") -> str:
     return value if isinstance(value, str) else format_percent(value)
 
 
-def format_values(values: pd.DataFrame, spread: Literal["interval", "deviation"] = "interval") -> str:
+def format_values(
+    values: pd.DataFrame, spread: Literal["interval", "deviation"] = "interval"
+) -> str:
     """Format the mean of the values of a cell in percent, with their ``spread`` (tables.yaml)."""
     share, first = values["value"].mean(), values.iloc[0]
     if spread == "deviation":
         deviation = values["value"].std() if len(values) > 1 else first["std"]
-        return format_percent(share) + ("" if pd.isna(deviation) else f" ± {format_percent(deviation)}")
+        return format_percent(share) + (
+            "" if pd.isna(deviation) else f" ± {format_percent(deviation)}"
+        )
     if len(values) > 1:
         return format_with_interval(share, (values["value"].min(), values["value"].max()))
     return format_with_interval(share, (first["low"], first["high"]), first["chance"])
@@ -180,7 +205,10 @@ def format_p(p: float | None) -> str:
 
 
 def format_with_interval(
-    share: float | None, interval: Sequence[float] | None, chance: float | None = None, mark: str = ""
+    share: float | None,
+    interval: Sequence[float] | None,
+    chance: float | None = None,
+    mark: str = "",
 ) -> str:
     """Format a share and its interval in percent: "50.0 [40.0, 60.0]", or "50.0 [-]" if there is no interval.
 
@@ -203,8 +231,12 @@ def to_html(table: Table) -> str:
         value, mark, spread = match.groups()
         return f'<span class="value{EMPHASIS.get(mark, "")}">{value}{mark}</span> <span class="spread">{spread}</span>'
 
-    is_text = [not any(re.match(r"[-+<]? ?\d", cell) for cell in table.cells[name]) for name in table.cells]
-    style = Styler.from_custom_template(str(FOLDER), html_table="table.html.j2")(table.cells).hide(axis="index")
+    is_text = [
+        not any(re.match(r"[-+<]? ?\d", cell) for cell in table.cells[name]) for name in table.cells
+    ]
+    style = Styler.from_custom_template(str(FOLDER), html_table="table.html.j2")(table.cells).hide(
+        axis="index"
+    )
     style = style.format(format_cell, escape="html").format_index(escape="html", axis="columns")
     return style.to_html(is_text=is_text)
 
@@ -212,7 +244,9 @@ def to_html(table: Table) -> str:
 def to_latex(table: Table) -> str:
     """Return the table in LaTeX with special characters escaped, in the caption too."""
     caption = table.caption.translate(LATEX)
-    latex = table.cells.to_latex(index=False, caption=caption, label=f"tab:{table.name}", escape=True)
+    latex = table.cells.to_latex(
+        index=False, caption=caption, label=f"tab:{table.name}", escape=True
+    )
     return latex.replace(BELOW_CHANCE, r"$\downarrow$").replace(ABOVE_CHANCE, r"$\uparrow$")
 
 

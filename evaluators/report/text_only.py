@@ -48,7 +48,9 @@ def read_text_only(paths: Iterable[Path]) -> dict[str, Any]:
             )
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
-            is_valid = all(any(map(group.get, GROUPS)) for group in content.values()) and path.stem.startswith(STEM)
+            is_valid = all(
+                any(map(group.get, GROUPS)) for group in content.values()
+            ) and path.stem.startswith(STEM)
         except (ValueError, AttributeError, TypeError):
             is_valid, content = False, {}
         if not is_valid:
@@ -77,7 +79,9 @@ def find_best_baseline(results: Results, result: Result) -> Baseline | None:
     measured = find_measured(results, result) or {}
     scores = {key: values for group in GROUPS for key, values in measured.get(group, {}).items()}
     best = max(scores, key=lambda key: scores[key]["recall@1"], default=None)
-    return Baseline(best, scores[best]["recall@1"], tuple(scores[best]["interval"])) if best else None
+    return (
+        Baseline(best, scores[best]["recall@1"], tuple(scores[best]["interval"])) if best else None
+    )
 
 
 def describe_best_baseline(results: Results, shown: Iterable[Result]) -> str:

@@ -41,7 +41,9 @@ def find_causes(
     for result in results if len(results) > 1 else ():
         expected, rows = count_rows(result["task"]), result["data"]["rows"]
         if expected not in (None, rows):
-            yield Cause("rows", f"{result['task']}: {rows:,} rows here, {expected:,} in the released file")
+            yield Cause(
+                "rows", f"{result['task']}: {rows:,} rows here, {expected:,} in the released file"
+            )
     if match.agrees:
         return
     if score.by == "" and score.metric != MEAN and len(results) == 1:
@@ -49,7 +51,10 @@ def find_causes(
     if fnmatchcase(score.task, "*_order") or fnmatchcase(score.task, "*@shuffle_*"):
         yield Cause("shuffles", "the published shuffles are not available")
     if any(map(_is_cropped_by_transformers, results)):
-        yield Cause("crop", "ran through transformers, which crops a tenth to a quarter of the images one pixel off")
+        yield Cause(
+            "crop",
+            "ran through transformers, which crops a tenth to a quarter of the images one pixel off",
+        )
     precisions = {result["model"].get("precision") or "fp32" for result in results} - {"fp32"}
     if precisions:
         yield Cause("precision", f"computed in {', '.join(sorted(precisions))}")
@@ -63,7 +68,11 @@ def _is_cropped_by_transformers(result: Mapping[str, Any]) -> bool:
     """
     spec = result["model"]["spec"].lower()
     is_resized = "siglip" in spec or "align" in spec
-    return spec.startswith("transformers:") and not is_resized and not result["model"].get("contaminated")
+    return (
+        spec.startswith("transformers:")
+        and not is_resized
+        and not result["model"].get("contaminated")
+    )
 
 
 def describe_rows(score: PublishedScore, rows: int) -> str:
@@ -72,11 +81,15 @@ def describe_rows(score: PublishedScore, rows: int) -> str:
     return f"{rows:,} rows here, {published}{score.which and published and ': '}{score.which or ''}"
 
 
-def _compare_metrics(score: PublishedScore, metrics: Mapping[str, float], tolerance: float) -> Iterator[Cause]:
+def _compare_metrics(
+    score: PublishedScore, metrics: Mapping[str, float], tolerance: float
+) -> Iterator[Cause]:
     """Yield the other metrics that agree with a score, and the ties if they do when they count as correct."""
     base = score.metric.partition("_macro_")[0]
     for name, value in metrics.items():
-        is_other = name != score.metric and (name == base or name.startswith((f"{base}_macro_", "authors_")))
+        is_other = name != score.metric and (
+            name == base or name.startswith((f"{base}_macro_", "authors_"))
+        )
         if is_other and "tie_rate" not in name and abs(100 * value - score.percent) <= tolerance:
             yield Cause("mean", f"{name} agrees ({100 * value:.2f})")
     ties = get_tie_rate(metrics, score.metric)

@@ -67,7 +67,10 @@ def compare_pairs(pairs: Sequence[PairedValues]) -> list[Comparison]:
     for pair in pairs:
         line = _compare(pair, pair.metric, *pair.hits)
         lines.append(
-            line._replace(mcnemar=statistics.mcnemar_p(*pair.hits), wilcoxon=statistics.wilcoxon_p(*pair.value_MQ))
+            line._replace(
+                mcnemar=statistics.mcnemar_p(*pair.hits),
+                wilcoxon=statistics.wilcoxon_p(*pair.value_MQ),
+            )
         )
         if pair.wrong is not None:
             pairwise.append(_compare(pair, PAIRWISE, *compute_pairwise(pair.value_MQ, pair.wrong)))
@@ -89,22 +92,44 @@ def summarise(pairs: Sequence[PairedValues]) -> Comparison:
     The interval is that of the weighted mean of (difference + 1) / 2, which is a share.
     """
     hit_2Q = np.concatenate([pair.hits for pair in pairs], axis=1).astype(np.float64)
-    weight_Q = np.concatenate([np.full(pair.hits.shape[1], 1 / pair.hits.shape[1]) for pair in pairs]) / len(pairs)
-    datasets = [np.full(pair.hits.shape[1], f"{pair.task.partition('/')[0]} ", object) for pair in pairs]
-    cluster_Q = np.concatenate(datasets) + np.concatenate([pair.cluster_Q.astype(str).astype(object) for pair in pairs])
+    weight_Q = np.concatenate(
+        [np.full(pair.hits.shape[1], 1 / pair.hits.shape[1]) for pair in pairs]
+    ) / len(pairs)
+    datasets = [
+        np.full(pair.hits.shape[1], f"{pair.task.partition('/')[0]} ", object) for pair in pairs
+    ]
+    cluster_Q = np.concatenate(datasets) + np.concatenate(
+        [pair.cluster_Q.astype(str).astype(object) for pair in pairs]
+    )
     (name_a, name_b), (share_a, share_b) = pairs[0].models, hit_2Q @ weight_Q
-    low, high = compute_weighted_interval((hit_2Q[1] - hit_2Q[0] + 1) / 2, cluster_Q.astype(str), weight_Q)
+    low, high = compute_weighted_interval(
+        (hit_2Q[1] - hit_2Q[0] + 1) / 2, cluster_Q.astype(str), weight_Q
+    )
     return Comparison(
-        *(f"mean over {len(pairs)} tasks", name_a, name_b, "share of hits", hit_2Q.shape[1], float(share_a)),
+        *(
+            f"mean over {len(pairs)} tasks",
+            name_a,
+            name_b,
+            "share of hits",
+            hit_2Q.shape[1],
+            float(share_a),
+        ),
         *(float(share_b), float(share_b - share_a), (2 * low - 1, 2 * high - 1)),
     )
 
 
 def correct_p_values(lines: list[Comparison]) -> list[Comparison]:
     """Add Holm-corrected p-values. Each test is corrected over all comparisons."""
-    mcnemar = statistics.correct_by_holm([line.mcnemar for line in lines if line.mcnemar is not None])
-    wilcoxon = statistics.correct_by_holm([line.wilcoxon for line in lines if line.wilcoxon is not None])
-    return [line._replace(mcnemar_holm=p, wilcoxon_holm=q) for line, p, q in zip(lines, mcnemar, wilcoxon, strict=True)]
+    mcnemar = statistics.correct_by_holm(
+        [line.mcnemar for line in lines if line.mcnemar is not None]
+    )
+    wilcoxon = statistics.correct_by_holm(
+        [line.wilcoxon for line in lines if line.wilcoxon is not None]
+    )
+    return [
+        line._replace(mcnemar_holm=p, wilcoxon_holm=q)
+        for line, p, q in zip(lines, mcnemar, wilcoxon, strict=True)
+    ]
 
 
 class Effect(NamedTuple):
@@ -133,7 +158,9 @@ def compare_categories(a: Path, b: Path) -> list[Effect]:
     """
     effects = [effect for task in read_common_tasks([a, b]) for effect in _compare_categories(task)]
     if not effects:
-        raise ValueError(f"{a} and {b} have no common task whose rows have categories, such as relations.")
+        raise ValueError(
+            f"{a} and {b} have no common task whose rows have categories, such as relations."
+        )
     corrected = statistics.correct_by_holm([effect.p for effect in effects])
     effects = [effect._replace(p=p) for effect, p in zip(effects, corrected, strict=True)]
     return sorted(effects, key=lambda effect: (effect.task, effect.by, -abs(effect.b - effect.a)))
@@ -193,7 +220,11 @@ def rank_models(folders: Sequence[Path]) -> list[Ranked]:
                 *(paired.task, paired.metric, hit_MQ.shape[1], name, float(found.share_M[model])),
                 compute_share_interval(hit_MQ[model], paired.cluster_Q),
                 int(found.rank_M[model]),
-                {other: float(p) for other, p in zip(names, found.p_MM[model], strict=True) if other != name},
+                {
+                    other: float(p)
+                    for other, p in zip(names, found.p_MM[model], strict=True)
+                    if other != name
+                },
             )
             for model, name in enumerate(names)
         ]
@@ -216,7 +247,9 @@ class Sensitivity(NamedTuple):
     """Number of rows that show the given difference; None if it is larger than the disagreement."""
 
 
-def measure_sensitivity(a: Path, b: Path, difference: float, wanted_power: float) -> list[Sensitivity]:
+def measure_sensitivity(
+    a: Path, b: Path, difference: float, wanted_power: float
+) -> list[Sensitivity]:
     """Measure the sensitivity of all common tasks of two models (``compeval power A B``).
 
     Raises ValueError if there is no common task.
@@ -228,6 +261,14 @@ def measure_sensitivity(a: Path, b: Path, difference: float, wanted_power: float
         design_effect = rows / count_effective_rows(difference_Q, pair.cluster_Q)
         options = {"power": wanted_power, "design_effect": design_effect}
         detectable = power.find_difference(rows, disagreement, **options)
-        needed = power.count_rows(difference, disagreement, **options) if difference <= disagreement else None
-        lines.append(Sensitivity(pair.task, pair.metric, rows, disagreement, design_effect, detectable, needed))
+        needed = (
+            power.count_rows(difference, disagreement, **options)
+            if difference <= disagreement
+            else None
+        )
+        lines.append(
+            Sensitivity(
+                pair.task, pair.metric, rows, disagreement, design_effect, detectable, needed
+            )
+        )
     return lines

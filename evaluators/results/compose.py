@@ -89,7 +89,9 @@ def summarise(scored: Scored, examples: pa.Table) -> dict[str, dict[str, Any]]:
     intervals: dict[str, Interval | None] = {}
     chance, std = dict[str, float](), dict[str, float]()
     for direction, measured in scored.metrics.items():
-        bounds = compute_intervals(measured.values, cluster_N[measured.get_rows(len(cluster_N))], measured.unbounded)
+        bounds = compute_intervals(
+            measured.values, cluster_N[measured.get_rows(len(cluster_N))], measured.unbounded
+        )
         metrics |= _add_prefix(direction, measured.summarise())
         intervals |= _add_prefix(direction, bounds)
         chance |= _add_prefix(direction, measured.chance)
@@ -97,9 +99,19 @@ def summarise(scored: Scored, examples: pa.Table) -> dict[str, dict[str, Any]]:
             std |= _add_prefix(direction, recall.compute_fold_std(measured, fold_N))
     by_category, macro = categories.compute_category_metrics(scored.metrics, examples, cluster_N)
     for name, (mean, bound) in macro.items():
-        metrics[name], intervals[name], chance[name] = mean, bound, chance[name.partition("_macro_")[0]]
+        metrics[name], intervals[name], chance[name] = (
+            mean,
+            bound,
+            chance[name.partition("_macro_")[0]],
+        )
     as_lists = {name: bound and list(bound) for name, bound in intervals.items()}
-    return {"metrics": metrics, "intervals": as_lists, "chance": chance, "std": std, "categories": by_category}
+    return {
+        "metrics": metrics,
+        "intervals": as_lists,
+        "chance": chance,
+        "std": std,
+        "categories": by_category,
+    }
 
 
 def _join_name(direction: str, metric: str) -> str:
@@ -112,7 +124,9 @@ def _add_prefix(direction: str, values: Mapping[str, Any]) -> dict[str, Any]:
 
 def get_clusters(examples: pa.Table) -> np.ndarray:
     """Return the cluster of each row, the unit that the bootstrap resamples: its image or, without image, the row."""
-    return examples["image_id" if "image_id" in examples.schema.names else "row"].to_numpy(zero_copy_only=False)
+    return examples["image_id" if "image_id" in examples.schema.names else "row"].to_numpy(
+        zero_copy_only=False
+    )
 
 
 def describe(dataset: TaskDataset, model: Model) -> Result:
@@ -167,7 +181,8 @@ def make_examples(scored: Scored) -> pa.Table:
     }
     if scored.score_NIT.size:
         columns["scores"] = pa.array(
-            list(scored.score_NIT.reshape(len(row_N), -1)), pa.list_(pa.from_numpy_dtype(scored.score_NIT.dtype))
+            list(scored.score_NIT.reshape(len(row_N), -1)),
+            pa.list_(pa.from_numpy_dtype(scored.score_NIT.dtype)),
         )
     if plan.dataset.fold_size is not None:
         columns["fold"] = pa.array(plan.fold_N[scored.index_N], pa.int32())

@@ -38,7 +38,9 @@ def get_model_folder(output: Path, source: str, model: str, limit: int | None = 
     return output / safe_name(source) / safe_name(name)
 
 
-def get_result_path(output: Path, source: str, model: str, task: str, limit: int | None = None) -> Path:
+def get_result_path(
+    output: Path, source: str, model: str, task: str, limit: int | None = None
+) -> Path:
     """Return the path of a task's result document, given the name of the model."""
     return resolve_below(get_model_folder(output, source, model, limit), f"{task}.json")
 
@@ -129,8 +131,12 @@ def missing_result(path: Path) -> FileNotFoundError:
         missing = missing.parent
     names = [child.name for child in missing.parent.iterdir()] if missing.parent.is_dir() else []
     close = difflib.get_close_matches(missing.name, names, n=1)
-    hint = f" Did you mean {missing.with_name(close[0]) / path.relative_to(missing)}?" if close else ""
-    return FileNotFoundError(f"{path}: no such result.{hint} `compeval run` writes results to results/.")
+    hint = (
+        f" Did you mean {missing.with_name(close[0]) / path.relative_to(missing)}?" if close else ""
+    )
+    return FileNotFoundError(
+        f"{path}: no such result.{hint} `compeval run` writes results to results/."
+    )
 
 
 def read(path: Path) -> Result:
@@ -142,7 +148,10 @@ def read(path: Path) -> Result:
         result = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
         raise missing_result(path) from None
-    except (ValueError, RecursionError) as error:  # not JSON, not in UTF-8, too deep, or an integer that is too long
+    except (
+        ValueError,
+        RecursionError,
+    ) as error:  # not JSON, not in UTF-8, too deep, or an integer that is too long
         raise ValueError(f"{path}: not a result document ({error}).") from None
     if not isinstance(result, dict) or result.get("schema") != SCHEMA:
         raise ValueError(f"{path}: not a result document of schema {SCHEMA}.")
@@ -161,7 +170,11 @@ def read_finished(path: Path, expected: Mapping[str, Any]) -> Result | None:
     except (ValueError, FileNotFoundError):
         return None
     is_same_model = result.get("model") == expected["model"]
-    return result if is_same_model and is_finished(result, expected["data"]["fingerprint"], expected["code"]) else None
+    return (
+        result
+        if is_same_model and is_finished(result, expected["data"]["fingerprint"], expected["code"])
+        else None
+    )
 
 
 def is_finished(result: Result, data_fingerprint: str, code: Mapping[str, str]) -> bool:

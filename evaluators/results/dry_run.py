@@ -72,7 +72,9 @@ def plan_run(
         else:
             rows += len(dataset)
     fingerprints = {result["model"]["fingerprint"] for result in earlier.values()}
-    cached = sum(count_features(cache_folder(), fingerprint) for fingerprint in sorted(fingerprints))
+    cached = sum(
+        count_features(cache_folder(), fingerprint) for fingerprint in sorted(fingerprints)
+    )
     rate = _measure_rate(output, earlier)
     seconds = 0.0 if not rows else rate and rows * rate
     return PlannedRun(spec, len(tasks), rows, finished, cached, seconds, error)

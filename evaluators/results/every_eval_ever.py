@@ -41,7 +41,9 @@ def make_files(
             by_model.setdefault(result["model"]["name"], {})[path] = result
     files: dict[str, bytes] = {}
     for members in by_model.values():
-        document = make_document(list(members.values()), repository, _read_seconds(members), repositories or {})
+        document = make_document(
+            list(members.values()), repository, _read_seconds(members), repositories or {}
+        )
         content = (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode()
         name = uuid.UUID(bytes=hashlib.sha256(content).digest()[:16], version=4)
         developer, _, model = document["model_info"]["id"].partition("/")
@@ -74,7 +76,9 @@ def make_document(
         },
         "eval_library": {"name": LIBRARY, "version": results[0]["code"]["version"]},
         "model_info": model,
-        "evaluation_results": [entry for result in results for entry in _make_entries(result, repositories)],
+        "evaluation_results": [
+            entry for result in results for entry in _make_entries(result, repositories)
+        ],
     }
 
 
@@ -82,16 +86,28 @@ def _describe_model(model: Mapping[str, Any]) -> dict[str, Any]:
     """Return the model. The id of open_clip's models begins with open_clip, since their weights have several makers."""
     backend, _, name = model["spec"].rpartition(":")
     backend = backend.partition(":")[0] or "open_clip"
-    is_on_hub = backend in ("hf-hub", "transformers", "sentence-transformers", "vlm") and name.count("/") == 1
+    is_on_hub = (
+        backend in ("hf-hub", "transformers", "sentence-transformers", "vlm")
+        and name.count("/") == 1
+    )
     is_open = backend in OPEN_BACKENDS
-    details = {name: str(model[name]) for name in ("spec", "effective", "precision", "fingerprint") if model.get(name)}
+    details = {
+        name: str(model[name])
+        for name in ("spec", "effective", "precision", "fingerprint")
+        if model.get(name)
+    }
     details |= {
         "deployment_type": "self_deployed" if is_open else "unknown",
         "model_availability": "open_weights" if is_open else "unknown",
     }
     developer = name.partition("/")[0] if is_on_hub else backend
     identifier = name if is_on_hub else f"{backend}/{model['name'].replace('/', '--')}"
-    return {"name": model["name"], "id": identifier, "developer": developer, "additional_details": details}
+    return {
+        "name": model["name"],
+        "id": identifier,
+        "developer": developer,
+        "additional_details": details,
+    }
 
 
 def _make_entries(result: Result, repositories: Mapping[str, str]) -> Iterator[dict[str, Any]]:
@@ -109,8 +125,16 @@ def _make_entries(result: Result, repositories: Mapping[str, str]) -> Iterator[d
             "metric_config": {
                 "evaluation_description": "A tie with a wrong candidate is an error.",
                 **{"metric_id": metric, "metric_name": metric, "metric_unit": "proportion"},
-                **{"lower_is_better": False, "score_type": "continuous", "min_score": 0.0, "max_score": 1.0},
-                "additional_details": {"chance": str(result["chance"][metric]), "protocol": result["protocol"]},
+                **{
+                    "lower_is_better": False,
+                    "score_type": "continuous",
+                    "min_score": 0.0,
+                    "max_score": 1.0,
+                },
+                "additional_details": {
+                    "chance": str(result["chance"][metric]),
+                    "protocol": result["protocol"],
+                },
             },
             "score_details": {"score": result["metrics"][metric], "uncertainty": uncertainty},
         }
@@ -123,6 +147,8 @@ def _describe_data(result: Result, repositories: Mapping[str, str]) -> dict[str,
     described = {"dataset_name": dataset, "additional_details": details}
     if dataset in repositories:
         return described | {"source_type": "hf_dataset", "hf_repo": repositories[dataset]}
-    if dataset in benchmarks.list_names() and (homepage := benchmarks.load(dataset).source.homepage):
+    if dataset in benchmarks.list_names() and (
+        homepage := benchmarks.load(dataset).source.homepage
+    ):
         return described | {"source_type": "url", "url": [homepage]}
     return described | {"source_type": "other"}

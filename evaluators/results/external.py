@@ -30,12 +30,19 @@ from compeval.evaluators.results.documents import Result
 
 
 def score_file(
-    path: Path, task: str, name: str, *, data_dir: Path | None = None, output: Path = Path("results")
+    path: Path,
+    task: str,
+    name: str,
+    *,
+    data_dir: Path | None = None,
+    output: Path = Path("results"),
 ) -> Result:
     """Make, write and return the result of a task. Raises ValueError if the scores do not fit the rows of the task."""
     tasks = select(discover(data_dir), task)
     if len(tasks) != 1:
-        raise ValueError(f"{task!r} matches {len(tasks)} tasks; a file contains the scores of one task.")
+        raise ValueError(
+            f"{task!r} matches {len(tasks)} tasks; a file contains the scores of one task."
+        )
     dataset = load(tasks[0], data_dir)
     if not isinstance(dataset.protocol, RowProtocol):
         raise ValueError(
@@ -43,14 +50,22 @@ def score_file(
         )
     (planned,) = plan.make([dataset]).tasks
     score_NIT = _read_scores(path, planned)
-    model = Model(f"external:{name}", name, None, fingerprint.digest(score_NIT.tobytes()).hex(), "unknown")
+    model = Model(
+        f"external:{name}", name, None, fingerprint.digest(score_NIT.tobytes()).hex(), "unknown"
+    )
     scored = Scored(
-        planned, np.arange(len(dataset)), score_NIT, evaluate_scores(dataset, score_NIT, planned.label_N), []
+        planned,
+        np.arange(len(dataset)),
+        score_NIT,
+        evaluate_scores(dataset, score_NIT, planned.label_N),
+        [],
     )
     table = make_examples(scored)
     result = compose(scored, table, model)
     documents.check_owner(documents.get_model_folder(output, dataset.source, name), model)
-    documents.write(documents.get_result_path(output, dataset.source, name, dataset.task.name), result, table)
+    documents.write(
+        documents.get_result_path(output, dataset.source, name, dataset.task.name), result, table
+    )
     return result
 
 
@@ -84,7 +99,9 @@ def _read_pairs(path: Path) -> list[tuple[int, np.ndarray]]:
     for number, record in READERS[path.suffix](path):
         for column in ("row", "scores"):
             if column not in record:
-                raise ValueError(f"{path}: no column {column!r}; it has {', '.join(map(str, record)) or 'none'}.")
+                raise ValueError(
+                    f"{path}: no column {column!r}; it has {', '.join(map(str, record)) or 'none'}."
+                )
         try:
             pairs.append((_parse_row(record["row"]), _parse_scores(record["scores"])))
         except (ValueError, TypeError) as error:
@@ -108,7 +125,10 @@ def _parse_scores(value: Any) -> np.ndarray:
         raise ValueError(f"scores {str(value)[:80]!r} are not a list of numbers")
     try:
         scores = np.array(value, dtype=np.float64)
-    except (ValueError, OverflowError):  # a text or a nested list; an integer beyond the range of a float
+    except (
+        ValueError,
+        OverflowError,
+    ):  # a text or a nested list; an integer beyond the range of a float
         scores = None
     if scores is None or scores.ndim != 1 or not np.isfinite(scores).all():
         raise ValueError(f"scores {str(value)[:80]!r} are not a list of finite numbers")
@@ -121,7 +141,9 @@ def _read_parquet(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     except UnicodeDecodeError:
         raise ValueError(f"{path}: contains a text that is not in UTF-8.") from None
     except (pa.ArrowException, OSError):
-        raise ValueError(f"{path}: not in Parquet format. Other formats: .csv, .tsv and .jsonl.") from None
+        raise ValueError(
+            f"{path}: not in Parquet format. Other formats: .csv, .tsv and .jsonl."
+        ) from None
     yield from enumerate(records, 1)
 
 

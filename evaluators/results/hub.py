@@ -62,7 +62,10 @@ def prepare(
     """
     check_repository(repository)
     results = read_complete(folders)
-    if any(result["synthetic"] for result in results.values()) and "microworld" not in repository.lower():
+    if (
+        any(result["synthetic"] for result in results.values())
+        and "microworld" not in repository.lower()
+    ):
         raise ValueError(
             f"{repository}: the results are of the micro-world, a synthetic replacement for real images. The name must "
             f"contain microworld, for example {repository.split('/')[0]}/microworld-results."
@@ -73,7 +76,10 @@ def prepare(
         name = documents.get_result_path(Path(), result["source"], model, task).as_posix()
         if name in files:
             raise ValueError(f"{path}: a second result of {model} on {task}.")
-        files[name], files[name.removesuffix(".json") + ".parquet"] = path, path.with_suffix(".parquet")
+        files[name], files[name.removesuffix(".json") + ".parquet"] = (
+            path,
+            path.with_suffix(".parquet"),
+        )
     files |= every_eval_ever.make_files(results, repository, benchmarks)
     files[CARD] = make_card(list(results.values()), list(files)).encode()
     if model_repository is None:
@@ -85,7 +91,11 @@ def prepare(
 
 def read_complete(folders: Sequence[Path]) -> dict[Path, Result]:
     """Return the results that are not on a limited number of rows. Raises ValueError if there is none."""
-    results = {path: result for path, result in documents.read_all(folders).items() if result["data"]["limit"] is None}
+    results = {
+        path: result
+        for path, result in documents.read_all(folders).items()
+        if result["data"]["limit"] is None
+    }
     if not results:
         raise ValueError(
             f"{', '.join(map(str, folders))}: no complete results. `compeval run` writes them to results/."
@@ -98,22 +108,39 @@ def make_card(results: Sequence[Result], names: Sequence[str]) -> str:
     tasks: dict[str, list[str]] = {}
     for name in names:
         if name.endswith(".parquet"):
-            tasks.setdefault("--".join(PurePosixPath(name).with_suffix("").parts[2:]), []).append(name)
+            tasks.setdefault("--".join(PurePosixPath(name).with_suffix("").parts[2:]), []).append(
+                name
+            )
     metadata = {
-        "tags": ["compeval", "evaluation-results", *(["synthetic"] if results[0]["synthetic"] else [])],
+        "tags": [
+            "compeval",
+            "evaluation-results",
+            *(["synthetic"] if results[0]["synthetic"] else []),
+        ],
         "configs": [
-            {"config_name": task.replace("@", "-"), "data_files": [{"split": "test", "path": paths}]}
+            {
+                "config_name": task.replace("@", "-"),
+                "data_files": [{"split": "test", "path": paths}],
+            }
             for task, paths in tasks.items()
         ],
     }
-    template = jinja2.Template(CARD_TEMPLATE.read_text(encoding="utf-8"), trim_blocks=True, keep_trailing_newline=True)
+    template = jinja2.Template(
+        CARD_TEMPLATE.read_text(encoding="utf-8"), trim_blocks=True, keep_trailing_newline=True
+    )
     models = sorted({result["model"]["name"] for result in results})
-    return template.render(metadata=yaml.safe_dump(metadata, sort_keys=False), models=models, tasks=len(tasks))
+    return template.render(
+        metadata=yaml.safe_dump(metadata, sort_keys=False), models=models, tasks=len(tasks)
+    )
 
 
 def make_entries(results: Sequence[Result], repository: str, benchmarks: Mapping[str, str]) -> str:
     """Return the content of ``.eval_results/compeval.yaml``, checked by huggingface_hub's own classes."""
-    from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml, parse_eval_result_entries
+    from huggingface_hub import (
+        EvalResultEntry,
+        eval_result_entries_to_yaml,
+        parse_eval_result_entries,
+    )
 
     models = sorted({result["model"]["name"] for result in results})
     if len(models) > 1:
@@ -169,8 +196,13 @@ def publish(publication: Publication, *, private: bool = False) -> list[str]:
     api = HfApi(endpoint=os.environ.get("HF_ENDPOINT"))
 
     def commit(repository: str, files: Mapping[str, bytes | Path], **options: Any) -> CommitInfo:
-        operations = [CommitOperationAdd(path_in_repo=name, path_or_fileobj=file) for name, file in files.items()]
-        return api.create_commit(repository, operations, commit_message=f"Results of {SOURCE_NAME}", **options)
+        operations = [
+            CommitOperationAdd(path_in_repo=name, path_or_fileobj=file)
+            for name, file in files.items()
+        ]
+        return api.create_commit(
+            repository, operations, commit_message=f"Results of {SOURCE_NAME}", **options
+        )
 
     with explain_errors(publication.repository, api.endpoint):
         api.create_repo(publication.repository, repo_type="dataset", private=private, exist_ok=True)
@@ -180,7 +212,9 @@ def publish(publication: Publication, *, private: bool = False) -> list[str]:
             account = api.whoami()
             owners = {account["name"], *(member["name"] for member in account.get("orgs", []))}
             is_foreign = publication.model_repository.split("/")[0] not in owners
-            proposal = commit(publication.model_repository, publication.model_files, create_pr=is_foreign)
+            proposal = commit(
+                publication.model_repository, publication.model_files, create_pr=is_foreign
+            )
         urls.append(proposal.pr_url or proposal.commit_url)
     return urls
 
@@ -197,7 +231,10 @@ def pull(repository: str, output: Path) -> list[Path]:
     with explain_errors(repository, endpoint):
         snapshot = Path(
             snapshot_download(
-                repository, repo_type="dataset", allow_patterns=["*.json", "*.parquet"], endpoint=endpoint
+                repository,
+                repo_type="dataset",
+                allow_patterns=["*.json", "*.parquet"],
+                endpoint=endpoint,
             )
         )
     target, folders = output / repository.replace("/", "--"), set()
@@ -207,7 +244,9 @@ def pull(repository: str, output: Path) -> list[Path]:
             continue
         result = read_foreign(source, f"{repository}: {name}")
         try:
-            expected = documents.get_result_path(Path(), result["source"], result["model"]["name"], result["task"])
+            expected = documents.get_result_path(
+                Path(), result["source"], result["model"]["name"], result["task"]
+            )
             path = resolve_below(target, expected.as_posix())
         except UnsafeNameError as error:
             raise ValueError(f"{repository}: {name}: {error}") from None
@@ -217,7 +256,9 @@ def pull(repository: str, output: Path) -> list[Path]:
                 partial.write_bytes(source.with_suffix(suffix).read_bytes())
         folders.add(documents.get_model_folder(target, result["source"], result["model"]["name"]))
     if not folders:
-        raise ValueError(f"{repository}: no results. `compeval publish` writes repositories of results.")
+        raise ValueError(
+            f"{repository}: no results. `compeval publish` writes repositories of results."
+        )
     return sorted(folders)
 
 
@@ -236,26 +277,46 @@ def read_foreign(path: Path, name: str) -> Result:
     except (ValueError, OSError) as error:
         raise ValueError(f"{name}: its rows cannot be read ({error}).") from None
     if count != result["data"]["rows"] or "row" not in columns:
-        raise ValueError(f"{name}: {count:,} rows in its parquet file, {result['data']['rows']} in the document.")
+        raise ValueError(
+            f"{name}: {count:,} rows in its parquet file, {result['data']['rows']} in the document."
+        )
     return result
 
 
 def find_fault(result: Mapping[str, Any]) -> str | None:
     """Return what is wrong with the shape of a document, or None."""
-    for names, kind, title in ((TEXTS, str, "text"), (OBJECTS, dict, "object"), (LISTS, list, "list")):
+    for names, kind, title in (
+        (TEXTS, str, "text"),
+        (OBJECTS, dict, "object"),
+        (LISTS, list, "list"),
+    ):
         for name in names:
             if not isinstance(result.get(name), kind):
                 return f"{name!r} is not of type {title}"
-    for part, name in (("model", "name"), ("model", "spec"), ("model", "effective"), ("data", "fingerprint")):
+    for part, name in (
+        ("model", "name"),
+        ("model", "spec"),
+        ("model", "effective"),
+        ("data", "fingerprint"),
+    ):
         if not isinstance(result[part].get(name), str):
             return f"'{part}.{name}' is not a text"
     if not isinstance(result["data"].get("rows"), int) or "limit" not in result["data"]:
         return "'data' has no number of rows or no limit"
     numbers = [*result["metrics"].values(), *result["chance"].values()]
-    numbers += [bound for bounds in result["intervals"].values() if bounds is not None for bound in _as_pair(bounds)]
+    numbers += [
+        bound
+        for bounds in result["intervals"].values()
+        if bounds is not None
+        for bound in _as_pair(bounds)
+    ]
     if not all(isinstance(number, int | float) and math.isfinite(number) for number in numbers):
         return "a metric is not a finite number"
-    missing = [name for name in result["main"] if name not in result["metrics"] or name not in result["chance"]]
+    missing = [
+        name
+        for name in result["main"]
+        if name not in result["metrics"] or name not in result["chance"]
+    ]
     return f"the main metric {missing[0]!r} has no value or no chance" if missing else None
 
 

@@ -29,7 +29,9 @@ VERDICTS = {
 
 def get_tolerance(score: PublishedScore, num_rows: int) -> float:
     """Return the tolerance in percentage points. It is at least the weight of one row."""
-    return max(SHUFFLE_TOLERANCE if fnmatchcase(score.task, "*_order") else TOLERANCE, 100 / num_rows)
+    return max(
+        SHUFFLE_TOLERANCE if fnmatchcase(score.task, "*_order") else TOLERANCE, 100 / num_rows
+    )
 
 
 class Cause(NamedTuple):
@@ -85,19 +87,31 @@ class Match(NamedTuple):
     @property
     def metric(self) -> str:
         """The metric, with the category of the rows if it is of a part of them."""
-        return f"{self.score.metric} ({self.score.category})" if self.score.category else self.score.metric
+        return (
+            f"{self.score.metric} ({self.score.category})"
+            if self.score.category
+            else self.score.metric
+        )
 
     @property
     def explanation(self) -> str:
         """The known causes of a difference, one per line; "unknown" if it has none."""
         texts = [cause.text for cause in self.causes]
         if self.verdict == "other source":
-            texts.append(find_difference(self.score.task, self.score.metric) or f"{self.nearest} has a nearer score")
+            texts.append(
+                find_difference(self.score.task, self.score.metric)
+                or f"{self.nearest} has a nearer score"
+            )
         return "\n".join(texts) or ("" if self.agrees else "unknown")
 
     def to_json(self) -> dict[str, Any]:
         facts = self.score._asdict() | {"mean": self.score.mean, "published_rows": self.score.rows}
-        ours = {"ours": self.ours, "rows": self.rows, "agrees": self.agrees, "verdict": self.verdict}
+        ours = {
+            "ours": self.ours,
+            "rows": self.rows,
+            "agrees": self.agrees,
+            "verdict": self.verdict,
+        }
         return facts | ours | {"causes": [cause.text for cause in self.causes]}
 
     def describe(self) -> dict[str, Any]:
@@ -108,7 +122,9 @@ class Match(NamedTuple):
 
 def has_other_rows(score: PublishedScore, rows: int) -> bool:
     """Return True if a result on this number of rows is not on the rows of the score."""
-    return bool(score.which) or (score.rows is not None and abs(rows - score.rows) > ROWS_TOLERANCE * score.rows)
+    return bool(score.which) or (
+        score.rows is not None and abs(rows - score.rows) > ROWS_TOLERANCE * score.rows
+    )
 
 
 @cache
@@ -127,5 +143,9 @@ def is_apart(score: PublishedScore) -> bool:
 
 
 def _find_row(task: str, metric: str) -> dict[str, str]:
-    rows = (row for row in _read_differences() if fnmatchcase(task, row["task"]) and row["metric"] == metric)
+    rows = (
+        row
+        for row in _read_differences()
+        if fnmatchcase(task, row["task"]) and row["metric"] == metric
+    )
     return next(rows, {})

@@ -42,17 +42,31 @@ def list_tasks() -> set[str]:
 def parse(name: str, result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the scores of a result file, in percent, given the model's name. Raises ValueError for another format."""
     try:
-        task, seconds, (scores, *_) = result["task_name"], result["evaluation_time"], result["scores"]["test"]
+        task, seconds, (scores, *_) = (
+            result["task_name"],
+            result["evaluation_time"],
+            result["scores"]["test"],
+        )
         numbers = {key: 100 * value for key, value in scores.items() if isinstance(value, float)}
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise ValueError("not a result file of MTEB: it needs task_name, evaluation_time and scores.test") from None
+        raise ValueError(
+            "not a result file of MTEB: it needs task_name, evaluation_time and scores.test"
+        ) from None
     for key, percent in numbers.items():
-        yield {"source": SOURCE, "name": name, "column": f"{task}:{key}", "percent": percent, "seconds": seconds}
+        yield {
+            "source": SOURCE,
+            "name": name,
+            "column": f"{task}:{key}",
+            "percent": percent,
+            "seconds": seconds,
+        }
 
 
 def pull(place: str) -> Pulled:
     """Add the scores of a result file at a URL, or of all in a folder. Raises ValueError if no such file is found."""
-    rows = list(_download(place) if place.startswith(("http://", "https://")) else _read_folder(Path(place)))
+    rows = list(
+        _download(place) if place.startswith(("http://", "https://")) else _read_folder(Path(place))
+    )
     rows = [row for row in rows if (SOURCE, row["column"]) in read_columns()]
     known = [row for row in rows if (SOURCE, row["name"]) in read_models()]
     unknown = tuple(sorted({row["name"] for row in rows} - {row["name"] for row in known}))
@@ -78,7 +92,9 @@ def _download(url: str) -> Iterable[dict[str, Any]]:
             answer = requests.get(address, timeout=TIMEOUT)
             answer.raise_for_status()
         except requests.RequestException as error:
-            raise ValueError(f"{address}: {error}. Download the file and name its folder.") from None
+            raise ValueError(
+                f"{address}: {error}. Download the file and name its folder."
+            ) from None
         texts.append(answer.content)
     return _parse_texts(url, *texts)
 

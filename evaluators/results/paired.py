@@ -73,8 +73,12 @@ def read_paired_values(folders: Sequence[Path]) -> Iterator[PairedValues]:
     """Yield the main metrics that all models have on their common tasks. Raises as read_common_tasks."""
     for results, tables in read_common_tasks(folders):
         models = [result["model"]["name"] for result in results]
-        columns = [name for name in tables[0].column_names if name.split("_")[-1] in ("rank", "hit")]
-        for metric, column in zip(results[0]["main"], columns, strict=True):  # one column per main metric
+        columns = [
+            name for name in tables[0].column_names if name.split("_")[-1] in ("rank", "hit")
+        ]
+        for metric, column in zip(
+            results[0]["main"], columns, strict=True
+        ):  # one column per main metric
             # A dual encoder has metrics among all images, a pair scorer does not.
             if all(metric in result["main"] for result in results):
                 value_MQ, cluster_Q = stack_values(tables, column)
@@ -102,7 +106,8 @@ def check_same_data(a: Result, b: Result) -> None:
     """Raise ValueError if two results on a task are of different data."""
     if a["data"]["fingerprint"] != b["data"]["fingerprint"]:
         described = " against ".join(
-            f"{result['data']['fingerprint'][:8]}, {result['data']['rows']:,} rows" for result in (a, b)
+            f"{result['data']['fingerprint'][:8]}, {result['data']['rows']:,} rows"
+            for result in (a, b)
         )
         raise ValueError(
             f"{a['task']}: the two results are of different data ({described}). Run both models again on the same "

@@ -14,7 +14,14 @@ from typing import Any
 
 from compeval.evaluators.results.causes import find_causes
 from compeval.evaluators.results.matches import Match
-from compeval.evaluators.results.scores import MEAN, PublishedScore, read_columns, read_means, read_models, read_scores
+from compeval.evaluators.results.scores import (
+    MEAN,
+    PublishedScore,
+    read_columns,
+    read_means,
+    read_models,
+    read_scores,
+)
 
 ALIASES = {
     "NegCLIP/coco-ft": "NegCLIP",
@@ -29,7 +36,9 @@ def get_canonical_name(name: str) -> str:
     from compeval.evaluators.models.open_clip_names import list_models, parse_name
 
     name = get_alias(name)
-    if name.partition("/")[0].removesuffix("-gelu") not in list_models():  # the error would look for similar names
+    if (
+        name.partition("/")[0].removesuffix("-gelu") not in list_models()
+    ):  # the error would look for similar names
         return name
     try:
         architecture, weights, is_quick_gelu = parse_name(name)
@@ -48,10 +57,17 @@ def find_scores(*names: str) -> list[PublishedScore]:
     """Return the published scores of a model, given its names."""
     aliases = {get_alias(name) for name in names}
     by_model = group_scores(read_scores)
-    if not any("/" in name.partition(":")[0] for name in aliases):  # none is open_clip's, which is slow to load
+    if not any(
+        "/" in name.partition(":")[0] for name in aliases
+    ):  # none is open_clip's, which is slow to load
         return [score for name in aliases for score in by_model.get(name, ())]
     canonical = {get_canonical_name(name) for name in aliases}
-    return [score for name in by_model if get_canonical_name(name) in canonical for score in by_model[name]]
+    return [
+        score
+        for name in by_model
+        if get_canonical_name(name) in canonical
+        for score in by_model[name]
+    ]
 
 
 @cache
@@ -110,7 +126,11 @@ def _judge(matches: Sequence[Match]) -> list[Match]:
     for match in matches:
         best = nearest.get((match.score.task, match.score.metric, match.score.category))
         source = "" if match.agrees or best is None or best is match else best.score.source
-        if not match.agrees and len(match.tasks) > 1 and all((task,) in agreeing for task in match.tasks):
+        if (
+            not match.agrees
+            and len(match.tasks) > 1
+            and all((task,) in agreeing for task in match.tasks)
+        ):
             source = agreeing[match.tasks[:1]]
         judged.append(match._replace(nearest=source))
     return judged
@@ -146,15 +166,23 @@ def _measure_mean(
 ) -> tuple[float, int, list[Mapping[str, Any]]] | None:
     value, rows, members = 0.0, 0, []
     for column, weight in read_means()[score.task, score.metric].items():
-        part = PublishedScore(score.model, percent=0.0, source="", **read_columns()["vl_compo", column])
+        part = PublishedScore(
+            score.model, percent=0.0, source="", **read_columns()["vl_compo", column]
+        )
         measured = measure(part, by_task)
         if measured is None:
             return None
-        value, rows, members = value + weight * measured[0], rows + measured[1], [*members, *measured[2]]
+        value, rows, members = (
+            value + weight * measured[0],
+            rows + measured[1],
+            [*members, *measured[2]],
+        )
     return value, rows, members
 
 
-def _match_score(score: PublishedScore, model: str, by_task: Mapping[str, Mapping[str, Any]]) -> Match | None:
+def _match_score(
+    score: PublishedScore, model: str, by_task: Mapping[str, Mapping[str, Any]]
+) -> Match | None:
     """Compare a published score with the results of a model. Returns None if a task or the metric is missing."""
     measured = measure(score, by_task)
     if measured is None:
@@ -169,6 +197,10 @@ def _match_score(score: PublishedScore, model: str, by_task: Mapping[str, Mappin
 def _get_part(score: PublishedScore, result: Mapping[str, Any]) -> tuple[float, int] | None:
     """Return the value of a score's metric and its number of rows in a result, or None if they are missing."""
     if not score.category:
-        return (result["metrics"][score.metric], result["data"]["rows"]) if score.metric in result["metrics"] else None
+        return (
+            (result["metrics"][score.metric], result["data"]["rows"])
+            if score.metric in result["metrics"]
+            else None
+        )
     part = result.get("categories", {}).get(score.by, {}).get(score.category, {})
     return (part[score.metric], part["rows"]) if score.metric in part else None

@@ -18,7 +18,13 @@ from typing import Any, NamedTuple
 from compeval.evaluators.results.causes import describe_rows
 from compeval.evaluators.results.matches import find_difference, has_other_rows, is_apart
 from compeval.evaluators.results.published import get_alias, get_names, group_by_model, measure
-from compeval.evaluators.results.scores import DECIMALS, MEAN, SAME_TIES, PublishedScore, read_scores
+from compeval.evaluators.results.scores import (
+    DECIMALS,
+    MEAN,
+    SAME_TIES,
+    PublishedScore,
+    read_scores,
+)
 from compeval.evaluators.results.ties import SHOWN_FROM, get_tie_rate
 
 
@@ -65,9 +71,13 @@ def find_positions(results: Sequence[Mapping[str, Any]]) -> list[Position]:
         chosen: dict[str, Position] = {}
         for position in _find_positions(by_task):
             best = chosen.get(position.task, position)
-            chosen[position.task] = max(best, position, key=lambda item: (item.is_main, len(item.published)))
+            chosen[position.task] = max(
+                best, position, key=lambda item: (item.is_main, len(item.published))
+            )
         order = {task: number for number, task in enumerate(by_task)}
-        positions += sorted(chosen.values(), key=lambda position: order.get(position.task, len(order)))
+        positions += sorted(
+            chosen.values(), key=lambda position: order.get(position.task, len(order))
+        )
     return positions
 
 
@@ -77,13 +87,17 @@ def _find_positions(by_task: Mapping[str, Mapping[str, Any]]) -> Iterator[Positi
     datasets = {task.partition("/")[0] for task in by_task}
     for (task, metric), scores in group_by_metric().items():
         others = [score for score in scores if score.model not in own]
-        measured = measure(scores[0], by_task) if others and task.partition("/")[0] in datasets else None
+        measured = (
+            measure(scores[0], by_task) if others and task.partition("/")[0] in datasets else None
+        )
         if measured is None:
             continue
         percent, rows, members = measured
         published, left_out = select_comparable(others, rows, members)
         is_main = metric == MEAN or metric in members[0].get("main", (metric,))[:1]
-        yield Position(names[1], task, metric, is_main, round(percent, DECIMALS), published, left_out)
+        yield Position(
+            names[1], task, metric, is_main, round(percent, DECIMALS), published, left_out
+        )
 
 
 @cache
@@ -110,7 +124,9 @@ def select_comparable(
     return published, "; ".join(reasons)
 
 
-def explain_difference(score: PublishedScore, rows: int, results: Sequence[Mapping[str, Any]]) -> str:
+def explain_difference(
+    score: PublishedScore, rows: int, results: Sequence[Mapping[str, Any]]
+) -> str:
     """Return why a score and a value of these results cannot be ranked together, "" if they can."""
     if is_apart(score):
         return find_difference(score.task, score.metric)

@@ -103,8 +103,13 @@ def read_csv(name: str) -> list[dict[str, Any]]:
     with (FOLDER / f"published_{name}.csv").open(encoding="utf-8", newline="") as file:
         rows: list[dict[str, Any]] = list(csv.DictReader(file))
     types = {"tasks": int, "percent": float, "weight": float}
-    types |= {"rows": lambda text: int(text) if text else None, "seconds": lambda text: float(text) if text else None}
-    return [row | {name: kind(row[name]) for name, kind in types.items() if name in row} for row in rows]
+    types |= {
+        "rows": lambda text: int(text) if text else None,
+        "seconds": lambda text: float(text) if text else None,
+    }
+    return [
+        row | {name: kind(row[name]) for name, kind in types.items() if name in row} for row in rows
+    ]
 
 
 @cache
@@ -133,7 +138,10 @@ def read_models() -> dict[tuple[str, str], Model]:
     """Return (source, name of a model there) -> the model."""
     rows = read_csv("models")
     return {
-        (row["source"], row["name"]): Model(row["model"], row["parameters"], row["corpus"], row["year"]) for row in rows
+        (row["source"], row["name"]): Model(
+            row["model"], row["parameters"], row["corpus"], row["year"]
+        )
+        for row in rows
     }
 
 
@@ -159,7 +167,12 @@ def add_scores(rows: Sequence[Mapping[str, Any]], *, keep: bool = True) -> Path:
     rounded = [{**row, "percent": round(row["percent"], DECIMALS)} for row in merged.values()]
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_file(path) as partial:
-        pq.write_table(pa.Table.from_pylist(rounded, ADDED_SCHEMA), partial, compression="zstd", compression_level=19)
+        pq.write_table(
+            pa.Table.from_pylist(rounded, ADDED_SCHEMA),
+            partial,
+            compression="zstd",
+            compression_level=19,
+        )
     return path
 
 
@@ -173,22 +186,29 @@ def read_tables() -> list[dict[str, Any]]:
     """
     path = find_added_scores()
     added = _read_added(path) if path.exists() else []
-    rows = {(row["source"], row["name"], row["column"]): row for row in [*read_csv("scores"), *added]}
+    rows = {
+        (row["source"], row["name"], row["column"]): row for row in [*read_csv("scores"), *added]
+    }
     order = list(read_sources())
     return sorted(rows.values(), key=lambda row: order.index(row["source"]))
 
 
 def _read_added(path: Path) -> list[dict[str, Any]]:
     try:
-        rows = pq.read_table(path, columns=["source", "name", "column", "percent", "seconds"]).to_pylist()
+        rows = pq.read_table(
+            path, columns=["source", "name", "column", "percent", "seconds"]
+        ).to_pylist()
         known = all(
-            (row["source"], row["name"]) in read_models() and (row["source"], row["column"]) in read_columns()
+            (row["source"], row["name"]) in read_models()
+            and (row["source"], row["column"]) in read_columns()
             for row in rows
         )
     except (pa.ArrowException, OSError):
         known, rows = False, []
     if not known:
-        raise ValueError(f"{path}: not a file of this version's `tools/published-scores write`. Delete or rewrite it.")
+        raise ValueError(
+            f"{path}: not a file of this version's `tools/published-scores write`. Delete or rewrite it."
+        )
     return rows
 
 
@@ -213,14 +233,20 @@ def _read_tables() -> Iterator[PublishedScore]:
             yield from _compute_means(percents, _get_facts(source))
 
 
-def _compute_means(percents: Mapping[str, Mapping[str, float]], facts: Mapping[str, Any]) -> Iterator[PublishedScore]:
+def _compute_means(
+    percents: Mapping[str, Mapping[str, float]], facts: Mapping[str, Any]
+) -> Iterator[PublishedScore]:
     for (task, metric), weights in read_means().items():
-        which = next((text for part in weights if (text := read_columns()["vl_compo", part]["which"])), "")
+        which = next(
+            (text for part in weights if (text := read_columns()["vl_compo", part]["which"])), ""
+        )
         rows = None if metric == MEAN else count_rows(task)
         for model, columns in percents.items():
             if weights.keys() <= columns.keys():
                 percent = round(sum(weight * columns[part] for part, weight in weights.items()), 4)
-                yield PublishedScore(model, task, metric, percent, 1, rows=rows, which=which, **facts)
+                yield PublishedScore(
+                    model, task, metric, percent, 1, rows=rows, which=which, **facts
+                )
 
 
 def _get_facts(source: str) -> dict[str, Any]:
@@ -241,7 +267,15 @@ def _read_declared() -> Iterator[PublishedScore]:
     for benchmark in import_module(DECLARATIONS).load_all():
         for score in benchmark.scores:
             task = f"{benchmark.name}/{score.config}"
-            yield PublishedScore(score.model, task, score.metric, score.percent, 1, score.source, rows=count_rows(task))
+            yield PublishedScore(
+                score.model,
+                task,
+                score.metric,
+                score.percent,
+                1,
+                score.source,
+                rows=count_rows(task),
+            )
 
 
 def _count_raw_pairs(name: str) -> int | None:

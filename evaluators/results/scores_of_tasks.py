@@ -50,10 +50,14 @@ class TaskScores(dict[str, Any]):
         if (metric := name.replace("_at_", "@")) in metrics:
             return metrics[metric]
         known = ", ".join(known.replace("@", "_at_") for known in metrics)
-        raise AttributeError(f"The task {self.get('task')} has no metric {name!r}. Its metrics: {known}.")
+        raise AttributeError(
+            f"The task {self.get('task')} has no metric {name!r}. Its metrics: {known}."
+        )
 
     def __repr__(self) -> str:
-        bounds = "" if self.interval is None else f" [{self.interval[0]:.3f}, {self.interval[1]:.3f}]"
+        bounds = (
+            "" if self.interval is None else f" [{self.interval[0]:.3f}, {self.interval[1]:.3f}]"
+        )
         return f"<{self['task']}: {self.metric} {self.score:.3f}{bounds}, chance {self.chance:.3f}>"
 
 
@@ -62,4 +66,8 @@ class Scores(dict[str, TaskScores]):
 
     def flat(self) -> dict[str, float]:
         """Return the main metrics as ``task/metric``, for a logger."""
-        return {f"{task}/{name}": scores["metrics"][name] for task, scores in self.items() for name in scores["main"]}
+        return {
+            f"{task}/{name}": scores["metrics"][name]
+            for task, scores in self.items()
+            for name in scores["main"]
+        }

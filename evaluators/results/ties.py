@@ -25,7 +25,9 @@ def get_tie_rate(metrics: Mapping[str, float], metric: str) -> float:
     return metrics.get(name, 0.0) if found else 0.0
 
 
-def explain_ties(scored: Scored, metrics: Mapping[str, float], main: Iterable[str], precision: str) -> str | None:
+def explain_ties(
+    scored: Scored, metrics: Mapping[str, float], main: Iterable[str], precision: str
+) -> str | None:
     """Return a warning if more than SHOWN_FROM of the queries are ties, and rounding made them or may have made them.
 
     ``precision`` is the model's. Its half precision, scores that all are numbers of a coarser type, and cosines that
@@ -61,4 +63,11 @@ def find_rounding(scores: np.ndarray) -> str | None:
             "at most 4 decimals": np.round(distinct, 4),
             "float32": single,
         }
-    return next((name for name, values in rounded.items() if np.array_equal(values.astype(np.float64), distinct)), None)
+    return next(
+        (
+            name
+            for name, values in rounded.items()
+            if np.array_equal(values.astype(np.float64), distinct)
+        ),
+        None,
+    )

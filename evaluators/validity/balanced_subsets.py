@@ -83,12 +83,18 @@ def read_sets(read: ReadFile) -> RetrievalSets:
     """
     splits = [(key, rows) for key, rows in read.splits.items() if not is_balanced(key[1])]
     if len(splits) != 1:
-        raise ValueError(f"{read.file.path}: has {len(splits)} sets; a balanced subset is of a file with one.")
+        raise ValueError(
+            f"{read.file.path}: has {len(splits)} sets; a balanced subset is of a file with one."
+        )
     ((_, rows),) = splits
     sizes = {len(row.hard_negatives) for row in rows}
     if len(sizes) != 1 or 0 in sizes:
-        raise ValueError(f"{read.file.path}: rows have {sorted(sizes)} negatives; expected one positive number.")
-    return RetrievalSets([row.list_candidates() for row in rows], [row.image_id or row.images[0] for row in rows])
+        raise ValueError(
+            f"{read.file.path}: rows have {sorted(sizes)} negatives; expected one positive number."
+        )
+    return RetrievalSets(
+        [row.list_candidates() for row in rows], [row.image_id or row.images[0] for row in rows]
+    )
 
 
 def measure_pairs(pairs: RetrievalSets) -> dict[str, dict[str, Any]]:

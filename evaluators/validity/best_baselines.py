@@ -35,13 +35,19 @@ from compeval.loaders.datasets.stats import parquet_files
 BASELINES: Mapping[str, Baseline] = {
     **{name: partial(score_by_function, function=value, sign=-1) for name, value in CUES.items()},
     # The cues of the audit contain the lengths.
-    **{name: baseline for name, baseline in HELD_OUT_BASELINES.items() if name not in ("wordiest", "tersest")},
+    **{
+        name: baseline
+        for name, baseline in HELD_OUT_BASELINES.items()
+        if name not in ("wordiest", "tersest")
+    },
     "cooccurrence": score_cooccurrence,
     **RELATIVE_BASELINES,
 }
 SLOW_BASELINES = ("learned", "character_trigrams", "nearest_to_mean")
 """The baselines that take more than a few seconds on a thousand rows."""
-FAST_BASELINES = {name: baseline for name, baseline in BASELINES.items() if name not in SLOW_BASELINES}
+FAST_BASELINES = {
+    name: baseline for name, baseline in BASELINES.items() if name not in SLOW_BASELINES
+}
 MAX_ROWS = 1000
 """Number of distinct random rows of a set on which the baselines are tried."""
 Row = tuple[str, tuple[str, ...]]
@@ -80,7 +86,9 @@ def find_best(rows: Iterable[Row]) -> BestBaseline | None:
     return best._replace(name=best.name.replace("_", " "))
 
 
-def choose_best(sets: RetrievalSets, baselines: Mapping[str, Baseline], *, on_pairs: bool = False) -> BestBaseline:
+def choose_best(
+    sets: RetrievalSets, baselines: Mapping[str, Baseline], *, on_pairs: bool = False
+) -> BestBaseline:
     """Return the baseline with the highest Recall@1, or with ``on_pairs`` the highest share of pairs in order."""
     hits = {
         name: measure_on_pairs(sets, baseline) if on_pairs else recall_at_1(baseline(sets))
@@ -88,14 +96,18 @@ def choose_best(sets: RetrievalSets, baselines: Mapping[str, Baseline], *, on_pa
     }
     best = max(hits, key=lambda name: hits[name].mean())
     interval = compute_share_interval(hits[best], sets.images)
-    return BestBaseline(best, float(hits[best].mean()), interval, 1 / 2 if on_pairs else sets.chance, len(sets))
+    return BestBaseline(
+        best, float(hits[best].mean()), interval, 1 / 2 if on_pairs else sets.chance, len(sets)
+    )
 
 
 def _sample(rows: Iterable[Row]) -> list[Row]:
     """Return at most ``MAX_ROWS`` distinct rows, those with the smallest hashes."""
     by_hash: dict[bytes, Row] = {}
     for image, candidates in rows:
-        by_hash[hashlib.blake2b("\0".join((image, *candidates)).encode(), digest_size=16).digest()] = image, candidates
+        by_hash[
+            hashlib.blake2b("\0".join((image, *candidates)).encode(), digest_size=16).digest()
+        ] = image, candidates
         if len(by_hash) == 2 * MAX_ROWS:
             by_hash = {key: by_hash[key] for key in heapq.nsmallest(MAX_ROWS, by_hash)}
     return [by_hash[key] for key in sorted(by_hash)[:MAX_ROWS]]
@@ -118,7 +130,9 @@ def _read_rows(paths: Iterable[Path]) -> Iterator[Row]:
                 yield row["image_id"], (row["caption"], *row["hard_negatives"])
 
 
-def find_best_of_published(names: Iterable[str], data_dir: Path | None = None) -> dict[str, BestBaseline]:
+def find_best_of_published(
+    names: Iterable[str], data_dir: Path | None = None
+) -> dict[str, BestBaseline]:
     """Return the best baseline on each ``dataset/config`` of the published datasets among ``names`` that are here."""
     published = sorted(filter(is_published, names))
     here = list_datasets(data_dir) if published else {}

@@ -32,15 +32,27 @@ def compare_captioners(
     ``funnels``: counts by step of the dataset's statistics. ``model``: n-gram model of the training captions.
     """
     texts = pd.DataFrame(
-        _read_texts(folder), columns=["variant", "split", "captioner", "image_id", "text", "is_caption"]
+        _read_texts(folder),
+        columns=["variant", "split", "captioner", "image_id", "text", "is_caption"],
     )
     texts = texts.drop_duplicates()
     keys = zip(texts["image_id"], texts["text"], texts["is_caption"], strict=True)
     texts["is_right"] = pd.Series([verdicts[key] for key in keys], texts.index, dtype=bool)
     return [
-        _measure(texts[(texts["variant"] == measured) & texts["split"].isin(splits)], measured, splits, funnels, model)
+        _measure(
+            texts[(texts["variant"] == measured) & texts["split"].isin(splits)],
+            measured,
+            splits,
+            funnels,
+            model,
+        )
         for variant in sorted(set(texts["variant"]) - {""})
-        for splits in [sorted(set(texts.loc[texts["variant"] == variant, "split"]), key=lambda split: int(split[1:]))]
+        for splits in [
+            sorted(
+                set(texts.loc[texts["variant"] == variant, "split"]),
+                key=lambda split: int(split[1:]),
+            )
+        ]
         for measured in (variant, "")
     ]
 
@@ -51,7 +63,12 @@ def _read_texts(folder: Path) -> Iterator[tuple[str, str, str, str, str, bool]]:
         config, split = parse_productivity(path.parent.name), path.name.rsplit("-", 3)[0]
         if config is None or config.kind == "hnall" or config.kind.endswith("balanced"):
             continue
-        columns = ["image_id", "caption", "provenance", *(["hard_negatives"] if config.kind != "raw" else [])]
+        columns = [
+            "image_id",
+            "caption",
+            "provenance",
+            *(["hard_negatives"] if config.kind != "raw" else []),
+        ]
         for row in parquet.read_table(path, columns).to_pylist():
             about = config.variant or "", split, row["provenance"]["captioner"], row["image_id"]
             yield *about, row["caption"], True
@@ -83,5 +100,7 @@ def _measure(
         "true": float(captions["is_right"].mean()) if len(captions) else None,
         "negatives": len(negatives),
         "genuine": float(negatives["is_right"].mean()) if len(negatives) else None,
-        "log_probability": float(pd.Series(model.score(list(captions["text"]))).mean()) if len(captions) else None,
+        "log_probability": float(pd.Series(model.score(list(captions["text"]))).mean())
+        if len(captions)
+        else None,
     }

@@ -23,7 +23,9 @@ from compeval.evaluators.metrics.intervals import compute_share_interval
 from compeval.generators.llm.client import Cache, Endpoint, Message, request_hash
 
 MAX_ANSWER_TOKENS = 8
-EXAMPLES = yaml.safe_load(Path(__file__).with_name("chat_examples.yaml").read_text(encoding="utf-8"))
+EXAMPLES = yaml.safe_load(
+    Path(__file__).with_name("chat_examples.yaml").read_text(encoding="utf-8")
+)
 
 
 def read_endpoint(settings: Mapping[str, Any]) -> Endpoint:
@@ -41,7 +43,9 @@ def build_messages(config: str, captions: Sequence[str]) -> list[Message]:
 
 
 def format_question(captions: Sequence[str]) -> str:
-    lettered = "\n".join(f"{letter}. {caption}" for letter, caption in zip(ascii_uppercase, captions, strict=False))
+    lettered = "\n".join(
+        f"{letter}. {caption}" for letter, caption in zip(ascii_uppercase, captions, strict=False)
+    )
     letters = ", ".join(ascii_uppercase[: len(captions)])
     return (
         "One of these captions was written for a photo that you cannot see; the others are the same words in the wrong "
@@ -63,12 +67,16 @@ def read_choice(answer: str, captions: Sequence[str]) -> int | None:
     """
     letters = ascii_uppercase[: len(captions)]
     letters_named = set(
-        re.findall(rf"(?:^|[(*\s])([{letters}])(?=$|[).:,;*]|\s*\n|\s+(?:is|because)\b)", answer.strip())
+        re.findall(
+            rf"(?:^|[(*\s])([{letters}])(?=$|[).:,;*]|\s*\n|\s+(?:is|because)\b)", answer.strip()
+        )
     )
     if letters_named:
         return letters.index(letters_named.pop()) if len(letters_named) == 1 else None
     answer = answer.casefold()
-    quoted = [index for index, caption in enumerate(captions) if caption.strip(" .").casefold() in answer]
+    quoted = [
+        index for index, caption in enumerate(captions) if caption.strip(" .").casefold() in answer
+    ]
     return quoted[0] if len(quoted) == 1 else None
 
 
@@ -77,7 +85,9 @@ def build_requests(config: str, sets: RetrievalSets) -> list[list[Message]]:
     return [build_messages(config, shuffle_captions(captions)) for captions in sets.captions]
 
 
-def measure(config: str, sets: RetrievalSets, model: Endpoint, cache: Cache) -> dict[str, Any] | None:
+def measure(
+    config: str, sets: RetrievalSets, model: Endpoint, cache: Cache
+) -> dict[str, Any] | None:
     """Return Recall@1 with its confidence interval over the sets that have a cached answer.
 
     Returns None if no set has one.

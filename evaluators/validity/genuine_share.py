@@ -40,7 +40,14 @@ from compeval.evaluators.validity.rebuild import rebuild_crepe
 WORD = re.compile(r"[a-z]+")
 TRUTH = "truth"
 """``kind`` of a true caption. All other kinds are types of hard negatives."""
-FOIL_KINDS = ("hnatom", "hncomp", "hnatom_balanced", "hncomp_balanced", "prod_hnatom", "prod_hnatom_balanced")
+FOIL_KINDS = (
+    "hnatom",
+    "hncomp",
+    "hnatom_balanced",
+    "hncomp_balanced",
+    "prod_hnatom",
+    "prod_hnatom_balanced",
+)
 """Kinds of hard negatives with new words."""
 COLUMNS = ["image_id", "text", "kind", "split", "caption"]
 MAX_LISTED = 40
@@ -62,11 +69,16 @@ def read_texts(dataset: Path) -> pd.DataFrame:
         for row in parquet.read_table(path, columns).to_pylist():
             image_id, caption = row["image_id"], row["caption"]
             rows.append((image_id, caption, TRUTH, split if kind == NEGATED_TRUTH else "", caption))
-            rows += [(image_id, negative, kind, split, caption) for negative in row.get("hard_negatives", ())]
+            rows += [
+                (image_id, negative, kind, split, caption)
+                for negative in row.get("hard_negatives", ())
+            ]
     return pd.DataFrame(sorted(set(rows)), columns=COLUMNS)
 
 
-def judge(texts: pd.DataFrame, scenes: Mapping[str, Mapping[str, Any]], progress: bool = False) -> pd.DataFrame:
+def judge(
+    texts: pd.DataFrame, scenes: Mapping[str, Mapping[str, Any]], progress: bool = False
+) -> pd.DataFrame:
     """Add column ``failure``: why a caption is not true or a negative is not genuine; "" if there is no failure.
 
     ``scenes``: image id -> scene.
@@ -81,7 +93,9 @@ def judge(texts: pd.DataFrame, scenes: Mapping[str, Mapping[str, Any]], progress
 
     columns = zip(texts["text"], texts["kind"], texts["image_id"], strict=True)
     tracked = tqdm(columns, "oracle", len(texts), unit="text", disable=not progress)
-    return texts.assign(failure=pd.Series([describe_failure(*row) for row in tracked], texts.index, dtype=str))
+    return texts.assign(
+        failure=pd.Series([describe_failure(*row) for row in tracked], texts.index, dtype=str)
+    )
 
 
 def compute_share(judged: pd.DataFrame) -> float | None:
@@ -112,19 +126,27 @@ def measure_foil_words(texts: pd.DataFrame, vocabularies: Mapping[str, set[str]]
             undrawable = new
         count += len(new)
         drawable += len(new - undrawable)
-        seen.update({corpus: len((new - undrawable) & words) for corpus, words in vocabularies.items()})
+        seen.update(
+            {corpus: len((new - undrawable) & words) for corpus, words in vocabularies.items()}
+        )
     shares = {corpus: seen[corpus] / count if count else None for corpus in vocabularies}
     return {
         "words": count,
         "drawable": drawable / count if count else None,
-        "drawable_and_seen": min(seen[corpus] for corpus in vocabularies) / count if count else None,
+        "drawable_and_seen": min(seen[corpus] for corpus in vocabularies) / count
+        if count
+        else None,
         "by_corpus": shares,
     }
 
 
 def read_corpus(files: str, column: str) -> Iterator[str]:
     """Yield the captions of a corpus in lower case."""
-    return (text.lower() for shard in list_shards(files) for text in read_captions(shard, column, Skipped()))
+    return (
+        text.lower()
+        for shard in list_shards(files)
+        for text in read_captions(shard, column, Skipped())
+    )
 
 
 def judge_rebuilt(
@@ -136,14 +158,20 @@ def judge_rebuilt(
         return judge(read_texts(Path(scratch) / "crepe"), scenes)
 
 
-def summarise(built: pd.DataFrame, curve: Mapping[float, pd.DataFrame], words: Mapping[str, Any]) -> dict[str, Any]:
+def summarise(
+    built: pd.DataFrame, curve: Mapping[float, pd.DataFrame], words: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return the content of validity.json: the shares and examples of failures.
 
     ``built``: judged texts of the sets as built. ``curve``: annotation recall -> judged texts of rebuilt sets.
     """
-    counts_and_shares = {key: (len(group), compute_share(group)) for key, group in built.groupby(["kind", "split"])}
+    counts_and_shares = {
+        key: (len(group), compute_share(group)) for key, group in built.groupby(["kind", "split"])
+    }
     truth = built[built["kind"] == TRUTH]
-    failed = built[built["failure"] != ""].groupby("kind")[["image_id", "text", "caption", "failure"]]
+    failed = built[built["failure"] != ""].groupby("kind")[
+        ["image_id", "text", "caption", "failure"]
+    ]
     return {
         "positives": {
             "captions": len(truth),
@@ -160,17 +188,25 @@ def summarise(built: pd.DataFrame, curve: Mapping[float, pd.DataFrame], words: M
             if kind != TRUTH
         ],
         "genuine": [
-            {"type": kind, "recall": recall, "genuine": compute_share(group), "captions": len(group)}
+            {
+                "type": kind,
+                "recall": recall,
+                "genuine": compute_share(group),
+                "captions": len(group),
+            }
             for recall, judged in sorted(curve.items(), reverse=True)
             for kind, group in judged.groupby("kind")
             if kind != TRUTH
         ],
         "true_by_recall": {
-            str(recall): compute_share(judged[judged["kind"] == TRUTH]) for recall, judged in curve.items()
+            str(recall): compute_share(judged[judged["kind"] == TRUTH])
+            for recall, judged in curve.items()
         },
         "foil_words": dict(words),
         "slipped": {
-            kind: rows.rename(columns={"caption": "of", "failure": "why"})[:MAX_LISTED].to_dict("records")
+            kind: rows.rename(columns={"caption": "of", "failure": "why"})[:MAX_LISTED].to_dict(
+                "records"
+            )
             for kind, rows in failed
         },
     }
@@ -179,9 +215,13 @@ def summarise(built: pd.DataFrame, curve: Mapping[float, pd.DataFrame], words: M
 def summarise_listed_atoms(listed: Mapping[str, ListedAtoms]) -> dict[str, Any]:
     """Return the part of validity.json about the atoms that rows list. ``listed``: kind -> comparison of its rows."""
     return {
-        "listed_atoms": [{"type": kind, "rows": item.rows, "share": item.share} for kind, item in listed.items()],
+        "listed_atoms": [
+            {"type": kind, "rows": item.rows, "share": item.share} for kind, item in listed.items()
+        ],
         "misread": {
-            kind: [{"of": caption, "why": why} for caption, why in dict.fromkeys(item.failures)][:MAX_LISTED]
+            kind: [{"of": caption, "why": why} for caption, why in dict.fromkeys(item.failures)][
+                :MAX_LISTED
+            ]
             for kind, item in listed.items()
             if item.failures
         },
@@ -191,7 +231,11 @@ def summarise_listed_atoms(listed: Mapping[str, ListedAtoms]) -> dict[str, Any]:
 def main() -> None:
     settings, world = read_params("validity"), read_params("microworld")
     source = Path("sources") / read_params("source")
-    texts, corpora, scenes = read_texts(Path("crepe")), read_params("corpora"), read_truth(source / "truth.jsonl")
+    texts, corpora, scenes = (
+        read_texts(Path("crepe")),
+        read_params("corpora"),
+        read_truth(source / "truth.jsonl"),
+    )
     build = partial(
         judge_rebuilt,
         seed=world["seed"],
@@ -200,7 +244,9 @@ def main() -> None:
         unseen_renderings=world["unseen_renderings"],
     )
     with ProcessPoolExecutor(WORKERS, get_context("spawn")) as pool:
-        judged_by_recall = pool.map(build, settings["recalls"])  # runs while this process judges the built sets
+        judged_by_recall = pool.map(
+            build, settings["recalls"]
+        )  # runs while this process judges the built sets
         built = judge(texts, scenes, progress=True)
         vocabularies = {
             name: {word for text in read_corpus(**corpus) for word in WORD.findall(text)}
@@ -214,7 +260,9 @@ def main() -> None:
     keys = zip(built["image_id"], built["text"], built["kind"] == TRUTH, strict=True)
     verdicts = dict(zip(keys, built["failure"] == "", strict=True))
     funnels = json.loads(Path("crepe/stats.json").read_text(encoding="utf-8"))["funnels"]
-    trigrams = NgramModel.of(list(read_corpus(**next(iter(corpora.values())))), 3)  # measures fluency
+    trigrams = NgramModel.of(
+        list(read_corpus(**next(iter(corpora.values())))), 3
+    )  # measures fluency
     content["captioners"] = compare_captioners(Path("crepe"), verdicts, funnels, trigrams)
     Path("validity.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 

@@ -45,7 +45,9 @@ def compare_listed_atoms(rows: Iterable[Mapping[str, Any]]) -> ListedAtoms:
     count, failures = 0, []
     for row in rows:
         count += 1
-        if why := find_difference(row["caption"], [(atom["kind"], atom["text"]) for atom in row["atoms"]]):
+        if why := find_difference(
+            row["caption"], [(atom["kind"], atom["text"]) for atom in row["atoms"]]
+        ):
             failures.append((row["caption"], why))
     return ListedAtoms(count, (count - len(failures)) / count if count else None, tuple(failures))
 
@@ -66,10 +68,14 @@ def find_difference(caption: str, listed: Sequence[tuple[str, str]]) -> str:
     The difference is that from the most likely reading.
     """
     try:
-        asserted, *others = (Counter(list_asserted_atoms(reading)) for reading in parse_caption(caption).readings)
+        asserted, *others = (
+            Counter(list_asserted_atoms(reading)) for reading in parse_caption(caption).readings
+        )
     except UnreadableError as error:
         return str(error)
-    found = Counter((kind, read_relation(text) or text if kind == "relation" else text) for kind, text in listed)
+    found = Counter(
+        (kind, read_relation(text) or text if kind == "relation" else text) for kind, text in listed
+    )
     if found in others:
         return ""
     parts = [("not listed", asserted - found), ("not asserted", found - asserted)]
@@ -95,7 +101,10 @@ def list_asserted_atoms(drs: DRS) -> Iterator[AtomKey]:
             case Property(referent, word, slot) if first[referent] == referent:
                 yield "object" if slot == "noun" else "attribute", word
             case Relation(subjects, _, _, objects):
-                pairs = {(first[subject], first[target]) for subject, target in product(subjects, objects)}
+                pairs = {
+                    (first[subject], first[target])
+                    for subject, target in product(subjects, objects)
+                }
                 yield from [("relation", _read_condition(condition))] * len(pairs)
             case _:
                 pass

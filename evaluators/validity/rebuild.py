@@ -19,7 +19,10 @@ from compeval.base.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA
 from compeval.base.storage.dataset import write_config
 from compeval.generators import captioned_walks, crepe_productivity, crepe_regions
 from compeval.generators.crepe_systematicity import add_negatives, read_compounds
-from compeval.generators.hard_negatives.balanced.compounds import BALANCED_NEGATIVES, make_balanced_negatives
+from compeval.generators.hard_negatives.balanced.compounds import (
+    BALANCED_NEGATIVES,
+    make_balanced_negatives,
+)
 from compeval.generators.hard_negatives.balanced.image_nouns import ImageNouns
 from compeval.generators.hard_negatives.crepe.source import Source
 from compeval.generators.hard_negatives.crepe.systematicity import NEGATIVES
@@ -30,20 +33,29 @@ from compeval.generators.seen_analysis.targets import Targets
 
 
 def rebuild_crepe(
-    recall: float, seed: int, num_images: int, images: Path, output: Path, unseen_renderings: float = 0.0
+    recall: float,
+    seed: int,
+    num_images: int,
+    images: Path,
+    output: Path,
+    unseen_renderings: float = 0.0,
 ) -> dict[str, dict[str, Any]]:
     """Annotate the first ``num_images`` test scenes with ``recall`` and write the sets to ``output``/crepe.
 
     ``images`` is the folder of the micro-world's images. Returns image id -> complete scene (JSON form).
     """
-    scenes = [sample_test_scene(seed, image_id, unseen_renderings) for image_id in TEST_IDS[:num_images]]
+    scenes = [
+        sample_test_scene(seed, image_id, unseen_renderings) for image_id in TEST_IDS[:num_images]
+    ]
     annotation_folder, crepe_folder = output / "source", output / "crepe"
     annotation_folder.mkdir()
     write_annotations(annotate(scenes, seed, recall), annotation_folder)
     (annotation_folder / "VG_100K").symlink_to((images / "VG_100K").resolve())
     annotated = Annotations(output / "annotations.parquet")
     make_reader = partial(RegionReader.make, **read_parser_params())
-    write_images(annotated.path, read_regions(visual_genome.read(annotation_folder, Flaws()), make_reader))
+    write_images(
+        annotated.path, read_regions(visual_genome.read(annotation_folder, Flaws()), make_reader)
+    )
     _write_systematicity(annotated, output / "regions", crepe_folder)
     walk_settings = replace(captioned_walks.Settings.read(), workers=1, variants={})
     captioned_walks.build(annotated, walk_settings, output / "walks")
@@ -51,7 +63,9 @@ def rebuild_crepe(
     source = Source.read(annotated.path)
     for balanced in (False, True):
         balanced_settings = replace(settings, balanced=balanced)
-        crepe_productivity.write(output / "walks", source, "microworld", balanced_settings, crepe_folder)
+        crepe_productivity.write(
+            output / "walks", source, "microworld", balanced_settings, crepe_folder
+        )
     return {str(scene.image_id): scene.to_json() for scene in scenes}
 
 
@@ -62,7 +76,10 @@ def _write_systematicity(images: Annotations, regions: Path, output: Path) -> No
     write_config(output, "all_raw", {"test": crepe_regions.read_captions(regions)}, RAW_SCHEMA)
     compounds = Targets.load(regions / crepe_regions.TARGETS).compounds
     nouns = ImageNouns.of_rows(crepe_regions.read_captions(regions, ["image_id", "atoms"]))
-    negatives = {kind: [row[kind] for row in crepe_regions.read_negatives(regions, [kind])] for kind in NEGATIVES}
+    negatives = {
+        kind: [row[kind] for row in crepe_regions.read_negatives(regions, [kind])]
+        for kind in NEGATIVES
+    }
     negatives |= {
         kind: make_balanced_negatives(read_compounds(regions), kind, compounds, nouns, refine=False)
         for kind in BALANCED_NEGATIVES

@@ -79,7 +79,9 @@ def group_configs(folder: Path) -> dict[str, list[str]]:
     for path in sorted(folder.iterdir()):
         kind = get_kind(path.name)
         if path.is_dir() and not kind.endswith("raw") and kind != "images":
-            configs.setdefault(path.name if kind.endswith("balanced") else kind, []).append(path.name)
+            configs.setdefault(path.name if kind.endswith("balanced") else kind, []).append(
+                path.name
+            )
     return configs
 
 
@@ -87,7 +89,9 @@ def read_groups(folder: Path, max_rows: int) -> dict[str, RetrievalSets]:
     """Return group name -> retrieval sets: all rows of balanced sets, and ``max_rows`` random ones of other sets."""
     groups: dict[str, RetrievalSets] = {}
     for name, configs in group_configs(folder).items():
-        sets = read(path for config in configs for path in sorted((folder / config).glob("*.parquet")))
+        sets = read(
+            path for config in configs for path in sorted((folder / config).glob("*.parquet"))
+        )
         groups[name] = sets if name.endswith("balanced") else sample(sets, max_rows)
     return groups
 
@@ -97,9 +101,13 @@ def sample(sets: RetrievalSets, max_rows: int) -> RetrievalSets:
     return sets.take(np.sort(np.random.default_rng(0).permutation(len(sets))[:max_rows]))
 
 
-def measure_baselines(sets: RetrievalSets, baselines: Mapping[str, Baseline]) -> dict[str, dict[str, Any]]:
+def measure_baselines(
+    sets: RetrievalSets, baselines: Mapping[str, Baseline]
+) -> dict[str, dict[str, Any]]:
     """Return Recall@1 with its confidence interval and the pairwise accuracy of each baseline."""
-    return {name: describe_scores(baseline(sets), sets.images) for name, baseline in baselines.items()}
+    return {
+        name: describe_scores(baseline(sets), sets.images) for name, baseline in baselines.items()
+    }
 
 
 def describe_scores(score_NK: np.ndarray, images: Sequence[str]) -> dict[str, Any]:
@@ -117,7 +125,10 @@ def list_held_out(model: str | None) -> dict[str, Baseline]:
     if not model:
         return dict(HELD_OUT_BASELINES)
     score = load_language_model(model).score
-    return {**HELD_OUT_BASELINES, "language_model": lambda sets: np.reshape(score(sets.texts), (-1, sets.size))}
+    return {
+        **HELD_OUT_BASELINES,
+        "language_model": lambda sets: np.reshape(score(sets.texts), (-1, sets.size)),
+    }
 
 
 def measure(held_out: Mapping[str, Baseline], group: tuple[str, RetrievalSets]) -> dict[str, Any]:
@@ -135,10 +146,17 @@ def measure(held_out: Mapping[str, Baseline], group: tuple[str, RetrievalSets]) 
     }
 
 
-def measure_all(groups: Mapping[str, RetrievalSets], model: str | None) -> dict[str, dict[str, Any]]:
+def measure_all(
+    groups: Mapping[str, RetrievalSets], model: str | None
+) -> dict[str, dict[str, Any]]:
     """Return the results of the groups that have sets, by name. The largest are measured first."""
-    named = sorted(((name, sets) for name, sets in groups.items() if len(sets)), key=lambda group: -len(group[1].texts))
-    measured = map_with(partial(list_held_out, model), measure, named, min(WORKERS, len(named)) or 1)
+    named = sorted(
+        ((name, sets) for name, sets in groups.items() if len(sets)),
+        key=lambda group: -len(group[1].texts),
+    )
+    measured = map_with(
+        partial(list_held_out, model), measure, named, min(WORKERS, len(named)) or 1
+    )
     results = dict(zip((name for name, _ in named), measured, strict=True))
     return {name: results[name] for name in groups if name in results}
 
@@ -158,7 +176,9 @@ def render_page(title: str, file: Path, results: Mapping[str, Mapping[str, Any]]
             _describe_farthest(result, part) for part in ("held_out", "comparing", "refining")
         )
         random_recall = f"{result['random_scorers']:.1%}"
-        rows.append([name, result["rows"], chance, *held_out, random_recall, comparing[0], refining[0]])
+        rows.append(
+            [name, result["rows"], chance, *held_out, random_recall, comparing[0], refining[0]]
+        )
         if chat := result.get("chat"):
             low, high = chat["interval"]
             recall = f"{chat['recall@1']:.1%} ({low:.1%} to {high:.1%})"
@@ -169,7 +189,11 @@ def render_page(title: str, file: Path, results: Mapping[str, Mapping[str, Any]]
         file=file.name,
         baselines=max(len(result["held_out"]) for result in results.values()),
         rows=rows,
-        reasons=[f"`{name}`: {result['by_design']}" for name, result in results.items() if result["by_design"]],
+        reasons=[
+            f"`{name}`: {result['by_design']}"
+            for name, result in results.items()
+            if result["by_design"]
+        ],
         chats=chats,
         table=table,
     )
@@ -177,7 +201,9 @@ def render_page(title: str, file: Path, results: Mapping[str, Mapping[str, Any]]
 
 def _describe_farthest(result: Mapping[str, Any], part: str) -> tuple[str, str]:
     """Return the Recall@1 that is farthest above or below chance, with its baseline, and its interval."""
-    name, farthest = max(result[part].items(), key=lambda item: abs(item[1]["recall@1"] - result["chance"]))
+    name, farthest = max(
+        result[part].items(), key=lambda item: abs(item[1]["recall@1"] - result["chance"])
+    )
     low, high = farthest["interval"]
     return f"{farthest['recall@1']:.1%} ({name})", f"{low:.1%} to {high:.1%}"
 

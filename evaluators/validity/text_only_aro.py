@@ -33,7 +33,9 @@ SPLITS = ("test", "test.s0")
 
 def read_config(folder: Path, config: str) -> RetrievalSets:
     """Return the distinct rows of a config. Of an order set, only the split of the first seed is read."""
-    return read(path for path in sorted((folder / config).glob("*.parquet")) if split_name(path) in SPLITS)
+    return read(
+        path for path in sorted((folder / config).glob("*.parquet")) if split_name(path) in SPLITS
+    )
 
 
 def main(ask_model: Annotated[bool, typer.Option("--ask")] = False, max_cost: float = 0.0) -> None:
@@ -41,13 +43,19 @@ def main(ask_model: Annotated[bool, typer.Option("--ask")] = False, max_cost: fl
     settings = read_params("text_only_aro")
     endpoint = chat_reader.read_endpoint(settings["chat"]) if settings["chat"] else None
     sets_by_config = {
-        config: sets for config in figures("aro")["options"] if len(sets := read_config(Path("aro"), config))
+        config: sets
+        for config in figures("aro")["options"]
+        if len(sets := read_config(Path("aro"), config))
     }
     if ask_model:
         if endpoint is None:
-            raise ValueError("params.yaml, text_only_aro.chat: no endpoint. Set an endpoint to ask a chat model.")
+            raise ValueError(
+                "params.yaml, text_only_aro.chat: no endpoint. Set an endpoint to ask a chat model."
+            )
         requests = [
-            item for config, sets in sets_by_config.items() for item in chat_reader.build_requests(config, sets)
+            item
+            for config, sets in sets_by_config.items()
+            for item in chat_reader.build_requests(config, sets)
         ]
         client = make_client(endpoint, Path("sample/llm"))
         outcomes = ask_all(client, requests, chat_reader.MAX_ANSWER_TOKENS, max_cost)
@@ -60,7 +68,11 @@ def main(ask_model: Annotated[bool, typer.Option("--ask")] = False, max_cost: fl
     results = {
         config: version
         | measured
-        | {"chat": chat_reader.measure(config, sets_by_config[config], endpoint, cache) if endpoint else None}
+        | {
+            "chat": chat_reader.measure(config, sets_by_config[config], endpoint, cache)
+            if endpoint
+            else None
+        }
         for config, measured in measure_all(samples, read_params("text_only")["model"]).items()
     }
     write_json(output, results)

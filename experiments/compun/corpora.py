@@ -19,7 +19,12 @@ from compeval.base.files.atomic import atomic_folder
 from compeval.base.pipeline import stage
 from compeval.generators.compun import Noun, read_nouns, select_drawable_nouns
 from compeval.generators.microworld.build import WORKERS, Params
-from compeval.generators.microworld.corpora import IMAGES_PER_SCENE, Example, make_examples, write_corpus
+from compeval.generators.microworld.corpora import (
+    IMAGES_PER_SCENE,
+    Example,
+    make_examples,
+    write_corpus,
+)
 from experiments.compun.scenes import COMPOUNDS, CONSTITUENTS, sample_scene
 
 FOLDER = Path("sources/compun")
@@ -27,7 +32,9 @@ FIRST_ID = 30_000_000
 """First image id, above the image ids of all other scenes."""
 
 
-def make_scene_examples(seed: int, corpus: str, nouns: list[Noun], image_size: int, image_id: int) -> list[Example]:
+def make_scene_examples(
+    seed: int, corpus: str, nouns: list[Noun], image_size: int, image_id: int
+) -> list[Example]:
     return make_examples(seed, sample_scene(seed, corpus, nouns, image_id), image_size)
 
 

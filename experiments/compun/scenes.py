@@ -41,11 +41,16 @@ def sample_scene(seed: int, corpus: str, nouns: list[Noun], image_id: int) -> Sc
     """Return a scene of a corpus (``compounds`` or ``constituents``) in which every relation is clear."""
     rng = Random(f"{seed}:compun_corpora:{image_id}")
     scene_nouns, background = sample_nouns(rng, corpus, nouns), rng.choice(BACKGROUNDS)
-    objects = [_sample_object(f"{seed}:{image_id}:{number}", noun) for number, noun in enumerate(scene_nouns)]
+    objects = [
+        _sample_object(f"{seed}:{image_id}:{number}", noun)
+        for number, noun in enumerate(scene_nouns)
+    ]
     while True:
         layout = place_in_a_row([_resize(item, rng) for item in objects], rng)
         if layout and not find_ambiguities(layout):
-            return Scene(image_id, WIDTH, HEIGHT, background, layout.objects, find_relations(layout))
+            return Scene(
+                image_id, WIDTH, HEIGHT, background, layout.objects, find_relations(layout)
+            )
 
 
 def sample_nouns(rng: Random, corpus: str, nouns: list[Noun]) -> list[str]:
@@ -72,7 +77,9 @@ def _resize(item: DrawnObject, rng: Random) -> DrawnObject:
     """Return the object with a random size."""
     size = rng.choices(list(SIZE_WEIGHTS), list(SIZE_WEIGHTS.values()))[0]
     factor = SIZE_FACTOR[size]
-    return replace(item, size=size, box=Box(0, 0, factor * item.box.width, factor * item.box.height))
+    return replace(
+        item, size=size, box=Box(0, 0, factor * item.box.width, factor * item.box.height)
+    )
 
 
 def place_in_a_row(objects: list[DrawnObject], rng: Random) -> Layout | None:

@@ -26,10 +26,20 @@ def collect_numbers(results: Results) -> dict[str, dict[str, Any]]:
     by_model: dict[str, dict[str, Any]] = {}
     for result in results:
         record = result.data
-        numbers = {name: round(record["metrics"][name], 4) for name in METRICS if name in record["metrics"]}
-        chance = {name: round(record["chance"][name], 4) for name in METRICS if name in record["chance"]}
-        numbers |= {"rows": record["data"]["rows"], "chance": chance, "data": record["data"]["fingerprint"]}
-        by_model.setdefault(record["model"]["name"], {})[record["variant"] or compun.TEMPLATE] = numbers
+        numbers = {
+            name: round(record["metrics"][name], 4) for name in METRICS if name in record["metrics"]
+        }
+        chance = {
+            name: round(record["chance"][name], 4) for name in METRICS if name in record["chance"]
+        }
+        numbers |= {
+            "rows": record["data"]["rows"],
+            "chance": chance,
+            "data": record["data"]["fingerprint"],
+        }
+        by_model.setdefault(record["model"]["name"], {})[record["variant"] or compun.TEMPLATE] = (
+            numbers
+        )
     return by_model
 
 
@@ -37,7 +47,9 @@ def make_page(results: Results) -> str:
     """Return the Markdown page. Raises ValueError if there are no results on Compun."""
     section = compun.make_section(results)
     if section is None:
-        raise ValueError(f"{FOLDER}/results: no results on Compun. Run `dvc repro experiments/dvc.yaml`.")
+        raise ValueError(
+            f"{FOLDER}/results: no results on Compun. Run `dvc repro experiments/dvc.yaml`."
+        )
     tables = "\n".join(map(to_markdown, section.tables))
     return f"""# Compounds that a model has seen, and compounds that it has not
 

@@ -28,7 +28,9 @@ from compeval.loaders.cards.card import table
 from experiments.negclip.table6 import MODELS
 
 TABLE = "ARO, Table 6"
-CLASSIFICATION = [(f"classification/{name}", "top1") for name in ("cifar10", "cifar100", "imagenet")]
+CLASSIFICATION = [
+    (f"classification/{name}", "top1") for name in ("cifar10", "cifar100", "imagenet")
+]
 Scores = dict[tuple[str, str], list[float]]
 """Task and metric -> the published percentages, in the order of MODELS."""
 
@@ -48,9 +50,15 @@ def read_score(results: Path, model: str, task: str, metric: str) -> float | Non
     The set that was built is read if there is no result on the published one.
     """
     for name in dict.fromkeys((task, task.replace("aro_published/", "aro/"))):
-        found = {*results.glob(f"*/{slug(model)}/{name}.json"), *results.glob(f"*/{slug(model)}/{name}@s*.json")}
+        found = {
+            *results.glob(f"*/{slug(model)}/{name}.json"),
+            *results.glob(f"*/{slug(model)}/{name}@s*.json"),
+        }
         if found:
-            return mean(100 * json.loads(path.read_text(encoding="utf-8"))["metrics"][metric] for path in sorted(found))
+            return mean(
+                100 * json.loads(path.read_text(encoding="utf-8"))["metrics"][metric]
+                for path in sorted(found)
+            )
     return None
 
 
@@ -61,21 +69,33 @@ def make_rows(results: Path, names: Mapping[str, str]) -> Iterator[list[str]]:
         if any(score is not None for score in scores):
             known = [f" ({percent:.0f})" for percent in published] or [""] * len(MODELS)
             cells = ("-" if score is None else f"{score:.1f}" for score in scores)
-            yield [task, metric, *(cell + number for cell, number in zip(cells, known, strict=True))]
+            yield [
+                task,
+                metric,
+                *(cell + number for cell, number in zip(cells, known, strict=True)),
+            ]
 
 
 Name = Annotated[str, typer.Option(help="Name of an evaluated model.")]
 
 
 def main(
-    clip: Name, clip_ft: Name, negclip: Name, results: Path = Path("results"), output: Path = Path("table6.md")
+    clip: Name,
+    clip_ft: Name,
+    negclip: Name,
+    results: Path = Path("results"),
+    output: Path = Path("table6.md"),
 ) -> None:
     """Write the table of three evaluated models to OUTPUT. Raises ValueError if no model has a result."""
     rows = list(make_rows(results, {"clip": clip, "clip-ft": clip_ft, "negclip": negclip}))
     if not rows:
-        raise ValueError(f"{results}: no result of {clip}, {clip_ft} or {negclip} on a task of Table 6.")
+        raise ValueError(
+            f"{results}: no result of {clip}, {clip_ft} or {negclip} on a task of Table 6."
+        )
     head = ["task", "metric", *(f"{title} (paper)" for title in MODELS.values())]
-    output.write_text(f"# Table 6 of the ARO paper, in percent\n\n{table(head, rows)}", encoding="utf-8")
+    output.write_text(
+        f"# Table 6 of the ARO paper, in percent\n\n{table(head, rows)}", encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

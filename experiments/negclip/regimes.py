@@ -31,7 +31,11 @@ from compeval.generators.microworld.corpora import Example, make_example, write_
 from compeval.generators.microworld.scene import Scene
 from compeval.generators.microworld.scenes.splits import training_ids
 from compeval.generators.microworld.world import ALL_NOUNS, COLORS, PATTERNS, SIZES, STATES
-from experiments.negclip.small_world import sample_small_caption, sample_small_scene, write_test_scenes
+from experiments.negclip.small_world import (
+    sample_small_caption,
+    sample_small_scene,
+    write_test_scenes,
+)
 
 PARAMS = Path("experiments/params.yaml")
 FOLDER = Path("sources/negclip")
@@ -65,7 +69,9 @@ CaptionedScene = tuple[Scene, str, Box]
 
 def make_bag(caption: str) -> tuple[str, ...] | None:
     """Return the sorted nouns and attributes of a caption; None if it has less than two nouns."""
-    words = sorted(CANONICAL[word] for word in re.findall("[a-z]+", caption.lower()) if word in CANONICAL)
+    words = sorted(
+        CANONICAL[word] for word in re.findall("[a-z]+", caption.lower()) if word in CANONICAL
+    )
     return tuple(words) if sum(word in ALL_NOUNS for word in words) > 1 else None
 
 
@@ -87,7 +93,10 @@ def estimate_rival_share(captions: Iterable[str], batch_size: int) -> float:
     """
     bags = [make_bag(caption) for caption in captions]
     counts = Counter(words for words in bags if words is not None)
-    expected = (count * (1 - (1 - (count - 1) / (len(bags) - 1)) ** (batch_size - 1)) for count in counts.values())
+    expected = (
+        count * (1 - (1 - (count - 1) / (len(bags) - 1)) ** (batch_size - 1))
+        for count in counts.values()
+    )
     return sum(expected) / counts.total()
 
 
@@ -95,7 +104,9 @@ def make_regime_examples(params: Params, regime: Regime, count: int) -> Iterator
     """Yield ``count`` examples of a regime. All regimes use the same sequence of scenes."""
     ids = training_ids(len(CORPORA) - 1, FIRST_SCENE + MAX_SCENES)[FIRST_SCENE:]
     scenes = (sample_small_scene(params.seed, image_id) for image_id in ids)
-    captioned_scenes = ((scene, *sample_small_caption(params.seed, scene, regime.richness)) for scene in scenes)
+    captioned_scenes = (
+        (scene, *sample_small_caption(params.seed, scene, regime.richness)) for scene in scenes
+    )
     if regime.distinct:
         captioned_scenes = drop_repeated_bags(captioned_scenes)
     for scene, caption, view in islice(captioned_scenes, count):

@@ -39,7 +39,9 @@ ONE_OBJECT_SHARE = 0.1
 def sample_small_scene(seed: int, image_id: int) -> Scene:
     """Return the scene of an image id."""
     width, height = sample_size(Random(f"{seed}:{image_id}:frame"))
-    return sample_scene(seed, image_id, width=width, height=height, n_objects=NUM_OBJECTS, forbidden=HELD_OUT)
+    return sample_scene(
+        seed, image_id, width=width, height=height, n_objects=NUM_OBJECTS, forbidden=HELD_OUT
+    )
 
 
 def sample_small_caption(seed: int, scene: Scene, richness: float) -> tuple[str, Box]:

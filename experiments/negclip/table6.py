@@ -26,7 +26,11 @@ from compeval.base.pipeline import stage
 from compeval.base.pipeline.params import read_params
 from compeval.base.storage import parquet
 from compeval.evaluators.metrics.macro_views import select_frequent
-from compeval.evaluators.metrics.statistics import bootstrap_group_means, bootstrap_interval, compute_interval
+from compeval.evaluators.metrics.statistics import (
+    bootstrap_group_means,
+    bootstrap_interval,
+    compute_interval,
+)
 from compeval.evaluators.results.compose import get_clusters
 from compeval.evaluators.results.paired import get_query_values
 from compeval.loaders.cards.card import table
@@ -68,12 +72,18 @@ class Hits:
     def __init__(self, regime: str, seeds: Sequence[int], row: str) -> None:
         self.task, metric, self.by = ROWS[row]
         direction = metric.split("_")[0] if "_" in metric else ""
-        self.hit_Q = {(seed, model): self._read(regime, seed, model, direction) for seed in seeds for model in MODELS}
+        self.hit_Q = {
+            (seed, model): self._read(regime, seed, model, direction)
+            for seed in seeds
+            for model in MODELS
+        }
 
     def _read(self, regime: str, seed: int, model: str, direction: str) -> np.ndarray:
         folder = _find_results(regime, seed, model)
         hits, images, categories = [], [], []
-        for path in sorted([folder / f"{self.task}.parquet", *folder.glob(f"{self.task}@*.parquet")]):
+        for path in sorted(
+            [folder / f"{self.task}.parquet", *folder.glob(f"{self.task}@*.parquet")]
+        ):
             if not path.is_file():
                 continue
             examples = parquet.read_table(path)
@@ -86,26 +96,36 @@ class Hits:
                     for row in examples["categories"].to_pylist()
                 ]
         if not hits:
-            raise FileNotFoundError(f"{folder / self.task}.json: not found. Run `dvc repro experiments/dvc.yaml`.")
+            raise FileNotFoundError(
+                f"{folder / self.task}.json: not found. Run `dvc repro experiments/dvc.yaml`."
+            )
         self.image_Q, self.category_Q = np.concatenate(images), np.array(categories)
         names, counts = np.unique(self.category_Q, return_counts=True)
         rows = dict(zip(names.tolist(), counts.tolist(), strict=True))
         frequent = select_frequent(self.by, rows) if self.by else []
-        self.is_averaged_G = np.isin(names, frequent) if frequent else np.ones(len(names), dtype=bool)
+        self.is_averaged_G = (
+            np.isin(names, frequent) if frequent else np.ones(len(names), dtype=bool)
+        )
         return np.concatenate(hits)
 
     def score(self, seed: int, model: str) -> float:
         """Return the accuracy, averaged over categories if the row has categories."""
         return self._mean(self.hit_Q[seed, model].astype(float))
 
-    def difference(self, first: str, second: str, seeds: Sequence[int]) -> tuple[float, tuple[float, float]]:
+    def difference(
+        self, first: str, second: str, seeds: Sequence[int]
+    ) -> tuple[float, tuple[float, float]]:
         """Return the mean over seeds of the second model's accuracy minus the first's, and its confidence interval."""
-        differences = [self.hit_Q[seed, second].astype(float) - self.hit_Q[seed, first] for seed in seeds]
+        differences = [
+            self.hit_Q[seed, second].astype(float) - self.hit_Q[seed, first] for seed in seeds
+        ]
         difference_Q = np.mean(differences, axis=0)
         if not self.by:
             return float(difference_Q.mean()), bootstrap_interval(difference_Q, self.image_Q)
         resampled_RG = bootstrap_group_means(difference_Q, self.category_Q, self.image_Q)
-        return self._mean(difference_Q), compute_interval(resampled_RG[:, self.is_averaged_G].mean(axis=1))
+        return self._mean(difference_Q), compute_interval(
+            resampled_RG[:, self.is_averaged_G].mean(axis=1)
+        )
 
     def _mean(self, value_Q: np.ndarray) -> float:
         if not self.by:
@@ -152,7 +172,9 @@ def make_table_rows(rows: dict[str, Any]) -> Iterator[list[str]]:
         yield [row, *scores, *differences]
 
 
-def make_page(rows_by_regime: dict[str, dict[str, Any]], corpora: dict[str, Any], seeds: Sequence[int]) -> str:
+def make_page(
+    rows_by_regime: dict[str, dict[str, Any]], corpora: dict[str, Any], seeds: Sequence[int]
+) -> str:
     """Return the experiment's README.md with one table per regime."""
     header = ("percent", *MODELS.values(), "NegCLIP - CLIP", "NegCLIP - CLIP-FT")
     parts = [
@@ -165,7 +187,9 @@ def make_page(rows_by_regime: dict[str, dict[str, Any]], corpora: dict[str, Any]
         DEVIATIONS,
     ]
     for regime, rows in rows_by_regime.items():
-        rivals = ", ".join(f"{share:.1%} {name}" for name, share in corpora[regime].items() if name != "pairs")
+        rivals = ", ".join(
+            f"{share:.1%} {name}" for name, share in corpora[regime].items() if name != "pairs"
+        )
         parts.append(f"## Regime `{regime}`")
         parts.append(f"Of the captions with two objects: {rivals} (same nouns and attributes).")
         parts.append(table(header, list(make_table_rows(rows))).rstrip())
@@ -178,7 +202,9 @@ def main() -> None:
     corpora = json.loads(Path("sources/negclip/stats.json").read_text(encoding="utf-8"))
     rows_by_regime = {regime: measure(regime, settings["seeds"]) for regime in settings["regimes"]}
     write_json(OUTPUT / "table6.json", rows_by_regime)
-    (OUTPUT / "README.md").write_text(make_page(rows_by_regime, corpora, settings["seeds"]), encoding="utf-8")
+    (OUTPUT / "README.md").write_text(
+        make_page(rows_by_regime, corpora, settings["seeds"]), encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

@@ -44,7 +44,9 @@ TASKS = (
 def train(regime: str, seed: int, folder: Path) -> None:
     """Write the checkpoints of the three models to subfolders of ``folder``."""
     settings = read_params("negclip", PARAMS)
-    clip.train_checkpoint(regime, seed, read_params("train") | settings["train"], CORPORA, folder / "clip")
+    clip.train_checkpoint(
+        regime, seed, read_params("train") | settings["train"], CORPORA, folder / "clip"
+    )
     recipe = Recipe(**settings["recipe"])
     for method in METHODS:
         with tqdm(desc=method, unit="step") as bar:
@@ -69,7 +71,12 @@ def evaluate(folder: Path) -> None:
     """Write the results of the three models to ``folder/results``."""
     tasks = [task for task in discover(SETS) if task.name in TASKS]
     for name in MODELS:
-        run(models.resolve(f"local:{folder / name}"), tasks, data_dir=SETS, output=folder / "results")
+        run(
+            models.resolve(f"local:{folder / name}"),
+            tasks,
+            data_dir=SETS,
+            output=folder / "results",
+        )
 
 
 def main(regime: str, seed: int = 0) -> None:

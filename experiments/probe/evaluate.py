@@ -23,10 +23,17 @@ do the same for published text encoders. Table 10 is measured by the stage `text
 """
 
 
-def main(probes: list[Path], output: Path = Path("experiments/probe"), results: Path = Path("results/probe")) -> None:
+def main(
+    probes: list[Path],
+    output: Path = Path("experiments/probe"),
+    results: Path = Path("results/probe"),
+) -> None:
     """Evaluate the probes in the folders PROBES; write the tables to OUTPUT and the results of all tasks to RESULTS."""
     device = pick_device()
-    evaluations = [evaluate_probe(resolve(f"local:{probe}", device), output=results, device=device) for probe in probes]
+    evaluations = [
+        evaluate_probe(resolve(f"local:{probe}", device), output=results, device=device)
+        for probe in probes
+    ]
     probe_report.write(output, evaluations)
     page = output / "README.md"
     page.write_text(DEVIATIONS + page.read_text(encoding="utf-8"), encoding="utf-8")

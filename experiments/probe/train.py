@@ -16,7 +16,12 @@ from compeval.base.pipeline import stage
 from compeval.evaluators.models import pick_device, resolve
 from compeval.trainers.probe import overlap as probe_overlap
 from compeval.trainers.probe.data import generate_captions
-from compeval.trainers.probe.training import Recipe, choose_precision, train_autoencoder, train_probe
+from compeval.trainers.probe.training import (
+    Recipe,
+    choose_precision,
+    train_autoencoder,
+    train_probe,
+)
 
 FOLDER = Path("checkpoints/probe")
 PARAMS = Path("experiments/params.yaml")

@@ -15,12 +15,28 @@ from typing import Any, NamedTuple
 from compeval.base.pipeline.params import OURS, PAPER
 from compeval.base.schemas.annotated_image import AnnotatedImage
 from compeval.base.schemas.scene_graph import Box, Mention, SceneGraph
-from compeval.generators.captioner.captioner import GRAMMAR, TEMPLATE, EditableCaption, GrammarCaption, TemplateCaption
+from compeval.generators.captioner.captioner import (
+    GRAMMAR,
+    TEMPLATE,
+    EditableCaption,
+    GrammarCaption,
+    TemplateCaption,
+)
 from compeval.generators.captioner.parsed_caption import ParsedCaption
 from compeval.generators.captioner.realiser import can_express_predicate
 from compeval.generators.graphs.facts import ImageFacts
-from compeval.generators.graphs.uniform_walks import draw_uniform_walk, repeats_object, select_annotated
-from compeval.generators.graphs.walks import Walk, is_redundant, random_walk, sample_walks, select_describable
+from compeval.generators.graphs.uniform_walks import (
+    draw_uniform_walk,
+    repeats_object,
+    select_annotated,
+)
+from compeval.generators.graphs.walks import (
+    Walk,
+    is_redundant,
+    random_walk,
+    sample_walks,
+    select_describable,
+)
 from compeval.generators.seen_analysis.splits import find_crop_fault
 
 
@@ -107,13 +123,26 @@ class CaptionedWalk(NamedTuple):
         caption = next((caption for caption in row["captions"] if caption["name"] == name), None)
         if caption is None:
             return None
-        graph, box = SceneGraph.from_row(row["scene_graph"]), Box(*(row[side] for side in Box._fields))
-        return cls(row["key"], row["image_id"], Walk(graph, box), _restore_caption(graph, row["key"], caption))
+        graph, box = (
+            SceneGraph.from_row(row["scene_graph"]),
+            Box(*(row[side] for side in Box._fields)),
+        )
+        return cls(
+            row["key"],
+            row["image_id"],
+            Walk(graph, box),
+            _restore_caption(graph, row["key"], caption),
+        )
 
 
 def _restore_caption(graph: SceneGraph, seed: str, row: Mapping[str, Any]) -> EditableCaption:
     """Return the caption of an item of the column ``captions`` of WALK_SCHEMA; ``seed`` selected its wording."""
-    fields = graph, row["text"], tuple(Mention(**mention) for mention in row["mentions"]), row["captioner"]
+    fields = (
+        graph,
+        row["text"],
+        tuple(Mention(**mention) for mention in row["mentions"]),
+        row["captioner"],
+    )
     if row["captioner"] == GRAMMAR:
         return GrammarCaption(*fields, seed)
     return (TemplateCaption if row["captioner"] == TEMPLATE else ParsedCaption)(*fields)
@@ -121,7 +150,9 @@ def _restore_caption(graph: SceneGraph, seed: str, row: Mapping[str, Any]) -> Ed
 
 def order_images(image_ids: Iterable[str], seed: int) -> list[str]:
     """Return the images in a random order in which an additional image does not change the order of the others."""
-    return sorted(image_ids, key=lambda image_id: hashlib.sha256(f"{seed}:{image_id}".encode()).digest())
+    return sorted(
+        image_ids, key=lambda image_id: hashlib.sha256(f"{seed}:{image_id}".encode()).digest()
+    )
 
 
 def sample_keyed_walk(
@@ -147,7 +178,9 @@ def sample_keyed_walk(
         visible=settings.visible,
         attempts=settings.attempts * condition.effort,
         limit=number + 1,
-        fault=cache(partial(_find_fault, image, condition, facts)),  # small subgraphs are drawn again and again
+        fault=cache(
+            partial(_find_fault, image, condition, facts)
+        ),  # small subgraphs are drawn again and again
         dropped=attempts,
         draw=rules.draw,
         repeats_object=rules.repeats_object,
@@ -176,7 +209,9 @@ WALK_RULES = {
 }
 
 
-def _find_fault(image: AnnotatedImage, condition: WalkCondition, facts: ImageFacts | None, walk: Walk) -> str | None:
+def _find_fault(
+    image: AnnotatedImage, condition: WalkCondition, facts: ImageFacts | None, walk: Walk
+) -> str | None:
     if reason := find_crop_fault(walk.box, image.width, image.height):
         return reason
     if condition.accepts is None:

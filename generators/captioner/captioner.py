@@ -87,7 +87,9 @@ class GrammarCaption(EditableCaption):
 
     def negate(self, *negated: Negated, edited: SceneGraph | None = None) -> str | None:
         graph = edited or self.graph
-        return realiser.write_text(graph, self.seed, [find_counterpart(atom, self.graph, graph) for atom in negated])
+        return realiser.write_text(
+            graph, self.seed, [find_counterpart(atom, self.graph, graph) for atom in negated]
+        )
 
     def negate_all(self) -> list[str]:
         return realiser.negate_all(self.graph, self.seed)
@@ -113,7 +115,11 @@ class TemplateCaption(EditableCaption):
         graph = edited or self.graph
         if not template.can_express(graph):
             return None
-        return join_text(template.write_caption(graph, [find_counterpart(atom, self.graph, graph) for atom in negated]))
+        return join_text(
+            template.write_caption(
+                graph, [find_counterpart(atom, self.graph, graph) for atom in negated]
+            )
+        )
 
     def negate_all(self) -> list[str]:
         return [join_text(template.negate_all(self.graph))]

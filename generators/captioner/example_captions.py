@@ -25,7 +25,15 @@ CAPTIONS_PER_CLASS = 5
 """The default, as in the paper's main experiments (Table 2)."""
 
 _ADJECTIVES = ("small", "large", "red", "blue", "green", "yellow", "white", "old", "new")
-_SETTINGS = ("in a room", "in a garden", "on a street", "on a beach", "at home", "in front of a wall", "in the evening")
+_SETTINGS = (
+    "in a room",
+    "in a garden",
+    "on a street",
+    "on a beach",
+    "at home",
+    "in front of a wall",
+    "in the evening",
+)
 
 
 class Examples(NamedTuple):
@@ -60,7 +68,9 @@ def select_valid(captions: Iterable[str], name: str) -> list[str]:
 
 
 CAPTIONS = Question("example_captions", select_valid)
-PUBLISHED_CAPTIONS = Question("published_example_captions", lambda captions, name: list(dict.fromkeys(captions)))
+PUBLISHED_CAPTIONS = Question(
+    "published_example_captions", lambda captions, name: list(dict.fromkeys(captions))
+)
 """The request that the paper prints; its captions are not checked (``rules: paper``)."""
 
 
@@ -71,15 +81,21 @@ def captions_from_grammar(name: str, count: int) -> tuple[str, ...]:
     """
     phrases = list(product(_ADJECTIVES, _SETTINGS))
     if count > len(phrases):
-        raise ValueError(f"{name}: {count} example captions requested, but the grammar has only {len(phrases)}.")
+        raise ValueError(
+            f"{name}: {count} example captions requested, but the grammar has only {len(phrases)}."
+        )
     chosen = Random(f"examples:{name}").sample(phrases, count)
     return tuple(
-        f"{inflection.choose_article(adjective)} {adjective} {name} {setting}" for adjective, setting in chosen
+        f"{inflection.choose_article(adjective)} {adjective} {name} {setting}"
+        for adjective, setting in chosen
     )
 
 
 def choose_examples(
-    name: str, count: int = CAPTIONS_PER_CLASS, endpoint: Endpoint | None = None, cache: Cache | None = None
+    name: str,
+    count: int = CAPTIONS_PER_CLASS,
+    endpoint: Endpoint | None = None,
+    cache: Cache | None = None,
 ) -> Examples:
     """Return ``count`` captions of a class, from the cached answers of a language model or else from the grammar."""
     if endpoint is None or cache is None:
@@ -91,7 +107,9 @@ def choose_examples(
     return Examples(captions_from_grammar(name, count), GRAMMAR, fault)
 
 
-def find_published_examples(name: str, count: int, endpoint: Endpoint | None, cache: Cache) -> Examples | None:
+def find_published_examples(
+    name: str, count: int, endpoint: Endpoint | None, cache: Cache
+) -> Examples | None:
     """Return the first ``count`` cached answers to the paper's request, or None if there are fewer."""
     if endpoint is None:
         return None
@@ -100,7 +118,10 @@ def find_published_examples(name: str, count: int, endpoint: Endpoint | None, ca
 
 
 def example_captions(
-    names: Iterable[str], count: int = CAPTIONS_PER_CLASS, endpoint: Endpoint | None = None, answers: Path | None = None
+    names: Iterable[str],
+    count: int = CAPTIONS_PER_CLASS,
+    endpoint: Endpoint | None = None,
+    answers: Path | None = None,
 ) -> dict[str, Examples]:
     """Return ``count`` example captions per class: ``compeval.example_captions(["lab coat", "coat"])``.
 
@@ -118,4 +139,7 @@ def example_captions(
 
 def make_prompts(name: str, captions: Iterable[str]) -> list[str]:
     """Return the paper's prompts, one per caption (section 4)."""
-    return [f"a photo of a {name}. An example of {name} in an image is {caption}" for caption in captions]
+    return [
+        f"a photo of a {name}. An example of {name} in an image is {caption}"
+        for caption in captions
+    ]

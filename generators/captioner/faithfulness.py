@@ -20,7 +20,9 @@ from compeval.generators.graphs.entailment import entails
 from compeval.generators.language.lexicon.attributes import may_hold_together
 from compeval.generators.language.lexicon.nouns import may_name_same_object
 
-_ELLIPSIS = re.compile(r"\b(?:too|as well(?! as)|likewise|each(?! other)|so (?:is|are|does|do|has|have))\b")
+_ELLIPSIS = re.compile(
+    r"\b(?:too|as well(?! as)|likewise|each(?! other)|so (?:is|are|does|do|has|have))\b"
+)
 
 
 def is_elliptical(caption: str) -> bool:
@@ -49,7 +51,9 @@ def align_mentions(parse: Parse, graph: SceneGraph) -> tuple[Mention, ...] | Non
             texts = [text for text in item.attributes if may_hold_together(text, mention.text)]
         else:
             ends = (mention.object, mention.target)
-            texts = [edge.predicate for edge in graph.relations if (edge.subject, edge.object) == ends]
+            texts = [
+                edge.predicate for edge in graph.relations if (edge.subject, edge.object) == ends
+            ]
         mentions += [replace(mention, text=texts[0])] if texts else []
     return tuple(mentions)
 
@@ -59,7 +63,11 @@ def describe_difference(parse: Parse, graph: SceneGraph) -> str:
     stated = _normalise_parse(parse, graph).graph
     for kind, article in (("object", "an"), ("attribute", "an"), ("relation", "a")):
         expected, stated_counts = (
-            Counter(atom.text if kind != "relation" else "" for atom in scene_graph.atoms if atom.kind == kind)
+            Counter(
+                atom.text if kind != "relation" else ""
+                for atom in scene_graph.atoms
+                if atom.kind == kind
+            )
             for scene_graph in (graph, stated)
         )
         if expected - stated_counts:
@@ -78,7 +86,11 @@ def resolve_references(parse: Parse) -> Parse:
     ids: dict[str, str] = {}
     heads = {mention.object: mention for mention in parse.mentions if mention.kind == "object"}
     for item in parse.graph.objects:
-        definite = re.search(r"\bthe [\w\s-]*$", parse.caption[: heads[item.id].start]) if item.id in heads else None
+        definite = (
+            re.search(r"\bthe [\w\s-]*$", parse.caption[: heads[item.id].start])
+            if item.id in heads
+            else None
+        )
         earlier = [
             candidate
             for candidate in parse.graph.objects
@@ -88,13 +100,17 @@ def resolve_references(parse: Parse) -> Parse:
         ]
         ids[item.id] = earlier[-1].id if definite and earlier else item.id
     objects = tuple(item for item in parse.graph.objects if ids[item.id] == item.id)
-    edges = dict.fromkeys(replace(e, subject=ids[e.subject], object=ids[e.object]) for e in parse.graph.relations)
+    edges = dict.fromkeys(
+        replace(e, subject=ids[e.subject], object=ids[e.object]) for e in parse.graph.relations
+    )
     mentions = tuple(_rename_objects(mention, ids) for mention in parse.mentions)
     return Parse(parse.caption, SceneGraph(objects, tuple(edges)), mentions)
 
 
 def _rename_objects(mention: Mention, ids: dict[str, str]) -> Mention:
-    return replace(mention, object=ids[mention.object], target=mention.target and ids[mention.target])
+    return replace(
+        mention, object=ids[mention.object], target=mention.target and ids[mention.target]
+    )
 
 
 def _split_names(parse: Parse, graph: SceneGraph) -> Parse:
@@ -102,7 +118,9 @@ def _split_names(parse: Parse, graph: SceneGraph) -> Parse:
     for item in parse.graph.objects:
         for graph_object in graph.objects:
             texts = item.name.removesuffix(graph_object.name).split()
-            if item.name.endswith(f" {graph_object.name}") and set(texts) <= set(graph_object.attributes):
+            if item.name.endswith(f" {graph_object.name}") and set(texts) <= set(
+                graph_object.attributes
+            ):
                 parse = _split_name(parse, item, graph_object.name, texts)
                 break
     return parse
@@ -119,7 +137,9 @@ def _split_name(parse: Parse, item: SceneObject, name: str, texts: Sequence[str]
             mention = replace(mention, text=name, start=start)
         mentions.append(mention)
     new = replace(item, name=name, attributes=(*texts, *item.attributes))
-    objects = tuple(new if stated_object is item else stated_object for stated_object in parse.graph.objects)
+    objects = tuple(
+        new if stated_object is item else stated_object for stated_object in parse.graph.objects
+    )
     return Parse(parse.caption, SceneGraph(objects, parse.graph.relations), tuple(mentions))
 
 
@@ -144,7 +164,10 @@ def _align_objects(parse: Parse, graph: SceneGraph) -> dict[str, str] | None:
         if edge.predicate != "with"
     ]
     for ids in find_assignments(domains, constraints):
-        edges = [Relation(ids[edge.subject], edge.predicate, ids[edge.object]) for edge in stated.relations]
+        edges = [
+            Relation(ids[edge.subject], edge.predicate, ids[edge.object])
+            for edge in stated.relations
+        ]
         if _imply(edges, graph.relations) and Reading(parse, graph, ids).is_true():
             return ids
     return None
@@ -180,4 +203,6 @@ def _may_be_same_object(first: SceneObject, second: SceneObject) -> bool:
 
 
 def _all_match(texts: Iterable[str], candidates: Sequence[str]) -> bool:
-    return all(any(may_hold_together(text, candidate) for candidate in candidates) for text in texts)
+    return all(
+        any(may_hold_together(text, candidate) for candidate in candidates) for text in texts
+    )

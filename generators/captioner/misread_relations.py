@@ -40,7 +40,10 @@ class Reading:
         The relation "with" is ignored: "a dog with a cat on a table" may say nothing about the two.
         """
         rest = [edge for edge in self._stated if edge not in self._implied]
-        return all(self._misses_nearest(edge) or self._is_distributed(edge) or self._is_chained(edge) for edge in rest)
+        return all(
+            self._misses_nearest(edge) or self._is_distributed(edge) or self._is_chained(edge)
+            for edge in rest
+        )
 
     @cached_property
     def _stated(self) -> list[Relation]:
@@ -59,7 +62,9 @@ class Reading:
         end = next((item.start for item in self.parse.mentions if item.atom_key[1:] == keys), 0)
         before = self.parse.caption[:end].rpartition(". ")[2]
         objects = (item for item in self.parse.mentions if item.kind == "object")
-        named = sorted((item.start, item.object) for item in objects if end - len(before) <= item.start < end)
+        named = sorted(
+            (item.start, item.object) for item in objects if end - len(before) <= item.start < end
+        )
         return _Place(before, tuple(key for _, key in named))
 
     def _misses_nearest(self, edge: Relation) -> bool:
@@ -73,8 +78,12 @@ class Reading:
         An example is the clock on a flag in "a clock is on a tower and a flag is above the tower".
         """
         others = [item for item in self._implied if replace(item, object=edge.object) == edge]
-        next_clauses = (item for item in self._stated if self._find_place(item).named[-1:] == (edge.object,))
-        return bool(others) and any(self._is_implied(replace(item, subject=edge.object)) for item in next_clauses)
+        next_clauses = (
+            item for item in self._stated if self._find_place(item).named[-1:] == (edge.object,)
+        )
+        return bool(others) and any(
+            self._is_implied(replace(item, subject=edge.object)) for item in next_clauses
+        )
 
     def _is_chained(self, edge: Relation) -> bool:
         """Return True if the relation has the wrong end of a true one: Y for X in "X is behind Y and on Z".
@@ -95,7 +104,11 @@ class Reading:
 
 def is_restated(graph: SceneGraph, edge: Relation) -> bool:
     """Return True if a graph implies a relation, or has its ends and its verb ("partly covering" for "cover")."""
-    same_ends = (other for other in graph.relations if (other.subject, other.object) == (edge.subject, edge.object))
+    same_ends = (
+        other
+        for other in graph.relations
+        if (other.subject, other.object) == (edge.subject, edge.object)
+    )
     return entails(graph.relations, edge) or any(
         verb_lemma(other.predicate.split()[-1]) == verb_lemma(edge.predicate) for other in same_ends
     )

@@ -50,7 +50,10 @@ class ParsedCaption(EditableCaption):
         if any(counts[key] != 1 for key in denied):
             return None
         pairs = zip(self.graph.objects, edited.objects, strict=True)
-        if not all(old.name == new.name or keeps_pronouns(self.text, old.name, new.name) for old, new in pairs):
+        if not all(
+            old.name == new.name or keeps_pronouns(self.text, old.name, new.name)
+            for old, new in pairs
+        ):
             return None
         if (changes := self._find_changes(edited)) is None:
             return None
@@ -62,7 +65,9 @@ class ParsedCaption(EditableCaption):
                 continue
             word = words.get(mention.atom_key, mention.text)
             if mention.atom_key in denied:
-                caption = self._negate_mention(caption, mention, word, edited.by_id[mention.object].name)
+                caption = self._negate_mention(
+                    caption, mention, word, edited.by_id[mention.object].name
+                )
             else:
                 if mention in moved:
                     start, texts = moved[mention]
@@ -90,7 +95,10 @@ class ParsedCaption(EditableCaption):
             removed = [text for text in old.attributes if text not in new.attributes]
             added = [text for text in new.attributes if text not in old.attributes]
             if len(removed) == len(added):
-                words |= {("attribute", text, old.id, None): word for text, word in zip(removed, added, strict=True)}
+                words |= {
+                    ("attribute", text, old.id, None): word
+                    for text, word in zip(removed, added, strict=True)
+                }
             elif (start := self._find_phrase_start(old)) is not None:
                 moved[self._list_mentions("object", old.id)[0]] = start, new.attributes
             else:
@@ -100,14 +108,18 @@ class ParsedCaption(EditableCaption):
         return words, moved
 
     def _list_mentions(self, kind: str, key: str) -> list[Mention]:
-        mentions = (mention for mention in self.mentions if (mention.kind, mention.object) == (kind, key))
+        mentions = (
+            mention for mention in self.mentions if (mention.kind, mention.object) == (kind, key)
+        )
         return sorted(mentions, key=lambda mention: mention.start)
 
     def _find_phrase_start(self, item: SceneObject) -> int | None:
         """Return the start of the attributes before an object's first mention, or None if some are elsewhere."""
         attributes = self._list_mentions("attribute", item.id)
         noun = next(iter(self._list_mentions("object", item.id)), None)
-        if noun is None or Counter(mention.text for mention in attributes) != Counter(item.attributes):
+        if noun is None or Counter(mention.text for mention in attributes) != Counter(
+            item.attributes
+        ):
             return None
         phrase = (*attributes, noun)
         if phrase[-2:][0].start > noun.start:
@@ -115,9 +127,15 @@ class ParsedCaption(EditableCaption):
         between = "".join(self.text[first.end : second.start] for first, second in pairwise(phrase))
         return phrase[0].start if re.fullmatch(r"(?:,|and|\s)*", between) else None
 
-    def _rewrite_attributes(self, caption: str, start: int, end: int, attributes: Sequence[str]) -> str:
+    def _rewrite_attributes(
+        self, caption: str, start: int, end: int, attributes: Sequence[str]
+    ) -> str:
         """Return the caption with the attributes between two positions replaced, in the words of this caption."""
-        surfaces = {item.text: self.text[item.start : item.end] for item in self.mentions if item.kind == "attribute"}
+        surfaces = {
+            item.text: self.text[item.start : item.end]
+            for item in self.mentions
+            if item.kind == "attribute"
+        }
         words = [surfaces.get(text, text) for text in sort_adjectives(attributes)]
         phrase = "".join(f"{word} " for word in words) + caption[end:]
         return fit_article(caption[:start], phrase.split(maxsplit=1)[0]) + phrase
@@ -135,7 +153,9 @@ class ParsedCaption(EditableCaption):
         Returns None for objects that the caption only lists ("there is also something and a box").
         """
         start = self._find_phrase_start(self.graph.by_id[mention.object])
-        is_related = any(mention.object in (edge.subject, edge.object) for edge in self.graph.relations)
+        is_related = any(
+            mention.object in (edge.subject, edge.object) for edge in self.graph.relations
+        )
         if start is None or not is_related or mention.tag not in ("NN", "NNP"):
             return None
         shifted = replace(mention, start=mention.start - start, end=mention.end - start)
@@ -144,7 +164,11 @@ class ParsedCaption(EditableCaption):
         article = ARTICLE.search(caption[:start])
         before = caption[: article.start() if article else start]
         pronoun = "someone" if is_person(mention.text) else "something"
-        return None if denied is None else f"{before}{pronoun}{caption[mention.end :]}. there is no {denied}"
+        return (
+            None
+            if denied is None
+            else f"{before}{pronoun}{caption[mention.end :]}. there is no {denied}"
+        )
 
     def negate_all(self) -> list[str]:
         """Return "it is not true that ... and that ...", and "there is no red cup on a table" for one such phrase.
@@ -160,9 +184,16 @@ class ParsedCaption(EditableCaption):
             f"that {sentence}" if has_verb else f"that there is {sentence}"
             for sentence, has_verb in zip(sentences, have_verbs, strict=True)
         ]
-        negations = [f"it is not true {' and '.join(filter(None, (', '.join(clauses[:-1]), clauses[-1])))}"]
+        negations = [
+            f"it is not true {' and '.join(filter(None, (', '.join(clauses[:-1]), clauses[-1])))}"
+        ]
         phrase = re.fullmatch(r"an? (.*)", self.text)
-        if phrase and self.graph.relations and have_verbs == [False] and not COORDINATED.search(self.text):
+        if (
+            phrase
+            and self.graph.relations
+            and have_verbs == [False]
+            and not COORDINATED.search(self.text)
+        ):
             negations.append(f"there is no {phrase[1]}")
         return negations
 

@@ -33,12 +33,25 @@ from compeval.generators.captioner.captioner import (
     Request,
     TemplateCaptioner,
 )
-from compeval.generators.captioner.faithfulness import align_mentions, describe_difference, is_elliptical
+from compeval.generators.captioner.faithfulness import (
+    align_mentions,
+    describe_difference,
+    is_elliptical,
+)
 from compeval.generators.captioner.parsed_caption import LANGUAGE_MODEL, ParsedCaption
 from compeval.generators.captioner.realiser import can_express_predicate
 from compeval.generators.captioner.words import join_pieces
 from compeval.generators.graphs.assignments import SearchLimitError
-from compeval.generators.llm.client import REFUSED, Cache, Client, Endpoint, Message, ask_all, make_client, request_hash
+from compeval.generators.llm.client import (
+    REFUSED,
+    Cache,
+    Client,
+    Endpoint,
+    Message,
+    ask_all,
+    make_client,
+    request_hash,
+)
 from compeval.generators.parser.caption_parser import CaptionParser, make_parser
 
 PUBLISHED_TEMPLATE = "published template"
@@ -97,10 +110,14 @@ class PublishedTemplateCaptioner:
 
     def captions(self, requests: Iterable[Request]) -> Iterator[EditableCaption | NoCaption]:
         for graph, _ in requests:
-            yield ParsedCaption(graph, *join_pieces(template.write_published(graph)), PUBLISHED_TEMPLATE)
+            yield ParsedCaption(
+                graph, *join_pieces(template.write_published(graph)), PUBLISHED_TEMPLATE
+            )
 
 
-def ask_captions(graphs: Iterable[SceneGraph], endpoint: Mapping[str, Any], max_cost: float) -> Counter[str]:
+def ask_captions(
+    graphs: Iterable[SceneGraph], endpoint: Mapping[str, Any], max_cost: float
+) -> Counter[str]:
     """Request the captions that the cache in sample/llm lacks, and return the number of answers by outcome.
 
     Raises ValueError if ``endpoint`` names no model, and before the first request if the estimated cost is above
@@ -108,7 +125,9 @@ def ask_captions(graphs: Iterable[SceneGraph], endpoint: Mapping[str, Any], max_
     """
     client = make_client(Endpoint.from_params(endpoint, PARAMS), Path("sample/llm"))
     shots = read_shots(Path("sample") / SHOTS)
-    return ask_all(client, [make_messages(graph, shots) for graph in graphs], ANSWER_TOKENS, max_cost)
+    return ask_all(
+        client, [make_messages(graph, shots) for graph in graphs], ANSWER_TOKENS, max_cost
+    )
 
 
 def export_requests(graphs: Iterable[SceneGraph], endpoint: Mapping[str, Any], path: Path) -> int:
@@ -121,7 +140,9 @@ def export_requests(graphs: Iterable[SceneGraph], endpoint: Mapping[str, Any], p
     shots = read_shots(Path("sample") / SHOTS)
     missing = client.find_missing(make_messages(graph, shots) for graph in graphs)
     lines = [{"request": key, **client.make_request(messages)} for key, messages in missing.items()]
-    path.write_text("".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines), encoding="utf-8")
+    path.write_text(
+        "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines), encoding="utf-8"
+    )
     return len(lines)
 
 
@@ -131,7 +152,9 @@ def read_shots(path: Path) -> dict[int, list[Shot]]:
     for size, entries in yaml.safe_load(path.read_text(encoding="utf-8")).items():
         for entry in entries:
             items = entry["objects"].items()
-            objects = tuple(SceneObject(key, key.rstrip("0123456789"), tuple(texts)) for key, texts in items)
+            objects = tuple(
+                SceneObject(key, key.rstrip("0123456789"), tuple(texts)) for key, texts in items
+            )
             graph = SceneGraph(objects, tuple(Relation(*edge) for edge in entry["relations"]))
             shots.setdefault(size, []).append(Shot(graph, entry["caption"]))
     return shots
@@ -155,7 +178,9 @@ def make_prompt(graph: SceneGraph) -> str:
         seen[item.name] += 1
         names[item.id] = f"{item.name}{seen[item.name]}" if counts[item.name] > 1 else item.name
     objects = ", ".join(" ".join((*item.attributes, names[item.id])) for item in graph.objects)
-    relations = (f"{names[edge.subject]} {edge.predicate} {names[edge.object]}" for edge in graph.relations)
+    relations = (
+        f"{names[edge.subject]} {edge.predicate} {names[edge.object]}" for edge in graph.relations
+    )
     return "\n".join((objects, *relations))
 
 
@@ -184,7 +209,9 @@ class PromptedCaptioner:
 
     def _read_answer(self, request: Request) -> str | NoCaption:
         """Return the cached answer, or the reason why there is none."""
-        answer = self.cache.get(request_hash(self.endpoint, make_messages(request.graph, self.shots)))
+        answer = self.cache.get(
+            request_hash(self.endpoint, make_messages(request.graph, self.shots))
+        )
         if answer is None:
             return NoCaption("no cached answer")
         return NoCaption("the model declined") if answer == REFUSED else normalise_answer(answer)

@@ -68,7 +68,9 @@ def write_text(graph: SceneGraph, seed: str, negated: Sequence[Negated] = ()) ->
 
 def _write_pieces(graph: SceneGraph, seed: str, negated: Sequence[Negated]) -> Words:
     writer = Writer(remove_atoms(graph, negated), Random(seed), full_graph=graph)
-    first, *later_sentences = writer.write_sentences() + ([writer.write_negations(negated)] if negated else [])
+    first, *later_sentences = writer.write_sentences() + (
+        [writer.write_negations(negated)] if negated else []
+    )
     pieces = first.words
     for sentence in later_sentences:
         pieces += (Piece("."), *sentence.words)
@@ -78,11 +80,21 @@ def _write_pieces(graph: SceneGraph, seed: str, negated: Sequence[Negated]) -> W
 def negate_all(graph: SceneGraph, seed: str) -> list[str]:
     """Return the captions that negate the whole graph, one per suitable construction; they have the same meaning."""
     clauses = Writer(graph, Random(seed), style="existential", negatable=True).write_sentences()
-    negations = [(*to_pieces("it is not true"), *join_with_and([(Piece("that"), *clause.words) for clause in clauses]))]
+    negations = [
+        (
+            *to_pieces("it is not true"),
+            *join_with_and([(Piece("that"), *clause.words) for clause in clauses]),
+        )
+    ]
     if len(clauses) == 1 and graph.relations:
         subject = graph.by_id[graph.relations[0].subject]
-        fragment = Writer(graph, Random(seed), style="fragment", negatable=True).write_sentences()[0].words
+        fragment = (
+            Writer(graph, Random(seed), style="fragment", negatable=True).write_sentences()[0].words
+        )
         negations.append(
-            (*to_pieces(f"there {choose_copula(subject)} no"), *fragment[len(choose_determiner(subject)) :])
+            (
+                *to_pieces(f"there {choose_copula(subject)} no"),
+                *fragment[len(choose_determiner(subject)) :],
+            )
         )
     return list(map(join_text, negations))

@@ -41,11 +41,18 @@ def replace_atom_text(caption: str, mention: Mention, replacement: str) -> str |
     inflected = _inflect_atom(caption, mention, surface, replacement)
     if inflected is None:
         return None
-    before, after = inflection.fit_article(caption[: mention.start], inflected), caption[mention.end :]
+    before, after = (
+        inflection.fit_article(caption[: mention.start], inflected),
+        caption[mention.end :],
+    )
     if caption.isupper():
         return (before + inflected).upper() + after
     is_initial = not before.strip() or caption.istitle()
-    return before + (inflection.capitalise(inflected) if is_initial and surface[0].isupper() else inflected) + after
+    return (
+        before
+        + (inflection.capitalise(inflected) if is_initial and surface[0].isupper() else inflected)
+        + after
+    )
 
 
 def read_as_written(caption: str, mention: Mention) -> Mention:
@@ -64,7 +71,9 @@ def read_as_written(caption: str, mention: Mention) -> Mention:
         mention = replace(mention, end=end, text=text, object=mention.target, target=mention.object)
     partly = PARTLY.search(caption[: mention.start])
     if partly and relations.find_sense(caption[partly.start() : mention.end]):
-        mention = replace(mention, start=partly.start(), text=caption[partly.start() : mention.end].lower())
+        mention = replace(
+            mention, start=partly.start(), text=caption[partly.start() : mention.end].lower()
+        )
     return mention
 
 
@@ -76,7 +85,10 @@ def choose_synonym(surface: str, mention: Mention, group: str) -> str | None:
     sense = relations.find_sense(surface)
     decisive = " ".join(surface.split()[sense.num_leading_words :]) if sense else surface
     phrases = (_lemmatise_phrase(phrase) for phrase in relations.sort_synonyms(group, decisive))
-    return next((phrase for phrase in phrases if _inflect_relation(mention, surface, phrase) is not None), None)
+    return next(
+        (phrase for phrase in phrases if _inflect_relation(mention, surface, phrase) is not None),
+        None,
+    )
 
 
 def _lemmatise_phrase(phrase: str) -> str:
@@ -98,7 +110,9 @@ def _inflect_atom(caption: str, mention: Mention, surface: str, replacement: str
     return _inflect_relation(mention, surface, replacement, is_passive=is_passive)
 
 
-def _inflect_relation(mention: Mention, surface: str, replacement: str, *, is_passive: bool = False) -> str | None:
+def _inflect_relation(
+    mention: Mention, surface: str, replacement: str, *, is_passive: bool = False
+) -> str | None:
     """Return a relation in the form of the replaced relation, or None if the clause would lose its finite verb."""
     words = surface.split()
     copulas = [word for word in words[:1] if word.lower() in relations.COPULAS]
@@ -110,4 +124,9 @@ def _inflect_relation(mention: Mention, surface: str, replacement: str, *, is_pa
         return None if is_finite and not verbs else " ".join([*copulas, *verbs, replacement])
     if replacement.split()[0] in relations.PASSIVES:
         return None if is_finite else " ".join([*copulas, replacement])
-    return " ".join([*copulas, inflection.inflect_verb(replacement, mention.tag if is_finite or is_passive else "VBG")])
+    return " ".join(
+        [
+            *copulas,
+            inflection.inflect_verb(replacement, mention.tag if is_finite or is_passive else "VBG"),
+        ]
+    )

@@ -35,7 +35,9 @@ COMPLEXITY = 4
 
 def can_express(graph: SceneGraph) -> bool:
     """Return True if the template can express the graph: two relations of a pair must both be prepositions."""
-    return len(graph.relations) < 2 or all(predicate_kind(edge.predicate) == "preposition" for edge in graph.relations)
+    return len(graph.relations) < 2 or all(
+        predicate_kind(edge.predicate) == "preposition" for edge in graph.relations
+    )
 
 
 def write_caption(graph: SceneGraph, negated: Sequence[Negated] = ()) -> Words:
@@ -48,7 +50,10 @@ def write_caption(graph: SceneGraph, negated: Sequence[Negated] = ()) -> Words:
     negated_ids = {atom.object for atom in negated}
     for part in sorted(_split_parts(rest), key=lambda part: not negated_ids.isdisjoint(part)):
         item = graph.by_id[part[0]]
-        pieces += (*((Piece("and"), *choose_determiner(item)) if pieces else ()), *_write_part(rest, part, negated))
+        pieces += (
+            *((Piece("and"), *choose_determiner(item)) if pieces else ()),
+            *_write_part(rest, part, negated),
+        )
     for atom in objects:
         joint = to_pieces(", no" if rest.relations else "and no")
         pieces += (*joint, *_write_noun_phrase(graph.by_id[atom.object], ()))
@@ -70,7 +75,9 @@ def write_published(graph: SceneGraph) -> Words:
         )
         named |= {edge.subject, edge.object}
         predicate = write_predicate([edge], subject, clause=False)._replace(text=edge.predicate)
-        clauses.append((*_write_noun_phrase(subject, ()), predicate, *_write_noun_phrase(other, ())))
+        clauses.append(
+            (*_write_noun_phrase(subject, ()), predicate, *_write_noun_phrase(other, ()))
+        )
     phrases = [_write_noun_phrase(item, ()) for item in graph.objects if item.id not in named]
     pieces = clauses[0] if clauses else phrases.pop(0)
     for clause in clauses[1:]:
@@ -100,12 +107,19 @@ def _write_part(graph: SceneGraph, part: tuple[str, ...], negated: Sequence[Nega
     relations = join_with_and([_write_relation(edge, subject, negated) for edge in graph.relations])
     if _find_denied(subject, negated) and relations[0].text == "not":
         relations = (Piece("and"), *relations)
-    return (*_write_noun_phrase(subject, negated), *relations, *_write_noun_phrase(graph.by_id[part[1]], negated))
+    return (
+        *_write_noun_phrase(subject, negated),
+        *relations,
+        *_write_noun_phrase(graph.by_id[part[1]], negated),
+    )
 
 
 def _write_relation(edge: Relation, subject: SceneObject, negated: Sequence[Negated]) -> Words:
     is_negated = any(atom.relation == edge for atom in negated)
-    return (*(to_pieces("not") if is_negated else ()), write_predicate([edge], subject, clause=False))
+    return (
+        *(to_pieces("not") if is_negated else ()),
+        write_predicate([edge], subject, clause=False),
+    )
 
 
 def _find_denied(item: SceneObject, negated: Sequence[Negated]) -> list[str]:
@@ -117,9 +131,15 @@ def _write_noun_phrase(item: SceneObject, negated: Sequence[Negated]) -> Words:
     """Return a noun phrase such as "tall and blue boy", "wall made of bricks" or "tall boy that is not blue"."""
     denied = _find_denied(item, negated)
     before = [
-        (attribute_piece(item, text),) for text in item.attributes if text not in denied and not follows_noun(text)
+        (attribute_piece(item, text),)
+        for text in item.attributes
+        if text not in denied and not follows_noun(text)
     ]
-    after = [attribute_piece(item, text) for text in item.attributes if text not in denied and follows_noun(text)]
+    after = [
+        attribute_piece(item, text)
+        for text in item.attributes
+        if text not in denied and follows_noun(text)
+    ]
     pieces = (*(join_with_and(before) if before else ()), noun_piece(item), *after)
     if denied:
         denials = join_with_and([(Piece("not"), attribute_piece(item, text)) for text in denied])

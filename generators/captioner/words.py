@@ -112,7 +112,9 @@ def write_predicate(
     - With ``after_does``, the verb is in the form after "does".
     """
     predicate = edges[0].predicate
-    active = ActiveVerb("", "have", "") if is_with_or_has(predicate) else parse_active_verb(predicate)
+    active = (
+        ActiveVerb("", "have", "") if is_with_or_has(predicate) else parse_active_verb(predicate)
+    )
     text = load_grammar()["spellings"].get(predicate, predicate)
     if is_with_or_has(predicate) and not clause:
         text = "with"
@@ -125,7 +127,9 @@ def write_predicate(
 
 
 def _make_relation_mention(edge: Relation) -> Mention:
-    tag = {"preposition": "IN", "participle": "VBG", "verb": "VBZ"}[predicate_kind(edge.predicate) or "preposition"]
+    tag = {"preposition": "IN", "participle": "VBG", "verb": "VBZ"}[
+        predicate_kind(edge.predicate) or "preposition"
+    ]
     return Mention("relation", edge.predicate, 0, 0, tag, edge.subject, edge.object)
 
 
@@ -138,5 +142,7 @@ def write_adjectives(item: SceneObject, texts: Iterable[str]) -> Words:
         else:
             groups.append([text])
     return tuple(
-        piece for group in groups for piece in join_with_and([(attribute_piece(item, text),) for text in group])
+        piece
+        for group in groups
+        for piece in join_with_and([(attribute_piece(item, text),) for text in group])
     )

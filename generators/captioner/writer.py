@@ -56,7 +56,12 @@ class Writer:
         full_graph: SceneGraph | None = None,
         negatable: bool = False,
     ) -> None:
-        self.graph, self.rng, self.full_graph, self.negatable = graph, rng, full_graph or graph, negatable
+        self.graph, self.rng, self.full_graph, self.negatable = (
+            graph,
+            rng,
+            full_graph or graph,
+            negatable,
+        )
         drawn: Style = rng.choice(("fragment", "existential", "clause"))
         self.style: Style = style or drawn
         self.pending = list(graph.relations)
@@ -75,7 +80,9 @@ class Writer:
         unrelated = [item.id for item in self.graph.objects if item.id not in self.introduced]
         num_lists = -(-len(unrelated) // MAX_LISTED)
         for index in range(num_lists):  # as few lists as possible, of equal length
-            keys = unrelated[len(unrelated) * index // num_lists : len(unrelated) * (index + 1) // num_lists]
+            keys = unrelated[
+                len(unrelated) * index // num_lists : len(unrelated) * (index + 1) // num_lists
+            ]
             sentences.append(self._write_list(keys, sentences))
             sentences += self._write_deferred_attributes(keys)
         return sentences
@@ -84,7 +91,9 @@ class Writer:
         """Return the next sentence that relates objects, with one or two relations of one subject."""
         subject = self._choose_subject()
         edges = [edge for edge in self.pending if edge.subject == subject]
-        edges = self._pop_edges(edges[: 1 if self.negatable or not _can_be_coordinated(edges[:2]) else 2])
+        edges = self._pop_edges(
+            edges[: 1 if self.negatable or not _can_be_coordinated(edges[:2]) else 2]
+        )
         if subject in self.introduced:
             return Sentence(self._write_clause(subject, edges), "clause")
         refers_back = any(edge.object in self.introduced for edge in edges)
@@ -92,14 +101,18 @@ class Writer:
         if style == "inverted":
             return Sentence(self._write_inverted(edges[0]), "clause")
         # Relations that follow their subject without a verb: not "with a hat and on a bench".
-        can_follow_subject = len(edges) == 1 or sum(is_with_or_has(edge.predicate) for edge in edges) != 1
+        can_follow_subject = (
+            len(edges) == 1 or sum(is_with_or_has(edge.predicate) for edge in edges) != 1
+        )
         if style != "clause" and can_follow_subject:
             also = bool(previous) and not self.negatable and not refers_back
             there = () if style == "fragment" else self._write_there_is(subject, also=also)
             return Sentence((*there, *self._write_fragment(subject, edges)), style)
         return Sentence(self._write_clause(subject, edges), "clause")
 
-    def _choose_style(self, previous: Sequence[Sentence], edges: Sequence[Relation], refers_back: bool) -> Opening:
+    def _choose_style(
+        self, previous: Sequence[Sentence], edges: Sequence[Relation], refers_back: bool
+    ) -> Opening:
         """Return the construction that introduces an object. "there is" does not start two sentences in a row."""
         if not previous or self.negatable:
             return self.style
@@ -141,7 +154,11 @@ class Writer:
         return tuple(deferred)
 
     def _find_namesakes(self, item: SceneObject) -> list[SceneObject]:
-        return [other for other in self.full_graph.objects if other.name == item.name and other.id != item.id]
+        return [
+            other
+            for other in self.full_graph.objects
+            if other.name == item.name and other.id != item.id
+        ]
 
     # Sentences
 
@@ -152,8 +169,16 @@ class Writer:
         if len(owned) == 1 and len(edges) == 2 and subject not in self.introduced:
             edges = [edge for edge in edges if edge not in owned]
             head = (*self._name_object(subject), write_predicate(owned, item, clause=False))
-            return (*head, *self._name_object(owned[0].object), *self._write_predicates(item, edges))
-        return (*self._name_object(subject), *self._write_predicates(item, edges), *self._write_relative_clause(edges))
+            return (
+                *head,
+                *self._name_object(owned[0].object),
+                *self._write_predicates(item, edges),
+            )
+        return (
+            *self._name_object(subject),
+            *self._write_predicates(item, edges),
+            *self._write_relative_clause(edges),
+        )
 
     def _write_fragment(self, subject: str, edges: Sequence[Relation]) -> Words:
         """Return "NP P NP and P NP" or "NP with NP"."""
@@ -228,8 +253,14 @@ class Writer:
         """Return one sentence per object for its deferred attributes."""
         sentences = []
         for item in (self.graph.by_id[key] for key in keys if self.deferred[key]):
-            texts = join_with_and([(attribute_piece(item, text),) for text in sort_adjectives(self.deferred[item.id])])
-            sentences.append(Sentence((*self._name_object(item.id), Piece(choose_copula(item)), *texts), "clause"))
+            texts = join_with_and(
+                [(attribute_piece(item, text),) for text in sort_adjectives(self.deferred[item.id])]
+            )
+            sentences.append(
+                Sentence(
+                    (*self._name_object(item.id), Piece(choose_copula(item)), *texts), "clause"
+                )
+            )
         return sentences
 
     def write_negations(self, negated: Sequence[Negated]) -> Sentence:
@@ -253,12 +284,20 @@ class Writer:
         """Return the subject and the predicate of a negation: "the cup" and "is not red", "there is" and "no cat"."""
         item = self.full_graph.by_id[negated.object]
         if negated.kind == "attribute":
-            predicate = (*to_pieces(f"{choose_copula(item)} not"), attribute_piece(item, negated.text))
+            predicate = (
+                *to_pieces(f"{choose_copula(item)} not"),
+                attribute_piece(item, negated.text),
+            )
             return self._name_object(item.id), predicate
         if (edge := negated.relation) is not None:
             is_verb = is_finite(edge.predicate)  # "does not have", else "is not on"
-            auxiliary = ("do" if is_plural(item.name) else "does") if is_verb else choose_copula(item)
-            verb = (*to_pieces(f"{auxiliary} not"), write_predicate([edge], item, clause=True, after_does=is_verb))
+            auxiliary = (
+                ("do" if is_plural(item.name) else "does") if is_verb else choose_copula(item)
+            )
+            verb = (
+                *to_pieces(f"{auxiliary} not"),
+                write_predicate([edge], item, clause=True, after_does=is_verb),
+            )
             return self._name_object(item.id), (*verb, *self._name_object(edge.object))
         denied = (Piece("no"), *write_adjectives(item, item.attributes), noun_piece(item))
         edges = [edge for edge in self.full_graph.relations if edge.subject == item.id]
@@ -277,8 +316,14 @@ class Writer:
             return (*choose_determiner(item), *write_adjectives(item, texts), noun_piece(item))
         namesakes = self._find_namesakes(item)
         shared = {text for namesake in namesakes for text in namesake.attributes}
-        distinctive = [text for text in item.attributes if text not in shared][:1] or item.attributes
-        return (Piece("the"), *write_adjectives(item, distinctive if namesakes else ()), noun_piece(item))
+        distinctive = [text for text in item.attributes if text not in shared][
+            :1
+        ] or item.attributes
+        return (
+            Piece("the"),
+            *write_adjectives(item, distinctive if namesakes else ()),
+            noun_piece(item),
+        )
 
 
 def _group_by_verb(edges: Sequence[Relation]) -> list[Sequence[Relation]]:

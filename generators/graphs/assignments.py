@@ -60,7 +60,9 @@ def find_assignments(
     """
     order = _sort_variables(domains, constraints)
     ranks = {variable: rank for rank, variable in enumerate(order)}
-    decided: list[list[Constraint]] = [[] for _ in order]  # the constraints that each variable decides
+    decided: list[list[Constraint]] = [
+        [] for _ in order
+    ]  # the constraints that each variable decides
     for constraint in constraints:
         decided[max(ranks[constraint.first], ranks[constraint.second])].append(constraint)
     assigned: dict[str, str] = {}
@@ -78,7 +80,10 @@ def find_assignments(
                 raise SearchLimitError
             if value not in used:
                 assigned[variable] = value
-                if all(item.allows(assigned[item.first], assigned[item.second]) for item in decided[rank]):
+                if all(
+                    item.allows(assigned[item.first], assigned[item.second])
+                    for item in decided[rank]
+                ):
                     yield from extend(rank + 1)
                 del assigned[variable]
 
@@ -86,7 +91,9 @@ def find_assignments(
         yield from extend(0)
 
 
-def _sort_variables(domains: Mapping[str, Sequence[str]], constraints: Sequence[Constraint]) -> list[str]:
+def _sort_variables(
+    domains: Mapping[str, Sequence[str]], constraints: Sequence[Constraint]
+) -> list[str]:
     """Return the variables in the order of assignment: constrained by earlier variables first, then fewest values."""
     order: list[str] = []
     rest = list(domains)
@@ -96,6 +103,9 @@ def _sort_variables(domains: Mapping[str, Sequence[str]], constraints: Sequence[
         rest.remove(variable)
         order.append(variable)
         constrained.update(
-            end for item in constraints if variable in (item.first, item.second) for end in (item.first, item.second)
+            end
+            for item in constraints
+            if variable in (item.first, item.second)
+            for end in (item.first, item.second)
         )
     return order

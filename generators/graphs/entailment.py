@@ -46,8 +46,13 @@ class Negated(NamedTuple):
         if self.kind == "object":
             edges = tuple(edge for edge in edges if self.object not in (edge.subject, edge.object))
             return SceneGraph(tuple(item for item in objects if item.id != self.object), edges)
-        attributes = tuple(text for text in graph.by_id[self.object].attributes if text != self.text)
-        changed = (replace(item, attributes=attributes) if item.id == self.object else item for item in objects)
+        attributes = tuple(
+            text for text in graph.by_id[self.object].attributes if text != self.text
+        )
+        changed = (
+            replace(item, attributes=attributes) if item.id == self.object else item
+            for item in objects
+        )
         return SceneGraph(tuple(changed), edges)
 
 
@@ -64,7 +69,9 @@ def find_counterpart(negated: Negated, graph: SceneGraph, edited: SceneGraph) ->
     item = edited.by_id[negated.object]
     if negated.kind == "object":
         return negated._replace(text=item.name)
-    return negated._replace(text=item.attributes[graph.by_id[negated.object].attributes.index(negated.text)])
+    return negated._replace(
+        text=item.attributes[graph.by_id[negated.object].attributes.index(negated.text)]
+    )
 
 
 def entails(known: Iterable[Relation], conclusion: Relation) -> bool:
@@ -76,10 +83,17 @@ def _entails(edge: Relation, conclusion: Relation) -> bool:
     reverse = (edge.subject, edge.object) == (conclusion.object, conclusion.subject)
     if not reverse and (edge.subject, edge.object) != (conclusion.subject, conclusion.object):
         return False
-    premise_sense, conclusion_sense = relations.find_sense(edge.predicate), relations.find_sense(conclusion.predicate)
+    premise_sense, conclusion_sense = (
+        relations.find_sense(edge.predicate),
+        relations.find_sense(conclusion.predicate),
+    )
     if premise_sense is None or conclusion_sense is None:
-        return not reverse and _lemmatise_verb(edge.predicate) == _lemmatise_verb(conclusion.predicate)
-    return relations.situations(premise_sense.group, reverse=reverse) <= relations.situations(conclusion_sense.group)
+        return not reverse and _lemmatise_verb(edge.predicate) == _lemmatise_verb(
+            conclusion.predicate
+        )
+    return relations.situations(premise_sense.group, reverse=reverse) <= relations.situations(
+        conclusion_sense.group
+    )
 
 
 def _lemmatise_verb(predicate: str) -> str:
@@ -97,11 +111,17 @@ def proves_false(image: ImageFacts, graph: SceneGraph, negated: Negated) -> bool
     return next(_find_counterexamples(image, graph, negated), None) is None
 
 
-def _find_counterexamples(image: ImageFacts, graph: SceneGraph, negated: Negated) -> Iterator[Mapping[str, str]]:
+def _find_counterexamples(
+    image: ImageFacts, graph: SceneGraph, negated: Negated
+) -> Iterator[Mapping[str, str]]:
     """Yield the readings of the rest in which the facts do not assert the negated atom."""
     domains, constraints = image.constrain(negated.remove_from(graph))
     if negated.kind == "attribute":
-        lacking = (key for key in domains[negated.object] if negated.text not in image.by_id[key].attributes)
+        lacking = (
+            key
+            for key in domains[negated.object]
+            if negated.text not in image.by_id[key].attributes
+        )
         domains[negated.object] = tuple(lacking)
     elif (edge := negated.relation) is not None:
         is_unknown = partial(_is_not_asserted, image, edge.predicate)
@@ -117,17 +137,28 @@ def _find_counterexamples(image: ImageFacts, graph: SceneGraph, negated: Negated
         if len(alike) > len(domains) and not edges:
             return iter(())  # every reading leaves one of them over
         readings = find_assignments(domains, constraints)
-        return (reading for reading in readings if not _has_another(image, item.id, alike, edges, reading))
+        return (
+            reading
+            for reading in readings
+            if not _has_another(image, item.id, alike, edges, reading)
+        )
     return find_assignments(domains, constraints)
 
 
 def _has_another(
-    image: ImageFacts, key: str, alike: Iterable[str], edges: Iterable[Relation], reading: Mapping[str, str]
+    image: ImageFacts,
+    key: str,
+    alike: Iterable[str],
+    edges: Iterable[Relation],
+    reading: Mapping[str, str],
 ) -> bool:
     """Return True if the facts assert the relations of an object for one of the entities outside of a reading."""
     used = set(reading.values())
     return any(
-        not any(_is_not_asserted(image, edge.predicate, ids[edge.subject], ids[edge.object]) for edge in edges)
+        not any(
+            _is_not_asserted(image, edge.predicate, ids[edge.subject], ids[edge.object])
+            for edge in edges
+        )
         for ids in ({**reading, key: entity} for entity in alike if entity not in used)
     )
 

@@ -51,12 +51,15 @@ class Entity:
         The result is False if another attribute of the entity, or one of ``mentioned``, has the same meaning.
         """
         return any(attributes.exclude(known, attribute) for known in self.attributes) and not any(
-            attributes.may_hold_together(known, attribute) for known in (*self.attributes, *mentioned)
+            attributes.may_hold_together(known, attribute)
+            for known in (*self.attributes, *mentioned)
         )
 
     def matches(self, item: SceneObject, mentioned: Sequence[str] = ()) -> bool:
         """Return True if an object of a statement may be this entity."""
-        return self.may_have_name(item.name) and not any(self.excludes(text, mentioned) for text in item.attributes)
+        return self.may_have_name(item.name) and not any(
+            self.excludes(text, mentioned) for text in item.attributes
+        )
 
 
 @dataclass(frozen=True)
@@ -99,14 +102,27 @@ class ImageFacts:
         sense = relations.find_sense(predicate)
         if sense is None:
             verb = relations.verb_lemma(predicate)
-            return any(verb in relations.contrasting_verbs(relations.verb_lemma(known)) for known in forward)
+            return any(
+                verb in relations.contrasting_verbs(relations.verb_lemma(known))
+                for known in forward
+            )
         names = subject.name, object.name
         situations = relations.situations(sense.group, *names)
-        constraints = [] if sense.group in WITHOUT_POSITION else list(_box_situations(subject.box, object.box))
-        for known, reverse in (*((text, False) for text in forward), *((text, True) for text in backward)):
+        constraints = (
+            []
+            if sense.group in WITHOUT_POSITION
+            else list(_box_situations(subject.box, object.box))
+        )
+        for known, reverse in (
+            *((text, False) for text in forward),
+            *((text, True) for text in backward),
+        ):
             if known_sense := relations.find_sense(known):
                 known_situations = relations.situations(known_sense.group, *names, reverse=reverse)
-                postures = {relations.find_posture(known_sense.verb), relations.find_posture(sense.verb)} - {None}
+                postures = {
+                    relations.find_posture(known_sense.verb),
+                    relations.find_posture(sense.verb),
+                } - {None}
                 if len(postures) == 2 and not reverse:
                     constraints.append(frozenset())
                 elif known_situations <= situations:
@@ -114,12 +130,16 @@ class ImageFacts:
                 constraints.append(known_situations)
         return any(situations.isdisjoint(constraint) for constraint in constraints)
 
-    def constrain(self, statement: SceneGraph) -> tuple[dict[str, tuple[str, ...]], list[Constraint]]:
+    def constrain(
+        self, statement: SceneGraph
+    ) -> tuple[dict[str, tuple[str, ...]], list[Constraint]]:
         """Return the ids of the entities that each object of a statement may be, and the constraints of its relations.
 
         The facts exclude every other reading of the statement.
         """
-        domains = {item.id: self._find_matches(item.name, item.attributes) for item in statement.objects}
+        domains = {
+            item.id: self._find_matches(item.name, item.attributes) for item in statement.objects
+        }
         constraints = [
             Constraint(edge.subject, edge.object, partial(self._may_relate, edge.predicate))
             for edge in statement.relations
@@ -139,7 +159,9 @@ class ImageFacts:
         """Return the ids of the entities that an object of a statement may be."""
         item, mentioned = SceneObject("", name, attributes), self.mentioned_attributes
         named = self._find_named(name)
-        return tuple(entity.id for entity in named if entity.matches(item, mentioned.get(entity.id, ())))
+        return tuple(
+            entity.id for entity in named if entity.matches(item, mentioned.get(entity.id, ()))
+        )
 
     @cached_method
     def _find_named(self, name: str) -> tuple[Entity, ...]:
@@ -157,21 +179,31 @@ class ImageFacts:
         An object of the caption that matches no entity becomes a new entity. The attributes and relations of an object
         are added to an entity if it is the same entity in every reading of the caption.
         """
-        new_objects = [item for item in caption.objects if not any(entity.matches(item) for entity in self.entities)]
-        entities = (*self.entities, *(Entity(f"caption:{item.id}", (item.name,)) for item in new_objects))
+        new_objects = [
+            item
+            for item in caption.objects
+            if not any(entity.matches(item) for entity in self.entities)
+        ]
+        entities = (
+            *self.entities,
+            *(Entity(f"caption:{item.id}", (item.name,)) for item in new_objects),
+        )
         extended = replace(self, entities=entities)
         try:
             certain = replace(extended, mentioned_attributes={})._find_certain(caption)
         except SearchLimitError:
             return extended
-        texts = {certain[item.id]: item.attributes for item in caption.objects if item.id in certain}
+        texts = {
+            certain[item.id]: item.attributes for item in caption.objects if item.id in certain
+        }
         predicates = dict(self.predicates)
         for edge in caption.relations:
             if edge.subject in certain and edge.object in certain:
                 pair = certain[edge.subject], certain[edge.object]
                 predicates[pair] = _join_unique(predicates.get(pair, ()), (edge.predicate,))
         entities = tuple(
-            replace(entity, attributes=_join_unique(entity.attributes, texts.get(entity.id, ()))) for entity in entities
+            replace(entity, attributes=_join_unique(entity.attributes, texts.get(entity.id, ())))
+            for entity in entities
         )
         return replace(self, entities=entities, predicates=predicates)
 
@@ -199,12 +231,20 @@ class ImageFacts:
         objects = [item for text in texts for item in text.objects if item.name not in colors]
         objects = [replace(item, name=lemmatise_noun(item.name)) for item in objects]
         mentioned: dict[str, tuple[str, ...]] = {}
-        for noun, attribute in dict.fromkeys((item.name, text) for item in objects for text in item.attributes):
+        for noun, attribute in dict.fromkeys(
+            (item.name, text) for item in objects for text in item.attributes
+        ):
             entities = [entity for entity in self.entities if entity.may_have_name(noun)]
             known_attributes = {known for entity in entities for known in entity.attributes}
-            if not any(attributes.may_hold_together(known, attribute) for known in known_attributes):
-                mentioned |= {entity.id: (*mentioned.get(entity.id, ()), attribute) for entity in entities}
-        return replace(self, mentioned=frozenset(item.name for item in objects), mentioned_attributes=mentioned)
+            if not any(
+                attributes.may_hold_together(known, attribute) for known in known_attributes
+            ):
+                mentioned |= {
+                    entity.id: (*mentioned.get(entity.id, ()), attribute) for entity in entities
+                }
+        return replace(
+            self, mentioned=frozenset(item.name for item in objects), mentioned_attributes=mentioned
+        )
 
 
 _make_presence = lru_cache(maxsize=64)(Presence)
@@ -254,7 +294,10 @@ def collect_facts(graph: SceneGraph) -> ImageFacts:
     merged: list[Entity] = []
     entity_ids: dict[str, str] = {}
     for item in (replace(item, name=lemmatise_noun(item.name)) for item in graph.objects):
-        index = next((index for index, entity in enumerate(merged) if _is_same_entity(entity, item)), len(merged))
+        index = next(
+            (index for index, entity in enumerate(merged) if _is_same_entity(entity, item)),
+            len(merged),
+        )
         entity_so_far = merged[index] if index < len(merged) else Entity(item.id, (), (), item.box)
         names = _join_unique(entity_so_far.names, (item.name,))
         texts = _join_unique(entity_so_far.attributes, item.attributes)
@@ -271,4 +314,6 @@ def collect_facts(graph: SceneGraph) -> ImageFacts:
 def _is_same_entity(entity: Entity, item: SceneObject) -> bool:
     if entity.box is None or item.box is None:
         return False
-    return entity.box.intersection_over_union(item.box) >= SAME_ENTITY_IOU and entity.may_have_name(item.name)
+    return entity.box.intersection_over_union(item.box) >= SAME_ENTITY_IOU and entity.may_have_name(
+        item.name
+    )

@@ -43,7 +43,9 @@ class Presence:
 
     @cached_property
     def _kinds_of_parts(self) -> frozenset[str]:
-        return frozenset().union(*map(wordnet.kind_names, {wordnet.part_names(name) for name in self._names}))
+        return frozenset().union(
+            *map(wordnet.kind_names, {wordnet.part_names(name) for name in self._names})
+        )
 
     @cached_property
     def _body_parts(self) -> frozenset[str]:
@@ -62,7 +64,8 @@ class Presence:
         """Return True if the noun may name one of the objects, a part of it, or its whole."""
         parts = wordnet.part_names(noun)
         return self.includes(noun) or not (
-            self._senses.isdisjoint(wordnet.kind_names(parts)) and self._body_parts.isdisjoint(parts)
+            self._senses.isdisjoint(wordnet.kind_names(parts))
+            and self._body_parts.isdisjoint(parts)
         )
 
     def _may_name(self, noun: str) -> bool:
@@ -78,7 +81,9 @@ class Presence:
         if is_person and any(nouns.may_be_same_person(name, noun) for name in self._persons):
             return True
         others = set(self._names).difference(self._persons if is_person else ())
-        return bool(groups) and any(not groups.isdisjoint(nouns.list_overlapping(name)) for name in others)
+        return bool(groups) and any(
+            not groups.isdisjoint(nouns.list_overlapping(name)) for name in others
+        )
 
 
 def _list_endings(name: str) -> list[str]:

@@ -15,7 +15,12 @@ from collections import Counter
 from random import Random
 
 from compeval.base.schemas.scene_graph import Relation, SceneGraph
-from compeval.generators.graphs.walks import GrowingSubgraph, find_components, load_abstract_modifiers, select_atoms
+from compeval.generators.graphs.walks import (
+    GrowingSubgraph,
+    find_components,
+    load_abstract_modifiers,
+    select_atoms,
+)
 
 
 def select_annotated(graph: SceneGraph) -> SceneGraph:
@@ -32,12 +37,15 @@ def repeats_object(graph: SceneGraph) -> bool:
 class _UniformWalk(GrowingSubgraph):
     def list_compounds(self, here: str) -> list[str | Relation]:
         """Return the attributes and relations at an object that are new and fit."""
-        texts = [text for text in self.graph.by_id[here].attributes if text not in self.attributes[here]]
+        texts = [
+            text for text in self.graph.by_id[here].attributes if text not in self.attributes[here]
+        ]
         edges = [
             edge
             for edge in self.edges[here]
             if edge not in self.relations
-            and self.missing >= 1 + sum(end not in self.attributes for end in (edge.subject, edge.object))
+            and self.missing
+            >= 1 + sum(end not in self.attributes for end in (edge.subject, edge.object))
         ]
         return [*texts, *edges]
 
@@ -56,12 +64,18 @@ def draw_uniform_walk(graph: SceneGraph, size: int, rng: Random) -> SceneGraph |
     while walk.missing:
         starts = [here] if here is not None and walk.list_compounds(here) else []
         if here is not None and not starts:
-            starts = [key for key in walk.attributes if key in components[here] and walk.list_compounds(key)]
+            starts = [
+                key
+                for key in walk.attributes
+                if key in components[here] and walk.list_compounds(key)
+            ]
         if starts:
             here = rng.choice(starts)
             here = walk.add(here, rng.choice(walk.list_compounds(here)))
             continue
-        unvisited = [key for key in components if walk.attributes.keys().isdisjoint(components[key])]
+        unvisited = [
+            key for key in components if walk.attributes.keys().isdisjoint(components[key])
+        ]
         if not unvisited:
             return None
         here = rng.choice(unvisited)

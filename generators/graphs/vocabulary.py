@@ -13,7 +13,13 @@ from itertools import pairwise
 from compeval.base.schemas.scene_graph import SceneGraph
 from compeval.generators.language.inflection import lemmatise_noun
 from compeval.generators.language.lexicon import relations
-from compeval.generators.language.wordnet import ancestors, are_related, is_in_wordnet, is_visible, main_hypernym_path
+from compeval.generators.language.wordnet import (
+    ancestors,
+    are_related,
+    is_in_wordnet,
+    is_visible,
+    main_hypernym_path,
+)
 
 MAX_STEPS = 6
 """Maximum number of steps from a noun up to the hypernym that it shares with another noun."""
@@ -49,7 +55,11 @@ class Vocabulary:
 
     @classmethod
     def from_counts(
-        cls, names: Mapping[str, int], attributes: Mapping[str, int], predicates: Mapping[str, int], min_count: int = 1
+        cls,
+        names: Mapping[str, int],
+        attributes: Mapping[str, int],
+        predicates: Mapping[str, int],
+        min_count: int = 1,
     ) -> Vocabulary:
         """Return the vocabulary of a source with these numbers of object names, attributes and predicates."""
         nouns, relations = Counter[str](), Counter[str]()
@@ -57,9 +67,20 @@ class Vocabulary:
             nouns[lemmatise_noun(name)] += count
         for predicate, count in predicates.items():
             relations[relation_key(predicate)] += count
-        visible = Counter({word: count for word, count in nouns.items() if is_in_wordnet(word) and is_visible(word)})
+        visible = Counter(
+            {
+                word: count
+                for word, count in nouns.items()
+                if is_in_wordnet(word) and is_visible(word)
+            }
+        )
         counters = (visible, attributes, relations, predicates)
-        return cls(*({word: n for word, n in sorted(counter.items()) if n >= min_count} for counter in counters))
+        return cls(
+            *(
+                {word: n for word, n in sorted(counter.items()) if n >= min_count}
+                for counter in counters
+            )
+        )
 
     @cached_property
     def predicates_by_relation(self) -> Mapping[str, Sequence[str]]:
@@ -79,7 +100,9 @@ class Vocabulary:
         nouns_by_synset: dict[str, list[str]] = {}
         paths = {noun: main_hypernym_path(noun) for noun in self.nouns}
         for noun, path in paths.items():
-            nouns_by_synset.setdefault(path[-2], []).append(noun)  # a noun is not in the family of its hyponyms
+            nouns_by_synset.setdefault(path[-2], []).append(
+                noun
+            )  # a noun is not in the family of its hyponyms
         parents = {child: parent for path in paths.values() for parent, child in pairwise(path)}
         depths = {synset: depth for path in paths.values() for depth, synset in enumerate(path)}
         families: dict[str, Sequence[str]] = {}
@@ -98,7 +121,9 @@ class Vocabulary:
         for noun in self.nouns:
             for sense, steps in ancestors(noun, "n").items():
                 if steps <= MAX_STEPS:
-                    descendants.setdefault(sense.name(), [[] for _ in range(MAX_STEPS + 1)])[steps].append(noun)
+                    descendants.setdefault(sense.name(), [[] for _ in range(MAX_STEPS + 1)])[
+                        steps
+                    ].append(noun)
         return descendants
 
     def find_nouns(self, noun: str, distance: int) -> Sequence[str]:
@@ -111,7 +136,8 @@ class Vocabulary:
             for other in others
         }
         return sorted(
-            (other for other in near if not are_related(noun, other)), key=lambda other: (-self.nouns[other], other)
+            (other for other in near if not are_related(noun, other)),
+            key=lambda other: (-self.nouns[other], other),
         )
 
 

@@ -60,7 +60,9 @@ _WORDS = re.compile(r"[a-z]+(?:[ -][a-z]+)*")
 @cache
 def load_abstract_modifiers() -> frozenset[str]:
     """Return the attributes without visible content; abstract_modifiers.yaml gives the reason for each."""
-    return frozenset(word for words in load_lexicon("abstract_modifiers").values() for word in words)
+    return frozenset(
+        word for words in load_lexicon("abstract_modifiers").values() for word in words
+    )
 
 
 class Walk(NamedTuple):
@@ -93,14 +95,24 @@ def select_atoms(
         if item.box is not None and keeps_name(item.name)
     )
     ids = {item.id for item in objects}
-    edges = (edge for edge in graph.relations if edge.subject != edge.object and {edge.subject, edge.object} <= ids)
-    return SceneGraph(objects, tuple(dict.fromkeys(edge for edge in edges if keeps_predicate(edge.predicate))))
+    edges = (
+        edge
+        for edge in graph.relations
+        if edge.subject != edge.object and {edge.subject, edge.object} <= ids
+    )
+    return SceneGraph(
+        objects, tuple(dict.fromkeys(edge for edge in edges if keeps_predicate(edge.predicate)))
+    )
 
 
 @cache
 def _is_nameable(name: str) -> bool:
     modifiers = name.split()[:-1]
-    return bool(_WORDS.fullmatch(name)) and load_abstract_modifiers().isdisjoint(modifiers) and is_visible_object(name)
+    return (
+        bool(_WORDS.fullmatch(name))
+        and load_abstract_modifiers().isdisjoint(modifiers)
+        and is_visible_object(name)
+    )
 
 
 @cache
@@ -116,9 +128,16 @@ def is_redundant(graph: SceneGraph) -> bool:
 
 def _are_redundant(first: SceneObject, second: SceneObject) -> bool:
     have_same_noun, are_related = _compare_names(first.name, second.name)
-    if are_related and first.box and second.box and first.box.intersection_over_union(second.box) >= SAME_OBJECT_IOU:
+    if (
+        are_related
+        and first.box
+        and second.box
+        and first.box.intersection_over_union(second.box) >= SAME_OBJECT_IOU
+    ):
         return True
-    first_words, second_words = ({*item.name.split()[:-1], *item.attributes} for item in (first, second))
+    first_words, second_words = (
+        {*item.name.split()[:-1], *item.attributes} for item in (first, second)
+    )
     return have_same_noun and (first_words <= second_words or second_words <= first_words)
 
 
@@ -126,13 +145,16 @@ def _are_redundant(first: SceneObject, second: SceneObject) -> bool:
 def _compare_names(first: str, second: str) -> tuple[bool, bool]:
     """Return two booleans: the names end in the same noun, and they may name the same object."""
     first_lemma, second_lemma = lemmatise_noun(first), lemmatise_noun(second)
-    return first_lemma.split()[-1] == second_lemma.split()[-1], may_name_same_object(first_lemma, second_lemma)
+    return first_lemma.split()[-1] == second_lemma.split()[-1], may_name_same_object(
+        first_lemma, second_lemma
+    )
 
 
 def _is_restated(text: str, verbs: Iterable[str], attributes: Iterable[str]) -> bool:
     """Return True if an attribute restates a relation of its object, or another attribute ("grey" and "gray")."""
     return verb_lemma(text) in verbs or any(
-        may_hold_together(text, other) or not _lemmatise_words(text).isdisjoint(_lemmatise_words(other))
+        may_hold_together(text, other)
+        or not _lemmatise_words(text).isdisjoint(_lemmatise_words(other))
         for other in attributes
     )
 
@@ -161,7 +183,12 @@ class GrowingSubgraph:
     @property
     def missing(self) -> int:
         """The number of atoms that are still to be added."""
-        return self.size - len(self.attributes) - sum(map(len, self.attributes.values())) - len(self.relations)
+        return (
+            self.size
+            - len(self.attributes)
+            - sum(map(len, self.attributes.values()))
+            - len(self.relations)
+        )
 
     def add_relation(self, here: str, edge: Relation) -> str:
         """Add a relation and return the object to continue from: the other end if it is new, otherwise ``here``."""
@@ -196,7 +223,11 @@ class _Walker(GrowingSubgraph):
     def jump(self) -> str | None:
         """Add a random object of an unvisited component and return it, or return None if there is no such component."""
         components = find_components(self.graph)
-        unvisited = [key for key, component in components.items() if self.attributes.keys().isdisjoint(component)]
+        unvisited = [
+            key
+            for key, component in components.items()
+            if self.attributes.keys().isdisjoint(component)
+        ]
         if not unvisited:
             return None
         here = self.rng.choice(unvisited)
@@ -224,7 +255,11 @@ class _Walker(GrowingSubgraph):
         """
         verbs = {_lemmatise_first_word(edge) for edge in self.relations if edge.subject == here}
         present = self.attributes[here]
-        texts = [text for text in self.graph.by_id[here].attributes if not _is_restated(text, verbs, present)]
+        texts = [
+            text
+            for text in self.graph.by_id[here].attributes
+            if not _is_restated(text, verbs, present)
+        ]
         edges = self.find_new_relations(here, repeat=repeat)
         if texts and not repeat and (not edges or self.rng.random() < 0.5):
             present.append(self.rng.choice(texts))
@@ -251,7 +286,9 @@ class _Walker(GrowingSubgraph):
             attributes = self.attributes.get(edge.subject)
             if attributes and _lemmatise_first_word(edge) in map(verb_lemma, attributes):
                 continue
-            if is_repeated and (entails(self.relations, edge) or any(entails([edge], old) for old in self.relations)):
+            if is_repeated and (
+                entails(self.relations, edge) or any(entails([edge], old) for old in self.relations)
+            ):
                 continue
             by_end.setdefault(other_end, []).append(edge)
         return by_end
@@ -308,7 +345,9 @@ def sample_walks(
         if subgraph is None or repeats_object(subgraph):
             dropped["redundant objects" if subgraph else "walk ended short"] += 1
             continue
-        walk = Walk(subgraph, reduce(Box.union, [item.box for item in subgraph.objects if item.box]))
+        walk = Walk(
+            subgraph, reduce(Box.union, [item.box for item in subgraph.objects if item.box])
+        )
         if reason := SAME_CROP if is_same_crop(walk.box, boxes) else fault(walk):
             dropped[reason] += 1
         else:
@@ -324,10 +363,17 @@ def is_same_crop(box: Box, others: Iterable[Box]) -> bool:
 def _drop_at_random(graph: SceneGraph, share: float, rng: Random) -> SceneGraph:
     """Return the graph with a random share of its attributes and of its related pairs."""
     objects = tuple(
-        SceneObject(item.id, item.name, tuple(text for text in item.attributes if rng.random() < share), item.box)
+        SceneObject(
+            item.id,
+            item.name,
+            tuple(text for text in item.attributes if rng.random() < share),
+            item.box,
+        )
         for item in graph.objects
     )
     pairs = dict.fromkeys(frozenset((edge.subject, edge.object)) for edge in graph.relations)
     kept_pairs = {pair for pair in pairs if rng.random() < share}
-    relations = tuple(edge for edge in graph.relations if frozenset((edge.subject, edge.object)) in kept_pairs)
+    relations = tuple(
+        edge for edge in graph.relations if frozenset((edge.subject, edge.object)) in kept_pairs
+    )
     return SceneGraph(objects, relations)

@@ -23,10 +23,15 @@ class HardNegative(NamedTuple):
     @property
     def foil_rows(self) -> list[dict[str, str]]:
         """The foils in the format of the column ``foils``."""
-        return [{"type": foil.type, "from": foil.original, "to": foil.replacement} for foil in self.foils]
+        return [
+            {"type": foil.type, "from": foil.original, "to": foil.replacement}
+            for foil in self.foils
+        ]
 
 
-def drop_duplicates(candidates: Iterable[tuple[str | None, Foil]], truth: str) -> Iterator[HardNegative]:
+def drop_duplicates(
+    candidates: Iterable[tuple[str | None, Foil]], truth: str
+) -> Iterator[HardNegative]:
     """Yield each candidate that has a caption, without duplicates and without the true caption."""
     seen = {truth}
     for caption, foil in candidates:

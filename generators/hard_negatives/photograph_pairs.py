@@ -74,7 +74,9 @@ def make_captions(image: AnnotatedImage) -> Iterator[Caption]:
     for subject, second in permutations(single.values(), 2):
         if subject.box and second.box and (side := _find_side(subject.box, second.box)):
             yield Caption(
-                "spatial_2", (f"{_add_article(subject.name)} to the", f"of {_add_article(second.name)}"), side
+                "spatial_2",
+                (f"{_add_article(subject.name)} to the", f"of {_add_article(second.name)}"),
+                side,
             )
 
 
@@ -87,7 +89,11 @@ def _make_object_captions(item: SceneObject, width: int) -> Iterator[Caption]:
     if item.box:
         centre = (item.box.x + item.box.width / 2) / width
         if centre < SIDE or centre > 1 - SIDE:
-            yield Caption("spatial_1", (f"{_add_article(item.name)} on the", ""), "left" if centre < SIDE else "right")
+            yield Caption(
+                "spatial_1",
+                (f"{_add_article(item.name)} on the", ""),
+                "left" if centre < SIDE else "right",
+            )
 
 
 def _is_verb(text: str) -> bool:
@@ -164,7 +170,9 @@ def find_candidates(images: Iterable[AnnotatedImage], max_pairs: int, seed: int)
     pairs: list[Candidate] = []
     for kind, sample in sorted(samples.items()):
         used: set[str] = set()
-        found = (pair for context, words in sample if (pair := _find_pair(kind, context, words, used)))
+        found = (
+            pair for context, words in sample if (pair := _find_pair(kind, context, words, used))
+        )
         pairs += islice(found, max_pairs)
     return pairs
 
@@ -173,7 +181,12 @@ def _find_pair(
     kind: str, context: tuple[str, str], words: Mapping[str, Sequence[str]], used: set[str]
 ) -> Candidate | None:
     """Return a pair of unused images with different words, if there is one, and add both images to ``used``."""
-    unused = {word: image for word, images in words.items() for image in reversed(images) if image not in used}
+    unused = {
+        word: image
+        for word, images in words.items()
+        for image in reversed(images)
+        if image not in used
+    }
     if len(unused) < 2:
         return None
     (word, image), (other_word, other_image) = islice(unused.items(), 2)
@@ -186,7 +199,9 @@ def write(path: Path, pairs: Iterable[Candidate]) -> None:
     """Write the CSV file for the annotator. Raises ValueError if the file exists, because it may contain answers."""
     if path.exists():
         raise ValueError(f"{path} already exists and may hold answers. Choose another file.")
-    csv_tables.write(path, COLUMNS, (dict(zip(COLUMNS, (*pair, ""), strict=True)) for pair in pairs))
+    csv_tables.write(
+        path, COLUMNS, (dict(zip(COLUMNS, (*pair, ""), strict=True)) for pair in pairs)
+    )
 
 
 def main(annotations: Path, output: Path, most: int = 150, seed: int = 0) -> None:
@@ -194,7 +209,9 @@ def main(annotations: Path, output: Path, most: int = 150, seed: int = 0) -> Non
     pairs = find_candidates(Annotations(annotations), most, seed)
     write(output, pairs)
     counts = Counter(pair.kind for pair in pairs)
-    print(f"{output}: {', '.join(f'{count} {kind}' for kind, count in counts.items()) or 'no candidate'}.")
+    print(
+        f"{output}: {', '.join(f'{count} {kind}' for kind, count in counts.items()) or 'no candidate'}."
+    )
 
 
 if __name__ == "__main__":

@@ -48,5 +48,7 @@ class Rejections(NamedTuple):
                 by_crop.setdefault(row["crop_id"], set()).add(row["text"])
             images = frozenset(row["image_id"] for row in rows)
         except KeyError as error:
-            raise ValueError(f"{path}: no column {error}. `compeval annotate import` writes this file again.") from None
+            raise ValueError(
+                f"{path}: no column {error}. `compeval annotate import` writes this file again."
+            ) from None
         return cls({crop: frozenset(texts) for crop, texts in by_crop.items()}, images)

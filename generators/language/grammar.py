@@ -37,7 +37,9 @@ def predicate_kind(predicate: str) -> PredicateKind | None:
     if first.endswith("ly") and rest:  # "partly hidden by"
         return predicate_kind(" ".join(rest))
     words = load_grammar()
-    if predicate in words["prepositions"] or (rest and predicate.startswith(tuple(words["first prepositions"]))):
+    if predicate in words["prepositions"] or (
+        rest and predicate.startswith(tuple(words["first prepositions"]))
+    ):
         return "preposition"
     lemma = lemmatise(first, "v")
     if lemma is None or lemma in words["meaningless verbs"]:
@@ -74,13 +76,17 @@ def parse_active_verb(predicate: str) -> ActiveVerb | None:
 def is_with_or_has(predicate: str) -> bool:
     """Return True if the predicate is "with" or a form of "have"."""
     active = parse_active_verb(predicate)
-    return predicate == "with" or (active is not None and active.lemma == "have" and not active.particles)
+    return predicate == "with" or (
+        active is not None and active.lemma == "have" and not active.particles
+    )
 
 
 def is_finite(predicate: str) -> bool:
     """Return True if a clause uses the predicate without "is" ("has", "contains", but not "partly hiding")."""
     active = parse_active_verb(predicate)
-    is_stative = active is not None and not active.adverb and active.lemma in load_grammar()["stative verbs"]
+    is_stative = (
+        active is not None and not active.adverb and active.lemma in load_grammar()["stative verbs"]
+    )
     return is_with_or_has(predicate) or is_stative
 
 
@@ -99,7 +105,9 @@ def _adjective_kinds() -> Mapping[str, int]:
 
 def are_same_kind(first: str, second: str) -> bool:
     """Return True if both attributes are sizes, or both ages, shapes, colours, patterns or materials."""
-    return any(first in group and second in group for group in load_grammar()["adjective kinds"].values())
+    return any(
+        first in group and second in group for group in load_grammar()["adjective kinds"].values()
+    )
 
 
 def sort_adjectives(attributes: Iterable[str]) -> list[str]:
@@ -114,9 +122,13 @@ def is_descriptive(attribute: str) -> bool:
     last_word = attribute.split()[-1]
     if last_word in load_grammar()["invisible nouns"]:
         return False
-    if any(attribute in group for group in load_grammar()["adjective kinds"].values()) or follows_noun(attribute):
+    if any(
+        attribute in group for group in load_grammar()["adjective kinds"].values()
+    ) or follows_noun(attribute):
         return True
-    is_participle = last_word.endswith(("ing", "ed", "en")) and lemmatise(last_word, "v") is not None
+    is_participle = (
+        last_word.endswith(("ing", "ed", "en")) and lemmatise(last_word, "v") is not None
+    )
     return is_participle or lemmatise(last_word, "a") is not None
 
 
@@ -124,11 +136,15 @@ def is_descriptive(attribute: str) -> bool:
 def is_visible_object(name: str) -> bool:
     """Return True if the last word of a name is a visible noun ("cup", but not "color" or "area")."""
     noun = lemmatise_noun(name).split()[-1]
-    return noun not in load_grammar()["invisible nouns"] and is_in_wordnet(noun) and is_visible(noun)
+    return (
+        noun not in load_grammar()["invisible nouns"] and is_in_wordnet(noun) and is_visible(noun)
+    )
 
 
 @cache
 def follows_noun(attribute: str) -> bool:
     """Return True if an attribute can only follow its noun ("made of bricks", "turned off")."""
     first, *rest = attribute.split()
-    return bool(rest) and (first in load_grammar()["prepositions"] or lemmatise(first, "v") is not None)
+    return bool(rest) and (
+        first in load_grammar()["prepositions"] or lemmatise(first, "v") is not None
+    )

@@ -41,7 +41,9 @@ def lemmatise_noun(name: str) -> str:
     if nouns.is_plural_only(head):
         return " ".join([*modifiers, head])
     singular = lemmatise(head, "n") or head
-    if singular == head and head.endswith("s"):  # WordNet has entries for some plurals: "lights" are lungs
+    if singular == head and head.endswith(
+        "s"
+    ):  # WordNet has entries for some plurals: "lights" are lungs
         singular = next(iter(lemminflect.getLemma(head, upos="NOUN")), head) or head
     return " ".join([*modifiers, singular])
 
@@ -63,7 +65,9 @@ def inflect_noun(lemma: str, tag: str, *, counted: bool) -> str | None:
 def pluralise(lemma: str) -> str:
     """Return the noun with its last word in the plural. A noun that is in the plural stays as it is ("trees")."""
     *modifiers, head = lemma.split(" ")
-    is_irregular = re.fullmatch("[a-z]+[^s]", head) and _engine().singular_noun(head)  # WordNet has "men", too
+    is_irregular = re.fullmatch("[a-z]+[^s]", head) and _engine().singular_noun(
+        head
+    )  # WordNet has "men", too
     if is_irregular or lemmatise_noun(head) != head.lower():
         return lemma
     return " ".join([*modifiers, str(_engine().plural_noun(head))])  # type: ignore[arg-type]
@@ -97,7 +101,11 @@ def fit_article(before: str, word: str) -> str:
     if match is None:
         return before
     article = choose_article(word.lower())
-    return before[: match.start(1)] + (capitalise(article) if match[1][0].isupper() else article) + match[2]
+    return (
+        before[: match.start(1)]
+        + (capitalise(article) if match[1][0].isupper() else article)
+        + match[2]
+    )
 
 
 def is_counted(before: str) -> bool:

@@ -15,7 +15,9 @@ class _Hidden:
 
     packages: tuple[str, ...]
 
-    def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None, /) -> None:
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None, /
+    ) -> None:
         if fullname.partition(".")[0] in self.packages:
             raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
 

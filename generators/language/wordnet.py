@@ -24,7 +24,18 @@ Lemma: TypeAlias = Any
 
 VISIBLE = frozenset(
     f"noun.{name}"
-    for name in ("Tops", "animal", "artifact", "body", "food", "object", "person", "phenomenon", "plant", "substance")
+    for name in (
+        "Tops",
+        "animal",
+        "artifact",
+        "body",
+        "food",
+        "object",
+        "person",
+        "phenomenon",
+        "plant",
+        "substance",
+    )
 )
 """Lexicographer files that contain the nouns for visible objects."""
 USUAL_SHARE = 1 / 8
@@ -74,7 +85,10 @@ def _sense_counts(word: str, pos: PartOfSpeech) -> Mapping[Synset, int]:
     counts: dict[Synset, int] = {}
     for sense in wordnet().synsets(key, pos):
         names = {key, wordnet().morphy(key, sense.pos().replace("s", "a"))}
-        counts[sense] = max((_tag_count(lemma) for lemma in sense.lemmas() if lemma.name().lower() in names), default=0)
+        counts[sense] = max(
+            (_tag_count(lemma) for lemma in sense.lemmas() if lemma.name().lower() in names),
+            default=0,
+        )
     return counts
 
 
@@ -86,8 +100,12 @@ def senses(word: str, pos: PartOfSpeech) -> tuple[Synset, ...]:
     """
     counts = _sense_counts(word, pos)
     if pos == "n":
-        counts = {sense: count for sense, count in counts.items() if sense.lexname() in VISIBLE} or counts
-    return tuple(sense for sense, count in counts.items() if count >= USUAL_SHARE * max(counts.values()))
+        counts = {
+            sense: count for sense, count in counts.items() if sense.lexname() in VISIBLE
+        } or counts
+    return tuple(
+        sense for sense, count in counts.items() if count >= USUAL_SHARE * max(counts.values())
+    )
 
 
 def is_visible(noun: str) -> bool:
@@ -124,7 +142,10 @@ def main_hypernym_path(noun: str) -> tuple[str, ...]:
     path = [sense]
     while above := [*path[0].hypernyms(), *path[0].instance_hypernyms()]:
         path.insert(0, min(above, key=lambda synset: synset.name()))
-    return (sense.lexname(), *(synset.name() for synset in path if synset.lexname() == sense.lexname()))
+    return (
+        sense.lexname(),
+        *(synset.name() for synset in path if synset.lexname() == sense.lexname()),
+    )
 
 
 @lru_cache(CACHED_PAIRS)
@@ -139,9 +160,12 @@ def are_related(first: str, second: str, pos: PartOfSpeech = "n") -> bool:
     if _wordnet_name(first) == _wordnet_name(second):
         return True
     above_first, above_second = (
-        _similar_senses(word) if pos == "a" else ancestors(word, pos).keys() for word in (first, second)
+        _similar_senses(word) if pos == "a" else ancestors(word, pos).keys()
+        for word in (first, second)
     )
-    return not (above_second.isdisjoint(senses(first, pos)) and above_first.isdisjoint(senses(second, pos)))
+    return not (
+        above_second.isdisjoint(senses(first, pos)) and above_first.isdisjoint(senses(second, pos))
+    )
 
 
 @lru_cache(CACHED_WORDS)
@@ -163,7 +187,11 @@ def part_names(whole: str) -> frozenset[str]:
         frozenset(
             part.name()
             for sense in ancestors(whole, "n")
-            for part in (*sense.part_meronyms(), *sense.member_meronyms(), *sense.substance_meronyms())
+            for part in (
+                *sense.part_meronyms(),
+                *sense.member_meronyms(),
+                *sense.substance_meronyms(),
+            )
         )
     )
 
@@ -195,7 +223,9 @@ def is_part(part: str, whole: str) -> bool:
     A car has car wheels, so it has wheels; a man has body parts, so he has hands.
     """
     parts = part_names(whole)
-    return not (kind_names(parts).isdisjoint(sense_names(part)) and parts.isdisjoint(body_part_names(part)))
+    return not (
+        kind_names(parts).isdisjoint(sense_names(part)) and parts.isdisjoint(body_part_names(part))
+    )
 
 
 def hypernym_distance(first: str, second: str, pos: PartOfSpeech = "n") -> int | None:
@@ -217,7 +247,10 @@ def grand_hypernym_siblings(noun: str) -> tuple[str, ...]:
     """
     hypernyms = [sense for sense, height in ancestors(noun, "n").items() if 1 <= height <= 2]
     cousins = {
-        cousin for hypernym in hypernyms for child in hypernym.hyponyms() for cousin in (child, *child.hyponyms())
+        cousin
+        for hypernym in hypernyms
+        for child in hypernym.hyponyms()
+        for cousin in (child, *child.hyponyms())
     }
     counts = Counter[str]()
     for lemma in (lemma for cousin in cousins for lemma in cousin.lemmas()):
@@ -236,9 +269,18 @@ def list_published_foils(word: str) -> tuple[str, ...]:
     hard negatives ("cat": "wolf", but also "gossip"). Antonyms of synonyms and of similar adjectives count, too. The
     words include hypernyms and hyponyms of the word. Synonyms and names (capitalised) are omitted.
     """
-    forms = {_wordnet_name(word), *(wordnet().morphy(_wordnet_name(word), pos) for pos in "nvar")} - {None}
-    own = list(dict.fromkeys(sense for form in sorted(filter(None, forms)) for sense in wordnet().synsets(form)))
-    lemmas = [lemma for sense in own for near in (sense, *sense.similar_tos()) for lemma in near.lemmas()]
+    forms = {
+        _wordnet_name(word),
+        *(wordnet().morphy(_wordnet_name(word), pos) for pos in "nvar"),
+    } - {None}
+    own = list(
+        dict.fromkeys(
+            sense for form in sorted(filter(None, forms)) for sense in wordnet().synsets(form)
+        )
+    )
+    lemmas = [
+        lemma for sense in own for near in (sense, *sense.similar_tos()) for lemma in near.lemmas()
+    ]
     names = {other.name() for lemma in lemmas for other in lemma.antonyms()}
     level = own
     shared: dict[Synset, None] = {}
@@ -269,17 +311,24 @@ def antonyms(word: str, pos: PartOfSpeech) -> tuple[str, ...]:
     heads = [head for sense in word_senses if sense.pos() == "s" for head in sense.similar_tos()]
     lemmas = (lemma for sense in (*word_senses, *heads) for lemma in sense.lemmas())
     opposites = {other.synset() for lemma in lemmas for other in lemma.antonyms()}
-    similar_opposites = {other for sense in opposites for other in sense.similar_tos()} if pos == "a" else set()
+    similar_opposites = (
+        {other for sense in opposites for other in sense.similar_tos()} if pos == "a" else set()
+    )
     synonyms = {lemma.name().lower() for sense in word_senses for lemma in sense.lemmas()}
 
     def sort_by_frequency(lemmas: Iterable[Lemma]) -> list[str]:
         counts = Counter[str]()
         for lemma in lemmas:
             counts[lemma.name().lower()] += _tag_count(lemma)
-        return sorted(counts.keys() - synonyms - {_wordnet_name(word)}, key=lambda name: (-counts[name], name))
+        return sorted(
+            counts.keys() - synonyms - {_wordnet_name(word)}, key=lambda name: (-counts[name], name)
+        )
 
     word_lemmas = (
-        lemma for sense in word_senses for lemma in sense.lemmas() if lemma.name().lower() == _wordnet_name(word)
+        lemma
+        for sense in word_senses
+        for lemma in sense.lemmas()
+        if lemma.name().lower() == _wordnet_name(word)
     )
     lemma_groups = (
         (other for lemma in word_lemmas for other in lemma.antonyms()),
@@ -297,8 +346,18 @@ def _color_synsets(word: str) -> frozenset[Synset]:
     if not is_in_wordnet(last_word, "a"):
         return frozenset()
     tops = [wordnet().synset(f"{name}_color.n.01") for name in ("chromatic", "achromatic")]
-    paths = [path for sense in wordnet().synsets(_wordnet_name(last_word), "n") for path in sense.hypernym_paths()]
-    return frozenset(shade for path in paths for top in tops if top in path for shade in path[path.index(top) + 1 :])
+    paths = [
+        path
+        for sense in wordnet().synsets(_wordnet_name(last_word), "n")
+        for path in sense.hypernym_paths()
+    ]
+    return frozenset(
+        shade
+        for path in paths
+        for top in tops
+        if top in path
+        for shade in path[path.index(top) + 1 :]
+    )
 
 
 def is_color(adjective: str) -> bool:

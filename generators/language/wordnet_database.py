@@ -38,7 +38,9 @@ class _Reader(WordNetCorpusReader):
 
     def open(self, file: str) -> Any:
         if file == "lexnames":
-            return io.StringIO("".join(f"{n:02d}\t{name}\t0\n" for n, name in enumerate(LEXICOGRAPHER_FILES)))
+            return io.StringIO(
+                "".join(f"{n:02d}\t{name}\t0\n" for n, name in enumerate(LEXICOGRAPHER_FILES))
+            )
         return super().open(file)
 
     def map_wn(self, version: str = "wordnet") -> None:

@@ -14,7 +14,9 @@ MAX_LENGTH = 20_000
 MAX_WORDS = 25
 """A line without a number or bullet is an item if it has at most this many words; longer lines are prose."""
 
-_QUOTES = str.maketrans({"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "‘": "'", "’": "'", "‚": "'", "`": "'"})
+_QUOTES = str.maketrans(
+    {"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "‘": "'", "’": "'", "‚": "'", "`": "'"}
+)
 _APOSTROPHE = "\N{MODIFIER LETTER APOSTROPHE}"
 _FENCE = re.compile(r"```[\w-]*\n?(.*?)(?:```|\Z)", re.DOTALL)
 _ITEM = re.compile(r"^\s*(?:\(?\d{1,2}[.):]|[-*•–])\s+(.+)$", re.MULTILINE)
@@ -30,7 +32,11 @@ def read_list(answer: str) -> list[str]:
     fenced = _FENCE.search(text)
     body = fenced[1] if fenced else text
     for find_items in (_find_bracketed, _ITEM.findall, _find_quoted, _find_lines):
-        if items := [cleaned for item in find_items(body) if (cleaned := " ".join(item.split()).strip(" \"',*_"))]:
+        if items := [
+            cleaned
+            for item in find_items(body)
+            if (cleaned := " ".join(item.split()).strip(" \"',*_"))
+        ]:
             return list(dict.fromkeys(items))
     return []
 

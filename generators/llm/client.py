@@ -96,13 +96,17 @@ def estimate_tokens(text: str) -> int:
 def check_cost(cost: float, max_cost: float) -> None:
     """Raise ValueError if the estimated cost is above the maximum."""
     if cost > max_cost:
-        raise ValueError(f"the estimated cost {cost:.2f} is above --max-cost {max_cost:.2f}. No request was sent.")
+        raise ValueError(
+            f"the estimated cost {cost:.2f} is above --max-cost {max_cost:.2f}. No request was sent."
+        )
 
 
 def request_hash(endpoint: Endpoint, messages: Sequence[Message]) -> str:
     """Return the cache key: a hash of everything that determines an answer, except the URL of the endpoint."""
     content = [endpoint.model, endpoint.temperature, endpoint.max_tokens, list(messages)]
-    return hashlib.sha256(json.dumps(content, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(
+        json.dumps(content, ensure_ascii=False, sort_keys=True).encode()
+    ).hexdigest()
 
 
 class Cache:
@@ -131,7 +135,9 @@ class Cache:
                 return
             self._file.parent.mkdir(parents=True, exist_ok=True)
             with self._file.open("ab+") as file:
-                if file.seek(0, os.SEEK_END):  # start a new line if a killed process left an incomplete line
+                if file.seek(
+                    0, os.SEEK_END
+                ):  # start a new line if a killed process left an incomplete line
                     file.seek(-1, os.SEEK_END)
                     line = line if file.read(1) == b"\n" else b"\n" + line
                 file.write(line)
@@ -151,10 +157,14 @@ def _read(path: Path) -> dict[str, str]:
             record = json.loads(line or b"{")
         except ValueError:
             if line.rstrip().endswith(b"}"):
-                raise ValueError(f"{path}, line {number}: not JSON. Restore the file from Git.") from None
+                raise ValueError(
+                    f"{path}, line {number}: not JSON. Restore the file from Git."
+                ) from None
             continue
         if not (isinstance(record, dict) and record.keys() >= {"request", "answer"}):
-            raise ValueError(f"{path}, line {number}: not a line of the cache. Restore the file from Git.")
+            raise ValueError(
+                f"{path}, line {number}: not a line of the cache. Restore the file from Git."
+            )
         answers[record["request"]] = record["answer"]
     return answers
 
@@ -174,7 +184,11 @@ class Client:
 
     def make_request(self, messages: Sequence[Message]) -> dict[str, Any]:
         """Return what is sent to the endpoint, except the limit of tokens, and stored with the answer."""
-        return {"model": self.endpoint.model, "messages": list(messages), "temperature": self.endpoint.temperature}
+        return {
+            "model": self.endpoint.model,
+            "messages": list(messages),
+            "temperature": self.endpoint.temperature,
+        }
 
     def estimate(self, prompts: Iterable[Sequence[Message]], tokens_out: int) -> Estimate:
         """Estimate the cost of the prompts that are not cached, with ``tokens_out`` tokens per answer.
@@ -188,7 +202,9 @@ class Client:
                 "free endpoint). Set them in params.yaml, captioner, or with --price-in and --price-out."
             )
         missing = self.find_missing(prompts).values()
-        total_in = sum(estimate_tokens(message["content"]) for messages in missing for message in messages)
+        total_in = sum(
+            estimate_tokens(message["content"]) for messages in missing for message in messages
+        )
         total_out = tokens_out * len(missing)
         cost = (total_in * price_in + total_out * price_out) / 1_000_000
         return Estimate(len(missing), total_in, total_out, cost)
@@ -207,9 +223,14 @@ class Client:
         from openai import OpenAI
 
         # The client reads the key from the environment.
-        client = OpenAI(base_url=endpoint.base_url, max_retries=endpoint.retries, timeout=endpoint.timeout)
+        client = OpenAI(
+            base_url=endpoint.base_url, max_retries=endpoint.retries, timeout=endpoint.timeout
+        )
         with ThreadPoolExecutor(endpoint.concurrency) as pool:
-            futures = [pool.submit(self._ask_one, client, key, messages) for key, messages in missing.items()]
+            futures = [
+                pool.submit(self._ask_one, client, key, messages)
+                for key, messages in missing.items()
+            ]
             try:
                 yield from (future.result() for future in as_completed(futures))
             finally:
@@ -223,7 +244,11 @@ class Client:
             completion = json.loads(self._send(client, request))
         except APIError as error:
             status, parameter = getattr(error, "status_code", None), error.param
-            named = f" ({parameter})" if parameter in (*request, "max_tokens", MAX_COMPLETION_TOKENS) else ""
+            named = (
+                f" ({parameter})"
+                if parameter in (*request, "max_tokens", MAX_COMPLETION_TOKENS)
+                else ""
+            )
             return f"HTTP status {status}{named}" if status else type(error).__name__
         except json.JSONDecodeError:
             return "answer is not JSON"
@@ -231,7 +256,9 @@ class Client:
         if answer is None:
             return "answer without text"  # empty or incomplete, not cached
         date = datetime.now(UTC).isoformat(timespec="seconds")
-        self.cache.add(key, {**request, **answer, "usage": completion.get("usage") or {}, "date": date})
+        self.cache.add(
+            key, {**request, **answer, "usage": completion.get("usage") or {}, "date": date}
+        )
         return ANSWERED
 
     def _send(self, client: OpenAI, request: Mapping[str, Any]) -> str:
@@ -272,7 +299,9 @@ def make_client(endpoint: Endpoint, folder: Path) -> Client:
     return Client(endpoint, Cache([folder], folder / f"{name}.jsonl"))
 
 
-def ask_all(client: Client, prompts: Sequence[Sequence[Message]], tokens_out: int, max_cost: float) -> Counter[str]:
+def ask_all(
+    client: Client, prompts: Sequence[Sequence[Message]], tokens_out: int, max_cost: float
+) -> Counter[str]:
     """Print the estimated cost and send all prompts; return the number of requests by outcome.
 
     The estimate assumes ``tokens_out`` tokens per answer. Raises ValueError before the first request if the estimated

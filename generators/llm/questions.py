@@ -15,7 +15,15 @@ from typing import NamedTuple
 import yaml
 
 from compeval.generators.llm.answers import read_list
-from compeval.generators.llm.client import REFUSED, Cache, Client, Endpoint, Message, check_cost, request_hash
+from compeval.generators.llm.client import (
+    REFUSED,
+    Cache,
+    Client,
+    Endpoint,
+    Message,
+    check_cost,
+    request_hash,
+)
 
 TOKENS_PER_ITEM = 20
 """For the estimated cost."""
@@ -34,7 +42,9 @@ class Question(NamedTuple):
 
 @cache
 def _read_texts() -> Mapping[str, Sequence[str]]:
-    return yaml.safe_load(resources.files("compeval.generators.llm").joinpath("questions.yaml").read_text("utf-8"))
+    return yaml.safe_load(
+        resources.files("compeval.generators.llm").joinpath("questions.yaml").read_text("utf-8")
+    )
 
 
 class Items(NamedTuple):
@@ -44,12 +54,17 @@ class Items(NamedTuple):
     pending: list[Message] | None
 
 
-def read_cached_items(question: Question, class_name: str, count: int, endpoint: Endpoint, answers: Cache) -> Items:
+def read_cached_items(
+    question: Question, class_name: str, count: int, endpoint: Endpoint, answers: Cache
+) -> Items:
     """Return at most ``count`` suitable items of the cached answers about a class."""
     items: list[str] = []
     messages: list[Message] = []
     for attempt in range(2):
-        messages = [*messages, Message(role="user", content=question.make_text(attempt, class_name, count))]
+        messages = [
+            *messages,
+            Message(role="user", content=question.make_text(attempt, class_name, count)),
+        ]
         answer = answers.get(request_hash(endpoint, messages))
         if answer is None:
             return Items(items[:count], messages)
@@ -61,7 +76,10 @@ def read_cached_items(question: Question, class_name: str, count: int, endpoint:
 
 
 def ask(
-    questions: Sequence[tuple[Question, int]], class_names: Sequence[str], client: Client, max_cost: float
+    questions: Sequence[tuple[Question, int]],
+    class_names: Sequence[str],
+    client: Client,
+    max_cost: float,
 ) -> Counter[str]:
     """Ask all (question, number of items) pairs about all classes; return the number of requests by outcome.
 
@@ -69,7 +87,9 @@ def ask(
     requests per class and question.
     """
     estimates = [
-        client.estimate(_find_pending(question, class_names, count, client), 2 * count * TOKENS_PER_ITEM)
+        client.estimate(
+            _find_pending(question, class_names, count, client), 2 * count * TOKENS_PER_ITEM
+        )
         for question, count in questions
     ]
     check_cost(2 * sum(estimate.cost for estimate in estimates), max_cost)
@@ -80,8 +100,11 @@ def ask(
     return outcomes
 
 
-def _find_pending(question: Question, class_names: Iterable[str], count: int, client: Client) -> list[list[Message]]:
+def _find_pending(
+    question: Question, class_names: Iterable[str], count: int, client: Client
+) -> list[list[Message]]:
     results = (
-        read_cached_items(question, class_name, count, client.endpoint, client.cache) for class_name in class_names
+        read_cached_items(question, class_name, count, client.endpoint, client.cache)
+        for class_name in class_names
     )
     return [result.pending for result in results if result.pending]

@@ -18,9 +18,17 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from compeval.generators.microworld.captions.content import REGION_KINDS, Content, SceneFacts, choose_content
+from compeval.generators.microworld.captions.content import (
+    REGION_KINDS,
+    Content,
+    SceneFacts,
+    choose_content,
+)
 from compeval.generators.microworld.captions.views import sample_region, shows_sizes
-from compeval.generators.microworld.captions.wording import write_image_captions, write_region_phrase
+from compeval.generators.microworld.captions.wording import (
+    write_image_captions,
+    write_region_phrase,
+)
 from compeval.generators.microworld.scene import DrawnObject, Scene, Triple
 from compeval.generators.microworld.world import CONVERSE, NOUN_TABLE, RELATIONS, SIZES
 
@@ -62,7 +70,8 @@ class Annotation:
     def facts(self) -> SceneFacts:
         facts = SceneFacts.of(self.scene, {item.id for item in self.objects}, sizes=True)
         attributes = {
-            name: tuple(text for text in texts if self.contains(name, text)) for name, texts in facts.attributes.items()
+            name: tuple(text for text in texts if self.contains(name, text))
+            for name, texts in facts.attributes.items()
         }
         relations = tuple(triple for triple in facts.relations if self.contains(*_fact_of(triple)))
         return SceneFacts(facts.nouns, attributes, relations)
@@ -88,7 +97,10 @@ class Annotation:
     def _select_facts(self, content: Content, *, sizes: bool) -> SceneFacts | None:
         """Return the annotated facts about the objects of ``content``; None if a stated fact is not annotated."""
         facts = self.facts
-        if not (set(content.objects) <= facts.nouns.keys() and set(content.relations) <= set(facts.relations)):
+        if not (
+            set(content.objects) <= facts.nouns.keys()
+            and set(content.relations) <= set(facts.relations)
+        ):
             return None
         attributes = {
             name: tuple(text for text in facts.attributes[name] if sizes or text not in SIZES)
@@ -96,14 +108,24 @@ class Annotation:
         }
         if len(content.objects) == 1 and not attributes[content.objects[0]]:
             return None
-        return SceneFacts({name: facts.nouns[name] for name in content.objects}, attributes, content.relations)
+        return SceneFacts(
+            {name: facts.nouns[name] for name in content.objects}, attributes, content.relations
+        )
 
     def _make_object(self, item: DrawnObject, names: dict[str, Any]) -> dict[str, Any]:
         """Return an object in Visual Genome's format; ``names`` has the key "names" or "name", depending on the
         file."""
         x, y, width, height = map(round, item.box)
         synsets, object_id = [NOUN_TABLE[item.noun].sense], self.object_ids[item.id]
-        return {"synsets": synsets, "h": height, "object_id": object_id, **names, "w": width, "y": y, "x": x}
+        return {
+            "synsets": synsets,
+            "h": height,
+            "object_id": object_id,
+            **names,
+            "w": width,
+            "y": y,
+            "x": x,
+        }
 
     def _list_attributes(self, item: DrawnObject) -> list[str]:
         """Return the annotated attributes without sizes, which a crop of the object does not show."""
@@ -131,7 +153,8 @@ class Annotation:
         scene, image_id = self.scene, self.scene.image_id
         objects = [self._make_object(item, {"names": [item.noun]}) for item in self.objects]
         described = [
-            entry | ({"attributes": attributes} if (attributes := self._list_attributes(item)) else {})
+            entry
+            | ({"attributes": attributes} if (attributes := self._list_attributes(item)) else {})
             for item, entry in zip(self.objects, objects, strict=True)
         ]
         relationships = list(self._list_relationships())
@@ -147,12 +170,21 @@ class Annotation:
             for edge in relationships
         ]
         return {
-            "image_data.json": {"width": scene.width, "url": image_path(image_id), "height": scene.height, **ids},
+            "image_data.json": {
+                "width": scene.width,
+                "url": image_path(image_id),
+                "height": scene.height,
+                **ids,
+            },
             "objects.json": {"image_id": image_id, "objects": objects},
             "attributes.json": {"image_id": image_id, "attributes": described},
             "relationships.json": {"relationships": relationships, "image_id": image_id},
             "region_descriptions.json": {"regions": self.regions, "id": image_id},
-            "scene_graphs.json": {"image_id": image_id, "objects": described, "relationships": edges},
+            "scene_graphs.json": {
+                "image_id": image_id,
+                "objects": described,
+                "relationships": edges,
+            },
         }
 
     def gqa(self) -> dict[str, Any]:
@@ -167,7 +199,11 @@ class Annotation:
             ]
             entry = {"name": item.noun, "h": height, "relations": relations, "w": width}
             attributes = self._list_attributes(item)
-            objects[str(self.object_ids[item.id])] = entry | {"attributes": attributes, "y": y, "x": x}
+            objects[str(self.object_ids[item.id])] = entry | {
+                "attributes": attributes,
+                "y": y,
+                "x": x,
+            }
         return {"width": self.scene.width, "height": self.scene.height, "objects": objects}
 
     @cached_property
@@ -186,7 +222,9 @@ def annotate(scenes: Iterable[Scene], seed: int, recall: float) -> dict[str, Any
     """
     if not 0 <= recall <= 1:
         raise ValueError(f"params.yaml, microworld.annotation_recall: {recall}, expected 0 to 1.")
-    files: dict[str, Any] = {name: [] for name in (*VISUAL_GENOME_FILES, *CAPTION_FILES)} | {"sceneGraphs.json": {}}
+    files: dict[str, Any] = {name: [] for name in (*VISUAL_GENOME_FILES, *CAPTION_FILES)} | {
+        "sceneGraphs.json": {}
+    }
     for scene in scenes:
         annotation = Annotation(scene, seed, recall)
         for name, entry in annotation.visual_genome().items():
@@ -205,7 +243,9 @@ def image_path(image_id: int) -> str:
 
 def write_annotations(files: dict[str, Any], folder: Path) -> None:
     for name, content in files.items():
-        (folder / name).write_text(json.dumps(content, separators=(",", ":")) + "\n", encoding="utf-8")
+        (folder / name).write_text(
+            json.dumps(content, separators=(",", ":")) + "\n", encoding="utf-8"
+        )
 
 
 def _fact_of(triple: Triple) -> Triple:

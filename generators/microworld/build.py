@@ -25,7 +25,12 @@ from compeval.base.pipeline import stage
 from compeval.base.pipeline.params import read_params
 from compeval.base.schemas.corpus_names import CORPORA
 from compeval.generators.microworld.annotate import annotate, image_path, write_annotations
-from compeval.generators.microworld.corpora import IMAGES_PER_SCENE, Example, make_examples, write_corpus
+from compeval.generators.microworld.corpora import (
+    IMAGES_PER_SCENE,
+    Example,
+    make_examples,
+    write_corpus,
+)
 from compeval.generators.microworld.rendering.images import render_jpeg
 from compeval.generators.microworld.scene import Scene
 from compeval.generators.microworld.scenes.held_out import choose_held_out
@@ -61,7 +66,9 @@ class Params:
         try:
             return cls(**read_params("microworld"))
         except TypeError as error:
-            raise ValueError(f"params.yaml, microworld: {error}; expected {', '.join(cls.__annotations__)}.") from None
+            raise ValueError(
+                f"params.yaml, microworld: {error}; expected {', '.join(cls.__annotations__)}."
+            ) from None
 
 
 def build(folder: Path, params: Params, workers: int = WORKERS) -> None:
@@ -69,7 +76,10 @@ def build(folder: Path, params: Params, workers: int = WORKERS) -> None:
     with atomic_folder(folder) as scratch, ProcessPoolExecutor(workers) as pool:
         ids = TEST_IDS[: params.test_images]
         images = _map(
-            pool, partial(_evaluation_image, params.seed, params.unseen_renderings), ids, "microworld test scenes"
+            pool,
+            partial(_evaluation_image, params.seed, params.unseen_renderings),
+            ids,
+            "microworld test scenes",
         )
         scenes = list(write_images(scratch, images))
         with (scratch / "truth.jsonl").open("w", encoding="utf-8") as lines:
@@ -110,9 +120,13 @@ def _training_examples(seed: int, corpus: str, size: int, image_id: int) -> list
     return make_examples(seed, sample_training_scene(seed, corpus, image_id), size)
 
 
-def _map(pool: ProcessPoolExecutor, function: Callable[[int], T], ids: Sequence[int], title: str) -> Iterable[T]:
+def _map(
+    pool: ProcessPoolExecutor, function: Callable[[int], T], ids: Sequence[int], title: str
+) -> Iterable[T]:
     """Apply a function to each id in worker processes; show a progress bar."""
-    return tqdm(pool.map(function, ids, chunksize=50), title, total=len(ids), unit="img", mininterval=1)
+    return tqdm(
+        pool.map(function, ids, chunksize=50), title, total=len(ids), unit="img", mininterval=1
+    )
 
 
 def main(corpus: str | None = None) -> None:

@@ -59,9 +59,13 @@ class ImageCollection:
                 with open_archive(zipfile.ZipFile, path) as archive:
                     names = sorted(archive.namelist())
             except ARCHIVE_ERRORS as error:
-                raise ValueError(f"{path}: the zip file is damaged ({error}). Pack the images again.") from None
+                raise ValueError(
+                    f"{path}: the zip file is damaged ({error}). Pack the images again."
+                ) from None
         else:
-            raise FileNotFoundError(f"{path}: neither a folder nor a zip file with Compun's images.")
+            raise FileNotFoundError(
+                f"{path}: neither a folder nor a zip file with Compun's images."
+            )
         files: dict[str, list[str]] = {}
         for name in names:
             if PurePosixPath(name).suffix.lower() in EXTENSIONS:
@@ -103,7 +107,9 @@ def can_draw(noun: str) -> bool:
     return noun in DRAWINGS
 
 
-def render_compound(compound: str, n1: str, n2: str, renderings: int, seed: int) -> Iterator[CompoundImages]:
+def render_compound(
+    compound: str, n1: str, n2: str, renderings: int, seed: int
+) -> Iterator[CompoundImages]:
     """Yield several renderings of a compound and its constituents, with random colours and backgrounds.
 
     The three images of one rendering have the same background and, if possible, the same colour. A model therefore
@@ -130,5 +136,11 @@ def sample_object_scene(noun: str, color: str, background: str, rng: Random) -> 
     width = side * min(drawing.aspect, 1)
     height = side / max(drawing.aspect, 1)
     center = 50 + rng.uniform(-0.5, 0.5) * (92 - width)
-    ground = 48 + height / 2 + rng.uniform(-0.4, 0.4) * (92 - height) if drawing.hangs else rng.uniform(92, 96)
-    return Scene(0, 100, 100, background, (place_object(noun, color, "plain", side, center, ground),), ())
+    ground = (
+        48 + height / 2 + rng.uniform(-0.4, 0.4) * (92 - height)
+        if drawing.hangs
+        else rng.uniform(92, 96)
+    )
+    return Scene(
+        0, 100, 100, background, (place_object(noun, color, "plain", side, center, ground),), ()
+    )

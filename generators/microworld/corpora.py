@@ -15,9 +15,16 @@ from pathlib import Path
 from random import Random
 
 from compeval.base.schemas.scene_graph import Box
-from compeval.generators.microworld.captions.content import TRAINING_KINDS, SceneFacts, choose_content
+from compeval.generators.microworld.captions.content import (
+    TRAINING_KINDS,
+    SceneFacts,
+    choose_content,
+)
 from compeval.generators.microworld.captions.views import sample_region, shows_sizes
-from compeval.generators.microworld.captions.wording import TRAINING_RICHNESS, write_training_caption
+from compeval.generators.microworld.captions.wording import (
+    TRAINING_RICHNESS,
+    write_training_caption,
+)
 from compeval.generators.microworld.rendering.images import render_jpeg
 from compeval.generators.microworld.scene import Scene
 
@@ -40,19 +47,33 @@ class Example:
     view: Box
 
 
-def make_examples(seed: int, scene: Scene, size: int, richness: float = TRAINING_RICHNESS) -> list[Example]:
+def make_examples(
+    seed: int, scene: Scene, size: int, richness: float = TRAINING_RICHNESS
+) -> list[Example]:
     """Return ``IMAGES_PER_SCENE`` captioned images of one scene, each ``size`` x ``size`` pixels."""
-    captioned_views = [sample_caption(seed, scene, number, richness) for number in range(IMAGES_PER_SCENE)]
-    return [make_example(scene, number, size, caption, view) for number, (caption, view) in enumerate(captioned_views)]
+    captioned_views = [
+        sample_caption(seed, scene, number, richness) for number in range(IMAGES_PER_SCENE)
+    ]
+    return [
+        make_example(scene, number, size, caption, view)
+        for number, (caption, view) in enumerate(captioned_views)
+    ]
 
 
 def make_example(scene: Scene, number: int, size: int, caption: str, view: Box) -> Example:
-    return Example(scene.image_id, number, render_jpeg(scene, (size, size), view, "4:4:4"), caption, view)
+    return Example(
+        scene.image_id, number, render_jpeg(scene, (size, size), view, "4:4:4"), caption, view
+    )
 
 
-def sample_caption(seed: int, scene: Scene, number: int, richness: float = TRAINING_RICHNESS) -> tuple[str, Box]:
+def sample_caption(
+    seed: int, scene: Scene, number: int, richness: float = TRAINING_RICHNESS
+) -> tuple[str, Box]:
     """Return a training caption and the view of its image: the whole scene, or a region around the named objects."""
-    rng, ids = Random(f"{seed}:{scene.image_id}:example:{number}"), [item.id for item in scene.objects]
+    rng, ids = (
+        Random(f"{seed}:{scene.image_id}:example:{number}"),
+        [item.id for item in scene.objects],
+    )
     content = choose_content(SceneFacts.of(scene, ids, sizes=False), TRAINING_KINDS, rng)
     assert content, "a scene has an object"
     view = sample_view(scene, content.objects, rng)
@@ -80,7 +101,11 @@ def write_corpus(folder: Path, examples: Iterable[Example]) -> None:
 
 def _add_example(tar: tarfile.TarFile, item: Example) -> None:
     facts = {"caption": item.caption, "image_id": item.image_id, "view": list(item.view)}
-    for suffix, content in (("jpg", item.jpeg), ("txt", item.caption.encode()), ("json", json.dumps(facts).encode())):
+    for suffix, content in (
+        ("jpg", item.jpeg),
+        ("txt", item.caption.encode()),
+        ("json", json.dumps(facts).encode()),
+    ):
         member = tarfile.TarInfo(
             f"{item.image_id:09d}_{item.number}.{suffix}"
         )  # owner and time are 0, so the bytes are reproducible

@@ -40,9 +40,14 @@ def make_contact_sheet(tiles: Sequence[tuple[str, np.ndarray]], columns: int) ->
     cell_height = max(tile.shape[0] for _, tile in tiles) + _LABEL + _MARGIN
     cell_width = max(tile.shape[1] for _, tile in tiles) + _MARGIN
     rows = -(-len(tiles) // columns)
-    sheet = np.full((rows * cell_height + _MARGIN, columns * cell_width + _MARGIN, 4), 255, np.uint8)
+    sheet = np.full(
+        (rows * cell_height + _MARGIN, columns * cell_width + _MARGIN, 4), 255, np.uint8
+    )
     canvas = skia.Surface(sheet, skia.kRGBA_8888_ColorType).getCanvas()
-    font, ink = skia.Font(skia.Typeface("DejaVu Sans"), 12), skia.Paint(Color=0xFF333333, AntiAlias=True)
+    font, ink = (
+        skia.Font(skia.Typeface("DejaVu Sans"), 12),
+        skia.Paint(Color=0xFF333333, AntiAlias=True),
+    )
     for index, (label, tile) in enumerate(tiles):
         x, y = _MARGIN + index % columns * cell_width, _MARGIN + index // columns * cell_height
         sheet[y : y + tile.shape[0], x : x + tile.shape[1], :3] = tile
@@ -50,11 +55,18 @@ def make_contact_sheet(tiles: Sequence[tuple[str, np.ndarray]], columns: int) ->
     return sheet[..., :3]
 
 
-def render_noun(noun: str, color: str, pattern: str, background: str, pixels: int, share: float = 0.84) -> np.ndarray:
+def render_noun(
+    noun: str, color: str, pattern: str, background: str, pixels: int, share: float = 0.84
+) -> np.ndarray:
     """Return a square image of one object, whose longer side is ``share`` of the image's side."""
     aspect = DRAWINGS[noun].aspect
     height = share * 100 / max(aspect, 1)
-    box = Box(50 - height * aspect / 2, 94 - height if height > 40 else 72 - height / 2, height * aspect, height)
+    box = Box(
+        50 - height * aspect / 2,
+        94 - height if height > 40 else 72 - height / 2,
+        height * aspect,
+        height,
+    )
     item = DrawnObject(noun, noun, color, pattern, "medium", box, 0)
     return render(Scene(0, 100, 100, background, (item,), ()), (pixels, pixels))
 
@@ -75,11 +87,16 @@ def make_nouns_sheet() -> np.ndarray:
 def make_attributes_sheet() -> np.ndarray:
     """Return every colour, pattern, size and state; each size is shown next to the opposite one."""
     tiles = [(color, render_noun("cup", color, "plain", "studio", 120)) for color in COLORS]
-    tiles += [(pattern, render_noun("shirt", "blue", pattern, "studio", 120)) for pattern in PATTERNS]
+    tiles += [
+        (pattern, render_noun("shirt", "blue", pattern, "studio", 120)) for pattern in PATTERNS
+    ]
     small, large = (
-        place_object("ball", "red", "plain", side, center, 92) for side, center in ((30 * 0.62, 20), (30 * 1.5, 66))
+        place_object("ball", "red", "plain", side, center, 92)
+        for side, center in ((30 * 0.62, 20), (30 * 1.5, 66))
     )
-    tiles.append(("small and large", render(Scene(0, 100, 100, "studio", (small, large), ()), (120, 120))))
+    tiles.append(
+        ("small and large", render(Scene(0, 100, 100, "studio", (small, large), ()), (120, 120)))
+    )
     for noun in ALL_NOUNS:
         for state in RENDERINGS[noun].states:
             name = RENDERINGS[noun].pictures[0][state]
@@ -97,8 +114,12 @@ def make_relations_sheet(per_relation: int = 4, seed: int = 0, count: int = 800)
             if len(scene.objects) <= 3 and len(shown[relation]) < per_relation:
                 label = f"{nouns[subject]} {relation} {nouns[target]}"
                 if label not in dict(shown[relation]):
-                    shown[relation].append((label, render(scene, (scene.width * 3 // 8, scene.height * 3 // 8))))
-    return make_contact_sheet([tile for tiles in shown.values() for tile in tiles], columns=2 * per_relation)
+                    shown[relation].append(
+                        (label, render(scene, (scene.width * 3 // 8, scene.height * 3 // 8)))
+                    )
+    return make_contact_sheet(
+        [tile for tiles in shown.values() for tile in tiles], columns=2 * per_relation
+    )
 
 
 def make_compounds_sheet() -> np.ndarray:
@@ -109,16 +130,25 @@ def make_compounds_sheet() -> np.ndarray:
             names = [name.lower() for name in (row["compound"], row["n1"], row["n2"])]
             if all(map(can_draw, names)):
                 rng = Random(names[0])
-                scenes = [sample_object_scene(name, rng.choice(list(COLORS)), "studio", rng) for name in names]
+                scenes = [
+                    sample_object_scene(name, rng.choice(list(COLORS)), "studio", rng)
+                    for name in names
+                ]
                 labels = (f"{names[0]} ({row['category']})", *names[1:])
-                tiles += [(label, render(scene, (112, 112))) for label, scene in zip(labels, scenes, strict=True)]
+                tiles += [
+                    (label, render(scene, (112, 112)))
+                    for label, scene in zip(labels, scenes, strict=True)
+                ]
     return make_contact_sheet(tiles, columns=12)
 
 
 def make_scenes_sheet(count: int = 24, seed: int = 0, columns: int = 6) -> np.ndarray:
     """Return the first test scenes at half their size, labelled with their image ids."""
     scenes = [sample_test_scene(seed, image_id) for image_id in TEST_IDS[:count]]
-    tiles = [(str(scene.image_id), render(scene, (scene.width // 2, scene.height // 2))) for scene in scenes]
+    tiles = [
+        (str(scene.image_id), render(scene, (scene.width // 2, scene.height // 2)))
+        for scene in scenes
+    ]
     return make_contact_sheet(tiles, columns)
 
 

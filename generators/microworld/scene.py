@@ -55,7 +55,9 @@ class Scene:
         """The ids of the objects whose size can be seen: there is one of the same noun with the opposite size."""
         present = {(item.noun, item.size) for item in self.objects}
         opposite = {"small": "large", "large": "small"}
-        return frozenset(item.id for item in self.objects if (item.noun, opposite.get(item.size)) in present)
+        return frozenset(
+            item.id for item in self.objects if (item.noun, opposite.get(item.size)) in present
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return a line of ``truth.jsonl``, which the oracle reads."""

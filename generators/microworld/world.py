@@ -44,11 +44,17 @@ def read_nouns(path: Path) -> dict[str, NounEntry]:
     entries: dict[str, NounEntry] = {}
     with path.open(newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
-            noun, roles, themes = row["noun"], frozenset(row["roles"].split()), tuple(row["themes"].split())
+            noun, roles, themes = (
+                row["noun"],
+                frozenset(row["roles"].split()),
+                tuple(row["themes"].split()),
+            )
             if noun in entries:
                 raise ValueError(f"{path.name}: {noun!r} has two lines; keep one.")
             if unknown := sorted(roles - set(ROLES)):
-                raise ValueError(f"{path.name}, {noun}: unknown role {unknown[0]!r}, expected {', '.join(ROLES)}.")
+                raise ValueError(
+                    f"{path.name}, {noun}: unknown role {unknown[0]!r}, expected {', '.join(ROLES)}."
+                )
             if not (row["cluster"] and row["side"] and themes):
                 raise ValueError(f"{path.name}, {noun}: cluster, side and themes are needed.")
             sense = row["sense"] or f"{noun}.n.01"

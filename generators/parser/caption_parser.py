@@ -52,7 +52,11 @@ def parse_each(parser: CaptionParser, captions: Sequence[str]) -> list[Parse | E
     except Exception as error:
         if len(captions) == 1:
             return results or [error]
-        results += [result for caption in captions[len(results) :] for result in parse_each(parser, [caption])]
+        results += [
+            result
+            for caption in captions[len(results) :]
+            for result in parse_each(parser, [caption])
+        ]
     return results
 
 

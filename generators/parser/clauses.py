@@ -39,7 +39,9 @@ class Clauses:
         """Return the subjects of an active or passive verb."""
         s = self.sentence
         head = s.heads[verb]
-        if depth > _MAX_DEPTH or (s.deps[verb] in {"amod", "compound", "aux", "auxpass"} and head != verb):
+        if depth > _MAX_DEPTH or (
+            s.deps[verb] in {"amod", "compound", "aux", "auxpass"} and head != verb
+        ):
             return []
         for child in s.children_by(verb, "nsubj", "nsubjpass"):
             return self._resolve(child, verb)
@@ -68,7 +70,9 @@ class Clauses:
         s = self.sentence
         subjects = s.children_by(verb, "nsubj", "nsubjpass")
         has_subject = not all(s.is_in(child, "relative_pronouns") for child in subjects)
-        return self.find_antecedents(verb) if has_subject and s.deps[verb] in {"relcl", "acl"} else []
+        return (
+            self.find_antecedents(verb) if has_subject and s.deps[verb] in {"relcl", "acl"} else []
+        )
 
     def find_objects(self, tokens: Iterable[int]) -> list[int]:
         """Return the objects to which the tokens refer, without duplicates."""
@@ -81,9 +85,15 @@ class Clauses:
 
     def is_preposition(self, index: int) -> bool:
         s = self.sentence
-        if s.deps[index] in {"prep", "agent", "dative"} and index not in self.nouns and not s.is_verb(index):
+        if (
+            s.deps[index] in {"prep", "agent", "dative"}
+            and index not in self.nouns
+            and not s.is_verb(index)
+        ):
             return True
-        if s.is_in(index, "spatial_prepositions") and s.children_by(index, "conj"):  # "behind and above a box"
+        if s.is_in(index, "spatial_prepositions") and s.children_by(
+            index, "conj"
+        ):  # "behind and above a box"
             return True
         return s.tags[index] in {"IN", "RP", "TO"} and bool(s.children_by(index, "pobj"))
 
@@ -94,13 +104,22 @@ class Clauses:
         if head == preposition or depth > _MAX_DEPTH:
             return Attachment([])
         if self.nouns.resolve(head):
-            return Attachment(self.nouns.resolve_before(self._find_located_object(head, preposition), preposition))
+            return Attachment(
+                self.nouns.resolve_before(self._find_located_object(head, preposition), preposition)
+            )
         if s.is_verb(head):
             is_modifier = s.deps[head] == "amod"
-            return Attachment(self.nouns.resolve(s.heads[head])[:1] if is_modifier else self.find_subjects(head), head)
+            return Attachment(
+                self.nouns.resolve(s.heads[head])[:1] if is_modifier else self.find_subjects(head),
+                head,
+            )
         if s.tags[head] in _ADVERB_TAGS or s.deps[head] in {"prep", "advmod"}:
             outer = self.find_attachment(head, depth + 1)
-            is_phrase = head == preposition - 1 and not s.children_by(head, "pobj") and s.tags[head] != "RBR"
+            is_phrase = (
+                head == preposition - 1
+                and not s.children_by(head, "pobj")
+                and s.tags[head] != "RBR"
+            )
             return outer._replace(prefix=(*outer.prefix, head)) if is_phrase else outer
         if s.tags[head] in ADJECTIVE_TAGS:
             governs = s.is_in(head, "governing_adjectives") and head == preposition - 1
@@ -131,11 +150,20 @@ class Clauses:
         s = self.sentence
         link = s.heads[head]
         governor = s.heads[link]
-        is_position = s.is_in(preposition, "spatial_prepositions") or s.is_in(preposition, "other_positions")
+        is_position = s.is_in(preposition, "spatial_prepositions") or s.is_in(
+            preposition, "other_positions"
+        )
         complements = s.children_by(preposition, "pobj")
-        if not is_position or not complements or s.deps[head] != "pobj" or governor not in self.nouns:
+        if (
+            not is_position
+            or not complements
+            or s.deps[head] != "pobj"
+            or governor not in self.nouns
+        ):
             return head
         if any(s.tags[child] == "PRP" or self.nouns.is_body_part(child) for child in complements):
             return head
-        is_content = s.words[link] == "of" and self.nouns.by_head[governor].lemma in WORDS["containers"]
+        is_content = (
+            s.words[link] == "of" and self.nouns.by_head[governor].lemma in WORDS["containers"]
+        )
         return governor if is_content or s.words[link] == "with" else head

@@ -45,7 +45,9 @@ def _find_lemma(word: str, part_of_speech: str, guess: bool) -> str:
     start, hyphen, last = word.rpartition("-") if guess else ("", "", word)
     if hyphen:
         return start + hyphen + _LEMMATISERS[part_of_speech](last) if last else word
-    guesses = _lemminflect().getAllLemmasOOV(word, part_of_speech) if guess and word.isalpha() else {}
+    guesses = (
+        _lemminflect().getAllLemmasOOV(word, part_of_speech) if guess and word.isalpha() else {}
+    )
     return "".join(guesses.get(part_of_speech, ())) or word
 
 

@@ -7,8 +7,13 @@ from typing import Any
 
 import yaml
 
-LEXICON: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("lexicon.yaml").read_text("utf-8"))
-WORDS = {name: frozenset(words.split() if isinstance(words, str) else words) for name, words in LEXICON.items()}
+LEXICON: dict[str, Any] = yaml.safe_load(
+    Path(__file__).with_name("lexicon.yaml").read_text("utf-8")
+)
+WORDS = {
+    name: frozenset(words.split() if isinstance(words, str) else words)
+    for name, words in LEXICON.items()
+}
 """The words of each list in lexicon.yaml, and the keys of each table."""
 ATTRIBUTE_NOUNS = WORDS["colors"] | WORDS["materials"] | WORDS["kinds"]
 ACTORS = WORDS["animate_nouns"] | WORDS["clothes"]

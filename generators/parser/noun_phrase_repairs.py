@@ -27,7 +27,11 @@ def colors_to_attributes(s: Sentence) -> None:
         has_participle = noun > color + 1
         while has_participle and noun < len(s) and s.tags[noun] in {"JJ", "VBN"}:
             noun += 1
-        if word not in WORDS["colors"] or noun == len(s) or not _may_be_noun(s, noun, has_participle):
+        if (
+            word not in WORDS["colors"]
+            or noun == len(s)
+            or not _may_be_noun(s, noun, has_participle)
+        ):
             continue
         while noun + 1 < len(s) and s.heads[noun] == noun + 1 and s.deps[noun] == "compound":
             noun += 1
@@ -73,20 +77,33 @@ def misread_words_to_nouns(s: Sentence) -> None:
 def _join_noun_phrase(s: Sentence, first: int, noun: int) -> None:
     """Make the tokens from ``first`` to ``noun`` one noun phrase, at the place of the first of them in the sentence."""
     inside = range(first, noun + 1)
-    children = [child for index in inside for child in s.near_children(index) if child not in inside]
-    entry, *others = (index for index in inside if s.heads[index] not in inside or s.heads[index] == index)
+    children = [
+        child for index in inside for child in s.near_children(index) if child not in inside
+    ]
+    entry, *others = (
+        index for index in inside if s.heads[index] not in inside or s.heads[index] == index
+    )
     head, dep = s.heads[entry], s.deps[entry]
-    subject = next((child for child in children if child < first and s.deps[child] == "nsubj"), None)
+    subject = next(
+        (child for child in children if child < first and s.deps[child] == "nsubj"), None
+    )
     if not s.is_noun(noun):
         s.tags[noun] = "NNS" if s.tags[noun] == "VBZ" else "NN"
     for index in inside:
         s.heads[index] = noun
         s.deps[index] = "compound" if s.deps[index] == "compound" else "amod"
-    if subject is not None and others:  # "banana in a purple spotted basket", with the verb "spotted"
+    if (
+        subject is not None and others
+    ):  # "banana in a purple spotted basket", with the verb "spotted"
         s.heads[subject] = subject
     for child in children:
         if child != subject or not others:
-            is_left = child < first and s.deps[child] not in _MODIFIER_DEPS and subject is not None and others
+            is_left = (
+                child < first
+                and s.deps[child] not in _MODIFIER_DEPS
+                and subject is not None
+                and others
+            )
             s.heads[child] = subject if is_left and subject is not None else noun
     if head not in inside:
         _attach_noun_phrase(s, noun, head, dep)
@@ -101,7 +118,9 @@ def _attach_noun_phrase(s: Sentence, noun: int, head: int, dep: str) -> None:
         s.attach(noun, head, dep)
     elif head < noun:
         s.attach(noun, head, "dobj")
-    elif s.tags[head] in {"VBN", "VBG"} and not any(s.deps[child][:3] == "aux" for child in s.near_children(head)):
+    elif s.tags[head] in {"VBN", "VBG"} and not any(
+        s.deps[child][:3] == "aux" for child in s.near_children(head)
+    ):
         s.replace(head, noun)  # "a brolly held by a man"
         s.move(noun, (child for child in s.near_children(head) if child < noun))
         s.attach(head, noun, "acl")
@@ -113,7 +132,11 @@ def _join_followers(s: Sentence, noun: int) -> None:
     """Make the particle after a former verb, with its object, a preposition, and the clause after it a relative one."""
     preposition = noun + 1
     for child in s.near_children(noun):
-        if child == preposition and s.deps[child] in {"prt", "advmod"} and s.tags[child] in {"IN", "RP"}:
+        if (
+            child == preposition
+            and s.deps[child] in {"prt", "advmod"}
+            and s.tags[child] in {"IN", "RP"}
+        ):
             s.deps[child] = "prep"
             s.tags[child] = "IN"
         elif child > preposition and s.deps[child] == "dobj" and s.deps[preposition] == "prep":
@@ -153,7 +176,9 @@ def names_to_predicates(s: Sentence) -> None:
     """
     for index in range(1, len(s)):
         before = index - 1
-        is_name = s.tags[index] == "NNS" or (s.tags[index] == "VBZ" and s.deps[before] == "compound")
+        is_name = s.tags[index] == "NNS" or (
+            s.tags[index] == "VBZ" and s.deps[before] == "compound"
+        )
         if not is_name or s.tags[before] != "NN" or not lemmas.is_verb(s.words[index]):
             continue
         left = [child for child in s.near_children(index) if child < index]
@@ -171,9 +196,14 @@ def adverbs_to_attributes(s: Sentence) -> None:
     for index, tag in enumerate(s.tags):
         adjective = s.heads[index]
         noun = s.heads[adjective]
-        is_modifier = s.deps[index] == "advmod" and s.deps[adjective] == "amod" and index < adjective < noun
+        is_modifier = (
+            s.deps[index] == "advmod" and s.deps[adjective] == "amod" and index < adjective < noun
+        )
         parts_of_speech = lemmas.look_up(s.words[index]).keys()
-        may_be_adjective = s.words[index] in ATTRIBUTE_NOUNS or parts_of_speech & {"ADJ", "ADV"} == {"ADJ"}
+        may_be_adjective = s.words[index] in ATTRIBUTE_NOUNS or parts_of_speech & {
+            "ADJ",
+            "ADV",
+        } == {"ADJ"}
         if tag == "RB" and is_modifier and may_be_adjective and not s.is_in(index, "shades"):
             s.tags[index] = "JJ"
             s.attach(index, noun, "amod")

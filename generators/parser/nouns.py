@@ -59,7 +59,11 @@ class Nouns:
         chain = [self.alias.get(index, index)]
         for member in chain:
             heads.update([member] if member in self.by_head else self._find_content(member, depth))
-            chain.extend(child for child in self.sentence.children_by(member, "conj") if child not in self.alias)
+            chain.extend(
+                child
+                for child in self.sentence.children_by(member, "conj")
+                if child not in self.alias
+            )
         return sorted(heads)
 
     def resolve_before(self, index: int, before: int) -> list[int]:
@@ -71,7 +75,10 @@ class Nouns:
         s = self.sentence
         first = index
         while s.deps[first] == "conj" and s.heads[first] in self.by_head:
-            if any(child > s.heads[first] for child in s.children_by(s.heads[first], "prep", "acl", "relcl")):
+            if any(
+                child > s.heads[first]
+                for child in s.children_by(s.heads[first], "prep", "acl", "relcl")
+            ):
                 break
             first = s.heads[first]
         return [head for head in self.resolve(first) if head < before or head == index]
@@ -85,7 +92,10 @@ class Nouns:
         return head in self.by_head and self.by_head[head].lemma in WORDS["body_parts"]
 
     def are_clothes(self, heads: Iterable[int]) -> bool:
-        return all({self.by_head[head].lemma, self.sentence.words[head]} & WORDS["clothes"] for head in heads)
+        return all(
+            {self.by_head[head].lemma, self.sentence.words[head]} & WORDS["clothes"]
+            for head in heads
+        )
 
     def of_complements(self, index: int) -> list[int]:
         """Return the complements of the "of" phrases after a token."""
@@ -97,7 +107,9 @@ class Nouns:
         """Return the objects in the "of" phrase of a picture ("photo of a cat") or of a measure ("group of cats")."""
         if self.sentence.words[index] not in CONTENT_NOUNS or depth > _MAX_DEPTH:
             return []
-        return [head for child in self.of_complements(index) for head in self.resolve(child, depth + 1)]
+        return [
+            head for child in self.of_complements(index) for head in self.resolve(child, depth + 1)
+        ]
 
     def _is_object_head(self, index: int) -> bool:
         s = self.sentence
@@ -108,7 +120,11 @@ class Nouns:
             return False
         if word in WORDS["non_objects"] and not s.children_by(index, "compound"):
             return False
-        if word in WORDS["part_nouns"] and dep == "pobj" and not s.children_by(index, "amod", "compound", "prep"):
+        if (
+            word in WORDS["part_nouns"]
+            and dep == "pobj"
+            and not s.children_by(index, "amod", "compound", "prep")
+        ):
             return False
         if word in CONTENT_NOUNS and self.of_complements(index):
             return False
@@ -119,7 +135,9 @@ class Nouns:
             return not self._is_modifier(index)
         if tag == "JJR" and s.children_by(index, "compound"):  # "towel warmer"
             return True
-        has_article = any(s.tags[child] in {"DT", "PRP$"} for child in s.children[index] if child < index)
+        has_article = any(
+            s.tags[child] in {"DT", "PRP$"} for child in s.children[index] if child < index
+        )
         return dep in _ARGUMENT_DEPS and has_article and tag in _NOMINALISED_TAGS
 
     def _is_modifier(self, index: int) -> bool:
@@ -159,7 +177,9 @@ class Nouns:
         while start > 0 and self._in_name(start - 1, head):
             start -= 1
         name = " ".join([*s.words[start:head], lemma])
-        noun = self.by_head[head] = Noun(head, start, start, lemmas.SPELLINGS.get(name, name), lemma)
+        noun = self.by_head[head] = Noun(
+            head, start, start, lemmas.SPELLINGS.get(name, name), lemma
+        )
         while noun.first_modifier > 0 and self._is_left_part(noun.first_modifier - 1, head):
             attribute = self._read_attribute(noun.first_modifier - 1)
             if attribute:
@@ -171,11 +191,15 @@ class Nouns:
         s = self.sentence
         if s.deps[index] == "nsubj" and s.deps[s.heads[index]] == COVERING:
             return s.heads[s.heads[index]] == head
-        if self.alias.get(index) == head or (s.words[index] in {"and", ","} and self.alias.get(index - 1) == head):
+        if self.alias.get(index) == head or (
+            s.words[index] in {"and", ","} and self.alias.get(index - 1) == head
+        ):
             return True
         for _ in range(4):
             child, index = index, s.heads[index]
-            if s.deps[child] not in WORDS["modifier_deps"] or (index in self.by_head and index < child):
+            if s.deps[child] not in WORDS["modifier_deps"] or (
+                index in self.by_head and index < child
+            ):
                 return False
             if index >= head:
                 return index == head
@@ -184,22 +208,35 @@ class Nouns:
     def _in_name(self, index: int, head: int) -> bool:
         s = self.sentence
         word = s.words[index]
-        is_part = self._is_left_part(index, head) and s.deps[index] not in {"poss", "appos", "nsubj"}
+        is_part = self._is_left_part(index, head) and s.deps[index] not in {
+            "poss",
+            "appos",
+            "nsubj",
+        }
         if not is_part or not word[-1:].isalnum():
             return False
-        if self._is_name(index) or (index and self._is_name(index - 1)) or word in WORDS["positions"]:
+        if (
+            self._is_name(index)
+            or (index and self._is_name(index - 1))
+            or word in WORDS["positions"]
+        ):
             return True
         if s.tags[index] == "VBG" or word in WORDS["gerund_names"]:
             return word in WORDS["gerund_names"]
         if word in ATTRIBUTE_NOUNS or lemmas.is_adjective(word) or word in {"color", "colour"}:
             return False
-        if word.endswith("ed") and lemmas.is_verb(word) and not lemmas.is_noun(word):  # "closed box"
+        if (
+            word.endswith("ed") and lemmas.is_verb(word) and not lemmas.is_noun(word)
+        ):  # "closed box"
             return False
         return s.is_noun(index) and s.deps[index] in {"compound", "nmod", "amod"}
 
     def _is_name(self, index: int) -> bool:
         """Return True if a token and the next token are a name in lexicon.yaml."""
-        return f"{self.sentence.words[index]} {lemmas.singular(self.sentence.words[index + 1])}" in WORDS["names"]
+        return (
+            f"{self.sentence.words[index]} {lemmas.singular(self.sentence.words[index + 1])}"
+            in WORDS["names"]
+        )
 
     def _read_attribute(self, index: int) -> Span | None:
         """Return the attribute that ends at a token, or None if the word describes nothing visible."""
@@ -226,7 +263,9 @@ class Nouns:
         while first_modifier > 0 and s.tags[first_modifier - 1] in {"DT", "PRP$"}:
             first_modifier -= 1
         preceding = range(max(first_modifier - 1, 0), head)
-        return s.any_in(preceding, "negations") or s.words[preceding.start : first_modifier] == ["without"]
+        return s.any_in(preceding, "negations") or s.words[preceding.start : first_modifier] == [
+            "without"
+        ]
 
 
 def read_adjective(s: Sentence, index: int, joined: bool = True) -> Span:

@@ -32,7 +32,11 @@ def find_phrasal_prepositions(tokens: Sequence[str]) -> list[Phrase]:
     phrases: list[Phrase] = []
     index = 0
     while index < len(tokens):
-        phrase = _match_noun_phrase(tokens, index) or _match_side(tokens, index) or _match_pair(tokens, index)
+        phrase = (
+            _match_noun_phrase(tokens, index)
+            or _match_side(tokens, index)
+            or _match_pair(tokens, index)
+        )
         if phrase:
             phrases.append(phrase)
         index = phrase.end if phrase else index + 1
@@ -50,7 +54,9 @@ def _match_noun_phrase(tokens: Sequence[str], start: int) -> Phrase | None:
         qualifier = window[position]
         position += 1
     noun, preposition = window[position : position + 2]
-    if noun not in NOUN_PHRASES or not (preposition == "of" or (preposition == "to" and noun in {"left", "right"})):
+    if noun not in NOUN_PHRASES or not (
+        preposition == "of" or (preposition == "to" and noun in {"left", "right"})
+    ):
         return None
     if noun == "side" and qualifier in {"left", "right"}:
         noun = qualifier
@@ -75,6 +81,8 @@ def _match_pair(tokens: Sequence[str], start: int) -> Phrase | None:
     "the left of" is a noun phrase, not a preposition.
     """
     text = _ALL_PAIRS.get(" ".join(tokens[start : start + 2]))
-    if text is None or (tokens[start] in {"left", "right"} and start and tokens[start - 1] in WORDS["articles"]):
+    if text is None or (
+        tokens[start] in {"left", "right"} and start and tokens[start - 1] in WORDS["articles"]
+    ):
         return None
     return Phrase(start, start + 2, text)

@@ -53,22 +53,31 @@ class Relations:
             edge
             for edge in self._edges.values()
             if not {edge.subject, edge.object} & self.negated
-            and not (edge.predicate.text in WORDS["possession"] and (edge.subject, edge.object) in self._restated_pairs)
+            and not (
+                edge.predicate.text in WORDS["possession"]
+                and (edge.subject, edge.object) in self._restated_pairs
+            )
         ]
         return sorted(edges, key=lambda edge: (edge.predicate.start, edge.subject, edge.object))
 
     # Assertion and negation
 
-    def _add(self, verb: int | None, subjects: list[int], predicate: Span, objects: list[int]) -> None:
+    def _add(
+        self, verb: int | None, subjects: list[int], predicate: Span, objects: list[int]
+    ) -> None:
         """Add a relation between all subjects and all objects, or deny the objects if the relation is negated."""
         if verb is not None:
             self.related.add(verb)
-        if self.sentence.is_negated(predicate.start) or (verb is not None and self.sentence.is_negated(verb)):
+        if self.sentence.is_negated(predicate.start) or (
+            verb is not None and self.sentence.is_negated(verb)
+        ):
             self.negated.update(head for head in objects if not self._is_definite(head))
             return
         for subject, target in product(subjects, objects):
             if subject != target:
-                self._edges.setdefault((subject, predicate.text, target), Edge(subject, predicate, target))
+                self._edges.setdefault(
+                    (subject, predicate.text, target), Edge(subject, predicate, target)
+                )
 
     def _is_definite(self, head: int) -> bool:
         return self.sentence.any_in(self.sentence.children_by(head, "det", "poss"), "definite")
@@ -83,7 +92,9 @@ class Relations:
         """Rename "glass" to "glasses" if a person wears them."""
         for edge in self._edges.values():
             noun = self.nouns.by_head[edge.object]
-            is_worn = edge.predicate.text == "wear" and self.sentence.words[edge.object] == "glasses"
+            is_worn = (
+                edge.predicate.text == "wear" and self.sentence.words[edge.object] == "glasses"
+            )
             if is_worn and noun.lemma == "glass":
                 noun.name, noun.lemma = noun.name.removesuffix("glass") + "glasses", "glasses"
 
@@ -120,12 +131,20 @@ class Relations:
         attachment = self.clauses.find_attachment(index)
         complements = s.children_by(index, "pobj", "pcomp")
         if not complements:  # "behind and above a box"
-            complements = [child for other in s.children_by(index, "conj") for child in s.children_by(other, "pobj")]
+            complements = [
+                child
+                for other in s.children_by(index, "conj")
+                for child in s.children_by(other, "pobj")
+            ]
         objects = self.clauses.find_objects(complements)
         if not objects and any(s.words[child] in RECIPROCAL_WORDS for child in complements):
             self._add_reciprocal(index, attachment)
             return
-        if s.words[index] == "in" and objects and all(s.is_in(head, "arrangements") for head in objects):
+        if (
+            s.words[index] == "in"
+            and objects
+            and all(s.is_in(head, "arrangements") for head in objects)
+        ):
             self.negated.update(objects)
             return
         if not objects:
@@ -147,25 +166,41 @@ class Relations:
             first, target = (attachment.subjects * 2)[:2]
             self._edges[first, predicate.text, target] = Edge(first, predicate, target)
 
-    def _attach_to_preceding_noun(self, index: int, attachment: Attachment, complements: list[int]) -> Attachment:
+    def _attach_to_preceding_noun(
+        self, index: int, attachment: Attachment, complements: list[int]
+    ) -> Attachment:
         """Attach "in it" to the noun directly before it, even if the tree differs ("a glass has liquid in it")."""
         s = self.sentence
         has_pronoun = s.any_in(complements, "third_person")
-        is_possession = attachment.verb is None or lemmas.infinitive(s.words[attachment.verb]) == "have"
-        if (has_pronoun or (not complements and s.lasts[index] > index)) and is_possession and index - 1 in self.nouns:
+        is_possession = (
+            attachment.verb is None or lemmas.infinitive(s.words[attachment.verb]) == "have"
+        )
+        if (
+            (has_pronoun or (not complements and s.lasts[index] > index))
+            and is_possession
+            and index - 1 in self.nouns
+        ):
             return Attachment(self.nouns.resolve_before(index - 1, index))
         return attachment
 
-    def _find_antecedent(self, index: int, attachment: Attachment, complements: list[int]) -> list[int]:
+    def _find_antecedent(
+        self, index: int, attachment: Attachment, complements: list[int]
+    ) -> list[int]:
         """Return the object of a stranded preposition ("the bench they sit on") or of a pronoun ("on it")."""
         s = self.sentence
-        if not complements and attachment.verb is not None and (gap := self.clauses.find_gap_objects(attachment.verb)):
+        if (
+            not complements
+            and attachment.verb is not None
+            and (gap := self.clauses.find_gap_objects(attachment.verb))
+        ):
             return gap
         if complements and not s.any_in(complements, "third_person"):
             return []
         if not complements and s.lasts[index] == index:
             return []
-        earlier = [head for head in self.nouns.by_head if head < index and head not in attachment.subjects]
+        earlier = [
+            head for head in self.nouns.by_head if head < index and head not in attachment.subjects
+        ]
         owners = [
             edge.subject
             for edge in self._edges.values()
@@ -174,7 +209,9 @@ class Relations:
             and edge.subject in earlier
         ]
         antecedent = owners[:1] or (earlier if len(earlier) == 1 else [])
-        self._restated_pairs.update((head, subject) for head in antecedent for subject in attachment.subjects)
+        self._restated_pairs.update(
+            (head, subject) for head in antecedent for subject in attachment.subjects
+        )
         return antecedent
 
     def _add_to_noun(self, index: int, attachment: Attachment, objects: list[int]) -> None:
@@ -202,12 +239,20 @@ class Relations:
         name = self.nouns.by_head[subject].lemma
         if name in WORDS["containers"]:
             return objects, "on" if name in WORDS["surfaces"] else "in", [subject]
-        return ([subject], "have", objects) if name in WORDS["area_nouns"] else (objects, "have", [subject])
+        return (
+            ([subject], "have", objects)
+            if name in WORDS["area_nouns"]
+            else (objects, "have", [subject])
+        )
 
     def _add_to_verb(self, index: int, verb: int, subjects: list[int], objects: list[int]) -> None:
         """Add the relation of a preposition that is attached to a verb. A passive with an agent becomes active."""
         s = self.sentence
-        lemma, word, direct = lemmas.infinitive(s.words[verb]), s.words[index], s.children_by(verb, "dobj")
+        lemma, word, direct = (
+            lemmas.infinitive(s.words[verb]),
+            s.words[index],
+            s.children_by(verb, "dobj"),
+        )
         if s.tags[verb] in {"VBN", "VBD"} and not direct and self._is_agent(lemma, word, objects):
             self._add(verb, objects, s.make_span(lemma, verb), subjects)
         elif lemma == "be" or (lemma == "have" and not direct):
@@ -225,7 +270,11 @@ class Relations:
         """Return True if the preposition after a passive verb names the agent, not the position."""
         if word in LEXICON["reversed_verbs"].get(lemma, "").split():
             return True
-        return word == "by" and lemma not in WORDS["locative_verbs"] and not all(map(self.nouns.is_body_part, objects))
+        return (
+            word == "by"
+            and lemma not in WORDS["locative_verbs"]
+            and not all(map(self.nouns.is_body_part, objects))
+        )
 
     def _join_verb(self, index: int, verb: int | None) -> Span:
         """Return the preposition with the verb directly before it ("sit on"), or else the preposition alone."""
@@ -240,14 +289,24 @@ class Relations:
     def _is_apart(self, verb: int, index: int) -> bool:
         s = self.sentence
         between = range(verb + 1, index)
-        return any(s.tags[other] not in {"RB", "RP"} or s.is_in(other, "spatial_adverbs") for other in between)
+        return any(
+            s.tags[other] not in {"RB", "RP"} or s.is_in(other, "spatial_adverbs")
+            for other in between
+        )
 
     def _add_stranded(self, index: int) -> None:
         """Add the relation of "inside" in "a box with a ball inside" and of "on" in "a man with a hat on"."""
         s, content = self.sentence, index - 1
-        if content not in self.nouns or s.deps[index] == MERGED or s.lasts[index] > index or s.children[index]:
+        if (
+            content not in self.nouns
+            or s.deps[index] == MERGED
+            or s.lasts[index] > index
+            or s.children[index]
+        ):
             return
-        for edge in [edge for edge in self._edges.values() if edge.predicate.text in WORDS["possession"]]:
+        for edge in [
+            edge for edge in self._edges.values() if edge.predicate.text in WORDS["possession"]
+        ]:
             if edge.object != content:
                 continue
             if s.words[index] != "on":
@@ -274,6 +333,10 @@ class Relations:
                 self._add(None, [child], s.make_span("have", (*marks, child)[0]), [head])
             elif s.is_in(child, "possessives") and self.nouns.is_body_part(head):
                 earlier = [other for other in self.nouns.by_head if other < head]
-                owner = [other for other in earlier if self.nouns.is_animate(other)][-1:] or earlier[:1]
-                if not any((edge.subject, edge.object) == (*owner, head) for edge in self._edges.values()):
+                owner = [other for other in earlier if self.nouns.is_animate(other)][
+                    -1:
+                ] or earlier[:1]
+                if not any(
+                    (edge.subject, edge.object) == (*owner, head) for edge in self._edges.values()
+                ):
                     self._add(None, owner, s.make_span("have", child), [head])

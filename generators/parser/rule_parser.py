@@ -22,7 +22,14 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from compeval.base.schemas.scene_graph import AtomKind, Mention, Parse, Relation, SceneGraph, SceneObject
+from compeval.base.schemas.scene_graph import (
+    AtomKind,
+    Mention,
+    Parse,
+    Relation,
+    SceneGraph,
+    SceneObject,
+)
 from compeval.generators.language.optional_imports import without
 from compeval.generators.parser import lemmas, word_forms
 from compeval.generators.parser.clauses import Clauses
@@ -104,7 +111,9 @@ def _build_parse(sentence: Sentence, caption: str) -> Parse:
             mentions.append(Mention("attribute", text, starts[start], ends[last], tag, key))
     for subject, (text, start, last, tag), target in relations.list_asserted():
         edges.append(Relation(ids[subject], text, ids[target]))
-        mentions.append(Mention("relation", text, starts[start], ends[last], tag, ids[subject], ids[target]))
+        mentions.append(
+            Mention("relation", text, starts[start], ends[last], tag, ids[subject], ids[target])
+        )
     return Parse(caption, SceneGraph(tuple(objects), tuple(edges)), tuple(mentions))
 
 
@@ -125,5 +134,7 @@ def _load_model() -> Language:
     nlp = spacy.load(find_installed_model(), exclude=list(UNUSED_COMPONENTS))
     infixes = [pattern for pattern in nlp.Defaults.infixes or [] if not re.search(pattern, "a-a")]
     tokenizer: Any = nlp.tokenizer  # typed as a function, though it has attributes
-    tokenizer.infix_finditer = spacy.util.compile_infix_regex(infixes).finditer  # a hyphenated word is one token
+    tokenizer.infix_finditer = spacy.util.compile_infix_regex(
+        infixes
+    ).finditer  # a hyphenated word is one token
     return nlp

@@ -6,7 +6,11 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from compeval.generators.parser.lexicon import WORDS
-from compeval.generators.parser.phrasal_prepositions import SPELLINGS, Phrase, find_phrasal_prepositions
+from compeval.generators.parser.phrasal_prepositions import (
+    SPELLINGS,
+    Phrase,
+    find_phrasal_prepositions,
+)
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc
@@ -42,7 +46,10 @@ class Sentence:
         self.words = [token.text for token in tokens]
         self.tags = [token.tag_ for token in tokens]
         self.deps = [token.dep_ for token in tokens]
-        self.heads = [index if token.head.i < skip else token.head.i - skip for index, token in enumerate(tokens)]
+        self.heads = [
+            index if token.head.i < skip else token.head.i - skip
+            for index, token in enumerate(tokens)
+        ]
         self.starts = [token.idx - offset for token in tokens]
         self.ends = [token.idx - offset + len(token) for token in tokens]
         self.lasts = list(range(len(tokens)))
@@ -142,6 +149,12 @@ class Sentence:
     def is_negated(self, index: int) -> bool:
         """Return True if a negation word is a child of the token or directly precedes it."""
         before = index - 1
-        while before >= 0 and self.tags[before] in {"DT", "RB", "PRP$"} and not self.is_in(before, "negations"):
+        while (
+            before >= 0
+            and self.tags[before] in {"DT", "RB", "PRP$"}
+            and not self.is_in(before, "negations")
+        ):
             before -= 1
-        return self.any_in(self.children[index], "negations") or (before >= 0 and self.is_in(before, "negations"))
+        return self.any_in(self.children[index], "negations") or (
+            before >= 0 and self.is_in(before, "negations")
+        )

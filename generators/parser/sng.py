@@ -14,7 +14,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from compeval.base.schemas.scene_graph import AtomKind, Mention, Parse, Relation, SceneGraph, SceneObject
+from compeval.base.schemas.scene_graph import (
+    AtomKind,
+    Mention,
+    Parse,
+    Relation,
+    SceneGraph,
+    SceneObject,
+)
 from compeval.generators.parser.spacy_model import clean_text, find_installed_model, split_words
 
 if TYPE_CHECKING:
@@ -41,11 +48,15 @@ class SngParser:
         self._parser = sng_parser.Parser("spacy", model=find_installed_model())
         language = self._parser.unwrapped.nlp
         tables = language.get_pipe("lemmatizer").lookups
-        exceptions, rules = (tables.get_table(f"lemma_{kind}").values() for kind in ("exc", "rules"))
+        exceptions, rules = (
+            tables.get_table(f"lemma_{kind}").values() for kind in ("exc", "rules")
+        )
         self._exceptions = list(exceptions)
         self._endings = {tuple(rule) for of_class in rules for rule in of_class}
         patterns = [pattern["attrs"] for pattern in language.get_pipe("attribute_ruler").patterns]
-        self.added_words = frozenset(attributes["LEMMA"].lower() for attributes in patterns if "LEMMA" in attributes)
+        self.added_words = frozenset(
+            attributes["LEMMA"].lower() for attributes in patterns if "LEMMA" in attributes
+        )
 
     def parse(self, captions: Iterable[str]) -> Iterator[Parse]:
         for caption in captions:
@@ -62,8 +73,18 @@ class SngParser:
     @lru_cache(maxsize=1 << 18)  # noqa: B019  (one parser per process)
     def _lemmas(self, token: str) -> frozenset[str]:
         parts = token, *split_words().get(token, ())
-        irregular = (form for part in parts for of_class in self._exceptions for form in of_class.get(part, ()))
-        regular = (part.removesuffix(old) + new for part in parts for old, new in self._endings if part.endswith(old))
+        irregular = (
+            form
+            for part in parts
+            for of_class in self._exceptions
+            for form in of_class.get(part, ())
+        )
+        regular = (
+            part.removesuffix(old) + new
+            for part in parts
+            for old, new in self._endings
+            if part.endswith(old)
+        )
         return frozenset((*parts, *irregular, *regular))
 
 
@@ -96,16 +117,25 @@ def _find_adjectives(noun: Token) -> list[Token]:
     own = [child for child in noun.children if child.pos_ == "ADJ" and child.dep_ != "det"]
     if noun.dep_ == "nsubj":
         own += [child for child in noun.head.children if child.dep_ == "acomp"]
-    return list(dict.fromkeys(token for item in own for token in (item, *item.conjuncts) if token.pos_ == "ADJ"))
+    return list(
+        dict.fromkeys(
+            token for item in own for token in (item, *item.conjuncts) if token.pos_ == "ADJ"
+        )
+    )
 
 
 def _build_graph(parsed: dict[str, Any]) -> SceneGraph:
     objects = (
-        SceneObject(f"o{number}", entity["lemma_head"].lower(), tuple(map(_lemma, _select_modifiers(entity))))
+        SceneObject(
+            f"o{number}",
+            entity["lemma_head"].lower(),
+            tuple(map(_lemma, _select_modifiers(entity))),
+        )
         for number, entity in enumerate(parsed["entities"])
     )
     edges = (
-        (f"o{edge['subject']}", edge["lemma_relation"].lower(), f"o{edge['object']}") for edge in parsed["relations"]
+        (f"o{edge['subject']}", edge["lemma_relation"].lower(), f"o{edge['object']}")
+        for edge in parsed["relations"]
     )
     return SceneGraph(tuple(objects), tuple(Relation(*edge) for edge in edges))
 
@@ -126,17 +156,27 @@ def _locate_mentions(parsed: dict[str, Any], graph: SceneGraph, doc: Doc) -> Ite
     spans: list[tuple[int, int]] = []
     for entity, item in zip(parsed["entities"], graph.objects, strict=True):
         chunk = doc[slice(*entity["span_bounds"])]
-        spans.append(_span([*(child for child in chunk.root.children if child.dep_ == "compound"), chunk.root]))
+        spans.append(
+            _span(
+                [*(child for child in chunk.root.children if child.dep_ == "compound"), chunk.root]
+            )
+        )
         yield Mention("object", item.name, *spans[-1], chunk.root.tag_, item.id)
         for modifier in _select_modifiers(entity):
             same_text = [token for token in chunk.root.subtree if token.text == modifier["span"]]
             tokens = [modifier["token"]] if "token" in modifier else same_text
             if len(tokens) == 1:
-                yield Mention("attribute", _lemma(modifier), *_span(tokens), tokens[0].tag_, item.id)
+                yield Mention(
+                    "attribute", _lemma(modifier), *_span(tokens), tokens[0].tag_, item.id
+                )
     for edge, relation in zip(parsed["relations"], graph.relations, strict=True):
         (_, left), (right, _) = sorted((spans[edge["subject"]], spans[edge["object"]]))
         words = re.escape(edge["relation"]).replace(r"\ ", r"\W+")
-        matches = [match.span() for match in re.finditer(rf"\b{words}\b", doc.text[:right]) if match.start() >= left]
+        matches = [
+            match.span()
+            for match in re.finditer(rf"\b{words}\b", doc.text[:right])
+            if match.start() >= left
+        ]
         if len(matches) == 1 and (tokens := doc.char_span(*matches[0])) is not None:
             ends = relation.subject, relation.object
             yield Mention("relation", relation.predicate, *matches[0], tokens.root.tag_, *ends)

@@ -47,4 +47,7 @@ def split_words() -> Mapping[str, tuple[str, ...]]:
     from spacy.symbols import ORTH
 
     exceptions = English.Defaults.tokenizer_exceptions or {}
-    return {key.lower(): tuple(part[ORTH].lower() for part in parts) for key, parts in exceptions.items()}
+    return {
+        key.lower(): tuple(part[ORTH].lower() for part in parts)
+        for key, parts in exceptions.items()
+    }

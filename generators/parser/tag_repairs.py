@@ -23,16 +23,30 @@ def verbs_to_nouns(s: Sentence) -> None:
         children = s.near_children(index)
         deps = {s.deps[child] for child in children}
         left = {s.deps[child] for child in children if child < index}
-        if not deps & _VERB_DEPS and left & _DETERMINING_DEPS and s.deps[index] not in NOUN_MODIFIERS:
+        if (
+            not deps & _VERB_DEPS
+            and left & _DETERMINING_DEPS
+            and s.deps[index] not in NOUN_MODIFIERS
+        ):
             s.tags[index] = "NNS" if tag == "VBZ" else "NN"
-        elif s.is_in(index, "ing_nouns") and "dobj" not in deps and s.deps[index] not in NOUN_MODIFIERS:
+        elif (
+            s.is_in(index, "ing_nouns")
+            and "dobj" not in deps
+            and s.deps[index] not in NOUN_MODIFIERS
+        ):
             s.tags[index] = "NN"
             for child in children:
                 if s.deps[child] in {"nsubj", "npadvmod"} and child < index:
                     s.deps[child] = "compound"
             if s.deps[index] == "pcomp":
                 s.deps[index] = "pobj"
-        elif tag in {"VB", "VBP"} and s.deps[index] == "conj" and not children and index >= 2 and s.is_noun(index - 2):
+        elif (
+            tag in {"VB", "VBP"}
+            and s.deps[index] == "conj"
+            and not children
+            and index >= 2
+            and s.is_noun(index - 2)
+        ):
             s.tags[index] = "NN"
             s.attach(index, index - 2, "conj")
 
@@ -41,7 +55,11 @@ def gerunds_to_names(s: Sentence) -> None:
     """Repair "on cutting board", which is read as cutting a board."""
     for index in range(len(s) - 1):
         following = index + 1
-        if s.is_in(index, "gerund_names") and s.deps[index] == "pcomp" and s.heads[following] == index:
+        if (
+            s.is_in(index, "gerund_names")
+            and s.deps[index] == "pcomp"
+            and s.heads[following] == index
+        ):
             s.attach(following, s.heads[index], "pobj")
             s.attach(index, following, "compound")
 
@@ -60,7 +78,12 @@ def names_to_clauses(s: Sentence) -> None:
     """Repair "tennis player holding racket" and "zebra grazing", which are read as one name."""
     for index in range(1, len(s)):
         before, head = index - 1, s.heads[index]
-        if s.is_in(index, "gerund_names") or not s.is_noun(before) or head <= index or not _is_action(s, index):
+        if (
+            s.is_in(index, "gerund_names")
+            or not s.is_noun(before)
+            or head <= index
+            or not _is_action(s, index)
+        ):
             continue
         if s.deps[head] == "appos" and s.heads[head] == before:  # "fence surrounding pier"
             s.attach(index, before, "acl")
@@ -105,7 +128,9 @@ def names_to_verbs(s: Sentence) -> None:
             continue
         if s.is_in(index, "ing_nouns") or s.heads[before] != index or s.deps[before] != "compound":
             continue
-        if any(s.deps[child] in {"prep", "dobj"} and child > index for child in s.near_children(index)):
+        if any(
+            s.deps[child] in {"prep", "dobj"} and child > index for child in s.near_children(index)
+        ):
             left = [child for child in s.near_children(index) if child < before]
             s.replace(index, before)
             s.move(before, left)
@@ -122,7 +147,9 @@ def verbs_to_names(s: Sentence) -> None:
         before, noun = index - 1, lemmas.singular(s.words[index])
         if s.tags[index] != "VBZ" or s.heads[before] != index or not s.is_noun(before):
             continue
-        is_name = f"{s.words[before]} {noun}" in WORDS["names"] or (noun in ACTORS and s.tags[before] != "NNS")
+        is_name = f"{s.words[before]} {noun}" in WORDS["names"] or (
+            noun in ACTORS and s.tags[before] != "NNS"
+        )
         if is_name and not s.near_deps(index) & {"dobj", "aux", "auxpass", "acomp", "xcomp"}:
             s.tags[index] = "NNS"
             s.move(index, s.near_children(before))
@@ -135,9 +162,13 @@ def repair_plurals(s: Sentence) -> None:
         if s.tags[index] != "NN" or word not in WORDS["same_in_plural"]:
             continue
         verb = s.heads[index] if s.deps[index] in {"nsubj", "nsubjpass"} else index
-        finite = {s.words[child] for child in (verb, *s.near_children(verb))} if verb != index else set()
+        finite = (
+            {s.words[child] for child in (verb, *s.near_children(verb))} if verb != index else set()
+        )
         left = [child for child in s.near_children(index) if child < index]
-        is_counted = any(s.tags[child] == "CD" and s.words[child] not in {"one", "1"} for child in left)
+        is_counted = any(
+            s.tags[child] == "CD" and s.words[child] not in {"one", "1"} for child in left
+        )
         if is_counted or finite & {"are", "were"} or s.any_in(left, "plural_determiners"):
             s.tags[index] = "NNS"
 

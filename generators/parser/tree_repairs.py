@@ -32,7 +32,10 @@ def repair_possessions(s: Sentence) -> None:
             s.tags[head] = s.tags[head].replace("JJ", "NN")
             s.replace(head, index)
             children = s.near_children(head)
-            s.move(index, (child for child in children if s.deps[child] in {"nsubj", "neg"} or child < index))
+            s.move(
+                index,
+                (child for child in children if s.deps[child] in {"nsubj", "neg"} or child < index),
+            )
             s.attach(head, index, "dobj")
 
 
@@ -47,8 +50,14 @@ def repair_bare_subjects(s: Sentence) -> None:
     """Repair "man holding a bag", where "man" is read as an adverbial."""
     for index, dep in enumerate(s.deps):
         head = s.heads[index]
-        is_adverbial = dep == "npadvmod" and head > index and s.is_noun(index) and s.deps[head] != "amod"
-        if is_adverbial and s.tags[head] in {"VBG", "VBZ", "VBP"} and not s.near_deps(head) & {"nsubj", "nsubjpass"}:
+        is_adverbial = (
+            dep == "npadvmod" and head > index and s.is_noun(index) and s.deps[head] != "amod"
+        )
+        if (
+            is_adverbial
+            and s.tags[head] in {"VBG", "VBZ", "VBP"}
+            and not s.near_deps(head) & {"nsubj", "nsubjpass"}
+        ):
             s.deps[index] = "nsubj"
 
 
@@ -73,7 +82,9 @@ def repair_coordinations(s: Sentence) -> None:
         nearest, first_conjunct = s.left_edge(index) - 2, s.heads[index]
         is_animate = lemmas.singular(s.words[index]) in WORDS["animate_nouns"]
         if nearest > first_conjunct and s.words[nearest + 1] == "and":
-            is_like_complement = s.deps[nearest] == "pobj" and _have_same_modifiers(s, nearest, index)
+            is_like_complement = s.deps[nearest] == "pobj" and _have_same_modifiers(
+                s, nearest, index
+            )
             if is_like_complement or (s.deps[nearest] == "dobj" and not is_animate):
                 s.attach(index, nearest, "conj")
             continue
@@ -90,7 +101,11 @@ def _have_same_modifiers(s: Sentence, first: int, second: int) -> bool:
         labels = [s.deps[child] for child in s.near_children(noun) if s.tags[child] not in _FINAL]
         return [label for label in labels if label not in {"cc", "conj"}]
 
-    return list_deps(first) == list_deps(second) and not s.near_deps(second) & {"prep", "acl", "relcl"}
+    return list_deps(first) == list_deps(second) and not s.near_deps(second) & {
+        "prep",
+        "acl",
+        "relcl",
+    }
 
 
 def _repeats_phrase(s: Sentence, preposition: int, noun: int) -> bool:
@@ -126,7 +141,11 @@ def repair_reduced_relatives(s: Sentence) -> None:
 
 def _find_stranded_preposition(s: Sentence) -> int | None:
     """Return the preposition without an object that ends the caption, or None."""
-    words = [i for i, tag in enumerate(s.tags) if tag not in _FINAL and s.deps[i] not in {"punct", MERGED}]
+    words = [
+        i
+        for i, tag in enumerate(s.tags)
+        if tag not in _FINAL and s.deps[i] not in {"punct", MERGED}
+    ]
     last = words[-1] if words else 0
     hanging = last > 0 and s.tags[last] in {"IN", "TO", "RB"} and s.deps[last] in {"prep", "prt"}
     return last if hanging and not s.near_children(last) else None
@@ -138,16 +157,34 @@ def _find_topic(s: Sentence, verb: int, stranded: bool) -> int | None:
     It is the first of two subjects, or it is inside the name of the subject and is then separated from it.
     """
     children = s.near_children(verb)
-    subjects = [child for child in children if s.deps[child] in {"nsubj", "npadvmod"} and s.is_noun(child)]
+    subjects = [
+        child for child in children if s.deps[child] in {"nsubj", "npadvmod"} and s.is_noun(child)
+    ]
     if not subjects or s.any_in(children, "relative_pronouns"):
         return None
     if len(subjects) > 1 and subjects[1] < verb:
         return subjects[0] if stranded or "det" in s.near_deps(subjects[1]) else None
-    names = [child for child in s.near_children(subjects[-1]) if child < subjects[-1] and s.is_noun(child)]
-    if not stranded or not names or s.deps[names[-1]] not in NOUN_MODIFIERS or s.deps[verb] not in {"ROOT", "relcl"}:
+    names = [
+        child
+        for child in s.near_children(subjects[-1])
+        if child < subjects[-1] and s.is_noun(child)
+    ]
+    if (
+        not stranded
+        or not names
+        or s.deps[names[-1]] not in NOUN_MODIFIERS
+        or s.deps[verb] not in {"ROOT", "relcl"}
+    ):
         return None
     topic = names[-1]
-    s.move(topic, (child for child in s.near_children(subjects[-1]) if child < topic and s.deps[child] != "relcl"))
+    s.move(
+        topic,
+        (
+            child
+            for child in s.near_children(subjects[-1])
+            if child < topic and s.deps[child] != "relcl"
+        ),
+    )
     return topic
 
 
@@ -155,7 +192,9 @@ def repair_covering_participles(s: Sentence) -> None:
     """Repair "a snow covered sign": "snow" becomes the subject of "covered"."""
     for index in range(1, len(s)):
         before, head = index - 1, s.heads[index]
-        participle = s.tags[index] in {"VBN", "VBD", "JJ"} and s.deps[index] == "amod" and head > index
+        participle = (
+            s.tags[index] in {"VBN", "VBD", "JJ"} and s.deps[index] == "amod" and head > index
+        )
         compound = s.is_noun(before) and s.heads[before] in {index, head}
         if participle and compound and lemmas.infinitive(s.words[index]) in WORDS["covering_verbs"]:
             s.attach(before, index, "nsubj")
@@ -166,10 +205,23 @@ def repair_coordinated_participles(s: Sentence) -> None:
     """Repair "the cactus is black and spotted", where "spotted" is coordinated with "is" and read as a past tense."""
     for index, dep in enumerate(s.deps):
         verb = s.heads[index]
-        if dep != "conj" or s.tags[index] not in {"VBD", "VBN"} or not s.is_verb(verb) or verb >= index:
+        if (
+            dep != "conj"
+            or s.tags[index] not in {"VBD", "VBN"}
+            or not s.is_verb(verb)
+            or verb >= index
+        ):
             continue
-        adjectives = [child for child in s.near_children(verb) if s.deps[child] == "acomp" and verb < child < index]
-        if s.tags[verb] == "VBN" and "auxpass" in s.near_deps(verb) and not s.near_deps(index) & {"dobj", "nsubj"}:
+        adjectives = [
+            child
+            for child in s.near_children(verb)
+            if s.deps[child] == "acomp" and verb < child < index
+        ]
+        if (
+            s.tags[verb] == "VBN"
+            and "auxpass" in s.near_deps(verb)
+            and not s.near_deps(index) & {"dobj", "nsubj"}
+        ):
             s.tags[index] = "VBN"
         if adjectives and s.near_deps(index) <= {"punct", "advmod"}:
             s.tags[index] = "VBN"

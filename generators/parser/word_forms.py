@@ -22,7 +22,9 @@ ADDED_WORDS = frozenset({"have"})
 
 def find_word_forms(token: str, kind: AtomKind) -> frozenset[str]:
     """Return all words that a lower-case token, or a part of it, can become in the text of any atom of a kind."""
-    return frozenset(form for part in (token, *split_words().get(token, ())) for form in _find_forms(part, kind))
+    return frozenset(
+        form for part in (token, *split_words().get(token, ())) for form in _find_forms(part, kind)
+    )
 
 
 def _find_forms(word: str, kind: AtomKind) -> Iterable[str]:
@@ -33,7 +35,11 @@ def _find_forms(word: str, kind: AtomKind) -> Iterable[str]:
         participles = [lemmas.participle(word)] if lemmas.is_verb(word) else []
         return word, *participles, lemmas.normalise_attribute(word), *spellings
     written = {word, lemmas.singular(word, plural=False), lemmas.singular(word)}
-    return *written, *(name for form in written for name in _find_joined_names().get(form, ())), *spellings
+    return (
+        *written,
+        *(name for form in written for name in _find_joined_names().get(form, ())),
+        *spellings,
+    )
 
 
 @cache
@@ -49,7 +55,12 @@ def _find_joined_names() -> dict[str, frozenset[str]]:
 @cache
 def _find_written_forms() -> dict[str, frozenset[str]]:
     """Return for each word the words of all prepositions that the parser may write when it reads that word."""
-    written = {"in": {"wear"}, "on": {"wear"}, "of": {"on", "in"}, "side": set(NOUN_PHRASES["sides"].split())}
+    written = {
+        "in": {"wear"},
+        "on": {"wear"},
+        "of": {"on", "in"},
+        "side": set(NOUN_PHRASES["sides"].split()),
+    }
     first_words = ((pair.split()[0], text) for pair, text in PAIRS.items())
     for word, text in (*SPELLINGS.items(), *NOUN_PHRASES.items(), *first_words):
         written.setdefault(word, set()).update(text.split())

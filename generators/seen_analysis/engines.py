@@ -14,7 +14,13 @@ from typing import Any
 
 from compeval.base.pipeline.workers import map_with
 from compeval.generators.parser.caption_parser import RULES, make_parser
-from compeval.generators.seen_analysis.shards import MakeParser, RunShards, Search, get_shard_worker, run_shard
+from compeval.generators.seen_analysis.shards import (
+    MakeParser,
+    RunShards,
+    Search,
+    get_shard_worker,
+    run_shard,
+)
 
 
 def make_engine(settings: Mapping[str, Any], parser: str = RULES) -> RunShards:
@@ -32,9 +38,16 @@ def make_engine(settings: Mapping[str, Any], parser: str = RULES) -> RunShards:
 def make_local_engine(make_parser: MakeParser, workers: int) -> RunShards:
     """Return an engine of ``workers`` processes; one worker runs in the current process."""
 
-    def run_shards(search: Search, numbers: Sequence[int], seen: frozenset[int], folder: Path) -> Iterable[int]:
+    def run_shards(
+        search: Search, numbers: Sequence[int], seen: frozenset[int], folder: Path
+    ) -> Iterable[int]:
         make_worker = partial(get_shard_worker, search, make_parser)
-        return map_with(make_worker, partial(run_shard, seen=seen, folder=folder), numbers, min(workers, len(numbers)))
+        return map_with(
+            make_worker,
+            partial(run_shard, seen=seen, folder=folder),
+            numbers,
+            min(workers, len(numbers)),
+        )
 
     return run_shards
 
@@ -44,13 +57,19 @@ def make_ray_engine(make_parser: MakeParser, workers: int, address: str | None =
     try:
         import ray
     except ImportError as error:
-        raise ImportError("params.yaml, seen.engine: ray is not installed. Run `pip install 'ray[data]'`.") from error
+        raise ImportError(
+            "params.yaml, seen.engine: ray is not installed. Run `pip install 'ray[data]'`."
+        ) from error
     if not ray.is_initialized():
         cpus = None if address else workers
         ray.init(address=address, num_cpus=cpus, include_dashboard=False, log_to_driver=False)
 
-    def run_shards(search: Search, numbers: Sequence[int], seen: frozenset[int], folder: Path) -> Iterator[int]:
-        rows = ray.data.from_items([{"number": number} for number in numbers], override_num_blocks=len(numbers))
+    def run_shards(
+        search: Search, numbers: Sequence[int], seen: frozenset[int], folder: Path
+    ) -> Iterator[int]:
+        rows = ray.data.from_items(
+            [{"number": number} for number in numbers], override_num_blocks=len(numbers)
+        )
         finished = rows.map(
             ShardActor,  # pyright: ignore[reportArgumentType]  (the annotation of `map` lacks classes)
             fn_constructor_args=(search, make_parser, seen, folder.absolute()),
@@ -64,7 +83,9 @@ def make_ray_engine(make_parser: MakeParser, workers: int, address: str | None =
 class ShardActor:
     """A Ray actor, which loads a parser once and runs shards."""
 
-    def __init__(self, search: Search, make_parser: MakeParser, seen: frozenset[int], folder: Path) -> None:
+    def __init__(
+        self, search: Search, make_parser: MakeParser, seen: frozenset[int], folder: Path
+    ) -> None:
         self._worker, self._seen, self._folder = get_shard_worker(search, make_parser), seen, folder
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:

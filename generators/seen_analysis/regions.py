@@ -57,14 +57,21 @@ class RegionReader(NamedTuple):
         Each distinct caption of an image is parsed once. A caption that the parser cannot parse has no parse.
         """
         images = list(images)
-        captions = [[normalize_caption(self.spell(region.phrase)) for region in image.regions] for image in images]
+        captions = [
+            [normalize_caption(self.spell(region.phrase)) for region in image.regions]
+            for image in images
+        ]
         distinct = [dict.fromkeys(filter(None, texts)) for texts in captions]
         results = iter(parse_each(self.parser, list(chain.from_iterable(distinct))))
         read_images: list[AnnotatedImage] = []
         for image, texts, distinct_texts in zip(images, captions, distinct, strict=True):
-            parses = {text: parse for text in distinct_texts if isinstance(parse := next(results), Parse)}
+            parses = {
+                text: parse for text in distinct_texts if isinstance(parse := next(results), Parse)
+            }
             regions = zip(image.regions, texts, strict=True)
-            described = (replace(region, caption=text, parse=parses.get(text)) for region, text in regions)
+            described = (
+                replace(region, caption=text, parse=parses.get(text)) for region, text in regions
+            )
             read_images.append(replace(image, regions=tuple(described)))
         return read_images
 

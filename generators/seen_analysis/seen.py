@@ -38,14 +38,22 @@ from compeval.base.readers.corpora import list_shards
 from compeval.generators.parser.caption_parser import RULES
 from compeval.generators.parser.spacy_model import MODELS
 from compeval.generators.seen_analysis.engines import make_engine
-from compeval.generators.seen_analysis.shards import RunShards, Search, ShardResult, has_result, result_path
+from compeval.generators.seen_analysis.shards import (
+    RunShards,
+    Search,
+    ShardResult,
+    has_result,
+    result_path,
+)
 from compeval.generators.seen_analysis.targets import Targets
 
 FIRST_ROUND = 16
 """Number of shards in the first round."""
 
 
-def analyse(search: Search, folder: Path, run_shards: RunShards, progress: bool = True) -> ShardResult:
+def analyse(
+    search: Search, folder: Path, run_shards: RunShards, progress: bool = True
+) -> ShardResult:
     """Return the result of the whole corpus; the results of shards are saved under ``folder`` and reused."""
     folder = folder / search.fingerprint
     folder.mkdir(parents=True, exist_ok=True)
@@ -58,10 +66,18 @@ def analyse(search: Search, folder: Path, run_shards: RunShards, progress: bool 
             if missing:
                 for _ in run_shards(search, missing, seen, folder):
                     bar.update()
-            total = sum((ShardResult.load(result_path(folder, number)) for number in numbers), total)
+            total = sum(
+                (ShardResult.load(result_path(folder, number)) for number in numbers), total
+            )
             unseen = len(search.targets.items) - len(total.counts)
             failed = sum(total.failures.values())
-            bar.set_postfix(captions=total.captions, parsed=total.parsed, failed=failed, unseen=unseen, refresh=False)
+            bar.set_postfix(
+                captions=total.captions,
+                parsed=total.parsed,
+                failed=failed,
+                unseen=unseen,
+                refresh=False,
+            )
     return total
 
 
@@ -86,9 +102,17 @@ def make_summary(corpus: str, search: Search, result: ShardResult) -> dict[str, 
     """Return the content of ``seen/<corpus>.json``: the seen targets, or all targets with their counts, sorted."""
     items, counts, num_atoms = search.targets.items, result.counts, len(search.targets.atoms)
     indexes = range(len(items)) if search.counting else sorted(counts)
-    rows = [(index, [*items[index], counts.get(index, 0)] if search.counting else [*items[index]]) for index in indexes]
-    fields = {name: getattr(result, name) for name in ("captions", "skipped", "parsed", "failures", "examples")}
-    atoms, compounds = ([row for index, row in rows if (index < num_atoms) == is_atom] for is_atom in (True, False))
+    rows = [
+        (index, [*items[index], counts.get(index, 0)] if search.counting else [*items[index]])
+        for index in indexes
+    ]
+    fields = {
+        name: getattr(result, name)
+        for name in ("captions", "skipped", "parsed", "failures", "examples")
+    }
+    atoms, compounds = (
+        [row for index, row in rows if (index < num_atoms) == is_atom] for is_atom in (True, False)
+    )
     return {"corpus": corpus, **fields, "atoms": atoms, "compounds": compounds}
 
 
@@ -99,7 +123,11 @@ def describe(corpus: str, search: Search, result: ShardResult) -> str:
         for reason, count in result.failures.items()
     )
     found = f"{len(result.counts):,} of {len(search.targets.items):,} atoms and compounds found."
-    quoted = f" {result.quoted:,} rows with quotes were read as csv and pandas read them." if result.quoted else ""
+    quoted = (
+        f" {result.quoted:,} rows with quotes were read as csv and pandas read them."
+        if result.quoted
+        else ""
+    )
     return (
         f"{corpus}: {result.captions:,} captions, {result.parsed:,} parsed, {result.skipped:,} rows without a readable "
         f"caption. {found}{''.join(failures)}{quoted}"
@@ -108,18 +136,25 @@ def describe(corpus: str, search: Search, result: ShardResult) -> str:
 
 def main(
     corpus: str,
-    counts: Annotated[bool, typer.Option(help="Count the captions of every target, for Figure 12.")] = False,
+    counts: Annotated[
+        bool, typer.Option(help="Count the captions of every target, for Figure 12.")
+    ] = False,
 ) -> None:
     """Find the atoms and compounds of the test set that occur in CORPUS."""
     corpora, settings, parser = read_params("corpora"), read_params("seen"), read_params("parser")
     if corpus not in corpora:
-        raise ValueError(f"params.yaml, corpora: no corpus {corpus!r}; it has {', '.join(corpora)}.")
+        raise ValueError(
+            f"params.yaml, corpora: no corpus {corpus!r}; it has {', '.join(corpora)}."
+        )
     check_corpus(corpus, corpora[corpus]["files"])
     files = tuple(list_shards(corpora[corpus]["files"]))
     targets = Targets.load(Path("regions/targets.json"))
     search = Search(targets, files, corpora[corpus]["column"], counts, code_version(parser))
     result = analyse(search, Path("seen") / "shards" / corpus, make_engine(settings, parser))
-    write_json(Path("seen") / f"{corpus}{'.counts' if counts else ''}.json", make_summary(corpus, search, result))
+    write_json(
+        Path("seen") / f"{corpus}{'.counts' if counts else ''}.json",
+        make_summary(corpus, search, result),
+    )
     print(describe(corpus, search, result))
 
 

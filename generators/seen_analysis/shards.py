@@ -53,7 +53,9 @@ class ShardResult:
     @classmethod
     def load(cls, path: Path) -> ShardResult:
         data = json.loads(path.read_text(encoding="utf-8"))
-        return cls(**data | {"counts": {int(index): count for index, count in data["counts"].items()}})
+        return cls(
+            **data | {"counts": {int(index): count for index, count in data["counts"].items()}}
+        )
 
     def __add__(self, other: ShardResult) -> ShardResult:
         return ShardResult(
@@ -68,7 +70,9 @@ class ShardResult:
 
     def count_failure(self, reason: str, caption: str) -> None:
         self.failures[reason] = self.failures.get(reason, 0) + 1
-        self.examples.setdefault(reason, caption[:EXAMPLE_LENGTH].encode("utf-8", "replace").decode())
+        self.examples.setdefault(
+            reason, caption[:EXAMPLE_LENGTH].encode("utf-8", "replace").decode()
+        )
 
 
 @dataclass(frozen=True)
@@ -136,7 +140,11 @@ class ShardWorker:
                     for index in unseen:
                         self._unseen.mark_seen(index)
         self._unseen.reset()
-        result.skipped, result.quoted, result.counts = skipped.rows, skipped.quoted, dict(sorted(counts.items()))
+        result.skipped, result.quoted, result.counts = (
+            skipped.rows,
+            skipped.quoted,
+            dict(sorted(counts.items())),
+        )
         return result
 
     def _select_captions(self, stream: Iterator[str], result: ShardResult) -> Iterator[str]:

@@ -12,7 +12,13 @@ MIN_LENGTH, MAX_LENGTH = 5, 40
 """Shorter and longer words are not corrected."""
 MIN_RATIO = 10
 """A correction must be at least this many times as frequent as the next candidate."""
-JOINED = {"ontop": "on top", "infront": "in front", "alot": "a lot", "onthe": "on the", "tshirt": "t-shirt"}
+JOINED = {
+    "ontop": "on top",
+    "infront": "in front",
+    "alot": "a lot",
+    "onthe": "on the",
+    "tshirt": "t-shirt",
+}
 """Words that Visual Genome's annotators often write without a space."""
 _WORD = re.compile(r"(?<![\w'’-])[a-z]+(?![\w'’-])")
 
@@ -43,10 +49,16 @@ class Speller:
 
         if word in JOINED:
             return JOINED[word]
-        if not MIN_LENGTH <= len(word) <= MAX_LENGTH or self._is_known(word) or self._is_compound(word):
+        if (
+            not MIN_LENGTH <= len(word) <= MAX_LENGTH
+            or self._is_known(word)
+            or self._is_compound(word)
+        ):
             return word
         candidates = self._symspell.lookup(word, Verbosity.CLOSEST, max_edit_distance=1)
-        is_clear = candidates and (len(candidates) == 1 or candidates[0].count >= MIN_RATIO * candidates[1].count)
+        is_clear = candidates and (
+            len(candidates) == 1 or candidates[0].count >= MIN_RATIO * candidates[1].count
+        )
         return candidates[0].term if is_clear else word
 
     def _is_known(self, word: str) -> bool:
@@ -56,4 +68,7 @@ class Speller:
         return word in self._symspell.words or bool(lemminflect.getAllLemmas(word))
 
     def _is_compound(self, word: str) -> bool:
-        return any(self._is_known(word[:cut]) and self._is_known(word[cut:]) for cut in range(3, len(word) - 2))
+        return any(
+            self._is_known(word[:cut]) and self._is_known(word[cut:])
+            for cut in range(3, len(word) - 2)
+        )

@@ -101,7 +101,10 @@ class Seen(NamedTuple):
                 f"{path}: not found. Run `python -m compeval.generators.seen_analysis.seen {path.stem}` first."
             )
         data = json.loads(path.read_text(encoding="utf-8"))
-        return cls(frozenset(Atom(*item) for item in data["atoms"]), frozenset(Compound(*i) for i in data["compounds"]))
+        return cls(
+            frozenset(Atom(*item) for item in data["atoms"]),
+            frozenset(Compound(*i) for i in data["compounds"]),
+        )
 
 
 def assign_splits(
@@ -115,7 +118,9 @@ def assign_splits(
     negatives of each kind.
     """
     splits: list[Split] = []
-    unique_items: dict[str, dict[str, set[Any]]] = {name: {"atoms": set(), "compounds": set()} for name in ("sc", "uc")}
+    unique_items: dict[str, dict[str, set[Any]]] = {
+        name: {"atoms": set(), "compounds": set()} for name in ("sc", "uc")
+    }
     funnel: Counter[str] = Counter()
     for row in rows:
         atoms = [Atom(**atom) for atom in row["atoms"]]
@@ -126,13 +131,18 @@ def assign_splits(
             continue
         if name != "ua" and any(row[kind] for kind in negatives):
             unique_items[name]["atoms"].update(atoms)
-            of_split = (compound for compound in compounds if (compound in seen.compounds) == (name == "sc"))
+            of_split = (
+                compound for compound in compounds if (compound in seen.compounds) == (name == "sc")
+            )
             unique_items[name]["compounds"].update(of_split)
         funnel[name.upper()] += 1
         funnel[f"{name.upper()} with one compound"] += len(compounds) == 1
         for kind, count in negatives.items():
             funnel[f"{name.upper()} with {count} negatives, {kind}"] += bool(row[kind])
-    table = {name: {kind: len(items) for kind, items in sets.items()} for name, sets in unique_items.items()}
+    table = {
+        name: {kind: len(items) for kind, items in sets.items()}
+        for name, sets in unique_items.items()
+    }
     return splits, table, dict(sorted(funnel.items()))
 
 

@@ -77,7 +77,10 @@ class Targets:
         for graph in graphs:
             atoms.update(graph.atoms)
             compounds.update(graph.compounds)
-        return cls(tuple(sorted(atoms)), tuple(sorted(compounds, key=lambda item: [part or "" for part in item])))
+        return cls(
+            tuple(sorted(atoms)),
+            tuple(sorted(compounds, key=lambda item: [part or "" for part in item])),
+        )
 
     @classmethod
     def load(cls, path: Path) -> Targets:
@@ -86,7 +89,10 @@ class Targets:
                 f"{path}: not found. Run `python -m compeval.generators.crepe_systematicity regions` first."
             )
         data = json.loads(path.read_text(encoding="utf-8"))
-        return cls(tuple(Atom(*item) for item in data["atoms"]), tuple(Compound(*item) for item in data["compounds"]))
+        return cls(
+            tuple(Atom(*item) for item in data["atoms"]),
+            tuple(Compound(*item) for item in data["compounds"]),
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return atoms as [kind, text] and compounds as [kind, subject, relation, object]."""
@@ -170,7 +176,9 @@ class CaptionWords:
             words.update(f"{kind} {piece}" for form in forms for piece in split_words(form))
         two = {f"{_TWO} {word.split(' ', 1)[1]}" for word in words} & self._vocabulary
         words &= self._vocabulary
-        if len(runs) > 1 or len(set(pieces)) < len(pieces):  # two tokens of the text may become the same word
+        if len(runs) > 1 or len(set(pieces)) < len(
+            pieces
+        ):  # two tokens of the text may become the same word
             words |= two
         is_reciprocal = not self._parser.reciprocal_words.isdisjoint(pieces)
         forms = _Forms(tuple(sorted(words)), tuple(sorted(two)), is_reciprocal)
@@ -187,7 +195,11 @@ class UnseenTargets:
         self._keys: dict[int, tuple[str, str]] = {}
         self._by_key: dict[str, dict[str, set[int]]] = {}
         for index in unseen:
-            first, second, *_ = [*sorted(words[index], key=lambda word: (num_targets[word], word))[:2], "", ""]
+            first, second, *_ = [
+                *sorted(words[index], key=lambda word: (num_targets[word], word))[:2],
+                "",
+                "",
+            ]
             self._keys[index] = first, second
             self._insert(index)
 

@@ -18,7 +18,9 @@ OTHER_MODULES = ("photograph_pairs",)
 
 def list_names() -> list[str]:
     """Return the names of all published benchmarks, sorted, without importing them."""
-    return sorted(module.name for module in iter_modules(__path__) if module.name not in OTHER_MODULES)
+    return sorted(
+        module.name for module in iter_modules(__path__) if module.name not in OTHER_MODULES
+    )
 
 
 @cache
@@ -28,7 +30,10 @@ def load(name: str) -> Benchmark:
         raise KeyError(name)
     source = read_registry()[name]
     flaws, scores = (source.facts.get(key, ()) for key in ("flaws", "scores"))
-    lists = {"flaws": tuple(Flaw(**flaw) for flaw in flaws), "scores": tuple(Score(**score) for score in scores)}
+    lists = {
+        "flaws": tuple(Flaw(**flaw) for flaw in flaws),
+        "scores": tuple(Score(**score) for score in scores),
+    }
     declared = import_module(f"{__name__}.{name}").BENCHMARK
     return replace(declared, name=name, source=source, **source.facts | lists)
 

@@ -11,7 +11,14 @@ own. The authors ask generative models and report accuracy and F1 of "no".
 from collections.abc import Iterator
 from pathlib import Path
 
-from compeval.loaders.published import LABELS, TRUTH_SCHEMA, Benchmark, Row, Unusable, read_image_set
+from compeval.loaders.published import (
+    LABELS,
+    TRUTH_SCHEMA,
+    Benchmark,
+    Row,
+    Unusable,
+    read_image_set,
+)
 from compeval.loaders.published.rows import make_statement, read_each, read_json
 
 ANSWERS = "annotations.json"
@@ -22,10 +29,17 @@ NUM_TRUE, NUM_ROWS = 4789, 14216
 
 def read(path: Path, name: str) -> Iterator[Row | Unusable]:
     """Yield the questions in order. Raises ValueError if the file with their answers is missing."""
-    answers = next((file for folder in path.absolute().parents[:2] if (file := folder / ANSWERS).is_file()), None)
+    answers = next(
+        (file for folder in path.absolute().parents[:2] if (file := folder / ANSWERS).is_file()),
+        None,
+    )
     if answers is None:
-        raise ValueError(f"{path}: the answers are missing. Expected them in {path.absolute().parents[1] / ANSWERS}.")
-    annotations = {item["id"]: item for item in read_json(answers) if isinstance(item, dict) and "id" in item}
+        raise ValueError(
+            f"{path}: the answers are missing. Expected them in {path.absolute().parents[1] / ANSWERS}."
+        )
+    annotations = {
+        item["id"]: item for item in read_json(answers) if isinstance(item, dict) and "id" in item
+    }
 
     def make_row(item: dict[str, str]) -> Row:
         annotation = annotations[item["id"]]
@@ -49,5 +63,7 @@ BENCHMARK = Benchmark(
     fields=("id", "image", "query"),
     schema=TRUTH_SCHEMA,
     chance={"*": (NUM_TRUE**2 + (NUM_ROWS - NUM_TRUE) ** 2) / NUM_ROWS**2},
-    changes={"*": 'the question "Is there ...?" is the statement "There is ...", and "Yes" follows other questions'},
+    changes={
+        "*": 'the question "Is there ...?" is the statement "There is ...", and "Yes" follows other questions'
+    },
 )

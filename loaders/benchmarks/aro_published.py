@@ -20,8 +20,23 @@ from typing import Any
 
 from compeval.base.readers import karpathy
 from compeval.generators.hard_negatives.aro.word_order import Tagger, make_wrong_captions
-from compeval.loaders.published import CHOICE_SCHEMA, COCO, FLICKR30K, VISUAL_GENOME, Benchmark, Row, Unusable
-from compeval.loaders.published.rows import get_fields, parse_box, parse_texts, read_csv, read_each, read_json
+from compeval.loaders.published import (
+    CHOICE_SCHEMA,
+    COCO,
+    FLICKR30K,
+    VISUAL_GENOME,
+    Benchmark,
+    Row,
+    Unusable,
+)
+from compeval.loaders.published.rows import (
+    get_fields,
+    parse_box,
+    parse_texts,
+    read_csv,
+    read_each,
+    read_json,
+)
 
 ORDER_SEED, *FURTHER_SEEDS = range(5)
 
@@ -57,17 +72,32 @@ def _visual_genome(path: Path, name: str) -> Iterator[Row | Unusable]:
 
 def _order(path: Path, name: str) -> Iterator[Row | Unusable]:
     source, split = name.split("_")[0], Path(name).stem.rsplit("_", 1)[-1]
-    captions = [(item.image_id, caption) for item in karpathy.read_images(path, Path()) for caption in item.captions]
+    captions = [
+        (item.image_id, caption)
+        for item in karpathy.read_images(path, Path())
+        for caption in item.captions
+    ]
     entries = [(entry["image"], entry["caption"]) for entry in read_json(path)]
-    texts = [(image, text) for image, entry in entries for text in ([entry] if isinstance(entry, str) else entry)]
+    texts = [
+        (image, text)
+        for image, entry in entries
+        for text in ([entry] if isinstance(entry, str) else entry)
+    ]
     published = {(image, text.strip()): text for image, text in reversed(texts)}
-    for (image, caption), words in zip(captions, Tagger()(caption for _, caption in captions), strict=True):
+    for (image, caption), words in zip(
+        captions, Tagger()(caption for _, caption in captions), strict=True
+    ):
         shuffles = make_wrong_captions(words, ORDER_SEED)
         if shuffles is None:
             yield Unusable("a shuffle would leave the caption unchanged")
         else:
-            candidates, changed = ((words.text,), tuple(shuffles)), words.text != published[image, caption]
-            yield Row(f"{source}_order", (image,), *candidates, split=split, swaps=True, changed=changed)
+            candidates, changed = (
+                ((words.text,), tuple(shuffles)),
+                words.text != published[image, caption],
+            )
+            yield Row(
+                f"{source}_order", (image,), *candidates, split=split, swaps=True, changed=changed
+            )
     empty = sum(not text.strip() for _, text in texts)
     yield from [Unusable("a caption is empty")] * empty
     yield from [Unusable("the image has this caption twice")] * (len(texts) - empty - len(captions))
@@ -92,8 +122,14 @@ def _negclip(path: Path, name: str) -> Iterator[Row | Unusable]:
         negatives, unordered = parse_texts(item.get("neg_caption", ""))
         if not negatives:
             raise ValueError("there are no negatives")
-        images, captions, config = (item["filepath"],), (item["title"],), f"negclip_{len(negatives)}"
-        return Row(config, images, captions, negatives, split=split, swaps=True, unordered=unordered)
+        images, captions, config = (
+            (item["filepath"],),
+            (item["title"],),
+            f"negclip_{len(negatives)}",
+        )
+        return Row(
+            config, images, captions, negatives, split=split, swaps=True, unordered=unordered
+        )
 
     return read_each(read_csv(path, ("title", "filepath", "neg_caption")), make_row)
 
@@ -129,7 +165,11 @@ BENCHMARK = Benchmark(
     item="the keys true_caption, false_caption and bbox_x (Visual Genome), image and caption (orders), or the columns "
     "title, filepath, neg_caption (NegCLIP)",
     schema=CHOICE_SCHEMA,
-    chance={"vg_*": 1 / 2, "*_order": 1 / 5, **{f"negclip_{count}": 1 / (count + 1) for count in range(1, 6)}},
+    chance={
+        "vg_*": 1 / 2,
+        "*_order": 1 / 5,
+        **{f"negclip_{count}": 1 / (count + 1) for count in range(1, 6)},
+    },
     changes={
         "*_order": "the shuffles are ours (seed 0, and 1 to 4 in @s1 to @s4), because the authors' were never "
         "released; a first word that is capitalised only because it starts the sentence is in lower case"

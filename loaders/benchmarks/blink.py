@@ -47,7 +47,10 @@ def declare_images(task: str) -> ImageSet:
     """Return the images of a task, whose file has the same name as those of the other tasks."""
     columns = tuple(f"image_{number}" for number in range(1, 5))
     return ImageSet(
-        f"blink_{task.lower()}", (), columns=columns[:1], joined_columns=() if task in ONE_IMAGE else columns
+        f"blink_{task.lower()}",
+        (),
+        columns=columns[:1],
+        joined_columns=() if task in ONE_IMAGE else columns,
     )
 
 

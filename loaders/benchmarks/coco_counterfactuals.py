@@ -14,7 +14,12 @@ from compeval.loaders.published import GROUP_SCHEMA, Benchmark, Row, read_image_
 
 def make_row(item: dict[str, Any], file: str) -> Row:
     images = tuple(f"{item[name]}.jpg" for name in ("image_0", "image_1"))
-    return Row("main", images, (item["caption_0"], item["caption_1"]), image_id=item["id"].partition("_")[0])
+    return Row(
+        "main",
+        images,
+        (item["caption_0"], item["caption_1"]),
+        image_id=item["id"].partition("_")[0],
+    )
 
 
 BENCHMARK = Benchmark(

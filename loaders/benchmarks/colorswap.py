@@ -14,7 +14,12 @@ IMAGES = ("image_1", "image_2")
 TABLE = ImageSet("colorswap", (), bytes_per_image=1_400_000, columns=IMAGES)
 FILES = ImageSet("colorswap", ("images",))
 BENCHMARK = Benchmark(
-    images={"test-*.parquet": TABLE, "train-*.parquet": TABLE, "test.json": FILES, "train.json": FILES},
+    images={
+        "test-*.parquet": TABLE,
+        "train-*.parquet": TABLE,
+        "test.json": FILES,
+        "train.json": FILES,
+    },
     columns=Columns(
         config={"train*": "main/train", "*": "main"},
         images=IMAGES,

@@ -11,12 +11,18 @@ from pathlib import Path
 
 from compeval.loaders.published import CHOICE_SCHEMA, COCO, Benchmark, Row
 
-NAMES = {"image": ("image_path", "image"), "correct": ("correct", "pos", "orig_pos"), "wrong": ("neg", "new_neg")}
+NAMES = {
+    "image": ("image_path", "image"),
+    "correct": ("correct", "pos", "orig_pos"),
+    "wrong": ("neg", "new_neg"),
+}
 """Names of each column in the authors' scripts."""
 
 
 def make_row(item: dict[str, str], file: str) -> Row:
-    image, correct, wrong = (next((item[name] for name in names if name in item), None) for names in NAMES.values())
+    image, correct, wrong = (
+        next((item[name] for name in names if name in item), None) for names in NAMES.values()
+    )
     if image is None or correct is None or wrong is None:
         raise KeyError("image, correct or wrong")
     config, question = Path(file).stem.replace("-", "_").lower(), item.get("question", "")

@@ -17,21 +17,30 @@ from compeval.loaders.published import GROUP_SCHEMA, AuthorsRule, Benchmark, Row
 def make_row(item: dict[str, str], file: str) -> Row:
     config = Path(file).stem.removeprefix("test_").rstrip("_")
     # The positive and the negative image of a pair have the same file name in two folders.
-    images = tuple("/".join(PurePosixPath(item[column]).parts[-3:]) for column in ("images", "neg_images"))
+    images = tuple(
+        "/".join(PurePosixPath(item[column]).parts[-3:]) for column in ("images", "neg_images")
+    )
     return Row(config, images, (item["captions"], item["neg_captions"]))
 
 
 def count_choices(score_N22: np.ndarray) -> dict[str, np.ndarray]:
     """Return the hits (N, 2): each image scores higher with its own caption. A tie is a loss."""
-    return {"": np.diagonal(score_N22, axis1=1, axis2=2) > np.diagonal(score_N22[:, :, ::-1], axis1=1, axis2=2)}
+    return {
+        "": np.diagonal(score_N22, axis1=1, axis2=2)
+        > np.diagonal(score_N22[:, :, ::-1], axis1=1, axis2=2)
+    }
 
 
 BENCHMARK = Benchmark(
-    images=dict.fromkeys(("test_left_right_.csv", "test_up_down_.csv"), read_image_set("countercurate")),
+    images=dict.fromkeys(
+        ("test_left_right_.csv", "test_up_down_.csv"), read_image_set("countercurate")
+    ),
     make_row=make_row,
     fields=("captions", "images", "neg_captions", "neg_images"),
     schema=GROUP_SCHEMA,
     chance={"*": 1 / 4},
-    authors={"*": AuthorsRule("Each of the two choices of a row counts.", count_choices, {"": 1 / 2})},
+    authors={
+        "*": AuthorsRule("Each of the two choices of a row counts.", count_choices, {"": 1 / 2})
+    },
     untested=True,
 )

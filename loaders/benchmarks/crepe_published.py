@@ -20,13 +20,24 @@ from pathlib import Path
 from compeval.base.texts import have_same_words
 from compeval.loaders.audit import has_negation
 from compeval.loaders.papers.figures import retrieval_set_size
-from compeval.loaders.published import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, VISUAL_GENOME, Benchmark, Row, Unusable
+from compeval.loaders.published import (
+    HARD_NEGATIVE_SCHEMA,
+    RAW_SCHEMA,
+    VISUAL_GENOME,
+    Benchmark,
+    Row,
+    Unusable,
+)
 from compeval.loaders.published.rows import BOX_COLUMNS, parse_box, parse_texts, read_csv, read_each
 
 PRODUCTIVITY = re.compile(r"prod_vg_hard_negs_(atom|swap|negate)_complexity_(\d+)")
 SYSTEMATICITY = re.compile(r"syst_vg_hard_negs_(seen|unseen)_compounds_in_(cc12m|yfcc|laion)")
 TYPES = {"atom": "hnatom", "swap": "hnswap", "negate": "hnneg"}
-COLUMNS = {"valid_hard_negs_atom": "hnatom", "valid_hard_negs_comp": "hncomp", "valid_hard_negs_combined": "hnall"}
+COLUMNS = {
+    "valid_hard_negs_atom": "hnatom",
+    "valid_hard_negs_comp": "hncomp",
+    "valid_hard_negs_combined": "hnall",
+}
 """Configs by column of the systematicity files."""
 
 
@@ -49,8 +60,15 @@ def _read_systematicity(path: Path, prefix: str) -> Iterator[Row | Unusable]:
         if missing := COLUMNS.keys() - row.keys():
             yield Unusable(f"the row ends before {min(missing)}")
             continue
-        present = [column for column in COLUMNS if row[column].strip() not in ("", "[]", "set()", "nan")]
-        rows = list(read_each(present, lambda column, row=row: _make_row(row, f"{prefix}_{COLUMNS[column]}", column)))
+        present = [
+            column for column in COLUMNS if row[column].strip() not in ("", "[]", "set()", "nan")
+        ]
+        rows = list(
+            read_each(
+                present,
+                lambda column, row=row: _make_row(row, f"{prefix}_{COLUMNS[column]}", column),
+            )
+        )
         yield from rows
         if usable := next((item for item in rows if isinstance(item, Row)), None):
             yield usable._replace(config=f"{prefix}_raw", hard_negatives=(), unordered=False)
@@ -62,7 +80,9 @@ def join(splits: Mapping[tuple[str, str], Sequence[Row]]) -> Iterator[Row]:
         files = [splits.get((f"prod_{kind}", split), ()) for kind in TYPES.values()]
         if not all(files):
             continue
-        by_caption = [{(row.image_id, row.box, row.captions): row for row in rows} for rows in files]
+        by_caption = [
+            {(row.image_id, row.box, row.captions): row for row in rows} for rows in files
+        ]
         for key in dict.fromkeys(key for rows in by_caption for key in rows):
             found = [rows[key] for rows in by_caption if key in rows]
             row = found[0]._replace(swaps=False, unordered=any(row.unordered for row in found))
@@ -106,8 +126,12 @@ def recognise(name: str, items: list[dict[str, str]]) -> str | None:
     """
     columns = set(items[0]) if items and name.endswith(".csv") else set()
     if COLUMNS.keys() <= columns:
-        seen, corpus = (re.search(pattern, name.lower()) for pattern in ("unseen|seen", "cc12m|yfcc|laion"))
-        return f"syst_vg_hard_negs_{seen[0]}_compounds_in_{corpus[0]}.csv" if seen and corpus else None
+        seen, corpus = (
+            re.search(pattern, name.lower()) for pattern in ("unseen|seen", "cc12m|yfcc|laion")
+        )
+        return (
+            f"syst_vg_hard_negs_{seen[0]}_compounds_in_{corpus[0]}.csv" if seen and corpus else None
+        )
     if {"n", "hard_negs"} <= columns and len(complexities := {row.get("n") for row in items}) == 1:
         return f"prod_vg_hard_negs_{_find_type(items)}_complexity_{complexities.pop()}.csv"
     return None
@@ -120,14 +144,18 @@ def _find_type(rows: Sequence[Mapping[str, str]]) -> str:
         with suppress(ValueError, KeyError):
             pairs += [(row["caption"], negative) for negative in parse_texts(row["hard_negs"])[0]]
     least = MIN_SHARE * len(pairs)
-    if sum(has_negation(negative) and not has_negation(caption) for caption, negative in pairs) > least:
+    if (
+        sum(has_negation(negative) and not has_negation(caption) for caption, negative in pairs)
+        > least
+    ):
         return "negate"
     return "swap" if sum(have_same_words(*pair) for pair in pairs) > least else "atom"
 
 
 BENCHMARK = Benchmark(
     images=dict.fromkeys(
-        ("prod_vg_hard_negs_*_complexity_*.csv", "syst_vg_hard_negs_*_compounds_in_*.csv"), VISUAL_GENOME
+        ("prod_vg_hard_negs_*_complexity_*.csv", "syst_vg_hard_negs_*_compounds_in_*.csv"),
+        VISUAL_GENOME,
     ),
     read_file=read,
     recognise_file=recognise,

@@ -19,7 +19,9 @@ def make_row(item: dict[str, Any], file: str) -> Row:
     options.insert(0, options.pop(find_option(item["answer"], len(options))))
     config = item["task"].lower() + ("" if len(options) == 2 else f"_{len(options)}")
     source = (("source", item["source"]),)
-    return Row(config, (item["image"],), (options[0],), tuple(options[1:]), categories=source, changed=True)
+    return Row(
+        config, (item["image"],), (options[0],), tuple(options[1:]), categories=source, changed=True
+    )
 
 
 BENCHMARK = Benchmark(

@@ -31,7 +31,10 @@ def read(path: Path, name: str) -> Iterator[Row | Unusable]:
             raise ValueError("the first folder of the image is not a subset")
         if any(image.endswith(".npy") for image in images):
             raise ValueError("the frames are NumPy arrays, not images")
-        captions = tuple(text[0] if isinstance(text, list) else text for text in (item["caption0"], item["caption1"]))
+        captions = tuple(
+            text[0] if isinstance(text, list) else text
+            for text in (item["caption0"], item["caption1"])
+        )
         return Row(subset, images, captions, image_id="/".join(parts[:2]), split=split)
 
     return read_each((item for _, item in stream_records(path)), make_row)
@@ -39,11 +42,17 @@ def read(path: Path, name: str) -> Iterator[Row | Unusable]:
 
 def recognise(name: str, items: list[Any]) -> str | None:
     """Recognise renamed files. The annotations of one subset have other formats, which are not read."""
-    return "private_info_global.json" if get_fields(items) >= {"image0", "image1", "caption0", "caption1"} else None
+    return (
+        "private_info_global.json"
+        if get_fields(items) >= {"image0", "image1", "caption0", "caption1"}
+        else None
+    )
 
 
 BENCHMARK = Benchmark(
-    images=dict.fromkeys(("private_info_global.json", "eqben_subset_10percent_final.json"), read_image_set("eqben")),
+    images=dict.fromkeys(
+        ("private_info_global.json", "eqben_subset_10percent_final.json"), read_image_set("eqben")
+    ),
     read_file=read,
     recognise_file=recognise,
     item="the keys image0, image1, caption0, caption1",

@@ -15,7 +15,12 @@ from compeval.loaders.published import CHOICE_SCHEMA, COCO, AuthorsRule, Benchma
 from compeval.loaders.published.declaration import hit_with_ties
 from compeval.loaders.published.rows import parse_box
 
-CONFIGS = {"h_attributes": "hard", "m_attributes": "medium", "e_attributes": "easy", "shuffle_negatives": "trivial"}
+CONFIGS = {
+    "h_attributes": "hard",
+    "m_attributes": "medium",
+    "e_attributes": "easy",
+    "shuffle_negatives": "trivial",
+}
 NEGATIVES = 10
 
 

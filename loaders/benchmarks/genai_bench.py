@@ -23,7 +23,12 @@ def make_row(entry: tuple[dict[str, Any], str]) -> Row:
         raise ValueError("a rating is not one of 1 to 5")
     image = (f"{model}/{item['id']}.jpeg",)
     return Row(
-        "main", image, (item["prompt"],), image_id=item["id"], categories=(("model", model),), label=sum(ratings)
+        "main",
+        image,
+        (item["prompt"],),
+        image_id=item["id"],
+        categories=(("model", model),),
+        label=sum(ratings),
     )
 
 

@@ -15,7 +15,10 @@ from typing import Any
 from compeval.loaders.published import PARAPHRASE_SCHEMA, VISUAL_GENOME, Benchmark, Row, Unusable
 from compeval.loaders.published.rows import read_each, read_json
 
-FILES = {"vl_checklist_attributes.json": "replace_attribute", "vl_checklist_relations.json": "replace_relation"}
+FILES = {
+    "vl_checklist_attributes.json": "replace_attribute",
+    "vl_checklist_relations.json": "replace_relation",
+}
 
 
 def read(path: Path, name: str) -> Iterator[Row | Unusable]:
@@ -29,14 +32,22 @@ def read(path: Path, name: str) -> Iterator[Row | Unusable]:
         raise ValueError(f"{path}: the hard positives are missing. Expected them in {companion}.")
     items, swapped = read_json(path), read_json(companion)
     if len(items) != len(swapped):
-        raise ValueError(f"{companion}: {len(swapped):,} rows; expected {len(items):,}, as in {path}.")
+        raise ValueError(
+            f"{companion}: {len(swapped):,} rows; expected {len(items):,}, as in {path}."
+        )
 
     def make_row(pair: tuple[dict[str, Any], dict[str, Any]]) -> Row:
         item, positive = pair
         if any(item[field] != positive[field] for field in ("image_id", "false_caption")):
             raise ValueError("the hard positive belongs to another row")
         captions = (item["true_caption"], positive["true_caption"])
-        return Row(config, (item["image_path"],), captions, (item["false_caption"],), image_id=str(item["image_id"]))
+        return Row(
+            config,
+            (item["image_path"],),
+            captions,
+            (item["false_caption"],),
+            image_id=str(item["image_id"]),
+        )
 
     return read_each(zip(items, swapped, strict=True), make_row)
 

@@ -29,11 +29,15 @@ def read(path: Path, name: str) -> Iterator[Row | Unusable]:
         order = (index, *(other for other in INDICES if other != index))
         names = tuple(f"{safe_name(images)}/{other}" for other in order)
         kind = "static" if images.startswith("open-images") else "video"
-        return Row("valid", names, (caption,), image_id=images, categories=(("kind of images", kind),))
+        return Row(
+            "valid", names, (caption,), image_id=images, categories=(("kind of images", kind),)
+        )
 
     for images, captions in stream_records(path):
         if isinstance(captions, dict):
-            yield from read_each(captions.items(), lambda entry, images=images: make_row(images, *entry))
+            yield from read_each(
+                captions.items(), lambda entry, images=images: make_row(images, *entry)
+            )
         else:
             yield Unusable("the captions of a set are not an object")
 
@@ -41,13 +45,19 @@ def read(path: Path, name: str) -> Iterator[Row | Unusable]:
 def select(folder: Path, name: str) -> Path | None:
     """Return the image with this index in its set. The files are named after frame numbers: img0.jpg, img7.jpg."""
     images, _, index = name.rpartition("/")
-    frames = {int(path.stem[3:]): path for path in (folder / images).glob("img*.jpg") if path.stem[3:].isdecimal()}
+    frames = {
+        int(path.stem[3:]): path
+        for path in (folder / images).glob("img*.jpg")
+        if path.stem[3:].isdecimal()
+    }
     return frames[sorted(frames)[int(index)]] if len(frames) == IMAGES else None
 
 
 def recognise(name: str, items: list[Any]) -> str | None:
     """Recognise renamed files. The training file has the same format."""
-    is_set = bool(items) and all(isinstance(item, dict) and item and item.keys() <= {*INDICES} for item in items)
+    is_set = bool(items) and all(
+        isinstance(item, dict) and item and item.keys() <= {*INDICES} for item in items
+    )
     return "valid_data.json" if is_set and "train" not in name else None
 
 

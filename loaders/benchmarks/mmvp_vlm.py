@@ -23,7 +23,14 @@ def make_row(pair: tuple[dict[str, str], dict[str, str]], file: str) -> Row:
     pattern = patterns[0].strip()
     images = tuple(f"{safe_name(pattern)}/{number}.jpg" for number in (first, second))
     captions = tuple(PROMPT + statement for statement in statements)
-    return Row("main", images, captions, image_id=str(first), categories=(("visual pattern", pattern),), changed=True)
+    return Row(
+        "main",
+        images,
+        captions,
+        image_id=str(first),
+        categories=(("visual pattern", pattern),),
+        changed=True,
+    )
 
 
 def find_author_hits(score_N22: np.ndarray) -> dict[str, np.ndarray]:
@@ -40,6 +47,10 @@ BENCHMARK = Benchmark(
     schema=GROUP_SCHEMA,
     chance={"*": 1 / 4},
     changes={"*": '"a photo of " precedes each statement, as in the authors\' script'},
-    authors={"*": AuthorsRule("a tie of the two images chooses the second one", find_author_hits, {"": 1 / 4})},
+    authors={
+        "*": AuthorsRule(
+            "a tie of the two images chooses the second one", find_author_hits, {"": 1 / 4}
+        )
+    },
     untested=True,
 )

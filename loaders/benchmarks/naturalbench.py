@@ -13,7 +13,14 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from compeval.loaders.published import QUESTIONS_SCHEMA, Benchmark, ImageSet, Row, Unusable, read_image_set
+from compeval.loaders.published import (
+    QUESTIONS_SCHEMA,
+    Benchmark,
+    ImageSet,
+    Row,
+    Unusable,
+    read_image_set,
+)
 from compeval.loaders.published.rows import get_fields, read_each, read_items, read_json
 
 SUFFIXES = {
@@ -50,11 +57,17 @@ def _join_lines(lines: Iterable[list[str]]) -> Row:
 
 
 def _make_group(
-    config: str, images: tuple[str, ...], questions: Iterable[str], answers: Sequence[str], kind: str
+    config: str,
+    images: tuple[str, ...],
+    questions: Iterable[str],
+    answers: Sequence[str],
+    kind: str,
 ) -> Row:
     if answers[0] == answers[1] or answers[2] == answers[3]:
         raise ValueError("a question has the same answer for both images")
-    captions = tuple(f"{question} {answer}" for question, answer in zip(questions, answers, strict=True))
+    captions = tuple(
+        f"{question} {answer}" for question, answer in zip(questions, answers, strict=True)
+    )
     return Row(config, images, captions, categories=(("type", KINDS[kind]),), changed=True)
 
 
@@ -62,7 +75,12 @@ def recognise(name: str, items: list[Any]) -> str | None:
     """Other tables have the same file names."""
     if get_fields(items) >= {*FIELDS}:
         return name
-    is_line = bool(items) and isinstance(items[0], list) and len(items[0]) == LINES and items[0][3] in KINDS
+    is_line = (
+        bool(items)
+        and isinstance(items[0], list)
+        and len(items[0]) == LINES
+        and items[0][3] in KINDS
+    )
     return "test_set.json" if is_line else None
 
 

@@ -48,7 +48,10 @@ def read(path: Path, name: str) -> Iterator[Row | Unusable]:
     if stem in CHOICES:
         columns = ("image_path", "correct_answer", "correct_answer_template", *OPTIONS)
         return read_each(read_csv(path, columns), lambda item: _read_choice(item, CHOICES[stem]))
-    return read_each(read_csv(path, ("filepath", "captions")), lambda item: _read_retrieval(item, RETRIEVALS[stem]))
+    return read_each(
+        read_csv(path, ("filepath", "captions")),
+        lambda item: _read_retrieval(item, RETRIEVALS[stem]),
+    )
 
 
 def _read_choice(item: dict[str, str], config: str) -> Row:
@@ -58,7 +61,14 @@ def _read_choice(item: dict[str, str], config: str) -> Row:
     truth = options.pop(int(item["correct_answer"]))
     categories = (("template", item["correct_answer_template"]),)
     image = item["image_path"]
-    return Row(config, (image,), (truth,), tuple(options), categories=categories, image_id=_get_image_id(image))
+    return Row(
+        config,
+        (image,),
+        (truth,),
+        tuple(options),
+        categories=categories,
+        image_id=_get_image_id(image),
+    )
 
 
 def _read_retrieval(item: dict[str, str], config: str) -> Row:
@@ -81,7 +91,11 @@ def recognise(name: str, items: list[dict[str, str]]) -> str | None:
         version = re.search("v[12]", name)
         return f"synthetic_retrieval_{version[0]}.csv" if version else None
     negated = sum(has_negation(item.get("captions", "")) for item in items)
-    kind = "negated_retrieval_llama3.1_rephrased_affneg_true" if 2 * negated > len(items) else "retrieval"
+    kind = (
+        "negated_retrieval_llama3.1_rephrased_affneg_true"
+        if 2 * negated > len(items)
+        else "retrieval"
+    )
     return f"{source}_{kind}.csv"
 
 
@@ -98,7 +112,11 @@ VOC2007, SYNTHETIC = read_image_set("voc2007"), read_image_set("negbench_synthet
 FIRST = AuthorsRule("a tie with the truth is a hit", hit_with_ties, {"": 1 / 4})
 BENCHMARK = Benchmark(
     images={
-        f"{stem}.csv": COCO if stem.startswith("COCO") else VOC2007 if stem.startswith("VOC") else SYNTHETIC
+        f"{stem}.csv": COCO
+        if stem.startswith("COCO")
+        else VOC2007
+        if stem.startswith("VOC")
+        else SYNTHETIC
         for stem in (*CHOICES, *RETRIEVALS)
     },
     read_file=read,

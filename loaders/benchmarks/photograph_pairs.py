@@ -37,23 +37,33 @@ def read(path: Path) -> list[dict[str, str]]:
     for line, row in csv_tables.read_numbered(path, COLUMNS):
         answer = (row.get("accepted", "yes") or "").strip().lower()
         if answer not in ("yes", "no", ""):
-            raise ValueError(f"{path}, line {line}: accepted is {answer!r}; expected yes, no or an empty cell.")
+            raise ValueError(
+                f"{path}, line {line}: accepted is {answer!r}; expected yes, no or an empty cell."
+            )
         if answer != "yes":
             continue
         if row["type"] not in types:
-            raise ValueError(f"{path}, line {line}: unknown type {row['type']!r}; known: {', '.join(types)}.")
+            raise ValueError(
+                f"{path}, line {line}: unknown type {row['type']!r}; known: {', '.join(types)}."
+            )
         if count_different_words(row["caption_0"], row["caption_1"]) != 1:
-            raise ValueError(f"{path}, line {line}: the captions do not differ in exactly one word.")
+            raise ValueError(
+                f"{path}, line {line}: the captions do not differ in exactly one word."
+            )
         pairs.append(row)
     if not pairs:
-        raise ValueError(f"{path}: no accepted pair. Write yes into the column accepted of each correct pair.")
+        raise ValueError(
+            f"{path}: no accepted pair. Write yes into the column accepted of each correct pair."
+        )
     return pairs
 
 
 def count_different_words(caption_0: str, caption_1: str) -> int:
     """Return the number of word positions at which two captions differ, or the longer length if the lengths differ."""
     a, b = caption_0.split(), caption_1.split()
-    return sum(x != y for x, y in zip(a, b, strict=True)) if len(a) == len(b) else max(len(a), len(b))
+    return (
+        sum(x != y for x, y in zip(a, b, strict=True)) if len(a) == len(b) else max(len(a), len(b))
+    )
 
 
 def find_image(folder: Path, name: str) -> Path:
@@ -67,7 +77,9 @@ def find_image(folder: Path, name: str) -> Path:
 def make_rows(pairs: list[dict[str, str]], image_folder: Path) -> Iterator[dict[str, Any]]:
     """Yield rows of GROUP_SCHEMA, one per pair."""
     for number, pair in enumerate(pairs):
-        files = [find_image(image_folder, pair[f"image_{position}"]).read_bytes() for position in (0, 1)]
+        files = [
+            find_image(image_folder, pair[f"image_{position}"]).read_bytes() for position in (0, 1)
+        ]
         yield dataset.make_group_cells(files, (pair["caption_0"], pair["caption_1"])) | {
             "image_id": f"{pair['type']}-{number}",
             "categories": [{"by": "type", "name": pair["type"]}],
@@ -82,10 +94,21 @@ def main(pairs: Path, images: Path, output: Path = Path("controlledimcaps_photog
         by_type[pair["type"]].append(pair)
     with atomic_folder(output) as scratch:
         for pair_type, type_pairs in by_type.items():
-            dataset.write_config(scratch, pair_type, {"test": make_rows(type_pairs, images)}, GROUP_SCHEMA)
+            dataset.write_config(
+                scratch, pair_type, {"test": make_rows(type_pairs, images)}, GROUP_SCHEMA
+            )
     stats: Stats = measure(output) | {"source": "photographs"}
-    metadata = {"pretty_name": "ControlledImCaps (photographs)", "license": "other", "language": ["en"]}
-    write_card(output, metadata, render("controlledimcaps_photographs", stats=stats, file=pairs.name), stats)
+    metadata = {
+        "pretty_name": "ControlledImCaps (photographs)",
+        "license": "other",
+        "language": ["en"],
+    }
+    write_card(
+        output,
+        metadata,
+        render("controlledimcaps_photographs", stats=stats, file=pairs.name),
+        stats,
+    )
 
 
 if __name__ == "__main__":

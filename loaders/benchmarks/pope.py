@@ -19,7 +19,13 @@ KINDS = ("random", "popular", "adversarial")
 
 def make_row(item: dict[str, Any], file: str) -> Row:
     config = re.sub(r"^.*/|_pope|_seem|\.json$", "", file)
-    return Row(config, (item["image"],), (make_statement(item["text"]),), label=LABELS[item["label"]], changed=True)
+    return Row(
+        config,
+        (item["image"],),
+        (make_statement(item["text"]),),
+        label=LABELS[item["label"]],
+        changed=True,
+    )
 
 
 BENCHMARK = Benchmark(
@@ -30,5 +36,7 @@ BENCHMARK = Benchmark(
     fields=("question_id", "image", "text", "label"),
     schema=TRUTH_SCHEMA,
     chance={"*": 1 / 2},
-    changes={"*": 'the question "Is there a dog in the image?" is the statement "There is a dog in the image."'},
+    changes={
+        "*": 'the question "Is there a dog in the image?" is the statement "There is a dog in the image."'
+    },
 )

@@ -18,7 +18,9 @@ def make_row(pair: tuple[dict[str, Any], dict[str, Any]], file: str) -> Row:
     captions = tuple(item["sentence_target"] for item in pair)
     if captions != tuple(item["sentence_distractor"] for item in reversed(pair)):
         raise ValueError("the two rows of a pair do not mirror each other")
-    images = tuple(f"{safe_name(str(item['open_images_split']))}/{item['img_filename']}" for item in pair)
+    images = tuple(
+        f"{safe_name(str(item['open_images_split']))}/{item['img_filename']}" for item in pair
+    )
     return Row("main", images, captions, categories=(("part that differs", str(pair[0]["pos"])),))
 
 

@@ -13,7 +13,11 @@ COUNTS = {"drawbench": (488, 824), "coco_t2i": (1163, 628), "editbench": (2133, 
 """Numbers of true and false captions."""
 BENCHMARK = Benchmark(
     images=read_image_set("seetrue"),
-    columns=Columns(config="{dataset_source}", images=("image",), captions=("text",), label="label"),
+    columns=Columns(
+        config="{dataset_source}", images=("image",), captions=("text",), label="label"
+    ),
     schema=TRUTH_SCHEMA,
-    chance={name: (true**2 + false**2) / (true + false) ** 2 for name, (true, false) in COUNTS.items()},
+    chance={
+        name: (true**2 + false**2) / (true + false) ** 2 for name, (true, false) in COUNTS.items()
+    },
 )

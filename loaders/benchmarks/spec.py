@@ -11,7 +11,13 @@ accuracy over the six subsets, in both directions. Their argmax takes the first 
 from pathlib import PurePosixPath
 from typing import Any
 
-from compeval.loaders.published import CHOICE_SCHEMA, Benchmark, Row, image_choice_schema, read_image_set
+from compeval.loaders.published import (
+    CHOICE_SCHEMA,
+    Benchmark,
+    Row,
+    image_choice_schema,
+    read_image_set,
+)
 
 CANDIDATES = {
     "absolute_size": 3, "relative_size": 3, "absolute_spatial": 9, "relative_spatial": 4, "existence": 2, "count": 9,
@@ -32,11 +38,17 @@ def make_row(item: dict[str, Any], file: str) -> Row:
 
 IMAGES = read_image_set("spec")
 BENCHMARK = Benchmark(
-    images={f"{subset}/{file}.json": IMAGES for subset in CANDIDATES for file in ("image2text", "text2image")},
+    images={
+        f"{subset}/{file}.json": IMAGES
+        for subset in CANDIDATES
+        for file in ("image2text", "text2image")
+    },
     make_row=make_row,
     fields=("query", "keys", "label"),
     schema=CHOICE_SCHEMA,
-    other_schemas={f"{subset}_t2i": image_choice_schema(count) for subset, count in CANDIDATES.items()},
+    other_schemas={
+        f"{subset}_t2i": image_choice_schema(count) for subset, count in CANDIDATES.items()
+    },
     chance={f"{subset}_*": 1 / count for subset, count in CANDIDATES.items()},
     untested=True,
 )

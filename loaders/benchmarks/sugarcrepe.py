@@ -11,7 +11,12 @@ from compeval.loaders.published import CHOICE_SCHEMA, COCO, Benchmark, Columns
 
 BENCHMARK = Benchmark(
     images=COCO,
-    columns=Columns(images=("filename",), captions=("caption",), hard_negatives=("negative_caption",), swaps="swap_*"),
+    columns=Columns(
+        images=("filename",),
+        captions=("caption",),
+        hard_negatives=("negative_caption",),
+        swaps="swap_*",
+    ),
     schema=CHOICE_SCHEMA,
     chance={"*": 1 / 2},
 )

@@ -13,7 +13,14 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from compeval.loaders.published import CHOICE_SCHEMA, COCO, PARAPHRASE_SCHEMA, Benchmark, Row, Unusable
+from compeval.loaders.published import (
+    CHOICE_SCHEMA,
+    COCO,
+    PARAPHRASE_SCHEMA,
+    Benchmark,
+    Row,
+    Unusable,
+)
 from compeval.loaders.published.rows import read_each
 
 LANGUAGES = ("de", "es", "fa")
@@ -26,7 +33,9 @@ def read(path: Path, name: str) -> Iterator[Row | Unusable]:
     lists = [path.absolute().parents[1] / other / f"{split}_issues.json" for other in LANGUAGES]
     if missing := [file for file in lists if not file.is_file()]:
         raise ValueError(f"{path}: a list of collisions is missing. Expected it in {missing[0]}.")
-    collisions = {item["sample_id"] for file in lists for item in json.loads(file.read_text(encoding="utf-8"))}
+    collisions = {
+        item["sample_id"] for file in lists for item in json.loads(file.read_text(encoding="utf-8"))
+    }
 
     def make_row(entry: tuple[str, dict[str, Any]]) -> Row:
         number, item = entry

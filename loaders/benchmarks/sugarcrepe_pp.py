@@ -11,7 +11,10 @@ from compeval.loaders.published import COCO, PARAPHRASE_SCHEMA, Benchmark, Colum
 BENCHMARK = Benchmark(
     images=COCO,
     columns=Columns(
-        images=("filename",), captions=("caption", "caption2"), hard_negatives=("negative_caption",), swaps="swap_*"
+        images=("filename",),
+        captions=("caption", "caption2"),
+        hard_negatives=("negative_caption",),
+        swaps="swap_*",
     ),
     schema=PARAPHRASE_SCHEMA,
     chance={"*": 1 / 3},

@@ -16,7 +16,11 @@ def make_row(item: dict[str, str], file: str) -> Row:
     types = [kind for column, kind in TYPES.items() if item[column] == "True"]
     if len(types) != 1:
         raise ValueError("the negative is not of exactly one type")
-    return Row(types[0], (f"{item['pos_image_id']}.jpg", f"{item['neg_image_id']}.jpg"), (item["sentence"],))
+    return Row(
+        types[0],
+        (f"{item['pos_image_id']}.jpg", f"{item['neg_image_id']}.jpg"),
+        (item["sentence"],),
+    )
 
 
 BENCHMARK = Benchmark(

@@ -13,7 +13,11 @@ from compeval.loaders.published import RATING_SCHEMA, Benchmark, Row, read_image
 
 def make_row(item: dict[str, Any], file: str) -> Row:
     return Row(
-        "main", (item["image_path"],), (item["text"],), image_id=item["text_id"], label=sum(item["human_scores"])
+        "main",
+        (item["image_path"],),
+        (item["text"],),
+        image_id=item["text_id"],
+        label=sum(item["human_scores"]),
     )
 
 

@@ -24,7 +24,9 @@ def make_row(item: dict[str, Any], file: str) -> Row:
     number = int(item["index"])
     return Row(
         "main",
-        tuple(f"{number}_{video}.mp4/{frame}.jpg" for video in VIDEOS for frame in range(NUM_FRAMES)),
+        tuple(
+            f"{number}_{video}.mp4/{frame}.jpg" for video in VIDEOS for frame in range(NUM_FRAMES)
+        ),
         tuple(item[f"{video}_cap"] for video in VIDEOS),
         image_id=str(number),
         categories=(("major", item["major"]), ("minor", item["minor"].strip("; ") or "none")),

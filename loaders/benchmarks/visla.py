@@ -32,7 +32,9 @@ def make_row(item: dict[str, Any], file: str) -> Row:
 
 def recognise(name: str, items: list[Any]) -> str | None:
     """Return the file whose columns the items have."""
-    return next((file for file, columns in FILES.items() if get_fields(items) >= {*columns.names}), None)
+    return next(
+        (file for file, columns in FILES.items() if get_fields(items) >= {*columns.names}), None
+    )
 
 
 BENCHMARK = Benchmark(

@@ -11,7 +11,8 @@ from compeval.loaders.published import GROUP_SCHEMA, Benchmark, Columns, ImageSe
 IMAGES = ("image_0", "image_1")
 BENCHMARK = Benchmark(
     images=dict.fromkeys(
-        ("data-*.arrow", "test/*.parquet"), ImageSet("vismin", (), bytes_per_image=361_000, columns=IMAGES)
+        ("data-*.arrow", "test/*.parquet"),
+        ImageSet("vismin", (), bytes_per_image=361_000, columns=IMAGES),
     ),
     columns=Columns(
         config="main",

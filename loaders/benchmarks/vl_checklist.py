@@ -22,7 +22,9 @@ def make_row(item: list[Any], file: str) -> Row:
     image, captions = item
     config, part = parse_name(PurePosixPath(file))
     categories = (("source", part.partition("_")[0]), ("part", part))
-    return Row(config, (image,), (captions["POS"][0],), (captions["NEG"][0],), categories=categories)
+    return Row(
+        config, (image,), (captions["POS"][0],), (captions["NEG"][0],), categories=categories
+    )
 
 
 def parse_name(name: PurePosixPath) -> tuple[str, str]:

@@ -12,7 +12,12 @@ from compeval.loaders.published import COCO, TRUTH_SCHEMA, Benchmark, Columns
 
 BENCHMARK = Benchmark(
     images=COCO,
-    columns=Columns(images=("image",), captions=("caption",), label="label", categories={"relation": ("relation",)}),
+    columns=Columns(
+        images=("image",),
+        captions=("caption",),
+        label="label",
+        categories={"relation": ("relation",)},
+    ),
     schema=TRUTH_SCHEMA,
     chance={"*": 1 / 2},
 )

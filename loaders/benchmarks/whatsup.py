@@ -56,7 +56,9 @@ def read(path: Path, name: str) -> Iterator[Row | Unusable]:
     return read_each(read_json(path), make_row)
 
 
-def _sets(items: Sequence[Any], config: str, prepositions: Sequence[str]) -> Iterator[Row | Unusable]:
+def _sets(
+    items: Sequence[Any], config: str, prepositions: Sequence[str]
+) -> Iterator[Row | Unusable]:
     """Yield a row for each set of images. Images are named <object>_<preposition>..._<other object>."""
     sets: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
     for item in items:
@@ -68,13 +70,22 @@ def _sets(items: Sequence[Any], config: str, prepositions: Sequence[str]) -> Ite
 
     def make_row(entry: tuple[tuple[str, str], dict[str, dict[str, Any]]]) -> Row:
         objects, by_preposition = entry
-        members = [by_preposition[preposition] for preposition in prepositions if preposition in by_preposition]
+        members = [
+            by_preposition[preposition]
+            for preposition in prepositions
+            if preposition in by_preposition
+        ]
         captions = tuple(member["caption_options"][0] for member in members)
         if len(members) != len(prepositions) or len(by_preposition) != len(prepositions):
             raise ValueError("the set does not have one image for each preposition")
         if any(sorted(member["caption_options"]) != sorted(captions) for member in members):
             raise ValueError("the images of the set have different captions")
-        return Row(config, tuple(member["image_path"] for member in members), captions, image_id="_".join(objects))
+        return Row(
+            config,
+            tuple(member["image_path"] for member in members),
+            captions,
+            image_id="_".join(objects),
+        )
 
     yield from read_each(sets.items(), make_row)
 
@@ -85,7 +96,11 @@ def recognise(name: str, items: list[Any]) -> str | None:
     if get_fields(items) >= {"image_path", "caption_options"}:
         kind = "clevr" if "clevr" in str(items[0]["image_path"]) else "images"
         return f"controlled_{kind}_dataset.json"
-    if not (items and isinstance(items[0], list) and [type(part) for part in items[0]] == [int, str, str]):
+    if not (
+        items
+        and isinstance(items[0], list)
+        and [type(part) for part in items[0]] == [int, str, str]
+    ):
         return None
     source, count = (re.search(pattern, name.lower()) for pattern in ("coco|vg", "one|two"))
     return f"{source[0]}_qa_{count[0]}_obj.json" if source and count else None
@@ -94,7 +109,11 @@ def recognise(name: str, items: list[Any]) -> str | None:
 def _choose_first(score_NIT: np.ndarray) -> dict[str, np.ndarray]:
     """Return the hits of the authors in sets: the true caption has the highest score or shares it."""
     hit_NI = np.diagonal(score_NIT, axis1=1, axis2=2) >= score_NIT.max(axis=2)
-    return {"": hit_NI, "pair": hit_NI.reshape(len(hit_NI), -1, 2).all(axis=2), "set": hit_NI.all(axis=1)}
+    return {
+        "": hit_NI,
+        "pair": hit_NI.reshape(len(hit_NI), -1, 2).all(axis=2),
+        "set": hit_NI.all(axis=1),
+    }
 
 
 TIES = "A tie goes to the caption that is first in the file, which is the true one."
@@ -116,7 +135,9 @@ BENCHMARK = Benchmark(
     other_schemas={"controlled_*": set_schema(4)},
     chance={"controlled_*": 1 / 4, "*_qa_*": 1 / 2},
     authors={
-        "controlled_*": AuthorsRule(TIES, _choose_first, {"": 1 / 4, "pair": 1 / 16, "set": 1 / 256}),
+        "controlled_*": AuthorsRule(
+            TIES, _choose_first, {"": 1 / 4, "pair": 1 / 16, "set": 1 / 256}
+        ),
         "*_qa_*": AuthorsRule(TIES, hit_with_ties, {"": 1 / 2}),
     },
     untested=True,

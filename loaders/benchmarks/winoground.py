@@ -23,7 +23,13 @@ def make_row(item: dict[str, Any], file: str) -> Row:
         images = tuple(f"{PurePosixPath(name).name.removesuffix('.png')}.png" for name in images)
     captions = (item["caption_0"], item["caption_1"])
     words = max(len(caption.split()) for caption in captions)
-    length = f"at most {SHORT} words" if words <= SHORT else f"more than {LONG} words" if words > LONG else "between"
+    length = (
+        f"at most {SHORT} words"
+        if words <= SHORT
+        else f"more than {LONG} words"
+        if words > LONG
+        else "between"
+    )
     categories = (
         ("caption length", length),
         ("tag", str(item["collapsed_tag"])),

@@ -35,7 +35,9 @@ PIXELS_HEADING = "\n## Pixels\n"
 """Heading of the card's last section if some rows do not contain the image that they show."""
 
 
-def write_card(folder: Path, metadata: Mapping[str, Any], text: str, stats: Stats, *notes: str) -> None:
+def write_card(
+    folder: Path, metadata: Mapping[str, Any], text: str, stats: Stats, *notes: str
+) -> None:
     """Write README.md, stats.json and croissant.json of a dataset folder.
 
     Adds a section with ``notes`` on missing images and on rows that do not contain the image that they show.
@@ -50,10 +52,14 @@ def write_card(folder: Path, metadata: Mapping[str, Any], text: str, stats: Stat
     rendered += [render("image_files", name=folder.name)] if stats["images"] else []
     if rendered:
         text += PIXELS_HEADING + "\n" + "\n".join(rendered)
-    (folder / "stats.json").write_text(json.dumps(stats, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    (folder / "stats.json").write_text(
+        json.dumps(stats, indent=1, sort_keys=True) + "\n", encoding="utf-8"
+    )
     sources = {source for names in list_image_sources(folder).values() for source in names}
     croissant = make_croissant(folder.name, metadata, stats, schemas, sources)
-    (folder / "croissant.json").write_text(json.dumps(croissant, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    (folder / "croissant.json").write_text(
+        json.dumps(croissant, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+    )
     (folder / "README.md").write_text(front_matter(stats, metadata) + "\n" + text, encoding="utf-8")
 
 
@@ -65,7 +71,11 @@ def front_matter(stats: Stats, metadata: Mapping[str, Any]) -> str:
     """
     configs: list[dict[str, Any]] = []
     for config, splits in stats["rows"].items():
-        hashes = "".join(file["sha256"] for name, file in stats["files"].items() if Path(name).parent.name == config)
+        hashes = "".join(
+            file["sha256"]
+            for name, file in stats["files"].items()
+            if Path(name).parent.name == config
+        )
         description = f"data {hashlib.sha256(hashes.encode()).hexdigest()[:12]}"
         files = [{"split": split, "path": f"{config}/{split}-*.parquet"} for split in splits]
         configs.append({"config_name": config, "description": description, "data_files": files})
@@ -103,8 +113,13 @@ def list_licences(stats: Stats) -> list[str]:
     sources = list_sources(stats)
     if len(sources) == 1:
         return [describe_licence(sources[0])]
-    configs = {source: [config for config, names in stats["sources"].items() if source in names] for source in sources}
-    return [f"{describe_licence(source)}: `{'`, `'.join(names)}`" for source, names in configs.items()]
+    configs = {
+        source: [config for config, names in stats["sources"].items() if source in names]
+        for source in sources
+    }
+    return [
+        f"{describe_licence(source)}: `{'`, `'.join(names)}`" for source, names in configs.items()
+    ]
 
 
 def collect_stats(folder: Path, parent: Path | None = None, without: str | None = None) -> Stats:
@@ -113,7 +128,11 @@ def collect_stats(folder: Path, parent: Path | None = None, without: str | None 
     The folder ``stats`` is in ``parent``, by default next to the dataset folder. Files in whose name the regular
     expression ``without`` is found are left out.
     """
-    stats: Stats = measure(folder) | {"sources": list_image_sources(folder), "funnels": {}, "unique": {}}
+    stats: Stats = measure(folder) | {
+        "sources": list_image_sources(folder),
+        "funnels": {},
+        "unique": {},
+    }
     for path in sorted(((parent or folder.parent) / "stats" / folder.name).glob("*.json")):
         if without is not None and re.search(without, path.name):
             continue
@@ -137,8 +156,15 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.globals |= {"table": table, "list_licences": list_licences, "list_sources": list_sources}
-    environment.filters |= {"number": number, "percent": lambda share, digits=1: f"{share:.{digits}%}"}
+    environment.globals |= {
+        "table": table,
+        "list_licences": list_licences,
+        "list_sources": list_sources,
+    }
+    environment.filters |= {
+        "number": number,
+        "percent": lambda share, digits=1: f"{share:.{digits}%}",
+    }
     return environment
 
 
@@ -151,6 +177,10 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Return a Markdown table. Integers get thousands separators."""
 
     def line(cells: Iterable[object]) -> str:
-        return "| " + " | ".join(number(cell) if isinstance(cell, int) else str(cell) for cell in cells) + " |"
+        return (
+            "| "
+            + " | ".join(number(cell) if isinstance(cell, int) else str(cell) for cell in cells)
+            + " |"
+        )
 
     return "\n".join([line(header), line("---" for _ in header), *map(line, rows)]) + "\n"

@@ -41,14 +41,21 @@ def make_croissant(
         "version": f"0.1.0+{stats['version']}",
         "license": facts["licences"].get(metadata.get("license"), f"{REPOSITORY}#licence"),
         "url": REPOSITORY,
-        "creator": {"@type": "sc:Organization", "name": "The CompEval developers", "url": REPOSITORY},
+        "creator": {
+            "@type": "sc:Organization",
+            "name": "The CompEval developers",
+            "url": REPOSITORY,
+        },
         "keywords": list(metadata.get("tags", ())),
         "inLanguage": "en",
         "citeAs": f"The CompEval developers, CompEval, {REPOSITORY}. Cite the benchmark's paper as well (README.md).",
         **facts["common"],
         **facts[origin],
         "distribution": _list_files(stats, schemas),
-        "recordSet": [_make_record_set(config, schema, bool(stats["images"])) for config, schema in schemas.items()],
+        "recordSet": [
+            _make_record_set(config, schema, bool(stats["images"]))
+            for config, schema in schemas.items()
+        ],
     }
 
 
@@ -74,12 +81,20 @@ def _list_files(stats: Mapping[str, Any], configs: Collection[str]) -> list[dict
         )
         for name, entry in stats["files"].items()
     ]
-    sets = [(f"{config}-files", f"All splits of {config}.", PARQUET, f"{config}/*.parquet") for config in configs]
+    sets = [
+        (f"{config}-files", f"All splits of {config}.", PARQUET, f"{config}/*.parquet")
+        for config in configs
+    ]
     for hashes in stats["images"]:
-        folder, description = Path(hashes).parent.as_posix(), f"{CROPS} {hashes} lists their SHA-256."
+        folder, description = (
+            Path(hashes).parent.as_posix(),
+            f"{CROPS} {hashes} lists their SHA-256.",
+        )
         sets.append((folder, description, "image/jpeg", f"{folder}/*.jpg"))
     return files + [
-        _make_node("FileSet", name, description=description, encodingFormat=encoding, includes=pattern)
+        _make_node(
+            "FileSet", name, description=description, encodingFormat=encoding, includes=pattern
+        )
         for name, description, encoding, pattern in sets
     ]
 
@@ -91,17 +106,33 @@ def _make_record_set(config: str, schema: pa.Schema, has_image_files: bool) -> d
     """
     fields, nested = [], []
     for column in schema:
-        is_image, is_list = column.type == RAW_SCHEMA.field("image").type, pa.types.is_list(column.type)
+        is_image, is_list = (
+            column.type == RAW_SCHEMA.field("image").type,
+            pa.types.is_list(column.type),
+        )
         item = column.type.value_type if is_list else column.type
         if pa.types.is_nested(item) and not is_image:
             nested.append(column.name)
             continue
-        source: dict[str, Any] = {"fileSet": {"@id": f"{config}-files"}, "extract": {"column": column.name}}
-        kind = "Integer" if pa.types.is_integer(item) else "Float" if pa.types.is_floating(item) else "Text"
+        source: dict[str, Any] = {
+            "fileSet": {"@id": f"{config}-files"},
+            "extract": {"column": column.name},
+        }
+        kind = (
+            "Integer"
+            if pa.types.is_integer(item)
+            else "Float"
+            if pa.types.is_floating(item)
+            else "Text"
+        )
         if is_image:
             kind = "Text" if has_image_files else "ImageObject"
             source["transform"] = {"jsonPath": "path" if has_image_files else "bytes"}
         field = _make_node("Field", f"{config}/{column.name}", dataType=f"sc:{kind}", source=source)
         fields.append(field | ({"repeated": True} if is_list else {}))
-    note = f" Further columns, described by the Arrow schema of the files: {', '.join(nested)}." if nested else ""
+    note = (
+        f" Further columns, described by the Arrow schema of the files: {', '.join(nested)}."
+        if nested
+        else ""
+    )
     return _make_node("RecordSet", config, description=f"The rows of {config}.{note}", field=fields)

@@ -32,7 +32,9 @@ def assemble(folder: Path, root: Path | None = None, without: str | None = None)
             f"{parts / folder.name}: no such folder. Run the stages that write the sets first; "
             f"`dvc repro {folder.name}` runs all of them."
         )
-    if (folder / "stats.json").is_file() and CARD_FILES.issuperset(path.name for path in folder.glob("[!.]*.*")):
+    if (folder / "stats.json").is_file() and CARD_FILES.issuperset(
+        path.name for path in folder.glob("[!.]*.*")
+    ):
         (folder / MARKER).touch()  # earlier versions wrote the sets and the card one by one
     with atomic_folder(folder) as scratch:
         for name, path in sets.items():

@@ -34,7 +34,12 @@ PAPER_NOTE = """
 Made with `rules: paper`, the procedure of the paper to the letter. Hard negatives are not proven to be false.
 """
 
-COMPUN_VARIANTS = ("template", "reversed", "descriptors", *(f"examples-{count}" for count in range(1, 8)))
+COMPUN_VARIANTS = (
+    "template",
+    "reversed",
+    "descriptors",
+    *(f"examples-{count}" for count in range(1, 8)),
+)
 
 
 def count_crepe(folder: Path, stats: Stats) -> dict[str, Any]:
@@ -79,13 +84,19 @@ def check_compun(folder: Path, stats: Stats) -> dict[str, Any]:
     """Return the number of nouns in each category. Raises ValueError if a compound or a split is missing."""
     rows, nouns = stats["rows"], figures("compun")["nouns"]
     if rows["nouns"]["test"] != nouns:
-        raise ValueError(f"{folder}/nouns: {rows['nouns']['test']} rows, {nouns} expected. Run `dvc repro compun`.")
+        raise ValueError(
+            f"{folder}/nouns: {rows['nouns']['test']} rows, {nouns} expected. Run `dvc repro compun`."
+        )
     if len(rows["main"]) != len(COMPUN_VARIANTS) or len(set(rows["main"].values())) != 1:
         raise ValueError(
             f"{folder}/main: splits of equal length expected for {', '.join(COMPUN_VARIANTS)}, got {rows['main']}."
         )
-    tables = (parquet.read_table(path, ["category"]) for path in (folder / "nouns").glob("*.parquet"))
-    return {"categories": Counter(name for table in tables for name in table["category"].to_pylist())}
+    tables = (
+        parquet.read_table(path, ["category"]) for path in (folder / "nouns").glob("*.parquet")
+    )
+    return {
+        "categories": Counter(name for table in tables for name in table["category"].to_pylist())
+    }
 
 
 class Card(NamedTuple):
@@ -131,7 +142,9 @@ CARDS = {
 }
 
 
-def main(name: str, folder: Path | None = None, root: Path | None = None, without: str | None = None) -> None:
+def main(
+    name: str, folder: Path | None = None, root: Path | None = None, without: str | None = None
+) -> None:
     """Write the card of the dataset NAME, in a folder of the same name unless --folder is given.
 
     Args:

@@ -35,7 +35,9 @@ def is_published(name: str) -> bool:
 
 def missing_benchmark(name: str) -> ValueError:
     """Return the error for a published benchmark that is not in the searched folders."""
-    return ValueError(f"{name} is a published benchmark that is not here. Download it with `compeval get {name}`.")
+    return ValueError(
+        f"{name} is a published benchmark that is not here. Download it with `compeval get {name}`."
+    )
 
 
 def list_datasets(data_dir: str | Path | None = None) -> dict[str, Path]:
@@ -73,11 +75,19 @@ def resolve_folder(target: str, data_dir: str | Path | None = None) -> Path:
         raise FileNotFoundError(f"{target}: no such file or folder.")
     if data_dir is not None and (Path(data_dir) / target / "stats.json").is_file():
         return Path(data_dir) / target
-    return Path(target) if (Path(target) / "stats.json").is_file() else dataset_folder(target, data_dir)
+    return (
+        Path(target)
+        if (Path(target) / "stats.json").is_file()
+        else dataset_folder(target, data_dir)
+    )
 
 
 def unknown_name(
-    kind: str, name: str, known: Iterable[str], list_command: str | None = None, similar: Sequence[str] = ()
+    kind: str,
+    name: str,
+    known: Iterable[str],
+    list_command: str | None = None,
+    similar: Sequence[str] = (),
 ) -> ValueError:
     """Return the error for an unknown name, with similar names, and all known names or the command that lists them.
 
@@ -86,5 +96,9 @@ def unknown_name(
     known = sorted(known)
     close = similar or difflib.get_close_matches(name, known, n=3)
     hint = f" Did you mean {' or '.join(close)}?" if close else ""
-    rest = f"`{list_command}` lists all {len(known)}." if list_command else f"Known: {', '.join(known) or 'none'}."
+    rest = (
+        f"`{list_command}` lists all {len(known)}."
+        if list_command
+        else f"Known: {', '.join(known) or 'none'}."
+    )
     return ValueError(f"Unknown {kind} {name!r}.{hint} {rest}")

@@ -22,7 +22,11 @@ def list_image_sources(folder: Path) -> dict[str, list[str]]:
         if find_image_columns(schema):
             has_sources = "provenance" in schema.names
             batches = parquet.read_batches(path, columns=["provenance"]) if has_sources else ()
-            names = {name for batch in batches for name in batch.column(0).field("source").unique().to_pylist()}
+            names = {
+                name
+                for batch in batches
+                for name in batch.column(0).field("source").unique().to_pylist()
+            }
             sources[path.parent.name] |= names if has_sources else {UNKNOWN}
     return {config: sorted(names) for config, names in sources.items()}
 
@@ -32,5 +36,6 @@ def find_image_columns(schema: pa.Schema) -> list[str]:
     return [
         field.name
         for field in schema
-        if field.name == "image_path" or (pa.types.is_struct(field.type) and field.type.get_field_index("bytes") >= 0)
+        if field.name == "image_path"
+        or (pa.types.is_struct(field.type) and field.type.get_field_index("bytes") >= 0)
     ]

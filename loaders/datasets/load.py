@@ -64,7 +64,10 @@ def load_dataset(
     if columns:
         raise TypeError(f"load_dataset: {', '.join(columns)} cannot be combined with a config.")
     name, revision = split_revision(name, revision)
-    folder, split = _find(name, config, data_dir, revision), None if split is None else to_stored(split)
+    folder, split = (
+        _find(name, config, data_dir, revision),
+        None if split is None else to_stored(split),
+    )
     configs = list_rows(folder)
     if config not in configs:
         raise unknown_name(f"config of {name}", config, configs)
@@ -95,7 +98,11 @@ def _read_rows(folder: Path, config: str, split: str | None) -> Dataset | Datase
 
     files = _list_verified_files(folder, config, split)
     read: Any = partial(datasets.load_dataset, "parquet")
-    loaded = read(data_files=files) if split is None else read(data_files={split: files[split]}, split=split)
+    loaded = (
+        read(data_files=files)
+        if split is None
+        else read(data_files={split: files[split]}, split=split)
+    )
     rows = decode_stored(loaded, folder)
     schema = parquet.read_schema(min((folder / config).glob("*.parquet")))
     if get_image_storage(schema) == "by_reference":
@@ -108,7 +115,10 @@ def _read_rows(folder: Path, config: str, split: str | None) -> Dataset | Datase
 
 
 def load_table(
-    file: str, image_folder: str | Path | None, columns: Mapping[str, Any], others: Mapping[str, str | None]
+    file: str,
+    image_folder: str | Path | None,
+    columns: Mapping[str, Any],
+    others: Mapping[str, str | None],
 ) -> Dataset:
     """Return the rows of a table: ``image``, ``image_id``, ``captions``, ``hard_negatives`` and ``kind``.
 
@@ -118,7 +128,12 @@ def load_table(
     """
     from datasets import Dataset, Image
 
-    from compeval.loaders.own_data.entries import FILE_SUFFIXES, check_is_table, read_entries, read_upright
+    from compeval.loaders.own_data.entries import (
+        FILE_SUFFIXES,
+        check_is_table,
+        read_entries,
+        read_upright,
+    )
 
     path = Path(file)
     if not path.name.endswith(FILE_SUFFIXES):
@@ -138,7 +153,9 @@ def load_table(
                 "hard_negatives": list(entry.hard_negatives),
                 "kind": entry.kind,
             }
-            for entry in read_entries(path, Path(image_folder or path.parent), Path(scratch), user_columns)
+            for entry in read_entries(
+                path, Path(image_folder or path.parent), Path(scratch), user_columns
+            )
         ]
     return Dataset.from_list(rows).cast_column("image", Image())
 
@@ -147,9 +164,13 @@ def _name_columns(columns: Mapping[str, Any]) -> UserColumns:
     """Return the names of a table's columns, given the arguments of load_dataset. Raises ValueError for others."""
     from compeval.loaders.own_data.columns import UserColumns
 
-    names = {name: f"{name}_column" for name in UserColumns._fields} | {"negatives": "negative_columns"}
+    names = {name: f"{name}_column" for name in UserColumns._fields} | {
+        "negatives": "negative_columns"
+    }
     if unknown := columns.keys() - set(names.values()):
-        raise ValueError(f"load_dataset: unknown {', '.join(sorted(unknown))}; known: {', '.join(names.values())}.")
+        raise ValueError(
+            f"load_dataset: unknown {', '.join(sorted(unknown))}; known: {', '.join(names.values())}."
+        )
     given = {name: columns[key] for name, key in names.items() if key in columns}
     if "negatives" in given:
         negatives = given["negatives"]
@@ -164,7 +185,11 @@ def _find(name: str, config: str, data_dir: str | Path | None, revision: str | N
             data_dir, name = Path(name).parent, Path(name).name
         elif re.fullmatch(r"[\w.-]+/[\w.-]+", name) and not Path(name).exists():
             return download(name, config, revision)
-    return dataset_folder(name, data_dir) if revision is None else find_revision(name, revision, data_dir)
+    return (
+        dataset_folder(name, data_dir)
+        if revision is None
+        else find_revision(name, revision, data_dir)
+    )
 
 
 def download(repository: str, config: str, revision: str | None = None) -> Path:
@@ -174,7 +199,12 @@ def download(repository: str, config: str, revision: str | None = None) -> Path:
     repository was not written by ``compeval push``.
     """
     from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, RevisionNotFoundError
+    from huggingface_hub.errors import (
+        HfHubHTTPError,
+        HFValidationError,
+        LocalEntryNotFoundError,
+        RevisionNotFoundError,
+    )
 
     try:
         folder = snapshot_download(
@@ -190,7 +220,11 @@ def download(repository: str, config: str, revision: str | None = None) -> Path:
             "branches and tags."
         ) from None
     except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError) as error:
-        raise ValueError(f"{repository}: cannot be downloaded from the Hub ({str(error).strip()}).") from None
+        raise ValueError(
+            f"{repository}: cannot be downloaded from the Hub ({str(error).strip()})."
+        ) from None
     if not (Path(folder) / "stats.json").is_file():
-        raise ValueError(f"{repository}: no stats.json in the repository, so it is not a CompEval dataset.")
+        raise ValueError(
+            f"{repository}: no stats.json in the repository, so it is not a CompEval dataset."
+        )
     return Path(folder)

@@ -41,7 +41,9 @@ def get_crop(row: Mapping[str, Any], folder: Path) -> Crop:
 
 def encode_row(row: Mapping[str, Any], folder: Path) -> bytes:
     """Return the row's crop as the bytes of an image file: the file in the row, or the crop encoded as JPEG."""
-    return read_stored(row["image"], folder) if "image" in row else encode_crop(*get_crop(row, folder))
+    return (
+        read_stored(row["image"], folder) if "image" in row else encode_crop(*get_crop(row, folder))
+    )
 
 
 def read_stored(cell: Mapping[str, Any], folder: Path) -> bytes:
@@ -69,9 +71,14 @@ def add_images(rows: Rows, folder: Path) -> Rows:
 def _cut_crops(columns: dict[str, list[Any]], folder: Path) -> dict[str, list[Any]]:
     if not columns.keys() >= set(COLUMNS):
         return columns
-    rows = (dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True))
+    rows = (
+        dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)
+    )
     return {
-        "image": [arrange_patches(read_crop(*get_crop(row, folder)), Patches.from_row(row)) for row in rows]
+        "image": [
+            arrange_patches(read_crop(*get_crop(row, folder)), Patches.from_row(row))
+            for row in rows
+        ]
     } | columns
 
 
@@ -84,8 +91,13 @@ def _find_images(columns: dict[str, list[Any]], images: Dataset) -> dict[str, li
     if not columns.keys() >= {*images.column_names, "image_row"}:
         return columns
     shown = [images[row] for row in columns["image_row"]]
-    orders = [Patches.from_row({"patches": cell}) for cell in columns.get("patches") or [None] * len(shown)]
+    orders = [
+        Patches.from_row({"patches": cell})
+        for cell in columns.get("patches") or [None] * len(shown)
+    ]
     return columns | {
-        name: [arrange_patches(row[name], patches) for row, patches in zip(shown, orders, strict=True)]
+        name: [
+            arrange_patches(row[name], patches) for row, patches in zip(shown, orders, strict=True)
+        ]
         for name in images.column_names
     }

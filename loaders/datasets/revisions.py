@@ -20,7 +20,9 @@ def split_revision(name: str, revision: str | None) -> tuple[str, str | None]:
     """Split ``NAME@REVISION``. Raises ValueError if ``revision`` is also given and different."""
     plain, _, suffix = name.partition("@")
     if suffix and revision not in (None, suffix):
-        raise ValueError(f"{name}: the name and the argument ask for two revisions, {suffix!r} and {revision!r}.")
+        raise ValueError(
+            f"{name}: the name and the argument ask for two revisions, {suffix!r} and {revision!r}."
+        )
     return plain, suffix or revision
 
 
@@ -38,7 +40,9 @@ def find_revision(name: str, revision: str, data_dir: str | Path | None = None) 
                 return _copy_from(repository, commit, name)
             searched.append(f"a commit, branch or tag of {repository}")
     places = " nor ".join(searched) or "there is no such dataset and no checkout here"
-    raise ValueError(f"{name} has no revision {revision!r}: {'it is neither ' if searched else ''}{places}.")
+    raise ValueError(
+        f"{name} has no revision {revision!r}: {'it is neither ' if searched else ''}{places}."
+    )
 
 
 def find_data_folder(names: Iterable[str], revision: str, data_dir: Path | None) -> Path:
@@ -48,7 +52,10 @@ def find_data_folder(names: Iterable[str], revision: str, data_dir: Path | None)
     """
     folders = {name: find_revision(name, revision, data_dir).parent for name in names}
     if len(set(folders.values())) != 1:
-        places = ", ".join(f"{name} in {folder}" for name, folder in folders.items()) or "there is no dataset"
+        places = (
+            ", ".join(f"{name} in {folder}" for name, folder in folders.items())
+            or "there is no dataset"
+        )
         raise ValueError(
             f"The datasets at revision {revision!r} are not in one folder: {places}. Evaluate the datasets of each "
             "folder in a separate run (--task)."
@@ -67,7 +74,12 @@ def _revisions() -> Path:
 
 def _find_commit(repository: Path, revision: str) -> str | None:
     command = ["git", "-C", str(repository), "rev-parse", "--verify", "--quiet", "--end-of-options"]
-    return subprocess.run([*command, f"{revision}^{{commit}}"], capture_output=True, text=True).stdout.strip() or None
+    return (
+        subprocess.run(
+            [*command, f"{revision}^{{commit}}"], capture_output=True, text=True
+        ).stdout.strip()
+        or None
+    )
 
 
 def _copy_from(repository: Path, commit: str, name: str) -> Path:
@@ -79,7 +91,11 @@ def _copy_from(repository: Path, commit: str, name: str) -> Path:
         command = [sys.executable, "-m", "dvc", "get", *options, str(repository), name]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode or not (folder / "stats.json").is_file():
-            reason = (done.stderr.strip() or "it has no stats.json").removeprefix("ERROR: ").splitlines()[0]
+            reason = (
+                (done.stderr.strip() or "it has no stats.json")
+                .removeprefix("ERROR: ")
+                .splitlines()[0]
+            )
             raise ValueError(
                 f"{name} at {commit[:12]} is neither in the DVC cache nor in the remote of {repository} ({reason}). "
                 f"Build it: `git checkout {commit[:12]} && dvc repro`."

@@ -26,7 +26,11 @@ def to_stored(name: str) -> str:
 
 def join_name(dataset: str, config: str, split: str = "test", variant: str = "") -> str:
     """Return the name of a task."""
-    return f"{dataset}/{config}" + ("" if split == "test" else f"/{split}") + (f"@{variant}" if variant else "")
+    return (
+        f"{dataset}/{config}"
+        + ("" if split == "test" else f"/{split}")
+        + (f"@{variant}" if variant else "")
+    )
 
 
 def name_of_stored(dataset: str, config: str, stored: str) -> str:

@@ -31,10 +31,15 @@ def split_name(path: Path) -> str:
     return path.name.rsplit("-", 3)[0]
 
 
-def measure_files(folder: Path, config: str | None = None, split: str | None = None) -> dict[str, dict[str, Any]]:
+def measure_files(
+    folder: Path, config: str | None = None, split: str | None = None
+) -> dict[str, dict[str, Any]]:
     """Return the number of rows and bytes of each parquet file, or of the files of a config or split, by path."""
     return {
-        str(path.relative_to(folder)): {"rows": parquet.count_rows(path), "bytes": path.stat().st_size}
+        str(path.relative_to(folder)): {
+            "rows": parquet.count_rows(path),
+            "bytes": path.stat().st_size,
+        }
         for path in parquet_files(folder)
         if config in (None, path.parent.name) and split in (None, split_name(path))
     }
@@ -46,7 +51,8 @@ def measure(folder: Path) -> Stats:
     for name, entry in files.items():
         entry["sha256"] = hash_file(folder / name)
     images = {
-        path.relative_to(folder).as_posix(): hash_file(path) for path in sorted(folder.glob(f"{IMAGES}/*/{HASHES}"))
+        path.relative_to(folder).as_posix(): hash_file(path)
+        for path in sorted(folder.glob(f"{IMAGES}/*/{HASHES}"))
     }
     rows: dict[str, dict[str, int]] = {}
     for name, entry in files.items():
@@ -54,8 +60,15 @@ def measure(folder: Path) -> Stats:
         splits = rows.setdefault(path.parent.name, {})
         splits[split_name(path)] = splits.get(split_name(path), 0) + entry["rows"]
     hashes = {name: entry["sha256"] for name, entry in files.items()} | images
-    digest = hashlib.sha256("".join(f"{name} {sha256}\n" for name, sha256 in hashes.items()).encode())
-    return {"version": digest.hexdigest()[:16], "rows": sort_rows(rows), "files": files, "images": images}
+    digest = hashlib.sha256(
+        "".join(f"{name} {sha256}\n" for name, sha256 in hashes.items()).encode()
+    )
+    return {
+        "version": digest.hexdigest()[:16],
+        "rows": sort_rows(rows),
+        "files": files,
+        "images": images,
+    }
 
 
 def read_stats(folder: Path, config: str | None = None, split: str | None = None) -> Stats:
@@ -67,7 +80,10 @@ def read_stats(folder: Path, config: str | None = None, split: str | None = None
     stats, expected = _parse_stats(folder / "stats.json")
     actual = measure_files(folder, config, split)
     for name in sorted(expected.keys() | actual.keys()):
-        is_compared = config in (None, Path(name).parent.name) and split in (None, split_name(Path(name)))
+        is_compared = config in (None, Path(name).parent.name) and split in (
+            None,
+            split_name(Path(name)),
+        )
         if is_compared and expected.get(name) != actual.get(name):
             raise ValueError(
                 f"{folder / name}: {_in_words(actual.get(name))} on disk, {_in_words(expected.get(name))} expected "
@@ -81,9 +97,17 @@ def _parse_stats(path: Path) -> tuple[Stats, dict[str, dict[str, int]]]:
     """Return the statistics, and the number of rows and bytes by file. Raises ValueError if a file name is unsafe."""
     try:
         stats = json.loads(path.read_text(encoding="utf-8"))
-        expected = {name: {key: entry[key] for key in ("rows", "bytes")} for name, entry in stats["files"].items()}
-        names = {*expected, *(f"{config}/{split}" for config, splits in stats["rows"].items() for split in splits)}
-        hashes = [entry["sha256"] for entry in stats["files"].values()] + [*stats.get("images", {}).values()]
+        expected = {
+            name: {key: entry[key] for key in ("rows", "bytes")}
+            for name, entry in stats["files"].items()
+        }
+        names = {
+            *expected,
+            *(f"{config}/{split}" for config, splits in stats["rows"].items() for split in splits),
+        }
+        hashes = [entry["sha256"] for entry in stats["files"].values()] + [
+            *stats.get("images", {}).values()
+        ]
         if not all(isinstance(text, str) for text in (stats["version"], *hashes)):
             raise TypeError("a version or hash is not a text")
         for name in names:
@@ -92,7 +116,9 @@ def _parse_stats(path: Path) -> tuple[Stats, dict[str, dict[str, int]]]:
             safe_name(file)
         stats["rows"] = sort_rows(stats["rows"])
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise ValueError(f"{path}: not valid statistics of a dataset ({error}). Build the dataset again.") from None
+        raise ValueError(
+            f"{path}: not valid statistics of a dataset ({error}). Build the dataset again."
+        ) from None
     return stats, expected
 
 

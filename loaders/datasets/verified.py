@@ -70,13 +70,17 @@ def _read_states(folder: Path) -> frozenset[State]:
     try:
         with os.scandir(folder) as entries:
             states = ((entry.name, entry.stat()) for entry in entries)
-            return frozenset((name, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns) for name, stat in states)
+            return frozenset(
+                (name, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns) for name, stat in states
+            )
     except OSError:  # reported when the list is read
         return frozenset()
 
 
 @lru_cache(maxsize=100)
-def _verify_images(folder: Path, lists: tuple[tuple[str, str], ...], states: tuple[frozenset[State], ...]) -> None:
+def _verify_images(
+    folder: Path, lists: tuple[tuple[str, str], ...], states: tuple[frozenset[State], ...]
+) -> None:
     """Compare the image files of a dataset folder with their lists, given the paths and hashes of these lists.
 
     ``states`` are those of all files in the folders of the lists: as long as they stay the same, the result does.
@@ -92,7 +96,11 @@ def _verify_images(folder: Path, lists: tuple[tuple[str, str], ...], states: tup
 @contextmanager
 def _remember(folder: Path) -> Iterator[dict[str, str]]:
     """Yield the states of the files that were equal to their hash before; new ones are added."""
-    memory = cache_folder() / "verified" / f"{hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:16]}.json"
+    memory = (
+        cache_folder()
+        / "verified"
+        / f"{hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:16]}.json"
+    )
     try:
         stored = json.loads(memory.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -131,7 +139,9 @@ def _verify(path: Path, sha256: str, origin: str, name: str, known: dict[str, st
             return
         digest = hash_file(path)
     except OSError as error:
-        raise ValueError(f"{path}: cannot be read ({error.strerror}), but {origin} lists it. {_REMEDY}") from None
+        raise ValueError(
+            f"{path}: cannot be read ({error.strerror}), but {origin} lists it. {_REMEDY}"
+        ) from None
     if digest != sha256:
         raise ValueError(f"{path}: SHA-256 {digest}, {sha256} expected ({origin}). {_REMEDY}")
     known[name] = state

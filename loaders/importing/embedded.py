@@ -14,7 +14,13 @@ from typing import Any
 from PIL import Image
 
 from compeval.base.files.atomic import atomic_file
-from compeval.base.files.untrusted import MAX_FILE_BYTES, MAX_PIXELS, SOURCES, decode_image, resolve_below
+from compeval.base.files.untrusted import (
+    MAX_FILE_BYTES,
+    MAX_PIXELS,
+    SOURCES,
+    decode_image,
+    resolve_below,
+)
 from compeval.loaders.importing.identify import PublishedFile
 from compeval.loaders.published.tables import name_image, read_table
 
@@ -63,11 +69,17 @@ def _read_images(file: PublishedFile) -> Iterator[tuple[str, list[bytes]]]:
     The list is empty if the table lacks the bytes of one of them. A cell that is empty is no image.
     """
     images = file.images
-    groups = [images.joined_columns] if images.joined_columns else [(column,) for column in images.columns]
+    groups = (
+        [images.joined_columns]
+        if images.joined_columns
+        else [(column,) for column in images.columns]
+    )
     for number, row in read_table(file.path, images.joined_columns or images.columns):
         for column, group in zip(images.columns, groups, strict=True):
             cells = [row[name] for name in group if row[name] is not None]
-            parts: list[Any] = [cell.get("bytes") if isinstance(cell, dict) else cell for cell in cells]
+            parts: list[Any] = [
+                cell.get("bytes") if isinstance(cell, dict) else cell for cell in cells
+            ]
             is_complete = all(isinstance(part, bytes) for part in parts)
             yield name_image(file.name, number, column), parts if is_complete else []
 
@@ -81,7 +93,9 @@ def join_images(images: Sequence[bytes]) -> bytes:
     width = sum(part.width for part in parts) + MARGIN * (len(parts) - 1)
     height = max(part.height for part in parts)
     if width * height > MAX_PIXELS:
-        raise ValueError(f"{width:,} x {height:,} pixels side by side, at most {MAX_PIXELS:,} are joined")
+        raise ValueError(
+            f"{width:,} x {height:,} pixels side by side, at most {MAX_PIXELS:,} are joined"
+        )
     joined = Image.new("RGB", (width, height))
     left = 0
     for part in parts:

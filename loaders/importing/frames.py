@@ -65,7 +65,9 @@ def main(videos: Path, output: Path) -> None:
     """
     if not videos.is_dir():
         raise FileNotFoundError(f"{videos}: no such folder of videos.")
-    paths = sorted(path for path in videos.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file())
+    paths = sorted(
+        path for path in videos.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file()
+    )
     if not paths:
         raise ValueError(f"{videos}: no videos ({', '.join(SUFFIXES)}).")
     unreadable: list[str] = []
@@ -78,8 +80,12 @@ def main(videos: Path, output: Path) -> None:
         except ValueError as error:
             unreadable.append(str(error))
     if len(unreadable) == len(paths):
-        raise ValueError(f"{unreadable[0]} No video below {videos} is readable ({len(paths):,} tried).")
-    print(f"{len(paths) - len(unreadable):,} of {len(paths):,} videos have {NUM_FRAMES} frames each in {output}.")
+        raise ValueError(
+            f"{unreadable[0]} No video below {videos} is readable ({len(paths):,} tried)."
+        )
+    print(
+        f"{len(paths) - len(unreadable):,} of {len(paths):,} videos have {NUM_FRAMES} frames each in {output}."
+    )
     print(*unreadable, sep="\n", end="\n" if unreadable else "")
 
 

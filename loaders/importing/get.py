@@ -32,7 +32,11 @@ CONNECTIONS = 8
 
 
 def get_files(
-    benchmark: Benchmark, data: Path, mirror: str | None, existing: Path | None, report: ProgressCallback
+    benchmark: Benchmark,
+    data: Path,
+    mirror: str | None,
+    existing: Path | None,
+    report: ProgressCallback,
 ) -> list[PublishedFile]:
     """Download the pinned files of a benchmark to ``data/sources/<benchmark>/`` and return the files to import.
 
@@ -40,11 +44,15 @@ def get_files(
     are. Raises ValueError or FileNotFoundError like :func:`compeval.base.sources.obtain.fetch`.
     """
     if existing is not None:
-        has_pinned = benchmark.source.files and all(_has(existing, file) for file in benchmark.source.files)
+        has_pinned = benchmark.source.files and all(
+            _has(existing, file) for file in benchmark.source.files
+        )
         if not has_pinned and (files := list(_find_files(benchmark, existing))):
             return files
     folder = data / SOURCES / benchmark.name
-    fetch(benchmark.source, folder, mirror=mirror, existing=existing, lock=data / LOCK, report=report)
+    fetch(
+        benchmark.source, folder, mirror=mirror, existing=existing, lock=data / LOCK, report=report
+    )
     for archive in sorted(folder.rglob("*.zip")):
         if WORK_FOLDER not in archive.parts and not is_made_from(archive.with_suffix(""), archive):
             with atomic_folder(archive.with_suffix("")) as scratch:
@@ -62,7 +70,9 @@ def _find_files(benchmark: Benchmark, folder: Path) -> Iterator[PublishedFile]:
         relative = PurePosixPath(path.relative_to(folder))
         pattern = benchmark.find_pattern(relative)
         if pattern and WORK_FOLDER not in relative.parts and path.is_file():
-            yield PublishedFile(path, benchmark, "/".join(relative.parts[-len(PurePosixPath(pattern).parts) :]))
+            yield PublishedFile(
+                path, benchmark, "/".join(relative.parts[-len(PurePosixPath(pattern).parts) :])
+            )
 
 
 def explain_manual_download(images: ImageSet) -> str:
@@ -73,7 +83,9 @@ def are_outdated(images: ImageSet, data: Path, existing: Path | None) -> bool:
     """Return True if images of the data folder were unpacked from another version of their archive than that which is
     registered, or which the folder ``existing`` contains."""
     archives = images.archives if existing or not images.url else ()
-    return any(is_other_version(file, data / SOURCES / images.name, existing=existing) for file in archives)
+    return any(
+        is_other_version(file, data / SOURCES / images.name, existing=existing) for file in archives
+    )
 
 
 def get_images(
@@ -95,7 +107,9 @@ def get_images(
         raise ValueError(explain_manual_download(images))
     available = [file.name for file in images.archives if existing is None or _has(existing, file)]
     source = DataSource(images.name, files=images.archives)
-    fetch(source, folder, available, mirror=mirror, existing=existing, lock=data / LOCK, report=report)
+    fetch(
+        source, folder, available, mirror=mirror, existing=existing, lock=data / LOCK, report=report
+    )
     return []
 
 
@@ -108,7 +122,9 @@ def update_images(
     """
     if images.url is None:
         return []
-    return _get_each(images, names, partial(_update_one, images, data / SOURCES / images.name, mirror), report)
+    return _get_each(
+        images, names, partial(_update_one, images, data / SOURCES / images.name, mirror), report
+    )
 
 
 def _get_each(
@@ -141,9 +157,13 @@ def _update_one(images: ImageSet, folder: Path, mirror: str | None, name: str) -
     """Download an image again if it or the server's version has changed. Returns False if the server does not have
     it."""
     for path in images.locate(name):
-        if (record := _get_record(folder, path)).is_file() and (target := resolve_below(folder, path)).is_file():
+        if (record := _get_record(folder, path)).is_file() and (
+            target := resolve_below(folder, path)
+        ).is_file():
             known = json.loads(record.read_text(encoding="utf-8"))
-            is_same = known["url"] == _make_url(images, mirror, path) and refresh(target, known["state"])
+            is_same = known["url"] == _make_url(images, mirror, path) and refresh(
+                target, known["state"]
+            )
             try:
                 _download_image(images, folder, mirror, path, known["version"] if is_same else "")
             except FileNotFoundError:
@@ -160,7 +180,9 @@ def _get_record(folder: Path, path: str) -> Path:
     return resolve_below(folder / WORK_FOLDER, f"{path}.json")
 
 
-def _download_image(images: ImageSet, folder: Path, mirror: str | None, path: str, known: str = "") -> None:
+def _download_image(
+    images: ImageSet, folder: Path, mirror: str | None, path: str, known: str = ""
+) -> None:
     """Download an image, unless the server has the version ``known``, and record the server's version.
 
     Raises ValueError if the downloaded file is not an image, and FileNotFoundError if the server does not have it.
@@ -175,6 +197,8 @@ def _download_image(images: ImageSet, folder: Path, mirror: str | None, path: st
     except ValueError as error:
         scratch.unlink()
         raise ValueError(f"{url}: not an image ({error}). {REMEDY}") from None
-    write_json(_get_record(folder, path), {"url": url, "version": version, "state": read_state(scratch)})
+    write_json(
+        _get_record(folder, path), {"url": url, "version": version, "state": read_state(scratch)}
+    )
     target.parent.mkdir(parents=True, exist_ok=True)
     scratch.replace(target)

@@ -59,16 +59,25 @@ def identify(path: Path, benchmark: Benchmark | None = None) -> PublishedFile:
         raise FileNotFoundError(f"{path}: no such file.")
     declared = benchmarks.load_all() if benchmark is None else [benchmark]
     named = [
-        PublishedFile(path, benchmark, "/".join(path.absolute().parts[-len(PurePosixPath(pattern).parts) :]))
+        PublishedFile(
+            path, benchmark, "/".join(path.absolute().parts[-len(PurePosixPath(pattern).parts) :])
+        )
         for benchmark in declared
         if (pattern := benchmark.find_pattern(PurePosixPath(path.absolute())))
     ]
     if len(named) == 1:
         return named[0]
     digest = hash_file(path)
-    pinned = [(item, file.name) for item in declared for file in item.source.files if file.sha256 == digest]
+    pinned = [
+        (item, file.name)
+        for item in declared
+        for file in item.source.files
+        if file.sha256 == digest
+    ]
     items, problem = _read_sample(path)
-    for found, name in chain(pinned, _find_by_content(path, items, declared, is_named=benchmark is not None)):
+    for found, name in chain(
+        pinned, _find_by_content(path, items, declared, is_named=benchmark is not None)
+    ):
         if found.find_pattern(PurePosixPath(name)):
             return PublishedFile(path, found, name, digest)
     if named:
@@ -88,7 +97,9 @@ def identify(path: Path, benchmark: Benchmark | None = None) -> PublishedFile:
 def _explain(path: Path, items: list[Any], problem: str, benchmark: Benchmark) -> str:
     """Say why a file is not one of the benchmark that the user named: its rows are others, or its name is needed."""
     found = f"Expected {benchmark.describe_items(path.suffix)}; it has {describe(path, items)}."
-    if problem or ((benchmark.required_fields or benchmark.make_row) and not benchmark.has_items(items)):
+    if problem or (
+        (benchmark.required_fields or benchmark.make_row) and not benchmark.has_items(items)
+    ):
         return f"{path}: not a file of {benchmark.name}{problem}. {found}"
     return (
         f"{path}: its content does not say which file of {benchmark.name} it is. {found} Give it one of these "
@@ -122,6 +133,8 @@ def _find_by_content(
 ) -> Iterator[tuple[Benchmark, str]]:
     """Yield the benchmarks that recognise the first items of a file; first those with a function for it, and then the
     one that needs the most fields."""
-    for benchmark in sorted(declared, key=lambda item: (item.recognise_file is None, -len(item.required_fields))):
+    for benchmark in sorted(
+        declared, key=lambda item: (item.recognise_file is None, -len(item.required_fields))
+    ):
         if name := benchmark.recognise(path, items, is_named=is_named):
             yield benchmark, name

@@ -31,7 +31,11 @@ class ImageFinder:
         """Return the path of an image, or None if it is missing."""
         if images.select is None:
             return next(filter(None, map(find_file, self._list_candidates(images, name))), None)
-        folders = [folder / subfolder for folder in self._list_folders(images) for subfolder in ("", *images.folders)]
+        folders = [
+            folder / subfolder
+            for folder in self._list_folders(images)
+            for subfolder in ("", *images.folders)
+        ]
         return next((path for folder in folders if (path := images.select(folder, name))), None)
 
     def _list_folders(self, images: ImageSet) -> list[Path]:
@@ -56,7 +60,11 @@ class ImageFinder:
         name_of: dict[Path, str] = {}
         for name in names:
             path = self.find(images, name)
-            if path and name_of.setdefault(path, name) != name and not _is_same_name(name, name_of[path]):
+            if (
+                path
+                and name_of.setdefault(path, name) != name
+                and not _is_same_name(name, name_of[path])
+            ):
                 raise ValueError(
                     f"{name_of[path]} and {name} are two images, but both are found as {path}. Keep their folders "
                     "below the image folder."
@@ -66,7 +74,9 @@ class ImageFinder:
         """Raise FileNotFoundError if images are missing. The message names the first and counts all."""
         missing = [name for name in names if self.find(images, name) is None]
         if missing:
-            searched = dict.fromkeys(str(path.parent) for path in self._list_candidates(images, missing[0]))
+            searched = dict.fromkeys(
+                str(path.parent) for path in self._list_candidates(images, missing[0])
+            )
             raise FileNotFoundError(
                 f"{missing[0]}: image not found in {', '.join(searched) or self.output / SOURCES / images.name}; "
                 f"{len(missing):,} of {len(names):,} images are missing. Name their folder with --images, or drop "
@@ -108,7 +118,10 @@ def make_dataset_row(
     The paths of shared images in the data folder ``output`` are relative, so that the folder can be moved. Published
     files contain neither scene graphs nor foils, so these columns of HARD_NEGATIVE_SCHEMA are empty.
     """
-    stored = [path.relative_to(output) if path.is_relative_to(output / SOURCES) else path.resolve() for path in paths]
+    stored = [
+        path.relative_to(output) if path.is_relative_to(output / SOURCES) else path.resolve()
+        for path in paths
+    ]
     boxes = [row.box or Box(0.0, 0.0, *map(float, read_size(path))) for path in paths]
     ids = [crop_id(path, box) for path, box in zip(paths, boxes, strict=True)]
     columns: dict[str, Any] = {
@@ -126,7 +139,10 @@ def make_dataset_row(
     }
     columns |= arrange_captions(schema, row.captions)
     for column, path, crop in zip(list_image_columns(schema), stored, ids, strict=True):
-        columns |= {column: {"bytes": None, "path": path.as_posix()}, column.replace("image", "crop_id"): crop}
+        columns |= {
+            column: {"bytes": None, "path": path.as_posix()},
+            column.replace("image", "crop_id"): crop,
+        }
     if "x" in schema.names:
         columns |= boxes[0]._asdict() | {"image": Crop(stored[0], boxes[0])}
     return {name: columns[name] for name in schema.names}

@@ -71,7 +71,10 @@ class ImportedFile:
     """Number of written rows whose negatives are a set in the file, by ``config/split``."""
 
     def to_json(self) -> dict[str, Any]:
-        return {**vars(self), "audits": {split: audit.to_json() for split, audit in self.audits.items()}}
+        return {
+            **vars(self),
+            "audits": {split: audit.to_json() for split, audit in self.audits.items()},
+        }
 
 
 @dataclass
@@ -90,7 +93,9 @@ class ReadFile:
         """Return the names of the distinct images of the rows, by their source."""
         names: dict[ImageSet, dict[str, None]] = {}
         for row in self:
-            names.setdefault(row.image_set or self.file.images, {}).update(dict.fromkeys(row.images))
+            names.setdefault(row.image_set or self.file.images, {}).update(
+                dict.fromkeys(row.images)
+            )
         return {image_set: list(set_names) for image_set, set_names in names.items()}
 
     def find_images(self, row: Row, images: ImageFinder) -> list[Path]:
@@ -103,9 +108,13 @@ class ReadFile:
         were not written."""
         counts, splits = self.counts, {"/".join(key): rows for key, rows in self.splits.items()}
         counts.written = {name: len(rows) for name, rows in splits.items()}
-        counts.unordered = {name: sum(row.unordered for row in rows) for name, rows in splits.items()}
+        counts.unordered = {
+            name: sum(row.unordered for row in rows) for name, rows in splits.items()
+        }
         counts.changed = sum(row.changed for row in self)
-        counts.images = count_oddities(sorted({path for row in self for path in self.find_images(row, images)}))
+        counts.images = count_oddities(
+            sorted({path for row in self for path in self.find_images(row, images)})
+        )
         if not counts.repair:
             counts.audits = audit_splits(self.splits)
 
@@ -133,10 +142,19 @@ def read_published(file: PublishedFile, selection: RowSelection = ALL) -> ReadFi
         splits[config, f"{split}.{VARIANT}"] = [row for _, row in select_pairs(rows, entry)]
     if drop_malformed:
         if "en" not in file.benchmark.languages:
-            raise ValueError(f"{file.path}: --drop-malformed knows English only. Import the file without it.")
-        splits = {key: kept for key, rows in splits.items() if (kept := _drop_malformed(rows, counts.dropped))}
+            raise ValueError(
+                f"{file.path}: --drop-malformed knows English only. Import the file without it."
+            )
+        splits = {
+            key: kept
+            for key, rows in splits.items()
+            if (kept := _drop_malformed(rows, counts.dropped))
+        }
     if not splits:
-        reasons = "; ".join(f"{count:,} {reason}" for reason, count in counts.dropped.items()) or "it is empty"
+        reasons = (
+            "; ".join(f"{count:,} {reason}" for reason, count in counts.dropped.items())
+            or "it is empty"
+        )
         raise ValueError(
             f"{file.path}: none of its {counts.read:,} rows is usable ({reasons}). A file of {file.benchmark.name} has "
             f"{file.benchmark.describe_items(file.path.suffix)}. Name another benchmark with `compeval import NAME "
@@ -150,7 +168,10 @@ def read_published(file: PublishedFile, selection: RowSelection = ALL) -> ReadFi
 
 def _drop_malformed(rows: Sequence[Row], dropped: Counter[str]) -> list[Row]:
     """Return the rows without a malformed text. A row with several is counted with the first."""
-    kinds = {finding.row: finding.kind for finding in reversed([*find_malformed([row.texts() for row in rows])])}
+    kinds = {
+        finding.row: finding.kind
+        for finding in reversed([*find_malformed([row.texts() for row in rows])])
+    }
     dropped.update(f"a text is malformed: {kind}" for kind in kinds.values())
     return [row for index, row in enumerate(rows) if index not in kinds]
 
@@ -164,7 +185,9 @@ def audit_splits(splits: Mapping[tuple[str, str], Sequence[Row]]) -> dict[str, A
     }
 
 
-def read_all(files: Iterable[PublishedFile], output: Path, selection: RowSelection = ALL) -> list[ReadFile]:
+def read_all(
+    files: Iterable[PublishedFile], output: Path, selection: RowSelection = ALL
+) -> list[ReadFile]:
     """Read published files, and write the images that they contain below the data folder ``output``.
 
     Raises ValueError if a file cannot be read, no row is usable, or a contained image is not readable, unless its rows
@@ -203,7 +226,11 @@ def import_files(
 
 
 def import_published(
-    files: Sequence[ReadFile], image_folder: Path | None, output: Path, *, skip_missing: bool = False
+    files: Sequence[ReadFile],
+    image_folder: Path | None,
+    output: Path,
+    *,
+    skip_missing: bool = False,
 ) -> list[ImportedFile]:
     """Write the datasets of published files, one folder per benchmark in ``output``. Returns the counts of each file.
 
@@ -222,7 +249,9 @@ def import_published(
     by_benchmark: defaultdict[str, list[ReadFile]] = defaultdict(list)
     for read in files:
         by_benchmark[read.file.benchmark.name].append(read)
-    groups = [(of_benchmark, _group_by_split(of_benchmark)) for of_benchmark in by_benchmark.values()]
+    groups = [
+        (of_benchmark, _group_by_split(of_benchmark)) for of_benchmark in by_benchmark.values()
+    ]
     for of_benchmark, splits in groups:
         _join(of_benchmark, splits)
     output.mkdir(parents=True, exist_ok=True)
@@ -272,8 +301,12 @@ def _group_by_split(files: Iterable[ReadFile]) -> dict[str, dict[str, list[ReadF
         for config, split in read.splits:
             parts = configs.setdefault(config, {}).setdefault(split, [])
             is_one_file = not file.benchmark.split_files
-            if first := next((part.file for part in parts if is_one_file or part.file.name == file.name), None):
-                raise ValueError(f"{file.path} and {first.path} are both {config}/{split} of {file.benchmark.name}.")
+            if first := next(
+                (part.file for part in parts if is_one_file or part.file.name == file.name), None
+            ):
+                raise ValueError(
+                    f"{file.path} and {first.path} are both {config}/{split} of {file.benchmark.name}."
+                )
             parts.append(read)
     return configs
 
@@ -319,15 +352,22 @@ def compare_counts(benchmark: Benchmark, imported: Sequence[ImportedFile]) -> li
 
 
 def _write(
-    files: Sequence[ReadFile], splits: Mapping[str, Mapping[str, Sequence[ReadFile]]], images: ImageFinder, output: Path
+    files: Sequence[ReadFile],
+    splits: Mapping[str, Mapping[str, Sequence[ReadFile]]],
+    images: ImageFinder,
+    output: Path,
 ) -> None:
     """Write the dataset folder of a benchmark, all or nothing. Splits that no file replaces stay."""
     benchmark = files[0].file.benchmark
     folder = output / benchmark.name
     replaced = {f"{config}/{split}" for config, by_split in splits.items() for split in by_split}
     known = _read_imported(folder)
-    entries = {file: entry for file, entry in known.items() if replaced.isdisjoint(entry["written"])}
-    replaced |= {name for file, entry in known.items() if file not in entries for name in entry["written"]}
+    entries = {
+        file: entry for file, entry in known.items() if replaced.isdisjoint(entry["written"])
+    }
+    replaced |= {
+        name for file, entry in known.items() if file not in entries for name in entry["written"]
+    }
     if known:
         (folder / MARKER).touch()  # earlier versions wrote the configs one by one
     with atomic_folder(folder) as scratch:
@@ -340,7 +380,9 @@ def _write(
             schema = benchmark.find_schema(config)
             storage = "by_reference" if "x" in schema.names else "embedded"
             for split, parts in by_split.items():
-                rows = chain.from_iterable(_make_dataset_rows(part, config, split, images) for part in parts)
+                rows = chain.from_iterable(
+                    _make_dataset_rows(part, config, split, images) for part in parts
+                )
                 write_split(scratch / config, split, rows, schema, storage)
             remove_empty_splits(scratch / config)
         for read in files:
@@ -358,8 +400,14 @@ def _write_card(benchmark: Benchmark, folder: Path, entries: Mapping[str, Any]) 
         "language": list(benchmark.languages),
         "tags": ["compositionality", "vision-language", "imported"],
     }
-    changes = {configs: what for configs, what in benchmark.changes.items() if fnmatch.filter(stats["rows"], configs)}
-    content = render("published", benchmark=benchmark, stats=stats, flaws=FLAW_NAMES, changes=changes)
+    changes = {
+        configs: what
+        for configs, what in benchmark.changes.items()
+        if fnmatch.filter(stats["rows"], configs)
+    }
+    content = render(
+        "published", benchmark=benchmark, stats=stats, flaws=FLAW_NAMES, changes=changes
+    )
     write_card(folder, metadata, content, stats)
 
 
@@ -375,11 +423,15 @@ def is_correction(read: ReadFile, output: Path) -> bool:
     return known is not None and known["sha256"] != read.counts.sha256
 
 
-def _make_dataset_rows(read: ReadFile, config: str, split: str, images: ImageFinder) -> Iterator[dict[str, Any]]:
+def _make_dataset_rows(
+    read: ReadFile, config: str, split: str, images: ImageFinder
+) -> Iterator[dict[str, Any]]:
     """Yield the dataset rows of one split of a file."""
     schema = read.file.benchmark.find_schema(config)
     seed = re.fullmatch(r"s(\d+)", parse_stored(split)[1])
     made = {"captioner": "published", "seed": int(seed[1]) if seed else 0}
     for row in read.splits[config, split]:
         provenance = {"source": (row.image_set or read.file.images).name, **made}
-        yield make_dataset_row(row, read.find_images(row, images), schema, provenance, images.output)
+        yield make_dataset_row(
+            row, read.find_images(row, images), schema, provenance, images.output
+        )

@@ -28,7 +28,9 @@ def repair(row: Row, counts: Counter[str]) -> Row | Unusable:
     spaced = [normalize_spacing(negative) for negative in row.hard_negatives]
     stopped = [match_stop(negative, captions[0]) for negative in spaced]
     negatives = [match_case(negative, captions[0]) for negative in stopped]
-    counts["spacing"] += sum(map(str.__ne__, (*captions, *spaced), (*row.captions, *row.hard_negatives)))
+    counts["spacing"] += sum(
+        map(str.__ne__, (*captions, *spaced), (*row.captions, *row.hard_negatives))
+    )
     counts["stop"] += sum(map(str.__ne__, stopped, spaced))
     counts["case"] += sum(map(str.__ne__, negatives, stopped))
     folded = {fold_case_and_space(negative) for negative in negatives}

@@ -8,7 +8,13 @@ from typing import Protocol
 from compeval.base.files.untrusted import SOURCES
 from compeval.base.sources import DataSource
 from compeval.base.sources.obtain import ProgressCallback, check_file
-from compeval.loaders.importing.get import are_outdated, explain_manual_download, get_files, get_images, update_images
+from compeval.loaders.importing.get import (
+    are_outdated,
+    explain_manual_download,
+    get_files,
+    get_images,
+    update_images,
+)
 from compeval.loaders.importing.images import ImageFinder
 from compeval.loaders.importing.importing import (
     ImportedFile,
@@ -54,7 +60,9 @@ class Options:
     """Whether images that were downloaded by their own URL are compared with the server's."""
 
 
-def get_benchmark(benchmark: Benchmark, data: Path, options: Options, user: User) -> list[ImportedFile]:
+def get_benchmark(
+    benchmark: Benchmark, data: Path, options: Options, user: User
+) -> list[ImportedFile]:
     """Download a benchmark with the images that its rows use, and write its dataset to the data folder.
 
     Raises ValueError or FileNotFoundError if a file or an image cannot be downloaded or read.
@@ -79,13 +87,17 @@ def get_benchmark(benchmark: Benchmark, data: Path, options: Options, user: User
             user.confirm(benchmark.name)
     for images, names in missing.items():
         _get_images(images, list(names), data, options, user)
-    imported = import_published(read, options.images, data, skip_missing=options.selection.skip_missing)
+    imported = import_published(
+        read, options.images, data, skip_missing=options.selection.skip_missing
+    )
     for difference in compare_counts(benchmark, imported):
         user.inform(difference)
     return imported
 
 
-def _get_images(images: ImageSet, names: list[str], data: Path, options: Options, user: User) -> None:
+def _get_images(
+    images: ImageSet, names: list[str], data: Path, options: Options, user: User
+) -> None:
     """Download images. Raises FileNotFoundError if the server lacks some, unless their rows are dropped."""
     with user.show_progress(in_bytes=not images.url) as report:
         absent = get_images(images, names, data, options.mirror, options.existing, report)
@@ -115,7 +127,9 @@ def _update_images(files: list[ReadFile], data: Path, options: Options, user: Us
 
 def _check_complete(benchmark: Benchmark, files: list[ReadFile], existing: Path) -> None:
     """Raise ValueError if a config has fewer rows than were published. Configs whose file is not there are left out."""
-    counts = count_by_config(("/".join(key), len(rows)) for read in files for key, rows in read.splits.items())
+    counts = count_by_config(
+        ("/".join(key), len(rows)) for read in files for key, rows in read.splits.items()
+    )
     incomplete = [
         f"{benchmark.name}/{config}: {counts[config]:,} of {expected:,} rows"
         for config, expected in benchmark.rows.items()
@@ -131,7 +145,9 @@ def _check_complete(benchmark: Benchmark, files: list[ReadFile], existing: Path)
 def _measure_files_with_images(benchmark: Benchmark, data: Path) -> int:
     """Return the bytes of those pinned files that contain images, estimated from mean sizes; 0 if all are there."""
     files, folder = benchmark.source.files, data / SOURCES / benchmark.name
-    contain_images = any(images.columns for images in benchmark.files.values()) or any(file.makes for file in files)
+    contain_images = any(images.columns for images in benchmark.files.values()) or any(
+        file.makes for file in files
+    )
     are_complete = all(check_file(file, folder) == "complete" for file in files)
     return benchmark.image_bytes if contain_images and not are_complete else 0
 
@@ -139,7 +155,9 @@ def _measure_files_with_images(benchmark: Benchmark, data: Path) -> int:
 def _measure_images(missing: dict[ImageSet, dict[str, None]]) -> int | None:
     """Return the bytes to download, estimated from mean sizes; None if the size of an archive is unknown."""
     sizes = [
-        len(names) * images.bytes_per_image if images.url else DataSource("", files=images.archives).size
+        len(names) * images.bytes_per_image
+        if images.url
+        else DataSource("", files=images.archives).size
         for images, names in missing.items()
     ]
     return None if None in sizes else sum(size or 0 for size in sizes)
@@ -163,7 +181,9 @@ def _list_missing_images(
             for is_outdated in [are_outdated(images, finder.output, options.existing)]
             if images.is_separate
         }
-        manual = next((images for images, names in absent.items() if names and images.is_manual), None)
+        manual = next(
+            (images for images, names in absent.items() if names and images.is_manual), None
+        )
         if manual and not options.selection.skip_missing:
             reason = f"{explain_manual_download(manual)} Name their folder with --images."
             user.inform(f"{read.counts.file}: left out. {reason}")

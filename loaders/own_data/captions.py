@@ -32,7 +32,9 @@ MANY_CAPTIONS, MIN_COUNT = 5_000, 3
 ORDER_SEED = 0
 
 
-def parse_images(images: Iterable[AnnotatedImage], workers: int, counts: Counter[str]) -> Iterator[AnnotatedImage]:
+def parse_images(
+    images: Iterable[AnnotatedImage], workers: int, counts: Counter[str]
+) -> Iterator[AnnotatedImage]:
     """Yield the images with the parses of their captions; count the captions, and those that are not parsed."""
     stream = iter(images)
     chunks = iter(lambda: list(islice(stream, IMAGES_PER_CHUNK)), [])
@@ -48,7 +50,9 @@ def parse_images(images: Iterable[AnnotatedImage], workers: int, counts: Counter
 
 def _parse(parser: CaptionParser, images: Sequence[AnnotatedImage]) -> list[AnnotatedImage]:
     captions = [region.caption for image in images for region in image.regions]
-    parses = iter(parse_each(parser, [caption for caption in captions if len(caption) <= MAX_CHARACTERS]))
+    parses = iter(
+        parse_each(parser, [caption for caption in captions if len(caption) <= MAX_CHARACTERS])
+    )
 
     def add_parse(region: Region) -> Region:
         parse = next(parses) if len(region.caption) <= MAX_CHARACTERS else None
@@ -103,15 +107,24 @@ class CaptionWorker(NamedTuple):
                 row["parts"] = self.maker.find_parts(caption, row["caption"])
         rejected = self.maker.rejected.get(image.files[0].stem, frozenset())
         if self.tagger:
-            for row, words in zip(captions, self.tagger(row["caption"] for row in captions), strict=True):
+            for row, words in zip(
+                captions, self.tagger(row["caption"] for row in captions), strict=True
+            ):
                 shuffles = make_wrong_captions(words, ORDER_SEED) or []
                 shuffles = shuffles if rejected.isdisjoint(shuffles) else []
-                row |= {"shuffled": words.text, ORDER: [describe(HardNegative(text, ()), None) for text in shuffles]}
+                row |= {
+                    "shuffled": words.text,
+                    ORDER: [describe(HardNegative(text, ()), None) for text in shuffles],
+                }
         return captions
 
 
 def make_captions(
-    images: Iterable[AnnotatedImage], maker: FoilMaker, rows: Rows, balanced_share: float, workers: int
+    images: Iterable[AnnotatedImage],
+    maker: FoilMaker,
+    rows: Rows,
+    balanced_share: float,
+    workers: int,
 ) -> Iterator[list[Row]]:
     """Yield the rows of TABLE_SCHEMA of each image: one for each caption with atoms."""
     make_worker = partial(CaptionWorker.make, maker, rows, balanced_share)

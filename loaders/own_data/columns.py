@@ -39,17 +39,25 @@ class UserColumns(NamedTuple):
         names = (self.image, self.caption, *self.negatives, self.kind)
         missing = [name for name in dict.fromkeys(names) if name and name not in row]
         missing += ["image"] if not self.image and "image" not in row else []
-        missing += ["caption"] if not self.caption and row.keys().isdisjoint(("caption", "captions")) else []
+        missing += (
+            ["caption"]
+            if not self.caption and row.keys().isdisjoint(("caption", "captions"))
+            else []
+        )
         if missing:
             raise ValueError(
                 f"no column {', '.join(missing)}; its columns are {', '.join(map(str, row)) or 'none'}. Name them with "
                 "--image-column, --caption-column, --negative-columns and --kind-column."
             )
         if not self.caption and row.get("caption") and row.get("captions"):
-            raise ValueError("both caption and captions have texts. Name one of them with --caption-column")
+            raise ValueError(
+                "both caption and captions have texts. Name one of them with --caption-column"
+            )
         captions = row[self.caption] if self.caption else row.get("captions") or row.get("caption")
         cells = [row.get(name) for name in self.negatives or ("hard_negatives",)]
-        negatives = tuple(text for cell in cells for text in read_texts([] if cell in (None, "") else cell))
+        negatives = tuple(
+            text for cell in cells for text in read_texts([] if cell in (None, "") else cell)
+        )
         kind = (str(row[self.kind] or "").strip() or NO_KIND) if self.kind else ""
         return UserTexts(str(row[self.image or "image"]), _read_captions(captions), negatives, kind)
 
@@ -58,7 +66,9 @@ class UserColumns(NamedTuple):
         read = {self.image or "image", self.caption or "caption", "captions", self.kind}
         read |= {*(self.negatives or ("hard_negatives",))}
         names = [str(name) for name in row if name not in read]
-        return [name for name in names if re.search("neg|foil|distractor|caption", name, re.IGNORECASE)]
+        return [
+            name for name in names if re.search("neg|foil|distractor|caption", name, re.IGNORECASE)
+        ]
 
 
 def _read_list(text: str) -> Sequence[str]:
@@ -100,5 +110,7 @@ def read_texts(value: str | Sequence[str] | None) -> tuple[str, ...]:
     for text in value:
         check_text(text)
         if not text.strip() or text.strip() in MISSING:
-            raise ValueError(f"a text is {text.strip() or 'empty'}; leave the cell empty if there is no text")
+            raise ValueError(
+                f"a text is {text.strip() or 'empty'}; leave the cell empty if there is no text"
+            )
     return tuple(text.strip() for text in value)

@@ -39,9 +39,13 @@ class Entry(NamedTuple):
     """The kind of the hard negatives, or ""."""
 
 
-def check_is_table(files: Sequence[Path], image_folder: Path | str | None, columns: UserColumns) -> None:
+def check_is_table(
+    files: Sequence[Path], image_folder: Path | str | None, columns: UserColumns
+) -> None:
     """Raise ValueError if columns or a folder of images are given, but no file is a table."""
-    if (image_folder or columns != STANDARD_COLUMNS) and all(file.name.endswith(SHARD_SUFFIXES) for file in files):
+    if (image_folder or columns != STANDARD_COLUMNS) and all(
+        file.name.endswith(SHARD_SUFFIXES) for file in files
+    ):
         raise ValueError(
             f"{files[0]}: a shard has neither columns nor a folder of images: it contains the images, with their "
             "captions in .txt files. Leave out these options."
@@ -67,7 +71,9 @@ def read_entries(
     for number, row in enumerate(_read_table(file), 1):
         try:
             if not isinstance(row, Mapping):
-                raise ValueError(f"got {type(row).__name__}, expected an object with the columns of a row.")
+                raise ValueError(
+                    f"got {type(row).__name__}, expected an object with the columns of a row."
+                )
             texts = columns.read(row)
             if number == 1 and (unread := columns.find_unread(row)):
                 print(
@@ -81,8 +87,14 @@ def read_entries(
             raise ValueError(f"{file}, row {number}: {error}") from None
         path = find_file(image)
         if path is None:
-            reason = "not found. Restore it, or" if image.parent.is_dir() else f"not found: no folder {image.parent};"
-            raise FileNotFoundError(f"{file}, row {number}: image {image} {reason} set the folder with --images.")
+            reason = (
+                "not found. Restore it, or"
+                if image.parent.is_dir()
+                else f"not found: no folder {image.parent};"
+            )
+            raise FileNotFoundError(
+                f"{file}, row {number}: image {image} {reason} set the folder with --images."
+            )
         yield Entry(texts.image, path, texts.captions, negatives, texts.kind)
 
 
@@ -96,7 +108,9 @@ def _select_distinct(texts: UserTexts, *, drop_equal: bool) -> tuple[str, ...]:
         key = _fold(text)
         if not drop_equal and (key in captions or key in distinct):
             what = "equals a caption" if key in captions else "is there twice"
-            raise ValueError(f"the hard negative {text!r} {what}. Correct it, or drop such texts: --drop-equal.")
+            raise ValueError(
+                f"the hard negative {text!r} {what}. Correct it, or drop such texts: --drop-equal."
+            )
         if key not in captions:
             distinct.setdefault(key, text)
     return tuple(distinct.values())

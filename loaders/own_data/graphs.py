@@ -32,10 +32,16 @@ def read_graphs(paths: Sequence[Path], flaws: Flaws) -> Iterator[AnnotatedImage]
 
 def list_annotated_nouns(paths: Sequence[Path]) -> frozenset[str]:
     """Return the nouns that the graphs list where an image shows them: COCO's categories. Empty: all nouns."""
-    files = [path for path in paths if path.is_file() and "sceneGraphs" not in path.name and _is_coco(path)]
+    files = [
+        path
+        for path in paths
+        if path.is_file() and "sceneGraphs" not in path.name and _is_coco(path)
+    ]
     if len(files) < len(paths):
         return frozenset()
-    return frozenset(lemmatise_noun(name) for path in files for name in coco.read_categories(path).values())
+    return frozenset(
+        lemmatise_noun(name) for path in files for name in coco.read_categories(path).values()
+    )
 
 
 def _is_coco(path: Path) -> bool:

@@ -41,7 +41,9 @@ class ImageStore:
     def add(self, path: Path) -> tuple[str, Box]:
         """Store an image; return the name of its file and its area. Raises ValueError, with the path."""
         data, box = read_upright(path)
-        extension = next((extension for start, extension in EXTENSIONS.items() if data.startswith(start)), "")
+        extension = next(
+            (extension for start, extension in EXTENSIONS.items() if data.startswith(start)), ""
+        )
         sha256 = hashlib.sha256(data).hexdigest()
         file = self._folder / f"{make_crop_id(sha256, box)}{extension}"
         if not file.exists():
@@ -55,7 +57,10 @@ class ImageStore:
 
 
 def read_images(
-    entries: Iterable[Entry], graphs: Iterable[AnnotatedImage], store: ImageStore, counts: Counter[str]
+    entries: Iterable[Entry],
+    graphs: Iterable[AnnotatedImage],
+    store: ImageStore,
+    counts: Counter[str],
 ) -> Iterator[OwnImage]:
     """Yield the images by the length and the letters of their names, and store them.
 
@@ -65,7 +70,11 @@ def read_images(
     records, names = RecordsByImage(), set[str]()
     for entry in entries:
         names.add(entry.image.stem)
-        fields = {"id": entry.image_id, "captions": entry.captions, "negatives": entry.hard_negatives}
+        fields = {
+            "id": entry.image_id,
+            "captions": entry.captions,
+            "negatives": entry.hard_negatives,
+        }
         records.add(entry.image.stem, str(entry.image), fields | {"kind": entry.kind})
         counts["rows"] += 1
     _add_graphs(records, graphs, names)
@@ -80,15 +89,29 @@ def read_images(
             counts["images with a scene graph"] += bool(graph.objects)
             name, box = store.add(Path(path))
             captions = dict.fromkeys(caption for row in rows for caption in row["captions"])
-            regions = tuple(Region(str(number), text, box, text) for number, text in enumerate(captions))
-            other_names = {f"{n}:{key}": names for n, i in enumerate(found) for key, names in i.other_names.items()}
+            regions = tuple(
+                Region(str(number), text, box, text) for number, text in enumerate(captions)
+            )
+            other_names = {
+                f"{n}:{key}": names
+                for n, i in enumerate(found)
+                for key, names in i.other_names.items()
+            }
             annotated = AnnotatedImage(
-                rows[0]["id"], int(box.width), int(box.height), graph, regions, other_names, (Path(name),)
+                rows[0]["id"],
+                int(box.width),
+                int(box.height),
+                graph,
+                regions,
+                other_names,
+                (Path(name),),
             )
             yield OwnImage(annotated, rows)
 
 
-def _add_graphs(records: RecordsByImage, graphs: Iterable[AnnotatedImage], names: Collection[str]) -> None:
+def _add_graphs(
+    records: RecordsByImage, graphs: Iterable[AnnotatedImage], names: Collection[str]
+) -> None:
     """Add the scene graphs whose ids are among ``names``. Raises ValueError if no graph is added."""
     other_ids = dict[str, None]()
     for image in graphs:
@@ -112,4 +135,6 @@ def _join_graphs(graphs: list[SceneGraph]) -> SceneGraph:
             item["id"] = f"{number}:{item['id']}"
         for edge in row["relations"]:
             edge |= {side: f"{number}:{edge[side]}" for side in ("subject", "object")}
-    return SceneGraph.from_row({key: [item for row in rows for item in row[key]] for key in ("objects", "relations")})
+    return SceneGraph.from_row(
+        {key: [item for row in rows for item in row[key]] for key in ("objects", "relations")}
+    )

@@ -74,15 +74,26 @@ class Made:
     corpus: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self, options: NegativeOptions) -> dict[str, Any]:
-        return {"kinds": [*options.kinds], "counts": dict(self.counts), "proven": self.proven, "corpus": self.corpus}
+        return {
+            "kinds": [*options.kinds],
+            "counts": dict(self.counts),
+            "proven": self.proven,
+            "corpus": self.corpus,
+        }
 
 
 def write_configs(
-    entries: Iterable[Entry], folder: Path, scratch: Path, options: NegativeOptions, provenance: Mapping[str, Any]
+    entries: Iterable[Entry],
+    folder: Path,
+    scratch: Path,
+    options: NegativeOptions,
+    provenance: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Write all configs of a dataset folder; return the counts for its card. ``scratch`` is a folder for tables."""
     shards, made, store = options.list_shards(), Made(), ImageStore(folder)
-    annotated, table, own = (scratch / f"{name}.parquet" for name in ("annotated", "captions", "own"))
+    annotated, table, own = (
+        scratch / f"{name}.parquet" for name in ("annotated", "captions", "own")
+    )
     rows, flaws = Rows(folder.name, provenance), Flaws()
     images = read_images(entries, read_graphs(options.graphs, flaws), store, made.counts)
     with closing(Spool(own, CHOICE_SCHEMA)) as foils:
@@ -96,10 +107,19 @@ def write_configs(
         parsed = options.track(parsed, "Parsing captions of images")
         write_table(annotated, ANNOTATION_SCHEMA, (image.to_row() for image in parsed))
     flaws.print("scene graphs")
-    made.counts.update({f"scene graphs: {kind}": count for kind, count in sorted(flaws.counts.items())})
+    made.counts.update(
+        {f"scene graphs: {kind}": count for kind, count in sorted(flaws.counts.items())}
+    )
     store.write_hashes()
-    write_config(folder, "captions", {"test": map(rows.make_retrieval, Annotations(annotated))}, RETRIEVAL_SCHEMA)
-    for count in sorted({len(row["hard_negatives"]) for row in read_table(own, ["hard_negatives"])}):
+    write_config(
+        folder,
+        "captions",
+        {"test": map(rows.make_retrieval, Annotations(annotated))},
+        RETRIEVAL_SCHEMA,
+    )
+    for count in sorted(
+        {len(row["hard_negatives"]) for row in read_table(own, ["hard_negatives"])}
+    ):
         of_size = (row for row in read_table(own) if len(row["hard_negatives"]) == count)
         write_config(folder, f"foils_{count}", {"test": of_size}, CHOICE_SCHEMA)
     _write_table(table, annotated, rows, options, made)
@@ -113,7 +133,9 @@ def write_configs(
     return made.to_json(options)
 
 
-def _write_table(table: Path, annotated: Path, rows: Rows, options: NegativeOptions, made: Made) -> None:
+def _write_table(
+    table: Path, annotated: Path, rows: Rows, options: NegativeOptions, made: Made
+) -> None:
     """Write the table of all captions with their negatives."""
     images, counts = Annotations(annotated), made.counts
     counts["negatives that people judged true"] = sum(map(len, options.rejected.values()))
@@ -135,14 +157,21 @@ def _apply_model(
     if options.max_cost is not None:
         pairs = [(row[kind], _make_texts(row, kind)) for row in read_table(table) for kind in kinds]
         texts = [texts for _, texts in pairs]
-        outcomes = model.ask(texts, [[item["caption"] for item in made] for made, _ in pairs], options.max_cost)
-        counts.update({f"requests to the language model: {name}": number for name, number in outcomes.items()})
+        outcomes = model.ask(
+            texts, [[item["caption"] for item in made] for made, _ in pairs], options.max_cost
+        )
+        counts.update(
+            {f"requests to the language model: {name}": number for name, number in outcomes.items()}
+        )
 
     def rewrite() -> Iterator[Row]:
         for row in read_table(table):
             true = rejected.get(row["crop_id"], frozenset())
             for kind in kinds:
-                texts, by_rules = _make_texts(row, kind), {item["caption"]: item for item in row[kind]}
+                texts, by_rules = (
+                    _make_texts(row, kind),
+                    {item["caption"]: item for item in row[kind]},
+                )
                 written = [text for text in model.list_written(texts) if text not in true]
                 kept = list(model.drop_true(texts, written, needs_verdict=True))
                 rules = list(model.drop_true(texts, by_rules, needs_verdict=False))
@@ -150,9 +179,13 @@ def _apply_model(
                     len(written) + len(by_rules) - len(kept) - len(rules)
                 )
                 if is_written := len(kept) >= texts.size:
-                    row[kind] = [describe(HardNegative(text, ()), False) for text in kept[: texts.size]]
+                    row[kind] = [
+                        describe(HardNegative(text, ()), False) for text in kept[: texts.size]
+                    ]
                 else:
-                    row[kind] = [by_rules[text] for text in rules] if len(rules) == len(by_rules) else []
+                    row[kind] = (
+                        [by_rules[text] for text in rules] if len(rules) == len(by_rules) else []
+                    )
                 counts["negatives that the language model wrote"] += is_written * texts.size
             yield row
 
@@ -164,14 +197,18 @@ def _make_texts(row: Row, kind: str) -> Texts:
     return Texts(row["caption"], tuple(row["captions"]), kind, SIZES[kind])
 
 
-def assign_splits(table: Path, shards: Sequence[Shard], options: NegativeOptions, made: Made) -> list[str]:
+def assign_splits(
+    table: Path, shards: Sequence[Shard], options: NegativeOptions, made: Made
+) -> list[str]:
     """Return the split of each row of the table (``sc``, ``uc`` or ``ua``), or "" without a corpus.
 
     A caption without a compound is in no split of a corpus.
     """
     if not shards:
         return [""] * parquet.count_rows(table)
-    targets = Targets.of(SceneGraph.from_row(row["scene_graph"]) for row in read_table(table, ["scene_graph"]))
+    targets = Targets.of(
+        SceneGraph.from_row(row["scene_graph"]) for row in read_table(table, ["scene_graph"])
+    )
     search = Search(targets, tuple(shards), options.corpus_column, code=code_version())
     result = analyse(search, cache_folder() / "seen", make_engine({"workers": options.workers}))
     found = [targets.items[index] for index in result.counts]
@@ -181,7 +218,10 @@ def assign_splits(table: Path, shards: Sequence[Shard], options: NegativeOptions
     )
     splits: list[str] = []
     for row in read_table(table, ["atoms", "compounds"]):
-        atoms, compounds = [Atom(**item) for item in row["atoms"]], [Compound(**item) for item in row["compounds"]]
+        atoms, compounds = (
+            [Atom(**item) for item in row["atoms"]],
+            [Compound(**item) for item in row["compounds"]],
+        )
         splits.append(choose_split(atoms, compounds, *seen) if compounds else "no compound")
     made.corpus = {
         "files": sorted({shard.path.name for shard in shards}),
@@ -196,39 +236,65 @@ def assign_splits(table: Path, shards: Sequence[Shard], options: NegativeOptions
 
 def _write_kind(folder: Path, table: Path, kind: str, splits: Sequence[str], made: Made) -> None:
     """Write the configs of a kind: one for each split that has captions with these negatives."""
-    counts = Counter(split for split, row in zip(splits, read_table(table, [kind]), strict=True) if row[kind])
+    counts = Counter(
+        split for split, row in zip(splits, read_table(table, [kind]), strict=True) if row[kind]
+    )
     for split in (split for split in SPLITS if counts[split]):
         pairs = zip(splits, read_table(table), strict=True)
-        selected = (make_row(row, kind, row[kind]) for name, row in pairs if name == split and row[kind])
+        selected = (
+            make_row(row, kind, row[kind]) for name, row in pairs if name == split and row[kind]
+        )
         _write(folder, f"{split}_{kind}".lstrip("_"), selected, made)
 
 
 def _write_balanced(
-    folder: Path, table: Path, kind: str, splits: Sequence[str], options: NegativeOptions, made: Made
+    folder: Path,
+    table: Path,
+    kind: str,
+    splits: Sequence[str],
+    options: NegativeOptions,
+    made: Made,
 ) -> None:
     """Write the balanced configs of a kind: one for each split that has captions with such negatives."""
     columns = ["image_id", "crop_id", "caption", "atoms", "compounds", "parts"]
     pairs = zip(splits, read_table(table, columns), strict=True)
-    rows = {split: [row for name, row in pairs if name == split and row["parts"]] for split in SPLITS}
+    rows = {
+        split: [row for name, row in pairs if name == split and row["parts"]] for split in SPLITS
+    }
     nouns = ImageNouns.of_rows(chain.from_iterable(rows.values()))
-    compounds = {split: {Compound(**row["compounds"][0]) for row in members} for split, members in rows.items()}
+    compounds = {
+        split: {Compound(**row["compounds"][0]) for row in members}
+        for split, members in rows.items()
+    }
     for split, others in SPLITS.items():
         outside = compounds[others] - compounds[split]
         negatives = make_balanced_negatives(
-            rows[split], BALANCED_KINDS[kind], compounds[split], nouns, outside, options.rejected, options.refine
+            rows[split],
+            BALANCED_KINDS[kind],
+            compounds[split],
+            nouns,
+            outside,
+            options.rejected,
+            options.refine,
         )
         keys = [(row["crop_id"], row["caption"]) for row in rows[split]]
         by_caption = {key: items for key, items in zip(keys, negatives, strict=True) if items}
         if by_caption:
-            _write(folder, f"{split}_{kind}_balanced".lstrip("_"), _join(table, kind, by_caption), made)
+            _write(
+                folder, f"{split}_{kind}_balanced".lstrip("_"), _join(table, kind, by_caption), made
+            )
 
 
-def _join(table: Path, kind: str, by_caption: Mapping[tuple[str, str], Sequence[Row]]) -> Iterator[Row]:
+def _join(
+    table: Path, kind: str, by_caption: Mapping[tuple[str, str], Sequence[Row]]
+) -> Iterator[Row]:
     """Yield the rows of the captions with balanced negatives."""
     for row in read_table(table):
         if items := by_caption.get((row["crop_id"], row["caption"])):
             proven = [any(foil["type"] != "object" for foil in item["foils"]) for item in items]
-            marked = [{**item, "proven": is_proven} for item, is_proven in zip(items, proven, strict=True)]
+            marked = [
+                {**item, "proven": is_proven} for item, is_proven in zip(items, proven, strict=True)
+            ]
             yield make_row(row, kind, marked)
 
 

@@ -41,7 +41,9 @@ class NegativeOptions:
     def __post_init__(self) -> None:
         """Raise ValueError or FileNotFoundError for unknown kinds and missing files."""
         if unknown := sorted(set(self.kinds) - set(KINDS)):
-            raise ValueError(f"--negatives: unknown kind {', '.join(unknown)}; known: {', '.join(KINDS)}.")
+            raise ValueError(
+                f"--negatives: unknown kind {', '.join(unknown)}; known: {', '.join(KINDS)}."
+            )
         if missing := next((path for path in self.graphs if not path.exists()), None):
             raise FileNotFoundError(f"{missing}: no such file or folder of scene graphs.")
         self.list_shards()

@@ -24,7 +24,9 @@ Row = dict[str, Any]
 ROWS_PER_BATCH, ROWS_PER_GROUP = 256, 1024
 
 
-OWN_SCHEMA = pa.schema([*HARD_NEGATIVE_SCHEMA, ("proven", pa.list_(pa.bool_())), CHOICE_SCHEMA.field("categories")])
+OWN_SCHEMA = pa.schema(
+    [*HARD_NEGATIVE_SCHEMA, ("proven", pa.list_(pa.bool_())), CHOICE_SCHEMA.field("categories")]
+)
 """A hard-negative row. ``proven``: whether the scene graph or a caption of the image excludes each negative. The
 category ``atoms`` is the number of atoms of the caption."""
 _negatives = pa.list_(
@@ -39,7 +41,11 @@ _negatives = pa.list_(
 TABLE_SCHEMA = pa.schema(
     [
         *RAW_SCHEMA,
-        *(("captions", pa.list_(pa.string())), NEGATIVES_SCHEMA.field("parts"), ("shuffled", pa.string())),
+        *(
+            ("captions", pa.list_(pa.string())),
+            NEGATIVES_SCHEMA.field("parts"),
+            ("shuffled", pa.string()),
+        ),
         *((kind, _negatives) for kind in KINDS),
     ]
 )
@@ -66,14 +72,22 @@ class Rows(NamedTuple):
 
     def make_retrieval(self, image: AnnotatedImage) -> Row:
         """Return the row of RETRIEVAL_SCHEMA of an image."""
-        return {**self.make_image(image), "captions": [item.caption for item in image.regions], "categories": []}
+        return {
+            **self.make_image(image),
+            "captions": [item.caption for item in image.regions],
+            "categories": [],
+        }
 
     def make_own(self, image: OwnImage) -> Iterator[Row]:
         """Yield the rows of CHOICE_SCHEMA of an image, of the hard negatives that its owner wrote."""
         for row in image.rows:
             if row["negatives"]:
                 texts = {"caption": row["captions"][0], "hard_negatives": row["negatives"]}
-                yield {**self.make_image(image.annotated), **texts, "categories": list_categories(row["kind"])}
+                yield {
+                    **self.make_image(image.annotated),
+                    **texts,
+                    "categories": list_categories(row["kind"]),
+                }
 
     def make_caption(self, image: AnnotatedImage, made: CaptionNegatives) -> Row:
         """Return the row of TABLE_SCHEMA of a caption, without shuffles and parts."""
@@ -86,8 +100,17 @@ class Rows(NamedTuple):
             "complexity": graph.complexity,
             "scene_graph": graph.to_row(),
         }
-        negatives = {kind: [describe(*item) for item in made.negatives.get(kind, ())] for kind in SIZES}
-        return {**self.make_image(image), **columns, **negatives, "parts": [], "shuffled": "", ORDER: []}
+        negatives = {
+            kind: [describe(*item) for item in made.negatives.get(kind, ())] for kind in SIZES
+        }
+        return {
+            **self.make_image(image),
+            **columns,
+            **negatives,
+            "parts": [],
+            "shuffled": "",
+            ORDER: [],
+        }
 
 
 def describe(negative: HardNegative, is_proven: bool | None) -> Row:
@@ -111,7 +134,11 @@ class Spool:
     """A table to which rows are added while another table is written, in constant memory."""
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
-        self._writer, self._schema, self._rows = parquet.open_writer(path, schema), schema, list[Row]()
+        self._writer, self._schema, self._rows = (
+            parquet.open_writer(path, schema),
+            schema,
+            list[Row](),
+        )
 
     def add(self, rows: Iterable[Row]) -> None:
         self._rows += rows

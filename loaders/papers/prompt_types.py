@@ -11,7 +11,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 TOTAL_PROMPTS = 18_100
-TEXT_ENCODERS = ("CLIP ViT-B/32", "CLIP ViT-L/14", "negCLIP ViT-B/32", "RoBERTa-CLIP ViT-B/32", "SBERT")
+TEXT_ENCODERS = (
+    "CLIP ViT-B/32",
+    "CLIP ViT-L/14",
+    "negCLIP ViT-B/32",
+    "RoBERTa-CLIP ViT-B/32",
+    "SBERT",
+)
 """The paper's text encoders, whose scores are columns of prompt_types.csv."""
 
 

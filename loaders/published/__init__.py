@@ -3,7 +3,13 @@
 The readers of irregular files also use the functions of rows.py.
 """
 
-from compeval.base.schemas.rows import CHOICE_SCHEMA, GROUP_SCHEMA, HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, RETRIEVAL_SCHEMA
+from compeval.base.schemas.rows import (
+    CHOICE_SCHEMA,
+    GROUP_SCHEMA,
+    HARD_NEGATIVE_SCHEMA,
+    RAW_SCHEMA,
+    RETRIEVAL_SCHEMA,
+)
 from compeval.loaders.published.columns import LABELS, Columns
 from compeval.loaders.published.declaration import AuthorsRule, Benchmark, Flaw, Score
 from compeval.loaders.published.image_sets import (

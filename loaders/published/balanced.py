@@ -64,10 +64,16 @@ def select_pairs(rows: Sequence[Row], entry: Mapping[str, Any]) -> Iterator[tupl
 
     Raises ValueError if the file has another number of pairs than its entry.
     """
-    pairs = [(position, row, text) for position, row in enumerate(rows) for text in row.hard_negatives]
+    pairs = [
+        (position, row, text) for position, row in enumerate(rows) for text in row.hard_negatives
+    ]
     if len(pairs) != entry["pairs"]:
-        raise ValueError(f"{entry['file']}: {len(pairs):,} pairs, but its balanced subset is of {entry['pairs']:,}.")
-    for (position, row, text), is_kept in zip(pairs, unpack(entry["kept"], len(pairs)), strict=True):
+        raise ValueError(
+            f"{entry['file']}: {len(pairs):,} pairs, but its balanced subset is of {entry['pairs']:,}."
+        )
+    for (position, row, text), is_kept in zip(
+        pairs, unpack(entry["kept"], len(pairs)), strict=True
+    ):
         if is_kept:
             yield position, row._replace(hard_negatives=(text,), split=f"{row.split}.{VARIANT}")
 

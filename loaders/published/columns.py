@@ -38,9 +38,19 @@ class Columns:
     @property
     def names(self) -> tuple[str, ...]:
         optional = filter(None, (self.image_id, self.label))
-        texts = (*self.images, *self.captions, *self.hard_negatives, *optional, *chain(*self.categories.values()))
+        texts = (
+            *self.images,
+            *self.captions,
+            *self.hard_negatives,
+            *optional,
+            *chain(*self.categories.values()),
+        )
         config = self.config if isinstance(self.config, str) else ""
-        return tuple(dict.fromkeys([*chain(*(_find_names(text) or [text] for text in texts)), *_find_names(config)]))
+        return tuple(
+            dict.fromkeys(
+                [*chain(*(_find_names(text) or [text] for text in texts)), *_find_names(config)]
+            )
+        )
 
     def make_row(self, item: Mapping[str, Any], file: str) -> Row:
         """Return the row of an item of the published file ``file``. Raises ValueError if the label is not 0 or 1."""
@@ -49,7 +59,8 @@ class Columns:
         if self.label and item[self.label] not in LABELS:
             raise ValueError("the label is neither 0 nor 1")
         images, captions, hard_negatives = (
-            tuple(_fill(text, item) for text in texts) for texts in (self.images, self.captions, self.hard_negatives)
+            tuple(_fill(text, item) for text in texts)
+            for texts in (self.images, self.captions, self.hard_negatives)
         )
         return Row(
             config,
@@ -60,14 +71,17 @@ class Columns:
             split=split or "test",
             swaps=fnmatchcase(config, self.swaps),
             categories=tuple(
-                (kind, " ".join(str(item[name]) for name in names)) for kind, names in self.categories.items()
+                (kind, " ".join(str(item[name]) for name in names))
+                for kind, names in self.categories.items()
             ),
             label=LABELS[item[self.label]] if self.label else None,
         )
 
     def _choose_config(self, file: str) -> str:
         if isinstance(self.config, Mapping):
-            return next(config for pattern, config in self.config.items() if fnmatchcase(file, pattern))
+            return next(
+                config for pattern, config in self.config.items() if fnmatchcase(file, pattern)
+            )
         return self.config or str(PurePosixPath(file).with_suffix("")).lower()
 
 

@@ -14,7 +14,14 @@ import pyarrow as pa
 from compeval.base.sources import DataSource
 from compeval.loaders.published.columns import Columns
 from compeval.loaders.published.image_sets import ImageSet
-from compeval.loaders.published.rows import Row, Unusable, get_fields, is_table, read_each, read_items
+from compeval.loaders.published.rows import (
+    Row,
+    Unusable,
+    get_fields,
+    is_table,
+    read_each,
+    read_items,
+)
 
 T = TypeVar("T")
 
@@ -142,7 +149,9 @@ class Benchmark:
         """
         if self.read_file:
             return self.read_file(path, name)
-        return self._make_rows(read_items(path, name, self.required_fields, self.find_images(name).columns), name)
+        return self._make_rows(
+            read_items(path, name, self.required_fields, self.find_images(name).columns), name
+        )
 
     def _make_rows(self, items: Iterable[Any], name: str) -> Iterator[Row | Unusable]:
         make_row = self.columns.make_row if self.columns else self.make_row
@@ -185,8 +194,14 @@ class Benchmark:
             if PurePosixPath(pattern).suffix == path.suffix and (has_images or "*" not in pattern)
         ]
         words = _split_words(path.name)
-        matching = _find_names(names, words) or _find_names(names, words | _split_words(f"{path.parent.name}."))
-        if not matching and len(names) == 1 and (is_named or "train" not in words - _split_words(names[0])):
+        matching = _find_names(names, words) or _find_names(
+            names, words | _split_words(f"{path.parent.name}.")
+        )
+        if (
+            not matching
+            and len(names) == 1
+            and (is_named or "train" not in words - _split_words(names[0]))
+        ):
             matching = names
         return matching[0].replace("*", path.stem) if len(matching) == 1 else None
 
@@ -207,7 +222,9 @@ class Benchmark:
         return self.files[pattern]
 
     def find_chance(self, config: str) -> float:
-        return next(chance for pattern, chance in self.chance.items() if fnmatchcase(config, pattern))
+        return next(
+            chance for pattern, chance in self.chance.items() if fnmatchcase(config, pattern)
+        )
 
     def find_schema(self, config: str) -> pa.Schema:
         return _find(self.other_schemas, config) or self.schema
@@ -220,7 +237,9 @@ class Benchmark:
     def image_bytes(self) -> int:
         """Size of the images in bytes, estimated from the mean size of an image."""
         sets = list(dict.fromkeys(self.files.values()))
-        if any(images.archives and not images.url for images in sets) and not any(images.url for images in sets):
+        if any(images.archives and not images.url for images in sets) and not any(
+            images.url for images in sets
+        ):
             sizes = [file.size for images in sets for file in images.archives]
             if None not in sizes:
                 return sum(size or 0 for size in sizes)
@@ -241,4 +260,6 @@ def _find_names(names: Iterable[str], words: set[str]) -> list[str]:
 
 
 def _find(by_pattern: Mapping[str, T], config: str) -> T | None:
-    return next((value for pattern, value in by_pattern.items() if fnmatchcase(config, pattern)), None)
+    return next(
+        (value for pattern, value in by_pattern.items() if fnmatchcase(config, pattern)), None
+    )

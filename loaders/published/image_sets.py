@@ -82,8 +82,16 @@ def read_image_set(name: str, **code: Any) -> ImageSet:
 COCO = read_image_set("coco", locate=_locate_coco, archives=REGISTRY["coco"].files)
 VISUAL_GENOME = read_image_set(
     "visual_genome",
-    locate=lambda name: tuple(f"{folder}/{PurePosixPath(name).name}" for folder in ("VG_100K", "VG_100K_2")),
-    archives=tuple(file for file in REGISTRY["visual_genome"].files if file.name.startswith("images")),
+    locate=lambda name: tuple(
+        f"{folder}/{PurePosixPath(name).name}" for folder in ("VG_100K", "VG_100K_2")
+    ),
+    archives=tuple(
+        file for file in REGISTRY["visual_genome"].files if file.name.startswith("images")
+    ),
 )
-FLICKR30K = read_image_set("flickr30k", download_instructions=REGISTRY["flickr30k"].download_instructions)
-OPEN_IMAGES, SWIG, HAKE, VISUAL7W, VISDIAL = map(read_image_set, ("open_images", "swig", "hake", "visual7w", "visdial"))
+FLICKR30K = read_image_set(
+    "flickr30k", download_instructions=REGISTRY["flickr30k"].download_instructions
+)
+OPEN_IMAGES, SWIG, HAKE, VISUAL7W, VISDIAL = map(
+    read_image_set, ("open_images", "swig", "hake", "visual7w", "visdial")
+)

@@ -64,7 +64,12 @@ class Row(NamedTuple):
         return (self.captions[0], *self.hard_negatives)
 
     def texts(self) -> Texts:
-        return Texts(self.captions[0], self.hard_negatives, (self.swaps,) * len(self.hard_negatives), self.unordered)
+        return Texts(
+            self.captions[0],
+            self.hard_negatives,
+            (self.swaps,) * len(self.hard_negatives),
+            self.unordered,
+        )
 
 
 class Unusable(NamedTuple):
@@ -86,7 +91,9 @@ def parse_texts(literal: str) -> tuple[tuple[str, ...], bool]:
             texts = ast.literal_eval(literal)
         except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
             texts = None
-    if not isinstance(texts, (list, tuple, set)) or not all(isinstance(text, str) for text in texts):
+    if not isinstance(texts, (list, tuple, set)) or not all(
+        isinstance(text, str) for text in texts
+    ):
         raise ValueError(NOT_TEXTS)
     return (tuple(sorted(texts)), True) if isinstance(texts, set) else (tuple(texts), False)
 
@@ -107,7 +114,9 @@ def check_text(text: Any) -> None:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise ValueError("a text has half of a surrogate pair, which no encoding can store") from None
+        raise ValueError(
+            "a text has half of a surrogate pair, which no encoding can store"
+        ) from None
 
 
 def parse_box(*sides: Any) -> Box:
@@ -176,7 +185,9 @@ def find_delimiter(path: Path) -> str:
         return "\t" if "\t" in file.readline(json_lines.MAX_LINE) else ","
 
 
-def read_csv(path: Path, columns: Iterable[str], delimiter: str | None = None) -> Iterator[dict[str, str]]:
+def read_csv(
+    path: Path, columns: Iterable[str], delimiter: str | None = None
+) -> Iterator[dict[str, str]]:
     """Yield the rows of a CSV or TSV file. A row that is too short lacks its last columns, one that is too long all.
 
     None: :func:`find_delimiter`. The dialect is that of csv and pandas (base/files/csv_tables.py), which the
@@ -205,7 +216,9 @@ def read_json(path: Path) -> list[Any]:
         text = path.read_text(encoding="utf-8-sig")
         first, _, rest = text.partition("\n")
         is_lines = first.startswith("{") and first.rstrip().endswith("}") and bool(rest.strip())
-        items = [value for _, value in json_lines.read_numbered(path)] if is_lines else json.loads(text)
+        items = (
+            [value for _, value in json_lines.read_numbered(path)] if is_lines else json.loads(text)
+        )
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: not JSON ({error}).") from None
     if not isinstance(items, (list, dict)):
@@ -213,7 +226,9 @@ def read_json(path: Path) -> list[Any]:
     return list(items.values()) if isinstance(items, dict) else items
 
 
-def read_items(path: Path, name: str, fields: Iterable[str], image_columns: Collection[str] = ()) -> Iterator[Any]:
+def read_items(
+    path: Path, name: str, fields: Iterable[str], image_columns: Collection[str] = ()
+) -> Iterator[Any]:
     """Yield the items of a file in the format of its suffix, given its published name.
 
     Tables need to have the columns ``fields``. Images inside a table (``image_columns``) are replaced by their names.
@@ -221,8 +236,12 @@ def read_items(path: Path, name: str, fields: Iterable[str], image_columns: Coll
     """
     match path.suffix:
         case ".parquet" | ".arrow":
-            for number, row in tables.read_table(path, [field for field in fields if field not in image_columns]):
-                yield row | {column: tables.name_image(name, number, column) for column in image_columns}
+            for number, row in tables.read_table(
+                path, [field for field in fields if field not in image_columns]
+            ):
+                yield row | {
+                    column: tables.name_image(name, number, column) for column in image_columns
+                }
         case ".csv" | ".tsv":
             yield from read_csv(path, fields)
         case ".jsonl":

@@ -35,7 +35,9 @@ def image_choice_schema(count: int) -> pa.Schema:
     The others are ``image_n1``, ``image_n2`` and so on (evaluators/protocols/image_choice.py).
     """
     suffixes = ["", *(f"_n{number}" for number in range(1, count))]
-    images = [(f"{name}{suffix}", KINDS[name]) for suffix in suffixes for name in ("image", "crop_id")]
+    images = [
+        (f"{name}{suffix}", KINDS[name]) for suffix in suffixes for name in ("image", "crop_id")
+    ]
     return pa.schema([*images, *GROUP_FIELDS, ("caption", pa.string())])
 
 
@@ -54,7 +56,11 @@ def video_group_schema(count: int) -> pa.Schema:
 
 
 def _list_frames(count: int) -> list[tuple[str, pa.DataType]]:
-    return [(f"{name}_{number}", KINDS[name]) for number in range(count) for name in ("image", "crop_id")]
+    return [
+        (f"{name}_{number}", KINDS[name])
+        for number in range(count)
+        for name in ("image", "crop_id")
+    ]
 
 
 def set_schema(count: int) -> pa.Schema:
@@ -63,7 +69,12 @@ def set_schema(count: int) -> pa.Schema:
     Images 0 and 1, 2 and 3 are pairs (evaluators/protocols/sets.py).
     """
     names = ("image", "crop_id", "caption")
-    return pa.schema([*((f"{name}_{number}", KINDS[name]) for name in names for number in range(count)), *GROUP_FIELDS])
+    return pa.schema(
+        [
+            *((f"{name}_{number}", KINDS[name]) for name in names for number in range(count)),
+            *GROUP_FIELDS,
+        ]
+    )
 
 
 def list_image_columns(schema: pa.Schema) -> list[str]:
@@ -82,4 +93,6 @@ def arrange_captions(schema: pa.Schema, captions: Sequence[str]) -> dict[str, st
     if not pa.types.is_list(schema.field(names[0]).type):
         return dict(zip(names, captions, strict=True))
     size = len(captions) // len(names)
-    return {name: list(captions[place * size : (place + 1) * size]) for place, name in enumerate(names)}
+    return {
+        name: list(captions[place * size : (place + 1) * size]) for place, name in enumerate(names)
+    }

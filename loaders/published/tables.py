@@ -23,8 +23,12 @@ def read_schema(path: Path) -> pa.Schema:
     if path.suffix != ".arrow":
         return parquet.read_schema(path)
     with _open_arrow(path) as stream:
-        parts = [part for field in stream.schema if pa.types.is_struct(field.type) for part in field.type]
-        _ = [field.name for field in (*stream.schema, *parts)]  # UnicodeDecodeError for a name that is not in UTF-8
+        parts = [
+            part for field in stream.schema if pa.types.is_struct(field.type) for part in field.type
+        ]
+        _ = [
+            field.name for field in (*stream.schema, *parts)
+        ]  # UnicodeDecodeError for a name that is not in UTF-8
         return stream.schema
 
 
@@ -32,9 +36,13 @@ def read_batches(path: Path, columns: Iterable[str]) -> Iterator[pa.RecordBatch]
     """Yield some columns of a table in batches. Raises ValueError if one is missing or the file is damaged."""
     names, schema = list(columns), read_schema(path)
     if missing := [name for name in names if name not in schema.names]:
-        raise ValueError(f"{path}: no column {', '.join(missing)}; its columns are {', '.join(schema.names)}.")
+        raise ValueError(
+            f"{path}: no column {', '.join(missing)}; its columns are {', '.join(schema.names)}."
+        )
     is_arrow = path.suffix == ".arrow"
-    for batch in _read_arrow(path) if is_arrow else parquet.read_batches(path, ROWS_PER_BATCH, names):
+    for batch in (
+        _read_arrow(path) if is_arrow else parquet.read_batches(path, ROWS_PER_BATCH, names)
+    ):
         selected = batch.select(names)
         with _explain(path):  # Arrow checks neither offsets nor texts when it reads a file
             selected.validate(full=True)
@@ -55,8 +63,15 @@ def name_image(file: str, row: int, column: str) -> str:
 def read_sample(path: Path, count: int) -> list[dict[str, Any]]:
     """Return the first rows of a table with all columns, of which those with images are None."""
     schema = read_schema(path)
-    columns = [field.name for field in schema if not (pa.types.is_struct(field.type) or pa.types.is_binary(field.type))]
-    return [{**dict.fromkeys(schema.names), **row} for _, row in islice(read_table(path, columns), count)]
+    columns = [
+        field.name
+        for field in schema
+        if not (pa.types.is_struct(field.type) or pa.types.is_binary(field.type))
+    ]
+    return [
+        {**dict.fromkeys(schema.names), **row}
+        for _, row in islice(read_table(path, columns), count)
+    ]
 
 
 def _read_arrow(path: Path) -> Iterator[pa.RecordBatch]:

@@ -9,7 +9,15 @@ from pathlib import Path
 import pytest
 import yaml
 
-from bench.parser import TABLE_3, WEB_ANNOTATIONS, WEB_KINDS, GraphFacts, Score, read_web_captions, score_web_captions
+from bench.parser import (
+    TABLE_3,
+    WEB_ANNOTATIONS,
+    WEB_KINDS,
+    GraphFacts,
+    Score,
+    read_web_captions,
+    score_web_captions,
+)
 from compeval.base.readers.corpora import Column, list_shards, read_captions
 
 SOURCES: dict[str, tuple[str, Column]] = {
@@ -19,7 +27,9 @@ SOURCES: dict[str, tuple[str, Column]] = {
 }
 
 
-def make_facts(objects: str, attributes: set[tuple[str, str]], relations: set[tuple[str, str, str]]) -> GraphFacts:
+def make_facts(
+    objects: str, attributes: set[tuple[str, str]], relations: set[tuple[str, str, str]]
+) -> GraphFacts:
     return GraphFacts(frozenset(objects.split()), frozenset(attributes), frozenset(relations))
 
 
@@ -31,11 +41,17 @@ def test_check_counts_atoms_and_compounds() -> None:
     "a dog near a tall wooden fence" is parsed without the fence: 1 of 2 objects; 0 of 2 attributes; 0 of 1 relations.
     """
     annotated = [
-        make_facts("cup table room", {("cup", "red")}, {("cup", "on", "table"), ("table", "in", "room")}),
-        make_facts("dog fence", {("fence", "tall"), ("fence", "wooden")}, {("dog", "near", "fence")}),
+        make_facts(
+            "cup table room", {("cup", "red")}, {("cup", "on", "table"), ("table", "in", "room")}
+        ),
+        make_facts(
+            "dog fence", {("fence", "tall"), ("fence", "wooden")}, {("dog", "near", "fence")}
+        ),
     ]
     parsed = [
-        make_facts("cup table room", {("table", "red")}, {("cup", "on", "table"), ("room", "on", "table")}),
+        make_facts(
+            "cup table room", {("table", "red")}, {("cup", "on", "table"), ("room", "on", "table")}
+        ),
         make_facts("dog", set(), set()),
     ]
     scores = score_web_captions(parsed, annotated)
@@ -61,17 +77,26 @@ def test_facts_are_normalised() -> None:
 
 
 def test_sixty_captions_are_annotated() -> None:
-    assert [item.source for item in read_web_captions()] == [source for source in SOURCES for _ in range(20)]
+    assert [item.source for item in read_web_captions()] == [
+        source for source in SOURCES for _ in range(20)
+    ]
     for row in yaml.safe_load(WEB_ANNOTATIONS.read_text(encoding="utf-8")):
         names = row["objects"]
         assert len(names) == len(set(names)), row["caption"]
         assert {name for name, _ in row["attributes"]} <= {*names}, row["caption"]
-        assert {name for subject, _, target in row["relations"] for name in (subject, target)} <= {*names}, row[
-            "caption"
+        assert {name for subject, _, target in row["relations"] for name in (subject, target)} <= {
+            *names
+        }, row["caption"]
+        texts = [
+            *names,
+            *(text for fact in (*row["attributes"], *row["relations"]) for text in fact),
         ]
-        texts = [*names, *(text for fact in (*row["attributes"], *row["relations"]) for text in fact)]
-        assert all(isinstance(text, str) for text in texts), row["caption"]  # an unquoted YAML "on" would be True
-    assert {len(values) for values in TABLE_3.values()} == {len(WEB_KINDS) - 1}  # the paper has no pairs
+        assert all(isinstance(text, str) for text in texts), row[
+            "caption"
+        ]  # an unquoted YAML "on" would be True
+    assert {len(values) for values in TABLE_3.values()} == {
+        len(WEB_KINDS) - 1
+    }  # the paper has no pairs
 
 
 @pytest.mark.parametrize("source", SOURCES)
@@ -87,6 +112,10 @@ def test_annotated_captions_are_the_sampled_captions(source: str, real_data: Pat
         position = column if isinstance(column, int) else rows[0].index(column)
         distinct = {row[position].strip() for row in rows[isinstance(column, str) :]}
     else:
-        distinct = {text for shard in list_shards(str(real_data / name)) for text in read_captions(shard, column)}
+        distinct = {
+            text
+            for shard in list_shards(str(real_data / name))
+            for text in read_captions(shard, column)
+        }
     sampled = sorted(distinct, key=lambda text: sha256(f"0:{text}".encode()).digest())[:20]
     assert [item.caption for item in read_web_captions() if item.source == source] == sampled

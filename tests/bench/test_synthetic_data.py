@@ -56,7 +56,9 @@ def test_some_streets_are_crowded(images: list[AnnotatedImage]) -> None:
     crowds = 0
     for image in images:
         names = Counter(item.name for item in image.graph.objects)
-        crowds += names["window"] >= 15 and names["tree"] >= 10 and names["person"] + names["man"] >= 12
+        crowds += (
+            names["window"] >= 15 and names["tree"] >= 10 and names["person"] + names["man"] >= 12
+        )
     assert 3 <= crowds <= 25
 
 
@@ -73,7 +75,10 @@ def test_images_have_the_annotated_size_and_equal_bytes(tmp_path: Path) -> None:
         with Image.open(image.path) as photograph:
             assert photograph.size == (image.width, image.height)
     first, second, other = (
-        {path.relative_to(tmp_path / name): path.read_bytes() for path in (tmp_path / name).rglob("*.*")}
+        {
+            path.relative_to(tmp_path / name): path.read_bytes()
+            for path in (tmp_path / name).rglob("*.*")
+        }
         for name in ("first", "second", "other")
     )
     assert first == second != other
@@ -87,7 +92,9 @@ def test_gqa_is_read_with_the_real_counts(images: list[AnnotatedImage], tmp_path
     assert not flaws.counts
     assert mean(len(image.graph.objects) for image in graphs) == pytest.approx(16.4, rel=0.2)
     assert mean(len(image.graph.relations) for image in graphs) == pytest.approx(50.6, rel=0.25)
-    assert [(item.image_id, item.width) for item in graphs] == [(item.image_id, item.width) for item in images]
+    assert [(item.image_id, item.width) for item in graphs] == [
+        (item.image_id, item.width) for item in images
+    ]
 
 
 @pytest.mark.parametrize("split", ["train", "test"])
@@ -102,13 +109,20 @@ def test_karpathy_splits_are_read(tmp_path: Path, write, split: formats.Split) -
             assert max(photograph.size) == 64
 
 
-def test_every_web_caption_is_read_and_equal_arguments_write_equal_bytes(tmp_path: Path, monkeypatch) -> None:
+def test_every_web_caption_is_read_and_equal_arguments_write_equal_bytes(
+    tmp_path: Path, monkeypatch
+) -> None:
     monkeypatch.setattr(formats, "ROWS_PER_FILE", 2_000)
     for name in ("first", "second"):
         formats.write_corpus("laion", tmp_path / name, 2_500)
     files = sorted((tmp_path / "first").iterdir())
-    assert [path.name for path in files] == ["part-00000.snappy.parquet", "part-00001.snappy.parquet"]
-    assert all(path.read_bytes() == (tmp_path / "second" / path.name).read_bytes() for path in files)
+    assert [path.name for path in files] == [
+        "part-00000.snappy.parquet",
+        "part-00001.snappy.parquet",
+    ]
+    assert all(
+        path.read_bytes() == (tmp_path / "second" / path.name).read_bytes() for path in files
+    )
     skipped = Skipped()
     shards = list_shards(str(tmp_path / "first/*.parquet"))
     captions = [caption for shard in shards for caption in read_captions(shard, "TEXT", skipped)]
@@ -122,7 +136,9 @@ def generate(dirt: float) -> list[str]:
 def test_captions_have_the_dirt_of_web_text() -> None:
     """Of 20,000 dirty captions, the rarest kind, very long lines, has 9 in the mean."""
     captions = generate(dirt=1.0)
-    categories = {unicodedata.category(character) for caption in captions for character in caption[:200]}
+    categories = {
+        unicodedata.category(character) for caption in captions for character in caption[:200]
+    }
     assert {"Cc", "Cf", "So", "Lo", "Nd", "Sc"} <= categories
     for fragment in ("&amp;", "&#8211;", "https://", "*NEW*", "\x00", "красивая"):
         assert any(fragment in caption for caption in captions), fragment
@@ -146,6 +162,8 @@ def without_real_files(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def test_texts_are_made_without_real_files(without_real_files: None, tmp_path: Path) -> None:
     formats.write_visual_genome(tmp_path, 2, long_side=64, pixels=False)
-    phrases = [region.phrase for image in visual_genome.read(tmp_path, Flaws()) for region in image.regions]
+    phrases = [
+        region.phrase for image in visual_genome.read(tmp_path, Flaws()) for region in image.regions
+    ]
     captions = list(itertools.islice(texts.generate_captions("test", 0, dirt=0.0), 20))
     assert all(text and "PREDICATE" not in text for text in (*phrases, *captions))

@@ -47,7 +47,16 @@ EXECUTED = (
     "os.fork",
     "pickle.find_class",
 )
-CHANGES = ("os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.truncate", "os.chmod")
+CHANGES = (
+    "os.remove",
+    "os.rename",
+    "os.mkdir",
+    "os.rmdir",
+    "os.link",
+    "os.symlink",
+    "os.truncate",
+    "os.chmod",
+)
 
 
 class Executed:
@@ -63,7 +72,12 @@ def make_images(folder: Path, private: Path) -> dict[str, str | bytes]:
     Image.new("RGB", (8, 6), "red").save(buffer, "EPS")
     eps = buffer.getvalue()
     header = b"IHDR" + (60_000).to_bytes(4, "big") * 2 + b"\x08\x02\x00\x00\x00"
-    bomb = b"\x89PNG\r\n\x1a\n" + (13).to_bytes(4, "big") + header + zlib.crc32(header).to_bytes(4, "big")
+    bomb = (
+        b"\x89PNG\r\n\x1a\n"
+        + (13).to_bytes(4, "big")
+        + header
+        + zlib.crc32(header).to_bytes(4, "big")
+    )
     os.mkfifo(folder / "fifo.png")
     (folder / "link.png").symlink_to(private / "picture.png")
     (folder / "links").symlink_to(private)
@@ -102,11 +116,22 @@ def write_images_dataset(data: Path, private: Path) -> None:
     stored, referenced = [], []
     for number, cell in enumerate(cells):
         row = _row(number, str(number), "a red picture")
-        stored.append(row | {"image": {"bytes": cell, "path": None} if isinstance(cell, bytes) else _located(cell)})
+        stored.append(
+            row
+            | {
+                "image": {"bytes": cell, "path": None}
+                if isinstance(cell, bytes)
+                else _located(cell)
+            }
+        )
         path = "images/good.png" if isinstance(cell, bytes) else cell
         source = data / path
         known = source.is_relative_to(folder) and source.is_file()
-        crop_id = make_crop_id(hashlib.sha256(source.read_bytes()).hexdigest(), BOX) if known else str(number)
+        crop_id = (
+            make_crop_id(hashlib.sha256(source.read_bytes()).hexdigest(), BOX)
+            if known
+            else str(number)
+        )
         referenced.append(row | {"crop_id": crop_id, "image_path": path})
     write_config(folder, "stored", {"test": stored}, CHOICE_SCHEMA)
     write_config(folder, "referenced", {"test": referenced}, use_image_paths(CHOICE_SCHEMA))
@@ -188,7 +213,9 @@ def record(log: Path) -> None:
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
         if event == "open" and isinstance(arguments[0], str):
             flags = arguments[2] if isinstance(arguments[2], int) else 0
-            for_writing = flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT) or set(arguments[1] or "") & set("wax+")
+            for_writing = flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT) or set(
+                arguments[1] or ""
+            ) & set("wax+")
             note("write" if for_writing else "read", arguments[0])
         elif event in CHANGES and not _is_relative_to_descriptor(arguments):
             for path in arguments:

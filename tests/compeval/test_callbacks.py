@@ -13,7 +13,13 @@ from open_clip.loss import ClipLoss
 from torch.utils.data import Dataset
 
 import compeval
-from compeval.callbacks import Evaluation, as_trainer_callback, flatten, log_to_tensorboard, log_to_wandb
+from compeval.callbacks import (
+    Evaluation,
+    as_trainer_callback,
+    flatten,
+    log_to_tensorboard,
+    log_to_wandb,
+)
 from compeval.evaluators.results.scores_of_tasks import Scores, TaskScores
 from tests.evaluators import tiny, tiny_transformers
 
@@ -44,7 +50,9 @@ def train(folder: Path, evaluation: Evaluation | None) -> torch.nn.Module:
 
 def test_evaluation_in_open_clips_loop(here: Path, data: Path, clip: Path):
     logged = []
-    evaluation = Evaluation(print, print, TASK, every=4, data_dir=data, on_results=lambda *entry: logged.append(entry))
+    evaluation = Evaluation(
+        print, print, TASK, every=4, data_dir=data, on_results=lambda *entry: logged.append(entry)
+    )
     model = train(clip, evaluation)
     assert [step for step, _ in evaluation.history] == [4, 8]
     assert logged == evaluation.history
@@ -67,14 +75,21 @@ def test_evaluation_in_transformers_trainer(here: Path, data: Path):
 
         def __getitem__(self, index: int) -> dict[str, torch.Tensor]:
             color = list(tiny.COLORS)[index % 5]
-            tokens = tokenizer(f"a {color} ball", padding="max_length", max_length=8, return_tensors="pt")
-            return {"pixel_values": torch.full((3, 16, 16), index / 10), "input_ids": tokens["input_ids"][0]}
+            tokens = tokenizer(
+                f"a {color} ball", padding="max_length", max_length=8, return_tensors="pt"
+            )
+            return {
+                "pixel_values": torch.full((3, 16, 16), index / 10),
+                "input_ids": tokens["input_ids"][0],
+            }
 
     def preprocess(image):
         return torch.from_numpy(np.array(image.resize((16, 16)))).permute(2, 0, 1) / 255
 
     def tokenize(texts):
-        return tokenizer(texts, padding="max_length", max_length=8, truncation=True, return_tensors="pt")["input_ids"]
+        return tokenizer(
+            texts, padding="max_length", max_length=8, truncation=True, return_tensors="pt"
+        )["input_ids"]
 
     evaluation = Evaluation(preprocess, tokenize, TASK, every=5, data_dir=data, limit=3)
     arguments = transformers.TrainingArguments(
@@ -91,7 +106,9 @@ def test_evaluation_in_transformers_trainer(here: Path, data: Path):
         (transformers.Trainer,),
         {"compute_loss": lambda self, model, inputs, **_: model(**inputs, return_loss=True).loss},
     )
-    trainer = with_loss(model, arguments, train_dataset=Pairs(), callbacks=[as_trainer_callback(evaluation)])
+    trainer = with_loss(
+        model, arguments, train_dataset=Pairs(), callbacks=[as_trainer_callback(evaluation)]
+    )
     trainer.train()
     assert [step for step, _ in evaluation.history] == [5, 10]
     entries = [entry for entry in trainer.state.log_history if f"{TASK}/recall@1" in entry]
@@ -103,7 +120,9 @@ def test_evaluation_in_transformers_trainer(here: Path, data: Path):
 
 def make_scores(share: float) -> Scores:
     """Return scores of one task, as far as loggers read them."""
-    return Scores({TASK: TaskScores({"main": ["recall@1"], "metrics": {"recall@1": share, "mean_rank": 2.0}})})
+    return Scores(
+        {TASK: TaskScores({"main": ["recall@1"], "metrics": {"recall@1": share, "mean_rank": 2.0}})}
+    )
 
 
 def test_tensorboard(tmp_path: Path):
@@ -123,16 +142,24 @@ def test_wandb_offline(tmp_path: Path):
     """The training counts wandb's steps in batches; the evaluation's axis is compeval/step."""
     import wandb
 
-    with wandb.init(mode="offline", dir=tmp_path, project="clip", settings=wandb.Settings(silent=True)) as run:
+    with wandb.init(
+        mode="offline", dir=tmp_path, project="clip", settings=wandb.Settings(silent=True)
+    ) as run:
         log = log_to_wandb(run)
         for step in range(1, 9):
             run.log({"loss": 1 / step}, step=step)
             if step % 4 == 0:
                 log(step, make_scores(step / 16))
         summary = dict(run.summary)
-    assert (summary["compeval/step"], summary[f"compeval/{TASK}/recall@1"], summary["loss"]) == (8, 0.5, 1 / 8)
+    assert (summary["compeval/step"], summary[f"compeval/{TASK}/recall@1"], summary["loss"]) == (
+        8,
+        0.5,
+        1 / 8,
+    )
     (log_file,) = tmp_path.rglob("*.wandb")
-    assert log_file.read_bytes().count(f"compeval/{TASK}/recall@1".encode()) >= 2, "both evaluations are stored"
+    assert log_file.read_bytes().count(f"compeval/{TASK}/recall@1".encode()) >= 2, (
+        "both evaluations are stored"
+    )
 
 
 def test_a_wrong_task_is_found_before_the_training(data: Path):
@@ -144,7 +171,9 @@ def test_without_tasks_all_are_evaluated(data: Path, clip: Path):
     evaluation = Evaluation(print, print, None, every=10, data_dir=data, limit=8)
     model = train(clip, evaluation)
     ((_, scores),) = evaluation.history
-    expected = compeval.evaluate(model, evaluation.preprocess, evaluation.tokenizer, data_dir=data, limit=8)
+    expected = compeval.evaluate(
+        model, evaluation.preprocess, evaluation.tokenizer, data_dir=data, limit=8
+    )
     assert list(scores) == list(expected)
 
 

@@ -25,7 +25,9 @@ def test_the_demo_evaluates_the_shipped_model(demo: Demo):
     assert (demo.folder / "report/index.html").is_file()
     results = map(documents.read, documents.list_documents(demo.folder / "results"))
     recall = {result["task"]: result["metrics"]["recall@1"] for result in results}
-    assert set(recall) == {f"{SAMPLE}/{config}/{split}".removesuffix("/test") for config, split in ROWS}
+    assert set(recall) == {
+        f"{SAMPLE}/{config}/{split}".removesuffix("/test") for config, split in ROWS
+    }
     assert recall["crepe/laion_sc_hnatom"] > 0.4, "two times the chance level of 1/5"
 
 
@@ -45,7 +47,9 @@ def test_a_shrunk_model_scores_its_texts_as_before(tmp_path: Path):
     assert isinstance(before.encoder, models.DualEncoder)
     assert isinstance(after.encoder, models.DualEncoder)
     assert isinstance(small.encoder, models.DualEncoder)
-    np.testing.assert_array_equal(small.encoder.encode_texts(texts, 2), after.encoder.encode_texts(texts, 2))
+    np.testing.assert_array_equal(
+        small.encoder.encode_texts(texts, 2), after.encoder.encode_texts(texts, 2)
+    )
     torch.testing.assert_close(
         torch.as_tensor(after.encoder.encode_texts(texts, 2)),
         torch.as_tensor(before.encoder.encode_texts(texts, 2)),
@@ -62,7 +66,9 @@ def test_every_token_of_the_sample_has_an_embedding():
     import open_clip
 
     weights = load_file(FOLDER / MODEL / WEIGHTS)
-    ids = torch.unique(open_clip.get_tokenizer(f"local-dir:{FOLDER / MODEL}")(sorted(read_texts(FOLDER / SAMPLE))))
+    ids = torch.unique(
+        open_clip.get_tokenizer(f"local-dir:{FOLDER / MODEL}")(sorted(read_texts(FOLDER / SAMPLE)))
+    )
     assert set(ids.tolist()) <= set(weights[TOKEN_IDS].tolist())
 
 
@@ -79,7 +85,12 @@ def test_rows_are_evenly_spaced_and_crops_small(tmp_path: Path):
         }
     )
     sample = sample_rows(table, 4, tmp_path / "crepe")
-    assert sample["caption"].to_pylist() == ["caption 0", "caption 2", "caption 5", "caption 7"]  # 10 * i // 4
+    assert sample["caption"].to_pylist() == [
+        "caption 0",
+        "caption 2",
+        "caption 5",
+        "caption 7",
+    ]  # 10 * i // 4
     assert all(len(cell["bytes"]) < 2000 for cell in sample["image"].to_pylist())
 
 
@@ -87,6 +98,8 @@ def test_rows_are_evenly_spaced_and_crops_small(tmp_path: Path):
     ("interval", "verdict"),
     [((0.21, 0.3), "above"), ((0.1, 0.19), "below"), ((0.2, 0.3), "n.s."), ((0.1, 0.2), "n.s.")],
 )
-def test_a_result_is_compared_with_chance_by_its_interval(interval: tuple[float, float], verdict: str):
+def test_a_result_is_compared_with_chance_by_its_interval(
+    interval: tuple[float, float], verdict: str
+):
     result = {"intervals": {"recall@1": interval}, "chance": {"recall@1": 0.2}}
     assert compare_with_chance(result) == verdict

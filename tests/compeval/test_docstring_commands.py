@@ -17,9 +17,19 @@ from compeval.base.pipeline import stage
 from compeval.cli import app
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("base", "compeval", "evaluators", "generators", "loaders", "trainers", "experiments", "bench")
+FOLDERS = (
+    "base",
+    "compeval",
+    "evaluators",
+    "generators",
+    "loaders",
+    "trainers",
+    "experiments",
+    "bench",
+)
 COMMAND = re.compile(
-    r"^\s*(?:[A-Z_]+=\S+ )?((?:compeval|python -m) .*)$|``((?:compeval|python -m) [^`]+)``", re.MULTILINE
+    r"^\s*(?:[A-Z_]+=\S+ )?((?:compeval|python -m) .*)$|``((?:compeval|python -m) [^`]+)``",
+    re.MULTILINE,
 )
 
 
@@ -33,7 +43,12 @@ def find_commands() -> Iterator[tuple[str, str]]:
         text = ast.get_docstring(ast.parse(path.read_text())) or ""
         for match in COMMAND.finditer(text):
             line = " ".join((match[1] or match[2]).partition(" #")[0].split())
-            line = re.sub(r" \| [^\]]*(?=\])", "", line).replace("[", "").replace("]", "").replace("...", "")
+            line = (
+                re.sub(r" \| [^\]]*(?=\])", "", line)
+                .replace("[", "")
+                .replace("]", "")
+                .replace("...", "")
+            )
             for command in line.split(" && "):
                 yield str(path.relative_to(ROOT)), command.strip()
 
@@ -43,7 +58,11 @@ def parse(command: Any, arguments: list[str]) -> None:
     names = []
     while arguments and hasattr(command, "commands"):
         assert arguments[0] in command.commands, arguments
-        command, arguments, names = command.commands[arguments[0]], arguments[1:], [*names, arguments[0]]
+        command, arguments, names = (
+            command.commands[arguments[0]],
+            arguments[1:],
+            [*names, arguments[0]],
+        )
     if arguments:
         command.make_context(" ".join(names), arguments)
 
@@ -66,12 +85,16 @@ def test_all_commands_are_found():
     ) in COMMANDS
 
 
-@pytest.mark.parametrize(("file", "command"), [item for item in COMMANDS if item[1].startswith("compeval")])
+@pytest.mark.parametrize(
+    ("file", "command"), [item for item in COMMANDS if item[1].startswith("compeval")]
+)
 def test_arguments_of_compeval(file: str, command: str):
     parse(typer.main.get_command(app), shlex.split(command)[1:])
 
 
-@pytest.mark.parametrize(("file", "command"), [item for item in COMMANDS if item[1].startswith("python")])
+@pytest.mark.parametrize(
+    ("file", "command"), [item for item in COMMANDS if item[1].startswith("python")]
+)
 def test_arguments_of_modules(file: str, command: str, monkeypatch: pytest.MonkeyPatch):
     _, _, module, *arguments = shlex.split(command)
     if module == "compeval":

@@ -74,7 +74,9 @@ def world(tmp_path: Path, hub_server: Repositories, monkeypatch: pytest.MonkeyPa
 def call(world: World, *arguments: object) -> subprocess.CompletedProcess[str]:
     """Call ``compeval`` in a process of its own, which records what it opens."""
     command = [sys.executable, "-m", "tests.compeval.hostile", world.root / "log", *arguments]
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(
+        [str(part) for part in command], capture_output=True, text=True, timeout=300, check=False
+    )
     print("$ compeval", *arguments, "->", done.returncode, done.stderr[-400:])
     assert "Traceback" not in done.stderr, done.stderr
     return done
@@ -94,7 +96,12 @@ def fail(world: World, *arguments: object) -> str:
 
 
 def contents(*folders: Path) -> dict[str, bytes]:
-    paths = sorted(path for folder in folders for path in folder.rglob("*") if not path.is_fifo() and path.is_file())
+    paths = sorted(
+        path
+        for folder in folders
+        for path in folder.rglob("*")
+        if not path.is_fifo() and path.is_file()
+    )
     return {str(path): path.read_bytes() for path in paths}
 
 
@@ -106,29 +113,43 @@ def check_events(world: World) -> None:
     other = {(kind, place) for kind, place in recorded if kind not in ("read", "write")}
     assert not [path for path in read | written if path.resolve().is_relative_to(world.private)]
     assert not [path for path in read | written if path.is_relative_to(world.data / "thesis")]
-    assert not {Path("/etc/passwd"), Path("/dev/zero"), world.data / "images" / "images.py"} & (read | written)
+    assert not {Path("/etc/passwd"), Path("/dev/zero"), world.data / "images" / "images.py"} & (
+        read | written
+    )
     allowed = (world.home, world.root / "cache", world.root / "scratch")
-    assert not [path for path in written if not any(map(path.is_relative_to, allowed)) and path != Path("/dev/null")]
+    assert not [
+        path
+        for path in written
+        if not any(map(path.is_relative_to, allowed)) and path != Path("/dev/null")
+    ]
     hub = f", {os.environ['HF_ENDPOINT'].rpartition(':')[2]})"
     expected = {"socket.connect": (hub,), "subprocess.Popen": FONT_TOOLS}
-    assert not [item for item in other if not any(part in item[1] for part in expected.get(item[0], ()))]
+    assert not [
+        item for item in other if not any(part in item[1] for part in expected.get(item[0], ()))
+    ]
     ours = sorted(str(path) for path in read if path.is_relative_to(world.root))
     print(f"read: {len(ours)} files below the test's folder, among them:")
     print(*(path for path in ours if str(world.data) in path), sep="\n")
     print(
         "written:",
-        *sorted({str(path.relative_to(world.root)) for path in written if path != Path("/dev/null")}),
+        *sorted(
+            {str(path.relative_to(world.root)) for path in written if path != Path("/dev/null")}
+        ),
         sep="\n",
     )
 
 
 @pytest.mark.acceptance
-def test_hostile_datasets_read_write_and_execute_nothing_else(world: World, hub_server: Repositories):
+def test_hostile_datasets_read_write_and_execute_nothing_else(
+    world: World, hub_server: Repositories
+):
     before = contents(world.data, world.private)
     run = ("run", "--model", "python:any_model:Any", "--data", world.data, "--task")
     data, notes = ("--data", world.data), ("--annotations", "annotations")
 
-    assert "is outside the folders whose images may be read" in fail(world, *run, "images/referenced")
+    assert "is outside the folders whose images may be read" in fail(
+        world, *run, "images/referenced"
+    )
     assert "the image cannot be" in fail(world, *run, "images/stored")
     results = json.loads(succeed(world, *run, "*", "--on-error", "skip", "--json"))
     kept = {result["task"]: result["data"]["rows"] for result in results}
@@ -141,18 +162,38 @@ def test_hostile_datasets_read_write_and_execute_nothing_else(world: World, hub_
     for name in ("images", "texts"):
         succeed(world, "annotate", "sample", name, "--captions", 1, "--queries", 1, *data, *notes)
     for form in ("csv", "label-studio"):
-        export = ("annotate", "export", "--format", form, "--output", f"forms-{form}", *data, *notes)
+        export = (
+            "annotate",
+            "export",
+            "--format",
+            form,
+            "--output",
+            f"forms-{form}",
+            *data,
+            *notes,
+        )
         assert "the image cannot be read" in fail(world, *export, "images")
         succeed(world, *export, "texts")
     hostile.write_shard(world.root / "shard.tar")
-    assert succeed(world, "make", "mine", world.root / "shard.tar", "--output", "made") == "mine/captions\t3\n"
-    assert "is outside the folders whose images may be read" in fail(world, "push", "images", "me/images", *data)
+    assert (
+        succeed(world, "make", "mine", world.root / "shard.tar", "--output", "made")
+        == "mine/captions\t3\n"
+    )
+    assert "is outside the folders whose images may be read" in fail(
+        world, "push", "images", "me/images", *data
+    )
     succeed(world, "push", "texts", "me/texts", *data)
 
     assert contents(world.data, world.private) == before
     check_events(world)
     uploaded = hub_server.files["me/texts"]
-    files = ["README.md", "croissant.json", "eval.yaml", "stats.json", "stored/test-00000-of-00001.parquet"]
+    files = [
+        "README.md",
+        "croissant.json",
+        "eval.yaml",
+        "stats.json",
+        "stored/test-00000-of-00001.parquet",
+    ]
     assert sorted(uploaded) == files
     assert "me/images" not in hub_server.files
     published = [*uploaded.values(), *contents(world.home).values()]

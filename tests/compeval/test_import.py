@@ -17,7 +17,9 @@ from tests.stand_ins import write_stand_ins
 SWAPS = "crepe/prod_hard_negatives/swap/prod_vg_hard_negs_swap_complexity_4.csv"
 
 
-def test_published_files_are_imported_audited_and_evaluated(here: Path, clip: Path, real_data: Path):
+def test_published_files_are_imported_audited_and_evaluated(
+    here: Path, clip: Path, real_data: Path
+):
     pairs = json.loads((real_data / "sugar_crepe" / "swap_obj.json").read_text())
     small_file = here / "swap_obj.json"
     small_file.write_text(json.dumps({key: pairs[key] for key in list(pairs)[:9]}))
@@ -32,16 +34,25 @@ def test_published_files_are_imported_audited_and_evaluated(here: Path, clip: Pa
     tasks = ("--task", "crepe_published/*", "--task", "sugarcrepe/*")
     run = call("run", "--model", f"local:{clip}", "--data", "published", *tasks, "--json")
     results = json.loads(run.stdout)
-    assert [(result["task"], result["data"]["rows"], result["source"], result["synthetic"]) for result in results] == [
+    assert [
+        (result["task"], result["data"]["rows"], result["source"], result["synthetic"])
+        for result in results
+    ] == [
         ("crepe_published/prod_hnswap/n4", 27, "visual_genome", False),
         ("sugarcrepe/swap_obj", 9, "coco", False),
     ]
 
 
 def test_audit_prints_findings_and_a_verdict(here: Path, data: Path):
-    lines = list(csv.DictReader(call("audit", "crepe", "--data", data, "--format", "csv").stdout.splitlines()))
+    lines = list(
+        csv.DictReader(
+            call("audit", "crepe", "--data", data, "--format", "csv").stdout.splitlines()
+        )
+    )
     first = [line for line in lines if line["set"] == "crepe/prod_hnatom/n4"]
-    assert {(line["rows"], line["negatives"]) for line in first} == {("5", "15")}  # 5 rows of 3 negatives
+    assert {(line["rows"], line["negatives"]) for line in first} == {
+        ("5", "15")
+    }  # 5 rows of 3 negatives
     # All candidates have the same number of words, so the rules are at chance, 1/4.
     assert {line["name"]: line["value"] for line in first if line["kind"] == "cue"} == {
         "no negation word": "0.25",
@@ -120,7 +131,9 @@ STATEMENT = '{"image": "1.jpg", "caption": "a", "label": 1, "relation": "on"}\n'
 
 
 @pytest.mark.parametrize("name", RENAMED)
-def test_renamed_copies_are_recognised_by_their_items_and_words(tmp_path: Path, real_data: Path, name: str):
+def test_renamed_copies_are_recognised_by_their_items_and_words(
+    tmp_path: Path, real_data: Path, name: str
+):
     source = real_data / "benchmarks" / name
     shutil.copy(source, tmp_path / RENAMED[name])
     found, published = identify(tmp_path / RENAMED[name]), identify(source)
@@ -139,7 +152,12 @@ def test_renamed_copies_are_recognised_by_their_items_and_words(tmp_path: Path, 
             "it has the "
             "columns x, y.",
         ),
-        ("comvg", "a.csv", "sentence;pos_image_id\n1;2\n", "it has the columns sentence;pos_image_id."),
+        (
+            "comvg",
+            "a.csv",
+            "sentence;pos_image_id\n1;2\n",
+            "it has the columns sentence;pos_image_id.",
+        ),
         (
             "sugarcrepe",
             "a.json",
@@ -164,8 +182,18 @@ def test_renamed_copies_are_recognised_by_their_items_and_words(tmp_path: Path, 
             "of them: "
             "random/dev.jsonl, random/test.jsonl",
         ),
-        ("negbench", "a.csv", "filepath,captions\nx/1.png,[]\n", "does not say which file of negbench it is."),
-        ("cola", "a.json", "{", "not a file of cola (not JSON (Expecting property name enclosed in double quotes"),
+        (
+            "negbench",
+            "a.csv",
+            "filepath,captions\nx/1.png,[]\n",
+            "does not say which file of negbench it is.",
+        ),
+        (
+            "cola",
+            "a.json",
+            "{",
+            "not a file of cola (not JSON (Expecting property name enclosed in double quotes",
+        ),
         (
             "imagecode",
             "train.json",
@@ -219,23 +247,36 @@ def test_the_benchmark_can_be_named(here: Path):
 
 def test_captions_of_unknown_sets_need_their_published_name(tmp_path: Path, real_data: Path):
     shutil.copy(real_data / "aro" / "coco_karpathy_test.json", tmp_path / "mine.json")
-    with pytest.raises(ValueError, match=r"mine.json: not recognised as a published file, .*aro_published"):
+    with pytest.raises(
+        ValueError, match=r"mine.json: not recognised as a published file, .*aro_published"
+    ):
         identify(tmp_path / "mine.json")
 
 
 def test_commands_know_balanced_subsets(here: Path, clip: Path):
     rows = {
-        str(row): {"filename": f"{row:012d}.jpg", "caption": f"a cup {row}", "negative_caption": f"a hat {row}"}
+        str(row): {
+            "filename": f"{row:012d}.jpg",
+            "caption": f"a cup {row}",
+            "negative_caption": f"a hat {row}",
+        }
         for row in range(6)
     }
     file = here / "swap_obj.json"
     file.write_text(json.dumps(rows))
-    entry = {"file": file.name, "sha256": identify(file).sha256, "pairs": 6, "kept": pack(np.arange(6) % 2 == 0)}
+    entry = {
+        "file": file.name,
+        "sha256": identify(file).sha256,
+        "pairs": 6,
+        "kept": pack(np.arange(6) % 2 == 0),
+    }
     write_lists(OWN_LISTS, [entry])
     write_stand_ins([file], here / "images")
     assert call("import", file, "--images", "images", "--output", "published").exit_code == 0
     for name in ("one", "two"):
-        run = call("run", "--model", f"local:{clip}", "--name", name, "--data", "published", "--json")
+        run = call(
+            "run", "--model", f"local:{clip}", "--name", name, "--data", "published", "--json"
+        )
         sizes = {result["task"]: result["data"]["rows"] for result in json.loads(run.stdout)}
         assert sizes == {"sugarcrepe/swap_obj": 6, "sugarcrepe/swap_obj@balanced": 3}
     folders = ("results/coco/one", "results/coco/two")

@@ -88,7 +88,9 @@ def run(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert end.value.code in (0, None), line
 
 
-def run_page(page: str, monkeypatch: pytest.MonkeyPatch, replaced: Mapping[str, str] | None = None) -> int:
+def run_page(
+    page: str, monkeypatch: pytest.MonkeyPatch, replaced: Mapping[str, str] | None = None
+) -> int:
     """Run all commands and snippets of a page and return their number. ``replaced`` are replaced in commands."""
     count = 0
     for language, text, needs_download in read_blocks(page):
@@ -101,7 +103,9 @@ def run_page(page: str, monkeypatch: pytest.MonkeyPatch, replaced: Mapping[str, 
             exec(compile(text, page, "exec"), {})
             count += 1
         elif language == "sh" and not needs_download:
-            lines = [line.strip() for line in text.splitlines() if shlex.split(line)[0] not in RUN_BY_CI]
+            lines = [
+                line.strip() for line in text.splitlines() if shlex.split(line)[0] not in RUN_BY_CI
+            ]
             count += len(lines)
             for line in lines:
                 if "annotate import" in line:
@@ -149,7 +153,9 @@ def world(tmp_path: Path, clip: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def write_dataset() -> None:
-    tiny.write_dataset(Path(), {"prod_hnatom": {"n4": tiny.choice_rows(5, 3), "n5": tiny.choice_rows(4, 3)}})
+    tiny.write_dataset(
+        Path(), {"prod_hnatom": {"n4": tiny.choice_rows(5, 3), "n5": tiny.choice_rows(4, 3)}}
+    )
 
 
 @pytest.mark.parametrize(
@@ -163,7 +169,9 @@ def write_dataset() -> None:
         ("docs/many-models.md", 4),
     ],
 )
-def test_the_commands_of_a_page(page: str, number: int, world: Path, demo: Demo, monkeypatch: pytest.MonkeyPatch):
+def test_the_commands_of_a_page(
+    page: str, number: int, world: Path, demo: Demo, monkeypatch: pytest.MonkeyPatch
+):
     write_dataset()
     write_pairs(world / "downloads")
     shutil.copytree(demo.folder, "compeval-demo")
@@ -174,7 +182,10 @@ def test_evaluate_my_model(world: Path, monkeypatch: pytest.MonkeyPatch):
     write_dataset()
     write_my_model(tiny.MODELS + "\nMyModel = Knows\n", monkeypatch)
     names = write_pairs(world / "downloads")
-    pairs = {str(n): {"filename": name, "caption": "a b", "negative_caption": "b a"} for n, name in enumerate(names)}
+    pairs = {
+        str(n): {"filename": name, "caption": "a b", "negative_caption": "b a"}
+        for n, name in enumerate(names)
+    }
     (world / "downloads" / "swap_obj.json").write_text(json.dumps(pairs))
     write_vlm("internvl", world / "checkpoints" / "my-vlm")
     with serve(ChatModel()) as server:
@@ -202,11 +213,13 @@ def test_splits_for_my_corpus(world: Path, monkeypatch: pytest.MonkeyPatch):
     (world / "params.yaml").write_text(yaml.safe_dump(params))
     assert run_page(f"docs/{PAGES[1]}.md", monkeypatch) == 11
     stats = json.loads(Path("crepe/stats.json").read_text())
-    assert set(map(tuple, stats["sources"].values())) - {()} == {("visual_genome",)}  # a config may have no rows
+    assert set(map(tuple, stats["sources"].values())) - {()} == {
+        ("visual_genome",)
+    }  # a config may have no rows
     assert stats["rows"]["mine_sc_raw"]["test"] > 0
-    assert stats["rows"]["mine_sc_raw"]["test"] + stats["rows"]["mine_uc_raw"]["test"] + stats["rows"]["mine_ua_raw"][
-        "test"
-    ] == sum(1 for _ in _regions())
+    assert stats["rows"]["mine_sc_raw"]["test"] + stats["rows"]["mine_uc_raw"]["test"] + stats[
+        "rows"
+    ]["mine_ua_raw"]["test"] == sum(1 for _ in _regions())
 
 
 def _regions():
@@ -215,7 +228,9 @@ def _regions():
     return (row for row in read_negatives(FOLDER, ["repeated"]) if not row["repeated"])
 
 
-def test_hard_negatives_for_training(world: Path, hub_server: Repositories, monkeypatch: pytest.MonkeyPatch):
+def test_hard_negatives_for_training(
+    world: Path, hub_server: Repositories, monkeypatch: pytest.MonkeyPatch
+):
     toy.write_karpathy(world / "downloads")
     folder = world / "crepe"
     rows = [hard_negative_row(world, number) for number in range(4)]
@@ -251,7 +266,9 @@ def test_my_own_data(world: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 def test_no_guide_runs_help_commands():
-    assert not [text for page in PAGES for _, text, _ in read_blocks(f"docs/{page}.md") if "--help" in text]
+    assert not [
+        text for page in PAGES for _, text, _ in read_blocks(f"docs/{page}.md") if "--help" in text
+    ]
 
 
 def test_index_lists_all_pages():
@@ -260,7 +277,9 @@ def test_index_lists_all_pages():
     assert {path.stem for path in (ROOT / "docs").glob("*.md")} == {*PAGES, *OTHER_PAGES, "index"}
 
 
-@pytest.mark.parametrize("page", ["README.md", *(f"docs/{name}.md" for name in (*PAGES, *OTHER_PAGES, "index"))])
+@pytest.mark.parametrize(
+    "page", ["README.md", *(f"docs/{name}.md" for name in (*PAGES, *OTHER_PAGES, "index"))]
+)
 def test_commands_exist(page: str):
     """Marked blocks: the command and its options exist. make and dvc: the target and the stage exist."""
     targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
@@ -271,7 +290,9 @@ def test_commands_exist(page: str):
             if program == "make":
                 assert set(arguments) <= set(targets), line
             elif re.match("dvc (repro|pull)", line.strip()):
-                assert {name for name in arguments[1:] if not name.startswith("experiments/")} <= set(stages), line
+                assert {
+                    name for name in arguments[1:] if not name.startswith("experiments/")
+                } <= set(stages), line
             elif program == "compeval" and needs_download:
                 result = CliRunner().invoke(app, [*arguments, "--help"])
                 assert result.exit_code == 0, f"{line}\n{result.output}"

@@ -19,7 +19,9 @@ def is_derived(name: str) -> bool:
 
 @pytest.mark.acceptance
 @pytest.mark.parametrize("repair", [False, True])
-def test_all_published_files_are_imported_and_evaluated(here: Path, clip: Path, real_data: Path, repair: bool):
+def test_all_published_files_are_imported_and_evaluated(
+    here: Path, clip: Path, real_data: Path, repair: bool
+):
     files = sorted(
         path
         for folder in ("crepe", "aro", "sugar_crepe")
@@ -28,7 +30,9 @@ def test_all_published_files_are_imported_and_evaluated(here: Path, clip: Path, 
     )
     write_stand_ins(files, here / "images")
     options = ("--repair",) if repair else ()
-    imported = call("import", *files, "--images", "images", "--output", "published", "--json", *options)
+    imported = call(
+        "import", *files, "--images", "images", "--output", "published", "--json", *options
+    )
     assert imported.exit_code == 0, imported.stderr
     reports = json.loads(imported.stdout)
     assert [report["file"] for report in reports] == [path.name for path in files]
@@ -50,11 +54,19 @@ def test_all_published_files_are_imported_and_evaluated(here: Path, clip: Path, 
     fold = min(
         rows for task, rows in expected.items() if "_raw/" in task
     )  # raw retrieval leaves out an incomplete fold
-    evaluated = {task: rows // fold * fold if "_raw/" in task else rows for task, rows in expected.items()}
+    evaluated = {
+        task: rows // fold * fold if "_raw/" in task else rows for task, rows in expected.items()
+    }
     assert {task: result["data"]["rows"] for task, result in results.items()} == evaluated
     for task, result in results.items():
         for metric in result["main"]:
-            print(task, result["data"]["rows"], metric, result["metrics"][metric], result["chance"][metric])
+            print(
+                task,
+                result["data"]["rows"],
+                metric,
+                result["metrics"][metric],
+                result["chance"][metric],
+            )
             assert 0 <= result["metrics"][metric] <= 1
 
 
@@ -88,9 +100,16 @@ def test_user_files_with_real_photographs(here: Path, clip: Path, real_data: Pat
     assert results["my_coco/foils_1"]["chance"]["recall@1"] == 0.5
 
     for name in ("my_coco", "my_cc12m"):
-        folders = {path.parents[1] for path in Path("results").rglob("captions.json") if path.parent.name == name}
+        folders = {
+            path.parents[1]
+            for path in Path("results").rglob("captions.json")
+            if path.parent.name == name
+        }
         report = call("report", *folders, "--data", "mine", "--output", f"report_{name}")
         assert report.exit_code == 0, report.output
         page = Path(f"report_{name}/index.html").read_text()
         assert page.count("data:image/jpeg;base64,") >= 3
-    assert foils[0]["sugar_crepe"][0][2] in Path("report_my_coco/index.html").read_text() or negatives > 4
+    assert (
+        foils[0]["sugar_crepe"][0][2] in Path("report_my_coco/index.html").read_text()
+        or negatives > 4
+    )

@@ -39,7 +39,12 @@ class ChatModel:
             return instead
         if not self.log_probabilities and "logprobs" in body:
             message = "logprobs are not supported with this model"
-            error = {"message": message, "type": "invalid_request_error", "param": "logprobs", "code": None}
+            error = {
+                "message": message,
+                "type": "invalid_request_error",
+                "param": "logprobs",
+                "code": None,
+            }
             return Response(json.dumps({"error": error}), 400, mimetype="application/json")
         data = image["image_url"]["url"]
         self.asked[data, text["text"]] += 1
@@ -49,7 +54,11 @@ class ChatModel:
         if "\nA: " in text["text"]:
             top = {"A": -0.1, "B": -2.5} if COLORS[named[0]] == color else {"B": -0.2, "A": -1.9}
         else:
-            top = {"Yes": -0.3, "yes": -2.0, "No": -3.0} if COLORS[named[0]] == color else {"No": -0.1, " yes": -3.5}
+            top = (
+                {"Yes": -0.3, "yes": -2.0, "No": -3.0}
+                if COLORS[named[0]] == color
+                else {"No": -0.1, " yes": -3.5}
+            )
         return Response(json.dumps(self.change(self.completion(top))), mimetype="application/json")
 
     def completion(self, top: dict[str, float]) -> dict[str, Any]:
@@ -63,7 +72,13 @@ class ChatModel:
             listed = [{"token": one, "logprob": value, "bytes": None} for one, value in top.items()]
             choice["logprobs"] = {"content": [listed[0] | {"top_logprobs": listed}]}
         usage = {"prompt_tokens": 9, "completion_tokens": 1, "total_tokens": 10}
-        return {"id": "x", "object": "chat.completion", "model": "m", "choices": [choice], "usage": usage}
+        return {
+            "id": "x",
+            "object": "chat.completion",
+            "model": "m",
+            "choices": [choice],
+            "usage": usage,
+        }
 
 
 @contextmanager

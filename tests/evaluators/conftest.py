@@ -21,7 +21,9 @@ def transformers_folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[[s
     """Function that returns the folder of a family of tiny_transformers."""
     from tests.evaluators import tiny_transformers
 
-    return cache(lambda family: tiny_transformers.write_model(family, tmp_path_factory.mktemp(family)))
+    return cache(
+        lambda family: tiny_transformers.write_model(family, tmp_path_factory.mktemp(family))
+    )
 
 
 @pytest.fixture(scope="session")
@@ -29,7 +31,9 @@ def vlm_folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path
     """Function that returns the folder of a family of tiny_vlms."""
     from tests.evaluators import tiny_vlms
 
-    return cache(lambda family: tiny_vlms.write_vlm(family, tmp_path_factory.mktemp("vlm") / family))
+    return cache(
+        lambda family: tiny_vlms.write_vlm(family, tmp_path_factory.mktemp("vlm") / family)
+    )
 
 
 def forget_scores() -> None:

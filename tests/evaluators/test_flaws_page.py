@@ -33,24 +33,36 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("a bus and a car", "a bus"),
     ]
     rows = {
-        str(index): {"filename": f"{max(index, 1):012d}.jpg", "caption": caption, "negative_caption": negative}
+        str(index): {
+            "filename": f"{max(index, 1):012d}.jpg",
+            "caption": caption,
+            "negative_caption": negative,
+        }
         for index, (caption, negative) in enumerate(texts)
     }
     path = tmp_path / "data/swap_att.json"
     path.parent.mkdir()
     path.write_text(json.dumps(rows))
-    baselines = {"longest": lambda sets: score_by_function(sets, len), "medoid_of_words": score_medoid_of_words}
+    baselines = {
+        "longest": lambda sets: score_by_function(sets, len),
+        "medoid_of_words": score_medoid_of_words,
+    }
     monkeypatch.setattr(page, "FAST_BASELINES", baselines)
     return path
 
 
 def test_every_cell_by_hand(file: Path, tmp_path: Path) -> None:
     item = page.measure_file(file)
-    counts = {name: round(8 * entry["share"]) for name, entry in item["shares"].items() if entry["share"]}
+    counts = {
+        name: round(8 * entry["share"]) for name, entry in item["shares"].items() if entry["share"]
+    }
     assert counts == {"repeated rows": 2, "identical texts": 1, "mangled word": 1, "article": 1}
     assert item["negatives"] == {"mangled word": 1, "article": 1}
     assert item["baselines"]["recall@1"] == item["baselines"]["pairwise"]
-    assert (item["baselines"]["pairwise"]["baseline"], item["baselines"]["pairwise"]["share"]) == ("longest", 6 / 8)
+    assert (item["baselines"]["pairwise"]["baseline"], item["baselines"]["pairwise"]["share"]) == (
+        "longest",
+        6 / 8,
+    )
     assert item["baselines"]["medoid on pairs"]["share"] == 0.5
     page.main(tmp_path / "flaws.json", [file])
     text = (tmp_path / "benchmark-flaws.md").read_text()
@@ -61,18 +73,34 @@ def test_every_cell_by_hand(file: Path, tmp_path: Path) -> None:
     assert (tmp_path / "benchmark-flaws.svg").read_text().startswith("<svg")
 
 
-def test_a_measured_file_is_not_measured_again(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_measured_file_is_not_measured_again(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     page.main(tmp_path / "flaws.json", [file])
     monkeypatch.setattr(page, "measure_file", lambda path: pytest.fail("measured again"))
     page.main(tmp_path / "flaws.json", [file])
 
 
 def test_balanced_subsets_are_described() -> None:
-    scores = {name: {"baseline": "a_b", "accuracy": 0.7, "interval": [0.6, 0.8]} for name in ("seen", "unseen")}
-    entry = {"file": "set: x.csv", "pairs": 20, "pairs_tried": 10, "pairs_kept": 5, "before": scores, "after": scores}
+    scores = {
+        name: {"baseline": "a_b", "accuracy": 0.7, "interval": [0.6, 0.8]}
+        for name in ("seen", "unseen")
+    }
+    entry = {
+        "file": "set: x.csv",
+        "pairs": 20,
+        "pairs_tried": 10,
+        "pairs_kept": 5,
+        "before": scores,
+        "after": scores,
+    }
     excluded = {"baseline": "a_b", "accuracy": 0.99, "interval": [0.9, 1.0], "least": 0.98}
     text = page.render({}, [entry, entry | {"kept": ""}, entry | {"excluded_by": excluded}])
-    lines = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| set | x.csv")]
+    lines = [
+        line.strip("| ").split(" | ")
+        for line in text.splitlines()
+        if line.startswith("| set | x.csv")
+    ]
     start, named = ["set", "x.csv", "20", "10"], ["70.0 (60.0 to 80.0), a b"] * 4
     assert lines[:2] == [[*start, "none", *named], [*start, "5", *named]]
     assert " | ".join([*start, "none: a b orders 99.0 |  |  |  |  |"]) in text
@@ -82,13 +110,17 @@ def test_the_control_is_compared_with_equally_many_published_rows(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The caption is the longer text in 6 of 8 published rows, and in all of the unrefined ones."""
-    monkeypatch.setattr(balanced_subsets, "REFINEMENT_BASELINES", {"longest": page.FAST_BASELINES["longest"]})
+    monkeypatch.setattr(
+        balanced_subsets, "REFINEMENT_BASELINES", {"longest": page.FAST_BASELINES["longest"]}
+    )
     for name in ("HELD_OUT_BASELINES", "UNSEEN_BASELINES"):
         monkeypatch.setattr(balanced_subsets, name, {"medoid": score_medoid_of_words})
     control = tmp_path / "data_unrefined/swap_att.json"
     control.parent.mkdir()
     texts = {"caption": "a red cup", "negative_caption": "a cup"}
-    control.write_text(json.dumps({str(n): texts | {"filename": f"{n:012d}.jpg"} for n in range(9)}))
+    control.write_text(
+        json.dumps({str(n): texts | {"filename": f"{n:012d}.jpg"} for n in range(9)})
+    )
     page.main(tmp_path / "flaws.json", [file, control])
     text = (tmp_path / "benchmark-flaws.md").read_text()
     assert "1 published files, 8 rows" in text
@@ -96,4 +128,9 @@ def test_the_control_is_compared_with_equally_many_published_rows(
     cells = [cell.strip() for cell in line.split("|")[2:-1]]
     assert cells[0] == "8"
     assert [cell.partition(" (")[0] for cell in cells[1:]] == ["75.0", "100.0", "50.0", "50.0"]
-    assert [cell.rpartition(", ")[2] for cell in cells[1:]] == ["longest", "longest", "medoid", "medoid"]
+    assert [cell.rpartition(", ")[2] for cell in cells[1:]] == [
+        "longest",
+        "longest",
+        "medoid",
+        "medoid",
+    ]

@@ -15,7 +15,13 @@ from compeval.evaluators.models import Model, resolve
 from compeval.loaders.cards.card import write_card
 from compeval.loaders.datasets.stats import measure
 
-COLORS = {"red": (255, 0, 0), "green": (0, 255, 0), "blue": (0, 0, 255), "yellow": (255, 255, 0), "pink": (255, 0, 255)}
+COLORS = {
+    "red": (255, 0, 0),
+    "green": (0, 255, 0),
+    "blue": (0, 0, 255),
+    "yellow": (255, 255, 0),
+    "pink": (255, 0, 255),
+}
 
 MODELS = '''
 import numpy as np
@@ -185,7 +191,10 @@ def row(
 ) -> dict[str, Any]:
     """Return row ``number``, whose crop shows ``color``. Crops differ; two rows share an image id."""
     made = {
-        "image": {"bytes": picture(color, (8, 6 + number)) if pixels is None else pixels, "path": None},
+        "image": {
+            "bytes": picture(color, (8, 6 + number)) if pixels is None else pixels,
+            "path": None,
+        },
         "crop_id": f"crop {number}",
         "image_id": f"image {number // 2}",
         **dict.fromkeys(("x", "y", "width", "height"), 1.0),
@@ -197,7 +206,10 @@ def row(
         "provenance": {"source": "microworld", "captioner": "test", "seed": 0},
     }
     if negatives is not None:
-        made |= {"hard_negatives": [f"a {other} {noun}" for other in negatives], "foils": [[] for _ in negatives]}
+        made |= {
+            "hard_negatives": [f"a {other} {noun}" for other in negatives],
+            "foils": [[] for _ in negatives],
+        }
     return made
 
 
@@ -244,10 +256,15 @@ def read_rows(root: Path, split: str = "n4") -> list[dict[str, Any]]:
     """Return the rows of crepe/prod_hnatom, with their images as ``pixels``."""
     (path,) = (root / "crepe" / "prod_hnatom").glob(f"{split}-*.parquet")
     rows = pq.read_table(path).to_pylist()
-    return [row | {"pixels": Image.open(io.BytesIO(row["image"]["bytes"])).convert("RGB")} for row in rows]
+    return [
+        row | {"pixels": Image.open(io.BytesIO(row["image"]["bytes"])).convert("RGB")}
+        for row in rows
+    ]
 
 
-def write_clip(folder: Path, corpus: str | None = "laion", seed: int = 0, causal: bool = True) -> Path:
+def write_clip(
+    folder: Path, corpus: str | None = "laion", seed: int = 0, causal: bool = True
+) -> Path:
     """Write a random open_clip model in the layout of ``compeval train``."""
     import open_clip
     import torch
@@ -255,18 +272,36 @@ def write_clip(folder: Path, corpus: str | None = "laion", seed: int = 0, causal
 
     config = {
         "embed_dim": 16,
-        "vision_cfg": {"image_size": 16, "layers": 1, "width": 16, "patch_size": 8, "head_width": 8},
-        "text_cfg": {"context_length": 16, "vocab_size": 49408, "width": 16, "heads": 2, "layers": 2},
+        "vision_cfg": {
+            "image_size": 16,
+            "layers": 1,
+            "width": 16,
+            "patch_size": 8,
+            "head_width": 8,
+        },
+        "text_cfg": {
+            "context_length": 16,
+            "vocab_size": 49408,
+            "width": 16,
+            "heads": 2,
+            "layers": 2,
+        },
     }
     if not causal:
         config |= {"custom_text": True}
         config["text_cfg"] |= {"no_causal_mask": True, "pool_type": "last"}
     torch.manual_seed(seed)
     built = dict(config)
-    model = (open_clip.CustomTextCLIP if built.pop("custom_text", False) else open_clip.CLIP)(**built)
+    model = (open_clip.CustomTextCLIP if built.pop("custom_text", False) else open_clip.CLIP)(
+        **built
+    )
     folder.mkdir(parents=True)
     save_file(model.state_dict(), folder / "open_clip_model.safetensors")
-    (folder / "open_clip_config.json").write_text(json.dumps({"model_cfg": config, "preprocess_cfg": {}}))
+    (folder / "open_clip_config.json").write_text(
+        json.dumps({"model_cfg": config, "preprocess_cfg": {}})
+    )
     if corpus is not None:
-        (folder / "training.json").write_text(json.dumps({"corpus": corpus, "source": "microworld"}))
+        (folder / "training.json").write_text(
+            json.dumps({"corpus": corpus, "source": "microworld"})
+        )
     return folder

@@ -8,7 +8,12 @@ import transformers as hf
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 WORDS = ("<pad>", "<s>", "</s>", "<unk>", "a", "red", "blue", "green", "yellow", "pink", "ball")
-SMALL = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+SMALL = {
+    "hidden_size": 16,
+    "intermediate_size": 16,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+}
 IDS = {"vocab_size": len(WORDS), "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
 TEXT = SMALL | IDS | {"max_position_embeddings": 12}
 VISION = SMALL | {"image_size": 16, "patch_size": 8}
@@ -29,9 +34,13 @@ EFFICIENT_NET = {
 
 def tokenizer() -> hf.PreTrainedTokenizerFast:
     """Return a tokeniser of whole words between <s> and </s>, at most 12 tokens."""
-    raw = Tokenizer(models.WordLevel({word: index for index, word in enumerate(WORDS)}, unk_token="<unk>"))
+    raw = Tokenizer(
+        models.WordLevel({word: index for index, word in enumerate(WORDS)}, unk_token="<unk>")
+    )
     raw.pre_tokenizer = pre_tokenizers.Whitespace()
-    raw.post_processor = processors.TemplateProcessing(single="<s> $A </s>", special_tokens=[("<s>", 1), ("</s>", 2)])
+    raw.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>", special_tokens=[("<s>", 1), ("</s>", 2)]
+    )
     return hf.PreTrainedTokenizerFast(
         tokenizer_object=raw,
         pad_token="<pad>",
@@ -46,19 +55,29 @@ def model(family: str) -> Any:
     """Return a random model of the family."""
     match family:
         case "clip":
-            return hf.CLIPModel(hf.CLIPConfig(text_config=TEXT, vision_config=VISION, projection_dim=8))
+            return hf.CLIPModel(
+                hf.CLIPConfig(text_config=TEXT, vision_config=VISION, projection_dim=8)
+            )
         case "metaclip_2":
             text = TEXT | {"eos_token_id": 2}
-            return hf.MetaClip2Model(hf.MetaClip2Config(text_config=text, vision_config=VISION, projection_dim=8))
+            return hf.MetaClip2Model(
+                hf.MetaClip2Config(text_config=text, vision_config=VISION, projection_dim=8)
+            )
         case "siglip2":
             vision = SMALL | {"num_patches": 16, "patch_size": 8}
             return hf.Siglip2Model(hf.Siglip2Config(text_config=TEXT, vision_config=vision))
         case "blip-2":
-            queries = SMALL | {"vocab_size": len(WORDS), "encoder_hidden_size": 16, "max_position_embeddings": 12}
+            queries = SMALL | {
+                "vocab_size": len(WORDS),
+                "encoder_hidden_size": 16,
+                "max_position_embeddings": 12,
+            }
             config = hf.Blip2Config(
                 vision_config=VISION,
                 qformer_config=queries | {"use_qformer_text_input": True},
-                text_config=hf.OPTConfig(vocab_size=len(WORDS), hidden_size=16, ffn_dim=16, num_hidden_layers=1),
+                text_config=hf.OPTConfig(
+                    vocab_size=len(WORDS), hidden_size=16, ffn_dim=16, num_hidden_layers=1
+                ),
                 num_query_tokens=3,
                 image_text_hidden_size=8,
                 image_token_index=None,
@@ -67,7 +86,9 @@ def model(family: str) -> Any:
         case "siglip":
             return hf.SiglipModel(hf.SiglipConfig(text_config=TEXT, vision_config=VISION))
         case "align":
-            return hf.AlignModel(hf.AlignConfig(text_config=TEXT, vision_config=EFFICIENT_NET, projection_dim=8))
+            return hf.AlignModel(
+                hf.AlignConfig(text_config=TEXT, vision_config=EFFICIENT_NET, projection_dim=8)
+            )
         case "flava" | "flava_itm":
             config = hf.FlavaConfig(
                 text_config=TEXT,

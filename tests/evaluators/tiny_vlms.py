@@ -54,7 +54,9 @@ def tokenizer(begin: bool = False, **tokens: str) -> Any:
     raw = Tokenizer(models.WordLevel(ID, unk_token="<unk>"))
     raw.pre_tokenizer = pre_tokenizers.Whitespace()
     if begin:
-        raw.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 1)])
+        raw.post_processor = processors.TemplateProcessing(
+            single="<s> $A", special_tokens=[("<s>", 1)]
+        )
     made = hf.PreTrainedTokenizerFast(
         tokenizer_object=raw,
         pad_token="<pad>",
@@ -72,23 +74,58 @@ def chat(image: str, begin: str = "") -> str:
 
 
 def qwen(version: str) -> tuple[Any, Any]:
-    text = TEXT | {"rope_parameters": {"rope_type": "default", "mrope_section": [2, 1, 1], "rope_theta": 100.0}}
-    ids = {"image_token_id": ID["<image>"], "video_token_id": ID["<video>"], "vision_start_token_id": ID["<start>"]}
-    pixels = {"patch_size": 4, "merge_size": 2, "temporal_patch_size": 2, "min_pixels": 64, "max_pixels": 1024}
+    text = TEXT | {
+        "rope_parameters": {"rope_type": "default", "mrope_section": [2, 1, 1], "rope_theta": 100.0}
+    }
+    ids = {
+        "image_token_id": ID["<image>"],
+        "video_token_id": ID["<video>"],
+        "vision_start_token_id": ID["<start>"],
+    }
+    pixels = {
+        "patch_size": 4,
+        "merge_size": 2,
+        "temporal_patch_size": 2,
+        "min_pixels": 64,
+        "max_pixels": 1024,
+    }
     processor: dict[str, Any] = {
         "image_processor": hf.Qwen2VLImageProcessor(**pixels),
         "tokenizer": tokenizer(image_token="<image>", video_token="<video>"),
         "chat_template": chat("<image>"),
     }
     if version == "2.5":
-        vision = {"depth": 2, "hidden_size": 32, "intermediate_size": 32, "num_heads": 2, "patch_size": 4}
-        vision |= {"out_hidden_size": 32, "window_size": 16, "fullatt_block_indexes": [1], "initializer_range": 0.3}
+        vision = {
+            "depth": 2,
+            "hidden_size": 32,
+            "intermediate_size": 32,
+            "num_heads": 2,
+            "patch_size": 4,
+        }
+        vision |= {
+            "out_hidden_size": 32,
+            "window_size": 16,
+            "fullatt_block_indexes": [1],
+            "initializer_range": 0.3,
+        }
         config = hf.Qwen2_5_VLConfig(text_config=text, vision_config=vision, **ids)
         processor["video_processor"] = hf.Qwen2VLVideoProcessor(**pixels)
         return hf.Qwen2_5_VLForConditionalGeneration(config), hf.Qwen2_5_VLProcessor(**processor)
-    vision = {"depth": 2, "hidden_size": 32, "intermediate_size": 32, "num_heads": 2, "patch_size": 4}
-    vision |= {"out_hidden_size": 32, "num_position_embeddings": 64, "deepstack_visual_indexes": [0]}
-    config = hf.Qwen3VLConfig(text_config=text, vision_config=vision | {"initializer_range": 0.3}, **ids)
+    vision = {
+        "depth": 2,
+        "hidden_size": 32,
+        "intermediate_size": 32,
+        "num_heads": 2,
+        "patch_size": 4,
+    }
+    vision |= {
+        "out_hidden_size": 32,
+        "num_position_embeddings": 64,
+        "deepstack_visual_indexes": [0],
+    }
+    config = hf.Qwen3VLConfig(
+        text_config=text, vision_config=vision | {"initializer_range": 0.3}, **ids
+    )
     processor["video_processor"] = hf.Qwen3VLVideoProcessor(**pixels)
     return hf.Qwen3VLForConditionalGeneration(config), hf.Qwen3VLProcessor(**processor)
 
@@ -101,11 +138,16 @@ def internvl() -> tuple[Any, Any]:
         image_seq_length=4,
     )
     words = tokenizer(
-        start_image_token="<start>", end_image_token="<end>", context_image_token="<image>", video_token="<video>"
+        start_image_token="<start>",
+        end_image_token="<end>",
+        context_image_token="<image>",
+        video_token="<video>",
     )
     images = hf.GotOcr2ImageProcessor(size=SIZE, max_patches=3)
     videos = hf.InternVLVideoProcessor(size=SIZE)
-    processor = hf.InternVLProcessor(images, words, videos, image_seq_length=4, chat_template=chat("<image>"))
+    processor = hf.InternVLProcessor(
+        images, words, videos, image_seq_length=4, chat_template=chat("<image>")
+    )
     return hf.InternVLForConditionalGeneration(config), processor
 
 
@@ -139,7 +181,10 @@ def smolvlm() -> tuple[Any, Any]:
         pad_token_id=0,
     )
     words = tokenizer(
-        fake_image_token="<row>", image_token="<image>", global_image_token="<start>", end_of_utterance_token="<end>"
+        fake_image_token="<row>",
+        image_token="<image>",
+        global_image_token="<start>",
+        end_of_utterance_token="<end>",
     )
     size = {"longest_edge": 32}
     images = hf.SmolVLMImageProcessor(size=size, max_image_size={"longest_edge": 16})
@@ -148,7 +193,9 @@ def smolvlm() -> tuple[Any, Any]:
         max_image_size={"longest_edge": 16},
         video_sampling={"video_size": size, "fps": 1, "max_frames": 2},
     )
-    processor = hf.SmolVLMProcessor(images, words, videos, image_seq_len=4, chat_template=chat("<image>"))
+    processor = hf.SmolVLMProcessor(
+        images, words, videos, image_seq_len=4, chat_template=chat("<image>")
+    )
     return hf.SmolVLMForConditionalGeneration(config), processor
 
 
@@ -168,7 +215,10 @@ def gemma3() -> tuple[Any, Any]:
     )
     words = tokenizer(begin=True, boi_token="<row>", eoi_token="<end>", image_token="<image>")
     processor = hf.Gemma3Processor(
-        hf.Gemma3ImageProcessor(size=SIZE), words, chat_template=chat("<row>", "<s> "), image_seq_length=4
+        hf.Gemma3ImageProcessor(size=SIZE),
+        words,
+        chat_template=chat("<row>", "<s> "),
+        image_seq_length=4,
     )
     return hf.Gemma3ForConditionalGeneration(config), processor
 
@@ -182,7 +232,9 @@ def paligemma() -> tuple[Any, Any]:
     )
     images = hf.SiglipImageProcessor(size=SIZE)
     images.image_seq_length = 16
-    return hf.PaliGemmaForConditionalGeneration(config), hf.PaliGemmaProcessor(images, tokenizer(image_token="<image>"))
+    return hf.PaliGemmaForConditionalGeneration(config), hf.PaliGemmaProcessor(
+        images, tokenizer(image_token="<image>")
+    )
 
 
 def qformer(instructed: bool) -> dict[str, Any]:
@@ -191,14 +243,30 @@ def qformer(instructed: bool) -> dict[str, Any]:
         if instructed
         else (hf.Blip2VisionConfig, hf.Blip2QFormerConfig)
     )
-    small = {"hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
-    small |= {"vocab_size": len(WORDS), "encoder_hidden_size": 32, "initializer_range": 0.3, "pad_token_id": 0}
+    small = {
+        "hidden_size": 32,
+        "intermediate_size": 32,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+    }
+    small |= {
+        "vocab_size": len(WORDS),
+        "encoder_hidden_size": 32,
+        "initializer_range": 0.3,
+        "pad_token_id": 0,
+    }
     return {"vision_config": vision(**VISION), "qformer_config": queries(**small)}
 
 
 def opt() -> Any:
-    text = {key: TEXT[key] for key in ("hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size")}
-    text |= {key: TEXT[key] for key in ("pad_token_id", "bos_token_id", "eos_token_id", "max_position_embeddings")}
+    text = {
+        key: TEXT[key]
+        for key in ("hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size")
+    }
+    text |= {
+        key: TEXT[key]
+        for key in ("pad_token_id", "bos_token_id", "eos_token_id", "max_position_embeddings")
+    }
     return hf.OPTConfig(**text, ffn_dim=32, word_embed_proj_dim=32, init_std=0.3)
 
 
@@ -211,7 +279,10 @@ def t5() -> Any:
 
 def blip2(language: Callable[[], Any]) -> tuple[Any, Any]:
     config = hf.Blip2Config(
-        **qformer(False), text_config=language(), num_query_tokens=4, image_token_index=ID["<image>"]
+        **qformer(False),
+        text_config=language(),
+        num_query_tokens=4,
+        image_token_index=ID["<image>"],
     )
     processor = hf.Blip2Processor(hf.BlipImageProcessor(size=SIZE), tokenizer(True), 4)
     return hf.Blip2ForConditionalGeneration(config), processor
@@ -251,7 +322,9 @@ def write_vlm(family: str, folder: Path) -> Path:
     torch.manual_seed(0)
     model, processor = FAMILIES[family]()
     for parameter in model.parameters():
-        if parameter.ndim > 1 and not parameter.any():  # Gemma 3 begins with a projection of images to zero
+        if (
+            parameter.ndim > 1 and not parameter.any()
+        ):  # Gemma 3 begins with a projection of images to zero
             torch.nn.init.normal_(parameter, std=0.3)
     model.save_pretrained(folder)
     processor.save_pretrained(folder)

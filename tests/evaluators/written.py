@@ -34,10 +34,27 @@ def write_result(
     """Write the result of a model on a task and return its path. Intervals extend 0.1 to both sides of the values."""
     name, _, variant = task.partition("@")
     dataset, config, *split = name.split("/")
-    described = {"spec": model, "name": model, "effective": model, "corpus": corpus, "contaminated": None}
+    described = {
+        "spec": model,
+        "name": model,
+        "effective": model,
+        "corpus": corpus,
+        "contaminated": None,
+    }
     document = {
-        **{"schema": 1, "task": task, "dataset": dataset, "config": config, "split": split[0] if split else "test"},
-        **{"variant": variant or None, "protocol": "choice", "source": "microworld", "synthetic": True},
+        **{
+            "schema": 1,
+            "task": task,
+            "dataset": dataset,
+            "config": config,
+            "split": split[0] if split else "test",
+        },
+        **{
+            "variant": variant or None,
+            "protocol": "choice",
+            "source": "microworld",
+            "synthetic": True,
+        },
         "model": described | {"precision": "fp32"} | changes.pop("about", {}),
         "data": {
             "fingerprint": f"data of {task}",
@@ -47,7 +64,11 @@ def write_result(
             "set_size": 3,
             **(data or {}),
         },
-        **{"code": {"version": "0.1.0", "fingerprint": "c" * 16}, "main": list(metrics)[:1], "metrics": metrics},
+        **{
+            "code": {"version": "0.1.0", "fingerprint": "c" * 16},
+            "main": list(metrics)[:1],
+            "metrics": metrics,
+        },
         "intervals": {name: [value - 0.1, value + 0.1] for name, value in metrics.items()},
         "chance": dict.fromkeys(metrics, chance) if isinstance(chance, float) else chance,
         **{"std": {}, "categories": {}, "warnings": [], "skipped": []},
@@ -55,11 +76,15 @@ def write_result(
     path = root / model.replace("/", "--") / f"{task}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(document | changes))
-    pd.DataFrame(EXAMPLES if examples is None else examples).to_parquet(path.with_suffix(".parquet"))
+    pd.DataFrame(EXAMPLES if examples is None else examples).to_parquet(
+        path.with_suffix(".parquet")
+    )
     return path
 
 
-def write_hits(root: Path, model: str, task: str, hits: int, rows: int = 60, **changes: Any) -> Path:
+def write_hits(
+    root: Path, model: str, task: str, hits: int, rows: int = 60, **changes: Any
+) -> Path:
     """Write a result on rows of as many images, of which the first ``hits`` are hits."""
     rank = [1] * hits + [2] * (rows - hits)
     examples = {
@@ -69,4 +94,6 @@ def write_hits(root: Path, model: str, task: str, hits: int, rows: int = 60, **c
     }
     data = {"rows": rows, "set_size": 6, **changes.pop("data", {})}
     metrics = changes.pop("metrics", {"recall@1": hits / rows})
-    return write_result(root, model, task, metrics, examples, data=data, **{"chance": 1 / 6, **changes})
+    return write_result(
+        root, model, task, metrics, examples, data=data, **{"chance": 1 / 6, **changes}
+    )

@@ -31,7 +31,13 @@ import webdataset.tariterators  # noqa: F401  (loads PyTorch, which starts a pro
 import yaml
 
 from compeval.base.files import csv_tables
-from compeval.base.files.untrusted import UnsafeNameError, decode_image, resolve_below, resolve_image, safe_name
+from compeval.base.files.untrusted import (
+    UnsafeNameError,
+    decode_image,
+    resolve_below,
+    resolve_image,
+    safe_name,
+)
 from compeval.base.readers import corpora, gqa, karpathy, shards, visual_genome
 from compeval.base.readers.records import Flaws
 from compeval.base.sources.unpack import unpack
@@ -48,7 +54,14 @@ from tests.published_files import read_file
 EXPECTED = (ValueError, FileNotFoundError)
 UNNAMED = (UnicodeDecodeError, json.JSONDecodeError)
 """ValueErrors of libraries that do not name the file, so they are no clear message."""
-FORBIDDEN = ("subprocess.Popen", "os.system", "os.exec", "os.fork", "pickle.find_class", "socket.connect")
+FORBIDDEN = (
+    "subprocess.Popen",
+    "os.system",
+    "os.exec",
+    "os.fork",
+    "pickle.find_class",
+    "socket.connect",
+)
 """Audit events that no reader of data causes."""
 
 
@@ -174,7 +187,12 @@ class Auditor:
             return
         if event in FORBIDDEN:
             raise Violation(f"{event}{arguments}")
-        if event == "open" and isinstance(arguments[0], str) and arguments[1] and set(arguments[1]) & set("wax+"):
+        if (
+            event == "open"
+            and isinstance(arguments[0], str)
+            and arguments[1]
+            and set(arguments[1]) & set("wax+")
+        ):
             path = Path(arguments[0]).absolute()
             if not path.is_relative_to(self.folder) and not str(path).startswith("/dev/"):
                 raise Violation(f"{event}{arguments}")
@@ -206,7 +224,9 @@ def _save(write: Callable[[io.BytesIO], object]) -> bytes:
     return buffer.getvalue()
 
 
-def _write_tar(members: Mapping[str, bytes], mode: Literal["w", "w:gz"], buffer: io.BytesIO) -> None:
+def _write_tar(
+    members: Mapping[str, bytes], mode: Literal["w", "w:gz"], buffer: io.BytesIO
+) -> None:
     with tarfile.open(fileobj=buffer, mode=mode) as archive:
         for name, content in members.items():
             member = tarfile.TarInfo(name)
@@ -230,9 +250,24 @@ def make_seeds() -> list[bytes]:
 
     image = _save(lambda buffer: Image.new("RGB", (8, 6), "red").save(buffer, "PNG"))
     picture = {"bytes": b"", "path": None}
-    color_swap = {"id": 1, "image_1": picture, "image_2": picture, "caption_1": "a", "caption_2": "b"}
-    change = {"image_0": picture, "text_0": "a", "image_1": picture, "text_1": "b", "category": "object"}
-    vismin, captions = pa.Table.from_pylist([change]), {"caption": ["a cup"], "row": [0], "scores": [[0.5, 0.25]]}
+    color_swap = {
+        "id": 1,
+        "image_1": picture,
+        "image_2": picture,
+        "caption_1": "a",
+        "caption_2": "b",
+    }
+    change = {
+        "image_0": picture,
+        "text_0": "a",
+        "image_1": picture,
+        "text_1": "b",
+        "category": "object",
+    }
+    vismin, captions = (
+        pa.Table.from_pylist([change]),
+        {"caption": ["a cup"], "row": [0], "scores": [[0.5, 0.25]]},
+    )
     members = {"1.png": image, "1.txt": b"a red cup"}
     tar, tar_gz = (_save(partial(_write_tar, members, mode)) for mode in ("w", "w:gz"))
     binary = {
@@ -242,7 +277,9 @@ def make_seeds() -> list[bytes]:
             ["captions.parquet", "scores.parquet", "scores_of_rows.parquet"],
             _save(partial(pq.write_table, pa.table(captions))),
         ),
-        "test-00000-of-00001.parquet": _save(partial(pq.write_table, pa.Table.from_pylist([color_swap]))),
+        "test-00000-of-00001.parquet": _save(
+            partial(pq.write_table, pa.Table.from_pylist([color_swap]))
+        ),
         "data-00000-of-00001.arrow": _save(write_stream),
         "SHA256SUMS": f"{hashlib.sha256(b'').hexdigest()}  missing.jpg\n".encode(),
     }
@@ -263,7 +300,11 @@ class Fuzzer:
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt):
                 raise
-            frames = [frame for frame in traceback.extract_tb(error.__traceback__) if ".venv" not in frame.filename]
+            frames = [
+                frame
+                for frame in traceback.extract_tb(error.__traceback__)
+                if ".venv" not in frame.filename
+            ]
             place = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
             signature = f"{type(error).__name__} at {place}"
             if signature not in self.signatures:
@@ -271,7 +312,10 @@ class Fuzzer:
                 self.failures.mkdir(parents=True, exist_ok=True)
                 name = hashlib.sha256(data).hexdigest()[:16]
                 (self.failures / name).write_bytes(data)
-                print(f"FAILED {signature} in {READERS[data[0] % len(READERS)][0]}: {error} ({name})", file=sys.stderr)
+                print(
+                    f"FAILED {signature} in {READERS[data[0] % len(READERS)][0]}: {error} ({name})",
+                    file=sys.stderr,
+                )
 
 
 def main() -> None:

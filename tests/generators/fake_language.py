@@ -54,7 +54,9 @@ class FakeParser:
     reciprocal_words = frozenset({"other"})
 
     def __init__(
-        self, forms: Callable[[str], Iterable[str]] | None = None, added_words: frozenset[str] = frozenset()
+        self,
+        forms: Callable[[str], Iterable[str]] | None = None,
+        added_words: frozenset[str] = frozenset(),
     ) -> None:
         self._forms, self.added_words = forms, added_words
 

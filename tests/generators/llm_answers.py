@@ -10,6 +10,17 @@ def asked(text: str) -> list[Message]:
 
 
 def completion(text: str, finish: str = "stop") -> dict:
-    choice = {"index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": text}}
+    choice = {
+        "index": 0,
+        "finish_reason": finish,
+        "message": {"role": "assistant", "content": text},
+    }
     usage = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
-    return {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": usage}
+    return {
+        "id": "1",
+        "object": "chat.completion",
+        "created": 0,
+        "model": "m",
+        "choices": [choice],
+        "usage": usage,
+    }

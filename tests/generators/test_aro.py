@@ -20,10 +20,15 @@ from compeval.generators.aro import MINERS, mine
 def test_real_graphs(real_data) -> None:
     images = list(gqa.read(real_data / "gqa" / "sceneGraphs.debug.json", Path(), Flaws()))
     pairs = {config: list(mine(config, images, Counter())) for config in MINERS}
-    assert {config: len(rows) for config, rows in pairs.items()} == {"vg_relation": 10, "vg_attribution": 31}
+    assert {config: len(rows) for config, rows in pairs.items()} == {
+        "vg_relation": 10,
+        "vg_attribution": 31,
+    }
     assert "the food is in the bowl" in {pair.true for pair in pairs["vg_relation"]}
     # The paint is on the side of the building, so the white building's paint is white.
-    assert "the peeling paint and the white building" not in {pair.true for pair in pairs["vg_attribution"]}
+    assert "the peeling paint and the white building" not in {
+        pair.true for pair in pairs["vg_attribution"]
+    }
 
 
 def test_rules_of_the_paper_keep_what_may_be_true(real_data: Path) -> None:
@@ -31,9 +36,14 @@ def test_rules_of_the_paper_keep_what_may_be_true(real_data: Path) -> None:
     images = list(gqa.read(real_data / "gqa" / "sceneGraphs.debug.json", Path(), Flaws()))
     pairs = {config: list(mine(config, images, Counter(), PAPER)) for config in MINERS}
     ours = {config: {pair.true for pair in mine(config, images, Counter())} for config in MINERS}
-    assert {config: len(rows) for config, rows in pairs.items()} == {"vg_relation": 12, "vg_attribution": 52}
+    assert {config: len(rows) for config, rows in pairs.items()} == {
+        "vg_relation": 12,
+        "vg_attribution": 52,
+    }
     assert all(ours[config] <= {pair.true for pair in rows} for config, rows in pairs.items())
-    assert "the peeling paint and the white building" in {pair.true for pair in pairs["vg_attribution"]}
+    assert "the peeling paint and the white building" in {
+        pair.true for pair in pairs["vg_attribution"]
+    }
     assert not {"near", "next to"} & {pair.category for pair in pairs["vg_relation"]}
 
 
@@ -43,7 +53,9 @@ def test_rows_have_the_source_that_was_read_and_a_missing_image_costs_its_pairs(
     monkeypatch.chdir(tmp_path)
     graphs = real_data / "gqa" / "sceneGraphs.debug.json"
     settings = {"source": "visual_genome", "scene_graphs": str(graphs), "images": "images"}
-    Path("params.yaml").write_text(yaml.safe_dump({"source": "visual_genome", "pixels": None, "aro": settings}))
+    Path("params.yaml").write_text(
+        yaml.safe_dump({"source": "visual_genome", "pixels": None, "aro": settings})
+    )
     annotations.main(Format.GQA)
     records = json.loads(graphs.read_text())
     missing, *present = sorted(records)
@@ -54,10 +66,17 @@ def test_rows_have_the_source_that_was_read_and_a_missing_image_costs_its_pairs(
     aro.main()
     rows = pq.read_table("parts/aro/vg_relation").to_pylist()
     assert {row["provenance"]["source"] for row in rows} == {"visual_genome"}
-    assert {row["image_path"] for row in rows} <= {f"images/VG_100K_2/{image_id}.jpg" for image_id in present}
-    counts = json.loads(Path("stats/aro/mined.json").read_text())["funnels"]["vg_relation: pairs of objects"]
+    assert {row["image_path"] for row in rows} <= {
+        f"images/VG_100K_2/{image_id}.jpg" for image_id in present
+    }
+    counts = json.loads(Path("stats/aro/mined.json").read_text())["funnels"][
+        "vg_relation: pairs of objects"
+    ]
     assert counts["the image is missing or unreadable"] == 10 - len(rows) > 0
-    assert f"The first: image {missing}: {missing}.jpg not found in images, images/images" in capsys.readouterr().err
+    assert (
+        f"The first: image {missing}: {missing}.jpg not found in images, images/images"
+        in capsys.readouterr().err
+    )
     for path in Path("images/VG_100K_2").iterdir():
         path.unlink()
     with pytest.raises(ValueError, match=r"vg_relation: none of 10 pairs has a readable image"):

@@ -24,7 +24,9 @@ def test_image_ids_are_larger_than_the_ids_of_training_and_test_scenes():
 
 
 def test_an_image_depends_only_on_seed_and_id():
-    first, repeated, different = (classification.render_image(0, image_id, "kite", 7) for image_id in (1, 1, 2))
+    first, repeated, different = (
+        classification.render_image(0, image_id, "kite", 7) for image_id in (1, 1, 2)
+    )
     assert first == repeated
     assert first.data != different.data
     assert first.data is not None
@@ -69,7 +71,9 @@ def test_cifar(tmp_path: Path, config: str, label_bytes: int, image_file: str, c
     with pytest.raises(ValueError, match=f"{image_file}: size is .* bytes, expected a multiple of"):
         read(tmp_path)
     (tmp_path / class_file).unlink()
-    with pytest.raises(FileNotFoundError, match=f"{class_file}: not found. Unpack CIFAR's binary version"):
+    with pytest.raises(
+        FileNotFoundError, match=f"{class_file}: not found. Unpack CIFAR's binary version"
+    ):
         read(tmp_path)
 
 
@@ -81,7 +85,10 @@ def test_imagenet_images_are_referenced_by_path(tmp_path: Path):
     (image,) = images
     assert (names[image.label], image.width, image.height) == ("great white shark", 5, 4)
     (row,) = classification.make_rows("imagenet", iter([image]), 0)
-    assert row["image"] == {"bytes": None, "path": str(tmp_path / "n00000002" / "ILSVRC2012_val_00000001.JPEG")}
+    assert row["image"] == {
+        "bytes": None,
+        "path": str(tmp_path / "n00000002" / "ILSVRC2012_val_00000001.JPEG"),
+    }
     (tmp_path / "n00000999").rmdir()
     with pytest.raises(ValueError, match="999 folders named by WordNet ids, 1,000 expected"):
         classification.read_imagenet(tmp_path)
@@ -95,12 +102,16 @@ def test_folder_and_card(tmp_path: Path):
     stats = measure(tmp_path / "set")
     assert stats["rows"] == {"cifar10": {"test": 3, "test.examples.5": 3}}
     by_name, by_example = (
-        make_class_prompts(read_schema(tmp_path / "set" / "cifar10" / f"{split}-00000-of-00001.parquet"))
+        make_class_prompts(
+            read_schema(tmp_path / "set" / "cifar10" / f"{split}-00000-of-00001.parquet")
+        )
         for split in ("test", "test.examples.5")
     )
     assert [len(by_name), *map(len, by_name)] == [2, 80, 80]
     assert [len(by_example), *map(len, by_example)] == [2, 5, 5]
     assert all("An example of apple in an image is" in prompt for prompt in by_example[0])
     assert count_classes(tmp_path / "set", stats) == {"classes": {"cifar10": 2}}
-    assert "| cifar10 | 2 | 3 | 50.0% |" in render("classification", stats=stats, classes={"cifar10": 2})
+    assert "| cifar10 | 2 | 3 | 50.0% |" in render(
+        "classification", stats=stats, classes={"cifar10": 2}
+    )
     assert pq.read_table(tmp_path / "set" / "cifar10")["label"].to_pylist() == [0, 1, 0] * 2

@@ -10,12 +10,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lemminflect import getLemma
 
-from compeval.generators.compprompts import GRID, Cell, Filler, Settings, draw_prompt, draw_prompts, make_fillers, write
+from compeval.generators.compprompts import (
+    GRID,
+    Cell,
+    Filler,
+    Settings,
+    draw_prompt,
+    draw_prompts,
+    make_fillers,
+    write,
+)
 from compeval.generators.language import inflection
 from compeval.generators.language.wordnet_database import wordnet
 from compeval.loaders.papers.prompt_types import PROMPT_TYPES
 
-WORDS: dict[str, Any] = yaml.safe_load((Path(__file__).parents[2] / "sample/words/compprompts.yaml").read_text())
+WORDS: dict[str, Any] = yaml.safe_load(
+    (Path(__file__).parents[2] / "sample/words/compprompts.yaml").read_text()
+)
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +40,8 @@ def animate_senses(noun: str) -> list[Any]:
     return [
         sense
         for sense in wordnet().synsets(name, "n")
-        if name in sense.lemma_names() and any(animate & set(path) for path in sense.hypernym_paths())
+        if name in sense.lemma_names()
+        and any(animate & set(path) for path in sense.hypernym_paths())
     ]
 
 
@@ -49,10 +61,16 @@ def test_nouns_are_animate_and_none_is_a_synonym_or_a_kind_of_another():
     assert kinds == []
 
 
-@pytest.mark.parametrize(("key", "pos"), [("intransitive", "v"), ("transitive", "v"), ("adjectives", "a")])
+@pytest.mark.parametrize(
+    ("key", "pos"), [("intransitive", "v"), ("transitive", "v"), ("adjectives", "a")]
+)
 def test_verbs_and_adjectives_are_in_wordnet_and_listed_once(key: str, pos: str):
     listed = WORDS[key]
-    words = listed if isinstance(listed, list) else [word for group in listed.values() for word in group]
+    words = (
+        listed
+        if isinstance(listed, list)
+        else [word for group in listed.values() for word in group]
+    )
     assert len(words) == len(set(words))
     assert all(wordnet().synsets(word, pos) for word in words)
 
@@ -88,8 +106,12 @@ def test_irregular_plurals(noun: str, plural: str):
 def parse_atoms(text: str) -> list[tuple[str, str]]:
     """Return the atoms of a prompt from left to right, parsed with the word lists."""
     phrases = {form: ("spatial", name) for name, form in (WORDS["sides"] | WORDS["places"]).items()}
-    single = {word: ("temporal", word) for word in WORDS["times"]} | {n: ("number", n) for n in WORDS["numbers"]}
-    single |= {word: ("adjective", word) for group in WORDS["adjectives"].values() for word in group}
+    single = {word: ("temporal", word) for word in WORDS["times"]} | {
+        n: ("number", n) for n in WORDS["numbers"]
+    }
+    single |= {
+        word: ("adjective", word) for group in WORDS["adjectives"].values() for word in group
+    }
     single |= {"not": ("negation", "not")}
     nouns, verbs = set(WORDS["nouns"]), {*WORDS["intransitive"], *WORDS["transitive"]}
     atoms, rest = [], text
@@ -114,7 +136,9 @@ def parse_atoms(text: str) -> list[tuple[str, str]]:
 
 
 @given(config=st.sampled_from(sorted(GRID)), seed=st.integers())
-def test_a_prompt_has_exactly_the_atoms_of_its_cell(fillers: dict[str, list[Filler]], config: str, seed: int):
+def test_a_prompt_has_exactly_the_atoms_of_its_cell(
+    fillers: dict[str, list[Filler]], config: str, seed: int
+):
     prompt = draw_prompt(GRID[config].pattern, fillers, Random(seed))
     assert sorted(kind for kind, _ in prompt.atoms) == PROMPT_TYPES[config].atom_types
     assert parse_atoms(prompt.text) == list(prompt.atoms)
@@ -130,7 +154,9 @@ def test_a_prompt_has_exactly_the_atoms_of_its_cell(fillers: dict[str, list[Fill
 
 
 @given(config=st.sampled_from(sorted(GRID)), seed=st.integers())
-def test_articles_numbers_and_plurals_agree(fillers: dict[str, list[Filler]], config: str, seed: int):
+def test_articles_numbers_and_plurals_agree(
+    fillers: dict[str, list[Filler]], config: str, seed: int
+):
     text = draw_prompt(GRID[config].pattern, fillers, Random(seed)).text
     for article, word in re.findall(r"\b(an?) (\w+)", text):
         assert article == ("an" if word[0] in "aeiou" or word == "heir" else "a")
@@ -142,7 +168,9 @@ def test_articles_numbers_and_plurals_agree(fillers: dict[str, list[Filler]], co
 
 def test_the_grid_matches_the_declared_prompt_types():
     assert list(GRID) == list(PROMPT_TYPES)
-    assert [cell.size for cell in GRID.values()] == [kind.num_prompts for kind in PROMPT_TYPES.values()]
+    assert [cell.size for cell in GRID.values()] == [
+        kind.num_prompts for kind in PROMPT_TYPES.values()
+    ]
 
 
 def test_nouns_are_equally_likely(fillers: dict[str, list[Filler]]):
@@ -155,7 +183,13 @@ def test_nouns_are_equally_likely(fillers: dict[str, list[Filler]]):
 
 def test_additional_cells_extend_the_grid(fillers: dict[str, list[Filler]]):
     settings = Settings(
-        0, {"obj3_adj3": {"pattern": "a ADJECTIVE ADJECTIVE ADJECTIVE NOUN PLACE a NOUN and a NOUN", "size": 7}}
+        0,
+        {
+            "obj3_adj3": {
+                "pattern": "a ADJECTIVE ADJECTIVE ADJECTIVE NOUN PLACE a NOUN and a NOUN",
+                "size": 7,
+            }
+        },
     )
     cell = settings.grid["obj3_adj3"]
     assert len(settings.grid) == len(GRID) + 1
@@ -169,12 +203,17 @@ def test_additional_cells_extend_the_grid(fillers: dict[str, list[Filler]]):
 @pytest.mark.parametrize(
     ("cell", "message"),
     [
-        (Cell("a COLOR NOUN", 1), "Pattern 'a COLOR NOUN': unknown slot 'COLOR'. Slots are NOUN, NOUNS"),
+        (
+            Cell("a COLOR NOUN", 1),
+            "Pattern 'a COLOR NOUN': unknown slot 'COLOR'. Slots are NOUN, NOUNS",
+        ),
         (Cell("NUMBER of TIME", 9), "8 distinct prompts found, 9 expected"),  # 4 numbers x 2 times
         (Cell("TIME TIME TIME", 1), "more TIME slots than TIME words"),
     ],
 )
-def test_a_pattern_that_cannot_be_filled_is_an_error(fillers: dict[str, list[Filler]], cell: Cell, message: str):
+def test_a_pattern_that_cannot_be_filled_is_an_error(
+    fillers: dict[str, list[Filler]], cell: Cell, message: str
+):
     with pytest.raises(ValueError, match=re.escape(message)):
         draw_prompts(cell, fillers, Random(0))
 

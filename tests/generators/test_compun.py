@@ -50,7 +50,9 @@ def split(compound: str) -> tuple[str, str] | None:
         return first, second
     cuts = [(name[:position], name[position:]) for position in range(3, len(name) - 2)]
     nouns = [cut for cut in cuts if all(map(wordnet.is_in_wordnet, cut))]
-    singular = [cut for cut in nouns if not (cut[0].endswith("s") and wordnet.is_in_wordnet(cut[0][:-1]))]
+    singular = [
+        cut for cut in nouns if not (cut[0].endswith("s") and wordnet.is_in_wordnet(cut[0][:-1]))
+    ]
     return max(singular, key=lambda cut: min(map(len, cut)), default=None)
 
 
@@ -80,10 +82,14 @@ def test_prompts():
     houseboat, cube, cookies = BY_NAME["houseboat"], BY_NAME["Ice cube"], BY_NAME["M & M cookies"]
     assert make_template_prompting(houseboat).prompts == ["a photo of a houseboat"]
     assert make_reversed_prompting(houseboat).prompts == ["a photo of a boathouse"]
-    assert make_template_prompting(cube).prompts == ["a photo of a ice cube"]  # the paper's template has no "an"
+    assert make_template_prompting(cube).prompts == [
+        "a photo of a ice cube"
+    ]  # the paper's template has no "an"
     assert make_reversed_prompting(cube).prompts == ["a photo of a cube ice"]
     assert make_template_prompting(cookies).prompts == ["a photo of a M & M cookies"]
-    assert make_descriptor_prompting(houseboat, {"houseboat": ["a hull", "a deck"]}, None, Cache([])).prompts == [
+    assert make_descriptor_prompting(
+        houseboat, {"houseboat": ["a hull", "a deck"]}, None, Cache([])
+    ).prompts == [
         "a photo of a houseboat, which has a hull",
         "a photo of a houseboat, which has a deck",
     ]
@@ -110,12 +116,21 @@ def test_renderings_differ_and_repeat():
 
 
 def write_image(path: Path) -> None:
-    Image.new("RGB", (4, 4), (sum(map(ord, path.stem.lower().replace(" ", "_"))) % 256, 0, 0)).save(path)
+    Image.new("RGB", (4, 4), (sum(map(ord, path.stem.lower().replace(" ", "_"))) % 256, 0, 0)).save(
+        path
+    )
 
 
 def write_collection(folder: Path) -> Path:
     folder.mkdir()
-    for stem in ("raincoat", "raincoat_n1", "raincoat_n2", "Ice cube", "ice_cube_n1", "Ice cube_n2"):
+    for stem in (
+        "raincoat",
+        "raincoat_n1",
+        "raincoat_n2",
+        "Ice cube",
+        "ice_cube_n1",
+        "Ice cube_n2",
+    ):
         write_image(folder / f"{stem}.png")
     return folder
 
@@ -125,7 +140,10 @@ def test_files_named_as_by_the_authors_in_a_folder_and_in_a_zip(tmp_path: Path):
     with zipfile.ZipFile(tmp_path / "images.zip", "w") as archive:
         for path in folder.iterdir():
             archive.write(path, f"compun/{path.name}")
-    from_folder, from_zip = ImageCollection.open(folder), ImageCollection.open(tmp_path / "images.zip")
+    from_folder, from_zip = (
+        ImageCollection.open(folder),
+        ImageCollection.open(tmp_path / "images.zip"),
+    )
     assert from_folder.of("Ice cube") == from_zip.of("Ice cube")
     assert len(set(from_zip.of("raincoat"))) == 3
 
@@ -134,7 +152,9 @@ def write_all(folder: Path, nouns: list[Noun], images: Path) -> dict[str, dict[s
     return write(folder, nouns, Settings(0, 2, str(images), {}), WORDS, Cache([]))
 
 
-def test_incomplete_compounds_are_left_out_and_counted(tmp_path: Path, capsys: pytest.CaptureFixture):
+def test_incomplete_compounds_are_left_out_and_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+):
     images = write_collection(tmp_path / "images")
     (images / "ice_cube_n1.png").write_bytes(b"no image")
     (images / "readme.png").write_bytes(b"an odd file of the archive")
@@ -142,12 +162,17 @@ def test_incomplete_compounds_are_left_out_and_counted(tmp_path: Path, capsys: p
     (images / "__MACOSX" / "raincoat.png").write_bytes(b"not the image, which has the same name")
     nouns = [BY_NAME[name] for name in ("Ice cube", "raincoat", "fishbowl")]
     counts = write_all(tmp_path / "compun", nouns, images)
-    assert counts["Images"] == {"compounds with a missing or unreadable image": 2, "compounds with images": 1}
+    assert counts["Images"] == {
+        "compounds with a missing or unreadable image": 2,
+        "compounds with images": 1,
+    }
     rows = pq.read_table(next((tmp_path / "compun/main").glob("test-*"))).to_pylist()
     assert [row["compound"] for row in rows] == ["raincoat"]
     assert rows[0]["image"]["bytes"] == (images / "raincoat.png").read_bytes()
     shown = capsys.readouterr().err
-    assert shown.startswith(f"{images}: incomplete compounds are left out. The first: Ice cube_n1: cannot identify")
+    assert shown.startswith(
+        f"{images}: incomplete compounds are left out. The first: Ice cube_n1: cannot identify"
+    )
     for stem in ("raincoat_n1", "raincoat_n2"):
         (images / f"{stem}.png").unlink()
     with pytest.raises(ValueError, match=r"images: no compound has its three images \(<noun>"):
@@ -164,7 +189,9 @@ def test_a_zip_of_a_version_that_is_not_supported(tmp_path: Path):
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("a.png", b"")
         archive.infolist()[0].extract_version = 148
-    with pytest.raises(ValueError, match=r"images.zip: the zip file is damaged \(zip file version 14.8\)"):
+    with pytest.raises(
+        ValueError, match=r"images.zip: the zip file is damaged \(zip file version 14.8\)"
+    ):
         ImageCollection.open(path)
 
 
@@ -190,8 +217,14 @@ def test_all_splits_have_the_same_images_with_different_prompts(tmp_path: Path):
         assert [row["compound"] for row in rows] == ["fishbowl", "fishbowl", "keyhole", "keyhole"]
         assert [row["crop_id"] for row in rows] == [row["crop_id"] for row in tables["test"]]
         assert [row["image_row"] for row in rows] == [0, 1, 2, 3]
-    assert all(row[column] for row in tables["test"] for column in ("image", "image_n1", "image_n2"))
-    assert not any(row[column] for row in tables["test.reversed"] for column in ("image", "image_n1", "image_n2"))
+    assert all(
+        row[column] for row in tables["test"] for column in ("image", "image_n1", "image_n2")
+    )
+    assert not any(
+        row[column]
+        for row in tables["test.reversed"]
+        for column in ("image", "image_n1", "image_n2")
+    )
     assert tables["test"][2]["categories"][0] == {"by": "visible constituents", "name": "either"}
     assert pq.read_table(tmp_path / "compun" / "nouns").num_rows == 3
     write_card(tmp_path / "compun", {}, "", measure(tmp_path / "compun"))
@@ -201,7 +234,9 @@ def test_all_splits_have_the_same_images_with_different_prompts(tmp_path: Path):
         for row, first in zip(rows, splits["test"], strict=True):
             for column in ("image", "image_n1", "image_n2"):
                 assert row[column].tobytes() == first[column].tobytes()  # pyright: ignore
-    assert "`main` show the same images several times" in (tmp_path / "compun/README.md").read_text()
+    assert (
+        "`main` show the same images several times" in (tmp_path / "compun/README.md").read_text()
+    )
 
 
 def test_an_encrypted_zip_is_one_message(tmp_path: Path):

@@ -43,7 +43,9 @@ def test_spatial_captions_are_true(seed: int):
         first, second = captioned.objects
         assert first.noun in captioned.caption.split(" to the ")[0]
         assert (" left of " in captioned.caption) == (first.box.x + first.box.width <= second.box.x)
-        assert (" right of " in captioned.caption) == (second.box.x + second.box.width <= first.box.x)
+        assert (" right of " in captioned.caption) == (
+            second.box.x + second.box.width <= first.box.x
+        )
 
 
 def test_objects_are_inside_the_image():

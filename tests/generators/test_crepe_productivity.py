@@ -23,7 +23,11 @@ from compeval.base.text_only.ngram import NgramModel
 from compeval.base.texts import words
 from compeval.generators import captioned_walks
 from compeval.generators.captioned_walks import DEFAULT
-from compeval.generators.captioner.captioned_walks import CaptionedWalk, order_images, sample_keyed_walk
+from compeval.generators.captioner.captioned_walks import (
+    CaptionedWalk,
+    order_images,
+    sample_keyed_walk,
+)
 from compeval.generators.captioner.captioner import Captioner, GrammarCaptioner, NoCaption, Request
 from compeval.generators.captioner.prompted import PromptedCaptioner, read_shots
 from compeval.generators.crepe_productivity import (
@@ -39,7 +43,12 @@ from compeval.generators.crepe_productivity import (
 )
 from compeval.generators.graphs.facts import collect_facts
 from compeval.generators.graphs.walks import COMPLEXITIES
-from compeval.generators.hard_negatives.crepe.productivity import BALANCED_KINDS, KINDS, PAPER_KINDS, Example
+from compeval.generators.hard_negatives.crepe.productivity import (
+    BALANCED_KINDS,
+    KINDS,
+    PAPER_KINDS,
+    Example,
+)
 from compeval.generators.hard_negatives.crepe.source import ImageSource, Source
 from compeval.generators.llm.client import KEY_VARIABLE, Cache, Endpoint
 from compeval.generators.parser.rule_parser import RuleParser
@@ -47,7 +56,14 @@ from compeval.generators.seen_analysis.regions import collect_image_facts
 from tests.annotated import annotations_of
 
 WALKS = captioned_walks.Settings(
-    seed=0, workers=1, walks=4, walks_per_image=2, attempts=20, visible=0.1, template=False, captioner={}
+    seed=0,
+    workers=1,
+    walks=4,
+    walks_per_image=2,
+    attempts=20,
+    visible=0.1,
+    template=False,
+    captioner={},
 )
 SETTINGS = Settings(seed=0, workers=1, rows=2, refine=False)
 SPLITS = tuple(f"n{size}" for size in range(4, 13))
@@ -73,16 +89,34 @@ def make_records(image_id: int) -> dict[str, list[dict]]:
     ]
     pairs = [(left, right) for left in range(5) for right in range(left + 1, 5)]
     relationships = [
-        {"predicate": predicate, "subject": objects[subject], "object": objects[target], "relationship_id": 0}
+        {
+            "predicate": predicate,
+            "subject": objects[subject],
+            "object": objects[target],
+            "relationship_id": 0,
+        }
         for left, right in pairs
-        for subject, predicate, target in ((left, "to the left of", right), (right, "to the right of", left))
+        for subject, predicate, target in (
+            (left, "to the left of", right),
+            (right, "to the right of", left),
+        )
     ]
-    attributes = [{**item, "attributes": texts} for item, texts in zip(objects, attribute_lists, strict=True)]
-    return {"objects": objects, "attributes": attributes, "relationships": relationships, "regions": []}
+    attributes = [
+        {**item, "attributes": texts} for item, texts in zip(objects, attribute_lists, strict=True)
+    ]
+    return {
+        "objects": objects,
+        "attributes": attributes,
+        "relationships": relationships,
+        "regions": [],
+    }
 
 
 def make_examples(
-    folder: Path, complexity: int, captioner: Captioner | None = None, dropped: Counter[str] | None = None
+    folder: Path,
+    complexity: int,
+    captioner: Captioner | None = None,
+    dropped: Counter[str] | None = None,
 ) -> list[Example]:
     """Return the examples of two random walks of each image."""
     source = Source.read(make_annotations(folder))
@@ -90,18 +124,24 @@ def make_examples(
     for image in source.images:
         walks = [sample_keyed_walk(image, complexity, WALKS, number=number) for number in range(2)]
         requests = [walk for walk in walks if walk is not None]
-        captions = (captioner or GrammarCaptioner()).captions(Request(walk.walk.graph, walk.key) for walk in requests)
+        captions = (captioner or GrammarCaptioner()).captions(
+            Request(walk.walk.graph, walk.key) for walk in requests
+        )
         for walk, caption in zip(requests, captions, strict=True):
             if isinstance(caption, NoCaption):
                 assert dropped is not None
                 dropped[caption.reason] += 1
             else:
                 captioned = CaptionedWalk(*walk, caption)
-                examples.append(Example(captioned, ImageSource(image, source), lambda texts: [0.0] * len(texts)))
+                examples.append(
+                    Example(captioned, ImageSource(image, source), lambda texts: [0.0] * len(texts))
+                )
     return examples
 
 
-def write_all(folder: Path, root: Path, settings: Settings = SETTINGS, walks: captioned_walks.Settings = WALKS):
+def write_all(
+    folder: Path, root: Path, settings: Settings = SETTINGS, walks: captioned_walks.Settings = WALKS
+):
     """Write the walks of a source and then the sets; return what :func:`write` returns."""
     source = Source.read(make_annotations(folder))
     captioned_walks.build(source.images, walks, root.parent / "walks")
@@ -124,13 +164,18 @@ def write_source(folder: Path, count: int) -> None:
     images = {image_id: make_records(image_id) for image_id in range(1, count + 1)}
     files = {"objects": "objects", "attributes": "attributes", "relationships": "relationships"}
     for file, key in {**files, "region_descriptions": "regions"}.items():
-        records = [{"image_id": image_id, "id": image_id, key: data[key]} for image_id, data in images.items()]
+        records = [
+            {"image_id": image_id, "id": image_id, key: data[key]}
+            for image_id, data in images.items()
+        ]
         (folder / f"{file}.json").write_text(json.dumps(records))
     sizes = [{"image_id": image_id, "width": 640, "height": 280, "url": ""} for image_id in images]
     (folder / "image_data.json").write_text(json.dumps(sizes))
     (folder / "VG_100K").mkdir(exist_ok=True)
     for image_id in images:
-        Image.new("RGB", (640, 280), (image_id, 99, 99)).save(folder / "VG_100K" / f"{image_id}.jpg")
+        Image.new("RGB", (640, 280), (image_id, 99, 99)).save(
+            folder / "VG_100K" / f"{image_id}.jpg"
+        )
 
 
 @pytest.fixture(scope="module")
@@ -149,7 +194,10 @@ def walks(source: Source, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def built(walks: Path, source: Source, tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("built") / "crepe"
     for balanced in (False, True):
-        assert tuple(write(walks, source, "microworld", replace(SETTINGS, balanced=balanced), root)) == SPLITS
+        assert (
+            tuple(write(walks, source, "microworld", replace(SETTINGS, balanced=balanced), root))
+            == SPLITS
+        )
     return root
 
 
@@ -178,7 +226,9 @@ def test_every_config_and_split_is_written(built: Path) -> None:
 
 def test_balanced_swaps_are_six_orders_of_the_same_words(built: Path) -> None:
     rows = [
-        row for path in (built / "prod_hnswap_balanced").glob("*.parquet") for row in pq.read_table(path).to_pylist()
+        row
+        for path in (built / "prod_hnswap_balanced").glob("*.parquet")
+        for row in pq.read_table(path).to_pylist()
     ]
     assert rows
     for row in rows:
@@ -192,7 +242,9 @@ def test_a_caption_that_repeats_an_object_is_reworded_for_balanced_swaps(folder:
     examples = [item for n in (7, 8, 9) for item in make_examples(folder, n)]
     captions = {item.walk.caption.text: item.columns("hnswap_balanced") for item in examples}
     reworded = {
-        text: columns["caption"] for text, columns in captions.items() if columns and columns["caption"] != text
+        text: columns["caption"]
+        for text, columns in captions.items()
+        if columns and columns["caption"] != text
     }
     assert reworded
     assert all(len(words(new)) < len(words(text)) for text, new in reworded.items())
@@ -220,7 +272,9 @@ class RecordingEntailment:
         return [False] * len(hypotheses)
 
 
-def test_the_entailment_model_reads_the_swaps_of_all_captions_of_an_image_at_once(walks: Path, source: Source) -> None:
+def test_the_entailment_model_reads_the_swaps_of_all_captions_of_an_image_at_once(
+    walks: Path, source: Source
+) -> None:
     model = RecordingEntailment()
     builder = Builder(SETTINGS, "microworld", source, NgramModel.of([], 2))
     builder.__dict__["entailment"] = model
@@ -239,19 +293,34 @@ def test_a_variant_has_its_own_configs_and_settings(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    keys = ("seed", "workers", "walks", "walks_per_image", "attempts", "visible", "template", "captioner")
+    keys = (
+        "seed",
+        "workers",
+        "walks",
+        "walks_per_image",
+        "attempts",
+        "visible",
+        "template",
+        "captioner",
+    )
     params = {
         "captioned_walks": {key: getattr(WALKS, key) for key in keys},
         "crepe_systematicity": {"ranker": "statistics"},
-        "crepe_productivity": {key: getattr(SETTINGS, key) for key in ("seed", "workers", "rows", "refine")},
+        "crepe_productivity": {
+            key: getattr(SETTINGS, key) for key in ("seed", "workers", "rows", "refine")
+        },
         "productivity_variants": {"short": {"template": True, "complexities": [4]}},
         "parser": "rules",
     }
     Path("params.yaml").write_text(yaml.safe_dump(params))
     settings = Settings.read("short")
-    assert list(write_all(folder, tmp_path / "crepe", settings, captioned_walks.Settings.read())) == ["n4"]
+    assert list(
+        write_all(folder, tmp_path / "crepe", settings, captioned_walks.Settings.read())
+    ) == ["n4"]
     configs = {path.name for path in Path("crepe").glob("prod_*")}
-    assert configs == {f"prod_short_{kind}" for kind in ("raw", "hnatom", "hnswap", "hnneg", "hnall")}
+    assert configs == {
+        f"prod_short_{kind}" for kind in ("raw", "hnatom", "hnswap", "hnneg", "hnall")
+    }
     (path,) = Path("crepe/prod_short_hnatom").glob("*.parquet")
     rows = pq.read_table(path).to_pylist()
     assert rows
@@ -297,7 +366,11 @@ def test_every_split_has_the_same_bytes_from_any_process(
 ) -> None:
     (tmp_path / "write.py").write_text(WRITE)
     command = [sys.executable, tmp_path / "write.py", folder, str(workers), tmp_path / "crepe"]
-    environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(Path(__file__).parents[2])}
+    environment = {
+        **os.environ,
+        "PYTHONHASHSEED": hash_seed,
+        "PYTHONPATH": str(Path(__file__).parents[2]),
+    }
     subprocess.run(command, env=environment, check=True)
     assert _hash_files(tmp_path / "crepe") == _hash_files(built)
 
@@ -305,19 +378,30 @@ def test_every_split_has_the_same_bytes_from_any_process(
 def _hash_files(dataset: Path) -> dict[Path, str]:
     """Return the hash of each parquet file by its path in a dataset named crepe, whose rows have paths of crops."""
     files = dataset.rglob("*.parquet")
-    return {path.relative_to(dataset): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+    return {
+        path.relative_to(dataset): hashlib.sha256(path.read_bytes()).hexdigest() for path in files
+    }
 
 
-def test_an_object_in_a_region_phrase_is_neither_a_foil_nor_negated(folder: Path, tmp_path: Path) -> None:
+def test_an_object_in_a_region_phrase_is_neither_a_foil_nor_negated(
+    folder: Path, tmp_path: Path
+) -> None:
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     box = {"x": 0, "y": 0, "width": 9, "height": 9}
     phrases = [{"phrase": f"there is a {noun} in the room"} | box for noun in NOUNS]
     regions = [
-        {"id": image_id, "regions": [{"region_id": 10 * image_id + index} | item for index, item in enumerate(phrases)]}
+        {
+            "id": image_id,
+            "regions": [
+                {"region_id": 10 * image_id + index} | item for index, item in enumerate(phrases)
+            ],
+        }
         for image_id in range(1, 5)
     ]
     (tmp_path / "region_descriptions.json").write_text(json.dumps(regions))
-    (without, captions), (with_phrases, captions_with) = (_find_foil_nouns(source) for source in (folder, tmp_path))
+    (without, captions), (with_phrases, captions_with) = (
+        _find_foil_nouns(source) for source in (folder, tmp_path)
+    )
     assert without & set(NOUNS)
     assert not with_phrases & set(NOUNS)
     assert captions == captions_with  # phrases change no walk and no caption
@@ -326,7 +410,9 @@ def test_an_object_in_a_region_phrase_is_neither_a_foil_nor_negated(folder: Path
 def _find_foil_nouns(folder: Path) -> tuple[set[str], list[str]]:
     """Return the nouns that HN-Atoms insert or balanced captions negate, and all captions."""
     found_examples = make_examples(folder, 6)
-    foils = {foil.replacement for item in found_examples for atom in item.hnatom for foil in atom.foils}
+    foils = {
+        foil.replacement for item in found_examples for atom in item.hnatom for foil in atom.foils
+    }
     negated = set().union(*map(_find_denied_nouns, found_examples))
     return foils | negated, [item.walk.caption.text for item in found_examples]
 
@@ -337,7 +423,9 @@ def _find_denied_nouns(example: Example) -> set[str]:
     return {foil.replacement for foil in foils if foil.original == f"no {foil.replacement}"}
 
 
-def test_an_additional_image_does_not_change_the_examples_of_other_images(folder: Path, tmp_path: Path) -> None:
+def test_an_additional_image_does_not_change_the_examples_of_other_images(
+    folder: Path, tmp_path: Path
+) -> None:
     write_source(tmp_path, 5)
     few, more = (
         {example.walk.key: example.walk.caption.text for example in make_examples(source, 8)}
@@ -350,14 +438,25 @@ def test_an_additional_image_does_not_change_the_examples_of_other_images(folder
 def test_an_additional_image_keeps_the_order_of_other_images() -> None:
     few, more = order_images(map(str, range(20)), 0), order_images(map(str, range(21)), 0)
     assert [image_id for image_id in more if image_id != "20"] == few
-    assert order_images(map(str, reversed(range(20))), 0) == few != order_images(map(str, range(20)), 1)
+    assert (
+        order_images(map(str, reversed(range(20))), 0)
+        == few
+        != order_images(map(str, range(20)), 1)
+    )
 
 
 def test_walks_of_an_image_are_numbered(folder: Path) -> None:
     image, dropped = Annotations(make_annotations(folder))["2"], Counter[str]()
-    walks = [sample_keyed_walk(image, 6, WALKS, number=number, dropped=dropped) for number in range(9)]
+    walks = [
+        sample_keyed_walk(image, 6, WALKS, number=number, dropped=dropped) for number in range(9)
+    ]
     found = [walk for walk in walks if walk is not None]
-    assert len({walk.walk.box for walk in found}) == len({walk.key for walk in found}) == len(found) >= 2
+    assert (
+        len({walk.walk.box for walk in found})
+        == len({walk.key for walk in found})
+        == len(found)
+        >= 2
+    )
     assert walks == [*found, *[None] * (9 - len(found))]
     assert len(found) + dropped.total() == WALKS.attempts  # each attempt is counted once
 
@@ -370,7 +469,9 @@ def test_drops_are_counted_and_rows_are_capped(walks: Path, source: Source) -> N
     assert dropped["hnswap: rows not found"] == 2 - len(list(splits[4].read_rows("hnswap")))
 
 
-def test_every_image_gives_a_walk_before_one_gives_a_second(walks: Path, source: Source, tmp_path: Path) -> None:
+def test_every_image_gives_a_walk_before_one_gives_a_second(
+    walks: Path, source: Source, tmp_path: Path
+) -> None:
     captioned_walks.build(source.images, replace(WALKS, walks_per_image=1), tmp_path)
     for folder in (tmp_path, walks):
         splits = collect_rows(folder, source, "microworld", replace(SETTINGS, rows=3))
@@ -379,7 +480,10 @@ def test_every_image_gives_a_walk_before_one_gives_a_second(walks: Path, source:
 
 
 def test_balanced_sets_use_an_image_at_one_complexity(walks: Path) -> None:
-    num_walks = Counter((row["image_id"], row["condition"]) for row in captioned_walks.read_walks(walks, balanced=True))
+    num_walks = Counter(
+        (row["image_id"], row["condition"])
+        for row in captioned_walks.read_walks(walks, balanced=True)
+    )
     assert num_walks
     assert set(num_walks.values()) == {1}
     assert sorted(captioned_walks.rotate_complexities(10)) == list(COMPLEXITIES)
@@ -389,9 +493,14 @@ def test_balanced_sets_use_an_image_at_one_complexity(walks: Path) -> None:
 CROP = Box(0, 0, 9, 9)
 
 
-def make_rows(number: int, *kinds: str, undecided: int = 0, box: Box = CROP, key: str = "key") -> ExampleRows:
+def make_rows(
+    number: int, *kinds: str, undecided: int = 0, box: Box = CROP, key: str = "key"
+) -> ExampleRows:
     """Return the rows of an example that has negatives of these kinds."""
-    columns = {kind: pickle.dumps({"caption": f"{kind} {number}"}) if kind in kinds else None for kind in KINDS}
+    columns = {
+        kind: pickle.dumps({"caption": f"{kind} {number}"}) if kind in kinds else None
+        for kind in KINDS
+    }
     raw = pickle.dumps({"caption": f"raw {number}", "image_id": str(number)})
     return ExampleRows(4, (1, str(number), key), box, raw, columns, dict.fromkeys(KINDS, undecided))
 
@@ -402,10 +511,19 @@ def list_captions(rows: SplitRows) -> dict[str, list[str]]:
 
 def test_rows_are_sorted_by_image_and_raw_has_the_examples_of_all_configs() -> None:
     rows = SplitRows(2, KINDS)
-    for number, kinds in ((5, ["hnatom"]), (3, ["hnatom", "hnneg"]), (4, ["hnatom"]), (1, ["hnneg", "hnswap"])):
+    for number, kinds in (
+        (5, ["hnatom"]),
+        (3, ["hnatom", "hnneg"]),
+        (4, ["hnatom"]),
+        (1, ["hnneg", "hnswap"]),
+    ):
         rows.add(make_rows(number, *kinds))
     captions = list_captions(rows)
-    assert captions[RAW] == ["raw 1", "raw 3", "raw 5"]  # 4 was not needed: there were two HN-Atoms and two raw rows
+    assert captions[RAW] == [
+        "raw 1",
+        "raw 3",
+        "raw 5",
+    ]  # 4 was not needed: there were two HN-Atoms and two raw rows
     assert captions["hnatom"] == ["hnatom 3", "hnatom 5"]
     assert captions["hnneg"] == ["hnneg 1", "hnneg 3"]
     assert captions["hnswap"] == ["hnswap 1"]
@@ -448,10 +566,14 @@ def test_a_split_closes_when_its_configs_are_complete_and_missing_rows_are_count
 def test_balanced_rows_replace_one_attribute_and_at_least_half_of_them_stay_when_refined(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    colors = [[color] for color in ("red", "green", "blue", "yellow", "white", "black", "pink")]  # at least five foils
+    colors = [
+        [color] for color in ("red", "green", "blue", "yellow", "white", "black", "pink")
+    ]  # at least five foils
     monkeypatch.setattr(sys.modules[__name__], "ATTRIBUTES", colors)
     choose = "compeval.generators.hard_negatives.crepe.productivity.select_rank_balanced"
-    monkeypatch.setattr(choose, lambda *_: pytest.fail("What a set leaves out must not depend on scores."))
+    monkeypatch.setattr(
+        choose, lambda *_: pytest.fail("What a set leaves out must not depend on scores.")
+    )
     write_source(tmp_path, 8)
     settings = replace(SETTINGS, balanced=True, refine=True, rows=6, complexities=(7,))
     source = Source.read(make_annotations(tmp_path))
@@ -469,7 +591,11 @@ def test_balanced_rows_replace_one_attribute_and_at_least_half_of_them_stay_when
         pq.ParquetFile(path).metadata.num_rows
         for path in (tmp_path / "crepe/prod_hnatom_balanced").glob("n7-*.parquet")
     )
-    assert len(hnatom_rows) / 2 <= num_written == len(hnatom_rows) - dropped["hnatom_balanced: refined away"]
+    assert (
+        len(hnatom_rows) / 2
+        <= num_written
+        == len(hnatom_rows) - dropped["hnatom_balanced: refined away"]
+    )
 
 
 @pytest.mark.acceptance
@@ -483,12 +609,23 @@ def test_real_annotations(real_data: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.acceptance
-def test_phrases_of_real_images_name_objects_that_the_graphs_lack(real_data: Path, tmp_path: Path) -> None:
+def test_phrases_of_real_images_name_objects_that_the_graphs_lack(
+    real_data: Path, tmp_path: Path
+) -> None:
     """Phrases of images 1 to 5 in v1.2: "White canopy on brick building", "man is wearing dark cloths", "Woman sitting
     in a chair", "double wall outlet", "A plastic white bag", "a black cloth is on a chair". No object has these names.
     """
-    images = annotations_of(real_data / "visual_genome" / "v1.2.0", tmp_path / "annotations.parquet", spelling=True)
-    named = [("1", "canopy"), ("2", "cloth"), ("3", "chair"), ("4", "outlet"), ("5", "bag"), ("5", "cloth")]
+    images = annotations_of(
+        real_data / "visual_genome" / "v1.2.0", tmp_path / "annotations.parquet", spelling=True
+    )
+    named = [
+        ("1", "canopy"),
+        ("2", "cloth"),
+        ("3", "chair"),
+        ("4", "outlet"),
+        ("5", "bag"),
+        ("5", "cloth"),
+    ]
     for image_id, noun in named:
         assert collect_facts(images[image_id].facts()).is_absent(noun)
         assert not collect_image_facts(images[image_id]).is_absent(noun)
@@ -497,22 +634,39 @@ def test_phrases_of_real_images_name_objects_that_the_graphs_lack(real_data: Pat
     shutil.copytree(real_data / "visual_genome" / "v1.2.0", tmp_path / "source")
     for example in make_examples(tmp_path / "source", 6):
         facts = example.source.facts
-        foils = [foil.replacement for item in example.hnatom for foil in item.foils if foil.type == "object"]
+        foils = [
+            foil.replacement
+            for item in example.hnatom
+            for foil in item.foils
+            if foil.type == "object"
+        ]
         assert not facts.mentioned & {*foils, *_find_denied_nouns(example)}
 
 
 def test_ask_prints_the_estimate_and_stops_above_the_cost(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     words = tmp_path / "sample" / "words"
     words.mkdir(parents=True)
     (words / "shots.yaml").symlink_to(Path(__file__).parents[2] / "sample/words/shots.yaml")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(KEY_VARIABLE, "sk-test")
-    message = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "a red cup"}}
+    message = {
+        "index": 0,
+        "finish_reason": "stop",
+        "message": {"role": "assistant", "content": "a red cup"},
+    }
     with HTTPServer(host="127.0.0.1") as server:
         server.expect_request("/v1/chat/completions").respond_with_json({"choices": [message]})
-        endpoint = {"model": "org/m", "base_url": server.url_for("/v1"), "price_in": 1.0, "price_out": 4.0}
+        endpoint = {
+            "model": "org/m",
+            "base_url": server.url_for("/v1"),
+            "price_in": 1.0,
+            "price_out": 4.0,
+        }
         settings, images = replace(WALKS, captioner=endpoint), Annotations(make_annotations(folder))
         with pytest.raises(ValueError, match=r"above --max-cost 0\.00\. No request was sent"):
             captioned_walks.ask(images, settings, DEFAULT, 0.0)
@@ -521,18 +675,25 @@ def test_ask_prints_the_estimate_and_stops_above_the_cost(
         assert set(captioned_walks.ask(images, settings, DEFAULT, 1.0)) == {"answered"}
         # An answer that omits atoms stays in the cache, but it is not used as a caption.
         captioner = PromptedCaptioner(
-            Endpoint(**endpoint), read_shots(words / "shots.yaml"), Cache([tmp_path / "sample/llm"]), RuleParser()
+            Endpoint(**endpoint),
+            read_shots(words / "shots.yaml"),
+            Cache([tmp_path / "sample/llm"]),
+            RuleParser(),
         )
         dropped: Counter[str] = Counter()
         assert not make_examples(folder, 8, captioner, dropped)
         assert dropped["omits an object"] > 0
         assert dropped["no cached answer"] == 0
         num_requests = len(server.log)
-        assert len((tmp_path / "sample/llm/org-m.jsonl").read_text().splitlines()) == num_requests > 0
+        assert (
+            len((tmp_path / "sample/llm/org-m.jsonl").read_text().splitlines()) == num_requests > 0
+        )
         assert captioned_walks.ask(images, settings, DEFAULT, 1.0) == Counter()
         assert len(server.log) == num_requests
 
 
 def test_asking_without_a_language_model_is_refused(folder: Path) -> None:
-    with pytest.raises(ValueError, match=r"^params\.yaml, captioned_walks\.captioner: got no keys; expected model"):
+    with pytest.raises(
+        ValueError, match=r"^params\.yaml, captioned_walks\.captioner: got no keys; expected model"
+    ):
         captioned_walks.ask(Annotations(make_annotations(folder)), WALKS, DEFAULT, 1.0)

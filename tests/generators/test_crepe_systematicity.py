@@ -35,7 +35,15 @@ SETTINGS = {"workers": 1, "ranker": "statistics", "at_least": 1, "balanced_share
 def write_source(folder: Path) -> Path:
     """Write four images of 300 x 300 pixels. All have the same objects; the phrases are distributed over the images."""
     objects = [
-        {"object_id": n, "names": [name], "x": 10 * n, "y": 5, "w": 200, "h": 200, "attributes": [attribute]}
+        {
+            "object_id": n,
+            "names": [name],
+            "x": 10 * n,
+            "y": 5,
+            "w": 200,
+            "h": 200,
+            "attributes": [attribute],
+        }
         for n, (name, attribute) in enumerate(
             [
                 ("car", "red"),
@@ -58,7 +66,9 @@ def write_source(folder: Path) -> Path:
     files = {
         "image_data": [{"image_id": n, "width": 300, "height": 300} for n in range(1, 5)],
         "region_descriptions": [{"id": n, "regions": regions[n - 1]} for n in range(1, 5)],
-        "scene_graphs": [{"image_id": n, "objects": objects, "relationships": edges} for n in range(1, 5)],
+        "scene_graphs": [
+            {"image_id": n, "objects": objects, "relationships": edges} for n in range(1, 5)
+        ],
     }
     (folder / "VG_100K").mkdir(parents=True)
     for name, records in files.items():
@@ -82,7 +92,10 @@ def regions(tmp_path_factory, source) -> tuple[Path, dict[str, int]]:
 
 def read_rows(folder: Path) -> list[dict[str, Any]]:
     """Return the captions together with their negatives."""
-    return [row | negatives for row, negatives in zip(read_captions(folder), read_negatives(folder), strict=True)]
+    return [
+        row | negatives
+        for row, negatives in zip(read_captions(folder), read_negatives(folder), strict=True)
+    ]
 
 
 def read_by_caption(folder: Path) -> dict[str, dict[str, Any]]:
@@ -113,13 +126,17 @@ def test_captions_of_one_compound_have_the_exact_number_of_negatives_or_none(reg
             assert caption not in captions
     assert len(read_by_caption(regions[0])["a red car"]["hnatom"]) == 4
     assert len(read_by_caption(regions[0])["a red car"]["hncomp"]) == 6
-    assert {len(negative["foils"]) for negative in read_by_caption(regions[0])["a red car"]["hncomp"]} == {2}
+    assert {
+        len(negative["foils"]) for negative in read_by_caption(regions[0])["a red car"]["hncomp"]
+    } == {2}
 
 
 def test_targets_are_the_atoms_and_compounds_of_the_selected_captions(regions) -> None:
     folder, _ = regions
     targets = Targets.load(folder / "targets.json")
-    assert targets == Targets.of(parse.graph for parse in make_parser().parse(read_by_caption(folder)))
+    assert targets == Targets.of(
+        parse.graph for parse in make_parser().parse(read_by_caption(folder))
+    )
     assert Compound("oro", "cat", "under", "table") in targets.compounds
     assert Atom("object", "tree") not in targets.atoms
 
@@ -135,11 +152,18 @@ SEEN = {
     "atoms": [["object", name] for name in ("car", "dog", "table", "cat", "bottle")]
     + [["attribute", name] for name in ("red", "black", "wooden", "green")]
     + [["relation", name] for name in ("on", "under")],
-    "compounds": [["ao", "car", None, "red"], ["ao", "dog", None, "black"], ["oro", "cat", "under", "table"]],
+    "compounds": [
+        ["ao", "car", None, "red"],
+        ["ao", "dog", None, "black"],
+        ["oro", "cat", "under", "table"],
+    ],
 }
 SPLITS = {
     "sc": {"a red car", "a cat under a table"},
-    "uc": {"a black dog on a wooden table", "a green bottle"},  # neither wooden table nor green bottle was seen
+    "uc": {
+        "a black dog on a wooden table",
+        "a green bottle",
+    },  # neither wooden table nor green bottle was seen
     "ua": {"a small bird"},
 }
 
@@ -163,23 +187,33 @@ def test_configs_reference_images_if_the_regions_do(tmp_path, source, corpus) ->
         build("cc12m", tmp_path / "regions", Seen.load(corpus[0] / "cc12m.json"), tmp_path)
     for config in (path.name for path in corpus[0].iterdir() if path.is_dir()):
         embedded, referenced = read_config(corpus[0], config), read_config(tmp_path, config)
-        assert all(Path(row.pop("image_path")).name == f"{row['image_id']}.jpg" for row in referenced)
-        assert referenced == [{name: value for name, value in row.items() if name != "image"} for row in embedded]
+        assert all(
+            Path(row.pop("image_path")).name == f"{row['image_id']}.jpg" for row in referenced
+        )
+        assert referenced == [
+            {name: value for name, value in row.items() if name != "image"} for row in embedded
+        ]
 
 
 def test_raw_configs_are_the_three_splits(corpus) -> None:
     root, _ = corpus
-    assert {name: {row["caption"] for row in read_config(root, f"cc12m_{name}_raw")} for name in SPLITS} == SPLITS
+    assert {
+        name: {row["caption"] for row in read_config(root, f"cc12m_{name}_raw")} for name in SPLITS
+    } == SPLITS
 
 
 def test_hard_negative_configs_have_sets_of_5_7_and_11(corpus, regions) -> None:
     root, _ = corpus
     for name in ("sc", "uc"):
-        atom, comp, both = (read_config(root, f"cc12m_{name}_{kind}") for kind in ("hnatom", "hncomp", "hnall"))
+        atom, comp, both = (
+            read_config(root, f"cc12m_{name}_{kind}") for kind in ("hnatom", "hncomp", "hnall")
+        )
         assert {len(row["hard_negatives"]) for row in atom} == {4}
         assert {len(row["hard_negatives"]) for row in comp} == {6}
         assert {(len(row["hard_negatives"]), len(row["foils"])) for row in both} == {(10, 10)}
-        assert {row["caption"] for row in both} == {row["caption"] for row in atom} & {row["caption"] for row in comp}
+        assert {row["caption"] for row in both} == {row["caption"] for row in atom} & {
+            row["caption"] for row in comp
+        }
         assert {row["caption"] for row in atom} <= SPLITS[name]
     (car,) = (row for row in read_config(root, "cc12m_sc_hnatom") if row["caption"] == "a red car")
     source = read_by_caption(regions[0])["a red car"]
@@ -190,9 +224,16 @@ def test_hard_negative_configs_have_sets_of_5_7_and_11(corpus, regions) -> None:
 def test_stats_have_table_8_and_the_funnel(corpus) -> None:
     _, stats = corpus
     # SC: red car (2 atoms, 1 compound), cat under table (3, 1). UC: green bottle (2 atoms, 1 unseen compound).
-    assert stats["unique"] == {"cc12m": {"sc": {"atoms": 5, "compounds": 2}, "uc": {"atoms": 2, "compounds": 1}}}
+    assert stats["unique"] == {
+        "cc12m": {"sc": {"atoms": 5, "compounds": 2}, "uc": {"atoms": 2, "compounds": 1}}
+    }
     funnel = stats["funnels"]["Systematicity, cc12m"]
-    assert (funnel["SC"], funnel["UC"], funnel["UA"], funnel["UC with one compound"]) == (2, 2, 1, 1)
+    assert (funnel["SC"], funnel["UC"], funnel["UA"], funnel["UC with one compound"]) == (
+        2,
+        2,
+        1,
+        1,
+    )
 
 
 def test_captions_without_negatives_are_left_out() -> None:
@@ -202,14 +243,27 @@ def test_captions_without_negatives_are_left_out() -> None:
 
 
 def test_table_8_ignores_unseen_atoms_and_rows_without_negatives() -> None:
-    row = {"atoms": [{"kind": "object", "text": "cat"}], "compounds": [], "hnatom": [], "hncomp": []}
+    row = {
+        "atoms": [{"kind": "object", "text": "cat"}],
+        "compounds": [],
+        "hnatom": [],
+        "hncomp": [],
+    }
     row["repeated"] = False
     nothing = {"sc": {"atoms": 0, "compounds": 0}, "uc": {"atoms": 0, "compounds": 0}}
-    assert assign_splits([row], Seen(frozenset({Atom("object", "cat")}), frozenset()), NEGATIVES)[1] == nothing
-    assert assign_splits([row | {"hnatom": [1]}], Seen(frozenset(), frozenset()), NEGATIVES)[1] == nothing
+    assert (
+        assign_splits([row], Seen(frozenset({Atom("object", "cat")}), frozenset()), NEGATIVES)[1]
+        == nothing
+    )
+    assert (
+        assign_splits([row | {"hnatom": [1]}], Seen(frozenset(), frozenset()), NEGATIVES)[1]
+        == nothing
+    )
 
 
 def test_missing_seen_file_says_what_to_run(tmp_path) -> None:
-    message = r"laion\.json: not found\. Run `python -m compeval\.generators\.seen_analysis\.seen laion`"
+    message = (
+        r"laion\.json: not found\. Run `python -m compeval\.generators\.seen_analysis\.seen laion`"
+    )
     with pytest.raises(FileNotFoundError, match=message):
         Seen.load(tmp_path / "laion.json")

@@ -18,13 +18,19 @@ def test_each_caption_is_true_of_one_image_only(config: str):
     assert len(pairs) == 60
     for pair in pairs:
         captions, scenes = [item.caption for item in pair], [item.scene.to_json() for item in pair]
-        assert [[is_true(caption, scene) for scene in scenes] for caption in captions] == [[True, False], [False, True]]
+        assert [[is_true(caption, scene) for scene in scenes] for caption in captions] == [
+            [True, False],
+            [False, True],
+        ]
 
 
 @pytest.mark.parametrize("config", ["object", "attribute", "binding"])
 def test_only_one_thing_changes(config: str):
     for first, second in make_pairs(config, Settings(1, 30)):
-        assert (first.scene.background, first.scene.light) == (second.scene.background, second.scene.light)
+        assert (first.scene.background, first.scene.light) == (
+            second.scene.background,
+            second.scene.light,
+        )
         changed = [
             {
                 name
@@ -44,14 +50,21 @@ def test_only_one_thing_changes(config: str):
 
 
 def test_relations_include_wearing_riding_and_pulling():
-    text = " ".join(item.caption for pair in make_pairs("relation", Settings(0, 150)) for item in pair)
-    assert all(word in text for word in ("wearing", "riding", "pulling", "pushing", "next to", "pouring into"))
+    text = " ".join(
+        item.caption for pair in make_pairs("relation", Settings(0, 150)) for item in pair
+    )
+    assert all(
+        word in text
+        for word in ("wearing", "riding", "pulling", "pushing", "next to", "pouring into")
+    )
 
 
 def test_the_same_seed_writes_the_same_bytes(tmp_path: Path):
     for name in ("a", "b"):
         write(tmp_path / name, Settings(0, 2))
     for config in SAMPLERS:
-        (first,), (second,) = (list((tmp_path / name / config).glob("*.parquet")) for name in ("a", "b"))
+        (first,), (second,) = (
+            list((tmp_path / name / config).glob("*.parquet")) for name in ("a", "b")
+        )
         assert first.read_bytes() == second.read_bytes()
         assert pq.read_table(first).num_rows == 2

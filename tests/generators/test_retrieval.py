@@ -33,14 +33,18 @@ ORDERED = [
     "two white boats lie on the calm water.",
 ]
 ALL_CAPTIONS = [ORDERED[:2], [ORDERED[2], "Dog."], ["Cat."]]
-TEXT_VARIANTS = [f"test.{function.__name__}.s{seed}" for function in TEXT_PERTURBATIONS for seed in range(3)]
+TEXT_VARIANTS = [
+    f"test.{function.__name__}.s{seed}" for function in TEXT_PERTURBATIONS for seed in range(3)
+]
 IMAGE_VARIANTS = [f"test.{name}.s{seed}" for name in GRIDS for seed in range(3)]
 
 
 def write_params(source: str, inputs: str = "", pixels: str = "null", rules: str = "ours") -> None:
     """Write params.yaml with ``source``, and the source ``inputs`` (by default the same) of the set coco."""
     coco = f"{{source: {inputs or source}, captions: captions.json, images: .}}"
-    Path("params.yaml").write_text(f"source: {source}\npixels: {pixels}\nrules: {rules}\nretrieval: {{coco: {coco}}}\n")
+    Path("params.yaml").write_text(
+        f"source: {source}\npixels: {pixels}\nrules: {rules}\nretrieval: {{coco: {coco}}}\n"
+    )
 
 
 def build(root: Path, source: str = "microworld", inputs: str = "", pixels: str = "null") -> Path:
@@ -95,7 +99,9 @@ def test_every_seed_has_the_same_captions_with_four_other_orders(built: Path) ->
             assert len(row["hard_negatives"]) == 4
             for text in row["hard_negatives"]:
                 assert text != row["caption"]
-                assert Counter(text.strip(".").split()) == Counter(row["caption"].strip(".").split())
+                assert Counter(text.strip(".").split()) == Counter(
+                    row["caption"].strip(".").split()
+                )
         perturbed_texts.add(tuple(text for row in order_rows for text in row["hard_negatives"]))
         assert {row["provenance"]["seed"] for row in order_rows} == {seed}
     assert len(perturbed_texts) == 5
@@ -105,8 +111,12 @@ def test_options_for_source_and_output(built: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.chdir(built)
     retrieval.main("coco", source=built, output=Path("elsewhere"))
     write_card("aro", Path("elsewhere/aro"))
-    assert read_rows(built, "elsewhere/aro/coco_order", "test.s1") == read_rows(built, "aro/coco_order", "test.s1")
-    cards = [json.loads((built / root / "aro/stats.json").read_text()) for root in (".", "elsewhere")]
+    assert read_rows(built, "elsewhere/aro/coco_order", "test.s1") == read_rows(
+        built, "aro/coco_order", "test.s1"
+    )
+    cards = [
+        json.loads((built / root / "aro/stats.json").read_text()) for root in (".", "elsewhere")
+    ]
     assert cards[0] == cards[1]
 
 
@@ -118,12 +128,15 @@ def test_the_original_split_has_all_captions_of_all_images(built: Path) -> None:
 
 @pytest.mark.parametrize("split", TEXT_VARIANTS)
 def test_perturbed_captions_are_of_the_same_images(built: Path, split: str) -> None:
-    rows, plain = read_rows(built, "retrieval/coco", split), read_rows(built, "retrieval/coco", "test")
+    rows, plain = (
+        read_rows(built, "retrieval/coco", split),
+        read_rows(built, "retrieval/coco", "test"),
+    )
     assert [row["crop_id"] for row in rows] == [row["crop_id"] for row in plain]
     for row, captions in zip(rows, ALL_CAPTIONS, strict=True):
-        assert [text == original for text, original in zip(row["captions"], captions, strict=True)] == [
-            original in ("Dog.", "Cat.") for original in captions
-        ]
+        assert [
+            text == original for text, original in zip(row["captions"], captions, strict=True)
+        ] == [original in ("Dog.", "Cat.") for original in captions]
 
 
 def test_perturbed_images_differ_from_the_original_and_have_its_captions(built: Path) -> None:
@@ -145,7 +158,11 @@ def test_perturbed_images_differ_from_the_original_and_have_its_captions(built: 
 
 @pytest.mark.parametrize("config", ["retrieval/coco", "aro/coco_order"])
 def test_each_image_is_stored_once(built: Path, referencing: Path, config: str) -> None:
-    stored = [row["image"] for path in (built / config).glob("*.parquet") for row in pq.read_table(path).to_pylist()]
+    stored = [
+        row["image"]
+        for path in (built / config).glob("*.parquet")
+        for row in pq.read_table(path).to_pylist()
+    ]
     shown = CAPTIONS if config == "retrieval/coco" else ("a.jpg", "b.jpg")
     expected = sorted((built / name).read_bytes() for name in shown)
     assert sorted(image["bytes"] for image in stored if image) == expected
@@ -161,7 +178,9 @@ def test_loaded_rows_show_their_images(built: Path, referencing: Path, config: s
             with Image.open(built / row["image_id"]) as image:
                 pixels = arrange_patches(image.convert("RGB"), Patches.from_row(row)).tobytes()
             assert row["image"].convert("RGB").tobytes() == other["image"].tobytes() == pixels
-    one = load_dataset(*config.split("/"), "test.s1" if "order" in config else IMAGE_VARIANTS[4], data_dir=built)
+    one = load_dataset(
+        *config.split("/"), "test.s1" if "order" in config else IMAGE_VARIANTS[4], data_dir=built
+    )
     assert one[1]["image"].size in ((60, 48), (60, 45))
     assert "captions" in one.column_names or one["caption"] == ORDERED
 
@@ -179,14 +198,19 @@ def test_plain_datasets_returns_pixels_in_the_first_split_only(built: Path) -> N
 def test_a_pushed_copy_stores_each_image_once(referencing: Path) -> None:
     with prepare_upload(referencing / "retrieval", {"coco": ["microworld"]}) as upload:
         rows = load_dataset(str(upload), "coco", IMAGE_VARIANTS[0])
-        stored = [path for path in upload.rglob("*.parquet") if any(pq.read_table(path)["image"].to_pylist())]
+        stored = [
+            path
+            for path in upload.rglob("*.parquet")
+            if any(pq.read_table(path)["image"].to_pylist())
+        ]
         assert [path.name for path in stored] == ["test-00000-of-00001.parquet"]
         assert rows[2]["image"].size == (60, 48)
 
 
 def test_dropped_and_unchanged_captions_are_counted(built: Path) -> None:
     funnels = {
-        name: json.loads((built / f"stats/{name}/coco.json").read_text())["funnels"] for name in ("aro", "retrieval")
+        name: json.loads((built / f"stats/{name}/coco.json").read_text())["funnels"]
+        for name in ("aro", "retrieval")
     }
     assert funnels["aro"]["coco: captions and images"] == {
         "images": 3,
@@ -195,7 +219,8 @@ def test_dropped_and_unchanged_captions_are_counted(built: Path) -> None:
         "captions kept": 3,
     }
     assert funnels["retrieval"]["coco: captions and images"] == {"images": 3, "captions": 5} | {
-        f"captions that {function.__name__} leaves as they are": 2 for function in TEXT_PERTURBATIONS
+        f"captions that {function.__name__} leaves as they are": 2
+        for function in TEXT_PERTURBATIONS
     }
 
 
@@ -207,14 +232,30 @@ def test_images_that_cannot_be_used_are_counted(
     Path("b.jpg").write_bytes(b"no image")
     Path("truth.jsonl").touch()
     captions = {**CAPTIONS, "d.jpg": []}
-    Path("captions.json").write_text(json.dumps([{"image": key, "caption": value} for key, value in captions.items()]))
+    Path("captions.json").write_text(
+        json.dumps([{"image": key, "caption": value} for key, value in captions.items()])
+    )
     write_params("microworld")
     retrieval.main("coco")
-    funnel = json.loads(Path("stats/retrieval/coco.json").read_text())["funnels"]["coco: captions and images"]
-    assert funnel.items() >= {"unreadable images": 2, "images without captions": 1, "images": 1, "captions": 2}.items()
-    assert capsys.readouterr().err.startswith("Unreadable images are left out. The first: b.jpg: not a readable image")
+    funnel = json.loads(Path("stats/retrieval/coco.json").read_text())["funnels"][
+        "coco: captions and images"
+    ]
+    assert (
+        funnel.items()
+        >= {
+            "unreadable images": 2,
+            "images without captions": 1,
+            "images": 1,
+            "captions": 2,
+        }.items()
+    )
+    assert capsys.readouterr().err.startswith(
+        "Unreadable images are left out. The first: b.jpg: not a readable image"
+    )
     Path("captions.json").write_text(json.dumps([{"image": "gone.jpg", "caption": "a dog"}]))
-    with pytest.raises(ValueError, match=r"captions\.json: there is no readable image with captions"):
+    with pytest.raises(
+        ValueError, match=r"captions\.json: there is no readable image with captions"
+    ):
         retrieval.main("coco")
 
 
@@ -237,7 +278,8 @@ def test_rules_of_the_paper(built: Path, tmp_path: Path, monkeypatch: pytest.Mon
     write_params("coco", pixels="by_reference", rules="paper")
     retrieval.main("coco")
     original, shuffled = (
-        read_rows(tmp_path, "parts/retrieval/coco", split) for split in ("test", "test.shuffle_rows.s0")
+        read_rows(tmp_path, "parts/retrieval/coco", split)
+        for split in ("test", "test.shuffle_rows.s0")
     )
     assert original[0]["captions"] == [text.rstrip(".") for text in ORDERED[:2]]
     sides = [(row["width"], row["height"]) for row in shuffled]
@@ -249,7 +291,11 @@ def test_rules_of_the_paper(built: Path, tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_a_caption_without_four_distinct_orders_is_not_in_the_order_sets() -> None:
     """Swapping the nouns and swapping the trigrams both return "fish fish dive dive", so only three orders differ."""
-    twins = Words(("fish", "dive", "dive", "fish"), ("", " ", " ", " ", "."), ("other", "noun", "other", "noun"))
+    twins = Words(
+        ("fish", "dive", "dive", "fish"),
+        ("", " ", " ", " ", "."),
+        ("other", "noun", "other", "noun"),
+    )
     assert not retrieval.has_wrong_captions(twins)
 
 
@@ -281,7 +327,9 @@ def test_a_real_source_beside_inputs_of_the_microworld_builds_nothing(
 ) -> None:
     monkeypatch.chdir(built)
     write_params("visual_genome", "microworld")
-    with pytest.raises(ValueError, match=r"retrieval\.coco read the micro-world, but source \(visual_genome\)"):
+    with pytest.raises(
+        ValueError, match=r"retrieval\.coco read the micro-world, but source \(visual_genome\)"
+    ):
         retrieval.main("coco", output=Path("mixed"))
     assert not Path("mixed").exists()
 
@@ -292,7 +340,9 @@ def test_rows_and_card_have_the_source_and_licence_of_their_images(
     monkeypatch.chdir(tmp_path)
     copy_sources(built, tmp_path)
     build(tmp_path, "visual_genome", "coco")
-    assert {row["provenance"]["source"] for row in read_rows(tmp_path, "retrieval/coco", "test")} == {"coco"}
+    assert {
+        row["provenance"]["source"] for row in read_rows(tmp_path, "retrieval/coco", "test")
+    } == {"coco"}
     card = Path("retrieval/README.md").read_text()
     assert "license: other" in card
     assert "images under their Flickr licences" in card

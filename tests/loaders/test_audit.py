@@ -7,7 +7,14 @@ from hypothesis import strategies as st
 
 from compeval.base.schemas.rows import HARD_NEGATIVE_SCHEMA
 from compeval.base.storage.dataset import write_config
-from compeval.loaders.audit import FLAW_NAMES, Texts, audit, audit_dataset, count_flaws, has_negation
+from compeval.loaders.audit import (
+    FLAW_NAMES,
+    Texts,
+    audit,
+    audit_dataset,
+    count_flaws,
+    has_negation,
+)
 from compeval.loaders.cards.card import write_card
 from compeval.loaders.datasets.stats import measure
 from tests.evaluators.tiny import row
@@ -40,7 +47,9 @@ def test_flaws_of_a_negative(negative: str, swaps: bool, flaws: dict[str, int]):
 
 
 def test_the_form_of_the_caption():
-    assert not count_flaws(texts("A man . He  sits ", "A dog . It  sits "))  # a feature of both is no flaw
+    assert not count_flaws(
+        texts("A man . He  sits ", "A dog . It  sits ")
+    )  # a feature of both is no flaw
     assert count_flaws(texts("A man sits", "a dog sits")) == {"lower case": 1}
     assert count_flaws(texts("a cup ", "a hat", "a bag")) == {"caption space": 1}
     assert count_flaws(texts("A cup.", "A hat", "A bag.")) == {"final stop": 1}
@@ -50,11 +59,15 @@ def test_the_form_of_the_caption():
 
 
 def test_flaws_of_rows_count_once_and_those_of_negatives_each():
-    found = count_flaws(texts("a cup", "A hat", "a  hat", "a  HAT", "a cup", "a cup", unordered=True))
+    found = count_flaws(
+        texts("a cup", "A hat", "a  hat", "a  HAT", "a cup", "a cup", unordered=True)
+    )
     assert found == {"truth": 1, "duplicated": 1, "unordered": 1, "capital": 1, "double space": 2}
 
 
-@pytest.mark.parametrize("text", ["there is no cup", "Not a cup", "it isn't red", "a room without a door"])
+@pytest.mark.parametrize(
+    "text", ["there is no cup", "Not a cup", "it isn't red", "a room without a door"]
+)
 def test_negation_words(text: str):
     assert has_negation(text)
     assert not has_negation("a note on a notebook, nowt else")
@@ -62,7 +75,9 @@ def test_negation_words(text: str):
 
 def test_a_tie_of_k_texts_counts_as_1_over_k():
     rows = [
-        texts("a red cup", "a cup", "no red cup at all"),  # longest and shortest are negatives; two without a negation
+        texts(
+            "a red cup", "a cup", "no red cup at all"
+        ),  # longest and shortest are negatives; two without a negation
         texts("a red cup", "a red hat", "a hat"),  # two longest; three without a negation
     ]
     found = audit(rows)
@@ -76,10 +91,17 @@ def test_a_tie_of_k_texts_counts_as_1_over_k():
     )
     assert (found.rows, found.negatives, found.negated) == (2, 4, 1)
     assert found.chance == pytest.approx(1 / 3)
-    assert audit([texts("no red cup", "no red hat", "a hat")]).negated == 0  # the caption has a negation as well
+    assert (
+        audit([texts("no red cup", "no red hat", "a hat")]).negated == 0
+    )  # the caption has a negation as well
 
 
-@given(st.lists(st.tuples(st.text("aA .", max_size=4), st.lists(st.text("aA .", max_size=4), min_size=1)), min_size=1))
+@given(
+    st.lists(
+        st.tuples(st.text("aA .", max_size=4), st.lists(st.text("aA .", max_size=4), min_size=1)),
+        min_size=1,
+    )
+)
 def test_an_audit_is_the_sum_of_its_rows(rows: list[tuple[str, list[str]]]):
     given_rows = [texts(caption, *negatives, swaps=True) for caption, negatives in rows]
     total = sum((count_flaws(one) for one in given_rows), Counter[str]())
@@ -90,14 +112,23 @@ def test_an_audit_is_the_sum_of_its_rows(rows: list[tuple[str, list[str]]]):
 
 
 def test_a_dataset_is_audited_by_split_with_its_swaps(tmp_path: Path):
-    swap = row(0, "red", "ball", ["blue"]) | {"foils": [[{"type": "swap", "from": "red", "to": "blue"}]]}
+    swap = row(0, "red", "ball", ["blue"]) | {
+        "foils": [[{"type": "swap", "from": "red", "to": "blue"}]]
+    }
     folder = tmp_path / "crepe"
-    write_config(folder, "prod_hnall", {"n4": [swap, row(1, "red", "cup", ["green"])]}, HARD_NEGATIVE_SCHEMA)
-    write_config(folder, "prod_hnswap", {"n5": [row(2, "red", "hat", ["pink"])]}, HARD_NEGATIVE_SCHEMA)
+    write_config(
+        folder, "prod_hnall", {"n4": [swap, row(1, "red", "cup", ["green"])]}, HARD_NEGATIVE_SCHEMA
+    )
+    write_config(
+        folder, "prod_hnswap", {"n5": [row(2, "red", "hat", ["pink"])]}, HARD_NEGATIVE_SCHEMA
+    )
     write_card(folder, {}, "", measure(folder))
     found = audit_dataset(folder)
     # By its foils the first negative is a swap; by its config's name all those of prod_hnswap are.
-    assert {name: one.flaws["words"] for name, one in found.items()} == {"prod_hnall/n4": 1, "prod_hnswap/n5": 1}
+    assert {name: one.flaws["words"] for name, one in found.items()} == {
+        "prod_hnall/n4": 1,
+        "prod_hnswap/n5": 1,
+    }
     assert audit_dataset(toy_dataset(tmp_path, "toy")).keys() == {"toy_hnatom/test"}
 
 
@@ -126,7 +157,9 @@ PRODUCTIVITY = {
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=() if "swap" in name or name.endswith("_4") else pytest.mark.acceptance)
+        pytest.param(
+            name, marks=() if "swap" in name or name.endswith("_4") else pytest.mark.acceptance
+        )
         for name in PRODUCTIVITY
     ],
 )

@@ -23,7 +23,11 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for row in range(40):
         texts = [f"a big cup {row} there", f"a cup {row}"]
         caption, negative = texts if row % 4 else texts[::-1]
-        rows[str(row)] = {"filename": f"{row:012d}.jpg", "caption": caption, "negative_caption": negative}
+        rows[str(row)] = {
+            "filename": f"{row:012d}.jpg",
+            "caption": caption,
+            "negative_caption": negative,
+        }
     path = tmp_path / "swap_att.json"
     path.write_text(json.dumps(rows))
     return path
@@ -34,15 +38,28 @@ def test_mask_is_stored_as_text() -> None:
     assert balanced.unpack(balanced.pack(keep), 77).tolist() == keep.tolist()
 
 
-def test_subset_of_a_file_is_a_task(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_subset_of_a_file_is_a_task(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     longest = {"longest": lambda sets: score_by_function(sets, len)}
-    for name in ("REFINEMENT_BASELINES", "HELD_OUT_BASELINES", "UNSEEN_BASELINES", "UNTRAINED_BASELINES"):
+    for name in (
+        "REFINEMENT_BASELINES",
+        "HELD_OUT_BASELINES",
+        "UNSEEN_BASELINES",
+        "UNTRAINED_BASELINES",
+    ):
         monkeypatch.setattr(balanced_subsets, name, longest)
     monkeypatch.setattr(balanced_subsets, "MIN_PAIRS", 20)
     select = balanced_subsets.select_rows_at_chance
-    monkeypatch.setattr(balanced_subsets, "select_rows_at_chance", lambda sets, seed: select(sets, seed, longest))
+    monkeypatch.setattr(
+        balanced_subsets, "select_rows_at_chance", lambda sets, seed: select(sets, seed, longest)
+    )
     entry = balanced_subsets.balance_file(file)
-    assert (entry["pairs"], entry["pairs_kept"], entry["before"]["seen"]["accuracy"]) == (40, 20, 0.75)
+    assert (entry["pairs"], entry["pairs_kept"], entry["before"]["seen"]["accuracy"]) == (
+        40,
+        20,
+        0.75,
+    )
     assert entry["after"]["unseen"]["accuracy"] == 0.5
     balanced.write_lists(balanced.OWN_LISTS, [entry])
     read = read_published(identify(file))
@@ -65,7 +82,12 @@ def test_no_subset_of_pairs_that_length_orders(file: Path, monkeypatch: pytest.M
     length = {"longest": lambda sets: score_by_function(sets, len)}
     monkeypatch.setattr(balanced_subsets, "UNTRAINED_BASELINES", length)
     rows = json.loads(file.read_text())
-    for row in ("0", "4", "8", "12"):  # 6 of 40 pairs stay wrong: 85 % are right, and at least 70 % of any half
+    for row in (
+        "0",
+        "4",
+        "8",
+        "12",
+    ):  # 6 of 40 pairs stay wrong: 85 % are right, and at least 70 % of any half
         texts = rows[row]["caption"], rows[row]["negative_caption"]
         rows[row] |= {"caption": texts[1], "negative_caption": texts[0]}
     file.write_text(json.dumps(rows))
@@ -91,9 +113,16 @@ def test_a_list_of_another_number_of_pairs_is_refused(file: Path) -> None:
 
 
 def test_a_pair_of_several_negatives_keeps_its_row(file: Path) -> None:
-    row = read_published(identify(file)).splits["swap_att", "test"][0]._replace(hard_negatives=("a", "b", "c"))
+    row = (
+        read_published(identify(file))
+        .splits["swap_att", "test"][0]
+        ._replace(hard_negatives=("a", "b", "c"))
+    )
     entry = {"file": "x", "pairs": 6, "kept": balanced.pack(np.array([0, 1, 1, 0, 0, 1]))}
-    found = [(position, pair.hard_negatives) for position, pair in balanced.select_pairs([row, row], entry)]
+    found = [
+        (position, pair.hard_negatives)
+        for position, pair in balanced.select_pairs([row, row], entry)
+    ]
     assert found == [(0, ("b",)), (0, ("c",)), (1, ("c",))]
 
 

@@ -21,9 +21,14 @@ def cases(real_data: Path) -> Path:
 
 def list_images(tmp_path: Path, folder: Path, *names: str) -> list[np.ndarray]:
     """Return the pixels of images after ``compeval make``."""
-    (tmp_path / "pairs.csv").write_text("image,caption\n" + "".join(f"{name},a cup\n" for name in names))
+    (tmp_path / "pairs.csv").write_text(
+        "image,caption\n" + "".join(f"{name},a cup\n" for name in names)
+    )
     make("mine", [tmp_path / "pairs.csv"], folder, tmp_path)
-    return [np.asarray(row["image"]) for row in load_dataset("mine", "captions", "test", data_dir=tmp_path)]  # pyright: ignore
+    return [
+        np.asarray(row["image"])
+        for row in load_dataset("mine", "captions", "test", data_dir=tmp_path)
+    ]  # pyright: ignore
 
 
 def test_sixteen_bits(cases: Path, tmp_path: Path):
@@ -33,7 +38,9 @@ def test_sixteen_bits(cases: Path, tmp_path: Path):
 
 
 def test_orientation(cases: Path, tmp_path: Path):
-    phone, turned, upright = list_images(tmp_path, cases / "orientation", "phone.jpg", "phone180.jpg", "upright.png")
+    phone, turned, upright = list_images(
+        tmp_path, cases / "orientation", "phone.jpg", "phone180.jpg", "upright.png"
+    )
     for pixels in (phone, turned, upright):
         assert pixels.shape == (60, 40, 3)
         assert np.abs(pixels.astype(int) - upright).max() < 10, "of a JPEG"
@@ -86,7 +93,8 @@ def test_small_differences_of_scores(cases: Path, tmp_path: Path):
 def test_two_names_of_one_file(cases: Path, tmp_path: Path):
     file = cases / "names/synthetic_mcq_llama3.1_rephrased.csv"
     with pytest.raises(
-        ValueError, match=r"data/positive/1_img\.png and data/negative/1_img\.png are two images, but both"
+        ValueError,
+        match=r"data/positive/1_img\.png and data/negative/1_img\.png are two images, but both",
     ):
         import_files([file], cases / "names/flat", tmp_path)
     assert not (tmp_path / "negbench").exists()

@@ -17,7 +17,12 @@ GOOD = "a person in front of a street sign"
 @pytest.mark.parametrize(
     ("caption", "negative", "kind", "detail"),
     [
-        ("a person on a street", "a persinside inside a street", "mangled word", "person>persinside"),
+        (
+            "a person on a street",
+            "a persinside inside a street",
+            "mangled word",
+            "person>persinside",
+        ),
         ("a tree on a street", "a banana on a sbananat", "mangled word", "street>sbananat"),
         (
             "a man in a hat wearing a ring",
@@ -34,8 +39,18 @@ GOOD = "a person in front of a street sign"
         ("a cat and a dog", "an cat and a dog", "article", "an cat"),
         ("a cat and a dog", "a cat and a owl", "article", "a owl"),
         ("a red dog", "A a dog", "doubled word", "A a"),  # not a wrong article as well
-        ("a cat and a dog", "an hour, a unicorn, a one-way sign, an SUV, a umpire", "article", "a umpire"),
-        ("a cat and a dog", "an hour and a unicorn, a one-way sign, a European, an SUV, a used car", "", ""),
+        (
+            "a cat and a dog",
+            "an hour, a unicorn, a one-way sign, an SUV, a umpire",
+            "article",
+            "a umpire",
+        ),
+        (
+            "a cat and a dog",
+            "an hour and a unicorn, a one-way sign, a European, an SUV, a used car",
+            "",
+            "",
+        ),
         ("a cat, a dog", "A cat a dog.", "punctuation", "A cat a dog."),
         ("a cat a dog", "a dog a cat", "", ""),
         ("a café", "a cafÃ©", "mojibake", "Ã©"),
@@ -81,4 +96,6 @@ def test_rows_with_malformed_texts_are_dropped(tmp_path: Path) -> None:
     read = read_published(identify(path), RowSelection(drop_malformed=True))
     assert [row.hard_negatives for row in read] == [("a cat",)]
     kinds = {"article": 2, "doubled word": 1, "chatter": 1}
-    assert read.counts.dropped == {f"a text is malformed: {kind}": count for kind, count in kinds.items()}
+    assert read.counts.dropped == {
+        f"a text is malformed: {kind}": count for kind, count in kinds.items()
+    }

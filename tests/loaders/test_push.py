@@ -51,7 +51,10 @@ def test_a_loaded_dataset_equals_the_pushed_dataset(hub_server: Repositories, tm
     rows = load_dataset("me/microworld-crepe", "toy_hnatom", "test")
     assert rows["caption"] == ["red ball"] * 3
     assert rows[0]["image"].size == (40, 30)  # pyright: ignore
-    assert rows.to_dict() == load_dataset("crepe", "toy_hnatom", "test", data_dir=tmp_path / "data").to_dict()
+    assert (
+        rows.to_dict()
+        == load_dataset("crepe", "toy_hnatom", "test", data_dir=tmp_path / "data").to_dict()
+    )
 
 
 def test_a_revision_of_the_hub(hub_server: Repositories, tmp_path: Path):
@@ -70,10 +73,14 @@ def test_a_revision_of_the_hub(hub_server: Repositories, tmp_path: Path):
 def test_images_in_files_are_uploaded_in_the_rows(hub_server: Repositories, tmp_path: Path):
     folder, row = tmp_path / "data" / "crepe", hard_negative_row(tmp_path, 1)
     with replace_crop_files(folder, "toy") as crop_files:
-        write_config(folder, "toy_hnatom", {"test": [row]}, HARD_NEGATIVE_SCHEMA, crop_files=crop_files)
+        write_config(
+            folder, "toy_hnatom", {"test": [row]}, HARD_NEGATIVE_SCHEMA, crop_files=crop_files
+        )
     write_card(folder, {"license": "mit"}, "A toy.\n", measure(folder))
     push_folder(folder, "me/microworld-crepe")
-    assert not [name for name in hub_server.files["me/microworld-crepe"] if name.startswith("images")]
+    assert not [
+        name for name in hub_server.files["me/microworld-crepe"] if name.startswith("images")
+    ]
     loaded = load_dataset("me/microworld-crepe", "toy_hnatom", "test")
     here = load_dataset(str(folder), "toy_hnatom", "test")
     assert loaded[0]["image"].tobytes() == here[0]["image"].tobytes()  # pyright: ignore
@@ -98,7 +105,9 @@ def test_a_name_without_microworld_is_an_error(hub_server: Repositories, tmp_pat
     assert hub_server.files == {}
 
 
-def test_pixels_are_not_uploaded_if_the_licence_forbids_it(hub_server: Repositories, tmp_path: Path):
+def test_pixels_are_not_uploaded_if_the_licence_forbids_it(
+    hub_server: Repositories, tmp_path: Path
+):
     row = {
         "image": {"bytes": picture(tmp_path, 1).read_bytes(), "path": None},
         **{"crop_id": "c", "image_id": "1", "caption": "a", "hard_negatives": ["b"]},
@@ -115,18 +124,26 @@ def test_pixels_are_not_uploaded_if_the_licence_forbids_it(hub_server: Repositor
     assert "image" not in loaded.column_names  # pyright: ignore
     assert loaded[0]["image_id"] == "1"  # pyright: ignore
     card = hub_server.files["me/sugarcrepe"]["README.md"].decode()
-    assert "The rows of `swap_obj` hold no pixels: the licence of their images (COCO, captions" in card
-    assert "image" in load_dataset(str(folder), "swap_obj", "test").column_names, "the folder here keeps them"
+    assert (
+        "The rows of `swap_obj` hold no pixels: the licence of their images (COCO, captions" in card
+    )
+    assert "image" in load_dataset(str(folder), "swap_obj", "test").column_names, (
+        "the folder here keeps them"
+    )
 
 
-def test_names_are_searched_locally_then_as_a_path_then_on_the_hub(hub_server: Repositories, tmp_path: Path):
+def test_names_are_searched_locally_then_as_a_path_then_on_the_hub(
+    hub_server: Repositories, tmp_path: Path
+):
     toy_dataset(tmp_path, rows=1)
     push(made(tmp_path / "far", rows=2), "me/microworld-crepe")
     assert load_dataset("crepe", "toy_hnatom", "test").num_rows == 1
     assert load_dataset("far/crepe", "toy_hnatom", "test").num_rows == 2
     with pytest.raises(ValueError, match=r"me/gone: cannot be downloaded from the Hub \(.*404"):
         load_dataset("me/gone", "toy_hnatom")
-    with pytest.raises(ValueError, match=r"Unknown config of me/microworld-crepe 'toy'\. Did you mean"):
+    with pytest.raises(
+        ValueError, match=r"Unknown config of me/microworld-crepe 'toy'\. Did you mean"
+    ):
         load_dataset("me/microworld-crepe", "toy")
     hub_server.files["me/other"] = {"README.md": b"no data"}
     with pytest.raises(ValueError, match=r"me/other: no stats\.json in the repository"):
@@ -141,10 +158,18 @@ def test_images_that_cells_reference_are_uploaded(hub_server: Repositories, tmp_
         Image.new("RGB", (4, 4), (number, 0, 0)).save(path)
         paths.append(path)
     row = {
-        f"image_{place}": {"bytes": None, "path": str(path.relative_to(tmp_path))} for place, path in enumerate(paths)
+        f"image_{place}": {"bytes": None, "path": str(path.relative_to(tmp_path))}
+        for place, path in enumerate(paths)
     }
-    row |= {f"crop_id_{place}": f"c{place}" for place in (0, 1)} | {"caption_0": "a", "caption_1": "b", "image_id": "1"}
-    row |= {"categories": [], "provenance": {"source": "visual_genome", "captioner": "published", "seed": 0}}
+    row |= {f"crop_id_{place}": f"c{place}" for place in (0, 1)} | {
+        "caption_0": "a",
+        "caption_1": "b",
+        "image_id": "1",
+    }
+    row |= {
+        "categories": [],
+        "provenance": {"source": "visual_genome", "captioner": "published", "seed": 0},
+    }
     folder = tmp_path / "cola"
     write_config(folder, "multi_object", {"test": [row]}, GROUP_SCHEMA)
     write_card(folder, {"license": "mit"}, "# COLA\n", measure(folder))

@@ -50,7 +50,11 @@ def as_csv(separator: str) -> str:
 def test_tables_of_every_format_become_the_same_dataset(folder: Path, name: str, text: str):
     (folder / name).write_text(text)
     stats = make("mine", [folder / name], None, folder)
-    assert stats["rows"] == {"captions": {"test": 2}, "foils_1": {"test": 1}, "foils_2": {"test": 1}}
+    assert stats["rows"] == {
+        "captions": {"test": 2},
+        "foils_1": {"test": 1},
+        "foils_2": {"test": 1},
+    }
     rows = load_dataset("mine", "captions", "test", data_dir=folder)
     assert rows["captions"] == [["a cup", "a red cup"], ["a dog", "a cup"]]
     assert rows[0]["image"].size == (100, 80)  # pyright: ignore
@@ -86,13 +90,23 @@ def test_a_webdataset_shard(folder: Path):
         ("a.json", '[{"image": "1.jpg", "caption": " "}]', r"row 1: a text is empty"),
         ("a.json", '[{"image": "a.json", "caption": "a"}]', r"a\.json: not a readable image"),
         ("a.csv", "image,caption\n", r"a\.csv: no rows found\."),
-        ("a.json", '[{"image": "../1.jpg", "caption": "a"}]', r"row 1: '\.\./1\.jpg' does not name a file below"),
+        (
+            "a.json",
+            '[{"image": "../1.jpg", "caption": "a"}]',
+            r"row 1: '\.\./1\.jpg' does not name a file below",
+        ),
         ("a.jsonl", '{"image": "1.jpg", "caption": "a"}\n{', r"a\.jsonl, line 2: not JSON"),
-        ("a.csv", 'image,caption\n1.jpg,"' + 11_000_000 * "a", r"line 2: not a valid table \(field larger"),
+        (
+            "a.csv",
+            'image,caption\n1.jpg,"' + 11_000_000 * "a",
+            r"line 2: not a valid table \(field larger",
+        ),
         ("a.txt", "", r"a\.txt: unknown file type; supported: \.csv"),
     ],
 )
-def test_invalid_inputs_are_named_and_nothing_is_written(folder: Path, name: str, text: str, message: str):
+def test_invalid_inputs_are_named_and_nothing_is_written(
+    folder: Path, name: str, text: str, message: str
+):
     (folder / name).write_text(text)
     with pytest.raises((ValueError, FileNotFoundError), match=message):
         make("mine", [folder / name], None, folder)
@@ -103,7 +117,10 @@ def test_images_with_the_same_name_in_two_folders_are_distinct(tmp_path: Path):
     for number, folder in enumerate(("s1", "s2")):
         (tmp_path / folder).mkdir()
         picture(tmp_path / folder, number).rename(tmp_path / folder / "001.jpg")
-    lines = "".join(json.dumps({"image": f"{folder}/001.jpg", "caption": folder}) + "\n" for folder in ("s1", "s2"))
+    lines = "".join(
+        json.dumps({"image": f"{folder}/001.jpg", "caption": folder}) + "\n"
+        for folder in ("s1", "s2")
+    )
     (tmp_path / "pairs.jsonl").write_text(lines)
     make("mine", [tmp_path / "pairs.jsonl"], None, tmp_path)
     rows = load_dataset("mine", "captions", "test", data_dir=tmp_path)
@@ -114,9 +131,14 @@ def test_each_file_uses_the_images_in_its_own_folder(tmp_path: Path):
     for number, folder in enumerate(("a", "b")):
         (tmp_path / folder).mkdir()
         picture(tmp_path / folder, number).rename(tmp_path / folder / "1.jpg")
-        (tmp_path / folder / f"{folder}.json").write_text('[{"image": "1.jpg", "caption": "a cup"}]')
+        (tmp_path / folder / f"{folder}.json").write_text(
+            '[{"image": "1.jpg", "caption": "a cup"}]'
+        )
     make("mine", [tmp_path / "a/a.json", tmp_path / "b/b.json"], None, tmp_path)
-    assert load_dataset("mine", "captions", "test", data_dir=tmp_path)["image_id"] == ["a.json/1.jpg", "b.json/1.jpg"]
+    assert load_dataset("mine", "captions", "test", data_dir=tmp_path)["image_id"] == [
+        "a.json/1.jpg",
+        "b.json/1.jpg",
+    ]
 
 
 def test_a_smaller_dataset_replaces_all_configs(folder: Path):
@@ -125,7 +147,10 @@ def test_a_smaller_dataset_replaces_all_configs(folder: Path):
     (folder / "pairs.json").write_text(json.dumps(ROWS[2:]))
     stats = make("mine", [folder / "pairs.json"], None, folder)
     assert stats["rows"] == {"captions": {"test": 1}, "foils_1": {"test": 1}}
-    assert sorted(path.name for path in (folder / "mine").iterdir() if path.is_dir()) == ["captions", "foils_1"]
+    assert sorted(path.name for path in (folder / "mine").iterdir() if path.is_dir()) == [
+        "captions",
+        "foils_1",
+    ]
 
 
 def test_a_corrected_image_is_in_the_new_dataset(folder: Path):
@@ -188,7 +213,10 @@ CASES = {
 def test_lists_are_json_or_python_literals(folder: Path):
     with (folder / "pairs.csv").open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows(
-            [("image", "caption", "hard_negatives"), *(("1.jpg", f"caption {cell}", cell) for cell in CASES)]
+            [
+                ("image", "caption", "hard_negatives"),
+                *(("1.jpg", f"caption {cell}", cell) for cell in CASES),
+            ]
         )
     make("mine", [folder / "pairs.csv"], None, folder)
     rows = load_dataset("mine", "foils_1", "test", data_dir=folder)
@@ -206,25 +234,81 @@ def test_apostrophes_of_files_that_we_did_not_write_stay(folder: Path):
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("a.csv", "image,caption,hard_negatives\n1.jpg,a man, who runs,a dog\n", "line 2: 4 cells for 3 columns"),
-        ("a.csv", "image,caption,hard_negatives\n1.jpg,a man\n", "line 2: no cell for hard_negatives"),
-        ("a.csv", 'image,caption\n1.jpg,"a\n1.jpg,b\n', "line 2: not a valid table (a quote is not closed)"),
-        ("a.csv", "image,caption,hard_negatives\n1.jpg,b,nan\n", "row 1: a text is nan; leave the cell empty"),
-        ("a.csv", 'image,caption,hard_negatives\n1.jpg,a,"[""c"", null]"\n', "row 1: the negatives are not a list of"),
-        ("a.csv", 'image,caption,hard_negatives\n1.jpg,a,"[""\\ud83d""]"\n', "row 1: a text has half of a surrogate"),
-        ("a.csv", "image,caption,hard_negatives\n1.jpg,a,['it''s' 'b']\n", "a comma is missing between two texts"),
-        ("a.csv", 'image,caption,hard_negatives\n1.jpg,a,"{""swap"": ""c""}"\n', "row 1: the negatives are not a list"),
-        ("a.csv", "image,caption\n1.jpg,[Photo]\n", "the caption '[Photo]' is in brackets, but is not a list of texts"),
-        ("a.csv", "image,caption,hard_negatives\n1.jpg,a,N/A\n", "row 1: a text is N/A; leave the cell empty"),
-        ("a.jsonl", '{"image": "1.jpg", "caption": "a", "hard_negatives": 0}\n', "row 1: texts are a string"),
-        ("a.csv", "image,caption,caption\n1.jpg,a,b\n", "a.csv: two columns are called caption. Rename or delete one"),
-        ("a.csv", 'image,caption\n1.jpg,"a ""red" cup\n', "line 2: text after a closing quote. Double the quotes"),
+        (
+            "a.csv",
+            "image,caption,hard_negatives\n1.jpg,a man, who runs,a dog\n",
+            "line 2: 4 cells for 3 columns",
+        ),
+        (
+            "a.csv",
+            "image,caption,hard_negatives\n1.jpg,a man\n",
+            "line 2: no cell for hard_negatives",
+        ),
+        (
+            "a.csv",
+            'image,caption\n1.jpg,"a\n1.jpg,b\n',
+            "line 2: not a valid table (a quote is not closed)",
+        ),
+        (
+            "a.csv",
+            "image,caption,hard_negatives\n1.jpg,b,nan\n",
+            "row 1: a text is nan; leave the cell empty",
+        ),
+        (
+            "a.csv",
+            'image,caption,hard_negatives\n1.jpg,a,"[""c"", null]"\n',
+            "row 1: the negatives are not a list of",
+        ),
+        (
+            "a.csv",
+            'image,caption,hard_negatives\n1.jpg,a,"[""\\ud83d""]"\n',
+            "row 1: a text has half of a surrogate",
+        ),
+        (
+            "a.csv",
+            "image,caption,hard_negatives\n1.jpg,a,['it''s' 'b']\n",
+            "a comma is missing between two texts",
+        ),
+        (
+            "a.csv",
+            'image,caption,hard_negatives\n1.jpg,a,"{""swap"": ""c""}"\n',
+            "row 1: the negatives are not a list",
+        ),
+        (
+            "a.csv",
+            "image,caption\n1.jpg,[Photo]\n",
+            "the caption '[Photo]' is in brackets, but is not a list of texts",
+        ),
+        (
+            "a.csv",
+            "image,caption,hard_negatives\n1.jpg,a,N/A\n",
+            "row 1: a text is N/A; leave the cell empty",
+        ),
+        (
+            "a.jsonl",
+            '{"image": "1.jpg", "caption": "a", "hard_negatives": 0}\n',
+            "row 1: texts are a string",
+        ),
+        (
+            "a.csv",
+            "image,caption,caption\n1.jpg,a,b\n",
+            "a.csv: two columns are called caption. Rename or delete one",
+        ),
+        (
+            "a.csv",
+            'image,caption\n1.jpg,"a ""red" cup\n',
+            "line 2: text after a closing quote. Double the quotes",
+        ),
         (
             "a.jsonl",
             '{"image": "1.jpg", "caption": "a", "caption": "b"}\n',
             "line 1: not JSON (the key 'caption' is there",
         ),
-        ("a.jsonl", '{"image": "1.jpg", "caption": "a", "captions": ["b"]}\n', "row 1: both caption and captions have"),
+        (
+            "a.jsonl",
+            '{"image": "1.jpg", "caption": "a", "captions": ["b"]}\n',
+            "row 1: both caption and captions have",
+        ),
         (
             "a.jsonl",
             '{"image": "1.jpg", "caption": "a", "hard_negatives": {"swap": "c"}}\n',
@@ -237,7 +321,9 @@ def test_apostrophes_of_files_that_we_did_not_write_stay(folder: Path):
         ),
     ],
 )
-def test_what_would_become_a_wrong_caption_is_an_error(folder: Path, name: str, text: str, message: str):
+def test_what_would_become_a_wrong_caption_is_an_error(
+    folder: Path, name: str, text: str, message: str
+):
     (folder / name).write_text(text)
     with pytest.raises(ValueError, match=re.escape(message)):
         make("mine", [folder / name], None, folder)
@@ -249,7 +335,11 @@ def test_cells_beyond_the_header_may_be_empty(folder: Path):
 
 
 def test_keys_of_a_shard_may_have_dots(folder: Path):
-    files = {f"{key}.{suffix}": text for key in ("a.1", "a.2", "x") for suffix, text in (("jpg", ""), ("txt", key))}
+    files = {
+        f"{key}.{suffix}": text
+        for key in ("a.1", "a.2", "x")
+        for suffix, text in (("jpg", ""), ("txt", key))
+    }
     files["x.seg.jpg"] = ""
     with tarfile.open(folder / "shard.tar", "w") as archive:
         for name, text in files.items():
@@ -270,7 +360,10 @@ def test_pictures_are_upright_and_have_eight_bits(folder: Path):
     Image.fromarray((ramp / 65_535).astype(np.float32)).save(folder / "float.tiff")
     red_above_blue = Image.new("RGB", (40, 60), "blue")
     red_above_blue.paste("red", (0, 0, 40, 30))
-    for orientation, transposition in ((3, Image.Transpose.ROTATE_180), (6, Image.Transpose.ROTATE_90)):
+    for orientation, transposition in (
+        (3, Image.Transpose.ROTATE_180),
+        (6, Image.Transpose.ROTATE_90),
+    ):
         exif = Image.Exif()
         exif[0x0112] = orientation
         red_above_blue.transpose(transposition).save(folder / f"{orientation}.png", exif=exif)
@@ -290,22 +383,38 @@ def test_pixels_without_a_known_range_are_an_error(folder: Path):
     Image.fromarray(np.full((4, 4), -1, np.float32)).save(folder / "x.tiff")
     (folder / "a.csv").write_text("image,caption\nx.tiff,a\n")
     with pytest.raises(
-        ValueError, match=r"x\.tiff: .* \(pixels of mode F from -1 to -1; convert the image to 8 bits\)"
+        ValueError,
+        match=r"x\.tiff: .* \(pixels of mode F from -1 to -1; convert the image to 8 bits\)",
     ):
         make("mine", [folder / "a.csv"], None, folder)
 
 
-def test_columns_that_look_like_hard_negatives_are_named(folder: Path, capsys: pytest.CaptureFixture):
-    (folder / "a.csv").write_text("id,image,caption,hard_negative\n5,1.jpg,a cup,a hat\n5,1.jpg,a cup,a hat\n")
+def test_columns_that_look_like_hard_negatives_are_named(
+    folder: Path, capsys: pytest.CaptureFixture
+):
+    (folder / "a.csv").write_text(
+        "id,image,caption,hard_negative\n5,1.jpg,a cup,a hat\n5,1.jpg,a cup,a hat\n"
+    )
     make("mine", [folder / "a.csv"], None, folder)
     assert (
-        capsys.readouterr().err.count("a.csv: not read: the columns hard_negative. Hard negatives are read from") == 1
+        capsys.readouterr().err.count(
+            "a.csv: not read: the columns hard_negative. Hard negatives are read from"
+        )
+        == 1
     )
 
 
-def test_doubled_keys_and_images_of_a_shard_are_counted(folder: Path, capsys: pytest.CaptureFixture):
+def test_doubled_keys_and_images_of_a_shard_are_counted(
+    folder: Path, capsys: pytest.CaptureFixture
+):
     image = (folder / "1.jpg").read_bytes()
-    members = [("a.jpg", image), ("a.txt", "\ufeffone"), ("b.jpg", image), ("b.png", image), ("b.txt", "two")]
+    members = [
+        ("a.jpg", image),
+        ("a.txt", "\ufeffone"),
+        ("b.jpg", image),
+        ("b.png", image),
+        ("b.txt", "two"),
+    ]
     members += [("c.jpg", image), ("c.txt", "three"), ("a.jpg", image), ("a.txt", "four")]
     with tarfile.open(folder / "shard.tar.gz", "w:gz") as archive:
         for name, content in members:
@@ -316,4 +425,7 @@ def test_doubled_keys_and_images_of_a_shard_are_counted(folder: Path, capsys: py
     make("mine", [folder / "shard.tar.gz"], None, folder)
     rows = load_dataset("mine", "captions", "test", data_dir=folder)
     assert (rows["image_id"], rows["captions"]) == (["a", "c"], [["one"], ["three"]])
-    assert "1 with more than one image, 1 with the key of an earlier sample." in capsys.readouterr().err
+    assert (
+        "1 with more than one image, 1 with the key of an earlier sample."
+        in capsys.readouterr().err
+    )

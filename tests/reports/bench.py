@@ -31,7 +31,9 @@ class Bench:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.transformers_folder = cache(lambda family: tiny_transformers.write_model(family, folder / family))
+        self.transformers_folder = cache(
+            lambda family: tiny_transformers.write_model(family, folder / family)
+        )
         self.vlm = cache(self._load_vlm)
         self.ours = cache(lambda family: self._resolve(self.transformers_folder(family)))
         self.library = cache(self._load_library)
@@ -47,7 +49,11 @@ class Bench:
     def _load_pair_library(self, family: str, kind: str) -> tuple[Any, Any, Any]:
         path = self.transformers_folder(family)
         model = getattr(hf, kind).from_pretrained(path).eval()
-        return model, hf.AutoTokenizer.from_pretrained(path), hf.AutoImageProcessor.from_pretrained(path)
+        return (
+            model,
+            hf.AutoTokenizer.from_pretrained(path),
+            hf.AutoImageProcessor.from_pretrained(path),
+        )
 
     def _load_vlm(self, family: str) -> tuple[Any, Any, Any]:
         """Return our adapter, and transformers' model and processor."""
@@ -56,7 +62,11 @@ class Bench:
         kind: Any = hf.AutoModelForImageTextToText
         library = kind.from_pretrained(path).eval()
         with tiny_vlms.num2words_installed():
-            return models.resolve(f"vlm:{path}").encoder, library, hf.AutoProcessor.from_pretrained(path)
+            return (
+                models.resolve(f"vlm:{path}").encoder,
+                library,
+                hf.AutoProcessor.from_pretrained(path),
+            )
 
     @cached_property
     def clip_folder(self) -> Path:
@@ -97,8 +107,14 @@ class Bench:
     def real_clip(self) -> tuple[Any, Any]:
         """Our adapter and transformers' model, with OpenAI's vocabulary, transform and 77 tokens."""
         path = self.folder / "real_clip"
-        text = tiny_transformers.SMALL | {"vocab_size": 49408, "eos_token_id": 2, "max_position_embeddings": 77}
-        config = hf.CLIPConfig(text_config=text, vision_config=tiny_transformers.VISION, projection_dim=8)
+        text = tiny_transformers.SMALL | {
+            "vocab_size": 49408,
+            "eos_token_id": 2,
+            "max_position_embeddings": 77,
+        }
+        config = hf.CLIPConfig(
+            text_config=text, vision_config=tiny_transformers.VISION, projection_dim=8
+        )
         torch.manual_seed(0)
         hf.CLIPModel(config).save_pretrained(path)
         self.real_tokenizer.save_pretrained(path)
@@ -117,7 +133,9 @@ def normalize(encoder: Any, image: Image.Image) -> torch.Tensor:
 def noise(width: int, height: int, mode: str = "RGB") -> Image.Image:
     """Return an image of random pixels, the same at each call."""
     channels = len(Image.new(mode, (1, 1)).getbands())
-    pixels = np.random.default_rng(width * height).integers(0, 256, (height, width, channels), dtype=np.uint8)
+    pixels = np.random.default_rng(width * height).integers(
+        0, 256, (height, width, channels), dtype=np.uint8
+    )
     return Image.fromarray(pixels.squeeze(axis=2) if channels == 1 else pixels, mode)
 
 
@@ -153,10 +171,14 @@ class Colors:
 
 def wrap(model: Any, fingerprint: str = "colors", **about: Any) -> Model:
     """Return a class of a user as a model."""
-    return Model("python:mine:Mine", "Mine", adapt(model, "python:mine:Mine"), fingerprint, "custom", **about)
+    return Model(
+        "python:mine:Mine", "Mine", adapt(model, "python:mine:Mine"), fingerprint, "custom", **about
+    )
 
 
-def write_rows(root: Path, truths: Sequence[str], foils: Sequence[str] = ("blue",), shown: str = "red") -> Path:
+def write_rows(
+    root: Path, truths: Sequence[str], foils: Sequence[str] = ("blue",), shown: str = "red"
+) -> Path:
     """Write crepe/prod_hnatom/n4: rows of an image of one colour, a true caption and foils."""
     rows = [
         tiny.row(number, truth, "ball", list(foils), tiny.picture(shown, (8, 6 + number)))
@@ -165,7 +187,9 @@ def write_rows(root: Path, truths: Sequence[str], foils: Sequence[str] = ("blue"
     return tiny.write_dataset(root, {"prod_hnatom": {"n4": rows}})
 
 
-def write_table(path: Path, rows: Iterable[Mapping[str, Any]], schema: pa.Schema | None = None) -> Path:
+def write_table(
+    path: Path, rows: Iterable[Mapping[str, Any]], schema: pa.Schema | None = None
+) -> Path:
     import pyarrow.parquet as pq
 
     pq.write_table(pa.Table.from_pylist(list(rows), schema), path)

@@ -33,7 +33,13 @@ def render() -> str:
     for report in REPORTS:
         repository, number = report.thread.split("#")
         link = f"[{report.thread}](https://github.com/{repository}/issues/{number})"
-        cells = (link, report.kind, report.wrong.replace("|", "\\|").replace("<", "&lt;"), report.before, report.now)
+        cells = (
+            link,
+            report.kind,
+            report.wrong.replace("|", "\\|").replace("<", "&lt;"),
+            report.before,
+            report.now,
+        )
         lines.append(f"| {' | '.join(cells)} |\n")
     return head + "".join(lines)
 

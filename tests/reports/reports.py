@@ -21,7 +21,12 @@ from PIL import Image
 from tests.reports import runners as r
 from tests.reports.bench import encode, json_lines, noise, turned, write_rows
 
-RIGHT, SILENT, REFUSED, UNCLEAR = "right", "wrong, silently", "refused without need", "unclear message"
+RIGHT, SILENT, REFUSED, UNCLEAR = (
+    "right",
+    "wrong, silently",
+    "refused without need",
+    "unclear message",
+)
 
 
 class Report(NamedTuple):

@@ -40,7 +40,17 @@ from compeval.loaders.datasets.verified import verify_files
 from compeval.loaders.own_data.entries import read_entries
 from compeval.loaders.published import tables
 from compeval.loaders.user_files import make
-from tests.reports.bench import Bench, Colors, encode, iterate_pairs, normalize, tar_of, wrap, write_rows, write_table
+from tests.reports.bench import (
+    Bench,
+    Colors,
+    encode,
+    iterate_pairs,
+    normalize,
+    tar_of,
+    wrap,
+    write_rows,
+    write_table,
+)
 from tests.rows import toy_dataset
 
 TASK = Task("crepe", "prod_hnatom", "n4")
@@ -101,7 +111,9 @@ def library_texts(bench: Bench, folder: Path, given: tuple[str, Sequence[str]]) 
             del tokens["attention_mask"]
         with torch.no_grad():
             features.append(model.get_text_features(**tokens).pooler_output)
-    return torch.cat([one[:, 0] if one.ndim == 3 else one for one in features])  # FLAVA projects every token
+    return torch.cat(
+        [one[:, 0] if one.ndim == 3 else one for one in features]
+    )  # FLAVA projects every token
 
 
 def real_texts(bench: Bench, folder: Path, texts: Sequence[str]) -> Any:
@@ -111,7 +123,9 @@ def real_texts(bench: Bench, folder: Path, texts: Sequence[str]) -> Any:
 def real_library_texts(bench: Bench, folder: Path, texts: Sequence[str]) -> Any:
     tokens = [bench.real_tokenizer(text, truncation=True, return_tensors="pt") for text in texts]
     with torch.no_grad():
-        return torch.cat([bench.real_clip[1].get_text_features(**one).pooler_output for one in tokens])
+        return torch.cat(
+            [bench.real_clip[1].get_text_features(**one).pooler_output for one in tokens]
+        )
 
 
 def activation(bench: Bench, folder: Path, name: str) -> Any:
@@ -132,7 +146,10 @@ def pixels(bench: Bench, folder: Path, image: Image.Image) -> Any:
 
 def library_pixels(bench: Bench, folder: Path, image: Image.Image) -> Any:
     rgb = image.convert("RGB")
-    return [bench.open_clip[1](rgb), bench.library("clip")[2](images=rgb, return_tensors="pt")["pixel_values"][0]]
+    return [
+        bench.open_clip[1](rgb),
+        bench.library("clip")[2](images=rgb, return_tensors="pt")["pixel_values"][0],
+    ]
 
 
 def cropped(bench: Bench, folder: Path, size: tuple[int, int]) -> Any:
@@ -182,11 +199,15 @@ def ranked(bench: Bench, folder: Path, scores: Any) -> Any:
 
 
 def cutoffs(bench: Bench, folder: Path, scores: Any) -> Any:
-    return sorted(name for name in choice.evaluate(np.array(scores)[:, None])[""].summarise() if "@" in name)
+    return sorted(
+        name for name in choice.evaluate(np.array(scores)[:, None])[""].summarise() if "@" in name
+    )
 
 
 def winoground(bench: Bench, folder: Path, scores: Any) -> Any:
-    return {name: part.summarise()["score"] for name, part in group.evaluate(np.array([scores])).items()}
+    return {
+        name: part.summarise()["score"] for name, part in group.evaluate(np.array([scores])).items()
+    }
 
 
 def retrieved(bench: Bench, folder: Path, given: Any) -> Any:
@@ -218,7 +239,9 @@ def scored_file(bench: Bench, folder: Path, given: tuple[str, Any]) -> Any:
         write_table(path, content)
     else:
         path.write_text(content, encoding="utf-8")
-    metrics = score_file(path, "crepe/toy_hnatom", "mine", data_dir=folder, output=folder / "results")["metrics"]
+    metrics = score_file(
+        path, "crepe/toy_hnatom", "mine", data_dir=folder, output=folder / "results"
+    )["metrics"]
     return metrics["recall@1"], metrics["tie_rate"]
 
 
@@ -240,8 +263,13 @@ def yes_scores(bench: Bench, folder: Path, given: tuple[str, Sequence[str]]) -> 
 def library_yes_scores(bench: Bench, folder: Path, given: tuple[str, Sequence[str]]) -> Any:
     """Log-probabilities of Yes, one prompt and one forward pass a caption."""
     _, model, processor = bench.vlm(given[0])
-    picture, captions = Image.new("RGB", (40, 30), "red"), (text.replace("<image>", "< image>") for text in given[1])
-    return torch.stack([answer(model, processor, ask(processor, picture, caption)) for caption in captions])
+    picture, captions = (
+        Image.new("RGB", (40, 30), "red"),
+        (text.replace("<image>", "< image>") for text in given[1]),
+    )
+    return torch.stack(
+        [answer(model, processor, ask(processor, picture, caption)) for caption in captions]
+    )
 
 
 @torch.no_grad()
@@ -250,7 +278,9 @@ def answer(model: Any, processor: Any, inputs: Any) -> torch.Tensor:
     word = "yes" if model.config.model_type == "paligemma" else "Yes"
     tokens = sorted(first_tokens(processor.tokenizer, word))
     if model.config.get_text_config().is_encoder_decoder:
-        inputs["decoder_input_ids"] = torch.tensor([[model.config.get_text_config().decoder_start_token_id]])
+        inputs["decoder_input_ids"] = torch.tensor(
+            [[model.config.get_text_config().decoder_start_token_id]]
+        )
     return model(**inputs).logits[0, -1].double().log_softmax(dim=0)[tokens].logsumexp(dim=0)
 
 
@@ -316,7 +346,10 @@ def parsed(bench: Bench, folder: Path, text: str) -> Any:
     (parse,) = bench.parser.parse([text])
     graph = parse.graph
     objects = [(item.name, *item.attributes) for item in graph.objects]
-    return objects, [(graph.by_id[e.subject].name, e.predicate, graph.by_id[e.object].name) for e in graph.relations]
+    return objects, [
+        (graph.by_id[e.subject].name, e.predicate, graph.by_id[e.object].name)
+        for e in graph.relations
+    ]
 
 
 # Runs
@@ -334,7 +367,9 @@ def again(bench: Bench, folder: Path, change: Callable[[Path], Any]) -> Any:
 
 def made_again(bench: Bench, folder: Path, colors: Sequence[str]) -> Any:
     """Recall@1 of datasets of one's own in one run, made one after the other from equal names with other pictures."""
-    (folder / "pairs.csv").write_text("image,caption,hard_negatives\n1.png,a red ball,\"['a blue ball']\"\n")
+    (folder / "pairs.csv").write_text(
+        "image,caption,hard_negatives\n1.png,a red ball,\"['a blue ball']\"\n"
+    )
     for color in colors:
         (folder / "1.png").write_bytes(encode(Image.new("RGB", (8, 8), color)))
         make(color, [folder / "pairs.csv"], None, folder / "data")

@@ -38,11 +38,31 @@ from compeval.loaders.published import ImageSet, rows, tables
 from tests.evaluators.tiny_transformers import TEXT, tokenizer
 from tests.evaluators.tiny_vlms import FAMILIES
 from tests.reports import reports, runners
-from tests.reports.bench import Bench, encode, hf, iterate_pairs, noise, normalize, tar_of, turned, wrap, write_table
+from tests.reports.bench import (
+    Bench,
+    encode,
+    hf,
+    iterate_pairs,
+    noise,
+    normalize,
+    tar_of,
+    turned,
+    wrap,
+    write_table,
+)
 
-TEXTS = [*reports.STRANGE, "a red ball", "You should've done this", "x " * 90, "A\n'll 11p223RF☆ho!!to? of a cat"]
+TEXTS = [
+    *reports.STRANGE,
+    "a red ball",
+    "You should've done this",
+    "x " * 90,
+    "A\n'll 11p223RF☆ho!!to? of a cat",
+]
 IMAGES = [
-    *(encode(noise(width, height)) for width, height in ((1, 1), (1000, 1), (1, 700), (333, 517), (15, 17), (19, 16))),
+    *(
+        encode(noise(width, height))
+        for width, height in ((1, 1), (1000, 1), (1, 700), (333, 517), (15, 17), (19, 16))
+    ),
     *(encode(noise(20, 30, mode)) for mode in ("L", "LA", "RGBA")),
     encode(noise(20, 30, "CMYK"), "JPEG"),
     encode(Image.fromarray(reports.RAMP)),
@@ -60,7 +80,8 @@ def open_each(data: bytes) -> tuple[Image.Image, Image.Image]:
 
 def check_equal(ours: Any, theirs: Any, largest: float = 0) -> None:
     ours, theirs = (
-        value if isinstance(value, torch.Tensor) else torch.from_numpy(np.array(value)) for value in (ours, theirs)
+        value if isinstance(value, torch.Tensor) else torch.from_numpy(np.array(value))
+        for value in (ours, theirs)
     )
     assert ours.shape == theirs.shape
     if not largest:
@@ -72,14 +93,21 @@ def check_equal(ours: Any, theirs: Any, largest: float = 0) -> None:
 @pytest.mark.parametrize("causal", [True, False], ids=["CLIP", "SigLIP"])
 def test_open_clip(causal: bool, bench: Bench):
     encoder: Any = bench.clip if causal else models.resolve(f"local:{bench.siglip_folder}").encoder
-    model, transform, words = bench.open_clip if causal else bench.load_open_clip(bench.siglip_folder)
+    model, transform, words = (
+        bench.open_clip if causal else bench.load_open_clip(bench.siglip_folder)
+    )
     for text in TEXTS:
         check_equal(encoder._tokenize([text]), words([text]))
         # Without padding and with shared prefixes, sums are in another order.
-        check_equal(encoder.encode_texts([text], 1), model.encode_text(words([text])), 2e-6 if causal else 0)
+        check_equal(
+            encoder.encode_texts([text], 1), model.encode_text(words([text])), 2e-6 if causal else 0
+        )
     for ours, theirs in map(open_each, IMAGES):
         check_equal(normalize(encoder, ours), transform(theirs))
-        check_equal(encoder.encode_images([encoder.preprocess(ours)], 1), model.encode_image(transform(theirs)[None]))
+        check_equal(
+            encoder.encode_images([encoder.preprocess(ours)], 1),
+            model.encode_image(transform(theirs)[None]),
+        )
 
 
 DUAL_ENCODERS = ("clip", "metaclip_2", "siglip", "siglip2", "align", "flava")
@@ -91,7 +119,10 @@ def test_dual_encoders_of_transformers(family: str, bench: Bench):
     encoder, (model, words, processor) = bench.ours(family), bench.library(family)
     for text in TEXTS:
         padding = "max_length" if "siglip" in family else "do_not_pad"
-        check_equal(encoder._texts([text])["input_ids"][0], words(text, padding=padding, **runners.CUT)["input_ids"])
+        check_equal(
+            encoder._texts([text])["input_ids"][0],
+            words(text, padding=padding, **runners.CUT)["input_ids"],
+        )
         theirs = runners.library_texts(bench, bench.folder, (family, [text]))
         check_equal(encoder.encode_texts([text], 1), theirs)
     for ours, theirs in map(open_each, IMAGES):
@@ -100,7 +131,9 @@ def test_dual_encoders_of_transformers(family: str, bench: Bench):
         for name, value in prepared.items():
             check_equal(value, inputs[name][0])
         expected = model.get_image_features(**inputs).pooler_output
-        check_equal(encoder.encode_images([prepared], 1), expected[:, 0] if expected.ndim == 3 else expected)
+        check_equal(
+            encoder.encode_images([prepared], 1), expected[:, 0] if expected.ndim == 3 else expected
+        )
 
 
 @torch.no_grad()
@@ -109,7 +142,9 @@ def test_clip_with_the_vocabulary_of_openai(bench: Bench):
     for text in TEXTS:
         tokens = bench.real_tokenizer(text, truncation=True, return_tensors="pt")
         check_equal(encoder._texts([text])["input_ids"], tokens["input_ids"])
-        check_equal(encoder.encode_texts([text], 1), model.get_text_features(**tokens).pooler_output)
+        check_equal(
+            encoder.encode_texts([text], 1), model.get_text_features(**tokens).pooler_output
+        )
 
 
 def match(logits: torch.Tensor, head: str, cosine: torch.Tensor) -> torch.Tensor:
@@ -125,7 +160,9 @@ def score_blip(model: Any, inputs: Any, head: str) -> torch.Tensor:
 
 
 def score_blip_2(model: Any, inputs: Any, head: str) -> torch.Tensor:
-    logits, cosine = (model(**inputs, use_image_text_matching_head=use).logits_per_image for use in (True, False))
+    logits, cosine = (
+        model(**inputs, use_image_text_matching_head=use).logits_per_image for use in (True, False)
+    )
     return match(logits, head or "@itc", cosine[0, 0])
 
 
@@ -135,7 +172,9 @@ def score_flava(model: Any, inputs: Any, head: str) -> torch.Tensor:
     with mock.patch.object(
         model.flava.multimodal_model,
         "forward",
-        lambda states, attention_mask=None, **options: forward(model.flava.multimodal_model, states, **options),
+        lambda states, attention_mask=None, **options: forward(
+            model.flava.multimodal_model, states, **options
+        ),
     ):
         output = model(**inputs, input_ids_masked=inputs["input_ids"], return_loss=False)
     return match(output.itm_logits, head, torch.tensor(0.0))
@@ -166,16 +205,24 @@ PAIR_SCORERS: dict[str, tuple[str, Callable[..., Any]]] = {
 def test_pair_scorers_of_transformers(name: str, largest: float, bench: Bench):
     family, at, head = name.partition("@")
     kind, score = PAIR_SCORERS[family]
-    encoder: Any = models.resolve(f"transformers:{bench.transformers_folder(family)}{at}{head}").encoder
+    encoder: Any = models.resolve(
+        f"transformers:{bench.transformers_folder(family)}{at}{head}"
+    ).encoder
     model, words, processor = bench.pair_library(family, kind)
     cut = runners.CUT | ({"padding": "max_length"} if family == "flava_itm" else {})
     for (ours, theirs), text in zip(map(open_each, IMAGES), TEXTS, strict=True):
-        inputs = words([text], return_tensors="pt", **cut) | processor(images=theirs, return_tensors="pt")
+        inputs = words([text], return_tensors="pt", **cut) | processor(
+            images=theirs, return_tensors="pt"
+        )
         if family != "flava_itm":
             check_equal(encoder._texts([text])["input_ids"], inputs["input_ids"])
         check_equal(encoder.preprocess(ours)["pixel_values"], inputs["pixel_values"][0])
         inputs = {name: inputs[name] for name in ("input_ids", "attention_mask", "pixel_values")}
-        check_equal(encoder.score([encoder.preprocess(ours)], [text])[0], score(model, inputs, at + head), largest)
+        check_equal(
+            encoder.score([encoder.preprocess(ours)], [text])[0],
+            score(model, inputs, at + head),
+            largest,
+        )
 
 
 QUICK = ("qwen2.5-vl", "internvl")
@@ -185,12 +232,17 @@ QUICK = ("qwen2.5-vl", "internvl")
 @torch.no_grad()
 @pytest.mark.parametrize(
     "family",
-    [pytest.param(family, marks=() if family in QUICK else pytest.mark.acceptance) for family in FAMILIES],
+    [
+        pytest.param(family, marks=() if family in QUICK else pytest.mark.acceptance)
+        for family in FAMILIES
+    ],
 )
 def test_generative_models(family: str, bench: Bench):
     """Inputs are equal. Scores differ by sums in another order, since captions of an image share its computation."""
     encoder, model, processor = bench.vlm(family)
-    for (ours, theirs), text in zip(map(open_each, IMAGES[3:]), TEXTS, strict=False):  # Qwen refuses longer images
+    for (ours, theirs), text in zip(
+        map(open_each, IMAGES[3:]), TEXTS, strict=False
+    ):  # Qwen refuses longer images
         caption = text.replace("<|", "< |")
         inputs = runners.ask(processor, theirs, caption)
         for name, value in encoder.process(ours, caption).items():
@@ -206,7 +258,9 @@ def test_sentence_transformers(bench: Bench, tmp_path: Path):
     tokenizer().save_pretrained(tmp_path / "bert")
     modules = import_module("sentence_transformers.sentence_transformer.modules")
     word = modules.Transformer(str(tmp_path / "bert"))
-    library.SentenceTransformer(modules=[word, modules.Pooling(16, "mean")]).save(str(tmp_path / "sentence"))
+    library.SentenceTransformer(modules=[word, modules.Pooling(16, "mean")]).save(
+        str(tmp_path / "sentence")
+    )
     encoder: Any = models.resolve(f"sentence-transformers:{tmp_path / 'sentence'}").encoder
     theirs = library.SentenceTransformer(str(tmp_path / "sentence"), device="cpu")
     check_equal(encoder.encode_texts(TEXTS, 4), theirs.encode(TEXTS, batch_size=4))
@@ -255,33 +309,46 @@ def test_readers_of_csv(delimiter: str, tmp_path: Path):
         )
     with path.open(encoding="utf-8", newline="") as file:
         expected = list(csv.DictReader(file, delimiter=delimiter))
-    assert [row for _, row in csv_tables.read_numbered(path, (), delimiter, is_ours=False)] == expected
+    assert [
+        row for _, row in csv_tables.read_numbered(path, (), delimiter, is_ours=False)
+    ] == expected
     assert list(rows.read_csv(path, ("image",))) == expected
 
 
 def test_readers_of_json_and_parquet(tmp_path: Path):
     records = [{"text": text, "more": [text, None, 2**53 + 1, {"a": 1e300}]} for text in CELLS]
     path = tmp_path / "a.jsonl"
-    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in records), encoding="utf-8")
+    path.write_text(
+        "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in records), encoding="utf-8"
+    )
     assert [row for _, row in json_lines.read_numbered(path)] == records
     (tmp_path / "a.json").write_text(json.dumps(records), encoding="utf-8-sig")
     assert rows.read_json(tmp_path / "a.json") == records
     table = write_table(
-        tmp_path / "a.parquet", [{"text": text, "many": [text, None], "id": 2**53 + 1} for text in CELLS]
+        tmp_path / "a.parquet",
+        [{"text": text, "many": [text, None], "id": 2**53 + 1} for text in CELLS],
     )
-    assert [row for _, row in tables.read_table(table, ["text", "many", "id"])] == pq.read_table(table).to_pylist()
+    assert [row for _, row in tables.read_table(table, ["text", "many", "id"])] == pq.read_table(
+        table
+    ).to_pylist()
 
 
 def test_the_reader_of_shards(tmp_path: Path):
     from webdataset.tariterators import group_by_keys, tar_file_expander
 
     names = [
-        f"{folder}{key}.{suffix}" for folder in ("", "p/") for key in ("1", "ä", "b c") for suffix in ("jpg", "txt")
+        f"{folder}{key}.{suffix}"
+        for folder in ("", "p/")
+        for key in ("1", "ä", "b c")
+        for suffix in ("jpg", "txt")
     ]
     data = tar_of(iterate_pairs(names))
     (tmp_path / "0.tar").write_bytes(data)
     expanded = tar_file_expander([{"url": "0.tar", "stream": io.BytesIO(data)}])
-    expected = [(sample["__key__"], sample["jpg"], sample["txt"].decode()) for sample in group_by_keys(expanded)]
+    expected = [
+        (sample["__key__"], sample["jpg"], sample["txt"].decode())
+        for sample in group_by_keys(expanded)
+    ]
     pairs = shards.read_pairs(tmp_path / "0.tar", Counter())
     assert [(pair.key, pair.image.content, pair.caption) for pair in pairs] == expected
 
@@ -300,16 +367,27 @@ def write_corpus(path: Path) -> list[str]:
             pandas.DataFrame({"caption": CELLS}).to_csv(path, index=False)
             return pandas.read_csv(path, keep_default_na=False)["caption"].tolist()
         case ".tsv":
-            pandas.DataFrame({"id": range(len(ONE_LINE)), "caption": ONE_LINE}).to_csv(path, sep="\t", index=False)
+            pandas.DataFrame({"id": range(len(ONE_LINE)), "caption": ONE_LINE}).to_csv(
+                path, sep="\t", index=False
+            )
             return pandas.read_csv(path, sep="\t", keep_default_na=False)["caption"].tolist()
         case ".jsonl":
-            path.write_text("".join(json.dumps({"caption": text}) + "\n" for text in CELLS), encoding="utf-8")
-            return [json.loads(line)["caption"] for line in path.read_text(encoding="utf-8").split("\n")[:-1]]
+            path.write_text(
+                "".join(json.dumps({"caption": text}) + "\n" for text in CELLS), encoding="utf-8"
+            )
+            return [
+                json.loads(line)["caption"]
+                for line in path.read_text(encoding="utf-8").split("\n")[:-1]
+            ]
         case ".txt":
-            path.write_text("".join(f"{text}\r\n" for text in ONE_LINE), encoding="utf-8-sig", newline="")
+            path.write_text(
+                "".join(f"{text}\r\n" for text in ONE_LINE), encoding="utf-8-sig", newline=""
+            )
             return path.read_bytes().decode("utf-8-sig").split("\r\n")[:-1]
         case _:
-            path.write_bytes(tar_of([(f"{number}.txt", text.encode()) for number, text in enumerate(CELLS)]))
+            path.write_bytes(
+                tar_of([(f"{number}.txt", text.encode()) for number, text in enumerate(CELLS)])
+            )
             with tarfile.open(path) as archive:
                 return [archive.extractfile(member).read().decode() for member in archive]  # pyright: ignore
 
@@ -337,7 +415,10 @@ def test_readers_of_graphs(tmp_path: Path):
     sides = [dict(zip("xywh", box, strict=True)) for box in boxes]
     vg = tmp_path / "vg"
     vg.mkdir()
-    nodes = [{"object_id": n, "names": [text]} | side for n, (text, side) in enumerate(zip(names, sides, strict=True))]
+    nodes = [
+        {"object_id": n, "names": [text]} | side
+        for n, (text, side) in enumerate(zip(names, sides, strict=True))
+    ]
     files = {
         "image_data": [{"image_id": 2**53 + 1, "width": 90, "height": 90}],
         "scene_graphs": [{"image_id": 2**53 + 1, "objects": nodes, "relationships": []}],
@@ -349,43 +430,70 @@ def test_readers_of_graphs(tmp_path: Path):
         str(n): {"name": text, "relations": [], "attributes": []} | side
         for n, (text, side) in enumerate(zip(names, sides, strict=True))
     }
-    (tmp_path / "sceneGraphs.json").write_text(json.dumps({"7": {"width": 90, "height": 90, "objects": objects}}))
+    (tmp_path / "sceneGraphs.json").write_text(
+        json.dumps({"7": {"width": 90, "height": 90, "objects": objects}})
+    )
     annotations = [{"image_id": 7, "category_id": n, "bbox": box} for n, box in enumerate(boxes)]
     categories = [{"id": n, "name": text} for n, text in enumerate(names)]
-    content = {"images": [{"id": 7, "file_name": "é/7.png"}], "annotations": annotations, "categories": categories}
+    content = {
+        "images": [{"id": 7, "file_name": "é/7.png"}],
+        "annotations": annotations,
+        "categories": categories,
+    }
     (tmp_path / "instances.json").write_text(json.dumps(content))
     normal = [" ".join(json.loads(json.dumps(text)).lower().split()) for text in names]
     for reader, image_id, expected in (
         (visual_genome.read(vg, Flaws()), str(2**53 + 1), normal),
         (gqa.read(tmp_path / "sceneGraphs.json", tmp_path, Flaws()), "7", normal),
-        (coco.read(tmp_path / "instances.json", Flaws()), "7", [text.split("-")[0].lower() for text in names]),
+        (
+            coco.read(tmp_path / "instances.json", Flaws()),
+            "7",
+            [text.split("-")[0].lower() for text in names],
+        ),
     ):
         (image,) = reader
         found = {item.name: item.box for item in image.graph.objects}
         assert image.image_id == image_id
-        assert found == {name: Box(*map(float, box)) for name, box in zip(expected, boxes, strict=True)}
+        assert found == {
+            name: Box(*map(float, box)) for name, box in zip(expected, boxes, strict=True)
+        }
 
 
 def test_readers_of_captioned_images(tmp_path: Path):
-    entries = [{"image": f"é/{number}.png", "caption": [text, "x"]} for number, text in enumerate(CELLS)]
+    entries = [
+        {"image": f"é/{number}.png", "caption": [text, "x"]} for number, text in enumerate(CELLS)
+    ]
     images = [
-        {"filepath": "é", "filename": f"{number}.png", "split": "test", "sentences": [{"raw": text}, {"raw": "x"}]}
+        {
+            "filepath": "é",
+            "filename": f"{number}.png",
+            "split": "test",
+            "sentences": [{"raw": text}, {"raw": "x"}],
+        }
         for number, text in enumerate(CELLS)
     ]
     for content in (entries, {"images": images}):
         (tmp_path / "a.json").write_text(json.dumps(content), encoding="utf-8-sig")
         assert karpathy.read_entries(tmp_path / "a.json") == entries
-        found = [(item.image_id, list(item.captions)) for item in karpathy.read_images(tmp_path / "a.json", tmp_path)]
-        assert found == [(entry["image"], [text.strip() for text in entry["caption"]]) for entry in entries]
+        found = [
+            (item.image_id, list(item.captions))
+            for item in karpathy.read_images(tmp_path / "a.json", tmp_path)
+        ]
+        assert found == [
+            (entry["image"], [text.strip() for text in entry["caption"]]) for entry in entries
+        ]
 
 
 def test_tables_with_images(tmp_path: Path):
     """``datasets`` saves Arrow files, and every byte of their pictures is kept."""
     datasets = import_module("datasets")
     records = [
-        {"image": {"bytes": data, "path": None}, "caption": text} for data, text in zip(IMAGES, TEXTS, strict=True)
+        {"image": {"bytes": data, "path": None}, "caption": text}
+        for data, text in zip(IMAGES, TEXTS, strict=True)
     ]
-    features = datasets.Features({"image": datasets.Image(decode=False), "caption": datasets.Value("string")})
+    features = datasets.Features(
+        {"image": datasets.Image(decode=False), "caption": datasets.Value("string")}
+    )
     datasets.Dataset.from_list(records, features).save_to_disk(tmp_path / "saved")
     (path,) = (tmp_path / "saved").glob("*.arrow")
     assert [row for _, row in tables.read_table(path, ["image", "caption"])] == list(
@@ -407,10 +515,14 @@ def test_own_tables(tmp_path: Path):
     records = [{"image": f"{n % len(IMAGES)}.png", "caption": text} for n, text in enumerate(texts)]
     pandas.DataFrame(records).to_csv(tmp_path / "a.csv", index=False)
     pandas.DataFrame(records).to_csv(tmp_path / "a.tsv", sep="\t", index=False)
-    (tmp_path / "a.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    (tmp_path / "a.jsonl").write_text(
+        "".join(json.dumps(record) + "\n" for record in records), encoding="utf-8"
+    )
     (tmp_path / "a.json").write_text(json.dumps(records), encoding="utf-8")
     for suffix in ("csv", "tsv", "jsonl", "json"):
-        entries = read_entries(tmp_path / f"a.{suffix}", tmp_path / "pictures", tmp_path / "scratch")
+        entries = read_entries(
+            tmp_path / f"a.{suffix}", tmp_path / "pictures", tmp_path / "scratch"
+        )
         assert [(entry.image.name, entry.captions) for entry in entries] == [
             (record["image"], (record["caption"].strip(),)) for record in records
         ]

@@ -24,7 +24,9 @@ WITHOUT_ENCODING = re.compile(
 
 def check(result: Any, expected: Any) -> None:
     """Compare values: numbers up to TOLERANCE, pixels and everything else exactly."""
-    if isinstance(expected, list | tuple) and any(isinstance(part, torch.Tensor) for part in expected):
+    if isinstance(expected, list | tuple) and any(
+        isinstance(part, torch.Tensor) for part in expected
+    ):
         for part, expected_part in zip(result, expected, strict=True):
             assert torch.equal(part, expected_part)
     elif isinstance(expected, torch.Tensor | np.ndarray) and np.asarray(expected).dtype.kind == "f":
@@ -32,7 +34,9 @@ def check(result: Any, expected: Any) -> None:
     elif isinstance(expected, torch.Tensor | np.ndarray):
         np.testing.assert_array_equal(np.asarray(result), np.asarray(expected))
     else:
-        assert result == pytest.approx(expected) if isinstance(expected, float) else result == expected
+        assert (
+            result == pytest.approx(expected) if isinstance(expected, float) else result == expected
+        )
 
 
 @pytest.mark.parametrize("report", REPORTS, ids=lambda report: report.thread)
@@ -43,16 +47,28 @@ def test_report(report: Report, bench: Bench, tmp_path: Path):
         assert report.expected.search(str(caught.value)), caught.value
         return
     (tmp_path / "expected").mkdir()
-    library = report.expected(bench, tmp_path / "expected", report.given) if callable(report.expected) else None
-    check(report.run(bench, tmp_path, report.given), report.expected if library is None else library)
+    library = (
+        report.expected(bench, tmp_path / "expected", report.given)
+        if callable(report.expected)
+        else None
+    )
+    check(
+        report.run(bench, tmp_path, report.given), report.expected if library is None else library
+    )
 
 
 def test_text_files_have_an_encoding():
     """Without one, it is that of the locale: MemPalace/mempalace#1203."""
     root = Path(__file__).parents[2]
-    for call in ("path.read_text()\n", 'path.write_text(f"{a(b)}, c")\n', "path.write_text(\n    a,\n)\n"):
+    for call in (
+        "path.read_text()\n",
+        'path.write_text(f"{a(b)}, c")\n',
+        "path.write_text(\n    a,\n)\n",
+    ):
         assert WITHOUT_ENCODING.search(call)
-        assert not WITHOUT_ENCODING.search(re.sub(r"\)$", ', encoding="utf-8")', call, flags=re.MULTILINE))
+        assert not WITHOUT_ENCODING.search(
+            re.sub(r"\)$", ', encoding="utf-8")', call, flags=re.MULTILINE)
+        )
     found = [
         (path, match[0])
         for package in ("base", "compeval", "evaluators", "generators", "loaders", "trainers")
@@ -67,5 +83,7 @@ def test_the_table():
     assert len(set(threads)) == len(threads) >= 60
     assert len({report.kind for report in REPORTS}) >= 30
     page = Path(__file__).parents[2] / "docs" / "reports.md"
-    assert page.read_text(encoding="utf-8") == render(), "the page is out of date: python -m tests.reports.page"
+    assert page.read_text(encoding="utf-8") == render(), (
+        "the page is out of date: python -m tests.reports.page"
+    )
     assert all(re.fullmatch(r"[\w.-]+/[\w.-]+#\d+", thread) for thread in threads)

@@ -15,7 +15,13 @@ from safetensors.torch import save_file
 
 from compeval.trainers.clip.training import write_config
 
-COLORS = {"red": (255, 0, 0), "green": (0, 200, 0), "blue": (0, 0, 255), "black": (0, 0, 0), "white": (255, 255, 255)}
+COLORS = {
+    "red": (255, 0, 0),
+    "green": (0, 200, 0),
+    "blue": (0, 0, 255),
+    "black": (0, 0, 0),
+    "white": (255, 255, 255),
+}
 MODEL = {
     "embed_dim": 16,
     "vision_cfg": {"image_size": 16, "patch_size": 8, "layers": 1, "width": 16, "head_width": 8},
@@ -33,7 +39,10 @@ def draw_halves(left: str, right: str) -> Image.Image:
 
 def pairs() -> list[tuple[str, Image.Image]]:
     """Return 20 captions with their images."""
-    return [(f"a {left} cup beside a {right} car", draw_halves(left, right)) for left, right in permutations(COLORS, 2)]
+    return [
+        (f"a {left} cup beside a {right} car", draw_halves(left, right))
+        for left, right in permutations(COLORS, 2)
+    ]
 
 
 def write_shard(path: Path, samples: Iterable[tuple[Image.Image | bytes, bytes]]) -> None:

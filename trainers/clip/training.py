@@ -43,12 +43,16 @@ LOGIT_SCALE_LIMIT = math.log(100)
 def write_config(folder: Path, model: dict[str, Any], preprocess: dict[str, Any]) -> None:
     """Write ``open_clip_config.json``, from which open_clip builds the model of a ``local-dir:`` folder."""
     config = {"model_cfg": model, "preprocess_cfg": preprocess}
-    (folder / "open_clip_config.json").write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
+    (folder / "open_clip_config.json").write_text(
+        json.dumps(config, indent=1) + "\n", encoding="utf-8"
+    )
 
 
 def save(folder: Path, model: nn.Module, record: dict[str, Any]) -> None:
     """Write the weights, and ``record`` to training.json. safetensors accepts only contiguous tensors."""
-    weights = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
+    weights = {
+        name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()
+    }
     save_file(weights, folder / "open_clip_model.safetensors")
     (folder / "training.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
@@ -82,17 +86,24 @@ def read_pairs(folder: Path, preprocess: Callable, tokenize: Callable) -> Pairs:
     return Pairs(image_NCHW, tokenize(texts), digest.hexdigest()[:16])
 
 
-def make_adamw(weights: Iterable[nn.Parameter], learning_rate: float, weight_decay: float) -> torch.optim.AdamW:
+def make_adamw(
+    weights: Iterable[nn.Parameter], learning_rate: float, weight_decay: float
+) -> torch.optim.AdamW:
     """Return an AdamW optimiser with open_clip's settings: no weight decay on gains, biases and the logit scale."""
     trained = [weight for weight in weights if weight.requires_grad]
     groups = [
         {"params": [weight for weight in trained if weight.ndim < 2], "weight_decay": 0.0},
-        {"params": [weight for weight in trained if weight.ndim >= 2], "weight_decay": weight_decay},
+        {
+            "params": [weight for weight in trained if weight.ndim >= 2],
+            "weight_decay": weight_decay,
+        },
     ]
     return torch.optim.AdamW(groups, lr=learning_rate, betas=(0.9, 0.98), eps=1e-6, fused=True)
 
 
-def make_optimizers(model: open_clip.CLIP, recipe: dict[str, Any]) -> list[tuple[torch.optim.Optimizer, float]]:
+def make_optimizers(
+    model: open_clip.CLIP, recipe: dict[str, Any]
+) -> list[tuple[torch.optim.Optimizer, float]]:
     """Return (optimiser, peak learning rate) pairs: Muon for the matrices of the image tower, AdamW for the rest.
 
     With Muon (from timm), a small image tower learns in 400 steps what takes more than 800 steps with AdamW. The text
@@ -138,7 +149,9 @@ def encode_text(model: Any, text_NT: Tensor) -> Tensor:
     end_N = text_NT.argmax(dim=-1)
     length = int(end_N.max()) + 1
     state_NTW = model.token_embedding(text_NT[:, :length]) + model.positional_embedding[:length]
-    state_NTW = model.ln_final(model.transformer(state_NTW, attn_mask=model.attn_mask[:length, :length]))
+    state_NTW = model.ln_final(
+        model.transformer(state_NTW, attn_mask=model.attn_mask[:length, :length])
+    )
     pooled_NW = state_NTW[torch.arange(len(text_NT)), end_N]
     return functional.normalize(pooled_NW @ model.text_projection, dim=-1)
 
@@ -150,7 +163,9 @@ def encode_images(model: Any, pixels_NCHW: Tensor) -> Tensor:
     """
     device = pixels_NCHW.device.type
     with torch.autocast(device, torch.bfloat16, enabled=has_fast_bfloat16(device)):
-        image_ND = model.encode_image(pixels_NCHW.contiguous(memory_format=torch.channels_last), normalize=True)
+        image_ND = model.encode_image(
+            pixels_NCHW.contiguous(memory_format=torch.channels_last), normalize=True
+        )
     return image_ND.float()
 
 
@@ -161,7 +176,9 @@ def train(model: open_clip.CLIP, pairs: Pairs, recipe: dict[str, Any], seed: int
     """
     steps, batch_size = recipe["steps"], recipe["batch_size"]
     optimizers = make_optimizers(model, recipe)
-    schedules = [cosine_lr(optimizer, rate, recipe["warmup"], steps) for optimizer, rate in optimizers]
+    schedules = [
+        cosine_lr(optimizer, rate, recipe["warmup"], steps) for optimizer, rate in optimizers
+    ]
     compute_loss, generator, losses = ClipLoss(), torch.Generator().manual_seed(seed), []
     order = torch.empty(0, dtype=torch.long)
     model.to(memory_format=torch.channels_last).train()
@@ -173,7 +190,9 @@ def train(model: open_clip.CLIP, pairs: Pairs, recipe: dict[str, Any], seed: int
             schedule(step)
         model.zero_grad(set_to_none=True)
         image_ND = encode_images(model, pairs.image_NCHW[batch])
-        loss = compute_loss(image_ND, encode_text(model, pairs.text_NT[batch]), model.logit_scale.exp())
+        loss = compute_loss(
+            image_ND, encode_text(model, pairs.text_NT[batch]), model.logit_scale.exp()
+        )
         loss.backward()
         for optimizer, _ in optimizers:
             optimizer.step()
@@ -183,7 +202,9 @@ def train(model: open_clip.CLIP, pairs: Pairs, recipe: dict[str, Any], seed: int
     return losses
 
 
-def train_checkpoint(corpus: str, seed: int, recipe: dict[str, Any], source: Path, folder: Path) -> None:
+def train_checkpoint(
+    corpus: str, seed: int, recipe: dict[str, Any], source: Path, folder: Path
+) -> None:
     """Train on the shards (``*.tar``) in ``source/<corpus>`` and write the checkpoint to ``folder`` atomically."""
     torch.manual_seed(seed)
     with atomic_folder(folder) as scratch:
@@ -215,9 +236,13 @@ def main(corpus: str, seed: int = 0, corpora: Path | None = None) -> None:
 
     SEED sets the initial weights and the order.
     """
-    logging.getLogger().setLevel(logging.ERROR)  # hides open_clip's warning that there are no weights to load
+    logging.getLogger().setLevel(
+        logging.ERROR
+    )  # hides open_clip's warning that there are no weights to load
     source = corpora or Path("corpora") / read_params("source")
-    train_checkpoint(corpus, seed, read_params("train"), source, Path("checkpoints") / f"clip-{corpus}-s{seed}")
+    train_checkpoint(
+        corpus, seed, read_params("train"), source, Path("checkpoints") / f"clip-{corpus}-s{seed}"
+    )
 
 
 if __name__ == "__main__":

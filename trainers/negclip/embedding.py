@@ -30,7 +30,9 @@ def encode_images(model: Any, pixels_NCHW: Tensor, precision: Precision = "auto"
     device = pixels_NCHW.device.type
     use_bf16 = has_fast_bfloat16(device) if precision == "auto" else precision == "bf16"
     with torch.autocast(device, torch.bfloat16, enabled=use_bf16):
-        image_ND = model.encode_image(pixels_NCHW.contiguous(memory_format=torch.channels_last), normalize=False)
+        image_ND = model.encode_image(
+            pixels_NCHW.contiguous(memory_format=torch.channels_last), normalize=False
+        )
     return functional.normalize(image_ND.float(), dim=-1)
 
 
@@ -40,7 +42,9 @@ def encode_texts(model: Any, text_TL: Tensor, precision: Precision = "auto") -> 
     use_bf16 = device == "cuda" if precision == "auto" else precision == "bf16"
     with torch.autocast(device, torch.bfloat16, enabled=use_bf16):
         is_causal = causal_tower(model) is model and model.text_pool_type == "argmax"
-        text_TD = encode_text(model, text_TL) if is_causal else model.encode_text(text_TL, normalize=True)
+        text_TD = (
+            encode_text(model, text_TL) if is_causal else model.encode_text(text_TL, normalize=True)
+        )
     return functional.normalize(text_TD.float(), dim=-1) if use_bf16 else text_TD
 
 
@@ -50,14 +54,21 @@ def encode_all_images(model: Any, images: ImageDataset, workers: int = 0) -> Ten
     was_training, device = model.training, model.logit_scale.device
     model.eval()
     batches = images.read_in_order(IMAGES_PER_BATCH, workers)
-    parts = [encode_images(model, images.normalise(pixels_NCHW.to(device))).cpu() for pixels_NCHW in batches]
+    parts = [
+        encode_images(model, images.normalise(pixels_NCHW.to(device))).cpu()
+        for pixels_NCHW in batches
+    ]
     model.train(was_training)
     return torch.cat(parts)
 
 
 @torch.no_grad()
 def measure_retrieval(
-    model: Any, data: CaptionedImages, images: ImageDataset, tokenizer: Callable[[list[str]], Tensor], workers: int = 0
+    model: Any,
+    data: CaptionedImages,
+    images: ImageDataset,
+    tokenizer: Callable[[list[str]], Tensor],
+    workers: int = 0,
 ) -> dict[str, float]:
     """Return ``i2t_recall@1``, ``i2t_recall@5``, ``t2i_recall@1`` and ``t2i_recall@5`` over all images and captions."""
     image_ID = encode_all_images(model, images, workers).numpy()
@@ -87,5 +98,7 @@ def group_captions_by_image(data: CaptionedImages) -> np.ndarray:
     """Return the caption ids (I, T) of each image, padded with -1. Equal captions have the same id."""
     count_I = np.bincount(data.image_C)
     text_IT = np.full((len(count_I), count_I.max()), -1)
-    text_IT[np.arange(count_I.max()) < count_I[:, None]] = np.unique(data.captions, return_inverse=True)[1]
+    text_IT[np.arange(count_I.max()) < count_I[:, None]] = np.unique(
+        data.captions, return_inverse=True
+    )[1]
     return text_IT

@@ -55,20 +55,28 @@ def make_rows(mined: MinedData) -> Iterator[dict[str, Any]]:
     """Yield one row of SCHEMA per image."""
     start_I, count_I = mined.data.find_caption_ranges()
     for location, start, count, neighbours in zip(
-        mined.data.locations, start_I.tolist(), count_I.tolist(), mined.neighbour_IK.tolist(), strict=True
+        mined.data.locations,
+        start_I.tolist(),
+        count_I.tolist(),
+        mined.neighbour_IK.tolist(),
+        strict=True,
     ):
         texts = mined.data.captions[start : start + count]
         negatives = mined.negatives.slice(start, count).to_pylist()
         yield {
             "image": {"bytes": location.read(), "path": None},
             "image_id": location.name,
-            "captions": [{"text": text, "negatives": of} for text, of in zip(texts, negatives, strict=True)],
+            "captions": [
+                {"text": text, "negatives": of} for text, of in zip(texts, negatives, strict=True)
+            ],
             "neighbours": neighbours,
         }
 
 
 def _write_shards(folder: Path, mined: MinedData) -> None:
-    with ShardWriter(str(folder / "%05d.tar"), maxcount=IMAGES_PER_SHARD, mtime=0, verbose=0) as shards:
+    with ShardWriter(
+        str(folder / "%05d.tar"), maxcount=IMAGES_PER_SHARD, mtime=0, verbose=0
+    ) as shards:
         for index, row in enumerate(make_rows(mined)):
             image = row.pop("image")["bytes"]
             suffix = (Image.open(io.BytesIO(image)).format or "jpeg").lower().replace("jpeg", "jpg")

@@ -114,7 +114,9 @@ class TrainingRun:
             counts_neighbours=self.recipe.counts_neighbours,
         )
         return [
-            Batch(share(image_N), share(caption_N), None if negative_N is None else share(negative_N))
+            Batch(
+                share(image_N), share(caption_N), None if negative_N is None else share(negative_N)
+            )
             for image_N, caption_N, negative_N in batches
         ]
 
@@ -135,15 +137,21 @@ def finetune(
         )
     total_steps = steps_per_epoch * run.recipe.epochs
     optimizer = make_adamw(model.parameters(), run.learning_rate, run.recipe.weight_decay)
-    schedule = cosine_lr(optimizer, run.learning_rate, min(run.recipe.warmup, total_steps), total_steps)
+    schedule = cosine_lr(
+        optimizer, run.learning_rate, min(run.recipe.warmup, total_steps), total_steps
+    )
     torch.manual_seed(run.seed)
     step, losses, log = _load_state(run, model, optimizer)
-    encoder = run.processes.wrap(BatchEncoder(model, run.chunk_size, run.images.normalise, run.precision))
+    encoder = run.processes.wrap(
+        BatchEncoder(model, run.chunk_size, run.images.normalise, run.precision)
+    )
     while step < total_steps:
         model.train()
         epoch = step // steps_per_epoch
         remaining = run.make_batches(epoch)[step % steps_per_epoch :]
-        images = run.images.read_batches([batch.image_N.tolist() for batch in remaining], run.workers, epoch)
+        images = run.images.read_batches(
+            [batch.image_N.tolist() for batch in remaining], run.workers, epoch
+        )
         for batch, pixels_NCHW in zip(remaining, images, strict=True):
             schedule(step)
             losses.append(_train_step(run, model, encoder, optimizer, batch, pixels_NCHW))
@@ -151,7 +159,9 @@ def finetune(
             report("training", step, total_steps)
             if step % STEPS_PER_STATE == 0 and step % steps_per_epoch:
                 _write_state(run, model, optimizer, step, losses, log)
-        log.append({"epoch": step // steps_per_epoch, "loss": sum(losses) / len(losses), **validate(model)})
+        log.append(
+            {"epoch": step // steps_per_epoch, "loss": sum(losses) / len(losses), **validate(model)}
+        )
         losses.clear()
         _write_state(run, model, optimizer, step, losses, log)
     return log
@@ -167,7 +177,9 @@ def _train_step(
 ) -> float:
     true, negative = get_texts(run.mined, batch)
     optimizer.zero_grad(set_to_none=True)
-    loss = compute_batch_loss(encoder, pixels_NCHW, run.tokenizer([*true, *negative]), run.processes.gather)
+    loss = compute_batch_loss(
+        encoder, pixels_NCHW, run.tokenizer([*true, *negative]), run.processes.gather
+    )
     loss.backward()
     optimizer.step()
     with torch.no_grad():
@@ -181,7 +193,9 @@ class BatchEncoder(nn.Module):
     ``normalise`` turns pixels on the model's device into the model's input.
     """
 
-    def __init__(self, model: Any, chunk_size: int, normalise: Normalise, precision: Precision = "auto") -> None:
+    def __init__(
+        self, model: Any, chunk_size: int, normalise: Normalise, precision: Precision = "auto"
+    ) -> None:
         super().__init__()
         self.model, self._chunk_size, self._normalise = model, chunk_size, normalise
         self._precision: Precision = precision
@@ -191,7 +205,9 @@ class BatchEncoder(nn.Module):
         model, device, size = self.model, self.model.logit_scale.device, self._chunk_size
 
         def encode_pixels(part: Tensor) -> Tensor:
-            return encode_images(model, self._normalise(part.to(device, non_blocking=True)), self._precision)
+            return encode_images(
+                model, self._normalise(part.to(device, non_blocking=True)), self._precision
+            )
 
         def encode_tokens(part: Tensor) -> Tensor:
             return encode_texts(model, part.to(device, non_blocking=True), self._precision)
@@ -219,7 +235,9 @@ def compute_batch_loss(
     return negclip_loss(gather(image_ND), gather(text_TD[:num_images]), negative_ND, logit_scale)
 
 
-def negclip_loss(image_ND: Tensor, text_ND: Tensor, negative_ND: Tensor, logit_scale: Tensor) -> Tensor:
+def negclip_loss(
+    image_ND: Tensor, text_ND: Tensor, negative_ND: Tensor, logit_scale: Tensor
+) -> Tensor:
     """Return NegCLIP's loss (section 4), the mean over both directions, of N images, their captions and N negatives.
 
     Row-wise (image to text) cross-entropy runs over all 2N captions; column-wise (text to image) over the N true
@@ -238,12 +256,19 @@ def encode_in_chunks(encode: Callable[[Tensor], Tensor], batch: Tensor, chunk_si
     """Return the features of a batch. Recomputes activations in the backward pass if there is more than one chunk."""
     if len(batch) <= chunk_size:
         return encode(batch)
-    parts: list[Any] = [checkpoint(encode, part, use_reentrant=False) for part in batch.split(chunk_size)]
+    parts: list[Any] = [
+        checkpoint(encode, part, use_reentrant=False) for part in batch.split(chunk_size)
+    ]
     return torch.cat(parts)
 
 
 def _write_state(
-    run: TrainingRun, model: nn.Module, optimizer: torch.optim.Optimizer, step: int, losses: list[float], log: list
+    run: TrainingRun,
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    step: int,
+    losses: list[float],
+    log: list,
 ) -> None:
     """Write the state file. All processes have the same state, and the first one writes it."""
     if not run.processes.is_first:

@@ -67,7 +67,11 @@ class CaptionedImages:
     @cached_property
     def digest(self) -> str:
         """Hash (12 hex digits) of the captions, the image ids and the sizes of the images in tar files."""
-        content = [[item.name, item.size] for item in self.locations], self.captions, self.image_C.tolist()
+        content = (
+            [[item.name, item.size] for item in self.locations],
+            self.captions,
+            self.image_C.tolist(),
+        )
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:12]
 
     @cached_property
@@ -77,7 +81,11 @@ class CaptionedImages:
         Work on these images is resumed only as long as it is the same. Unlike ``digest``, it is not part of a result.
         """
         paths = dict.fromkeys(location.path for location in self.locations)
-        states = [(status.st_size, status.st_mtime_ns) for path in paths if path.exists() and (status := path.stat())]
+        states = [
+            (status.st_size, status.st_mtime_ns)
+            for path in paths
+            if path.exists() and (status := path.stat())
+        ]
         return hashlib.sha256(json.dumps(states).encode()).hexdigest()[:12]
 
     def find_caption_ranges(self) -> tuple[np.ndarray, np.ndarray]:
@@ -102,7 +110,9 @@ class CaptionedImages:
                 f"Cannot hold out {num_held_out:,} of {len(self.locations):,} images for validation: training and "
                 "validation need at least one image each."
             )
-        return self.with_captions(self.image_C < num_train), self.with_captions(self.image_C >= num_train)
+        return self.with_captions(self.image_C < num_train), self.with_captions(
+            self.image_C >= num_train
+        )
 
 
 def read_captioned_images(
@@ -115,7 +125,9 @@ def read_captioned_images(
     ValueError if a shard is damaged or no image has a caption.
     """
     captioned_images = (
-        _read_shards(data) if data.is_dir() else _read_karpathy(data, image_folder or data.parent, splits)
+        _read_shards(data)
+        if data.is_dir()
+        else _read_karpathy(data, image_folder or data.parent, splits)
     )
     if not captioned_images.captions:
         raise ValueError(f"{data}: found no image with a caption.")
@@ -141,10 +153,18 @@ def _read_shards(folder: Path) -> CaptionedImages:
     if not paths:
         raise FileNotFoundError(f"{folder}: found no webdataset shard (*.tar).")
     skipped = Counter[str]()
-    pairs = [(path, pair) for path in paths for pair in shards.read_pairs(path, skipped, read_images=False)]
+    pairs = [
+        (path, pair)
+        for path in paths
+        for pair in shards.read_pairs(path, skipped, read_images=False)
+    ]
     shards.print_skipped(folder, skipped)
-    locations = tuple(ImageLocation(pair.key, path, pair.image.start, pair.image.size) for path, pair in pairs)
-    return CaptionedImages(locations, tuple(pair.caption for _, pair in pairs), np.arange(len(pairs)))
+    locations = tuple(
+        ImageLocation(pair.key, path, pair.image.start, pair.image.size) for path, pair in pairs
+    )
+    return CaptionedImages(
+        locations, tuple(pair.caption for _, pair in pairs), np.arange(len(pairs))
+    )
 
 
 Read = Callable[[Image], Tensor]
@@ -159,9 +179,15 @@ def split_preprocess(preprocess: Read) -> tuple[Read, Normalise]:
     these two is not split: its second part does nothing.
     """
     steps = preprocess.transforms if isinstance(preprocess, Compose) else []
-    if len(steps) < 2 or not isinstance(steps[-2], ToTensor) or not isinstance(steps[-1], Normalize):
+    if (
+        len(steps) < 2
+        or not isinstance(steps[-2], ToTensor)
+        or not isinstance(steps[-1], Normalize)
+    ):
         return preprocess, Compose([])
-    return Compose([*steps[:-2], PILToTensor()]), Compose([ConvertImageDtype(torch.float32), steps[-1]])
+    return Compose([*steps[:-2], PILToTensor()]), Compose(
+        [ConvertImageDtype(torch.float32), steps[-1]]
+    )
 
 
 class ImageDataset(Dataset[Tensor]):
@@ -173,7 +199,12 @@ class ImageDataset(Dataset[Tensor]):
     """
 
     def __init__(
-        self, locations: Sequence[ImageLocation], preprocess: Read, *, cache: bool = True, seed: int | None = None
+        self,
+        locations: Sequence[ImageLocation],
+        preprocess: Read,
+        *,
+        cache: bool = True,
+        seed: int | None = None,
     ) -> None:
         self._locations, self._seed, self._epoch = locations, seed, 0
         self._preprocess, self.normalise = split_preprocess(preprocess)
@@ -197,7 +228,9 @@ class ImageDataset(Dataset[Tensor]):
         try:
             pixels_CHW = self._preprocess_image(decode_image(location.read()), index)
         except (OSError, ValueError) as error:
-            raise ValueError(f"{location.path}, {location.name}: the image cannot be read ({error}).") from None
+            raise ValueError(
+                f"{location.path}, {location.name}: the image cannot be read ({error})."
+            ) from None
         if self._cache is not None:
             self._cache[index] = pixels_CHW
         return pixels_CHW

@@ -111,7 +111,10 @@ def mine_negatives(
     """
     folder.mkdir(parents=True, exist_ok=True)
     starts = range(0, len(captions), CAPTIONS_PER_CHUNK)
-    chunks = [(folder / f"{start:09d}.parquet", captions[start : start + CAPTIONS_PER_CHUNK]) for start in starts]
+    chunks = [
+        (folder / f"{start:09d}.parquet", captions[start : start + CAPTIONS_PER_CHUNK])
+        for start in starts
+    ]
     missing = [chunk for chunk in chunks if not chunk[0].exists()]
     done = len(captions) - sum(len(texts) for _, texts in missing)
     write = partial(_write_negatives, rules=rules)
@@ -134,7 +137,9 @@ def _write_negatives(_: None, chunk: tuple[Path, Sequence[str]], *, rules: str) 
     return len(captions)
 
 
-def _mine_neighbours(locations: Sequence[ImageLocation], embed: Embed, folder: Path, report: Callable) -> np.ndarray:
+def _mine_neighbours(
+    locations: Sequence[ImageLocation], embed: Embed, folder: Path, report: Callable
+) -> np.ndarray:
     """Return the indices (I, K) of each image's nearest images. Files in ``folder`` are read instead of computed."""
     folder.mkdir(parents=True, exist_ok=True)
     result = folder / "neighbours.npy"
@@ -164,17 +169,26 @@ def find_nearest(feature_ND: Tensor, k: int = NEIGHBOURS) -> Tensor:
     """
     count = len(feature_ND)
     if count <= k:
-        raise ValueError(f"{count} images are too few for {k} neighbours each; at least {k + 1} are needed.")
+        raise ValueError(
+            f"{count} images are too few for {k} neighbours each; at least {k + 1} are needed."
+        )
 
     def search(query_Q: Tensor) -> Tensor:
         score_QN = feature_ND[query_Q] @ feature_ND.T
         score_QN[torch.arange(len(query_Q)), query_Q] = -torch.inf
         # Candidates are sorted by index, so that the stable sort by score below ranks ties by index.
         candidate_QC = score_QN.topk(min(k + NUM_SPARE, count - 1)).indices.sort().values
-        exact_QC = torch.einsum("qd,qcd->qc", feature_ND[query_Q].double(), feature_ND[candidate_QC].double())
+        exact_QC = torch.einsum(
+            "qd,qcd->qc", feature_ND[query_Q].double(), feature_ND[candidate_QC].double()
+        )
         return candidate_QC.gather(1, exact_QC.argsort(descending=True, stable=True)[:, :k])
 
-    return torch.cat([search(query_Q) for query_Q in torch.arange(count).split(max(1, SCORES_PER_BLOCK // count))])
+    return torch.cat(
+        [
+            search(query_Q)
+            for query_Q in torch.arange(count).split(max(1, SCORES_PER_BLOCK // count))
+        ]
+    )
 
 
 class Batch(NamedTuple):
@@ -213,7 +227,9 @@ def make_batches(
         if not use_hard_negatives:
             return Batch(image_N, caption_N, None)
         neighbour_N = mined.neighbour_IK[image_N, rng.integers(NEIGHBOURS, size=len(image_N))]
-        caption_N = np.concatenate((caption_N, start_I[neighbour_N] + rng.integers(count_I[neighbour_N])))
+        caption_N = np.concatenate(
+            (caption_N, start_I[neighbour_N] + rng.integers(count_I[neighbour_N]))
+        )
         negative_N = rng.integers(mined.num_negatives[caption_N])
         return Batch(np.concatenate((image_N, neighbour_N)), caption_N, negative_N)
 

@@ -47,7 +47,9 @@ def read_rows(file: Path) -> Iterator[Caption | None]:
     for row in read_csv(file, COLUMNS, "\t"):
         try:
             negatives, neighbours = parse_texts(row["neg_caption"])[0], json.loads(row["neg_image"])
-            is_usable = bool(row["title"].strip() and row["filepath"] and negatives) and isinstance(neighbours, list)
+            is_usable = bool(row["title"].strip() and row["filepath"] and negatives) and isinstance(
+                neighbours, list
+            )
         except (ValueError, KeyError, RecursionError):
             is_usable, negatives, neighbours = False, (), ()
         if is_usable and all(type(number) is int for number in neighbours):
@@ -68,11 +70,18 @@ def read_captioned_images(file: Path, image_folder: Path) -> CaptionedImages:
         if row:
             captions.setdefault(row.image, {})[row.text] = None
     if counts[True]:
-        print(f"{file}: {counts[True]:,} of {counts.total():,} rows are unusable and skipped.", file=sys.stderr)
+        print(
+            f"{file}: {counts[True]:,} of {counts.total():,} rows are unusable and skipped.",
+            file=sys.stderr,
+        )
     images.require(COCO, captions)
-    locations = tuple(ImageLocation(name, path) for name in captions if (path := images.find(COCO, name)))
+    locations = tuple(
+        ImageLocation(name, path) for name in captions if (path := images.find(COCO, name))
+    )
     texts = tuple(text for image_captions in captions.values() for text in image_captions)
-    return CaptionedImages(locations, texts, np.repeat(np.arange(len(captions)), [*map(len, captions.values())]))
+    return CaptionedImages(
+        locations, texts, np.repeat(np.arange(len(captions)), [*map(len, captions.values())])
+    )
 
 
 def read_mined(file: Path, data: CaptionedImages) -> MinedData:
@@ -84,7 +93,9 @@ def read_mined(file: Path, data: CaptionedImages) -> MinedData:
     negatives, similar = _read_negatives(file, data)
     neighbours = drop_isolated(similar)
     if not neighbours:
-        raise ValueError(f"{file}: no image has a similar image. The rows of `neg_image` are not in this file.")
+        raise ValueError(
+            f"{file}: no image has a similar image. The rows of `neg_image` are not in this file."
+        )
     if len(neighbours) < len(data.locations):
         print(
             f"{file}: {len(data.locations) - len(neighbours):,} of {len(data.locations):,} images are left out, "
@@ -92,8 +103,15 @@ def read_mined(file: Path, data: CaptionedImages) -> MinedData:
             file=sys.stderr,
         )
     new_index = {image: index for index, image in enumerate(neighbours)}
-    neighbour_IK = [[new_index[items[k % len(items)]] for k in range(NEIGHBOURS)] for items in neighbours.values()]
-    pairs = [pair for pair in zip(data.image_C.tolist(), data.captions, strict=True) if pair[0] in neighbours]
+    neighbour_IK = [
+        [new_index[items[k % len(items)]] for k in range(NEIGHBOURS)]
+        for items in neighbours.values()
+    ]
+    pairs = [
+        pair
+        for pair in zip(data.image_C.tolist(), data.captions, strict=True)
+        if pair[0] in neighbours
+    ]
     return MinedData(
         data.with_captions(np.isin(data.image_C, list(neighbours))),
         pa.chunked_array([to_array(negatives[pair] for pair in pairs)]),
@@ -101,7 +119,9 @@ def read_mined(file: Path, data: CaptionedImages) -> MinedData:
     )
 
 
-def _read_negatives(file: Path, data: CaptionedImages) -> tuple[dict[tuple[int, str], list[Negative]], list[list[int]]]:
+def _read_negatives(
+    file: Path, data: CaptionedImages
+) -> tuple[dict[tuple[int, str], list[Negative]], list[list[int]]]:
     """Return (image, caption) -> negatives, and the similar images of each image of ``data``."""
     image_index = {location.name: index for index, location in enumerate(data.locations)}
     negatives: dict[tuple[int, str], list[Negative]] = {}
@@ -114,7 +134,11 @@ def _read_negatives(file: Path, data: CaptionedImages) -> tuple[dict[tuple[int, 
             negatives[image, row.text] = [Negative(text, KIND) for text in row.negatives]
             similar_rows[image].update(dict.fromkeys(row.neighbours))
     similar = [
-        list(dict.fromkeys(image_of_row[number] for number in rows if image_of_row.get(number, image) != image))
+        list(
+            dict.fromkeys(
+                image_of_row[number] for number in rows if image_of_row.get(number, image) != image
+            )
+        )
         for image, rows in enumerate(similar_rows)
     ]
     return negatives, similar
@@ -124,7 +148,9 @@ def drop_isolated(similar: Sequence[Sequence[int]]) -> dict[int, list[int]]:
     """Return image -> similar images, without images that have none. Similar images that are left out do not count."""
     kept = {image: list(items) for image, items in enumerate(similar)}
     while True:
-        remaining = {image: [item for item in items if item in kept] for image, items in kept.items()}
+        remaining = {
+            image: [item for item in items if item in kept] for image, items in kept.items()
+        }
         connected = {image: items for image, items in remaining.items() if items}
         if len(connected) == len(kept):
             return connected

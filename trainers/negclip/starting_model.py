@@ -49,8 +49,13 @@ def load(spec: str, device: str) -> StartingModel:
         folder = local.check_folder(name)
         config = json.loads((folder / local.CONFIG).read_text(encoding="utf-8"))
         configs = config["model_cfg"], config["preprocess_cfg"]
-        tokenizer, training = open_clip.get_tokenizer(f"local-dir:{name}"), local.read_training(folder)
-        return StartingModel(spec, *local.load_weights(folder, device, "fp32"), tokenizer, *configs, training)
+        tokenizer, training = (
+            open_clip.get_tokenizer(f"local-dir:{name}"),
+            local.read_training(folder),
+        )
+        return StartingModel(
+            spec, *local.load_weights(folder, device, "fp32"), tokenizer, *configs, training
+        )
     if backend != "open_clip":
         raise ValueError(
             f"Model {spec!r}: only open_clip models (ARCHITECTURE/WEIGHTS) and local:FOLDER can be trained."
@@ -68,5 +73,8 @@ def load(spec: str, device: str) -> StartingModel:
         open_clip.get_tokenizer(architecture),
         {**config, "quick_gelu": True} if quick_gelu else config,
         {key: value for key, value in preprocess_config.items() if key in kept},
-        {"corpus": openclip.CORPUS_OF_TAG.get(weights), "contaminated": openclip.contaminated(weights)},
+        {
+            "corpus": openclip.CORPUS_OF_TAG.get(weights),
+            "contaminated": openclip.contaminated(weights),
+        },
     )

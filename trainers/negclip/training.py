@@ -27,7 +27,11 @@ from compeval.trainers.negclip import published, starting_model
 from compeval.trainers.negclip.embedding import Precision, encode_all_images, measure_retrieval
 from compeval.trainers.negclip.export import Format, export
 from compeval.trainers.negclip.finetune import Recipe, TrainingRun, compute_mean_recall, finetune
-from compeval.trainers.negclip.image_text import CaptionedImages, ImageDataset, read_captioned_images
+from compeval.trainers.negclip.image_text import (
+    CaptionedImages,
+    ImageDataset,
+    read_captioned_images,
+)
 from compeval.trainers.negclip.mining import MinedData, mine
 from compeval.trainers.negclip.processes import join
 from compeval.trainers.negclip.starting_model import StartingModel
@@ -93,17 +97,27 @@ def train(
     start, work = starting_model.load(spec, processes.device), get_work_folder(output)
     with processes.first_one_first():
         keep_all = method == "clip-ft" and recipe.rules == PAPER
-        mined = read_or_mine(sources.data, start, data, work, workers, report, recipe.rules, keep_all)
+        mined = read_or_mine(
+            sources.data, start, data, work, workers, report, recipe.rules, keep_all
+        )
     transform = start.make_training_transform() if recipe.augment else start.preprocess
     images = ImageDataset(mined.data.locations, transform, seed=seed if recipe.augment else None)
     held_out = ImageDataset(validation.locations, start.preprocess)
-    validate = partial(measure_retrieval, data=validation, images=held_out, tokenizer=start.tokenizer, workers=workers)
+    validate = partial(
+        measure_retrieval,
+        data=validation,
+        images=held_out,
+        tokenizer=start.tokenizer,
+        workers=workers,
+    )
     options = {"seed": seed, "chunk_size": chunk_size, "workers": workers, "precision": precision}
     inputs = start.fingerprint, mined, images, start.tokenizer, recipe, method == "negclip"
     make_run = partial(TrainingRun, *inputs, work, processes, **options)
     best, metrics = _choose_learning_rate(start, make_run, recipe, validate, report)
     if processes.is_first:
-        record = describe_checkpoint(start, sources.data, mined, recipe, metrics["chosen"], method, seed)
+        record = describe_checkpoint(
+            start, sources.data, mined, recipe, metrics["chosen"], method, seed
+        )
         _write_checkpoint(output, start, best, record, metrics)
         shutil.rmtree(work)
     processes.wait()
@@ -120,7 +134,11 @@ def _write_checkpoint(
 
 
 def _choose_learning_rate(
-    start: StartingModel, make_run: Callable[..., TrainingRun], recipe: Recipe, validate: Callable, report: Callable
+    start: StartingModel,
+    make_run: Callable[..., TrainingRun],
+    recipe: Recipe,
+    validate: Callable,
+    report: Callable,
 ) -> tuple[Any, dict[str, Any]]:
     """Train a model per learning rate. Return that with the best retrieval scores, and the content of metrics.json."""
     best, metrics = start.model, {"before": validate(start.model), "learning_rates": {}}
@@ -129,7 +147,9 @@ def _choose_learning_rate(
         model = starting_model.load(start.spec, run.processes.device).model
         log = finetune(run, model, validate, report)
         metrics["learning_rates"][f"{learning_rate:g}"] = log
-        if "chosen" not in metrics or compute_mean_recall(log[-1]) > compute_mean_recall(metrics["after"]):
+        if "chosen" not in metrics or compute_mean_recall(log[-1]) > compute_mean_recall(
+            metrics["after"]
+        ):
             best, metrics = model, metrics | {"chosen": learning_rate, "after": log[-1]}
     return best, metrics
 
@@ -189,7 +209,13 @@ def read_or_mine(
 
 
 def describe_checkpoint(
-    start: StartingModel, data: Path, mined: MinedData, recipe: Recipe, learning_rate: float, method: Method, seed: int
+    start: StartingModel,
+    data: Path,
+    mined: MinedData,
+    recipe: Recipe,
+    learning_rate: float,
+    method: Method,
+    seed: int,
 ) -> dict[str, Any]:
     """Return the content of training.json: information on the training data, which ``local:`` reads, and the settings.
 
@@ -200,7 +226,8 @@ def describe_checkpoint(
     return {
         "corpus": corpus if data.name == corpus else None,
         "source": start.training.get("corpus_source", "web"),
-        "contaminated": start.training.get("contaminated") or (None if data.is_dir() else f"fine-tuned on {data.name}"),
+        "contaminated": start.training.get("contaminated")
+        or (None if data.is_dir() else f"fine-tuned on {data.name}"),
         "method": method,
         "start": start.spec,
         "seed": seed,

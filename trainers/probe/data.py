@@ -36,7 +36,9 @@ def generate_captions(count: int, seed: int, excluded: Prompts) -> list[str]:
     Raises FileNotFoundError if the word list is missing.
     """
     if not compprompts.WORDS.is_file():
-        raise FileNotFoundError(f"{compprompts.WORDS}: not found. Run `dvc repro compprompts`, or pass --text.")
+        raise FileNotFoundError(
+            f"{compprompts.WORDS}: not found. Run `dvc repro compprompts`, or pass --text."
+        )
     words = probe_text.inflect_words(yaml.safe_load(compprompts.WORDS.read_text(encoding="utf-8")))
     return list(probe_text.generate_captions(words, count, seed, excluded))
 
@@ -44,7 +46,11 @@ def generate_captions(count: int, seed: int, excluded: Prompts) -> list[str]:
 def read_captions(pattern: str, column: str) -> list[str]:
     """Read the captions of the files that match a glob pattern (base/readers/corpora.py)."""
     key: corpora.Column = int(column) if column.isdigit() else column
-    return [caption.strip() for shard in corpora.list_shards(pattern) for caption in corpora.read_captions(shard, key)]
+    return [
+        caption.strip()
+        for shard in corpora.list_shards(pattern)
+        for caption in corpora.read_captions(shard, key)
+    ]
 
 
 def split_texts(texts: Sequence[str], seed: int) -> tuple[list[str], list[str]]:
@@ -56,7 +62,9 @@ def split_texts(texts: Sequence[str], seed: int) -> tuple[list[str], list[str]]:
     order = torch.randperm(len(distinct), generator=torch.Generator().manual_seed(seed)).tolist()
     num_validation = round(VALIDATION_SHARE * len(distinct))
     if not num_validation:
-        raise ValueError(f"{len(distinct)} distinct training texts; at least {round(1 / VALIDATION_SHARE)} are needed.")
+        raise ValueError(
+            f"{len(distinct)} distinct training texts; at least {round(1 / VALIDATION_SHARE)} are needed."
+        )
     shuffled = [distinct[index] for index in order]
     return shuffled[num_validation:], shuffled[:num_validation]
 
@@ -67,7 +75,9 @@ def train_tokenizer(texts: Sequence[str]) -> PreTrainedTokenizerFast:
     tokenizer = Tokenizer(models.BPE(unk_token=special[2]))
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()  # pyright: ignore[reportAttributeAccessIssue]
     tokenizer.decoder = decoders.Metaspace()  # pyright: ignore[reportAttributeAccessIssue]
-    trainer = trainers.BpeTrainer(vocab_size=MAX_VOCABULARY, special_tokens=special, show_progress=False)
+    trainer = trainers.BpeTrainer(
+        vocab_size=MAX_VOCABULARY, special_tokens=special, show_progress=False
+    )
     tokenizer.train_from_iterator(texts, trainer)
     tokenizer.post_processor = processors.TemplateProcessing(  # pyright: ignore[reportAttributeAccessIssue]
         single=f"$A {special[1]}", special_tokens=[(special[1], 1)]
@@ -88,7 +98,9 @@ class Collator:
     embed: Callable[[list[str]], Tensor] | None
 
     def __call__(self, texts: list[str]) -> dict[str, Tensor]:
-        tokens = self.tokenizer(texts, padding=True, truncation=True, max_length=MAX_TOKENS, return_tensors="pt")
+        tokens = self.tokenizer(
+            texts, padding=True, truncation=True, max_length=MAX_TOKENS, return_tensors="pt"
+        )
         ids_NL, mask_NL = tokens["input_ids"], tokens["attention_mask"]
         labels = {"labels": ids_NL.masked_fill(mask_NL == 0, IGNORED_LABEL)}
         if self.embed is None:
@@ -120,7 +132,10 @@ class SimilarLengthSampler(Sampler[int]):
         step = self._batch_size * BATCHES_PER_SORT
         for start in range(0, len(order), step):
             similar = sorted(order[start : start + step], key=self._lengths.__getitem__)
-            batches += [similar[first : first + self._batch_size] for first in range(0, len(similar), self._batch_size)]
+            batches += [
+                similar[first : first + self._batch_size]
+                for first in range(0, len(similar), self._batch_size)
+            ]
         complete = [batch for batch in batches if len(batch) == self._batch_size]
         incomplete = [batch for batch in batches if len(batch) < self._batch_size]
         for index in torch.randperm(len(complete), generator=generator).tolist():

@@ -54,7 +54,10 @@ class Prompts:
     def has_pair(self, caption: str) -> bool:
         """Return True if the caption contains two nouns of the same prompt, singular or plural."""
         single = words(caption)
-        phrases = (*single, *map(" ".join, pairwise(single)))  # of one word and two words, such as "guinea pig"
+        phrases = (
+            *single,
+            *map(" ".join, pairwise(single)),
+        )  # of one word and two words, such as "guinea pig"
         nouns = sorted({self._lemmas[phrase] for phrase in phrases if phrase in self._lemmas})
         return any(frozenset(pair) in self.pairs for pair in combinations(nouns, 2))
 
@@ -85,5 +88,8 @@ def read_prompts(folder: Path) -> Prompts:
         raise FileNotFoundError(f"{folder}: no prompts found. Run `dvc repro compprompts`.")
     columns = ["prompt", "atoms"]
     return collect_prompts(
-        row for path in files for batch in parquet.read_batches(path, 1000, columns) for row in batch.to_pylist()
+        row
+        for path in files
+        for batch in parquet.read_batches(path, 1000, columns)
+        for row in batch.to_pylist()
     )

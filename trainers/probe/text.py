@@ -27,9 +27,19 @@ WORD_LISTS: Mapping[str, Sequence[str]] = yaml.safe_load(
 )
 MAX_CONSECUTIVE_REJECTIONS = 10_000
 """Number of consecutive rejected captions after which generation fails with a ValueError."""
-RELATIONS = {"{places}": 5, "{transitive}": 6, "{intransitive} {places}": 2, "{times} {transitive}": 2}
+RELATIONS = {
+    "{places}": 5,
+    "{transitive}": 6,
+    "{intransitive} {places}": 2,
+    "{times} {transitive}": 2,
+}
 """Templates of the words between two objects, and their weights. A slot is filled with a word of a list."""
-STATES = {"{sides}": 3, "{intransitive}": 4, "{sides} {intransitive}": 1, "{times} {intransitive}": 2}
+STATES = {
+    "{sides}": 3,
+    "{intransitive}": 4,
+    "{sides} {intransitive}": 1,
+    "{times} {intransitive}": 2,
+}
 """Templates of the words after an object."""
 
 
@@ -38,14 +48,22 @@ def inflect_words(compprompts_words: Mapping[str, Any]) -> dict[str, Sequence[An
 
     ``nouns`` are (singular, plural) pairs, verbs are in the -ing form.
     """
-    adjectives = [adjective for group in compprompts_words["adjectives"].values() for adjective in group]
+    adjectives = [
+        adjective for group in compprompts_words["adjectives"].values() for adjective in group
+    ]
     nouns = [*compprompts_words["nouns"], *WORD_LISTS["nouns"]]
-    verbs = {name: [*compprompts_words[name], *WORD_LISTS[name]] for name in ("intransitive", "transitive")}
+    verbs = {
+        name: [*compprompts_words[name], *WORD_LISTS[name]]
+        for name in ("intransitive", "transitive")
+    }
     return {
         **WORD_LISTS,
         "nouns": [(noun, inflection.pluralise(noun)) for noun in nouns],
         "adjectives": [*adjectives, *WORD_LISTS["adjectives"]],
-        **{name: [inflection.inflect_verb(verb, "VBG") for verb in words] for name, words in verbs.items()},
+        **{
+            name: [inflection.inflect_verb(verb, "VBG") for verb in words]
+            for name, words in verbs.items()
+        },
     }
 
 
@@ -58,7 +76,9 @@ class CaptionGrammar:
     def make_caption(self) -> str:
         """Return a caption in lower case, without a full stop."""
         rng = self._rng
-        match rng.choices(("one object", "two objects", "relation", "three objects"), (4, 5, 7, 1))[0]:
+        match rng.choices(("one object", "two objects", "relation", "three objects"), (4, 5, 7, 1))[
+            0
+        ]:
             case "one object":
                 clause = self._make_object(0.8)
             case "two objects":
@@ -99,7 +119,9 @@ class CaptionGrammar:
         singular, plural = rng.choice(self._words["nouns"])
         options = ("", rng.choice(adjectives), " and ".join(rng.sample(adjectives, 2)))
         adjective = rng.choices(options, (6, 3, 1))[0]
-        number, noun, verb = ("plural", plural, "are") if rng.random() < 0.25 else ("singular", singular, "is")
+        number, noun, verb = (
+            ("plural", plural, "are") if rng.random() < 0.25 else ("singular", singular, "is")
+        )
         return " ".join(filter(None, (rng.choice(self._words[number]), adjective, noun))), verb
 
     def _choose_phrase(self, weights: Mapping[str, int]) -> str:
@@ -116,7 +138,9 @@ def _fix_articles(text: str) -> str:
     )
 
 
-def generate_captions(words: Mapping[str, Sequence[Any]], count: int, seed: int, excluded: Prompts) -> Iterator[str]:
+def generate_captions(
+    words: Mapping[str, Sequence[Any]], count: int, seed: int, excluded: Prompts
+) -> Iterator[str]:
     """Yield ``count`` distinct captions that are no prompt and contain no noun pair of ``excluded``.
 
     The captions depend only on the arguments. Raises ValueError if the grammar cannot generate enough of them.

@@ -39,9 +39,21 @@ from compeval.evaluators.engine.feature_cache import FeatureStore, cache_folder
 from compeval.evaluators.models import Model, TextEncoder, fingerprint
 from compeval.evaluators.models.recovery_probe import AUTOENCODER, PROBE, RecoveryT5
 from compeval.trainers.clip.precision import has_fast_bfloat16
-from compeval.trainers.probe.data import Collator, SimilarLengthSampler, split_texts, train_tokenizer
+from compeval.trainers.probe.data import (
+    Collator,
+    SimilarLengthSampler,
+    split_texts,
+    train_tokenizer,
+)
 
-SMALL = {"d_model": 256, "d_kv": 64, "num_heads": 4, "d_ff": 512, "num_decoder_layers": 2, "dropout_rate": 0.0}
+SMALL = {
+    "d_model": 256,
+    "d_kv": 64,
+    "num_heads": 4,
+    "d_ff": 512,
+    "num_decoder_layers": 2,
+    "dropout_rate": 0.0,
+}
 """Configuration of the T5 that is trained from scratch. t5-large is 4 times as wide and has 12 times as many layers."""
 SMALL_ENCODER_LAYERS = 2
 NUM_CHECKPOINTS = 8
@@ -70,7 +82,9 @@ class Recipe:
 
     def __post_init__(self) -> None:
         if self.batch_size % self.accumulate:
-            raise ValueError(f"Batch size {self.batch_size} is not divisible by {self.accumulate} (accumulate).")
+            raise ValueError(
+                f"Batch size {self.batch_size} is not divisible by {self.accumulate} (accumulate)."
+            )
 
 
 def divide_batch(recipe: Recipe, num_processes: int) -> int:
@@ -119,7 +133,11 @@ class _Trainer(Seq2SeqTrainer):
 
     def _get_train_sampler(self, train_dataset: Any = None) -> Sampler[int]:
         arguments = self.args
-        step = arguments.train_batch_size * arguments.gradient_accumulation_steps * arguments.world_size
+        step = (
+            arguments.train_batch_size
+            * arguments.gradient_accumulation_steps
+            * arguments.world_size
+        )
         return SimilarLengthSampler(train_dataset or self.train_dataset, step, arguments.seed)  # pyright: ignore[reportArgumentType]
 
 
@@ -150,19 +168,30 @@ def train_probe(
             return torch.from_numpy(store.get([engine.text_key(text) for text in batch]))
 
         def build(train: list[str], tokenizer: Any) -> tuple[RecoveryT5, Collator, dict[str, Any]]:
-            engine.encode_texts(encoder, list(dict.fromkeys(texts)), store, recipe.batch_size, report)
+            engine.encode_texts(
+                encoder, list(dict.fromkeys(texts)), store, recipe.batch_size, report
+            )
             sample_ND = embed(train[:NUM_INIT_TEXTS])
             size = sample_ND.shape[1]
             model = make_model(recipe, len(tokenizer), size, has_encoder=False)
             model.standardise(sample_ND.mean(dim=0), sample_ND.std(dim=0))
-            record = {"text_encoder": encoder.spec, "fingerprint": encoder.fingerprint, "precision": encoder.precision}
+            record = {
+                "text_encoder": encoder.spec,
+                "fingerprint": encoder.fingerprint,
+                "precision": encoder.precision,
+            }
             return model, Collator(tokenizer, embed), record | {"embedding_size": size}
 
         return _train(folder / PROBE, build, [encoder.fingerprint], texts, recipe, device, about)
 
 
 def train_autoencoder(
-    texts: Sequence[str], recipe: Recipe, folder: Path, *, device: str = "cpu", about: dict[str, Any] | None = None
+    texts: Sequence[str],
+    recipe: Recipe,
+    folder: Path,
+    *,
+    device: str = "cpu",
+    about: dict[str, Any] | None = None,
 ) -> float:
     """Train the proof-of-concept encoder (section 3), write it to ``folder`` and return its validation loss.
 
@@ -208,7 +237,12 @@ def _train(
     work = path.parent.with_name(f".{path.parent.name}.{inputs[:8]}")
     loss = _fit(model, train, validation, collator, _make_arguments(recipe, work, device))
     if os.environ.get("RANK", "0") == "0":
-        record |= {"inputs": inputs, "recipe": asdict(recipe), "validation_loss": loss, **(about or {})}
+        record |= {
+            "inputs": inputs,
+            "recipe": asdict(recipe),
+            "validation_loss": loss,
+            **(about or {}),
+        }
         with atomic_folder(path.parent) as scratch:
             model.save_pretrained(scratch)
             tokenizer.save_pretrained(scratch)
@@ -217,7 +251,9 @@ def _train(
     return loss
 
 
-def make_model(recipe: Recipe, vocabulary_size: int, embedding_size: int | None, *, has_encoder: bool) -> RecoveryT5:
+def make_model(
+    recipe: Recipe, vocabulary_size: int, embedding_size: int | None, *, has_encoder: bool
+) -> RecoveryT5:
     """Return the untrained T5 of a recipe, with initial weights by its seed.
 
     The T5 of a probe has no encoder layers (``has_encoder`` is False).
@@ -268,7 +304,11 @@ def _make_arguments(recipe: Recipe, work: Path, device: str) -> OneDeviceArgumen
 
 
 def _fit(
-    model: RecoveryT5, train: list[str], validation: list[str], collator: Collator, arguments: OneDeviceArguments
+    model: RecoveryT5,
+    train: list[str],
+    validation: list[str],
+    collator: Collator,
+    arguments: OneDeviceArguments,
 ) -> float:
     """Train ``model`` in place and return the lowest validation loss, whose weights the model has at the end.
 
@@ -295,5 +335,7 @@ def find_last_checkpoint(work: Path) -> Path | None:
 
     A checkpoint is complete if it has ``trainer_state.json``, which the trainer writes last.
     """
-    complete = [path.parent for path in work.glob("checkpoint-*/trainer_state.json") if path.stat().st_size]
+    complete = [
+        path.parent for path in work.glob("checkpoint-*/trainer_state.json") if path.stat().st_size
+    ]
     return max(complete, key=lambda path: int(path.name.rpartition("-")[2]), default=None)

@@ -24,9 +24,19 @@ from compeval.evaluators.report.sections import (
 
 SECTIONS = (
     own.make_section,
-    *(crepe.make_systematicity, gap.make_section, atom_counts.make_section, crepe.make_productivity),
+    *(
+        crepe.make_systematicity,
+        gap.make_section,
+        atom_counts.make_section,
+        crepe.make_productivity,
+    ),
     sizes.make_section,
     *(captioners.make_section, validity.make_section, aro.make_section, aro.make_retrieval),
-    *(probes.make_compprompts, probes.make_controlledimcaps, compun.make_section, classification.make_section),
+    *(
+        probes.make_compprompts,
+        probes.make_controlledimcaps,
+        compun.make_section,
+        classification.make_section,
+    ),
     *(published.make_section, text_only.make_section),
 )

@@ -38,7 +38,9 @@ FIGURE_1 = (
 FIGURE_3 = "ARO and downstream tasks, percent, for models with results on all of them (Figure 3 of the paper)."
 MIN_TASKS = 3
 """Minimum number of tasks in a radar chart."""
-FIGURE_2 = "Recall@1 with perturbed captions and images, means over seeds (Figure 2 of the ARO paper)."
+FIGURE_2 = (
+    "Recall@1 with perturbed captions and images, means over seeds (Figure 2 of the ARO paper)."
+)
 UNPERTURBED = "No shuffling"
 STRATEGIES: dict[str, dict[str, str]] = TEXTS["labels"]["retrieval_strategies"]
 """What is perturbed -> strategy (a variant without seed) -> its title."""
@@ -67,20 +69,33 @@ def make_section(results: Results) -> Section | None:
         for name, rows in on_relations.groupby("series", sort=False)
     ]
     shown = get_keys(values[values["config"].isin([*CHOICES, *ORDERS])])
-    return Section("aro", tables, draw_figures(results.values), lines if len(lines) <= MAX_MODELS else [], shown=shown)
+    return Section(
+        "aro",
+        tables,
+        draw_figures(results.values),
+        lines if len(lines) <= MAX_MODELS else [],
+        shown=shown,
+    )
 
 
 def make_relations_table(results: Results, values: pd.DataFrame) -> Table:
     """Make Table 2: the accuracy of each relation and the mean over the frequent relations of each kind."""
     measured = pd.DataFrame(
         [
-            {"relation": relation, "series": series, "share": entry["recall@1"], "rows": entry["rows"]}
+            {
+                "relation": relation,
+                "series": series,
+                "share": entry["recall@1"],
+                "rows": entry["rows"],
+            }
             for result, series in zip(results.find(values), values["series"], strict=True)
             for relation, entry in result.data["categories"]["relation"].items()
         ]
     )
     num_rows = dict(measured.groupby("relation")["rows"].first())
-    shares = measured.pivot_table(index="relation", columns="series", values="share", sort=False).sort_index()
+    shares = measured.pivot_table(
+        index="relation", columns="series", values="share", sort=False
+    ).sort_index()
     frequent = set(select_frequent("relation", num_rows))
     records = []
     for kind, title in KINDS.items():
@@ -106,7 +121,10 @@ def select_task(values: pd.DataFrame, title: str) -> pd.DataFrame:
 
 def average_tasks(values: pd.DataFrame, titles: Iterable[str]) -> pd.DataFrame:
     """Return the means in percent: one row per task that has results, one column per model that has results."""
-    means = {title: 100 * select_task(values, title).groupby("series")["value"].mean() for title in titles}
+    means = {
+        title: 100 * select_task(values, title).groupby("series")["value"].mean()
+        for title in titles
+    }
     return pd.DataFrame(means).T.dropna(axis=0, how="all").dropna(axis=1, how="all")
 
 
@@ -115,11 +133,17 @@ def draw_figures(values: pd.DataFrame) -> dict[str, str]:
     panels = [means for titles in PANELS if (means := average_tasks(values, titles)).size]
     chances = [select_task(values, means.index[0])["chance"].iloc[0] for means in panels]
     counts = {title: select_task(values, title)["rows"] for titles in PANELS for title in titles}
-    rows = " ".join(describe_rows(count, f"rows of {title}") for title, count in counts.items() if len(count))
-    drawings = {f"{FIGURE_1} {rows}": draw_bars(panels, "accuracy (%)", chances=chances)} if panels else {}
+    rows = " ".join(
+        describe_rows(count, f"rows of {title}") for title, count in counts.items() if len(count)
+    )
+    drawings = (
+        {f"{FIGURE_1} {rows}": draw_bars(panels, "accuracy (%)", chances=chances)} if panels else {}
+    )
     complete = average_tasks(values, TASKS).dropna(axis=1)
     if len(complete) >= MIN_TASKS and complete.size:
-        drawings[FIGURE_3] = draw(1, lambda panels: paint_radar(panels[0], complete), (6.0, 4.2), "polar")
+        drawings[FIGURE_3] = draw(
+            1, lambda panels: paint_radar(panels[0], complete), (6.0, 4.2), "polar"
+        )
     return drawings
 
 
@@ -137,8 +161,12 @@ def paint_radar(axes: Axes, values: pd.DataFrame) -> None:
 
 def make_retrieval(results: Results) -> Section | None:
     """Make the section on retrieval. Returns None if there are no results."""
-    titles = {"": UNPERTURBED} | {key: title for group in STRATEGIES.values() for key, title in group.items()}
-    values = results.values[(results.values["family"] == "retrieval") & results.values["config"].isin(list(SETS))]
+    titles = {"": UNPERTURBED} | {
+        key: title for group in STRATEGIES.values() for key, title in group.items()
+    }
+    values = results.values[
+        (results.values["family"] == "retrieval") & results.values["config"].isin(list(SETS))
+    ]
     values = sort_by(values.assign(title=values["strategy"].map(titles)), "strategy", titles)
     if values.empty:
         return None
@@ -149,11 +177,15 @@ def make_retrieval(results: Results) -> Section | None:
             selected = rows[rows["strategy"].isin(["", *strategies])]
             if (selected["strategy"] != "").any() or (len(selected) and perturbed == "captions"):
                 suffix = f"_{config}_{perturbed}"
-                tables.append(make_pivot("retrieval", selected, suffix, set=set_title, what=perturbed))
+                tables.append(
+                    make_pivot("retrieval", selected, suffix, set=set_title, what=perturbed)
+                )
         if rows["strategy"].nunique() > 1:
             caption = f"{set_title}: {FIGURE_2} {describe_rows(rows['rows'], 'images')}"
             means = average_strategies(rows)
-            figures[caption] = draw_bars(list(means.values()), "recall (%)", titles=list(means), size=(4.2, 4.0))
+            figures[caption] = draw_bars(
+                list(means.values()), "recall (%)", titles=list(means), size=(4.2, 4.0)
+            )
     return Section("retrieval", tables, figures, shown=get_keys(values))
 
 
@@ -161,8 +193,8 @@ def average_strategies(values: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Return title of a metric -> Recall@1 in percent, with one row per strategy and one column per model."""
     values = values.assign(value=100 * values["value"])
     return {
-        TABLES["retrieval"]["pivot"]["titles"][metric]: values[values["metric"] == metric].pivot_table(
-            index="title", columns="series", values="value", sort=False
-        )
+        TABLES["retrieval"]["pivot"]["titles"][metric]: values[
+            values["metric"] == metric
+        ].pivot_table(index="title", columns="series", values="value", sort=False)
         for metric in ("i2t_recall@1", "t2i_recall@1")
     }

@@ -40,11 +40,19 @@ def read_atom_counts(folder: Path, data_dir: Path | None = None) -> pd.DataFrame
     dataset, rows = dataset_folder("crepe", data_dir), []
     for path in paths:
         corpus = path.name.removesuffix(SUFFIX)
-        training = {(kind, text): count for kind, text, count in json.loads(path.read_text(encoding="utf-8"))["atoms"]}
+        training = {
+            (kind, text): count
+            for kind, text, count in json.loads(path.read_text(encoding="utf-8"))["atoms"]
+        }
         for split in TITLES:
             test = _count_atoms(dataset / f"{corpus}_{split}_hnatom")
-            rows += [(corpus, split, *atom, training.get(atom, 0), count) for atom, count in sorted(test.items())]
-    return pd.DataFrame(rows, columns=pd.Index(["corpus", "split", "kind", "text", "training", "test"]))
+            rows += [
+                (corpus, split, *atom, training.get(atom, 0), count)
+                for atom, count in sorted(test.items())
+            ]
+    return pd.DataFrame(
+        rows, columns=pd.Index(["corpus", "split", "kind", "text", "training", "test"])
+    )
 
 
 def _count_atoms(folder: Path) -> Counter[tuple[str, str]]:
@@ -63,9 +71,16 @@ def make_section(results: Results) -> Section | None:
     if counts is None or counts.empty:
         return None
     is_synthetic = any(result.is_synthetic for result in results)
-    titles = {corpus: get_corpus_name(str(corpus), is_synthetic) for corpus in counts["corpus"].unique()}
+    titles = {
+        corpus: get_corpus_name(str(corpus), is_synthetic) for corpus in counts["corpus"].unique()
+    }
     records = [
-        {"corpus": titles[corpus], "split": str(split).upper(), "atoms": len(training), "median": training.median()}
+        {
+            "corpus": titles[corpus],
+            "split": str(split).upper(),
+            "atoms": len(training),
+            "median": training.median(),
+        }
         for (corpus, split), training in counts.groupby(["corpus", "split"])["training"]
     ]
     figures = {
@@ -84,8 +99,15 @@ def draw_figure(corpus: str, counts: pd.DataFrame) -> str:
         for axes, (split, title) in zip(panels, TITLES.items(), strict=True):
             points = counts[counts["split"] == split]
             colour = COLOURS.get(corpus, OTHER_COLOUR)
-            axes.scatter(points["training"].clip(lower=0.5), points["test"], s=8, color=colour, alpha=0.5)
-            axes.set(title=f"{title}, {len(points):,} atoms", xlabel="training captions", xscale="log", yscale="log")
+            axes.scatter(
+                points["training"].clip(lower=0.5), points["test"], s=8, color=colour, alpha=0.5
+            )
+            axes.set(
+                title=f"{title}, {len(points):,} atoms",
+                xlabel="training captions",
+                xscale="log",
+                yscale="log",
+            )
             axes.tick_params(axis="x", labelsize=7)
         share_axes(panels, "x", "y")
         for axis in (axis for axes in panels for axis in (axes.xaxis, axes.yaxis)):

@@ -25,7 +25,9 @@ def make_section(results: Results) -> Section | None:
     values = results.values
     values = values[values["complexity"].notna() & (values["metric"] == "recall@1")]
     names = values["kind"].str.extract(NAMES)
-    values = values.assign(captioner=names["captioner"].fillna(""), kind=names["kind"]).dropna(subset="kind")
+    values = values.assign(captioner=names["captioner"].fillna(""), kind=names["kind"]).dropna(
+        subset="kind"
+    )
     variants = sorted(set(values["captioner"]) - {""})
     compared = {variant: compare_with_default(results, values, variant) for variant in variants}
     tables = [
@@ -57,7 +59,9 @@ def format_range(numbers: Collection[int]) -> str:
     return str(first) if first == last else f"{first} to {last}"
 
 
-def compare_with_default(results: Results, values: pd.DataFrame, variant: str) -> list[dict[str, object]]:
+def compare_with_default(
+    results: Results, values: pd.DataFrame, variant: str
+) -> list[dict[str, object]]:
     """Return the rows of the table of scores: Recall@1 of each model on a variant and on the default.
 
     Both are over the complexities that both have. ``values``: Recall@1 with the columns ``captioner`` and ``kind``.
@@ -69,10 +73,17 @@ def compare_with_default(results: Results, values: pd.DataFrame, variant: str) -
             common = sorted(set(selected[variant]["complexity"]) & set(selected[""]["complexity"]))
             if not common:
                 continue
-            row: dict[str, object] = {"Model": label, "Type": PRODUCTIVITY_KINDS[kind], "Atoms": format_range(common)}
+            row: dict[str, object] = {
+                "Model": label,
+                "Type": PRODUCTIVITY_KINDS[kind],
+                "Atoms": format_range(common),
+            }
             for name, of_captioner in selected.items():
                 hits = read_hits(results, of_captioner[of_captioner["complexity"].isin(common)])
                 recall = format_with_interval(hits["hit"].mean(), compute_interval(hits))
-                row |= {f"Rows, {name or 'default'}": len(hits), f"Recall@1, {name or 'default'}": recall}
+                row |= {
+                    f"Rows, {name or 'default'}": len(hits),
+                    f"Recall@1, {name or 'default'}": recall,
+                }
             rows.append(row | {"Chance": group["chance"].iloc[0]})
     return rows

@@ -17,7 +17,11 @@ from scipy.stats import linregress
 from compeval.evaluators.report.figures import COLOURS, OTHER_COLOUR, draw, share_axes
 from compeval.evaluators.report.pages import Section, get_keys
 from compeval.evaluators.report.results import Results
-from compeval.evaluators.report.sections.crepe import PRODUCTIVITY_KINDS, SINGLE_KINDS, SYSTEMATICITY_KINDS
+from compeval.evaluators.report.sections.crepe import (
+    PRODUCTIVITY_KINDS,
+    SINGLE_KINDS,
+    SYSTEMATICITY_KINDS,
+)
 from compeval.evaluators.report.tables import Table, make_pivot, make_table
 
 MIN_MODELS = 3
@@ -52,24 +56,36 @@ def make_section(results: Results) -> Section | None:
 def correlate(classified: pd.DataFrame, recall: pd.DataFrame) -> list[Correlated]:
     """Return the pairs of sets on which at least three models with different accuracies were evaluated."""
     is_seen_set = (
-        recall["is_own_corpus"] & recall["kind"].isin(["hnatom", "hncomp"]) & recall["split"].isin(["sc", "uc"])
+        recall["is_own_corpus"]
+        & recall["kind"].isin(["hnatom", "hncomp"])
+        & recall["split"].isin(["sc", "uc"])
     )
     by_split, by_number = recall[is_seen_set], recall[recall["complexity"].isin(COMPLEXITIES)]
     by_number = by_number[by_number["kind"].isin(SINGLE_KINDS)]
     split_titles = by_split["kind"].map(SYSTEMATICITY_KINDS) + " " + by_split["split"].str.upper()
-    number_titles = by_number["kind"].map(PRODUCTIVITY_KINDS) + " n = " + by_number["complexity"].astype(str)
+    number_titles = (
+        by_number["kind"].map(PRODUCTIVITY_KINDS) + " n = " + by_number["complexity"].astype(str)
+    )
     sets = pd.concat(
         [
-            by_split.assign(figure="Figure 7", title=split_titles).sort_values(["kind", "split"], kind="stable"),
-            by_number.assign(figure="Figure 8", title=number_titles).sort_values(["kind", "complexity"], kind="stable"),
+            by_split.assign(figure="Figure 7", title=split_titles).sort_values(
+                ["kind", "split"], kind="stable"
+            ),
+            by_number.assign(figure="Figure 8", title=number_titles).sort_values(
+                ["kind", "complexity"], kind="stable"
+            ),
         ]
     )
     accuracies = classified[(classified["variant"] == "") & (classified["metric"] == "top1")]
-    accuracies = accuracies[["model", "config", "value"]].set_axis(["model", "set", "accuracy"], axis="columns")
+    accuracies = accuracies[["model", "config", "value"]].set_axis(
+        ["model", "set", "accuracy"], axis="columns"
+    )
     models = sets.rename(columns={"value": "recall"}).merge(accuracies, on="model")
     return [
         Correlated(str(classification_set), str(figure), str(title), rows)
-        for (classification_set, figure, title), rows in models.groupby(["set", "figure", "title"], sort=False)
+        for (classification_set, figure, title), rows in models.groupby(
+            ["set", "figure", "title"], sort=False
+        )
         if len(rows) >= MIN_MODELS and rows["accuracy"].nunique() > 1
     ]
 
@@ -95,9 +111,15 @@ def draw_figures(sets: Sequence[Correlated]) -> dict[str, str]:
 def _draw_panels(sets: Sequence[Correlated]) -> str:
     def paint(panels: list[Axes]) -> None:
         for axes, item in zip(panels, sets, strict=True):
-            colours = [COLOURS.get(str(corpus), OTHER_COLOUR) for corpus in item.models["trained_on"]]
-            axes.scatter(100 * item.models["accuracy"], 100 * item.models["recall"], c=colours, s=20)
-            axes.set(title=f"{item.name}, {len(item.models)} models", xlabel="zero-shot accuracy (%)")
+            colours = [
+                COLOURS.get(str(corpus), OTHER_COLOUR) for corpus in item.models["trained_on"]
+            ]
+            axes.scatter(
+                100 * item.models["accuracy"], 100 * item.models["recall"], c=colours, s=20
+            )
+            axes.set(
+                title=f"{item.name}, {len(item.models)} models", xlabel="zero-shot accuracy (%)"
+            )
         share_axes(panels, "x", "y")
         panels[0].set_ylabel("Recall@1 (%)")
 

@@ -14,7 +14,13 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from compeval.evaluators.report import headlines
-from compeval.evaluators.report.figures import DASHES, add_chance_line, add_legend, describe_rows, draw
+from compeval.evaluators.report.figures import (
+    DASHES,
+    add_chance_line,
+    add_legend,
+    describe_rows,
+    draw,
+)
 from compeval.evaluators.report.pages import Section, get_keys
 from compeval.evaluators.report.results import Results, sort_by
 from compeval.evaluators.report.tables import TABLES, Table, make_pivot, make_table
@@ -33,10 +39,16 @@ def make_section(results: Results) -> Section | None:
     if values.empty:
         return None
     accuracy = values[values["metric"] == ACCURACY].assign(column=values["prompts"])
-    among_all = values[(values["metric"] == AMONG_ALL) & (values["prompts"] == TEMPLATE)].assign(column=AMONG_ALL)
+    among_all = values[(values["metric"] == AMONG_ALL) & (values["prompts"] == TEMPLATE)].assign(
+        column=AMONG_ALL
+    )
     tables = [
         make_pivot("compun", pd.concat([accuracy, among_all]).sort_index()),
-        *([make_pivot("compun_examples", counted)] if len(counted := count_examples(accuracy)) else []),
+        *(
+            [make_pivot("compun_examples", counted)]
+            if len(counted := count_examples(accuracy))
+            else []
+        ),
         make_categories_table(results, accuracy),
         make_similarity_table(results, accuracy),
     ]
@@ -74,14 +86,23 @@ def make_categories_table(results: Results, accuracy: pd.DataFrame) -> Table:
             for category, entry in categories.items():
                 means = pd.DataFrame([seed[by][category] for seed in seeds]).mean().to_dict()
                 records.append(
-                    means | {"model": name, "prompts": title, "by": by, "category": category, "rows": entry["rows"]}
+                    means
+                    | {
+                        "model": name,
+                        "prompts": title,
+                        "by": by,
+                        "category": category,
+                        "rows": entry["rows"],
+                    }
                 )
     return make_table("compun_categories", records)
 
 
 def read_correct_scores(results: Results, accuracy: pd.DataFrame) -> pd.DataFrame:
     """Return similarity and margin of the correct rows of all seeds."""
-    rows = pd.concat([result.examples[["rank", "similarity", "margin"]] for result in results.find(accuracy)])
+    rows = pd.concat(
+        [result.examples[["rank", "similarity", "margin"]] for result in results.find(accuracy)]
+    )
     return rows[rows["rank"] == 1]
 
 

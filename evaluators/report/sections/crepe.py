@@ -30,7 +30,8 @@ SINGLE_KINDS = ("hnatom", "hnswap", "hnneg")
 DIRECTIONS = {"i2t_recall@1": "Image to text", "t2i_recall@1": "Text to image"}
 FIGURE_4 = "Seen and unseen compounds (Figure 4 of the paper)."
 FIGURE_5 = (
-    "Recall@1 against complexity, by type of hard negative, mean of the models of a corpus (Figure 5 of the paper)."
+    "Recall@1 against complexity, by type of hard negative, mean of the models of a corpus (Figure 5 of "
+    "the paper)."
 )
 FIGURE_13 = "Recall@1 against complexity, all types together (Figure 13 of the paper)."
 FIGURE_6 = "Recall@1 against complexity, models with other training data (Figure 6 of the paper)."
@@ -42,13 +43,18 @@ def make_systematicity(results: Results) -> Section | None:
     """Make the section. Returns None if no model was evaluated on the sets of its own training corpus."""
     values = results.values[results.values["is_own_corpus"]]
     values = values.assign(
-        column=values["metric"] + " " + values["split"], seen=values["split"].map({"sc": 1.0, "uc": 0.0})
+        column=values["metric"] + " " + values["split"],
+        seen=values["split"].map({"sc": 1.0, "uc": 0.0}),
     )
     if values.empty:
         return None
     recall = values[values["metric"] == "recall@1"]
     drawn = recall[recall["kind"].isin(["hnall", "hnatom", "hncomp"])]
-    drawings = {describe_figure(FIGURE_4, drawn, "Bars"): draw_recall(drawn, "split")} if len(drawn) else {}
+    drawings = (
+        {describe_figure(FIGURE_4, drawn, "Bars"): draw_recall(drawn, "split")}
+        if len(drawn)
+        else {}
+    )
     lines = test_trend("seen_and_unseen", results, recall, "seen")
     lines += explain_below_chance(results, recall, SYSTEMATICITY_KINDS)
     tables = make_tables("systematicity", results, values, SYSTEMATICITY_KINDS)
@@ -57,7 +63,9 @@ def make_systematicity(results: Results) -> Section | None:
 
 def make_productivity(results: Results) -> Section | None:
     """Make the section. Returns None if there are no results by complexity."""
-    is_shown = results.values["complexity"].notna() & results.values["kind"].isin(["raw", *PRODUCTIVITY_KINDS])
+    is_shown = results.values["complexity"].notna() & results.values["kind"].isin(
+        ["raw", *PRODUCTIVITY_KINDS]
+    )
     values = results.values[is_shown]
     if values.empty:
         return None
@@ -83,16 +91,22 @@ def make_productivity(results: Results) -> Section | None:
 
 def join_openai_models(values: pd.DataFrame) -> pd.DataFrame:
     """Return the values with OpenAI's CLIP models as one series, so that a figure shows their mean."""
-    return values.assign(series=values["series"].mask(values["model"].str.endswith(OPENAI), OPENAI_TITLE))
+    return values.assign(
+        series=values["series"].mask(values["model"].str.endswith(OPENAI), OPENAI_TITLE)
+    )
 
 
 def average_models(values: pd.DataFrame) -> pd.DataFrame:
     """Return the values with the models of each corpus as one series, so that a figure shows their mean."""
     count = values.groupby("training_data")["series"].transform("nunique")
-    return values.assign(series=values["series"].mask(count > 1, "mean of " + count.astype(str) + " models"))
+    return values.assign(
+        series=values["series"].mask(count > 1, "mean of " + count.astype(str) + " models")
+    )
 
 
-def make_tables(name: str, results: Results, values: pd.DataFrame, kinds: Mapping[str, str]) -> list[Table]:
+def make_tables(
+    name: str, results: Results, values: pd.DataFrame, kinds: Mapping[str, str]
+) -> list[Table]:
     """Make a table per kind of hard negatives, with the best text-only baseline in its caption, and one of raw pairs.
 
     ``kinds``: kind -> title.
@@ -106,13 +120,17 @@ def make_tables(name: str, results: Results, values: pd.DataFrame, kinds: Mappin
             tables.append(make_pivot(name, rows, f"_{kind}", note, **texts))
     raw = sort_by(values[values["kind"] == "raw"], "metric", DIRECTIONS)
     if len(raw):
-        tables.append(make_pivot(f"{name}_raw", raw.assign(direction=raw["metric"].map(DIRECTIONS))))
+        tables.append(
+            make_pivot(f"{name}_raw", raw.assign(direction=raw["metric"].map(DIRECTIONS)))
+        )
     return tables
 
 
 def describe_figure(caption: str, recall: pd.DataFrame, mark: str) -> str:
     """Return the caption of a figure with the meaning of its ``mark`` (bands or bars) and the number of rows."""
-    return f"{caption} {figures.describe_spread(recall, mark)} {figures.describe_rows(recall['rows'])}"
+    return (
+        f"{caption} {figures.describe_spread(recall, mark)} {figures.describe_rows(recall['rows'])}"
+    )
 
 
 def draw_recall(recall: pd.DataFrame, key: str) -> str:
@@ -147,4 +165,6 @@ def _draw_bars(axes: Axes, means: pd.DataFrame, style: dict[str, Any], shift: fl
 
 def _draw_band(axes: Axes, means: pd.DataFrame, style: dict[str, Any]) -> None:
     axes.plot(means.index, means["mean"], marker="o", markersize=4, **style)
-    axes.fill_between(means.index, means["low"], means["high"], color=style["color"], alpha=0.12, linewidth=0)
+    axes.fill_between(
+        means.index, means["low"], means["high"], color=style["color"], alpha=0.12, linewidth=0
+    )

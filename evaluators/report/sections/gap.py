@@ -18,7 +18,9 @@ KIND = "hnatom"
 def make_section(results: Results) -> Section | None:
     """Make the section. Returns None if no two corpora share captions in both directions."""
     values = results.values
-    values = values[(values["family"] == "crepe") & values["is_own_corpus"] & (values["metric"] == "recall@1")]
+    values = values[
+        (values["family"] == "crepe") & values["is_own_corpus"] & (values["metric"] == "recall@1")
+    ]
     values = values[values["kind"] == KIND]
     hits = average_hits(results, values)
     directions = compute_directions(hits)

@@ -31,7 +31,10 @@ def make_section(results: Results) -> Section | None:
     tables, figures = [], {}
     for dataset in sorted({result.data["dataset"] for result in own}):
         members = [result for result in own if result.data["dataset"] == dataset]
-        records = [make_record(item, results) | {"set": describe_set(item.data["config"])} for item in members]
+        records = [
+            make_record(item, results) | {"set": describe_set(item.data["config"])}
+            for item in members
+        ]
         tables.append(make_table("own", records, f"_{dataset}", dataset=dataset))
         if categories := [record for result in members for record in list_categories(result)]:
             tables.append(make_table("own_categories", categories, f"_{dataset}", dataset=dataset))
@@ -84,14 +87,26 @@ def draw_kinds(results: Sequence[Result]) -> str:
             row, number = sets.index(result.data["config"]), models.index(result.label)
             height = row + (number - (len(models) - 1) / 2) * 0.6 / len(models)
             share = 100 * result.metrics["recall@1"]
-            low, high = (100 * end for end in result.data["intervals"].get("recall@1") or (share / 100, share / 100))
+            low, high = (
+                100 * end
+                for end in result.data["intervals"].get("recall@1") or (share / 100, share / 100)
+            )
             errors = [[max(share - low, 0)], [max(high - share, 0)]]
             label = labels.pop(result.label, None)
             axes.errorbar(share, height, xerr=errors, fmt="o", color=PALETTE[number], label=label)
         for row, config in enumerate(sets):
-            chance = next(r.data["chance"]["recall@1"] for r in results if r.data["config"] == config)
-            axes.vlines(100 * chance, row - 0.4, row + 0.4, color="#999999", linestyle="--", linewidth=1)
-        axes.set(xlim=(-2, 102), xlabel="Recall@1 (%)", yticks=range(len(sets)), yticklabels=map(describe_set, sets))
+            chance = next(
+                r.data["chance"]["recall@1"] for r in results if r.data["config"] == config
+            )
+            axes.vlines(
+                100 * chance, row - 0.4, row + 0.4, color="#999999", linestyle="--", linewidth=1
+            )
+        axes.set(
+            xlim=(-2, 102),
+            xlabel="Recall@1 (%)",
+            yticks=range(len(sets)),
+            yticklabels=map(describe_set, sets),
+        )
         axes.invert_yaxis()
         axes.grid(visible=False, axis="y")
         axes.legend(loc="upper left", bbox_to_anchor=(0, -0.25))

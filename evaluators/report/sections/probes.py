@@ -13,7 +13,13 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from compeval.evaluators.probes.aggregates import GROUPS, average_over_groups, average_published
-from compeval.evaluators.probes.analysis import PAIR_DATASETS, Recovered, Scores, collect_scores, get_cell
+from compeval.evaluators.probes.analysis import (
+    PAIR_DATASETS,
+    Recovered,
+    Scores,
+    collect_scores,
+    get_cell,
+)
 from compeval.evaluators.report.pages import Section, get_keys
 from compeval.evaluators.report.results import Result, Results
 from compeval.evaluators.report.tables import TEXTS, Table, make_pivot, make_table
@@ -39,7 +45,11 @@ def make_compprompts(results: Results) -> Section | None:
     for spec, probe in probes.items():
         probed_model = by_probe[spec][0].data["model"]["text_encoder"]
         for dataset in PAIR_DATASETS:
-            of_model = [pair.data for pair in results.select(dataset) if pair.data["model"]["spec"] == probed_model]
+            of_model = [
+                pair.data
+                for pair in results.select(dataset)
+                if pair.data["model"]["spec"] == probed_model
+            ]
             if of_model:
                 tables.append(make_image_score_table(probe, collect_scores(of_model), dataset))
     values = results.values[results.values["family"] == "compprompts"]
@@ -49,7 +59,9 @@ def make_compprompts(results: Results) -> Section | None:
     with_mean = [probe for probe in probes.values() if len(probe.table_2_rows)]
     shares = ", ".join(f"{probe.name} {probe.cell_mean():.1%}" for probe in with_mean)
     line = f"Prompts recovered exactly from the text features, mean over types (chance 0.0%): {shares}."
-    return Section("compprompts", tables, headline=[line] if with_mean else [], shown=get_keys(values))
+    return Section(
+        "compprompts", tables, headline=[line] if with_mean else [], shown=get_keys(values)
+    )
 
 
 def make_controlledimcaps(results: Results) -> Section | None:
@@ -69,11 +81,18 @@ def make_recovery_tables(probes: Sequence[Recovered]) -> list[Table]:
     """
     means = {probe.name: average_over_groups(probe.mean_by_cell()) for probe in probes}
     means |= {f"Paper: {name}": values for name, values in average_published().items()}
-    aggregates = ({"Prompts": group} | {name: column[group] for name, column in means.items()} for group in GROUPS)
+    aggregates = (
+        {"Prompts": group} | {name: column[group] for name, column in means.items()}
+        for group in GROUPS
+    )
     return [
-        make_table("compprompts_overall", [collect_means(probe) | {"name": probe.name} for probe in probes]),
+        make_table(
+            "compprompts_overall", [collect_means(probe) | {"name": probe.name} for probe in probes]
+        ),
         make_prompt_type_table("compprompts_types", LABELS["table_2"], list(COLUMNS), probes),
-        make_prompt_type_table("compprompts_multiples_negations", LABELS["table_3"], list(COLUMNS)[:5], probes),
+        make_prompt_type_table(
+            "compprompts_multiples_negations", LABELS["table_3"], list(COLUMNS)[:5], probes
+        ),
         make_table("compprompts_aggregates", aggregates),
     ]
 
@@ -103,7 +122,10 @@ def make_prompt_type_table(
         cells = {COLUMNS[suffix]: f"{prefix}_{suffix}".rstrip("_") for suffix in suffixes}
         if any(cell in match for match in matches.values() for cell in cells.values()):
             for name_of_row, values in {title: examples, **matches}.items():
-                records.append({"T(x)": name_of_row} | {heading: values.get(cell) for heading, cell in cells.items()})
+                records.append(
+                    {"T(x)": name_of_row}
+                    | {heading: values.get(cell) for heading, cell in cells.items()}
+                )
     return make_table(name, records)
 
 

@@ -32,7 +32,9 @@ def make_section(results: Results) -> Section | None:
     return Section(
         "published",
         [make_overview(matches), make_table("published", records)],
-        headline=[f"{agreeing} of {len(comparable)} published scores are reproduced within tolerance."],
+        headline=[
+            f"{agreeing} of {len(comparable)} published scores are reproduced within tolerance."
+        ],
         text_values={"points": f"{TOLERANCE:g}", "redrawn_points": f"{SHUFFLE_TOLERANCE:g}"},
     )
 
@@ -45,12 +47,15 @@ def make_overview(matches: Sequence[Match]) -> Table:
         cells.setdefault(benchmark, {}).setdefault(match.score.model, []).append(match)
     models = sorted({match.score.model for match in matches})
     rows = (
-        {"Model": model} | {benchmark: format_cell(by_model.get(model, ())) for benchmark, by_model in cells.items()}
+        {"Model": model}
+        | {benchmark: format_cell(by_model.get(model, ())) for benchmark, by_model in cells.items()}
         for model in models
     )
     kinds = {cause.kind for match in matches for cause in match.causes}
     legend = "; ".join(f"{kind}: {meaning}" for kind, meaning in KINDS.items() if kind in kinds)
-    return make_table("published_map", rows, note=f"{legend[:1].upper()}{legend[1:]}." if legend else "")
+    return make_table(
+        "published_map", rows, note=f"{legend[:1].upper()}{legend[1:]}." if legend else ""
+    )
 
 
 def format_cell(matches: Sequence[Match]) -> str | None:
@@ -61,11 +66,19 @@ def format_cell(matches: Sequence[Match]) -> str | None:
     if not matches:
         return None
     differing = [match for match in matches if match.verdict in COUNTED_AS_DIFFERENT]
-    kinds = [kind for kind in KINDS if any(cause.kind == kind for match in differing for cause in match.causes)]
+    kinds = [
+        kind
+        for kind in KINDS
+        if any(cause.kind == kind for match in differing for cause in match.causes)
+    ]
     kinds += [UNKNOWN] * any(not match.causes for match in differing)
     agreeing = sum(match.verdict == "yes" for match in matches)
     counted = agreeing + len(differing)
-    parts = [f"{agreeing} of {counted}" + (f" ! {', '.join(kinds)}" if kinds else "")] if counted else []
+    parts = (
+        [f"{agreeing} of {counted}" + (f" ! {', '.join(kinds)}" if kinds else "")]
+        if counted
+        else []
+    )
     for verdict, text in (("other rows", "on other rows"), ("other source", "of another source")):
         count = sum(match.verdict == verdict for match in matches)
         parts += [f"{count} {text}"] * bool(count)

@@ -21,7 +21,9 @@ from compeval.evaluators.results.scores import read_csv, read_models
 PAIRS: dict[str, float] = TEXTS["labels"]["training_pairs"]
 """Millions of image-text pairs by title of the corpus, as the paper names them."""
 DROP = "drop"
-MEASURES = {kind: PRODUCTIVITY_KINDS[kind] for kind in SINGLE_KINDS} | {DROP: "SC - UC, HN-Atom + HN-Comp"}
+MEASURES = {kind: PRODUCTIVITY_KINDS[kind] for kind in SINGLE_KINDS} | {
+    DROP: "SC - UC, HN-Atom + HN-Comp"
+}
 MIN_MODELS = 3
 
 
@@ -32,7 +34,9 @@ def make_section(results: Results) -> Section | None:
     values = values[values["training_data"].isin(list(CORPORA.values()))]
     if values.empty:
         return None
-    effective = pd.Series([result.data["model"]["effective"] for result in results.find(values)], values.index)
+    effective = pd.Series(
+        [result.data["model"]["effective"] for result in results.find(values)], values.index
+    )
     groups = values.groupby([effective, values["model"]], sort=False)
     measured = [_measure(str(name), rows) for (name, _), rows in groups]
     models = pd.DataFrame(measured)
@@ -50,23 +54,33 @@ def _measure(name: str, rows: pd.DataFrame) -> dict[str, Any]:
         for row in read_csv("papers")
         if row["model"] == name and row["metric"] == "recall@1"
     }
-    sizes = {model.name: float(model.parameters) for model in read_models().values() if model.parameters}
+    sizes = {
+        model.name: float(model.parameters) for model in read_models().values() if model.parameters
+    }
     first = rows.iloc[0]
     record: dict[str, Any] = {"corpus": first["training_data"], "model": first["label"]}
     record |= {"pairs": PAIRS[first["training_data"]], "parameters": sizes.get(name)}
     rows = rows.assign(published=rows["task"].str.partition("/")[2].map(published))
     for kind in SINGLE_KINDS:
         group = rows[(rows["kind"] == kind) & rows["complexity"].notna()]
-        record |= {kind: group["value"].mean(), f"published_{kind}": group["published"].mean(skipna=False)}
+        record |= {
+            kind: group["value"].mean(),
+            f"published_{kind}": group["published"].mean(skipna=False),
+        }
     own = rows[rows["is_own_corpus"] & (rows["kind"] == "hnall")].set_index("split")
     for prefix, column in (("", "value"), ("published_", "published")):
-        record[f"{prefix}{DROP}"] = own[column].get("sc", float("nan")) - own[column].get("uc", float("nan"))
+        record[f"{prefix}{DROP}"] = own[column].get("sc", float("nan")) - own[column].get(
+            "uc", float("nan")
+        )
     return record
 
 
 def _correlate(models: pd.DataFrame, measure: str) -> dict[str, Any] | None:
     """Return Spearman's rank correlations of a measure with the sizes; None for fewer than MIN_MODELS models."""
-    record: dict[str, Any] = {"measure": MEASURES[measure], "models": int(models[measure].notna().sum())}
+    record: dict[str, Any] = {
+        "measure": MEASURES[measure],
+        "models": int(models[measure].notna().sum()),
+    }
     for size in ("pairs", "parameters"):
         for prefix in ("", "published_"):
             both = models[[size, f"{prefix}{measure}"]].dropna().astype(float)

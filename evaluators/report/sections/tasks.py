@@ -32,7 +32,10 @@ def make_tables(name: str, shown: Sequence[Result], results: Results) -> Iterato
 def make_records(result: Result, results: Results) -> Iterator[dict[str, object]]:
     """Yield one row per main metric, per macro mean of it, and of the accuracy on pairs."""
     for main in list_main_metrics(result.data):
-        for metric in (main, *(name for name in result.metrics if name.startswith(f"{main}_macro_"))):
+        for metric in (
+            main,
+            *(name for name in result.metrics if name.startswith(f"{main}_macro_")),
+        ):
             yield make_record(result, results, metric)
 
 
@@ -43,10 +46,14 @@ def make_record(result: Result, results: Results, metric: str = "recall@1") -> d
     baseline = find_best_baseline(results, result) if metric == "recall@1" else None
     return {
         "task": data["task"],
-        "model": f"{result.label} (first {data['data']['limit']:,} rows)" if result.is_limited else result.label,
+        "model": f"{result.label} (first {data['data']['limit']:,} rows)"
+        if result.is_limited
+        else result.label,
         "rows": data["data"]["rows"],
         "metric": metric,
-        "score": format_with_interval(result.metrics.get(metric), data["intervals"].get(metric), chance),
+        "score": format_with_interval(
+            result.metrics.get(metric), data["intervals"].get(metric), chance
+        ),
         "chance": chance,
         "baseline": baseline and str(baseline),
     }

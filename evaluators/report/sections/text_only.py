@@ -15,8 +15,16 @@ def make_section(results: Results) -> Section | None:
         best_scores[name] = max(best_scores.get(name, 0.0), result.metrics[result.data["main"][0]])
     records = [
         baseline._asdict()
-        | {"set": name, "best_score": best_scores[name], "above_chance": "yes" if baseline.beats_chance else "no"}
+        | {
+            "set": name,
+            "best_score": best_scores[name],
+            "above_chance": "yes" if baseline.beats_chance else "no",
+        }
         for name, baseline in results.best_baselines.items()
         if name in best_scores
     ]
-    return Section("text_only_baselines", [make_table("text_only_baselines", records)]) if records else None
+    return (
+        Section("text_only_baselines", [make_table("text_only_baselines", records)])
+        if records
+        else None
+    )

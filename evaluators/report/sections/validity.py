@@ -21,7 +21,9 @@ def make_section(results: Results) -> Section | None:
     positives, foil_words = results.validity["positives"], results.validity["foil_words"]
     listed = [item for item in results.validity.get("listed_atoms", []) if item["rows"]]
     weights = [item["rows"] for item in listed]
-    listed_share = float(np.average([item["share"] for item in listed], weights=weights)) if listed else None
+    listed_share = (
+        float(np.average([item["share"] for item in listed], weights=weights)) if listed else None
+    )
     text_values = {
         "captions": positives["captions"],
         "true_share": _format_share(positives["true_share"], 2),
@@ -29,13 +31,23 @@ def make_section(results: Results) -> Section | None:
         "foil_words": _format_share(foil_words["drawable_and_seen"], 1),
     }
     shares = pd.DataFrame(results.validity["genuine"])
-    cells = shares.pivot(index="type", columns="recall", values="genuine").sort_index(axis=1, ascending=False)
+    cells = shares.pivot(index="type", columns="recall", values="genuine").sort_index(
+        axis=1, ascending=False
+    )
     rows = [
-        {"Type": kind, **{f"recall {recall:.1f}": share for recall, share in zip(cells, row, strict=True)}}
+        {
+            "Type": kind,
+            **{f"recall {recall:.1f}": share for recall, share in zip(cells, row, strict=True)},
+        }
         | {"annotators (CREPE)": TEXTS["labels"]["rated_genuine"].get(kind)}
         for kind, row in zip(cells.index, cells.to_numpy().tolist(), strict=True)
     ]
-    return Section("validity", [make_table("validity", rows)], {CAPTION: draw_figure(shares)}, text_values=text_values)
+    return Section(
+        "validity",
+        [make_table("validity", rows)],
+        {CAPTION: draw_figure(shares)},
+        text_values=text_values,
+    )
 
 
 def _format_share(share: float | None, decimals: int) -> str:
@@ -48,7 +60,9 @@ def draw_figure(shares: pd.DataFrame) -> str:
     def paint(panels: list[Axes]) -> None:
         for kind, group in shares.groupby("type"):
             line = group.sort_values("recall")
-            panels[0].plot(line["recall"], 100 * line["genuine"], marker="o", markersize=4, label=str(kind))
+            panels[0].plot(
+                line["recall"], 100 * line["genuine"], marker="o", markersize=4, label=str(kind)
+            )
         panels[0].set(xlabel="annotation recall", title="Verdicts of the oracle")
         add_legend(panels[0], "genuine hard negatives (%)")
 

@@ -62,7 +62,9 @@ def parse_caption(caption: str) -> ParsedCaption:
     if not words_by_sentence:
         raise UnreadableError(f"Cannot read {caption!r}: it has no words.")
     texts = product(*(_parse_sentence(words, caption) for words in words_by_sentence))
-    readings = list(islice((drs for text in texts for drs in resolve_references(text)), MAX_READINGS + 1))
+    readings = list(
+        islice((drs for text in texts for drs in resolve_references(text)), MAX_READINGS + 1)
+    )
     if not readings:
         raise UnreadableError(f"Cannot read {caption!r}: a pronoun has no possible antecedent.")
     if len(readings) > MAX_READINGS:

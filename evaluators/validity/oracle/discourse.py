@@ -31,9 +31,23 @@ from itertools import product
 from typing import NamedTuple, TypeVar
 
 from compeval.evaluators.validity.oracle import syntax
-from compeval.evaluators.validity.oracle.drs import DRS, Condition, Distinct, DRSBuilder, Negation, Relation
+from compeval.evaluators.validity.oracle.drs import (
+    DRS,
+    Condition,
+    Distinct,
+    DRSBuilder,
+    Negation,
+    Relation,
+)
 from compeval.evaluators.validity.oracle.lexicon import Attribute, Noun
-from compeval.evaluators.validity.oracle.syntax import Denial, Determiner, Group, NounPhrase, RelatedTo, Statement
+from compeval.evaluators.validity.oracle.syntax import (
+    Denial,
+    Determiner,
+    Group,
+    NounPhrase,
+    RelatedTo,
+    Statement,
+)
 
 Option = TypeVar("Option")
 Referents = tuple[int, ...]
@@ -93,9 +107,13 @@ class _Resolver:
         self.root = DRSBuilder()
         self.mentions: list[_Mention] = []
         self.references: list[_Reference] = []
-        self.possessors: list[Referents] = []  # stack: referents of "a table" while "with a lamp on it" is resolved
+        self.possessors: list[
+            Referents
+        ] = []  # stack: referents of "a table" while "with a lamp on it" is resolved
         self.possessor_used = False  # True if "it" referred to the innermost possessor
-        self.in_main_predicate = False  # True while the predicates of a clause are resolved, not those of a noun phrase
+        self.in_main_predicate = (
+            False  # True while the predicates of a clause are resolved, not those of a noun phrase
+        )
         self.num_referents = self.sentence = self.clause = 0
 
     def choose(self, options: Sequence[Option]) -> Option:
@@ -134,7 +152,9 @@ class _Resolver:
         ``subjects``: the subjects of the relation whose object is the group; None if the group is no object.
         """
         referents = tuple(
-            dict.fromkeys(ref for phrase in group.members for ref in self._add_phrase(phrase, drs, subjects))
+            dict.fromkeys(
+                ref for phrase in group.members for ref in self._add_phrase(phrase, drs, subjects)
+            )
         )
         if len(group.members) > 1:
             self._record_reference(referents)
@@ -147,10 +167,14 @@ class _Resolver:
     def _record_reference(self, referents: Referents) -> None:
         self.references.append(_Reference(self.sentence, self.clause, referents))
 
-    def _add_phrase(self, phrase: NounPhrase, drs: DRSBuilder, subjects: Referents | None) -> Referents:
+    def _add_phrase(
+        self, phrase: NounPhrase, drs: DRSBuilder, subjects: Referents | None
+    ) -> Referents:
         """Add a noun phrase to ``drs`` and return its referents."""
         noun = self._resolve_noun(phrase)
-        attributes = frozenset(item.attribute for item in phrase.predicates if isinstance(item, syntax.HasAttribute))
+        attributes = frozenset(
+            item.attribute for item in phrase.predicates if isinstance(item, syntax.HasAttribute)
+        )
         if noun:
             known = self._find_antecedent(phrase, noun, attributes, drs, subjects)
             if known is None:
@@ -234,8 +258,14 @@ class _Resolver:
         earlier = [mention for mention in earlier if attributes <= mention.attributes] or earlier
         if not earlier:
             return None
-        if noun.plural and len(earlier) > 1 and all(len(mention.referents) == 1 for mention in earlier):
-            return tuple(referent for mention in earlier for referent in self._accommodate(mention, drs))
+        if (
+            noun.plural
+            and len(earlier) > 1
+            and all(len(mention.referents) == 1 for mention in earlier)
+        ):
+            return tuple(
+                referent for mention in earlier for referent in self._accommodate(mention, drs)
+            )
         options: list[_Mention | None] = [*reversed(earlier)]
         if bare and all(mention.sentence == self.sentence for mention in earlier):
             options.append(None)
@@ -246,10 +276,18 @@ class _Resolver:
         """Return the mention's referents. Move them to the main DRS first if they are not accessible from ``drs``."""
         inner = mention.drs
         if inner not in drs.accessible():
-            referents = [referent for referent in mention.added_referents if referent in inner.referents]
-            conditions = [condition for condition in mention.added_conditions if condition in inner.conditions]
-            inner.referents = [referent for referent in inner.referents if referent not in referents]
-            inner.conditions = [condition for condition in inner.conditions if condition not in conditions]
+            referents = [
+                referent for referent in mention.added_referents if referent in inner.referents
+            ]
+            conditions = [
+                condition for condition in mention.added_conditions if condition in inner.conditions
+            ]
+            inner.referents = [
+                referent for referent in inner.referents if referent not in referents
+            ]
+            inner.conditions = [
+                condition for condition in inner.conditions if condition not in conditions
+            ]
             self.root.referents += referents
             self.root.conditions += conditions
             for condition in conditions:
@@ -260,7 +298,9 @@ class _Resolver:
                     moved.drs = self.root
         return mention.referents
 
-    def _resolve_pronoun(self, phrase: NounPhrase, drs: DRSBuilder, subjects: Referents | None) -> Referents:
+    def _resolve_pronoun(
+        self, phrase: NounPhrase, drs: DRSBuilder, subjects: Referents | None
+    ) -> Referents:
         """Return the referents of a pronoun. Raises _NoAntecedentError if there are none."""
         if phrase.determiner is Determiner.EACH_OTHER:
             if subjects is None:
@@ -271,14 +311,17 @@ class _Resolver:
             return self.possessors[-1]
         accessible = {referent for builder in drs.accessible() for referent in builder.referents}
         subject_use = max(
-            (index for index, item in enumerate(self.references) if item.referents == subjects), default=None
+            (index for index, item in enumerate(self.references) if item.referents == subjects),
+            default=None,
         )
         possible = [
             (index, item)
             for index, item in enumerate(self.references)
             if item.referents != subjects and accessible.issuperset(item.referents)
         ]
-        candidates = [item for index, item in possible if subject_use is None or index < subject_use]
+        candidates = [
+            item for index, item in possible if subject_use is None or index < subject_use
+        ]
         coordinated = [
             item.referents
             for index, item in possible
@@ -301,7 +344,9 @@ class _Resolver:
             raise _NoAntecedentError
         return self.choose(list(dict.fromkeys(options)))
 
-    def _add_predicate(self, predicate: syntax.Predicate, referents: Referents, drs: DRSBuilder) -> None:
+    def _add_predicate(
+        self, predicate: syntax.Predicate, referents: Referents, drs: DRSBuilder
+    ) -> None:
         """Add the conditions of a predicate on ``referents`` to ``drs``."""
         match predicate:
             case syntax.HasAttribute(attribute):
@@ -352,7 +397,9 @@ def _join_topics(references: Sequence[_Reference], sentence: int) -> Iterator[_R
     topics = {item.clause: item for item in reversed(references) if item.sentence < sentence}
     previous_sentence = max((item.sentence for item in topics.values()), default=None)
     latest = [item for item in topics.values() if item.sentence == previous_sentence]
-    referents = tuple(dict.fromkeys(referent for item in reversed(latest) for referent in item.referents))
+    referents = tuple(
+        dict.fromkeys(referent for item in reversed(latest) for referent in item.referents)
+    )
     if len(referents) > 1:
         yield latest[0]._replace(referents=referents)
 
@@ -366,12 +413,20 @@ def _split_by_polarity(group: Group) -> Iterator[tuple[Group, bool]]:
     The members without "no" form one asserted part. Each member with "no" forms a denied part, in which its determiner
     is replaced: "a cup and no ball" -> ("a cup", True), ("a ball", False).
     """
-    positive = tuple(phrase for phrase in group.members if phrase.determiner not in _WITHOUT_NEGATION)
+    positive = tuple(
+        phrase for phrase in group.members if phrase.determiner not in _WITHOUT_NEGATION
+    )
     if positive:
         yield Group(positive, group.predicates), True
     for phrase in group.members:
         if phrase.determiner in _WITHOUT_NEGATION:
-            yield Group((phrase._replace(determiner=_WITHOUT_NEGATION[phrase.determiner]),), group.predicates), False
+            yield (
+                Group(
+                    (phrase._replace(determiner=_WITHOUT_NEGATION[phrase.determiner]),),
+                    group.predicates,
+                ),
+                False,
+            )
 
 
 def _may_refer_to(noun: Noun, earlier: Noun) -> bool:

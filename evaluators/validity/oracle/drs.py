@@ -65,7 +65,9 @@ class DRS:
             known.update(self.referents[:num_known])
             ready = [condition for condition in pending if _referents(condition) <= known]
             pending = [condition for condition in pending if condition not in ready]
-            checks.append(tuple(sorted(ready, key=lambda condition: not isinstance(condition, Property))))
+            checks.append(
+                tuple(sorted(ready, key=lambda condition: not isinstance(condition, Property)))
+            )
         return tuple(checks)
 
     def undrawable(self) -> Iterator[str]:
@@ -131,5 +133,8 @@ class DRSBuilder:
         self.conditions.extend(Property(referent, word, slot, values) for referent in referents)
 
     def build(self) -> DRS:
-        conditions = [Negation(item.build()) if isinstance(item, DRSBuilder) else item for item in self.conditions]
+        conditions = [
+            Negation(item.build()) if isinstance(item, DRSBuilder) else item
+            for item in self.conditions
+        ]
         return DRS(tuple(self.referents), tuple(dict.fromkeys(conditions)))

@@ -66,7 +66,9 @@ class Grammar(PredicateGrammar):
     @rule
     def _denied_clauses(self, start: int) -> Parses[tuple[Statement, ...]]:
         """ "(it is not true that) a cup is red and that there is a ball". Without the second "that", two parses."""
-        yield from self.parse_coordination(self._clauses(start), JOINTS["that_clauses"], self._denied_clauses)
+        yield from self.parse_coordination(
+            self._clauses(start), JOINTS["that_clauses"], self._denied_clauses
+        )
 
     def _existence_phrase(self, start: int) -> Parses[bool]:
         """ "there is", "the picture shows", "photo of", "we see". Yields False if the phrase is negated."""
@@ -87,7 +89,12 @@ class Grammar(PredicateGrammar):
         if words[noun] in lexicon.IMAGE_WORDS:
             if words[noun + 1] in ("of", "shows", "depicts", "contains", "has", "showing"):
                 yield True, noun + 2
-            if self.starts_with(noun + 1, "does", "not") and words[noun + 3] in ("show", "depict", "contain", "have"):
+            if self.starts_with(noun + 1, "does", "not") and words[noun + 3] in (
+                "show",
+                "depict",
+                "contain",
+                "have",
+            ):
                 yield False, noun + 4
 
     def _inverted_clause(self, start: int) -> Parses[Statement]:
@@ -98,7 +105,12 @@ class Grammar(PredicateGrammar):
             if self.words[verb] in BE | lexicon.POSTURES_FINITE:
                 negated = self.starts_with(verb + 1, "not")
                 for group, end in self.group(self.skip(verb + 1 + negated, _ALSO)):
-                    yield _statement(Group(group.members, group.predicates + predicates), not negated), end
+                    yield (
+                        _statement(
+                            Group(group.members, group.predicates + predicates), not negated
+                        ),
+                        end,
+                    )
 
     # Noun phrases
 
@@ -137,7 +149,10 @@ class Grammar(PredicateGrammar):
             for (noun, adjectives), middle in self._nominals(noun_start):
                 if _agrees(noun, count):
                     for predicates, end in self.modifiers(middle):
-                        yield NounPhrase(determiner, noun, count, ordinal, adjectives + predicates), end
+                        yield (
+                            NounPhrase(determiner, noun, count, ordinal, adjectives + predicates),
+                            end,
+                        )
 
     def _determiners(self, start: int) -> Parses[_Determined]:
         word, second = self.words[start : start + 2]
@@ -162,7 +177,10 @@ class Grammar(PredicateGrammar):
         elif word in ("another", "other"):
             yield (Determiner.OTHER, 1 if word == "another" else None, None), start + 1
         elif word == "no":
-            yield (Determiner.NO_OTHER if has_other else Determiner.NO, None, None), start + 1 + has_other
+            yield (
+                (Determiner.NO_OTHER if has_other else Determiner.NO, None, None),
+                start + 1 + has_other,
+            )
         else:
             yield (Determiner.BARE, None, None), start
 
@@ -194,4 +212,9 @@ def _statement(group: Group, positive: bool) -> Statement:
 
 def _agrees(noun: Noun, count: int | None) -> bool:
     """Return True if the number and the noun agree. Undrawable nouns, "fish" and "fruit" agree with every number."""
-    return count is None or not noun.kinds or noun.lemma in ("fish", "fruit") or (count > 1) == noun.plural
+    return (
+        count is None
+        or not noun.kinds
+        or noun.lemma in ("fish", "fruit")
+        or (count > 1) == noun.plural
+    )

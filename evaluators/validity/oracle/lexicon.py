@@ -57,7 +57,9 @@ def _words(name: str) -> frozenset[str]:
 
 def _phrases(groups: Iterable[tuple[str, Meaning]]) -> Phrases[Meaning]:
     """Index phrases by their first word. ``groups``: pairs of "phrase | phrase | ..." and the phrases' meaning."""
-    split = [(tuple(phrase.split()), meaning) for group, meaning in groups for phrase in group.split("|")]
+    split = [
+        (tuple(phrase.split()), meaning) for group, meaning in groups for phrase in group.split("|")
+    ]
     table: Phrases[Meaning] = {}
     for phrase, meaning in sorted(split, key=lambda item: -len(item[0])):
         table.setdefault(phrase[0], []).append((phrase, meaning))
@@ -82,7 +84,9 @@ def _nouns() -> dict[str, Noun]:
     nouns = {}
     for words, kinds in groups:
         for word in words.split():
-            nouns |= {form: Noun(word, frozenset(kinds.split()), plural=True) for form in _plurals(word)}
+            nouns |= {
+                form: Noun(word, frozenset(kinds.split()), plural=True) for form in _plurals(word)
+            }
             nouns[word] = Noun(word, frozenset(kinds.split()), plural=False)
     return nouns
 
@@ -103,7 +107,9 @@ NUMBERS |= {str(number): number for number in NUMBERS.values()}
 PRONOUNS: dict[str, int] = _DATA["pronouns"]
 HYPHENATED = {tuple(word.split("-")): word for word in _DATA["hyphenated"].split()}
 
-_VERBS = [(forms.split(), Verb(*map(_values, relations))) for forms, relations in _DATA["verbs"].items()]
+_VERBS = [
+    (forms.split(), Verb(*map(_values, relations))) for forms, relations in _DATA["verbs"].items()
+]
 BASE_VERBS, THIRD_VERBS, PRESENT_VERBS, PAST_VERBS = (
     {forms[index]: verb for forms, verb in _VERBS} for index in range(4)
 )
@@ -144,7 +150,16 @@ _IN_PHRASES = {
     for word in phrase
 }
 KNOWN = frozenset().union(
-    *map(_words, ("function_words", "image_words", "undrawable_prepositions", "degrees", "postures_participle")),
+    *map(
+        _words,
+        (
+            "function_words",
+            "image_words",
+            "undrawable_prepositions",
+            "degrees",
+            "postures_participle",
+        ),
+    ),
     *(POSTURES_FINITE, _IN_PHRASES, BASE_VERBS, THIRD_VERBS, PRESENT_VERBS, PAST_VERBS),
     *(ORDINALS, NUMBERS, PATTERN_NOUNS, ATTRIBUTES, NOUNS),
 )

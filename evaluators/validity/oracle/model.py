@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from compeval.evaluators.validity.oracle.drs import DRS, Condition, Distinct, Negation, Property, Relation
+from compeval.evaluators.validity.oracle.drs import (
+    DRS,
+    Condition,
+    Distinct,
+    Negation,
+    Property,
+    Relation,
+)
 from compeval.evaluators.validity.oracle.lexicon import Values
 
 Assignment = dict[int, int]
@@ -16,12 +23,15 @@ class SceneModel:
     """The objects of a scene and the complete set of (subject id, relation, object id) triples that hold."""
 
     def __init__(self, scene: Mapping[str, Any]) -> None:
-        self.objects = [{**item, "side": _side(item["box"], scene["width"])} for item in scene["things"]]
+        self.objects = [
+            {**item, "side": _side(item["box"], scene["width"])} for item in scene["things"]
+        ]
         self.relations = {tuple(relation) for relation in scene["relations"]}
         self.relations |= {
             (subject, "far from", target)
             for subject, relation, target in self.relations
-            if relation in ("left of", "right of") and (subject, "next to", target) not in self.relations
+            if relation in ("left of", "right of")
+            and (subject, "next to", target) not in self.relations
         }
 
     def satisfies(self, drs: DRS, assignment: Assignment | None = None) -> bool:
@@ -49,7 +59,9 @@ class SceneModel:
                 return bool(values) and self.objects[assignment[referent]].get(slot) in values
             case Relation(subjects, _, relations, objects):
                 return self._related(
-                    [assignment[ref] for ref in subjects], relations, [assignment[ref] for ref in objects]
+                    [assignment[ref] for ref in subjects],
+                    relations,
+                    [assignment[ref] for ref in objects],
                 )
             case Distinct(referent, others):
                 return assignment[referent] not in {assignment[ref] for ref in others}
@@ -62,9 +74,13 @@ class SceneModel:
             (subject, target)
             for subject in subjects
             for target in objects
-            if any((ids[subject], relation, ids[target]) in self.relations for relation in relations)
+            if any(
+                (ids[subject], relation, ids[target]) in self.relations for relation in relations
+            )
         }
-        return {subject for subject, _ in pairs} == {*subjects} and {target for _, target in pairs} == {*objects}
+        return {subject for subject, _ in pairs} == {*subjects} and {
+            target for _, target in pairs
+        } == {*objects}
 
 
 def _side(box: Sequence[float], image_width: float) -> str:

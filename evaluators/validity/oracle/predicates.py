@@ -44,7 +44,11 @@ class PredicateGrammar(Reader, ABC):
     def skip_image_phrase(self, start: int, preposition: str) -> int | None:
         """Return the position after "in the picture". Returns None if there is no such phrase at ``start``."""
         words = self.words[start : start + 3]
-        if words[0] == preposition and words[1] in lexicon.ARTICLES and words[2] in lexicon.IMAGE_WORDS:
+        if (
+            words[0] == preposition
+            and words[1] in lexicon.ARTICLES
+            and words[2] in lexicon.IMAGE_WORDS
+        ):
             return start + 3
         return None
 
@@ -82,7 +86,10 @@ class PredicateGrammar(Reader, ABC):
     def _more_modifiers(self, start: int) -> Parses[Predicates]:
         """Like ``modifiers``, but without a relative clause directly after a noun, which belongs to that noun only."""
         relative = self.words[start] in lexicon.RELATIVES and self._ends_noun_phrase(start)
-        for next_start in (*([] if relative else [start]), *self.phrase_ends(start, JOINTS["predicates"])):
+        for next_start in (
+            *([] if relative else [start]),
+            *self.phrase_ends(start, JOINTS["predicates"]),
+        ):
             yield from self.parse_sequence(self._modifier(next_start), self._more_modifiers)
         yield (), start
 
@@ -97,13 +104,22 @@ class PredicateGrammar(Reader, ABC):
                 yield (Not(predicates),), end
                 match predicates:
                     case (RelatedTo(links=(first, second, *further)) as related,):
-                        yield (related._replace(links=(first._replace(negated=True), second, *further)),), end
+                        yield (
+                            (
+                                related._replace(
+                                    links=(first._replace(negated=True), second, *further)
+                                ),
+                            ),
+                            end,
+                        )
         if self.words[start] in lexicon.RELATIVES:
             yield from self.verb_phrase(start + 1)
             yield from self._object_relative(start + 1)
         for relations, next_start in self.match_phrases(start, lexicon.PREPOSITIONS):
             if self.starts_with(next_start, "which"):
-                yield from self._which_clause(next_start + 1, Link(self.join_words(start, next_start), relations))
+                yield from self._which_clause(
+                    next_start + 1, Link(self.join_words(start, next_start), relations)
+                )
 
     def _object_relative(self, start: int) -> Parses[Predicates]:
         """ "(a table that) a lamp stands on", "(a hat that) a cat is wearing" """
@@ -111,9 +127,14 @@ class PredicateGrammar(Reader, ABC):
             main_verb = self.skip(verb, BE)
             forms = lexicon.THIRD_VERBS if verb == main_verb else lexicon.PRESENT_VERBS
             if verb_meaning := forms.get(self.words[main_verb]):
-                yield _as_object(group, Link(self.words[main_verb], verb_meaning.active)), main_verb + 1
+                yield (
+                    _as_object(group, Link(self.words[main_verb], verb_meaning.active)),
+                    main_verb + 1,
+                )
             if verb != main_verb or self.words[verb] in lexicon.POSTURES_THIRD:
-                preposition = self.skip(main_verb, lexicon.POSTURES_THIRD | lexicon.POSTURES_PARTICIPLE)
+                preposition = self.skip(
+                    main_verb, lexicon.POSTURES_THIRD | lexicon.POSTURES_PARTICIPLE
+                )
                 for relations, end in self.match_phrases(preposition, lexicon.PREPOSITIONS):
                     yield _as_object(group, Link(self.join_words(preposition, end), relations)), end
 
@@ -124,7 +145,10 @@ class PredicateGrammar(Reader, ABC):
                 yield _as_object(group, link), end
         for group, verb in self.group(start):
             if self.words[verb] in BE:
-                yield _as_object(group, link), verb + 1 + (self.words[verb + 1] in lexicon.POSTURES_PARTICIPLE)
+                yield (
+                    _as_object(group, link),
+                    verb + 1 + (self.words[verb + 1] in lexicon.POSTURES_PARTICIPLE),
+                )
             elif self.words[verb] in lexicon.POSTURES_FINITE:
                 yield _as_object(group, link), verb + 1
 
@@ -136,7 +160,9 @@ class PredicateGrammar(Reader, ABC):
         yield from self.parse_coordination(
             self._finite_verb(start),
             JOINTS["predicates"],
-            lambda next_start: self.verb_phrase(next_start + (self.words[next_start] in ("that", "which"))),
+            lambda next_start: self.verb_phrase(
+                next_start + (self.words[next_start] in ("that", "which"))
+            ),
         )
 
     def _finite_verb(self, start: int) -> Parses[Predicates]:
@@ -197,7 +223,10 @@ class PredicateGrammar(Reader, ABC):
         for predicates, end in self._complement(start + negated):
             first = (Not(predicates),) if negated else predicates
             for next_start in self.phrase_ends(end, JOINTS["predicates"]):
-                article = self.words[next_start + self.starts_with(next_start, "not")] in lexicon.INDEFINITE_ARTICLES
+                article = (
+                    self.words[next_start + self.starts_with(next_start, "not")]
+                    in lexicon.INDEFINITE_ARTICLES
+                )
                 if isinstance(predicates[0], IsA) or not article:
                     yield from self.parse_sequence([(first, next_start)], self._complements)
             yield first, end
@@ -217,10 +246,14 @@ class PredicateGrammar(Reader, ABC):
         yield from self._possession(start)
         verb = self._skip_degrees(start)
         yield from self._participle(verb)
-        yield from self._location(self._skip_degrees(verb + (self.words[verb] in lexicon.POSTURES_PARTICIPLE)))
+        yield from self._location(
+            self._skip_degrees(verb + (self.words[verb] in lexicon.POSTURES_PARTICIPLE))
+        )
 
     def _skip_degrees(self, start: int) -> int:
-        return start if self.starts_with(start, "right", "of") else self.skip(start, lexicon.DEGREES)
+        return (
+            start if self.starts_with(start, "right", "of") else self.skip(start, lexicon.DEGREES)
+        )
 
     def _location(self, start: int) -> Parses[Predicates]:
         """ "on a table", "on top", "on the left". In "on a table and no chair", the chair starts another clause."""
@@ -286,13 +319,22 @@ class PredicateGrammar(Reader, ABC):
         self, start: int, next_start: int, relations: Values, *, implicit: bool = False
     ) -> Parses[Predicates]:
         for group, end in self.group(next_start):
-            yield (RelatedTo((Link(self.join_words(start, next_start), relations),), group, implicit),), end
+            yield (
+                (
+                    RelatedTo(
+                        (Link(self.join_words(start, next_start), relations),), group, implicit
+                    ),
+                ),
+                end,
+            )
 
     def _skip_preposition(self, start: int) -> int:
         """Return the position after the preposition at ``start``, or ``start`` if there is none."""
         for end in self.phrase_ends(start, lexicon.PREPOSITIONS):
             return end
-        return start + (self.words[start] in lexicon.UNDRAWABLE_PREPOSITIONS or self.starts_with(start, "with"))
+        return start + (
+            self.words[start] in lexicon.UNDRAWABLE_PREPOSITIONS or self.starts_with(start, "with")
+        )
 
 
 def _negate(parses: Iterable[tuple[Predicates, int]]) -> Parses[Predicates]:

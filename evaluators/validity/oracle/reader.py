@@ -18,7 +18,9 @@ Parses = Iterator[tuple[Node, int]]
 """Pairs of a tree and the position after it."""
 
 
-def rule(parse: Callable[[Any, int], Parses[Node]]) -> Callable[[Any, int], tuple[tuple[Node, int], ...]]:
+def rule(
+    parse: Callable[[Any, int], Parses[Node]],
+) -> Callable[[Any, int], tuple[tuple[Node, int], ...]]:
     """Memoise a rule by position and record the last position at which any rule started."""
 
     @wraps(parse)
@@ -73,14 +75,19 @@ class Reader:
     def join_words(self, start: int, end: int) -> str:
         return " ".join(self.words[start:end])
 
-    def parse_sequence(self, first: Iterable[tuple[Trees, int]], rest: Callable[[int], Iterable]) -> Parses[Trees]:
+    def parse_sequence(
+        self, first: Iterable[tuple[Trees, int]], rest: Callable[[int], Iterable]
+    ) -> Parses[Trees]:
         """Yield every parse of ``first`` followed by every parse of ``rest``."""
         for trees, middle in first:
             for following, end in rest(middle):
                 yield trees + following, end
 
     def parse_coordination(
-        self, first: Iterable[tuple[Trees, int]], joints: Phrases[None], rest: Callable[[int], Iterable]
+        self,
+        first: Iterable[tuple[Trees, int]],
+        joints: Phrases[None],
+        rest: Callable[[int], Iterable],
     ) -> Parses[Trees]:
         """Yield every parse of "first joint rest" ("first and rest") and of ``first`` alone, the longest first."""
         for trees, end in first:

@@ -9,7 +9,11 @@ from random import Random
 
 from compeval.base.storage.patches import Patches
 
-GRIDS: dict[str, tuple[int, int]] = {"shuffle_rows": (4, 1), "shuffle_columns": (1, 4), "shuffle_patches": (3, 3)}
+GRIDS: dict[str, tuple[int, int]] = {
+    "shuffle_rows": (4, 1),
+    "shuffle_columns": (1, 4),
+    "shuffle_patches": (3, 3),
+}
 """Number of rows and columns of patches for each perturbation."""
 
 

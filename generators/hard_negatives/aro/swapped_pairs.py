@@ -38,7 +38,19 @@ MIN_SHARE = 0.25
 IN_TABLE_2 = frozenset({"standing by"})
 """Relations of Table 2 that the list of symmetric relations contains."""
 
-SURFACES = frozenset({"coating", "exterior", "facade", "finish", "paint", "siding", "surface", "varnish", "wallpaper"})
+SURFACES = frozenset(
+    {
+        "coating",
+        "exterior",
+        "facade",
+        "finish",
+        "paint",
+        "siding",
+        "surface",
+        "varnish",
+        "wallpaper",
+    }
+)
 """Nouns whose attributes also describe the object that they cover: white paint on a building is a white building."""
 
 
@@ -82,7 +94,9 @@ def select_large_objects(image: AnnotatedImage) -> list[SceneObject]:
     return [
         item
         for item in image.graph.objects
-        if item.box and item.box.width >= MIN_SHARE * image.width and item.box.height >= MIN_SHARE * image.height
+        if item.box
+        and item.box.width >= MIN_SHARE * image.width
+        and item.box.height >= MIN_SHARE * image.height
     ]
 
 
@@ -108,7 +122,10 @@ CHECKS = {
         proves=True,
     ),
     PAPER: Checks(
-        lambda first, second: first.name == second.name, frozenset({"near", "next to"}).__contains__, eq, proves=False
+        lambda first, second: first.name == second.name,
+        frozenset({"near", "next to"}).__contains__,
+        eq,
+        proves=False,
     ),
 }
 """By the value of ``rules``. The paper names two symmetric relations, as examples (appendix A.1, step 6)."""
@@ -119,7 +136,9 @@ def write_relation_caption(subject: str, relation: str, object: str) -> str:
     return f"the {subject} is {relation} the {object}"
 
 
-def write_attribute_caption(attribute: str, noun: str, other_attribute: str, other_noun: str) -> str:
+def write_attribute_caption(
+    attribute: str, noun: str, other_attribute: str, other_noun: str
+) -> str:
     """Fill in the template of VG-Attribution (appendix A.1, step 5)."""
     return f"the {attribute} {noun} and the {other_attribute} {other_noun}"
 
@@ -153,10 +172,17 @@ def mine_relation_pairs(
 
 
 def _may_hold_reversed(
-    edge: Relation, subject: SceneObject, object: SceneObject, facts: ImageFacts, attested: AttestedPairs
+    edge: Relation,
+    subject: SceneObject,
+    object: SceneObject,
+    facts: ImageFacts,
+    attested: AttestedPairs,
 ) -> bool:
     """Return True if an entity with the object's name may have the relation to an entity with the subject's name."""
-    if (object.name, edge.predicate) not in attested.subjects or (edge.predicate, subject.name) not in attested.objects:
+    if (object.name, edge.predicate) not in attested.subjects or (
+        edge.predicate,
+        subject.name,
+    ) not in attested.objects:
         return False
     is_spatial = relations.find_sense(edge.predicate) is not None
     return any(
@@ -180,14 +206,18 @@ def mine_attribute_pairs(
         if checks.have_one_category(first, second):
             dropped["objects of one category"] += 1
             continue
-        if checks.proves and any(_is_surface_of(*pair, image.graph) for pair in permutations((first, second), 2)):
+        if checks.proves and any(
+            _is_surface_of(*pair, image.graph) for pair in permutations((first, second), 2)
+        ):
             dropped["one is the other's surface"] += 1
             continue
         for attribute, other_attribute in product(first.attributes, second.attributes):
             true = write_attribute_caption(attribute, first.name, other_attribute, second.name)
             if checks.are_one_attribute(attribute, other_attribute):
                 dropped["one attribute"] += 1
-            elif checks.proves and _may_hold_exchanged((attribute, first), (other_attribute, second), facts, attested):
+            elif checks.proves and _may_hold_exchanged(
+                (attribute, first), (other_attribute, second), facts, attested
+            ):
                 dropped["the swapped caption may be true"] += 1
             elif checks.proves and true in captions:
                 dropped["caption occurs twice in the image"] += 1
@@ -201,11 +231,16 @@ def mine_attribute_pairs(
 def _is_surface_of(surface: SceneObject, item: SceneObject, graph: SceneGraph) -> bool:
     """Return True if the first object is a surface by its name and the graph relates it to the second."""
     ids = {surface.id, item.id}
-    return surface.name in SURFACES and any({edge.subject, edge.object} == ids for edge in graph.relations)
+    return surface.name in SURFACES and any(
+        {edge.subject, edge.object} == ids for edge in graph.relations
+    )
 
 
 def _may_hold_exchanged(
-    first: tuple[str, SceneObject], second: tuple[str, SceneObject], facts: ImageFacts, attested: AttestedPairs
+    first: tuple[str, SceneObject],
+    second: tuple[str, SceneObject],
+    facts: ImageFacts,
+    attested: AttestedPairs,
 ) -> bool:
     """Return True if the image may contain both objects with their attributes exchanged.
 
@@ -218,12 +253,20 @@ def _may_hold_exchanged(
     def possible_entities(attribute: str, noun: str) -> list[tuple[Entity, bool]]:
         """Return the entities that may match, and for each whether the graph states the attribute."""
         wanted = SceneObject("", noun, (attribute,))
-        return [(entity, attribute in entity.attributes) for entity in facts.entities if entity.matches(wanted)]
+        return [
+            (entity, attribute in entity.attributes)
+            for entity in facts.entities
+            if entity.matches(wanted)
+        ]
 
     is_attested = [phrase in attested.attributes for phrase in exchanged]
     return any(
-        entity.id != other.id and (is_attested[0] or other_is_stated) and (is_attested[1] or is_stated)
-        for (entity, is_stated), (other, other_is_stated) in product(*(possible_entities(*each) for each in exchanged))
+        entity.id != other.id
+        and (is_attested[0] or other_is_stated)
+        and (is_attested[1] or is_stated)
+        for (entity, is_stated), (other, other_is_stated) in product(
+            *(possible_entities(*each) for each in exchanged)
+        )
     )
 
 

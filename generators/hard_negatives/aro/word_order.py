@@ -71,7 +71,9 @@ class Tagger:
         with without("torch"):
             import spacy
 
-        self._nlp = spacy.load(find_installed_model(), exclude=["parser", "ner", "senter", "lemmatizer"])
+        self._nlp = spacy.load(
+            find_installed_model(), exclude=["parser", "ner", "senter", "lemmatizer"]
+        )
 
     def __call__(self, captions: Iterable[str]) -> Iterator[Words]:
         """Yield the words of each caption."""
@@ -117,7 +119,12 @@ def _is_sentence_case(word: str, doc: Doc) -> bool:
     Returns False for names, "I" and words with more capitals ("TV").
     """
     first = next(token for token in doc if token.text[:1] == word[:1])
-    return word[0].isupper() and (len(word) == 1 or word[1:].islower()) and word != "I" and first.tag_ != "NNP"
+    return (
+        word[0].isupper()
+        and (len(word) == 1 or word[1:].islower())
+        and word != "I"
+        and first.tag_ != "NNP"
+    )
 
 
 def _shuffle_kinds(rng: Random, kinds: Sequence[str], *shuffled_kinds: str) -> Order:
@@ -153,7 +160,9 @@ def shuffle_trigrams(rng: Random, kinds: Sequence[str]) -> Order:
 
 def shuffle_within_trigrams(rng: Random, kinds: Sequence[str]) -> Order:
     """Shuffle the words within each trigram; the trigrams keep their order."""
-    return [index for trigram in _list_trigrams(kinds) for index in rng.sample(trigram, len(trigram))]
+    return [
+        index for trigram in _list_trigrams(kinds) for index in rng.sample(trigram, len(trigram))
+    ]
 
 
 def shuffle_all_words(rng: Random, kinds: Sequence[str]) -> Order:
@@ -174,7 +183,9 @@ TEXT_PERTURBATIONS: tuple[Perturbation, ...] = (*WRONG_CAPTION_PERTURBATIONS, sh
 """The perturbations of the captions in perturbed retrieval (Table 3)."""
 
 
-def perturb(words: Words, perturbation: Perturbation, seed: int, excluded: Sequence[str] = ()) -> str | None:
+def perturb(
+    words: Words, perturbation: Perturbation, seed: int, excluded: Sequence[str] = ()
+) -> str | None:
     """Return the caption with its words in a new order, or None if none is found in MAX_DRAWS draws.
 
     The result differs from the caption and from all texts in ``excluded``, not only in upper and lower case.

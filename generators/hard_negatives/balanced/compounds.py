@@ -91,7 +91,10 @@ def find_parts(parse: Parse, image: ImageFacts, vocabulary: Vocabulary, rng: Ran
     else:
         owner = next(item.id for item in graph.objects if item.attributes)
         keys = [("object", owner), ("attribute", owner)]
-    found = [[mention for mention in parse.mentions if (mention.kind, mention.object) == key] for key in keys]
+    found = [
+        [mention for mention in parse.mentions if (mention.kind, mention.object) == key]
+        for key in keys
+    ]
     if any(len(mentions) != 1 for mentions in found):
         return []
     facts = image.with_caption(graph)
@@ -112,7 +115,11 @@ def _find_words(
         candidates = draw_words(vocabulary.nouns, rng)
     words: list[str] = []
     for word in candidates:
-        if len(words) < MAX_WORDS and word != mention.text and may_replace(parse, mention, word, facts):
+        if (
+            len(words) < MAX_WORDS
+            and word != mention.text
+            and may_replace(parse, mention, word, facts)
+        ):
             words.append(word)
     return tuple(sorted(words))
 
@@ -144,7 +151,11 @@ class CountWeights:
     def weigh(self, count: int) -> float:
         """Return the weight of a compound that a positive number of captions states."""
         level = min(count, MAX_COUNT)
-        return count * (self._true[level] + SMOOTHING) / self._stated[level] if self._stated[level] else 0.0
+        return (
+            count * (self._true[level] + SMOOTHING) / self._stated[level]
+            if self._stated[level]
+            else 0.0
+        )
 
 
 class SplitCompounds:
@@ -168,14 +179,20 @@ class SplitCompounds:
         self._in_split, self._out_of_split, self._image_nouns = in_split, out_of_split, image_nouns
         self._counts = Counter(compounds)
         self._weights = {
-            kind: CountWeights([count for compound, count in self._counts.items() if compound.kind == kind])
+            kind: CountWeights(
+                [count for compound, count in self._counts.items() if compound.kind == kind]
+            )
             for kind in ("ao", "oro")
         }
         self._by_relation: dict[Frame, list[Compound]] = {}
         for compound in compounds:
             self._by_relation.setdefault((compound.kind, compound.relation), []).append(compound)
-        self._distinct = {relation: list(dict.fromkeys(stated)) for relation, stated in self._by_relation.items()}
-        self._cumulated = {relation: [*accumulate(map(self._weigh, of))] for relation, of in self._distinct.items()}
+        self._distinct = {
+            relation: list(dict.fromkeys(stated)) for relation, stated in self._by_relation.items()
+        }
+        self._cumulated = {
+            relation: [*accumulate(map(self._weigh, of))] for relation, of in self._distinct.items()
+        }
         self._num_words = Counter[tuple[Frame, str]]()
         self._words_by_frame = defaultdict[Frame, list[str]](list)
         for compound, count in self._counts.items():
@@ -197,7 +214,11 @@ class SplitCompounds:
 
     def _admits(self, compound: Compound) -> bool:
         """Return True if a foil may make the compound. Only few pairs of nouns with a relation are ever stated."""
-        return compound in self._in_split if compound.kind == "ao" else compound not in self._out_of_split
+        return (
+            compound in self._in_split
+            if compound.kind == "ao"
+            else compound not in self._out_of_split
+        )
 
     def weigh(self, compound: Compound, place: str, words: Iterable[str]) -> dict[str, float]:
         """Return how probable each word is in a place of a compound, up to a factor.
@@ -207,14 +228,18 @@ class SplitCompounds:
         same, _ = _list_frames(compound, place)
         own, weights = getattr(compound, place), self._weights[compound.kind]
         num_types = len(self._words_by_frame.get(same, ())) - (self._num_words[same, own] == 1)
-        share_by_new_word = self._compute_shares_of_new_words(compound, place) if compound.kind == "oro" else {}
+        share_by_new_word = (
+            self._compute_shares_of_new_words(compound, place) if compound.kind == "oro" else {}
+        )
 
         def weigh(word: str) -> float:
             if count := self._num_words[same, word] - (word == own):
                 return weights.weigh(count)
             return weights.new_per_compound * num_types * share_by_new_word.get(word, 0.0)
 
-        return {word: weigh(word) for word in words if self._admits(compound._replace(**{place: word}))}
+        return {
+            word: weigh(word) for word in words if self._admits(compound._replace(**{place: word}))
+        }
 
     def _compute_shares_of_new_words(self, compound: Compound, place: str) -> dict[str, float]:
         """Return how probable each word is in a place of a pair of related nouns that no other caption states.
@@ -222,14 +247,21 @@ class SplitCompounds:
         Of the images that show the word and the other noun, as many relate them as of all images with the word.
         """
         same, similar = _list_frames(compound, place)
-        own, other = getattr(compound, place), compound.object if place == "subject" else compound.subject
+        own, other = (
+            getattr(compound, place),
+            compound.object if place == "subject" else compound.subject,
+        )
         num_together = self._image_nouns.count_companions(other)
         weight_by_word: dict[str, float] = {}
         for word in self._words_by_frame.get(similar, ()):
-            count, num_with_relation = (self._num_words[frame, word] - (word == own) for frame in (same, similar))
+            count, num_with_relation = (
+                self._num_words[frame, word] - (word == own) for frame in (same, similar)
+            )
             num_images = num_together[word] - (word == own)
             if not count and num_images > 0:
-                weight_by_word[word] = num_images * num_with_relation / self._image_nouns.count(word)
+                weight_by_word[word] = (
+                    num_images * num_with_relation / self._image_nouns.count(word)
+                )
         total = sum(weight_by_word.values())
         return {word: weight / total for word, weight in weight_by_word.items()} if total else {}
 
@@ -250,7 +282,9 @@ class SplitCompounds:
                 if rng.random() * self._image_nouns.count(drawn.subject) >= num_together:
                     continue
             else:
-                (drawn,) = rng.choices(self._distinct[relation], cum_weights=self._cumulated[relation])
+                (drawn,) = rng.choices(
+                    self._distinct[relation], cum_weights=self._cumulated[relation]
+                )
             if self._admits(drawn) and not (is_new and drawn in self._counts):
                 yield drawn
 
@@ -258,7 +292,11 @@ class SplitCompounds:
 def _list_frames(compound: Compound, place: str) -> tuple[Frame, Frame]:
     """Return what surrounds one place of a compound: the rest of it, and only its relation."""
     other = compound.object if place == "subject" else compound.subject
-    return (compound.kind, place, compound.relation, other), (compound.kind, place, compound.relation)
+    return (compound.kind, place, compound.relation, other), (
+        compound.kind,
+        place,
+        compound.relation,
+    )
 
 
 def make_balanced_negatives(
@@ -288,12 +326,17 @@ def make_balanced_negatives(
     used = [index for index, negatives in enumerate(negatives_by_row) if negatives]
     keep_N = np.ones(len(used), dtype=bool)
     if refine:
-        captions = [(rows[index]["caption"], *(item.caption for item in negatives_by_row[index])) for index in used]
+        captions = [
+            (rows[index]["caption"], *(item.caption for item in negatives_by_row[index]))
+            for index in used
+        ]
         sets = RetrievalSets(captions, [rows[index]["image_id"] for index in used])
         keep_N = select_rows_at_chance(sets, seed=0, unrelated=True)
     kept = set(compress(used, keep_N))
     return [
-        [{"caption": item.caption, "foils": item.foil_rows} for item in negatives] if index in kept else []
+        [{"caption": item.caption, "foils": item.foil_rows} for item in negatives]
+        if index in kept
+        else []
         for index, negatives in enumerate(negatives_by_row)
     ]
 
@@ -307,7 +350,9 @@ def _make_negatives(
         rng = Random(f"{row['image_id']}:{row['caption']}:{kind}")
         may_be_true = row["parts"] and stated.may_be_true(Compound(**row["compounds"][0]))
         negatives = make(row, stated, rng) if may_be_true else []
-        is_rejected = not rejected.get(row["crop_id"], frozenset()).isdisjoint(item.caption for item in negatives)
+        is_rejected = not rejected.get(row["crop_id"], frozenset()).isdisjoint(
+            item.caption for item in negatives
+        )
         negatives_by_row.append([] if is_rejected else negatives)
     return negatives_by_row
 
@@ -323,7 +368,11 @@ def find_usable_words(negatives_by_row: Iterable[Sequence[HardNegative]]) -> set
         num_true.update((foil.type, foil.original) for foil in negatives[0].foils)
         for foil in (foil for negative in negatives for foil in negative.foils):
             num_false[foil.type, foil.replacement] += 1 / len(negatives)
-    return {word for word, count in num_true.items() if MIN_RATIO * count <= num_false[word] <= count / MIN_RATIO}
+    return {
+        word
+        for word, count in num_true.items()
+        if MIN_RATIO * count <= num_false[word] <= count / MIN_RATIO
+    }
 
 
 def keep_words(row: Row, usable: Collection[tuple[str, str]]) -> Row:
@@ -331,7 +380,12 @@ def keep_words(row: Row, usable: Collection[tuple[str, str]]) -> Row:
 
     def clean(part: Mapping[str, Any]) -> Mapping[str, Any]:
         is_usable = (part["kind"], part["text"]) in usable
-        return {**part, "words": [word for word in part["words"] if is_usable and (part["kind"], word) in usable]}
+        return {
+            **part,
+            "words": [
+                word for word in part["words"] if is_usable and (part["kind"], word) in usable
+            ],
+        }
 
     return {**row, "parts": [clean(part) for part in row["parts"]]}
 
@@ -342,14 +396,22 @@ def replace_one_atom(row: Row, compounds: SplitCompounds, rng: Random) -> list[H
     A row whose word is more probable than its foils together has negatives only with the ratio as probability, so that
     the word is not more often true than false.
     """
-    (compound,), count = (Compound(**item) for item in row["compounds"]), BALANCED_NEGATIVES["hnatom_balanced"]
+    (compound,), count = (
+        (Compound(**item) for item in row["compounds"]),
+        BALANCED_NEGATIVES["hnatom_balanced"],
+    )
     parts = _read_parts(row)
     for part in rng.sample(parts, len(parts)):
         own, *_ = compounds.weigh(compound, part.place, [part.text]).values()
         weights = compounds.weigh(compound, part.place, part.words)
-        edits = ((_replace_words(row["caption"], {part: word}), word) for word in draw_words(weights, rng))
+        edits = (
+            (_replace_words(row["caption"], {part: word}), word)
+            for word in draw_words(weights, rng)
+        )
         negatives = [
-            HardNegative(text, (Foil(part.kind, part.text, word),)) for text, word in edits if text is not None
+            HardNegative(text, (Foil(part.kind, part.text, word),))
+            for text, word in edits
+            if text is not None
         ]
         if len(negatives) >= count:
             return negatives[:count] if rng.random() * count * own < sum(weights.values()) else []
@@ -358,7 +420,10 @@ def replace_one_atom(row: Row, compounds: SplitCompounds, rng: Random) -> list[H
 
 def replace_compound(row: Row, compounds: SplitCompounds, rng: Random) -> list[HardNegative]:
     """Return the ``hncomp_balanced`` of a row with the columns ``caption``, ``compounds`` and ``parts``, or []."""
-    (compound,), count = (Compound(**item) for item in row["compounds"]), BALANCED_NEGATIVES["hncomp_balanced"]
+    (compound,), count = (
+        (Compound(**item) for item in row["compounds"]),
+        BALANCED_NEGATIVES["hncomp_balanced"],
+    )
     parts = _read_parts(row)
     used = {part.text for part in parts}
     negatives: list[HardNegative] = []

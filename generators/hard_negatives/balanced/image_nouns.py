@@ -27,7 +27,9 @@ class ImageNouns:
         """Read the nouns of rows with the columns ``image_id`` and ``atoms``."""
         nouns_by_image = defaultdict[str, set[str]](set)
         for row in rows:
-            nouns_by_image[row["image_id"]].update(atom["text"] for atom in row["atoms"] if atom["kind"] == "object")
+            nouns_by_image[row["image_id"]].update(
+                atom["text"] for atom in row["atoms"] if atom["kind"] == "object"
+            )
         return cls(nouns_by_image)
 
     def count(self, noun: str) -> int:
@@ -38,6 +40,8 @@ class ImageNouns:
         """Return the number of images in which each other noun is shown together with this one."""
         if noun not in self._companions:
             images = self._images_by_noun.get(noun, ())
-            self._companions[noun] = Counter(other for image in images for other in self._nouns_by_image[image])
+            self._companions[noun] = Counter(
+                other for image in images for other in self._nouns_by_image[image]
+            )
             del self._companions[noun][noun]
         return self._companions[noun]

@@ -29,7 +29,9 @@ def is_new(edited: SceneGraph, graph: SceneGraph, image: SceneGraph) -> bool:
             for text in Counter(item.attributes) - Counter(graph.by_id[item.id].attributes)
         ]
         return bool(moved) and not any(moved)
-    return any(compound not in image.compounds for compound in set(edited.compounds) - set(graph.compounds))
+    return any(
+        compound not in image.compounds for compound in set(edited.compounds) - set(graph.compounds)
+    )
 
 
 def may_be_negated(negated: Negated, graph: SceneGraph, image: SceneGraph) -> bool:

@@ -18,7 +18,11 @@ from compeval.generators.captioner.substitution import read_as_written
 from compeval.generators.graphs.facts import ImageFacts
 from compeval.generators.graphs.vocabulary import Vocabulary, relation_key
 from compeval.generators.graphs.walks import is_redundant
-from compeval.generators.hard_negatives.crepe.replacements import find_known_attributes, find_words, make_foil
+from compeval.generators.hard_negatives.crepe.replacements import (
+    find_known_attributes,
+    find_words,
+    make_foil,
+)
 from compeval.generators.hard_negatives.crepe.selection import POOL
 from compeval.generators.hard_negatives.hard_negative import Foil, HardNegative, drop_duplicates
 from compeval.generators.language.grammar import predicate_kind
@@ -39,7 +43,9 @@ class AtomFoils:
     ``image`` contains the facts of the graph, as the graph is a part of the image's graph.
     """
 
-    def __init__(self, graph: SceneGraph, image: ImageFacts, caption: EditableCaption, vocabulary: Vocabulary) -> None:
+    def __init__(
+        self, graph: SceneGraph, image: ImageFacts, caption: EditableCaption, vocabulary: Vocabulary
+    ) -> None:
         self.graph, self.image, self.caption, self.vocabulary = graph, image, caption, vocabulary
         first_mentions: dict[AtomKey, Mention] = {}
         for mention in caption.mentions:
@@ -60,7 +66,9 @@ class AtomFoils:
         words, counts = self._find_exchangeable_words(mention)
         make_key = relation_key if mention.kind == "relation" else str
         own, *others = (counts.get(make_key(word), 0) for word in (mention.text, *words))
-        return self._draw_edits(mention, words if rng.random() * num_foils * own < sum(others) else (), rng)
+        return self._draw_edits(
+            mention, words if rng.random() * num_foils * own < sum(others) else (), rng
+        )
 
     def _find_exchangeable_words(self, mention: Mention) -> tuple[Sequence[str], Mapping[str, int]]:
         """Return the words that replace an atom and are replaced by it, and the frequencies of words of its kind."""
@@ -70,29 +78,43 @@ class AtomFoils:
         written = read_as_written(self.caption.text, mention)
         near = find_words(self._parse, written, self.vocabulary).near
         if mention.kind == "attribute":
-            words = [word for word in near if mention.text in find_known_attributes(word, self.vocabulary)]
+            words = [
+                word
+                for word in near
+                if mention.text in find_known_attributes(word, self.vocabulary)
+            ]
             return words, self.vocabulary.attributes
         sense = relations.find_sense(written.text)
         converse = sense and relations.find_converse(sense.group)
         return [word for word in near if relation_key(word) == converse], self.vocabulary.relations
 
-    def draw_near_and_distant(self, mention: Mention, rng: Random) -> tuple[Iterator[Edit], Iterator[Edit]]:
+    def draw_near_and_distant(
+        self, mention: Mention, rng: Random
+    ) -> tuple[Iterator[Edit], Iterator[Edit]]:
         """Return the foils of one atom with their edited graphs; nothing is checked before it is needed.
 
         Near words are in a random order weighted by frequency. If the nearest or most frequent word were always taken,
         few words would be foils, and a text-only model could learn them. Of the synonyms of a relation, one is used.
         Distant words and words outside the vocabulary are at most ``FOILS_PER_ATOM``.
         """
-        near, distant = find_words(self._parse, read_as_written(self.caption.text, mention), self.vocabulary)
+        near, distant = find_words(
+            self._parse, read_as_written(self.caption.text, mention), self.vocabulary
+        )
         distant_edits = self._make_edits(mention, ((word, word) for word in distant))
         return self._draw_edits(mention, near, rng), islice(distant_edits, FOILS_PER_ATOM)
 
     def _draw_edits(self, mention: Mention, words: Iterable[str], rng: Random) -> Iterator[Edit]:
         """Yield the edits with these words in a random order weighted by frequency."""
-        phrases = [(word, phrase) for word in words for phrase in _list_phrases(mention, word, self.vocabulary)]
+        phrases = [
+            (word, phrase)
+            for word in words
+            for phrase in _list_phrases(mention, word, self.vocabulary)
+        ]
         # Weighted sampling without replacement by exponential clocks (Efraimidis and Spirakis 2006).
         counts = _phrase_counts(mention.kind, self.vocabulary)
-        clocks = [rng.expovariate(max(counts.get(phrase, 0), UNKNOWN_FREQUENCY)) for _, phrase in phrases]
+        clocks = [
+            rng.expovariate(max(counts.get(phrase, 0), UNKNOWN_FREQUENCY)) for _, phrase in phrases
+        ]
         phrase_by_word: dict[str, str] = {}
         for _, (word, phrase) in sorted(zip(clocks, phrases, strict=True), key=itemgetter(0)):
             phrase_by_word.setdefault(word, phrase)
@@ -101,14 +123,18 @@ class AtomFoils:
     def _make_edits(self, mention: Mention, pairs: Iterable[tuple[str, str]]) -> Iterator[Edit]:
         """Yield the edits of (word, phrase) pairs that are false of the image."""
         for word, phrase in pairs:
-            edited = replace_atom(self.graph, mention, phrase) if self._is_foil(mention, word) else None
+            edited = (
+                replace_atom(self.graph, mention, phrase) if self._is_foil(mention, word) else None
+            )
             if edited is not None and not is_redundant(edited):
                 yield Foil(mention.kind, mention.text, phrase), edited
 
     def _is_foil(self, mention: Mention, word: str) -> bool:
         if (mention, word) not in self._are_foils:
             written = read_as_written(self.caption.text, mention)
-            self._are_foils[mention, word] = make_foil(self._parse, written, word, self.image) is not None
+            self._are_foils[mention, word] = (
+                make_foil(self._parse, written, word, self.image) is not None
+            )
         return self._are_foils[mention, word]
 
 
@@ -118,7 +144,9 @@ def _list_phrases(mention: Mention, word: str, vocabulary: Vocabulary) -> list[s
     if sense is None or sense.verb:
         return [word]
     predicates = vocabulary.predicates_by_relation.get(sense.group, ())
-    return [predicate for predicate in predicates if predicate_kind(predicate) is not None] or [word]
+    return [predicate for predicate in predicates if predicate_kind(predicate) is not None] or [
+        word
+    ]
 
 
 def make_atom_negatives(atoms: AtomFoils, rng: Random) -> Iterator[HardNegative]:
@@ -130,7 +158,9 @@ def make_atom_negatives(atoms: AtomFoils, rng: Random) -> Iterator[HardNegative]
     edits_by_atom = [atoms.draw_near_and_distant(mention, rng) for mention in atoms.mentions]
     rng.shuffle(edits_by_atom)
     near = _alternate([islice(near, FOILS_PER_ATOM) for near, _ in edits_by_atom])
-    distant = _sort_known_first(_alternate([distant for _, distant in edits_by_atom]), atoms.vocabulary)
+    distant = _sort_known_first(
+        _alternate([distant for _, distant in edits_by_atom]), atoms.vocabulary
+    )
     return _write_negatives(chain(near, distant), atoms.caption)
 
 
@@ -162,7 +192,11 @@ def make_one_attribute_negatives(atoms: AtomFoils, count: int, rng: Random) -> l
     """
     mentions = [mention for mention in atoms.mentions if mention.kind == "attribute"]
     for mention in rng.sample(mentions, len(mentions)):
-        edits = (edit for edit in atoms.draw_balanced_edits(mention, count, rng) if is_known(edit[0], atoms.vocabulary))
+        edits = (
+            edit
+            for edit in atoms.draw_balanced_edits(mention, count, rng)
+            if is_known(edit[0], atoms.vocabulary)
+        )
         negatives = list(islice(_write_negatives(edits, atoms.caption), POOL))
         if len(negatives) >= count:
             return negatives
@@ -195,11 +229,18 @@ def replace_atom(graph: SceneGraph, mention: Mention, word: str) -> SceneGraph |
         if predicate_kind(predicate) is None:
             return None
         old = Relation(mention.object, mention.text, mention.target or "")
-        edges = (replace(edge, predicate=predicate) if edge == old else edge for edge in graph.relations)
+        edges = (
+            replace(edge, predicate=predicate) if edge == old else edge for edge in graph.relations
+        )
         return replace(graph, relations=tuple(edges))
     item = graph.by_id[mention.object]
     if mention.kind == "object":
         new = replace(item, name=word)
     else:
-        new = replace(item, attributes=tuple(word if text == mention.text else text for text in item.attributes))
-    return replace(graph, objects=tuple(new if candidate is item else candidate for candidate in graph.objects))
+        new = replace(
+            item,
+            attributes=tuple(word if text == mention.text else text for text in item.attributes),
+        )
+    return replace(
+        graph, objects=tuple(new if candidate is item else candidate for candidate in graph.objects)
+    )

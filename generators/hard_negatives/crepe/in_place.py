@@ -34,7 +34,9 @@ def swap_in_place(caption: EditableCaption, edited: SceneGraph) -> str | None:
     new_texts = dict(_list_changes(caption.graph, edited))
     if None in new_texts.values():
         return None
-    surfaces = {(item.kind, item.text): caption.text[item.start : item.end] for item in caption.mentions}
+    surfaces = {
+        (item.kind, item.text): caption.text[item.start : item.end] for item in caption.mentions
+    }
     text = caption.text
     for mention in sorted(caption.mentions, key=lambda mention: -mention.start):
         new = new_texts.get(mention.atom_key)

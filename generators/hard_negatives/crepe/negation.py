@@ -40,7 +40,12 @@ from typing import NamedTuple
 from compeval.base.schemas.scene_graph import Mention, SceneGraph
 from compeval.generators.captioner.captioner import EditableCaption
 from compeval.generators.graphs.assignments import keep_proven
-from compeval.generators.graphs.entailment import Negated, find_counterpart, proves_false, remove_atoms
+from compeval.generators.graphs.entailment import (
+    Negated,
+    find_counterpart,
+    proves_false,
+    remove_atoms,
+)
 from compeval.generators.graphs.facts import collect_facts
 from compeval.generators.graphs.walks import is_redundant
 from compeval.generators.hard_negatives.crepe.atom import AtomFoils, replace_atom
@@ -61,7 +66,9 @@ def make_negation_negatives(
     false_negations: Sequence[Negated],
     caption: EditableCaption,
     rng: Random,
-    negate: Callable[[EditableCaption, Negated], str | None] = lambda caption, atom: caption.negate(atom),
+    negate: Callable[[EditableCaption, Negated], str | None] = lambda caption, atom: caption.negate(
+        atom
+    ),
 ) -> Iterator[HardNegative]:
     """Yield the negations of these atoms and one of the whole caption if it has any, in random order, each once."""
     whole_negations = caption.negate_all()
@@ -72,7 +79,10 @@ def make_negation_negatives(
         (
             (whole_negation, Foil("negation", "", NOT))
             if atom is None
-            else (negate(caption, atom), Foil("negation", atom.text, _describe_negation(atom.kind, atom.text)))
+            else (
+                negate(caption, atom),
+                Foil("negation", atom.text, _describe_negation(atom.kind, atom.text)),
+            )
             for atom in choices
         ),
         caption.text,
@@ -128,14 +138,18 @@ def make_balanced_set(atoms: AtomFoils, rng: Random) -> BalancedSet | None:
     triples = list(combinations(slots, NUM_SLOTS))
     true_pattern = rng.choice(PATTERNS)
     for triple in rng.sample(triples, min(len(triples), MAX_TRIPLES)):
-        if (captions := _write_captions(atoms, triple, true_pattern)) and _are_denials_false(atoms, triple):
+        if (captions := _write_captions(atoms, triple, true_pattern)) and _are_denials_false(
+            atoms, triple
+        ):
             negatives = [
                 HardNegative(text, tuple(_list_foils(triple, true_pattern, pattern)))
                 for pattern, text in captions.items()
                 if pattern != true_pattern
             ]
             asserted = remove_atoms(atoms.graph, [triple[index].atom for index in true_pattern])
-            return BalancedSet(captions[true_pattern], asserted, tuple(rng.sample(negatives, len(negatives))))
+            return BalancedSet(
+                captions[true_pattern], asserted, tuple(rng.sample(negatives, len(negatives)))
+            )
     return None
 
 
@@ -161,12 +175,17 @@ def _are_denials_false(atoms: AtomFoils, slots: Sequence[Slot]) -> bool:
     """Return True if the denial of each atom is false of the image, also if one of the others is denied as well."""
     pairs = list(permutations((slot.atom for slot in slots), 2))
     proven = keep_proven(
-        pairs, lambda pair: proves_false(atoms.image, pair[0].remove_from(atoms.graph), pair[1]), [], len(pairs)
+        pairs,
+        lambda pair: proves_false(atoms.image, pair[0].remove_from(atoms.graph), pair[1]),
+        [],
+        len(pairs),
     )
     return bool(proven)
 
 
-def _write_captions(atoms: AtomFoils, slots: Sequence[Slot], true_pattern: Pattern) -> dict[Pattern, str] | None:
+def _write_captions(
+    atoms: AtomFoils, slots: Sequence[Slot], true_pattern: Pattern
+) -> dict[Pattern, str] | None:
     """Return the captions by pattern, or None if a caption cannot be written, contradicts itself or is redundant.
 
     A caption is redundant if what it asserts excludes what it denies: "left of a table" and "not right of the table".
@@ -181,7 +200,11 @@ def _write_captions(atoms: AtomFoils, slots: Sequence[Slot], true_pattern: Patte
         denied = [slots[index].atom for index in pattern]
         counterparts = [find_counterpart(atom, atoms.graph, edited) for atom in denied]
         rest = remove_atoms(edited, counterparts)
-        is_sound = rest.objects and rest.complexity == edited.complexity - len(pattern) and not is_redundant(rest)
+        is_sound = (
+            rest.objects
+            and rest.complexity == edited.complexity - len(pattern)
+            and not is_redundant(rest)
+        )
         text = atoms.caption.negate(*denied, edited=edited) if is_sound else None
         if text is None or any(_excludes(rest, atom, edited) for atom in counterparts):
             return None
@@ -192,7 +215,9 @@ def _write_captions(atoms: AtomFoils, slots: Sequence[Slot], true_pattern: Patte
 def _excludes(rest: SceneGraph, denied: Negated, graph: SceneGraph) -> bool:
     """Return True if the rest of a caption excludes a denied attribute or relation of ``graph``."""
     without_boxes = replace(rest, objects=tuple(replace(item, box=None) for item in rest.objects))
-    return denied.kind != "object" and collect_facts(without_boxes).is_false(_extract_statement(denied, graph))
+    return denied.kind != "object" and collect_facts(without_boxes).is_false(
+        _extract_statement(denied, graph)
+    )
 
 
 def _list_foils(slots: Sequence[Slot], true_pattern: Pattern, pattern: Pattern) -> Iterator[Foil]:

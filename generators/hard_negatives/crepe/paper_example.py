@@ -18,7 +18,10 @@ from compeval.generators.graphs.entailment import Negated
 from compeval.generators.hard_negatives.crepe.annotated import is_new, may_be_negated
 from compeval.generators.hard_negatives.crepe.in_place import negate_in_place, swap_in_place
 from compeval.generators.hard_negatives.crepe.negation import list_atoms, make_negation_negatives
-from compeval.generators.hard_negatives.crepe.paper_foils import draw_atom_pools, draw_atoms_at_random
+from compeval.generators.hard_negatives.crepe.paper_foils import (
+    draw_atom_pools,
+    draw_atoms_at_random,
+)
 from compeval.generators.hard_negatives.crepe.productivity import Example
 from compeval.generators.hard_negatives.crepe.selection import POOL, replace_rejected
 from compeval.generators.hard_negatives.crepe.swap import make_swaps
@@ -58,13 +61,21 @@ class PaperExample(Example):
     @cached_property
     def _false_negations(self) -> list[Negated] | None:
         graph = self.walk.walk.graph
-        atoms = [atom for atom in list_atoms(graph) if may_be_negated(atom, graph, self._image_graph)]
+        atoms = [
+            atom for atom in list_atoms(graph) if may_be_negated(atom, graph, self._image_graph)
+        ]
         return atoms if len(atoms) >= PER_TYPE - 1 else None
 
     def _negate(self, false_negations: Sequence[Negated]) -> Iterator[HardNegative]:
-        return make_negation_negatives(false_negations, self.walk.caption, self._rng("hnneg"), negate_in_place)
+        return make_negation_negatives(
+            false_negations, self.walk.caption, self._rng("hnneg"), negate_in_place
+        )
 
-    def _choose(self, truth: str, candidates: Iterable[HardNegative], rng: Random) -> tuple[HardNegative, ...]:
+    def _choose(
+        self, truth: str, candidates: Iterable[HardNegative], rng: Random
+    ) -> tuple[HardNegative, ...]:
         """Return the first candidates, without those that annotators rejected."""
         pool = tuple(islice(candidates, POOL))
-        return replace_rejected(pool[:PER_TYPE], pool, self._rejected) if len(pool) >= PER_TYPE else ()
+        return (
+            replace_rejected(pool[:PER_TYPE], pool, self._rejected) if len(pool) >= PER_TYPE else ()
+        )

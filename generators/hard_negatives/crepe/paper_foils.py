@@ -65,14 +65,20 @@ def is_annotated(parse: Parse, mention: Mention, new: str, graph: SceneGraph) ->
     if mention.kind == "attribute":
         return Compound("ao", item.name, None, new) in graph.compounds
     assert mention.target is not None
-    return Compound("oro", item.name, new, parse.graph.by_id[mention.target].name) in graph.compounds
+    return (
+        Compound("oro", item.name, new, parse.graph.by_id[mention.target].name) in graph.compounds
+    )
 
 
-def draw_foils(parse: Parse, mention: Mention, graph: SceneGraph, rng: Random) -> Iterator[HardNegative]:
+def draw_foils(
+    parse: Parse, mention: Mention, graph: SceneGraph, rng: Random
+) -> Iterator[HardNegative]:
     """Yield the HN-Atoms of one mention that the image's graph does not contain, in random order."""
     edits = list(list_edits(parse.caption, mention))
     for part, word in rng.sample(edits, len(edits)):
-        new = parse.caption[mention.start : part.start] + word + parse.caption[part.end : mention.end]
+        new = (
+            parse.caption[mention.start : part.start] + word + parse.caption[part.end : mention.end]
+        )
         if not is_annotated(parse, mention, new, graph):
             caption = write_edit(parse.caption, part, word)
             if caption.lower() != parse.caption.lower():
@@ -82,7 +88,9 @@ def draw_foils(parse: Parse, mention: Mention, graph: SceneGraph, rng: Random) -
 def draw_atom_pools(parse: Parse, graph: SceneGraph, rng: Random) -> list[list[HardNegative]]:
     """Return the candidates of each mention, at most MAX_RANKED in all."""
     limit = max(1, MAX_RANKED // max(1, len(parse.mentions)))
-    return [list(islice(draw_foils(parse, mention, graph, rng), limit)) for mention in parse.mentions]
+    return [
+        list(islice(draw_foils(parse, mention, graph, rng), limit)) for mention in parse.mentions
+    ]
 
 
 def draw_atoms_at_random(

@@ -20,7 +20,11 @@ from compeval.generators.captioner.captioner import EditableCaption
 from compeval.generators.graphs.assignments import keep_proven
 from compeval.generators.graphs.entailment import Negated, proves_false
 from compeval.generators.graphs.walks import is_redundant
-from compeval.generators.hard_negatives.crepe.atom import AtomFoils, make_atom_negatives, make_one_attribute_negatives
+from compeval.generators.hard_negatives.crepe.atom import (
+    AtomFoils,
+    make_atom_negatives,
+    make_one_attribute_negatives,
+)
 from compeval.generators.hard_negatives.crepe.negation import (
     BalancedSet,
     find_negatable_atoms,
@@ -82,8 +86,14 @@ class Example:
     def _swaps(self) -> list[HardNegative]:
         """The swaps that the facts of the image prove false, or [] if there are too few."""
         swaps = list(make_swaps(self.walk.walk.graph))
-        false_swaps = self._keep_false(swaps, lambda swap: self.source.facts.is_false(swap[0]), "hnswap", PER_TYPE)
-        return write_swaps(swaps, false_swaps, self.walk.caption, self._rng("hnswap")) if false_swaps else []
+        false_swaps = self._keep_false(
+            swaps, lambda swap: self.source.facts.is_false(swap[0]), "hnswap", PER_TYPE
+        )
+        return (
+            write_swaps(swaps, false_swaps, self.walk.caption, self._rng("hnswap"))
+            if false_swaps
+            else []
+        )
 
     def list_swap_pairs(self) -> list[tuple[str, str]]:
         """Return the pairs of a premise and a hypothesis that the entailment model reads first."""
@@ -95,7 +105,9 @@ class Example:
             return ()
         candidates = self._negate(self._false_negations)
         chosen = tuple(islice(candidates, PER_TYPE))
-        return replace_rejected(chosen, candidates, self._rejected) if len(chosen) == PER_TYPE else ()
+        return (
+            replace_rejected(chosen, candidates, self._rejected) if len(chosen) == PER_TYPE else ()
+        )
 
     def _negate(self, false_negations: Sequence[Negated]) -> Iterator[HardNegative]:
         return make_negation_negatives(false_negations, self.walk.caption, self._rng("hnneg"))
@@ -106,7 +118,11 @@ class Example:
 
         Swaps are computed first, because they are missing most often.
         """
-        return (*self.hnatom, *self.hnswap, *self.hnneg) if self.hnswap and self.hnneg and self.hnatom else ()
+        return (
+            (*self.hnatom, *self.hnswap, *self.hnneg)
+            if self.hnswap and self.hnneg and self.hnatom
+            else ()
+        )
 
     @cached_property
     def hnatom_balanced(self) -> tuple[HardNegative, ...]:
@@ -115,7 +131,9 @@ class Example:
         If scores selected them (``select_rank_balanced``), the words of the family that are left out would reveal which
         of the others is true.
         """
-        negatives = make_one_attribute_negatives(self._atoms, PER_TYPE, self._rng("hnatom_balanced"))
+        negatives = make_one_attribute_negatives(
+            self._atoms, PER_TYPE, self._rng("hnatom_balanced")
+        )
         return replace_rejected(negatives[:PER_TYPE], negatives, self._rejected)
 
     @property
@@ -136,7 +154,10 @@ class Example:
             if any(is_redundant(edited) for edited, _ in orbit):
                 continue
             swaps = self._keep_false(
-                list(orbit), lambda swap: self.source.facts.is_false(swap[0]), "hnswap_balanced", PER_TYPE
+                list(orbit),
+                lambda swap: self.source.facts.is_false(swap[0]),
+                "hnswap_balanced",
+                PER_TYPE,
             )
             for caption in chain([self.walk.caption], self.walk.caption.reword()) if swaps else ():
                 written = write_swaps(orbit, swaps, caption, rng)
@@ -147,7 +168,9 @@ class Example:
     def _are_valid(self, text: str, swaps: Sequence[HardNegative]) -> bool:
         """Return True if no swap is rejected or entailed by the caption."""
         is_rejected = not self._rejected.isdisjoint(item.caption for item in swaps)
-        return not is_rejected and len(list(drop_entailed(text, swaps, self.entailment))) == len(swaps)
+        return not is_rejected and len(list(drop_entailed(text, swaps, self.entailment))) == len(
+            swaps
+        )
 
     @cached_property
     def hnneg_balanced(self) -> tuple[HardNegative, ...]:
@@ -166,10 +189,19 @@ class Example:
         """
         graph, facts = self.walk.walk.graph, self.source.facts
         atoms = list(find_negatable_atoms(graph))
-        return self._keep_false(atoms, lambda atom: proves_false(facts, graph, atom), "hnneg", PER_TYPE - 1) or None
+        return (
+            self._keep_false(
+                atoms, lambda atom: proves_false(facts, graph, atom), "hnneg", PER_TYPE - 1
+            )
+            or None
+        )
 
     def _keep_false(
-        self, candidates: list[Candidate], is_false: Callable[[Candidate], bool], kind: str, min_count: int
+        self,
+        candidates: list[Candidate],
+        is_false: Callable[[Candidate], bool],
+        kind: str,
+        min_count: int,
     ) -> list[Candidate]:
         """Return the candidates that are false of the image, or [] if there are fewer than ``min_count``."""
         undecided: list[Candidate] = []
@@ -189,7 +221,9 @@ class Example:
     def _rng(self, name: str) -> Random:
         return Random(f"{self.walk.key}:{name}")
 
-    def _choose(self, truth: str, candidates: Iterable[HardNegative], rng: Random) -> tuple[HardNegative, ...]:
+    def _choose(
+        self, truth: str, candidates: Iterable[HardNegative], rng: Random
+    ) -> tuple[HardNegative, ...]:
         pool = tuple(islice(candidates, POOL))
         chosen = select_rank_balanced(truth, pool, (measure_length, self.likelihood), PER_TYPE, rng)
         return replace_rejected(chosen, pool, self._rejected)
@@ -209,7 +243,14 @@ class Example:
         if kind == "hnneg_balanced" and self._balanced_negations is not None:
             caption, asserted, _ = self._balanced_negations
             row = dataset.make_raw_row(
-                self.source.image.path, self.walk.image_id, self.walk.walk.box, caption, asserted, {}
+                self.source.image.path,
+                self.walk.image_id,
+                self.walk.walk.box,
+                caption,
+                asserted,
+                {},
             )
-            columns |= {name: row[name] for name in ("caption", "atoms", "compounds", "scene_graph")}
+            columns |= {
+                name: row[name] for name in ("caption", "atoms", "compounds", "scene_graph")
+            }
         return columns

@@ -14,7 +14,12 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from compeval.base.schemas.scene_graph import Mention, Parse, Relation, SceneGraph, SceneObject
-from compeval.generators.captioner.substitution import PRONOUN, choose_synonym, keeps_pronouns, replace_atom_text
+from compeval.generators.captioner.substitution import (
+    PRONOUN,
+    choose_synonym,
+    keeps_pronouns,
+    replace_atom_text,
+)
 from compeval.generators.graphs.facts import ImageFacts
 from compeval.generators.graphs.vocabulary import MAX_STEPS, Vocabulary, relation_key
 from compeval.generators.hard_negatives.hard_negative import Foil, HardNegative
@@ -62,7 +67,9 @@ def _fits_people(parse: Parse, mention: Mention, word: str) -> bool:
         return True
     changes_kind = nouns.is_person(mention.text) != nouns.is_person(word)
     has_attributes = bool(parse.graph.by_id[mention.object].attributes)
-    return not (changes_kind and has_attributes) and keeps_pronouns(parse.caption, mention.text, word)
+    return not (changes_kind and has_attributes) and keeps_pronouns(
+        parse.caption, mention.text, word
+    )
 
 
 def _is_false(parse: Parse, mention: Mention, word: str, facts: ImageFacts) -> bool:
@@ -89,7 +96,9 @@ def find_words(parse: Parse, mention: Mention, vocabulary: Vocabulary) -> Words:
         return Words(known, iter(() if mention.tag.startswith("VB") else unknown))
     if mention.text == "with" and PRONOUN.search(parse.caption, mention.end):
         return Words((), iter(()))  # "a table with a cup on it" states another relation
-    if mention.tag == "RB" and all(other.end <= mention.start for other in parse.mentions if other.kind == "object"):
+    if mention.tag == "RB" and all(
+        other.end <= mention.start for other in parse.mentions if other.kind == "object"
+    ):
         return Words((), iter(()))  # "a box with a ball inside": other relations need a pronoun
     return _find_relations(parse.caption[mention.start : mention.end], mention, vocabulary)
 
@@ -122,7 +131,10 @@ def find_known_attributes(attribute: str, vocabulary: Vocabulary) -> Sequence[st
 def _find_attributes(attribute: str, vocabulary: Vocabulary) -> tuple[Sequence[str], Sequence[str]]:
     """Return the most frequent word of each value that excludes the attribute: those in the vocabulary, and others."""
     counts = vocabulary.attributes
-    words = [max(group, key=lambda word: counts.get(word, 0)) for group in attributes.exclusive_attributes(attribute)]
+    words = [
+        max(group, key=lambda word: counts.get(word, 0))
+        for group in attributes.exclusive_attributes(attribute)
+    ]
     words.sort(key=lambda word: -counts.get(word, 0))
     known = [word for word in words if not counts or word in counts]
     return known, words[len(known) :]
@@ -131,16 +143,30 @@ def _find_attributes(attribute: str, vocabulary: Vocabulary) -> tuple[Sequence[s
 def _find_relations(surface: str, mention: Mention, vocabulary: Vocabulary) -> Words:
     sense, written = relations.find_sense(mention.text), relations.find_sense(surface)
     if (sense and sense.group) != (written and written.group):
-        return Words((), iter(()))  # The caption states the converse: "the trunk of a tree" for (tree, have, trunk).
+        return Words(
+            (), iter(())
+        )  # The caption states the converse: "the trunk of a tree" for (tree, have, trunk).
     if sense is None:
         options = [(verb, relation_key(verb)) for verb in relations.contrasting_verbs(mention.text)]
     else:
         phrases = (
-            (choose_synonym(surface, mention, group), group) for group in relations.rank_foil_groups(sense.group)
+            (choose_synonym(surface, mention, group), group)
+            for group in relations.rank_foil_groups(sense.group)
         )
         options = [(phrase, group) for phrase, group in phrases if phrase is not None]
         preposition = mention.text.split()[sense.num_leading_words :]
-        postures = (" ".join([verb, *preposition]) for verb in relations.verbs_of_other_postures(sense.verb))
+        postures = (
+            " ".join([verb, *preposition]) for verb in relations.verbs_of_other_postures(sense.verb)
+        )
         options += [(words, relation_key(words)) for words in postures]
-    known = [words for words, key in options if not vocabulary.relations or key in vocabulary.relations]
-    return Words(known, (words for words, key in options if vocabulary.relations and key not in vocabulary.relations))
+    known = [
+        words for words, key in options if not vocabulary.relations or key in vocabulary.relations
+    ]
+    return Words(
+        known,
+        (
+            words
+            for words, key in options
+            if vocabulary.relations and key not in vocabulary.relations
+        ),
+    )

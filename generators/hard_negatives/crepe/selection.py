@@ -24,7 +24,10 @@ Measure = Callable[[Sequence[str]], Sequence[float]]
 
 
 def select_most_plausible(
-    candidates: Sequence[HardNegative], k: int, scores: Mapping[str, float], rejected: frozenset[str] = frozenset()
+    candidates: Sequence[HardNegative],
+    k: int,
+    scores: Mapping[str, float],
+    rejected: frozenset[str] = frozenset(),
 ) -> tuple[HardNegative, ...]:
     """Return the k most plausible candidates, or () if there are fewer.
 
@@ -41,7 +44,10 @@ def select_most_plausible(
 
 
 def select_top(
-    candidates: Sequence[HardNegative], k: int, scores: Mapping[str, float], rejected: frozenset[str] = frozenset()
+    candidates: Sequence[HardNegative],
+    k: int,
+    scores: Mapping[str, float],
+    rejected: frozenset[str] = frozenset(),
 ) -> tuple[HardNegative, ...]:
     """Return the k most plausible candidates that are not rejected, or () if there are fewer.
 
@@ -60,7 +66,11 @@ def _select_diverse(ranked: Sequence[HardNegative], k: int) -> list[HardNegative
         for index, candidate in enumerate(ranked):
             parts = [("atom", foil.type, foil.original) for foil in candidate.foils]
             parts += [("word", foil.type, foil.replacement) for foil in candidate.foils]
-            if len(chosen) < k and index not in chosen and all(used[part] < limit for part in parts):
+            if (
+                len(chosen) < k
+                and index not in chosen
+                and all(used[part] < limit for part in parts)
+            ):
                 chosen.append(index)
                 used.update(parts)
     return [ranked[index] for index in sorted(chosen)]
@@ -82,8 +92,12 @@ def select_rank_balanced(
     choice_CK = _choices(len(pool), k)
     distance_C = np.zeros(len(choice_CK))
     for measure in measures:
-        truth_score, *pool_scores = np.round(measure([truth, *(negative.caption for negative in pool)]), 9)
-        above_P = (np.array(pool_scores) > truth_score) + 0.5 * (np.array(pool_scores) == truth_score)
+        truth_score, *pool_scores = np.round(
+            measure([truth, *(negative.caption for negative in pool)]), 9
+        )
+        above_P = (np.array(pool_scores) > truth_score) + 0.5 * (
+            np.array(pool_scores) == truth_score
+        )
         distance_C += np.abs(above_P[choice_CK].sum(axis=1) - rng.randint(0, k))
     nearest = np.flatnonzero(distance_C == distance_C.min())
     return tuple(pool[index] for index in choice_CK[nearest[rng.randrange(len(nearest))]])
@@ -108,7 +122,10 @@ def replace_rejected(
     """
     unusable = {negative.caption for negative in chosen} | rejected
     replacements = (negative for negative in ranked if negative.caption not in unusable)
-    replaced = [next(replacements, None) if negative.caption in rejected else negative for negative in chosen]
+    replaced = [
+        next(replacements, None) if negative.caption in rejected else negative
+        for negative in chosen
+    ]
     return tuple(negative for negative in replaced if negative) if None not in replaced else ()
 
 
@@ -121,4 +138,8 @@ def drop_entailed(
         return
     for batch in split_batches(negatives, READ_AHEAD):
         entailed = model.predict_entailment(caption, [negative.caption for negative in batch])
-        yield from (negative for negative, is_entailed in zip(batch, entailed, strict=True) if not is_entailed)
+        yield from (
+            negative
+            for negative, is_entailed in zip(batch, entailed, strict=True)
+            if not is_entailed
+        )

@@ -81,12 +81,16 @@ def make_orbits(graph: SceneGraph, rng: Random) -> Iterator[tuple[Edit, ...]]:
     tell least come first, in random order.
     """
     trios = list(combinations(graph.objects, 3))
-    for trio in sorted(rng.sample(trios, len(trios)), key=lambda trio: _count_predictable(graph, trio)):
+    for trio in sorted(
+        rng.sample(trios, len(trios)), key=lambda trio: _count_predictable(graph, trio)
+    ):
         names = [item.name for item in trio]
         orders = [order for order in permutations(names) if list(order) != names]
         if len(set(names)) == len(trio) and _are_exchangeable(graph, trio):
             yield tuple(
-                _replace_names(graph, {item.id: name for item, name in zip(trio, order, strict=True)})
+                _replace_names(
+                    graph, {item.id: name for item, name in zip(trio, order, strict=True)}
+                )
                 for order in orders
             )
 
@@ -109,7 +113,11 @@ def _are_exchangeable(graph: SceneGraph, trio: Sequence[SceneObject]) -> bool:
     """
     attributes = [text for item in trio for text in item.attributes]
     ids = {item.id for item in trio}
-    predicates = [edge.predicate for edge in graph.relations if not ids.isdisjoint((edge.subject, edge.object))]
+    predicates = [
+        edge.predicate
+        for edge in graph.relations
+        if not ids.isdisjoint((edge.subject, edge.object))
+    ]
     num_persons = sum(is_person(item.name) for item in trio)
     return (
         all(map(fits_any_object, attributes))
@@ -146,15 +154,23 @@ def swap_attributes(graph: SceneGraph, *, strict: bool = True) -> Iterator[Edit]
                 second_rest = [text for text in second.attributes if text != second_text]
                 is_taken = _has_kind(second_text, first_rest) or _has_kind(first_text, second_rest)
                 if first_text != second_text and not (strict and is_taken):
-                    attributes = {first.id: (*first_rest, second_text), second.id: (*second_rest, first_text)}
-                    yield _replace_attributes(graph, attributes), Foil("swap", first_text, second_text)
+                    attributes = {
+                        first.id: (*first_rest, second_text),
+                        second.id: (*second_rest, first_text),
+                    }
+                    yield (
+                        _replace_attributes(graph, attributes),
+                        Foil("swap", first_text, second_text),
+                    )
 
 
 def move_attributes(graph: SceneGraph, *, strict: bool = True) -> Iterator[Edit]:
     """Move one attribute to an object; with ``strict``, to one without an attribute of its kind (case 4)."""
     for first, second in permutations(graph.objects, 2):
         for text in first.attributes:
-            if text not in second.attributes and not (strict and _has_kind(text, second.attributes)):
+            if text not in second.attributes and not (
+                strict and _has_kind(text, second.attributes)
+            ):
                 rest = tuple(attribute for attribute in first.attributes if attribute != text)
                 attributes = {first.id: rest, second.id: (*second.attributes, text)}
                 yield (
@@ -170,7 +186,9 @@ def _has_kind(text: str, attributes: Sequence[str]) -> bool:
 def permute_objects(graph: SceneGraph) -> Iterator[Edit]:
     """Put the object names in every order (case 5)."""
     for order in permutations(item.name for item in graph.objects):
-        yield _replace_names(graph, {item.id: name for item, name in zip(graph.objects, order, strict=True)})
+        yield _replace_names(
+            graph, {item.id: name for item, name in zip(graph.objects, order, strict=True)}
+        )
 
 
 def permute_attributes(graph: SceneGraph) -> Iterator[Edit]:
@@ -186,26 +204,42 @@ def permute_attributes(graph: SceneGraph) -> Iterator[Edit]:
             for object_attributes in attributes.values()
             for first, second in combinations(object_attributes, 2)
         ):
-            yield _replace_attributes(graph, attributes), Foil("swap", ", ".join(texts), ", ".join(order))
+            yield (
+                _replace_attributes(graph, attributes),
+                Foil("swap", ", ".join(texts), ", ".join(order)),
+            )
 
 
 def permute_relations(graph: SceneGraph) -> Iterator[Edit]:
     """Put the predicates in every order (case 5)."""
     texts = [edge.predicate for edge in graph.relations]
     for order in permutations(texts):
-        edges = (replace(edge, predicate=text) for edge, text in zip(graph.relations, order, strict=True))
-        yield replace(graph, relations=tuple(edges)), Foil("swap", ", ".join(texts), ", ".join(order))
+        edges = (
+            replace(edge, predicate=text) for edge, text in zip(graph.relations, order, strict=True)
+        )
+        yield (
+            replace(graph, relations=tuple(edges)),
+            Foil("swap", ", ".join(texts), ", ".join(order)),
+        )
 
 
 def _replace_names(graph: SceneGraph, names: Mapping[str, str]) -> Edit:
     renamed = [item for item in graph.objects if names.get(item.id, item.name) != item.name]
-    foil = Foil("swap", ", ".join(item.name for item in renamed), ", ".join(names[item.id] for item in renamed))
-    objects = (SceneObject(item.id, names.get(item.id, item.name), item.attributes, item.box) for item in graph.objects)
+    foil = Foil(
+        "swap",
+        ", ".join(item.name for item in renamed),
+        ", ".join(names[item.id] for item in renamed),
+    )
+    objects = (
+        SceneObject(item.id, names.get(item.id, item.name), item.attributes, item.box)
+        for item in graph.objects
+    )
     return SceneGraph(tuple(objects), graph.relations), foil
 
 
 def _replace_attributes(graph: SceneGraph, attributes: Mapping[str, tuple[str, ...]]) -> SceneGraph:
     objects = (
-        SceneObject(item.id, item.name, attributes.get(item.id, item.attributes), item.box) for item in graph.objects
+        SceneObject(item.id, item.name, attributes.get(item.id, item.attributes), item.box)
+        for item in graph.objects
     )
     return SceneGraph(tuple(objects), graph.relations)

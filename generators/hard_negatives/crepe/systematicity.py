@@ -28,7 +28,12 @@ from compeval.generators.captioner.substitution import read_as_written
 from compeval.generators.graphs.facts import ImageFacts
 from compeval.generators.graphs.vocabulary import Vocabulary
 from compeval.generators.hard_negatives.crepe import paper_foils
-from compeval.generators.hard_negatives.crepe.replacements import ALL_WORDS, FindWords, find_words, make_foil
+from compeval.generators.hard_negatives.crepe.replacements import (
+    ALL_WORDS,
+    FindWords,
+    find_words,
+    make_foil,
+)
 from compeval.generators.hard_negatives.crepe.selection import select_most_plausible, select_top
 from compeval.generators.hard_negatives.hard_negative import HardNegative
 from compeval.generators.hard_negatives.rejections import Rejections
@@ -65,14 +70,21 @@ class SystematicityNegatives(NamedTuple):
         """
         rules = FOIL_RULES[self.rules]
         pools = [self._make_pool(item.parse, image, facts) for item in candidates]
-        texts = list(dict.fromkeys(foil.caption for pool in pools for foils in pool.values() for foil in foils))
+        texts = list(
+            dict.fromkeys(
+                foil.caption for pool in pools for foils in pool.values() for foil in foils
+            )
+        )
         scores = dict(zip(texts, self.ranker.score(texts), strict=True))
         return [
             {
                 kind: [
                     {"caption": negative.caption, "foils": negative.foil_rows}
                     for negative in rules.select(
-                        foils, NEGATIVES[kind], scores, self.rejections.texts(image, item.region.box)
+                        foils,
+                        NEGATIVES[kind],
+                        scores,
+                        self.rejections.texts(image, item.region.box),
                     )
                 ]
                 for kind, foils in pool.items()
@@ -87,7 +99,9 @@ class SystematicityNegatives(NamedTuple):
         if len(parse.graph.compounds) != 1:
             return {kind: [] for kind in NEGATIVES}
         pool = FOIL_RULES[self.rules].make_pool(parse, image, facts, self.vocabulary)
-        return {kind: foils if len(foils) >= NEGATIVES[kind] else [] for kind, foils in pool.items()}
+        return {
+            kind: foils if len(foils) >= NEGATIVES[kind] else [] for kind, foils in pool.items()
+        }
 
 
 def make_negatives_factory(
@@ -110,7 +124,9 @@ def make_negatives_factory(
     return partial(_make, vocabulary, CorpusStatistics.of(captions), rules)
 
 
-def _make(vocabulary: Vocabulary, ranker: CorpusStatistics | str, rules: str) -> SystematicityNegatives:
+def _make(
+    vocabulary: Vocabulary, ranker: CorpusStatistics | str, rules: str
+) -> SystematicityNegatives:
     model = MaskedLM(ranker) if isinstance(ranker, str) else ranker
     return SystematicityNegatives(vocabulary, model, Rejections.read(), rules)
 
@@ -130,15 +146,23 @@ def _make_unannotated_pool(
 ) -> dict[str, list[HardNegative]]:
     """Return candidates of each kind by the paper's rules, drawn at random: not annotated in the image."""
     graph, rng = image.facts(), Random(f"{image.image_id}:{parse.caption}")
-    atoms = [negative for pool in paper_foils.draw_atom_pools(parse, graph, rng) for negative in pool]
+    atoms = [
+        negative for pool in paper_foils.draw_atom_pools(parse, graph, rng) for negative in pool
+    ]
     compound = extract_only_compound(parse)
     joined: list[HardNegative] = []
     if compound and len(compound.mentions) > 1:
         for _ in range(paper_foils.MAX_RANKED):
             mentions = rng.sample(compound.mentions, 2)
-            first, second = (next(paper_foils.draw_foils(compound, item, graph, rng), None) for item in mentions)
+            first, second = (
+                next(paper_foils.draw_foils(compound, item, graph, rng), None) for item in mentions
+            )
             if first and second:
-                joined.append(HardNegative(_join_captions(first.caption, second.caption), first.foils + second.foils))
+                joined.append(
+                    HardNegative(
+                        _join_captions(first.caption, second.caption), first.foils + second.foils
+                    )
+                )
     return {"hnatom": _drop_repeated(atoms), "hncomp": _drop_repeated(joined)}
 
 
@@ -149,11 +173,17 @@ def _drop_repeated(negatives: Iterable[HardNegative]) -> list[HardNegative]:
 class FoilRules(NamedTuple):
     """How the candidates of a caption are made, and how its hard negatives are selected from them."""
 
-    make_pool: Callable[[Parse, AnnotatedImage, ImageFacts, Vocabulary], dict[str, list[HardNegative]]]
-    select: Callable[[Sequence[HardNegative], int, Mapping[str, float], frozenset[str]], tuple[HardNegative, ...]]
+    make_pool: Callable[
+        [Parse, AnnotatedImage, ImageFacts, Vocabulary], dict[str, list[HardNegative]]
+    ]
+    select: Callable[
+        [Sequence[HardNegative], int, Mapping[str, float], frozenset[str]], tuple[HardNegative, ...]
+    ]
 
 
-def make_atom_foils(parse: Parse, image: ImageFacts, vocabulary: Vocabulary = ALL_WORDS) -> list[HardNegative]:
+def make_atom_foils(
+    parse: Parse, image: ImageFacts, vocabulary: Vocabulary = ALL_WORDS
+) -> list[HardNegative]:
     """Return all HN-Atoms of a caption that are false of the image. Words of the vocabulary come first."""
     facts = image.with_caption(parse.graph)
     negatives: dict[str, HardNegative] = {}
@@ -165,7 +195,10 @@ def make_atom_foils(parse: Parse, image: ImageFacts, vocabulary: Vocabulary = AL
 
 
 def make_comp_foils(
-    parse: Parse, image: ImageFacts, vocabulary: Vocabulary = ALL_WORDS, find: FindWords = find_words
+    parse: Parse,
+    image: ImageFacts,
+    vocabulary: Vocabulary = ALL_WORDS,
+    find: FindWords = find_words,
 ) -> list[HardNegative]:
     """Return all HN-Comps of a caption with exactly one compound, with both halves false of the image; else []."""
     compound = extract_only_compound(parse)
@@ -175,14 +208,21 @@ def make_comp_foils(
 
     def make_variants(mention: Mention) -> list[HardNegative]:
         negatives = replace_mention(compound, mention, facts, vocabulary, find)
-        return list(islice((item for item in negatives if item.foils[0].replacement != WITHOUT), MAX_COMBINED))
+        return list(
+            islice(
+                (item for item in negatives if item.foils[0].replacement != WITHOUT), MAX_COMBINED
+            )
+        )
 
     negatives: dict[str, HardNegative] = {}
     for firsts, seconds in combinations(map(make_variants, compound.mentions), 2):
         for (i, first), (j, second) in product(enumerate(firsts), enumerate(seconds)):
             halves = (first, second) if (i + j) % 2 == 0 else (second, first)
             caption = _join_captions(halves[0].caption, halves[1].caption)
-            negatives.setdefault(fold_case_and_space(caption), HardNegative(caption, halves[0].foils + halves[1].foils))
+            negatives.setdefault(
+                fold_case_and_space(caption),
+                HardNegative(caption, halves[0].foils + halves[1].foils),
+            )
     return list(negatives.values())
 
 
@@ -191,17 +231,33 @@ def extract_only_compound(parse: Parse) -> Parse | None:
     if len(parse.graph.compounds) != 1:
         return None
     edges = parse.graph.relations
-    ends = {edges[0].subject, edges[0].object} if edges else {o.id for o in parse.graph.objects if o.attributes}
-    kept = [item for item in parse.mentions if item.object in ends and (item.target or "") in {"", *ends}]
+    ends = (
+        {edges[0].subject, edges[0].object}
+        if edges
+        else {o.id for o in parse.graph.objects if o.attributes}
+    )
+    kept = [
+        item
+        for item in parse.mentions
+        if item.object in ends and (item.target or "") in {"", *ends}
+    ]
     if len(kept) == len(parse.mentions):
         return parse
     start, end = min(mention.start for mention in kept), max(mention.end for mention in kept)
-    if any(mention.start < end and mention.end > start for mention in parse.mentions if mention not in kept):
+    if any(
+        mention.start < end and mention.end > start
+        for mention in parse.mentions
+        if mention not in kept
+    ):
         return None
-    determiner = re.search(r"\b(?:an?|the|one|two|three|some)\s+$", parse.caption[:start], re.IGNORECASE)
+    determiner = re.search(
+        r"\b(?:an?|the|one|two|three|some)\s+$", parse.caption[:start], re.IGNORECASE
+    )
     start = determiner.start() if determiner else start
     objects = tuple(item for item in parse.graph.objects if item.id in ends)
-    shifted = tuple(replace(mention, start=mention.start - start, end=mention.end - start) for mention in kept)
+    shifted = tuple(
+        replace(mention, start=mention.start - start, end=mention.end - start) for mention in kept
+    )
     return Parse(parse.caption[start:end], SceneGraph(objects, edges), shifted)
 
 
@@ -215,7 +271,11 @@ def _join_captions(first: str, second: str) -> str:
 
 
 def replace_mention(
-    parse: Parse, mention: Mention, facts: ImageFacts, vocabulary: Vocabulary, find: FindWords = find_words
+    parse: Parse,
+    mention: Mention,
+    facts: ImageFacts,
+    vocabulary: Vocabulary,
+    find: FindWords = find_words,
 ) -> Iterator[HardNegative]:
     """Yield the HN-Atoms of one atom: at most ``MAX_FOILS`` with near words, others only up to ``MAX_DISTANT``.
 

@@ -43,7 +43,13 @@ def _has_false(swaps: Iterable[Edit], facts: ImageFacts) -> bool:
     return missing == 0
 
 
-FALSE_SWAPS = WalkCondition("swaps", "fewer than 5 false swaps", has_false_swaps, effort=3, surplus=2)
+FALSE_SWAPS = WalkCondition(
+    "swaps", "fewer than 5 false swaps", has_false_swaps, effort=3, surplus=2
+)
 FALSE_ORDERS = WalkCondition(
-    "orders", "no three objects of which all other orders are false", has_false_orbit, effort=2, surplus=2
+    "orders",
+    "no three objects of which all other orders are false",
+    has_false_orbit,
+    effort=2,
+    surplus=2,
 )

@@ -38,9 +38,13 @@ MAX_NEGATIVES = 5
 """Maximum number of negatives per caption (appendix C.1)."""
 MIN_PHRASE_TOKENS = 3
 """Minimum number of tokens in a noun phrase that is swapped as a whole."""
-QUANTIFIERS = frozenset(["few", "many", "more", "most", "much", "other", "own", "same", "several", "such"])
+QUANTIFIERS = frozenset(
+    ["few", "many", "more", "most", "much", "other", "own", "same", "several", "such"]
+)
 """Quantifiers that spaCy tags as adjectives."""
-PART_NOUNS = frozenset(["back", "bottom", "center", "edge", "end", "front", "left", "middle", "right", "side", "top"])
+PART_NOUNS = frozenset(
+    ["back", "bottom", "center", "edge", "end", "front", "left", "middle", "right", "side", "top"]
+)
 """Nouns that are part of a preposition: "in front of", "to the left of"."""
 
 
@@ -88,7 +92,9 @@ def _make_negatives(doc: Doc) -> list[Negative]:
     queues = []
     for kind, find in KINDS.items():
         pairs = [pair for pair in combinations(find(doc), 2) if _changes_meaning(doc, *pair)]
-        queues.append([Negative(_swap_parts(doc.text, *pair), kind) for pair in rng.sample(pairs, len(pairs))])
+        queues.append(
+            [Negative(_swap_parts(doc.text, *pair), kind) for pair in rng.sample(pairs, len(pairs))]
+        )
     by_text: dict[str, Negative] = {}
     for round_index in range(max(map(len, queues))):
         for queue in queues:
@@ -106,7 +112,8 @@ def _make_one_of_each_kind(doc: Doc) -> list[Negative]:
             (first, second)
             for first, second in combinations(find(doc), 2)
             if first.stop <= second.start
-            and doc.text[first.start : first.stop].lower() != doc.text[second.start : second.stop].lower()
+            and doc.text[first.start : first.stop].lower()
+            != doc.text[second.start : second.stop].lower()
         ]
         if pairs:
             text = _swap_parts(doc.text, *rng.choice(pairs))
@@ -117,7 +124,9 @@ def _make_one_of_each_kind(doc: Doc) -> list[Negative]:
 def _find_tagged(tag: str) -> Callable[[Doc], list[Part]]:
     """Return a function that finds all words with a Penn tag."""
     return lambda doc: [
-        Part(token.idx, token.idx + len(token), "", token) for token in doc if token.tag_.startswith(tag)
+        Part(token.idx, token.idx + len(token), "", token)
+        for token in doc
+        if token.tag_.startswith(tag)
     ]
 
 
@@ -153,15 +162,20 @@ def _find_adjectives(doc: Doc) -> list[Part]:
     return [
         Part(token.idx, token.idx + len(token), token.tag_, token)
         for token in _find_words(doc, "JJ")
-        if token.dep_ == "amod" and token.head.tag_.startswith("NN") and token.lower_ not in QUANTIFIERS
+        if token.dep_ == "amod"
+        and token.head.tag_.startswith("NN")
+        and token.lower_ not in QUANTIFIERS
     ]
 
 
 def _find_adverbs(doc: Doc) -> list[Part]:
     """Return adverbs, with the tag of the word they modify as their form. "next" in "next to" is omitted."""
-    adverbs = (token for token in _find_words(doc, "RB") if token.dep_ == "advmod" and not token.n_rights)
+    adverbs = (
+        token for token in _find_words(doc, "RB") if token.dep_ == "advmod" and not token.n_rights
+    )
     return [
-        Part(token.idx, token.idx + len(token), f"{token.tag_} of {token.head.tag_[:2]}", token) for token in adverbs
+        Part(token.idx, token.idx + len(token), f"{token.tag_} of {token.head.tag_[:2]}", token)
+        for token in adverbs
     ]
 
 
@@ -172,7 +186,9 @@ def _find_verbs(doc: Doc) -> list[Part]:
         complements = COMPLEMENTS.intersection(child.dep_ for child in verb.rights)
         if verb.dep_ == "amod":  # it modifies the noun after it
             complements |= {"amod"}
-        parts.append(Part(verb.idx, verb.idx + len(verb), f"{verb.tag_} with {sorted(complements)}", verb))
+        parts.append(
+            Part(verb.idx, verb.idx + len(verb), f"{verb.tag_} with {sorted(complements)}", verb)
+        )
     return parts
 
 
@@ -180,8 +196,14 @@ def _find_words(doc: Doc, tag: str) -> Iterator[Token]:
     """Yield words with a Penn tag, except auxiliaries, particles, names, and parts of hyphenated or compound words."""
     for token in doc:
         start, end = token.idx, token.idx + len(token.text)
-        is_joined = doc.text[start - 1 : start] in ("-", "'") or doc.text[end : end + 1] in ("-", "'")
-        is_part = token.dep_ in ("aux", "auxpass", "compound", "prt") or token.tag_ in ("NNP", "NNPS")
+        is_joined = doc.text[start - 1 : start] in ("-", "'") or doc.text[end : end + 1] in (
+            "-",
+            "'",
+        )
+        is_part = token.dep_ in ("aux", "auxpass", "compound", "prt") or token.tag_ in (
+            "NNP",
+            "NNPS",
+        )
         if token.tag_.startswith(tag) and token.is_alpha and not is_joined and not is_part:
             yield token
 
@@ -223,14 +245,22 @@ def _changes_meaning(doc: Doc, first: Part, second: Part) -> bool:
     if first.head.dep_ == second.head.dep_ == "amod":
         noun, other_noun = _find_modified_noun(first), _find_modified_noun(second)
         # One noun, or two equal nouns in a list ("a gray chair and a black chair").
-        if noun == other_noun or (noun.lower_ == other_noun.lower_ and other_noun in noun.conjuncts):
+        if noun == other_noun or (
+            noun.lower_ == other_noun.lower_ and other_noun in noun.conjuncts
+        ):
             return False
     are_conjuncts = second.head in first.head.conjuncts
     is_bare = all(child.dep_ in ("cc", "conj", "punct") for child in first.head.rights)
-    if first.head.tag_.startswith("VB") and are_conjuncts and is_bare:  # "stand" in "stand and drink from a pond"
+    if (
+        first.head.tag_.startswith("VB") and are_conjuncts and is_bare
+    ):  # "stand" in "stand and drink from a pond"
         return False
     between = doc.text[first.stop : second.start].lower()
-    relation = " ".join(word for word in re.findall(r"[a-z]+", between) if word not in ("a", "an", "the", "is", "are"))
+    relation = " ".join(
+        word
+        for word in re.findall(r"[a-z]+", between)
+        if word not in ("a", "an", "the", "is", "are")
+    )
     is_symmetric = are_conjuncts or not is_asymmetric(relation)
     return not (is_symmetric and _list_modifiers(first) == _list_modifiers(second))
 
@@ -256,7 +286,11 @@ def _swap_parts(text: str, first: Part, second: Part) -> str:
         first_word, second_text = first_text.split()[0], second_text[0].upper() + second_text[1:]
         if first_word != "I" and (len(first_word) == 1 or first_word[1:].islower()):
             first_text = first_text[0].lower() + first_text[1:]
-    before, between, after = text[: first.start], text[first.stop : second.start], text[second.stop :]
+    before, between, after = (
+        text[: first.start],
+        text[first.stop : second.start],
+        text[second.stop :],
+    )
     return _adapt_article(before, second_text) + _adapt_article(between, first_text) + after
 
 
@@ -267,5 +301,7 @@ def _adapt_article(before: str, part: str) -> str:
     """Return the text before a part and the part, with a final "a" or "an" adapted to the part."""
     word = re.match(r"[A-Za-z][\w-]*", part)
     return (
-        _ARTICLE.sub(lambda match: match[1] + choose_article(word[0])[1:] + match[2], before) if word else before
+        _ARTICLE.sub(lambda match: match[1] + choose_article(word[0])[1:] + match[2], before)
+        if word
+        else before
     ) + part

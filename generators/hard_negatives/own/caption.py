@@ -24,7 +24,9 @@ JOINED_AFTER = re.compile(r"\s*(?:,|and\b|or\b)")
 OF = re.compile(r"\s+of\b|['’]s")
 POSSESSIVE = re.compile(r"(?:['’]s?|\b(?:his|her|its|their|my|your|our))\s+(?:\w+\s+)?$")
 ARTICLES = ("a", "an", "the", "one", "some")
-NEGATABLE_PREPOSITIONS = frozenset({"on", "in", "at", "under", "above", "below", "behind", "near", "beside", "over"})
+NEGATABLE_PREPOSITIONS = frozenset(
+    {"on", "in", "at", "under", "above", "below", "behind", "near", "beside", "over"}
+)
 NO_DESCRIPTION = re.compile(
     r"[?#@:;|<>*]|\d{3}|https?|\b(?:i|you|we|my|your|our|this is|how|why|what|when|because)\b", re.I
 )
@@ -64,7 +66,9 @@ class OwnCaption:
     @cached_property
     def replaceable(self) -> Parse:
         """The parse with the mentions that a foil may replace only."""
-        return replace(self.parse, mentions=tuple(filter(self._is_replaceable, self.parse.mentions)))
+        return replace(
+            self.parse, mentions=tuple(filter(self._is_replaceable, self.parse.mentions))
+        )
 
     def _is_replaceable(self, mention: Mention) -> bool:
         """Return True for visible nouns, adjectives, and relations to them with a word of their own.
@@ -75,13 +79,18 @@ class OwnCaption:
         if mention.kind == "attribute":
             return mention.tag.startswith("JJ") and is_quality(mention.text)
         if mention.kind == "relation":
-            is_own_word = mention.text not in ("have", "with") and mention.tag not in ("POS", "PRP$")
+            is_own_word = mention.text not in ("have", "with") and mention.tag not in (
+                "POS",
+                "PRP$",
+            )
             target = self.parse.graph.by_id[mention.target or mention.object]
             return is_own_word and mention.object != mention.target and is_named(target.name)
         if mention.tag == "NNS":
             is_regular = not COUNTED.search(before) and not after.startswith(("'", "’"))
         else:
-            is_regular = mention.tag == "NN" and (not self._has_articles or bool(DETERMINED.search(before)))
+            is_regular = mention.tag == "NN" and (
+                not self._has_articles or bool(DETERMINED.search(before))
+            )
         return is_regular and is_named(mention.text)
 
     @cached_property
@@ -90,35 +99,59 @@ class OwnCaption:
 
     def keeps_kinds(self, edited: SceneGraph) -> bool:
         """Return True if an edit exchanges only visible objects of the same number."""
-        tags = {mention.object: mention.tag for mention in self.parse.mentions if mention.kind == "object"}
+        tags = {
+            mention.object: mention.tag
+            for mention in self.parse.mentions
+            if mention.kind == "object"
+        }
         pairs = zip(self.parse.graph.objects, edited.objects, strict=True)
-        moved = {tags.get(old.id) if is_named(old.name) else None for old, new in pairs if old.name != new.name}
+        moved = {
+            tags.get(old.id) if is_named(old.name) else None
+            for old, new in pairs
+            if old.name != new.name
+        }
         return len(moved) <= 1 and None not in moved
 
     def is_negatable(self, atom: Negated) -> bool:
         """Return True if an atom can be negated at its place: not in "a cup and a hat", "a cup of tea" or "his hat"."""
-        mention = next((mention for mention in self.parse.mentions if mention.atom_key == atom.atom_key), None)
+        mention = next(
+            (mention for mention in self.parse.mentions if mention.atom_key == atom.atom_key), None
+        )
         if mention is None:
             return False
         text = self.parse.caption
         before, after = text[: mention.start], text[mention.end :]
         is_joined = JOINED_BEFORE.search(before) or JOINED_AFTER.match(after)
         if atom.kind == "relation":
-            is_verb = mention.tag.startswith("VB") and mention.tag != "VB" and not JOINED_BEFORE.search(before)
-            is_preposition = text[mention.start : mention.end] in NEGATABLE_PREPOSITIONS and not is_joined
+            is_verb = (
+                mention.tag.startswith("VB")
+                and mention.tag != "VB"
+                and not JOINED_BEFORE.search(before)
+            )
+            is_preposition = (
+                text[mention.start : mention.end] in NEGATABLE_PREPOSITIONS and not is_joined
+            )
             return is_verb or (is_preposition and bool(after.strip(" .")))
         if atom.kind == "attribute":
-            names = [item.name for item in self.parse.graph.objects]  # "the cup" of two cups may be the other one
+            names = [
+                item.name for item in self.parse.graph.objects
+            ]  # "the cup" of two cups may be the other one
             is_unique = names.count(self.parse.graph.by_id[atom.object].name) == 1
             return mention.tag == "JJ" and not is_joined and is_unique and is_quality(atom.text)
         next_word = re.match(r"[ -]([a-z]+)", after)
-        is_part_of_name = next_word is not None and is_visible_object(next_word[1])  # "microwave" of "microwave oven"
+        is_part_of_name = next_word is not None and is_visible_object(
+            next_word[1]
+        )  # "microwave" of "microwave oven"
         is_owned = OF.match(after) or POSSESSIVE.search(before)
         return not is_joined and not is_owned and not is_part_of_name and is_named(atom.text)
 
     def negate_all(self) -> list[str]:
         """Return the negations of the whole caption, or [] if it does not begin with an article."""
-        return self.editable.negate_all() if self.parse.caption.split(maxsplit=1)[0] in ARTICLES else []
+        return (
+            self.editable.negate_all()
+            if self.parse.caption.split(maxsplit=1)[0] in ARTICLES
+            else []
+        )
 
 
 def is_named(noun: str) -> bool:

@@ -71,7 +71,11 @@ def merge_captions(parses: Sequence[Parse]) -> ImageFacts:
     merged: list[_Merged] = []
     predicates: dict[tuple[str, str], tuple[str, ...]] = {}
     for number, parse in enumerate(parses):
-        plural = {mention.object for mention in parse.mentions if mention.tag in PLURAL and mention.kind == "object"}
+        plural = {
+            mention.object
+            for mention in parse.mentions
+            if mention.tag in PLURAL and mention.kind == "object"
+        }
         ids: dict[str, str] = {}
         for item in parse.graph.objects:
             entity = _find_same([entity for entity in merged if entity.last_caption < number], item)
@@ -90,5 +94,7 @@ def _find_same(entities: Sequence[_Merged], item: SceneObject) -> _Merged | None
     """Return the object of earlier captions that an object may be: one with its name, or with a name for the same."""
     name = lemmatise_noun(item.name)
     by_name = (entity for entity in entities if name in entity.names)
-    may_be_same = (entity for entity in entities if Entity("", tuple(entity.names)).may_have_name(name))
+    may_be_same = (
+        entity for entity in entities if Entity("", tuple(entity.names)).may_have_name(name)
+    )
     return next(by_name, None) or next(may_be_same, None)

@@ -27,7 +27,9 @@ class Companions:
             for noun in nouns:
                 counts[noun] = counts.get(noun, 0) + 1
                 numbers.setdefault(noun, len(numbers))
-            pairs.update(numbers[first] << 32 | numbers[second] for first, second in permutations(nouns, 2))
+            pairs.update(
+                numbers[first] << 32 | numbers[second] for first, second in permutations(nouns, 2)
+            )
         return cls(counts, pairs.result())
 
     @cached_property
@@ -39,5 +41,7 @@ class Companions:
         known = [other for other in others if self.counts.get(other, 0) >= MIN_IMAGES]
         if noun not in self._numbers or not known:
             return 0.0
-        together = self.pairs.get([self._numbers[other] << 32 | self._numbers[noun] for other in known])
+        together = self.pairs.get(
+            [self._numbers[other] << 32 | self._numbers[noun] for other in known]
+        )
         return max(count / self.counts[other] for count, other in zip(together, known, strict=True))

@@ -33,7 +33,11 @@ from compeval.generators.hard_negatives.crepe.negation import NOT, find_negatabl
 from compeval.generators.hard_negatives.crepe.replacements import Words, find_words
 from compeval.generators.hard_negatives.crepe.selection import select_most_plausible
 from compeval.generators.hard_negatives.crepe.swap import make_swaps
-from compeval.generators.hard_negatives.crepe.systematicity import WITHOUT, make_comp_foils, replace_mention
+from compeval.generators.hard_negatives.crepe.systematicity import (
+    WITHOUT,
+    make_comp_foils,
+    replace_mention,
+)
 from compeval.generators.hard_negatives.hard_negative import Foil, HardNegative
 from compeval.generators.hard_negatives.own.caption import OwnCaption, is_named, is_quality
 from compeval.generators.hard_negatives.own.caption_facts import collect_caption_facts, load_words
@@ -50,7 +54,10 @@ if TYPE_CHECKING:
 
 UNUSUAL_RELATIONS = frozenset({WITHOUT, "containing", "contain", "supporting", "support"})
 """Relations that captions of photographs do not state in this form ("a beach containing a city")."""
-BESIDE, AROUND = "next to", frozenset({"over", "above", "under", "below", "beneath", "underneath", "behind", "of"})
+BESIDE, AROUND = (
+    "next to",
+    frozenset({"over", "above", "under", "below", "beneath", "underneath", "behind", "of"}),
+)
 """Something "next to" an object may also be over, under, behind or "in front of" it."""
 MAX_SHARE = 0.05
 """A noun is no foil if more than this share of the images with one of the caption's objects mention it."""
@@ -87,8 +94,14 @@ def extend_vocabulary(vocabulary: Vocabulary) -> Vocabulary:
     attributes = (frequent | dict(vocabulary.attributes)).items()
     return replace(
         vocabulary,
-        nouns={noun: count for noun, count in nouns.items() if hidden.isdisjoint((noun, noun.split()[-1]))},
-        attributes={word: count for word, count in attributes if word.isalpha() and is_quality(word)},
+        nouns={
+            noun: count
+            for noun, count in nouns.items()
+            if hidden.isdisjoint((noun, noun.split()[-1]))
+        },
+        attributes={
+            word: count for word, count in attributes if word.isalpha() and is_quality(word)
+        },
     )
 
 
@@ -114,13 +127,23 @@ class FoilMaker:
             if caption is None or parse.graph.signature in signatures:
                 continue
             signatures.add(parse.graph.signature)
-            pools = {kind: self._make_pool(kind, caption, true) for kind in self.kinds if kind in SIZES}
+            pools = {
+                kind: self._make_pool(kind, caption, true) for kind in self.kinds if kind in SIZES
+            }
             texts = list(dict.fromkeys(item.caption for pool in pools.values() for item in pool))
             scores = dict(zip(texts, self.ranker.score(texts), strict=True))
             rejected = self.rejected.get(crop_id, frozenset())
-            chosen = {kind: select_most_plausible(pool, SIZES[kind], scores, rejected) for kind, pool in pools.items()}
-            marked = {kind: [(item, self.is_proven(item, caption)) for item in chosen[kind]] for kind in chosen}
-            yield CaptionNegatives(caption, {kind: items for kind, items in marked.items() if items})
+            chosen = {
+                kind: select_most_plausible(pool, SIZES[kind], scores, rejected)
+                for kind, pool in pools.items()
+            }
+            marked = {
+                kind: [(item, self.is_proven(item, caption)) for item in chosen[kind]]
+                for kind in chosen
+            }
+            yield CaptionNegatives(
+                caption, {kind: items for kind, items in marked.items() if items}
+            )
 
     def find_parts(self, caption: OwnCaption, text: str) -> list[dict[str, Any]]:
         """Return the parts of a caption with one compound that balanced negatives replace (balanced/compounds.py).
@@ -136,15 +159,23 @@ class FoilMaker:
             rows.append(part._asdict() | {"words": words})
         return rows
 
-    def _make_pool(self, kind: str, caption: OwnCaption, true: frozenset[str]) -> list[HardNegative]:
+    def _make_pool(
+        self, kind: str, caption: OwnCaption, true: frozenset[str]
+    ) -> list[HardNegative]:
         """Return all negatives of a kind in the form of the caption, without the other captions of the image."""
         try:
             match kind:
                 case "atom":
                     found = self._replace_atoms(caption)
                 case "comp":
-                    negatives = make_comp_foils(caption.parse, caption.facts, self.vocabulary, self._find_words)
-                    found = (item for item in negatives if all(self._is_usable(foil, caption) for foil in item.foils))
+                    negatives = make_comp_foils(
+                        caption.parse, caption.facts, self.vocabulary, self._find_words
+                    )
+                    found = (
+                        item
+                        for item in negatives
+                        if all(self._is_usable(foil, caption) for foil in item.foils)
+                    )
                 case "swap":
                     found = make_proven_swaps(caption)
                 case _:
@@ -158,8 +189,12 @@ class FoilMaker:
     def _replace_atoms(self, caption: OwnCaption) -> Iterator[HardNegative]:
         """Yield at most ``MAX_FOILS`` foils of each atom."""
         for mention in caption.replaceable.mentions:
-            foils = replace_mention(caption.parse, mention, caption.facts, self.vocabulary, self._find_words)
-            yield from islice((foil for foil in foils if self._is_usable(foil.foils[0], caption)), MAX_FOILS)
+            foils = replace_mention(
+                caption.parse, mention, caption.facts, self.vocabulary, self._find_words
+            )
+            yield from islice(
+                (foil for foil in foils if self._is_usable(foil.foils[0], caption)), MAX_FOILS
+            )
 
     def _find_words(self, parse: Parse, mention: Mention, vocabulary: Vocabulary) -> Words:
         """Return the words of the captions that may replace an atom. Nouns are drawn by frequency and nearness."""
@@ -196,9 +231,14 @@ class FoilMaker:
             if foil.replacement not in self._weigh_near_nouns(lemmatise_noun(foil.original)):
                 return False
             others = sorted(caption.nouns - {lemmatise_noun(foil.original)})
-            return self._is_foil_proven(foil, caption) or self.companions.share(foil.replacement, others) <= MAX_SHARE
+            return (
+                self._is_foil_proven(foil, caption)
+                or self.companions.share(foil.replacement, others) <= MAX_SHARE
+            )
         if foil.type == "attribute":
-            return foil.replacement in self.vocabulary.attributes and _is_listed(foil.original, foil.replacement)
+            return foil.replacement in self.vocabulary.attributes and _is_listed(
+                foil.original, foil.replacement
+            )
         may_be_both = foil.replacement.endswith(BESIDE) and foil.original.split()[-1] in AROUND
         return foil.replacement not in UNUSUAL_RELATIONS and not may_be_both
 
@@ -221,7 +261,9 @@ def _is_listed(first: str, second: str) -> bool:
     WordNet's antonyms are too uncertain for captions of all kinds ("seamless" and "textured").
     """
     kinds = load_lexicon("attributes")["exclusive"].values()
-    is_one_kind = any({first, second} <= {word for words in kind for word in words} for kind in kinds)
+    is_one_kind = any(
+        {first, second} <= {word for words in kind for word in words} for kind in kinds
+    )
     return is_one_kind or (is_color(first) and is_color(second))
 
 
@@ -229,8 +271,14 @@ def make_proven_swaps(caption: OwnCaption) -> Iterator[HardNegative]:
     """Yield the swaps that the facts exclude. Any other swap may be true, so it is no foil."""
     swaps = [swap for swap in make_swaps(caption.parse.graph) if caption.keeps_kinds(swap[0])]
     written = [(edited, foil, caption.editable.edit(edited)) for edited, foil in swaps]
-    texts = {text: foil for _, foil, text in written if text and have_same_words(text, caption.parse.caption)}
-    may_be_true = {text for edited, _, text in written if text in texts and not caption.facts.is_false(edited)}
+    texts = {
+        text: foil
+        for _, foil, text in written
+        if text and have_same_words(text, caption.parse.caption)
+    }
+    may_be_true = {
+        text for edited, _, text in written if text in texts and not caption.facts.is_false(edited)
+    }
     for text, foil in texts.items():
         if text not in may_be_true and text != caption.parse.caption:
             yield HardNegative(text, (foil,))
@@ -245,8 +293,12 @@ def make_negations(caption: OwnCaption) -> Iterator[HardNegative]:
             whole = caption.negate_all()
             text, foil = (rng.choice(whole) if whole else None), Foil("negation", "", NOT)
         else:
-            text = caption.editable.negate(atom) if proves_false(caption.facts, graph, atom) else None
-            foil = Foil("negation", atom.text, f"{'no' if atom.kind == 'object' else NOT} {atom.text}")
+            text = (
+                caption.editable.negate(atom) if proves_false(caption.facts, graph, atom) else None
+            )
+            foil = Foil(
+                "negation", atom.text, f"{'no' if atom.kind == 'object' else NOT} {atom.text}"
+            )
         if text is not None:
             yield HardNegative(text, (foil,))
             return

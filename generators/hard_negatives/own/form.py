@@ -28,5 +28,7 @@ def split_form(caption: str, *, begins_with_name: bool) -> tuple[Form, str]:
     if body.isupper():
         return Form(False, final_mark, is_upper=True), body.lower()
     first = body.split(maxsplit=1)[0] if body.strip() else ""
-    is_capitalised = first[:1].isupper() and not begins_with_name and (first == "A" or first[1:].islower())
+    is_capitalised = (
+        first[:1].isupper() and not begins_with_name and (first == "A" or first[1:].islower())
+    )
     return Form(is_capitalised, final_mark), body[0].lower() + body[1:] if is_capitalised else body

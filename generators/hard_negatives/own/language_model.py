@@ -18,7 +18,14 @@ import yaml
 from compeval.base.texts import fold_case_and_space, have_same_words, words
 from compeval.generators.hard_negatives.own.form import split_form
 from compeval.generators.llm.answers import read_list
-from compeval.generators.llm.client import Client, Endpoint, Message, ask_all, make_client, request_hash
+from compeval.generators.llm.client import (
+    Client,
+    Endpoint,
+    Message,
+    ask_all,
+    make_client,
+    request_hash,
+)
 
 SPARE = 2
 """Texts that are requested beyond those of a row, because some are unusable."""
@@ -54,7 +61,11 @@ class Texts(NamedTuple):
 
     def _fill(self, request: str, **fields: Any) -> list[Message]:
         captions = "\n".join(f"- {text.strip()}" for text in self.captions)
-        return [Message(role="user", content=_read_requests()[request].format(captions=captions, **fields))]
+        return [
+            Message(
+                role="user", content=_read_requests()[request].format(captions=captions, **fields)
+            )
+        ]
 
     def select(self, answer: str) -> list[str]:
         """Return the usable texts of an answer, in the form of the caption."""
@@ -74,7 +85,11 @@ class Texts(NamedTuple):
             return len(DENIAL.findall(text.lower())) > len(DENIAL.findall(self.caption.lower()))
         own, new = words(self.caption), words(text)
         shared = {*own} & {*new}
-        return bool(shared) and len({*own} - shared) <= MAX_REPLACED and len(new) <= len(own) + MAX_ADDED
+        return (
+            bool(shared)
+            and len({*own} - shared) <= MAX_REPLACED
+            and len(new) <= len(own) + MAX_ADDED
+        )
 
 
 class LanguageModel:
@@ -84,18 +99,28 @@ class LanguageModel:
         self._writer = make_client(endpoint, answers)
         self._judge = Client(replace(endpoint, temperature=0.0, max_tokens=200), self._writer.cache)
 
-    def ask(self, texts: Sequence[Texts], rules: Sequence[Sequence[str]], max_cost: float) -> dict[str, int]:
+    def ask(
+        self, texts: Sequence[Texts], rules: Sequence[Sequence[str]], max_cost: float
+    ) -> dict[str, int]:
         """Request all missing answers, and return the number of requests by outcome.
 
         ``rules``: the negatives that the rules made of each caption. Raises ValueError before the first request if the
         estimated cost is above ``max_cost``.
         """
         requests = [item.ask_for_texts() for item in texts]
-        judged = [item.ask_whether_true(text) for item, made in zip(texts, rules, strict=True) for text in made]
-        judging = (2 + SPARE) * self._judge.estimate(judged, TOKENS_PER_VERDICT).cost  # of one rule, up to three texts
+        judged = [
+            item.ask_whether_true(text)
+            for item, made in zip(texts, rules, strict=True)
+            for text in made
+        ]
+        judging = (2 + SPARE) * self._judge.estimate(
+            judged, TOKENS_PER_VERDICT
+        ).cost  # of one rule, up to three texts
         tokens = TOKENS_PER_TEXT * max((item.size + SPARE for item in texts), default=0)
         outcomes = ask_all(self._writer, requests, tokens, max_cost - judging)
-        written = [item.ask_whether_true(text) for item in texts for text in self.list_written(item)]
+        written = [
+            item.ask_whether_true(text) for item in texts for text in self.list_written(item)
+        ]
         outcomes.update(self._judge.ask([*judged, *written]))
         return dict(outcomes)
 
@@ -103,15 +128,21 @@ class LanguageModel:
         """Return the usable texts that the model has written."""
         return texts.select(_read_answer(self._writer, texts.ask_for_texts()))
 
-    def drop_true(self, texts: Texts, candidates: Collection[str], *, needs_verdict: bool) -> Iterator[str]:
+    def drop_true(
+        self, texts: Texts, candidates: Collection[str], *, needs_verdict: bool
+    ) -> Iterator[str]:
         """Yield the candidates that the model judges to be false.
 
         One without a clear verdict (no answer, or one that was cut off) is dropped only if ``needs_verdict``.
         """
         for text in candidates:
-            first_word = FIRST_WORD.search(_read_answer(self._judge, texts.ask_whether_true(text)).lower())
+            first_word = FIRST_WORD.search(
+                _read_answer(self._judge, texts.ask_whether_true(text)).lower()
+            )
             verdict = first_word[0] if first_word else ""
-            if verdict in ("false", "no") or not (needs_verdict or verdict in ("true", "yes", "unknown")):
+            if verdict in ("false", "no") or not (
+                needs_verdict or verdict in ("true", "yes", "unknown")
+            ):
                 yield text
 
 

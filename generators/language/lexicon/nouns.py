@@ -12,7 +12,9 @@ from compeval.generators.language.wordnet import are_related
 @lru_cache(CACHED_WORDS)
 def _list_indices(noun: str, name: str) -> frozenset[int]:
     """Return the indices of the lists under the key ``name`` of nouns.yaml that contain the noun."""
-    return frozenset(number for number, words in enumerate(load_lexicon("nouns")[name]) if noun in words)
+    return frozenset(
+        number for number, words in enumerate(load_lexicon("nouns")[name]) if noun in words
+    )
 
 
 @lru_cache(CACHED_WORDS)

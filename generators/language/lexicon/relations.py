@@ -49,7 +49,9 @@ def _converses() -> Mapping[str, str]:
 def _groups_by_words() -> Mapping[tuple[str, ...], str]:
     """Return a mapping from every synonym, as words without articles, to its group."""
     return {
-        _split_words(text): group for group, entry in _section("groups").items() for text in (group, *entry["words"])
+        _split_words(text): group
+        for group, entry in _section("groups").items()
+        for text in (group, *entry["words"])
     }
 
 
@@ -99,7 +101,9 @@ def _is_in_section(predicate: str, section: str) -> bool:
 @cache
 def _groups_by_verbs() -> Mapping[tuple[str, ...], str]:
     """Return the synonyms that begin with a participle, as lemmas: ("wear",), ("wear", "by")."""
-    participles = {words: group for words, group in _groups_by_words().items() if is_participle(words[0])}
+    participles = {
+        words: group for words, group in _groups_by_words().items() if is_participle(words[0])
+    }
     groups = {(verb_lemma(words[0]), *words[1:]): group for words, group in participles.items()}
     return groups | {("have",): "with", ("lack",): "without"}
 
@@ -119,11 +123,20 @@ def converse_situations(group: str) -> frozenset[str]:
 def find_converse(group: str) -> str | None:
     """Return another group that holds in exactly the converse situations ("below" of "above"), or None."""
     groups, converse = _section("groups"), converse_situations(group)
-    return next((other for other in groups if other != group and frozenset(groups[other]["holds"]) == converse), None)
+    return next(
+        (
+            other
+            for other in groups
+            if other != group and frozenset(groups[other]["holds"]) == converse
+        ),
+        None,
+    )
 
 
 @lru_cache(CACHED_PAIRS)
-def situations(group: str, subject: str = "", object: str = "", *, reverse: bool = False) -> frozenset[str]:
+def situations(
+    group: str, subject: str = "", object: str = "", *, reverse: bool = False
+) -> frozenset[str]:
     """Return the situations in which the group relates two nouns.
 
     With ``reverse``, return the situations in which the group relates (object, subject).
@@ -171,8 +184,14 @@ def verbs_of_other_postures(verb: str) -> tuple[str, ...]:
 @lru_cache(CACHED_WORDS)
 def contrasting_verbs(verb: str) -> tuple[str, ...]:
     """Return verbs that cannot relate the same two objects at the same time: listed verbs, then WordNet's antonyms."""
-    listed = [candidate for verbs in _section("contrasting verbs") if verb in verbs for candidate in verbs]
-    return tuple(dict.fromkeys(candidate for candidate in (*listed, *antonyms(verb, "v")) if candidate != verb))
+    listed = [
+        candidate for verbs in _section("contrasting verbs") if verb in verbs for candidate in verbs
+    ]
+    return tuple(
+        dict.fromkeys(
+            candidate for candidate in (*listed, *antonyms(verb, "v")) if candidate != verb
+        )
+    )
 
 
 def is_asymmetric(relation: str) -> bool:
@@ -184,7 +203,9 @@ def is_asymmetric(relation: str) -> bool:
     while len(words) > 1 and verb_lemma(words[0]) in _section("verbs of position"):
         words = words[1:]
         parts.append(" ".join(words))
-    return not any(part in reasons for part in parts for reasons in load_lexicon("not_asymmetric").values())
+    return not any(
+        part in reasons for part in parts for reasons in load_lexicon("not_asymmetric").values()
+    )
 
 
 def kind_of_relation(relation: str) -> str:

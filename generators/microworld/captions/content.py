@@ -39,7 +39,11 @@ class SceneFacts:
         return cls(
             {item.id: item.noun for item in objects},
             {item.id: list_named_attributes(item, sizes=item.id in comparable) for item in objects},
-            tuple(triple for triple in list_said_relations(scene) if triple[0] in ids and triple[2] in ids),
+            tuple(
+                triple
+                for triple in list_said_relations(scene)
+                if triple[0] in ids and triple[2] in ids
+            ),
         )
 
 
@@ -49,7 +53,9 @@ def list_said_relations(scene: Scene) -> list[Triple]:
     return [
         (first, relation, second)
         for first, relation, second in scene.relations
-        if not any((first, stronger, second) in relations for stronger in RELATIONS[relation].unsaid_after)
+        if not any(
+            (first, stronger, second) in relations for stronger in RELATIONS[relation].unsaid_after
+        )
     ]
 
 
@@ -59,7 +65,9 @@ def list_named_attributes(item: DrawnObject, *, sizes: bool) -> tuple[str, ...]:
     Of people only the size: their clothes are drawn in the colour and pattern, and "a green woman" does not say so.
     """
     size = item.size if sizes and item.size != "medium" else ""
-    look = () if item.noun in PEOPLE else (item.color, item.pattern if item.pattern != "plain" else "")
+    look = (
+        () if item.noun in PEOPLE else (item.color, item.pattern if item.pattern != "plain" else "")
+    )
     return tuple(filter(None, (size, item.state, *look)))
 
 
@@ -76,7 +84,13 @@ Kind = Literal["object", "pair", "list", "twins", "two relations"]
 noun."""
 
 REGION_KINDS: dict[Kind, float] = {"object": 4, "pair": 6, "twins": 1}
-TRAINING_KINDS: dict[Kind, float] = {"object": 3, "pair": 6, "list": 5, "twins": 1, "two relations": 5}
+TRAINING_KINDS: dict[Kind, float] = {
+    "object": 3,
+    "pair": 6,
+    "list": 5,
+    "twins": 1,
+    "two relations": 5,
+}
 IMAGE_KINDS: dict[Kind, float] = {"pair": 4, "list": 1, "twins": 1, "two relations": 5}
 """Relative frequencies of kinds of content in region phrases, training captions and image captions."""
 
@@ -100,7 +114,11 @@ def _sample_content(facts: SceneFacts, kind: Kind, rng: Random) -> Content | Non
             return Content((rng.choice(described),)) if described else None
         case "list":
             distinct = list({noun: name for name, noun in nouns.items()}.values())
-            return Content(tuple(rng.sample(distinct, rng.randint(2, min(3, len(distinct)))))) if distinct[1:] else None
+            return (
+                Content(tuple(rng.sample(distinct, rng.randint(2, min(3, len(distinct))))))
+                if distinct[1:]
+                else None
+            )
         case "twins":
             twins = [pair for pair in combinations(nouns, 2) if nouns[pair[0]] == nouns[pair[1]]]
             return Content(rng.choice(twins)) if twins else None
@@ -109,22 +127,31 @@ def _sample_content(facts: SceneFacts, kind: Kind, rng: Random) -> Content | Non
             return Content((triple[0], triple[2]), (triple,)) if triple else None
         case "two relations":
             first = _sample_relation(facts, rng)
-            if first is None or (second := _sample_relation(facts, rng, other_than=first[::2])) is None:
+            if (
+                first is None
+                or (second := _sample_relation(facts, rng, other_than=first[::2])) is None
+            ):
                 return None
             return Content(tuple(dict.fromkeys((*first[::2], *second[::2]))), (first, second))
 
 
-def _sample_relation(facts: SceneFacts, rng: Random, other_than: Collection[str] = ()) -> Triple | None:
+def _sample_relation(
+    facts: SceneFacts, rng: Random, other_than: Collection[str] = ()
+) -> Triple | None:
     """Return a relation between two objects of different nouns that are not both in ``other_than``."""
     options = [
         (first, relation, second)
         for first, relation, second in facts.relations
         if facts.nouns[first] != facts.nouns[second] and not {first, second} <= {*other_than}
     ]
-    return rng.choices(options, [_weight(facts, triple) for triple in options])[0] if options else None
+    return (
+        rng.choices(options, [_weight(facts, triple) for triple in options])[0] if options else None
+    )
 
 
 def _weight(facts: SceneFacts, triple: Triple) -> float:
     first, relation, second = triple
-    implied = any((first, stronger, second) in facts.relations for stronger in RELATIONS[relation].implied_by)
+    implied = any(
+        (first, stronger, second) in facts.relations for stronger in RELATIONS[relation].implied_by
+    )
     return RELATIONS[relation].weight * (IMPLIED_WEIGHT if implied else 1)

@@ -16,7 +16,12 @@ from random import Random
 
 import inflect
 
-from compeval.generators.microworld.captions.content import IMAGE_KINDS, Content, SceneFacts, choose_content
+from compeval.generators.microworld.captions.content import (
+    IMAGE_KINDS,
+    Content,
+    SceneFacts,
+    choose_content,
+)
 from compeval.generators.microworld.scene import Triple
 from compeval.generators.microworld.world import PEOPLE, RELATIONS, WORLD
 
@@ -103,9 +108,14 @@ class _Writer:
     object_first: bool
 
     def write_object(self, name: str) -> str:
-        noun, attributes = self._write_noun(name), self._sample_attributes(self.facts.attributes[name])
+        noun, attributes = (
+            self._write_noun(name),
+            self._sample_attributes(self.facts.attributes[name]),
+        )
         if not attributes:
-            return self.choose((5, noun), (5, add_article(noun)), (1, f"there is {add_article(noun)}"))
+            return self.choose(
+                (5, noun), (5, add_article(noun)), (1, f"there is {add_article(noun)}")
+            )
         *rest, last = attributes
         return self.choose(
             (5, " ".join((*attributes, noun))),
@@ -119,7 +129,12 @@ class _Writer:
     def write_two_relations(self, first: Triple, second: Triple) -> str:
         """Write two relations; if they share an object, the second clause may omit it."""
         joint = self.rng.choice((" and ", ", and ", " while "))
-        options = [(3.0, f"{self.write_clause(first)}{joint}{self.write_clause(second, mentioned=first[::2])}")]
+        options = [
+            (
+                3.0,
+                f"{self.write_clause(first)}{joint}{self.write_clause(second, mentioned=first[::2])}",
+            )
+        ]
         target = f"{self._choose_phrase(second[1])} {self._write_noun_phrase(second[2], 'a')}"
         if first[0] == second[0]:
             subject = self._write_noun_phrase(first[0], self._choose_article())
@@ -132,12 +147,18 @@ class _Writer:
         return self.choose(*options)
 
     def write_list(self, names: Sequence[str]) -> str:
-        *rest, last = (self._write_noun_phrase(name, "a") for name in self.rng.sample(names, len(names)))
+        *rest, last = (
+            self._write_noun_phrase(name, "a") for name in self.rng.sample(names, len(names))
+        )
         return f"{', '.join(rest)} and {last}"
 
     def write_twins(self, names: Sequence[str]) -> str:
         """Write the attributes that two objects of one noun share, such as "two red balls"."""
-        shared = [text for text in self.facts.attributes[names[0]] if text in self.facts.attributes[names[1]]]
+        shared = [
+            text
+            for text in self.facts.attributes[names[0]]
+            if text in self.facts.attributes[names[1]]
+        ]
         noun = pluralise(self.facts.nouns[names[0]])
         phrase = " ".join((*self._sample_attributes(shared), noun))
         return self.choose((5, f"two {phrase}"), (1, f"there are two {phrase}"))
@@ -170,7 +191,9 @@ class _Writer:
         Objects in ``mentioned`` have the article "the". If there are none, at most one noun phrase has "the".
         """
         subject, relation, target = triple
-        articles = ("a", "a") if mentioned else self.rng.choice((("a", "a"), ("the", "a"), ("a", "the")))
+        articles = (
+            ("a", "a") if mentioned else self.rng.choice((("a", "a"), ("the", "a"), ("a", "the")))
+        )
         start, end = (
             self._write_noun_phrase(subject, articles[0], mentioned),
             self._write_noun_phrase(target, articles[1], mentioned),
@@ -178,12 +201,18 @@ class _Writer:
         phrasing = self._choose_phrase(relation)
         options = [(3.0, f"{start} is {phrasing} {end}")]
         if subject not in mentioned:
-            options.append((1, f"there is {self._write_noun_phrase(subject, 'a')} {phrasing} {end}"))
+            options.append(
+                (1, f"there is {self._write_noun_phrase(subject, 'a')} {phrasing} {end}")
+            )
         if verbs := RELATIONS[relation].verbs:
             options.append((3, f"{start} {self.rng.choice(verbs)} {end}"))
         if subject not in mentioned and (tails := self._list_tails(triple)):
-            owner = self._write_noun_phrase(target, "a" if mentioned else self._choose_article(), mentioned)
-            options.append((1, f"{owner} has {self._write_noun_phrase(subject, 'a')} {self.rng.choice(tails)}"))
+            owner = self._write_noun_phrase(
+                target, "a" if mentioned else self._choose_article(), mentioned
+            )
+            options.append(
+                (1, f"{owner} has {self._write_noun_phrase(subject, 'a')} {self.rng.choice(tails)}")
+            )
         return self.choose(*options)
 
     def _list_tails(self, triple: Triple) -> Sequence[str]:
@@ -214,7 +243,11 @@ class _Writer:
         return self._replace_by_synonym(self.facts.nouns[name])
 
     def _replace_by_synonym(self, text: str) -> str:
-        return self.rng.choice(SYNONYMS[text]) if text in SYNONYMS and self.rng.random() < SYNONYM else text
+        return (
+            self.rng.choice(SYNONYMS[text])
+            if text in SYNONYMS and self.rng.random() < SYNONYM
+            else text
+        )
 
     def _choose_phrase(self, relation: str) -> str:
         first, *others = RELATIONS[relation].phrases

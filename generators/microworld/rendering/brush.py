@@ -11,7 +11,14 @@ from typing import Literal
 import skia
 
 from compeval.generators.microworld.rendering.patterns import make_pattern_areas
-from compeval.generators.microworld.rendering.tones import BLACK, WHITE, add_opacity, choose_tones, mix, parse_color
+from compeval.generators.microworld.rendering.tones import (
+    BLACK,
+    WHITE,
+    add_opacity,
+    choose_tones,
+    mix,
+    parse_color,
+)
 
 OUTLINE = 2.4
 """Width of an outline, which is centred on its path. Drawings have a margin of half this width to their box."""
@@ -19,7 +26,13 @@ _BEVEL = 1.5
 
 Light = Literal["flat", "upright", "lying", "ball", "unlit"]
 """The shape that the light suggests: a plane, an upright or lying cylinder, a sphere, or no shape."""
-_CYLINDER = ((0.0, WHITE, 0.10), (0.22, WHITE, 0.30), (0.5, WHITE, 0), (0.55, BLACK, 0), (1.0, BLACK, 0.22))
+_CYLINDER = (
+    (0.0, WHITE, 0.10),
+    (0.22, WHITE, 0.30),
+    (0.5, WHITE, 0),
+    (0.55, BLACK, 0),
+    (1.0, BLACK, 0.22),
+)
 _GRADIENTS = {
     "flat": ((0.0, WHITE, 0.20), (0.5, WHITE, 0), (0.55, BLACK, 0), (1.0, BLACK, 0.14)),
     "upright": _CYLINDER,
@@ -42,10 +55,14 @@ class Brush:
         """Paint a part in the object's colour and pattern; ``dim`` (0 to 1) darkens parts in the shade."""
         self._paint_part(area, self._tones.base, self._tones.outline, light, dim, self._pattern)
 
-    def paint_trim(self, area: skia.Path, light: Light = "flat", dim: float = 0.0, color: str | None = None) -> None:
+    def paint_trim(
+        self, area: skia.Path, light: Light = "flat", dim: float = 0.0, color: str | None = None
+    ) -> None:
         """Paint a part without a pattern, in ``color`` (#rrggbb) or the object's own."""
         base = parse_color(color) if color else self._tones.base
-        self._paint_part(area, base, mix(base, BLACK, 0.5) if color else self._tones.outline, light, dim, {})
+        self._paint_part(
+            area, base, mix(base, BLACK, 0.5) if color else self._tones.outline, light, dim, {}
+        )
 
     def paint_hollow(self, area: skia.Path) -> None:
         """Paint the dark inside of a vessel or a doorway."""
@@ -68,15 +85,25 @@ class Brush:
         self._stroke(line, add_opacity(WHITE, 0.3), 0.2 * width)
         self.canvas.translate(0.1 * width, 0.1 * width)
 
-    def draw_flat(self, path: skia.Path, fill: str | None, stroke: str | None, width: float, opacity: float) -> None:
+    def draw_flat(
+        self, path: skia.Path, fill: str | None, stroke: str | None, width: float, opacity: float
+    ) -> None:
         """Fill and stroke a path in the given colours (#rrggbb or None), without light or outline."""
         if fill:
-            self.canvas.drawPath(path, skia.Paint(Color=add_opacity(parse_color(fill), opacity), AntiAlias=True))
+            self.canvas.drawPath(
+                path, skia.Paint(Color=add_opacity(parse_color(fill), opacity), AntiAlias=True)
+            )
         if stroke:
             self._stroke(path, add_opacity(parse_color(stroke), opacity), width)
 
     def _paint_part(
-        self, area: skia.Path, base: int, outline: int, light: Light, dim: float, pattern: dict[str, skia.Path]
+        self,
+        area: skia.Path,
+        base: int,
+        outline: int,
+        light: Light,
+        dim: float,
+        pattern: dict[str, skia.Path],
     ) -> None:
         canvas = self.canvas
         canvas.drawPath(area, skia.Paint(Color=base, AntiAlias=True))
@@ -97,7 +124,10 @@ class Brush:
 
     def _draw_bevel(self, area: skia.Path) -> None:
         """Draw light along the upper left edges and shade along the lower right edges, inside the clip."""
-        for shift, color in ((_BEVEL, add_opacity(WHITE, 0.34)), (-_BEVEL, add_opacity(BLACK, 0.15))):
+        for shift, color in (
+            (_BEVEL, add_opacity(WHITE, 0.34)),
+            (-_BEVEL, add_opacity(BLACK, 0.15)),
+        ):
             self.canvas.translate(shift, shift)
             self._stroke(area, color, 1.6 * _BEVEL)
             self.canvas.translate(-shift, -shift)
@@ -115,7 +145,9 @@ class Brush:
 
 
 @lru_cache(maxsize=2048)
-def _light_shader(light: Light, left: float, top: float, right: float, bottom: float) -> skia.Shader:
+def _light_shader(
+    light: Light, left: float, top: float, right: float, bottom: float
+) -> skia.Shader:
     """Return a translucent gradient of white and black over the bounds of a part."""
     width, height = right - left, bottom - top
     colors = [add_opacity(color, opacity) for _, color, opacity in _GRADIENTS[light]]
@@ -123,5 +155,7 @@ def _light_shader(light: Light, left: float, top: float, right: float, bottom: f
     if light == "ball":
         center = skia.Point(left + 0.34 * width, top + 0.28 * height)
         return skia.GradientShader.MakeRadial(center, 0.85 * max(width, height), colors, stops)
-    end = {"upright": (right, top), "lying": (left, bottom), "flat": (left + 0.25 * width, bottom)}[light]
+    end = {"upright": (right, top), "lying": (left, bottom), "flat": (left + 0.25 * width, bottom)}[
+        light
+    ]
     return skia.GradientShader.MakeLinear([skia.Point(left, top), skia.Point(*end)], colors, stops)

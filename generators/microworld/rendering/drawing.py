@@ -169,7 +169,9 @@ def _make_painter(element: ElementTree.Element, folder: Path) -> Painter:
             painter = _make_inset(attributes, folder)
         case shape:
             painter = _make_part(shape, attributes)
-    return _add_transform(painter, attributes["transform"]) if "transform" in attributes else painter
+    return (
+        _add_transform(painter, attributes["transform"]) if "transform" in attributes else painter
+    )
 
 
 def _make_inset(attributes: Mapping[str, str], folder: Path) -> Painter:
@@ -179,7 +181,10 @@ def _make_inset(attributes: Mapping[str, str], folder: Path) -> Painter:
 
 
 def _add_transform(painter: Painter, transform: str) -> Painter:
-    steps = [(name, _parse_numbers(values)) for name, values in re.findall(r"(\w+)\s*\(([^)]*)\)", transform)]
+    steps = [
+        (name, _parse_numbers(values))
+        for name, values in re.findall(r"(\w+)\s*\(([^)]*)\)", transform)
+    ]
     if not {name for name, _ in steps} <= {"translate", "scale", "rotate", "matrix"}:
         raise ValueError(f"transform {transform!r}: expected translate, scale, rotate or matrix.")
 
@@ -212,7 +217,11 @@ def _make_part(shape: str, attributes: Mapping[str, str]) -> Painter:
     width = float(attributes.get("stroke-width", OUTLINE))
     opacity, dim = float(attributes.get("opacity", 1)), float(attributes.get("data-dim", 0))
     fixed = "fixed" in classes
-    path = make_ring(attributes) if role in ("coat", "trim") and fill is None else make_path(shape, attributes)
+    path = (
+        make_ring(attributes)
+        if role in ("coat", "trim") and fill is None
+        else make_path(shape, attributes)
+    )
     match role:
         case "coat":
             return lambda brush: brush.paint_coat(path, light, dim)

@@ -26,12 +26,24 @@ def render_jpeg(
     With the subsampling 4:4:4, patterns are visible even in images of 64 pixels.
     """
     stream = io.BytesIO()
-    Image.fromarray(render(scene, size, view)).save(stream, "JPEG", quality=QUALITY, subsampling=subsampling)
+    Image.fromarray(render(scene, size, view)).save(
+        stream, "JPEG", quality=QUALITY, subsampling=subsampling
+    )
     return stream.getvalue()
 
 
-def place_object(noun: str, color: str, pattern: str, side: float, center: float, ground: float) -> DrawnObject:
+def place_object(
+    noun: str, color: str, pattern: str, side: float, center: float, ground: float
+) -> DrawnObject:
     """Return an object whose longer side is ``side``, centred at x = ``center``, its lower edge at y = ``ground``."""
     aspect = DRAWINGS[noun].aspect
     width, height = (side, side / aspect) if aspect > 1 else (side * aspect, side)
-    return DrawnObject(noun, noun, color, pattern, "medium", Box(center - width / 2, ground - height, width, height), 0)
+    return DrawnObject(
+        noun,
+        noun,
+        color,
+        pattern,
+        "medium",
+        Box(center - width / 2, ground - height, width, height),
+        0,
+    )

@@ -21,7 +21,12 @@ def make_path(shape: str, attributes: Mapping[str, str]) -> skia.Path:
             return _path(attributes["d"], even_odd=attributes.get("fill-rule") == "evenodd")
         case "circle" | "ellipse":
             radius = read_number("r")
-            return _oval(read_number("cx"), read_number("cy"), read_number("rx", radius), read_number("ry", radius))
+            return _oval(
+                read_number("cx"),
+                read_number("cy"),
+                read_number("rx", radius),
+                read_number("ry", radius),
+            )
         case "rect":
             x, y, rx = read_number("x"), read_number("y"), read_number("rx")
             box = skia.Rect.MakeLTRB(x, y, x + read_number("width"), y + read_number("height"))
@@ -39,14 +44,21 @@ def make_ring(attributes: Mapping[str, str]) -> skia.Path:
 
 
 def _oval(x: float, y: float, radius_x: float, radius_y: float) -> skia.Path:
-    return skia.Path.Oval(skia.Rect.MakeLTRB(x - radius_x, y - radius_y, x + radius_x, y + radius_y))
+    return skia.Path.Oval(
+        skia.Rect.MakeLTRB(x - radius_x, y - radius_y, x + radius_x, y + radius_y)
+    )
 
 
 def _path(data: str, *, even_odd: bool) -> skia.Path:
     """Return the Skia path of SVG path data."""
     pen, path = _Pen(), skia.Path()
     parse_path(data, pen)
-    methods = {"moveTo": path.moveTo, "lineTo": path.lineTo, "qCurveTo": path.quadTo, "curveTo": path.cubicTo}
+    methods = {
+        "moveTo": path.moveTo,
+        "lineTo": path.lineTo,
+        "qCurveTo": path.quadTo,
+        "curveTo": path.cubicTo,
+    }
     for verb, points in pen.value:
         if verb == "closePath":
             path.close()

@@ -54,5 +54,7 @@ def _make_checks(period: float, first: int) -> Iterator[skia.Path]:
     side = 0.72 * period
     for row in range(first, int(100 / side) + 1, 2):
         for column in range(first, int(_WIDTH / side), 2):
-            box = skia.Rect.MakeLTRB(column * side, row * side, (column + 1) * side, (row + 1) * side)
+            box = skia.Rect.MakeLTRB(
+                column * side, row * side, (column + 1) * side, (row + 1) * side
+            )
             yield skia.Path.RRect(box, 0, 0)

@@ -49,13 +49,17 @@ def _find_renderings(noun: str) -> Renderings:
         match = _NAME.fullmatch(name)
         if match and match["noun"] == noun:
             variant = match["variant"] or ""
-            pictures.setdefault(int(match["number"] or 1), {})[variant if variant in POSES else drawing.state] = name
+            pictures.setdefault(int(match["number"] or 1), {})[
+                variant if variant in POSES else drawing.state
+            ] = name
     if 1 not in pictures:
         raise ValueError(f"drawings/{noun}.svg: the noun is in nouns.csv, but has no drawing.")
     for number, rendering in pictures.items():
         if rendering.keys() != pictures[1].keys():
             missing = ", ".join(sorted(rendering.keys() ^ pictures[1].keys()))
-            raise ValueError(f"drawings/{noun}-{number}.svg: {missing}: only some of the noun's renderings have it.")
+            raise ValueError(
+                f"drawings/{noun}-{number}.svg: {missing}: only some of the noun's renderings have it."
+            )
     return Renderings(noun, tuple(pictures[number] for number in sorted(pictures)))
 
 
@@ -82,4 +86,8 @@ def measure_base(picture: str) -> float:
         return DRAWINGS[picture].aspect
     noun, number = _POSITION[picture]
     rendering = RENDERINGS[noun].pictures[number]
-    return next(DRAWINGS[name].aspect for name in rendering.values() if name in (noun, f"{noun}-{number + 1}"))
+    return next(
+        DRAWINGS[name].aspect
+        for name in rendering.values()
+        if name in (noun, f"{noun}-{number + 1}")
+    )

@@ -63,7 +63,9 @@ def render(scene: Scene, size: tuple[int, int], view: Box | None = None) -> np.n
     return np.ascontiguousarray(pixels[..., :3])
 
 
-def draw_object(canvas: skia.Canvas, item: DrawnObject, attachments: Attachments | None = None) -> None:
+def draw_object(
+    canvas: skia.Canvas, item: DrawnObject, attachments: Attachments | None = None
+) -> None:
     """Draw an object with its attachments and without a shadow; the units of the canvas are scene pixels."""
     attachments = attachments or Attachments()
     drawing = DRAWINGS[item.picture]
@@ -80,7 +82,10 @@ def _paint(canvas: skia.Canvas, item: DrawnObject, drawing: Drawing, layer: Pain
     """Paint one layer of a drawing, stretched over the object's box."""
     canvas.save()
     canvas.translate(item.box.x + item.mirrored * item.box.width, item.box.y)
-    canvas.scale((-1 if item.mirrored else 1) * item.box.width / (100 * drawing.aspect), item.box.height / 100)
+    canvas.scale(
+        (-1 if item.mirrored else 1) * item.box.width / (100 * drawing.aspect),
+        item.box.height / 100,
+    )
     layer(Brush(canvas, item.color, item.pattern, drawing.pattern_period))
     canvas.restore()
 
@@ -91,7 +96,11 @@ def _draw_objects(canvas: skia.Canvas, scene: Scene) -> None:
     hosts = (*attachments.contents.values(), *attachments.worn.values())
     attached = {item.id for items in hosts for item in items}
     resting = {subject for subject, relation, _ in scene.relations if relation == "on"}
-    towing = {subject: target for subject, relation, target in scene.relations if relation in ("pulling", "pushing")}
+    towing = {
+        subject: target
+        for subject, relation, target in scene.relations
+        if relation in ("pulling", "pushing")
+    }
     by_id = {item.id: item for item in objects}
     for item in objects:
         if item.id in attached:
@@ -99,7 +108,9 @@ def _draw_objects(canvas: skia.Canvas, scene: Scene) -> None:
         bottom = item.box.y + item.box.height
         if item.id in towing:
             _draw_shadow(canvas, by_id[towing[item.id]].box)
-        if not DRAWINGS[item.picture].hangs and (item.id in resting or bottom > HORIZON * scene.height):
+        if not DRAWINGS[item.picture].hangs and (
+            item.id in resting or bottom > HORIZON * scene.height
+        ):
             _draw_shadow(canvas, item.box)
         draw_object(canvas, item, attachments)
 
@@ -128,7 +139,10 @@ def _draw_shadow(canvas: skia.Canvas, box: Box) -> None:
 @lru_cache
 def _make_shadow_shader() -> skia.Shader:
     return skia.GradientShader.MakeRadial(
-        skia.Point(0, 0), 1, [add_opacity(0, 0.42), add_opacity(0, 0.30), add_opacity(0, 0.0)], [0.0, 0.55, 1.0]
+        skia.Point(0, 0),
+        1,
+        [add_opacity(0, 0.42), add_opacity(0, 0.30), add_opacity(0, 0.0)],
+        [0.0, 0.55, 1.0],
     )
 
 
@@ -143,6 +157,10 @@ def _draw_background(canvas: skia.Canvas, scene: Scene) -> None:
 def _make_backdrop_shaders(background: str, height: int) -> tuple[skia.Shader, skia.Shader]:
     top, far, near, bottom = map(parse_color, WORLD["backgrounds"][background])
     horizon = HORIZON * height
-    upper = skia.GradientShader.MakeLinear([skia.Point(0, 0), skia.Point(0, horizon)], [top, far], [0.0, 1.0])
-    lower = skia.GradientShader.MakeLinear([skia.Point(0, horizon), skia.Point(0, height)], [near, bottom], [0.0, 1.0])
+    upper = skia.GradientShader.MakeLinear(
+        [skia.Point(0, 0), skia.Point(0, horizon)], [top, far], [0.0, 1.0]
+    )
+    lower = skia.GradientShader.MakeLinear(
+        [skia.Point(0, horizon), skia.Point(0, height)], [near, bottom], [0.0, 1.0]
+    )
     return upper, lower

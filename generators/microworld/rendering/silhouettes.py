@@ -22,8 +22,12 @@ GRID = 32
 def find_covered_points(far: DrawnObject, near: DrawnObject) -> np.ndarray:
     """Return True for each point of the silhouette of ``far`` that ``near`` covers: bool, shape (P,)."""
     x, y = _find_points(far.picture, far.mirrored)
-    column = np.floor((far.box.x + x * far.box.width - near.box.x) * (GRID / near.box.width)).astype(int)
-    row = np.floor((far.box.y + y * far.box.height - near.box.y) * (GRID / near.box.height)).astype(int)
+    column = np.floor(
+        (far.box.x + x * far.box.width - near.box.x) * (GRID / near.box.width)
+    ).astype(int)
+    row = np.floor((far.box.y + y * far.box.height - near.box.y) * (GRID / near.box.height)).astype(
+        int
+    )
     inside = (column >= 0) & (column < GRID) & (row >= 0) & (row < GRID)
     inside[inside] = draw_silhouette(near.picture, near.mirrored)[row[inside], column[inside]]
     return inside
@@ -37,7 +41,10 @@ def draw_silhouette(picture: str, mirrored: bool = False) -> np.ndarray:
     pixels = np.zeros((GRID, GRID, 4), np.uint8)
     canvas = skia.Surface(pixels).getCanvas()
     canvas.scale(GRID / 100, GRID / 100)
-    draw_object(canvas, DrawnObject("", "", "red", "plain", "medium", Box(0, 0, 100, 100), 0.0, drawing=picture))
+    draw_object(
+        canvas,
+        DrawnObject("", "", "red", "plain", "medium", Box(0, 0, 100, 100), 0.0, drawing=picture),
+    )
     return pixels[..., 3] > 127
 
 

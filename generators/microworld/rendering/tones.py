@@ -49,7 +49,9 @@ def mix(color: int, second_color: int, share: float) -> int:
 
 @lru_cache
 def choose_tones(color: str) -> Tones:
-    base, tint, shade = (parse_color(WORLD["colors"][color][tone]) for tone in ("base", "tint", "shade"))
+    base, tint, shade = (
+        parse_color(WORLD["colors"][color][tone]) for tone in ("base", "tint", "shade")
+    )
     is_black = color == "black"
     return Tones(
         base=base,

@@ -40,7 +40,11 @@ CARRIERS = tuple(noun for noun in ALL_NOUNS if DRAWINGS[noun].top)
 CONTAINERS = tuple(
     noun
     for noun in ALL_NOUNS
-    if any(DRAWINGS[name].inside for rendering in RENDERINGS[noun].pictures for name in rendering.values())
+    if any(
+        DRAWINGS[name].inside
+        for rendering in RENDERINGS[noun].pictures
+        for name in rendering.values()
+    )
 )
 """Nouns whose objects can contain another object in one of their states."""
 WEARERS = tuple(noun for noun in ALL_NOUNS if DRAWINGS[noun].head)
@@ -53,13 +57,23 @@ POURING = tuple(noun for noun in ALL_NOUNS if "pouring" in RENDERINGS[noun].pose
 """Nouns whose objects can be poured out."""
 PORTABLE = tuple(noun for noun in _with_role("portable") if noun not in HANGING)
 """Nouns whose objects can be on a carrier or in a container, if the carrier or container is large enough."""
-WORN, HELD, FOOD, PULLED, PUSHED, FILLED = map(_with_role, ("worn", "held", "food", "pulled", "pushed", "filled"))
+WORN, HELD, FOOD, PULLED, PUSHED, FILLED = map(
+    _with_role, ("worn", "held", "food", "pulled", "pushed", "filled")
+)
 
 
 def list_actions(agent: str, target: str) -> tuple[str, ...]:
     """Return the actions that an object of the first noun can do to one of the second, such as ("riding",)."""
-    patients = {"holding": HELD, "eating": FOOD, "pulling": PULLED, "pushing": PUSHED, "riding": RIDDEN}
-    actions = tuple(action for action, nouns in patients.items() if agent in AGENTS and target in nouns)
+    patients = {
+        "holding": HELD,
+        "eating": FOOD,
+        "pulling": PULLED,
+        "pushing": PUSHED,
+        "riding": RIDDEN,
+    }
+    actions = tuple(
+        action for action, nouns in patients.items() if agent in AGENTS and target in nouns
+    )
     return (*actions, *(("pouring into",) if agent in POURING and target in FILLED else ()))
 
 
@@ -77,5 +91,7 @@ def list_nouns(themes: str) -> tuple[str, ...]:
         return ALL_NOUNS
     names = themes.split(",")
     if unknown := sorted(set(names) - set(THEMES)):
-        raise ValueError(f"--themes: unknown theme {', '.join(unknown)}. Known themes: {', '.join(THEMES)}.")
+        raise ValueError(
+            f"--themes: unknown theme {', '.join(unknown)}. Known themes: {', '.join(THEMES)}."
+        )
     return tuple(noun for noun in ALL_NOUNS if any(noun in THEMES[name] for name in names))

@@ -64,7 +64,9 @@ def make_box(rng: Random, item: DrawnObject) -> DrawnObject:
     return _resize(item, base_height)
 
 
-def find_attachments(rng: Random, item: DrawnObject, parent: DrawnObject, situation: Situation) -> Iterator[Attached]:
+def find_attachments(
+    rng: Random, item: DrawnObject, parent: DrawnObject, situation: Situation
+) -> Iterator[Attached]:
     """Yield the ways in which ``parent`` can carry, contain, wear or act on an object, or be ridden or filled by it."""
     drawing, on_ground = DRAWINGS[parent.picture], situation.link == Link("on", None)
     if item.noun in PORTABLE:
@@ -79,11 +81,17 @@ def find_attachments(rng: Random, item: DrawnObject, parent: DrawnObject, situat
                 yield from _act(rng, item, parent, pose, action, alone=situation.group == 1)
         if "riding" in list_actions(item.noun, parent.noun):
             yield from _ride(rng, item, parent)
-    if drawing.inside and "pouring into" in list_actions(item.noun, parent.noun) and situation.link.kind != "in":
+    if (
+        drawing.inside
+        and "pouring into" in list_actions(item.noun, parent.noun)
+        and situation.link.kind != "in"
+    ):
         yield from _pour(rng, item, parent)
 
 
-def _find_places(rng: Random, item: DrawnObject, parent: DrawnObject, situation: Situation) -> Iterator[Attached]:
+def _find_places(
+    rng: Random, item: DrawnObject, parent: DrawnObject, situation: Situation
+) -> Iterator[Attached]:
     drawing, base, box = DRAWINGS[parent.picture], parent.box, item.box
     if situation.link.kind in ("held by", "eaten by", "pouring into"):
         return
@@ -168,7 +176,9 @@ def _pour(rng: Random, item: DrawnObject, parent: DrawnObject) -> Iterator[Attac
     left, top, right, bottom = _mirror(inside, parent)
     poured = replace(item, drawing=pose, mirrored=rng.random() < 0.5)
     low, high = POURED_HEIGHT
-    for sized in _list_sizes(rng, poured, lambda box: low <= box.height / parent.box.height <= high):
+    for sized in _list_sizes(
+        rng, poured, lambda box: low <= box.height / parent.box.height <= high
+    ):
         x, y = _mirror(tip, sized)
         x, y = x * sized.box.width, y * sized.box.height
         end = (top + min(0.15, (bottom - top) / 2)) * parent.box.height
@@ -194,7 +204,9 @@ _ACTIONS: dict[str, tuple[LinkKind, Callable[[Box, float], bool]]] = {
 """Action -> kind of link, and a function of the object's box and the person's height that tells if the object fits."""
 
 
-def _list_sizes(rng: Random, item: DrawnObject, fits: Callable[[Box], bool]) -> Iterator[DrawnObject]:
+def _list_sizes(
+    rng: Random, item: DrawnObject, fits: Callable[[Box], bool]
+) -> Iterator[DrawnObject]:
     """Yield the object in its own size and then in the others, if it fits."""
     sizes = [item.size, *(size for size in SIZE_FACTOR if size != item.size)]
     return (sized for size in sizes if fits((sized := make_box(rng, replace(item, size=size))).box))
@@ -211,10 +223,14 @@ def _resize(item: DrawnObject, base_height: float, bottom: Box | None = None) ->
     return replace(item, box=Box(x, y, width, height))
 
 
-def _place(item: DrawnObject, parent: DrawnObject, kind: LinkKind, x: float, bottom: float) -> Attached:
+def _place(
+    item: DrawnObject, parent: DrawnObject, kind: LinkKind, x: float, bottom: float
+) -> Attached:
     """Place an object with its left end and its bottom relative to the box of the parent."""
     box = item.box
-    child = replace(item, box=Box(parent.box.x + x, parent.box.y + bottom - box.height, box.width, box.height))
+    child = replace(
+        item, box=Box(parent.box.x + x, parent.box.y + bottom - box.height, box.width, box.height)
+    )
     return Attached(kind, child, parent, parent)
 
 

@@ -29,7 +29,15 @@ from compeval.generators.microworld.scenes.affordances import (
     list_actions,
     share_theme,
 )
-from compeval.generators.microworld.world import ALL_NOUNS, COLORS, CONVERSE, NOUNS, PATTERNS, SIZES, STATES
+from compeval.generators.microworld.world import (
+    ALL_NOUNS,
+    COLORS,
+    CONVERSE,
+    NOUNS,
+    PATTERNS,
+    SIZES,
+    STATES,
+)
 
 ATTRIBUTES = (*COLORS, *(pattern for pattern in PATTERNS if pattern != "plain"))
 """Attributes that a corpus can hold out for all nouns."""
@@ -60,10 +68,13 @@ class HeldOut:
     def forbids(self, noun: str, *attributes: str) -> bool:
         """Return True if an object with this noun and these attributes is held out."""
         return noun in self.nouns or any(
-            attribute in self.attributes or (attribute, noun) in self.pairs for attribute in attributes
+            attribute in self.attributes or (attribute, noun) in self.pairs
+            for attribute in attributes
         )
 
-    def find_violations(self, objects: Iterable[DrawnObject], relations: Iterable[Triple]) -> list[str]:
+    def find_violations(
+        self, objects: Iterable[DrawnObject], relations: Iterable[Triple]
+    ) -> list[str]:
         """Describe every held-out object and relation of a scene."""
         objects = list(objects)
         nouns = {item.id: item.noun for item in objects}
@@ -101,7 +112,11 @@ def choose_held_out(seed: int, corpus: str) -> HeldOut:
     attribute = rng.sample(ATTRIBUTES, len(CORPORA))[index]
     # Every fifth diagonal of a grid of nouns and attributes is held out, so every noun and attribute loses about a
     # fifth of its pairs. The two sizes and the two states of a pair are adjacent columns, so no noun loses both.
-    attributes = [*rng.sample(ATTRIBUTES, len(ATTRIBUTES)), *NAMED_SIZES, *chain.from_iterable(STATES)]
+    attributes = [
+        *rng.sample(ATTRIBUTES, len(ATTRIBUTES)),
+        *NAMED_SIZES,
+        *chain.from_iterable(STATES),
+    ]
     pairs = {
         (name, noun)
         for (row, noun), (column, name) in product(
@@ -110,13 +125,21 @@ def choose_held_out(seed: int, corpus: str) -> HeldOut:
         if (row + column) % PAIR_INTERVAL == index and name != attribute and noun not in nouns
         if name not in ALL_STATES or name in RENDERINGS[noun].states
     }
-    triples = {triple for triple in _choose_triples(seed, index) if triple[0] not in nouns and triple[2] not in nouns}
+    triples = {
+        triple
+        for triple in _choose_triples(seed, index)
+        if triple[0] not in nouns and triple[2] not in nouns
+    }
     converses = {(second, CONVERSE[relation], first) for first, relation, second in triples}
-    return HeldOut(frozenset(nouns), frozenset({attribute}), frozenset(pairs), frozenset(triples | converses))
+    return HeldOut(
+        frozenset(nouns), frozenset({attribute}), frozenset(pairs), frozenset(triples | converses)
+    )
 
 
 def _sample_nouns_of_distinct_clusters(rng: Random, count: int) -> list[str]:
-    options = {name: [noun for noun in NOUNS[name] if noun not in REQUIRED_NOUNS] for name in sorted(NOUNS)}
+    options = {
+        name: [noun for noun in NOUNS[name] if noun not in REQUIRED_NOUNS] for name in sorted(NOUNS)
+    }
     clusters = rng.sample([name for name, nouns in options.items() if nouns], count)
     return [rng.choice(options[cluster]) for cluster in clusters]
 
@@ -155,7 +178,11 @@ def _choose_triples(seed: int, index: int) -> Iterator[Triple]:
         on = above or is_selected(2 * TRIPLE_INTERVAL, first, "on", second)
         if second in CARRIERS and first in PORTABLE and on:
             yield first, "on", second
-        if second in CONTAINERS and first in PORTABLE and is_selected(TRIPLE_INTERVAL, first, "in", second):
+        if (
+            second in CONTAINERS
+            and first in PORTABLE
+            and is_selected(TRIPLE_INTERVAL, first, "in", second)
+        ):
             yield first, "in", second
 
 

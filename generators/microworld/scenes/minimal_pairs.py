@@ -10,7 +10,12 @@ from typing import NamedTuple
 from compeval.generators.language import inflection
 from compeval.generators.microworld.rendering.pictures import RENDERINGS, find_pose
 from compeval.generators.microworld.scene import DrawnObject, Scene
-from compeval.generators.microworld.scenes.attachments import Attached, Situation, find_attachments, make_box
+from compeval.generators.microworld.scenes.attachments import (
+    Attached,
+    Situation,
+    find_attachments,
+    make_box,
+)
 from compeval.generators.microworld.scenes.held_out import HeldOut
 from compeval.generators.microworld.scenes.object_sampler import sample_objects
 from compeval.generators.microworld.scenes.sampler import sample_surroundings
@@ -26,7 +31,13 @@ from compeval.generators.microworld.world import COLORS, NOUNS, PATTERNS, PEOPLE
 
 WIDTH, HEIGHT, GROUND = 640, 480, 445
 """Size of a scene in pixels and the height on which objects stand."""
-SPOKEN = {"worn by": "wearing", "pulled by": "pulling", "pushed by": "pushing", "in": "containing", "on": "supporting"}
+SPOKEN = {
+    "worn by": "wearing",
+    "pulled by": "pulling",
+    "pushed by": "pushing",
+    "in": "containing",
+    "on": "supporting",
+}
 """Kinds of links that captions state from the parent's side: "a cat wearing a hat"."""
 Objects = tuple[DrawnObject, ...]
 
@@ -64,7 +75,13 @@ def make_attribute_pair(rng: Random, number: int) -> Pair | None:
         values = [value for value in (COLORS if kind == "color" else PATTERNS) if value != "plain"]
         old, new = rng.sample(values, 2)
         first, changed = replace(first, **{kind: old}), replace(first, **{kind: new})
-    return _compare(rng, number, (first, second), (changed, second), lambda item: _name(item, getattr(item, kind, "")))
+    return _compare(
+        rng,
+        number,
+        (first, second),
+        (changed, second),
+        lambda item: _name(item, getattr(item, kind, "")),
+    )
 
 
 def make_binding_pair(rng: Random, number: int) -> Pair | None:
@@ -80,22 +97,32 @@ def make_relation_pair(rng: Random, number: int) -> Pair | None:
     parent, item = _sample_two(rng)
     standing = _stand(parent, (WIDTH - parent.box.width) / 2)
     options = find_attachments(rng, item, standing, Situation(Link("on", None), 0, 1))
-    by_kind = {option.kind: option for option in options if option.kind not in ("held by", "eaten by")}
+    by_kind = {
+        option.kind: option for option in options if option.kind not in ("held by", "eaten by")
+    }
     if {*TOWED} <= by_kind.keys():
         chosen = [*TOWED]
     else:  # a pulled object is also next to its puller
-        chosen = rng.sample(sorted(by_kind.keys() - {*TOWED}), 1) if by_kind.keys() - {*TOWED} else []
+        chosen = (
+            rng.sample(sorted(by_kind.keys() - {*TOWED}), 1) if by_kind.keys() - {*TOWED} else []
+        )
     if not chosen:
         return None
     linked = [_make_linked(number, by_kind[kind]) for kind in chosen]
     if len(linked) == 1:
         attached = by_kind[chosen[0]]
-        linked.append(_make_side_by_side(rng, number, (parent, make_box(rng, replace(item, size=attached.child.size)))))
+        linked.append(
+            _make_side_by_side(
+                rng, number, (parent, make_box(rng, replace(item, size=attached.child.size)))
+            )
+        )
     if any(scene is None for scene in linked):
         return None
     relations = [*chosen, "next to"][:2]
     first, second = (
-        CaptionedScene(_write_relation(_name_with_color(parent), _name_with_color(item), relation), scene)
+        CaptionedScene(
+            _write_relation(_name_with_color(parent), _name_with_color(item), relation), scene
+        )
         for relation, scene in zip(relations, linked, strict=True)
         if scene
     )
@@ -120,14 +147,19 @@ def _sample_two(rng: Random) -> Objects:
 
 
 def _compare(
-    rng: Random, number: int, objects: Objects, changed: Objects, write: Callable[[DrawnObject], str]
+    rng: Random,
+    number: int,
+    objects: Objects,
+    changed: Objects,
+    write: Callable[[DrawnObject], str],
 ) -> Pair | None:
     """Return the scenes of both lists of objects at the same places, each with a list of their names as its caption."""
     seed = rng.random()
     scenes = [_make_side_by_side(Random(seed), number, items) for items in (objects, changed)]
     captions = [" and ".join(map(write, items)) for items in (objects, changed)]
     first, second = (
-        CaptionedScene(caption, scene) if scene else None for caption, scene in zip(captions, scenes, strict=True)
+        CaptionedScene(caption, scene) if scene else None
+        for caption, scene in zip(captions, scenes, strict=True)
     )
     return (first, second) if first and second else None
 
@@ -148,14 +180,19 @@ def _make_linked(number: int, attached: Attached) -> Scene | None:
     left = min(parent.box.x, child.box.x)
     right = max(item.box.x + item.box.width for item in (parent, child))
     shift = (WIDTH - right - left) / 2
-    moved = tuple(replace(item, box=item.box._replace(x=item.box.x + shift)) for item in (parent, child))
-    return _make_scene(number, moved, {parent.id: Link("on", None), child.id: Link(attached.kind, parent.id)})
+    moved = tuple(
+        replace(item, box=item.box._replace(x=item.box.x + shift)) for item in (parent, child)
+    )
+    return _make_scene(
+        number, moved, {parent.id: Link("on", None), child.id: Link(attached.kind, parent.id)}
+    )
 
 
 def _make_scene(number: int, objects: Objects, links: Mapping[str, Link]) -> Scene | None:
     layout = Layout(objects, links)
     inside = all(
-        item.box.x >= 0 and item.box.y >= 0 and item.box.x + item.box.width <= WIDTH for item in layout.objects
+        item.box.x >= 0 and item.box.y >= 0 and item.box.x + item.box.width <= WIDTH
+        for item in layout.objects
     )
     if not inside or find_ambiguities(layout):
         return None

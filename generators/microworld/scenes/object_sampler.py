@@ -68,7 +68,9 @@ def sample_objects(
         [noun for noun in THEMES[theme] if noun != first and not forbidden.forbids(noun)]
         for theme in NOUN_TABLE[first].themes
     ]
-    pool = rng.choice([nouns for nouns in pools if len(nouns) >= count - 1] or [max(pools, key=len)])
+    pool = rng.choice(
+        [nouns for nouns in pools if len(nouns) >= count - 1] or [max(pools, key=len)]
+    )
     nouns = [first]
     hats = [noun for noun in pool if noun in WORN]
     partners = [noun for noun in pool if list_actions(first, noun) or list_actions(noun, first)]
@@ -98,22 +100,33 @@ def _rank(noun: str) -> tuple[int, float]:
     return (0 if noun in RIDDEN else 1 if noun in AGENTS else 2, -TYPICAL_SIDE[noun])
 
 
-def _make_object(rng: Random, name: str, appearance: Appearance, forbidden: HeldOut, *, unseen: bool) -> DrawnObject:
+def _make_object(
+    rng: Random, name: str, appearance: Appearance, forbidden: HeldOut, *, unseen: bool
+) -> DrawnObject:
     noun, color, pattern = appearance
     renderings = RENDERINGS[noun]
     states = [state for state in renderings.states if not forbidden.forbids(noun, state)]
     state = rng.choice(states) if states else ""
     drawing = renderings.pictures[rng.choice(renderings.numbers(unseen=unseen))][state]
-    return DrawnObject(name, noun, color, pattern, "medium", Box(0, 0, 0, 0), 0.0, state, drawing, unseen=unseen)
+    return DrawnObject(
+        name, noun, color, pattern, "medium", Box(0, 0, 0, 0), 0.0, state, drawing, unseen=unseen
+    )
 
 
-def resample_sizes(rng: Random, objects: Sequence[DrawnObject], forbidden: HeldOut) -> list[DrawnObject]:
+def resample_sizes(
+    rng: Random, objects: Sequence[DrawnObject], forbidden: HeldOut
+) -> list[DrawnObject]:
     """Return the objects in random sizes; two objects of one noun are often small and large."""
     weights = CROWD_SIZE_WEIGHTS if len(objects) >= CROWD else SIZE_WEIGHTS
-    sized = [replace(item, size=_sample_attribute(rng, item.noun, SIZES, weights, forbidden)) for item in objects]
+    sized = [
+        replace(item, size=_sample_attribute(rng, item.noun, SIZES, weights, forbidden))
+        for item in objects
+    ]
     for first, second in combinations(range(len(sized)), 2):
         noun = sized[first].noun
-        if sized[second].noun == noun and not any(forbidden.forbids(noun, size) for size in ("small", "large")):
+        if sized[second].noun == noun and not any(
+            forbidden.forbids(noun, size) for size in ("small", "large")
+        ):
             sizes = ["small", "large"] if rng.random() < TWIN_SIZE else ["medium", "medium"]
             for index, size in zip((first, second), rng.sample(sizes, 2), strict=True):
                 sized[index] = replace(sized[index], size=size)
@@ -125,18 +138,24 @@ def _sample_appearance(rng: Random, noun: str, forbidden: HeldOut, weights: Weig
     return noun, color, _sample_attribute(rng, noun, PATTERNS, PATTERN_WEIGHTS, forbidden)
 
 
-def _sample_attribute(rng: Random, noun: str, names: Sequence[str], weights: Weights, forbidden: HeldOut) -> str:
+def _sample_attribute(
+    rng: Random, noun: str, names: Sequence[str], weights: Weights, forbidden: HeldOut
+) -> str:
     """Return a random attribute of ``names`` that the noun may have."""
     return _sample(rng, [name for name in names if not forbidden.forbids(noun, name)], weights)
 
 
-def _make_twin(rng: Random, appearance: Appearance, other: Appearance, forbidden: HeldOut) -> Appearance:
+def _make_twin(
+    rng: Random, appearance: Appearance, other: Appearance, forbidden: HeldOut
+) -> Appearance:
     """Return a second object of the same noun that differs from the first in colour or pattern."""
     noun, color, pattern = other
     if rng.random() < TWIN_COLOR:
         color = appearance[1]
     if (color, pattern) == appearance[1:]:
-        pattern = rng.choice([name for name in PATTERNS if name != pattern and not forbidden.forbids(noun, name)])
+        pattern = rng.choice(
+            [name for name in PATTERNS if name != pattern and not forbidden.forbids(noun, name)]
+        )
     return noun, color, pattern
 
 

@@ -16,9 +16,18 @@ from compeval.base.schemas.scene_graph import Box
 from compeval.generators.microworld.rendering.renderer import BACKGROUNDS, LIGHTS
 from compeval.generators.microworld.scene import DrawnObject, Scene
 from compeval.generators.microworld.scenes.affordances import HANGING
-from compeval.generators.microworld.scenes.attachments import Attached, Situation, find_attachments, make_box
+from compeval.generators.microworld.scenes.attachments import (
+    Attached,
+    Situation,
+    find_attachments,
+    make_box,
+)
 from compeval.generators.microworld.scenes.held_out import HeldOut
-from compeval.generators.microworld.scenes.object_sampler import Weights, resample_sizes, sample_objects
+from compeval.generators.microworld.scenes.object_sampler import (
+    Weights,
+    resample_sizes,
+    sample_objects,
+)
 from compeval.generators.microworld.scenes.spatial_relations import (
     MARGIN,
     VISIBLE,
@@ -66,11 +75,25 @@ def sample_scene(
     for _ in range(MAX_SAMPLES):
         objects = sample_objects(rng, n_objects, forbidden, weights or {}, unseen=unseen)
         for _ in range(LAYOUTS):
-            layout = _LayoutSampler(rng, width, height, forbidden).sample(resample_sizes(rng, objects, forbidden))
-            if layout and not find_ambiguities(layout):  # checked again, because coordinates were rounded
+            layout = _LayoutSampler(rng, width, height, forbidden).sample(
+                resample_sizes(rng, objects, forbidden)
+            )
+            if layout and not find_ambiguities(
+                layout
+            ):  # checked again, because coordinates were rounded
                 background, light = sample_surroundings(seed, image_id)
-                return Scene(image_id, width, height, background, layout.objects, find_relations(layout), light)
-    raise AssertionError(f"no unambiguous layout of {n_objects} objects (seed {seed}, image {image_id})")
+                return Scene(
+                    image_id,
+                    width,
+                    height,
+                    background,
+                    layout.objects,
+                    find_relations(layout),
+                    light,
+                )
+    raise AssertionError(
+        f"no unambiguous layout of {n_objects} objects (seed {seed}, image {image_id})"
+    )
 
 
 def sample_surroundings(seed: int, image_id: int) -> tuple[str, str]:
@@ -133,7 +156,9 @@ class _LayoutSampler:
                 self.hanging.append(sized)
             elif not self._attach(sized):
                 box = sized.box
-                self.groups.append(_Group([replace(sized, box=Box(0, -box.height, box.width, box.height))]))
+                self.groups.append(
+                    _Group([replace(sized, box=Box(0, -box.height, box.width, box.height))])
+                )
                 self.links[item.id] = Link("on", None)
         placed = self._place_groups()
         return None if placed is None else self._place_hanging(placed)
@@ -153,7 +178,9 @@ class _LayoutSampler:
         group, option = self.rng.choices(options, weights)[0]
         if self.rng.random() > ATTACH.get(option.kind, ACT):
             return False
-        siblings = [other for other in group.objects if self.links[other.id].parent == option.parent.id]
+        siblings = [
+            other for other in group.objects if self.links[other.id].parent == option.parent.id
+        ]
         if any(_is_close(option.child.box, other.box) for other in siblings):
             return False
         group.objects[group.objects.index(option.replaced)] = option.parent
@@ -161,7 +188,9 @@ class _LayoutSampler:
         self.links[item.id] = Link(option.kind, option.parent.id)
         return True
 
-    def _find_options(self, item: DrawnObject, parent: DrawnObject, group: _Group) -> Iterator[Attached]:
+    def _find_options(
+        self, item: DrawnObject, parent: DrawnObject, group: _Group
+    ) -> Iterator[Attached]:
         """Yield the ways to attach an object, without those that are held out."""
         children = sum(link.parent == parent.id for link in self.links.values())
         situation = Situation(self.links[parent.id], children, len(group.objects))
@@ -174,14 +203,18 @@ class _LayoutSampler:
         """Place each group at the first position without conflicts."""
         placed: list[DrawnObject] = []
         for group in self.rng.sample(self.groups, len(self.groups)):
-            candidates = (group.move_to(*position) for position in self._sample_positions(group, placed))
+            candidates = (
+                group.move_to(*position) for position in self._sample_positions(group, placed)
+            )
             objects = next((objects for objects in candidates if self._fits(placed, objects)), None)
             if objects is None:
                 return None
             placed += objects
         return self._shift_into_view(placed)
 
-    def _sample_positions(self, group: _Group, placed: Sequence[DrawnObject]) -> Iterator[tuple[float, float]]:
+    def _sample_positions(
+        self, group: _Group, placed: Sequence[DrawnObject]
+    ) -> Iterator[tuple[float, float]]:
         """Yield positions (left end and ground, in pixels) at which all groups together fit into the image."""
         size, room = group.right - group.left, self.width - 2 * MARGIN
         low, high = max(GROUND[0] * self.height, MARGIN - group.top), GROUND[1] * self.height
@@ -221,8 +254,12 @@ class _LayoutSampler:
     def _place_hanging(self, objects: list[DrawnObject]) -> Layout | None:
         """Place each hanging object at the first position without conflicts; return the complete layout."""
         for item in self.hanging:
-            candidates = ([replace(item, box=box, depth=0.5)] for box in self._sample_hanging_boxes(item.box))
-            placed = next((candidate for candidate in candidates if self._fits(objects, candidate)), None)
+            candidates = (
+                [replace(item, box=box, depth=0.5)] for box in self._sample_hanging_boxes(item.box)
+            )
+            placed = next(
+                (candidate for candidate in candidates if self._fits(objects, candidate)), None
+            )
             if placed is None:
                 return None
             objects = objects + placed
@@ -241,10 +278,14 @@ class _LayoutSampler:
         ordered = sorted(objects, key=lambda item: (item.box.x, item.id))
         ids = {item.id: f"{item.noun}{next(numbers[item.noun])}" for item in ordered}
         links = {
-            ids[child]: replace(link, parent=link.parent and ids[link.parent]) for child, link in self.links.items()
+            ids[child]: replace(link, parent=link.parent and ids[link.parent])
+            for child, link in self.links.items()
         }
         return Layout(
-            tuple(replace(item, id=ids[item.id], box=Box(*(round(edge, 1) for edge in item.box))) for item in ordered),
+            tuple(
+                replace(item, id=ids[item.id], box=Box(*(round(edge, 1) for edge in item.box)))
+                for item in ordered
+            ),
             links,
         )
 

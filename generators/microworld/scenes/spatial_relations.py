@@ -53,7 +53,9 @@ VISIBLE = 0.5
 """Minimum fraction of an object's silhouette that nearer objects do not cover."""
 
 Verdict = Literal["yes", "no", "unclear"]
-LinkKind = Literal["on", "in", "worn by", "held by", "eaten by", "pulled by", "pushed by", "riding", "pouring into"]
+LinkKind = Literal[
+    "on", "in", "worn by", "held by", "eaten by", "pulled by", "pushed by", "riding", "pouring into"
+]
 LYING_ON = ("on", "worn by", "riding", "pouring into")
 """Links whose object is above its parent."""
 TOWED = ("pulled by", "pushed by")
@@ -98,17 +100,26 @@ class Layout:
     def are_towed(self, first: DrawnObject, second: DrawnObject) -> bool:
         """Return True if one of two objects pulls or pushes the other."""
         links = (self.links.get(first.id), second.id), (self.links.get(second.id), first.id)
-        return any(link is not None and link.kind in TOWED and link.parent == parent for link, parent in links)
+        return any(
+            link is not None and link.kind in TOWED and link.parent == parent
+            for link, parent in links
+        )
 
 
 def find_relations(layout: Layout) -> tuple[Triple, ...]:
     """Return all true (subject id, relation, object id) triples, including converses, sorted."""
     return tuple(
-        sorted(triple for pair in combinations(layout.objects, 2) for triple in find_relations_between(layout, *pair))
+        sorted(
+            triple
+            for pair in combinations(layout.objects, 2)
+            for triple in find_relations_between(layout, *pair)
+        )
     )
 
 
-def find_relations_between(layout: Layout, first: DrawnObject, second: DrawnObject) -> Iterator[Triple]:
+def find_relations_between(
+    layout: Layout, first: DrawnObject, second: DrawnObject
+) -> Iterator[Triple]:
     """Yield all true (subject id, relation, object id) triples of two objects, including converses."""
     for subject, target in ((first, second), (second, first)):
         for relation in _find_forward_relations(layout, subject, target):
@@ -124,7 +135,9 @@ def find_ambiguities(layout: Layout) -> list[str]:
         if (reason := find_ambiguity(layout, first, second))
     ]
     return ambiguities + [
-        f"{item.id}: hidden" for item in layout.objects if measure_visible_fraction(layout, item) < VISIBLE
+        f"{item.id}: hidden"
+        for item in layout.objects
+        if measure_visible_fraction(layout, item) < VISIBLE
     ]
 
 
@@ -132,7 +145,10 @@ def find_ambiguity(layout: Layout, first: DrawnObject, second: DrawnObject) -> s
     """Return why a relation of two objects is ambiguous, or None if all relations are clear."""
     if layout.are_towed(first, second):
         return None
-    overlap_x, overlap_y = _measure_overlap_x(first.box, second.box), _measure_overlap_y(first.box, second.box)
+    overlap_x, overlap_y = (
+        _measure_overlap_x(first.box, second.box),
+        _measure_overlap_y(first.box, second.box),
+    )
     if kind := layout.link_kind(first, second) or layout.link_kind(second, first):
         return "heights touch" if kind == "in" and abs(overlap_y) < MARGIN else None
     if overlap_x <= -MARGIN:
@@ -170,7 +186,9 @@ def measure_visible_fraction(layout: Layout, item: DrawnObject) -> float:
     return 1 - float(np.mean(np.any(covers, axis=0))) if covers else 1.0
 
 
-def _find_forward_relations(layout: Layout, first: DrawnObject, second: DrawnObject) -> Iterator[str]:
+def _find_forward_relations(
+    layout: Layout, first: DrawnObject, second: DrawnObject
+) -> Iterator[str]:
     """Yield the relations of ``first`` to ``second``, without the converses."""
     link = layout.links.get(first.id)
     if link and link.parent == second.id:

@@ -18,7 +18,9 @@ def test_a_file_is_replaced_when_it_is_complete(tmp_path: Path):
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
-def test_an_interrupted_write_leaves_the_old_file_and_nothing_else(tmp_path: Path, error: type[BaseException]):
+def test_an_interrupted_write_leaves_the_old_file_and_nothing_else(
+    tmp_path: Path, error: type[BaseException]
+):
     path = tmp_path / "file"
     path.write_text("old")
 
@@ -95,7 +97,10 @@ def test_a_folder_is_replaced_when_it_is_complete(tmp_path: Path):
         assert list(partial.iterdir()) == []
         (partial / "value").write_text("new")
     assert [item.name for item in tmp_path.iterdir()] == ["out"]
-    assert {item.name: item.read_text() for item in target.iterdir()} == {"value": "new", ".compeval": ""}
+    assert {item.name: item.read_text() for item in target.iterdir()} == {
+        "value": "new",
+        ".compeval": "",
+    }
 
 
 def test_json_is_written_in_utf_8(tmp_path: Path):

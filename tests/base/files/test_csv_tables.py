@@ -28,14 +28,18 @@ def test_a_byte_order_mark_is_ignored_and_lines_are_numbered(tmp_path: Path):
         (b"id,answer\n2\n", [], "a.csv, line 2: no cell for answer"),
     ],
 )
-def test_an_invalid_table_raises_a_clear_error(tmp_path: Path, content: bytes, columns: list[str], message: str):
+def test_an_invalid_table_raises_a_clear_error(
+    tmp_path: Path, content: bytes, columns: list[str], message: str
+):
     with pytest.raises(ValueError, match=message):
         csv_tables.read(write_bytes(tmp_path / "a.csv", content), columns)
 
 
 @pytest.mark.parametrize("row", [b"2", b"2,a,b"])
 def test_a_row_has_as_many_cells_as_the_header(tmp_path: Path, row: bytes):
-    with pytest.raises(ValueError, match=r"a\.csv, line 2: (no cell for note|3 cells for 2 columns)"):
+    with pytest.raises(
+        ValueError, match=r"a\.csv, line 2: (no cell for note|3 cells for 2 columns)"
+    ):
         csv_tables.read(write_bytes(tmp_path / "a.csv", b"id,note\n" + row + b"\n"), ["id"])
 
 
@@ -74,7 +78,9 @@ def test_numbers_are_not_quoted(text: str):
 
 
 @pytest.mark.parametrize("read", [csv_tables.read_numbered, json_lines.read_numbered])
-def test_a_file_without_line_ends_is_not_read_as_a_whole(tmp_path: Path, read: Any, monkeypatch: pytest.MonkeyPatch):
+def test_a_file_without_line_ends_is_not_read_as_a_whole(
+    tmp_path: Path, read: Any, monkeypatch: pytest.MonkeyPatch
+):
     for module in (csv_tables, json_lines):
         monkeypatch.setattr(module, "MAX_LINE", 100)
     (tmp_path / "a").write_text("[1]\n" + "[" * 1000)
@@ -83,7 +89,9 @@ def test_a_file_without_line_ends_is_not_read_as_a_whole(tmp_path: Path, read: A
 
 
 def test_quotes_within_a_cell_are_read_as_spreadsheets_do_and_counted(tmp_path: Path):
-    path = write_bytes(tmp_path / "a.tsv", b'id\ttext\n\n1\t"a" cup\n2\t"a ""red"" cup"\n3\ta "red" cup\n')
+    path = write_bytes(
+        tmp_path / "a.tsv", b'id\ttext\n\n1\t"a" cup\n2\t"a ""red"" cup"\n3\ta "red" cup\n'
+    )
     with path.open(newline="") as file:
         rows = list(csv_tables.read_rows(file, "\t"))
     assert rows[1:] == [
@@ -98,7 +106,10 @@ def test_quotes_within_a_cell_are_read_as_spreadsheets_do_and_counted(tmp_path: 
 
 def test_a_quote_that_is_not_closed_names_the_line_where_its_row_starts(tmp_path: Path):
     path = write_bytes(tmp_path / "a.csv", b'id,text\n1,cup\n2,"a\n3,cat\n')
-    with pytest.raises(ValueError, match=r"a\.csv, the row from line 3: not a valid table \(a quote is not closed\)"):
+    with pytest.raises(
+        ValueError,
+        match=r"a\.csv, the row from line 3: not a valid table \(a quote is not closed\)",
+    ):
         csv_tables.read(path)
 
 
@@ -108,7 +119,9 @@ def test_apostrophes_of_files_of_others_stay(tmp_path: Path):
 
 
 @pytest.mark.parametrize(("columns", "is_error"), [([], True), (["id"], True), (["note"], False)])
-def test_a_repeated_column_is_an_error_where_it_is_read(tmp_path: Path, columns: list[str], is_error: bool):
+def test_a_repeated_column_is_an_error_where_it_is_read(
+    tmp_path: Path, columns: list[str], is_error: bool
+):
     path = write_bytes(tmp_path / "a.csv", b"id,note,id,,\n1,2,3,,\n")
     if not is_error:
         assert csv_tables.read(path, columns)[0]["note"] == "2"

@@ -59,17 +59,36 @@ def test_a_resolved_path_is_below_the_folder(parts: list[str]):
     assert Path(os.path.normpath(path)).is_relative_to("/folder")
 
 
-def test_a_dataset_may_reference_images_in_its_own_folder_in_sources_and_in_listed_folders(tmp_path: Path):
+def test_a_dataset_may_reference_images_in_its_own_folder_in_sources_and_in_listed_folders(
+    tmp_path: Path,
+):
     dataset, elsewhere = tmp_path / "data" / "crepe", tmp_path / "photos"
     data = dataset.parent
     dataset.mkdir(parents=True)
     assert resolve_image(dataset, "sources/1.jpg") == data / "sources/1.jpg"
-    assert resolve_image(dataset, str(dataset / "1.jpg")) == resolve_image(dataset, "crepe/1.jpg") == dataset / "1.jpg"
+    assert (
+        resolve_image(dataset, str(dataset / "1.jpg"))
+        == resolve_image(dataset, "crepe/1.jpg")
+        == dataset / "1.jpg"
+    )
     private = data / "thesis" / "1.jpg"
-    for path in (str(elsewhere / "1.jpg"), "/etc/passwd", f"{data}/../photos/1.jpg", "../photos/1.jpg", "1.jpg", ""):
+    for path in (
+        str(elsewhere / "1.jpg"),
+        "/etc/passwd",
+        f"{data}/../photos/1.jpg",
+        "../photos/1.jpg",
+        "1.jpg",
+        "",
+    ):
         with pytest.raises(UnsafeNameError):
             resolve_image(dataset, path)
-    for path in (str(private), "thesis/1.jpg", "./thesis/1.jpg", "crepe/../thesis/1.jpg", "sources/../thesis/1.jpg"):
+    for path in (
+        str(private),
+        "thesis/1.jpg",
+        "./thesis/1.jpg",
+        "crepe/../thesis/1.jpg",
+        "sources/../thesis/1.jpg",
+    ):
         with pytest.raises(UnsafeNameError):
             resolve_image(dataset, path)
     allow_images(data, [elsewhere, data / "sources", Path("sources/coco"), Path("pictures")])
@@ -139,7 +158,9 @@ def test_damaged_images_are_a_value_error(data: st.DataObject):
     original = encoded(data.draw(st.sampled_from(["JPEG", "PNG", "GIF", "BMP", "TIFF", "WEBP"])))
     position = data.draw(st.integers(0, len(original) - 1))
     damaged = (
-        original[:position] + data.draw(st.binary(max_size=8)) + original[position + data.draw(st.integers(0, 8)) :]
+        original[:position]
+        + data.draw(st.binary(max_size=8))
+        + original[position + data.draw(st.integers(0, 8)) :]
     )
     with suppress(ValueError):
         assert decode_image(damaged).mode == "RGB"
@@ -147,7 +168,13 @@ def test_damaged_images_are_a_value_error(data: st.DataObject):
 
 @pytest.mark.parametrize(
     "box",
-    [Box(1, 1, 0, 5), Box(1, 1, 5, -2), Box(float("nan"), 0, 1, 1), Box(0, 0, float("inf"), 1), Box(0, 0, 0.2, 9)],
+    [
+        Box(1, 1, 0, 5),
+        Box(1, 1, 5, -2),
+        Box(float("nan"), 0, 1, 1),
+        Box(0, 0, float("inf"), 1),
+        Box(0, 0, 0.2, 9),
+    ],
 )
 def test_boxes_without_pixels_are_refused(box: Box):
     with pytest.raises(ValueError, match="The box"):
@@ -157,6 +184,12 @@ def test_boxes_without_pixels_are_refused(box: Box):
 def test_boxes_that_do_not_fit_the_image_are_refused():
     image = Image.new("RGB", (10, 8))
     assert crop_image(image, Box(-2, 4, 20, 8)).size == (20, 8)
-    for box in (Box(0, 0, 21, 8), Box(0, 0, 10, 17), Box(10, 0, 5, 5), Box(0, -5, 5, 5), Box(0, 0, 1e9, 1e9)):
+    for box in (
+        Box(0, 0, 21, 8),
+        Box(0, 0, 10, 17),
+        Box(10, 0, 5, 5),
+        Box(0, -5, 5, 5),
+        Box(0, 0, 1e9, 1e9),
+    ):
         with pytest.raises(ValueError, match="does not fit the image, 10 x 8"):
             crop_image(image, box)

@@ -3,7 +3,12 @@ from pathlib import Path
 import pytest
 
 from compeval.base.pipeline import code_digest as code_digests
-from compeval.base.pipeline.code_digest import code_digest, list_code_files, list_data_files, strip_comments
+from compeval.base.pipeline.code_digest import (
+    code_digest,
+    list_code_files,
+    list_data_files,
+    strip_comments,
+)
 
 SOURCES = {
     "compeval/__init__.py": "",
@@ -37,7 +42,9 @@ def test_files_are_all_imports_and_the_yaml_files_in_their_folders(module: Path)
 
 def test_a_package_that_imports_its_modules_by_name_depends_on_all_of_them(module: Path):
     package = module.parent / "part/__init__.py"
-    package.write_text("from importlib import import_module\nPLUGIN = import_module(f'{__name__}.plugin')")
+    package.write_text(
+        "from importlib import import_module\nPLUGIN = import_module(f'{__name__}.plugin')"
+    )
     (module.parent / "part/plugin.py").write_text("")
     assert module.parent / "part/plugin.py" in list_code_files(module)
 
@@ -52,7 +59,9 @@ def test_a_package_that_imports_its_modules_by_name_depends_on_all_of_them(modul
         ("part/words.yaml", "[b]", False),
     ],
 )
-def test_digest_changes_only_with_code_and_yaml_files(module: Path, name: str, text: str, is_same: bool):
+def test_digest_changes_only_with_code_and_yaml_files(
+    module: Path, name: str, text: str, is_same: bool
+):
     digest = code_digest(str(module))
     (module.parent / name).write_text(text)
     code_digests._read_code.cache_clear()
@@ -60,14 +69,25 @@ def test_digest_changes_only_with_code_and_yaml_files(module: Path, name: str, t
 
 
 def test_data_files_are_next_to_modules_or_in_folders_without_modules(module: Path):
-    for name in ("drawings/more/cup.svg", "part/words.csv", "part/page.j2", "apart/words.csv", "apart/code.py"):
+    for name in (
+        "drawings/more/cup.svg",
+        "part/words.csv",
+        "part/page.j2",
+        "apart/words.csv",
+        "apart/code.py",
+    ):
         (module.parent / name).parent.mkdir(parents=True, exist_ok=True)
         (module.parent / name).write_text("")
-    files = {path.relative_to(module.parent).as_posix() for path in list_data_files(list_code_files(module))}
+    files = {
+        path.relative_to(module.parent).as_posix()
+        for path in list_data_files(list_code_files(module))
+    }
     assert files == {"drawings/more/cup.svg", "part/words.csv", "part/words.yaml", "part/page.j2"}
 
 
-def test_a_stage_writes_the_digests_of_all_stages(tmp_path: Path, module: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_stage_writes_the_digests_of_all_stages(
+    tmp_path: Path, module: Path, monkeypatch: pytest.MonkeyPatch
+):
     with module.open("a") as file:
         file.write('\n\nif __name__ == "__main__":\n    late()\n')
     monkeypatch.chdir(tmp_path)

@@ -8,9 +8,17 @@ import yaml
 
 from compeval.base.pipeline.input_sources import check_corpus, is_in_microworld, read_sources
 
-SYNTHETIC = {"source": "microworld", "scene_graphs": "sources/microworld/graphs.json", "images": "sources/microworld"}
+SYNTHETIC = {
+    "source": "microworld",
+    "scene_graphs": "sources/microworld/graphs.json",
+    "images": "sources/microworld",
+}
 GQA = {"source": "visual_genome", "scene_graphs": "sources/gqa", "images": "sources/visual_genome"}
-COCO = {"source": "coco", "captions": "sources/karpathy/coco_karpathy_test.json", "images": "sources/coco"}
+COCO = {
+    "source": "coco",
+    "captions": "sources/karpathy/coco_karpathy_test.json",
+    "images": "sources/coco",
+}
 
 
 @pytest.fixture(autouse=True)
@@ -34,25 +42,36 @@ def test_each_input_has_its_own_source() -> None:
 
 def test_synthetic_and_real_inputs_are_not_mixed() -> None:
     with pytest.raises(
-        ValueError, match=r"aro, retrieval\.coco read the micro-world, but source \(visual_genome\) real data"
+        ValueError,
+        match=r"aro, retrieval\.coco read the micro-world, but source \(visual_genome\) real data",
     ):
         read(source="visual_genome", aro=SYNTHETIC, retrieval={"coco": SYNTHETIC})
-    with pytest.raises(ValueError, match=r"source read the micro-world, but retrieval\.coco \(coco\) real data"):
+    with pytest.raises(
+        ValueError, match=r"source read the micro-world, but retrieval\.coco \(coco\) real data"
+    ):
         read(source="microworld", retrieval={"coco": COCO})
 
 
 def test_a_source_that_contradicts_a_path_is_an_error() -> None:
-    with pytest.raises(ValueError, match=r"aro: the source is visual_genome, but sources/microworld/graphs\.json"):
+    with pytest.raises(
+        ValueError, match=r"aro: the source is visual_genome, but sources/microworld/graphs\.json"
+    ):
         read(source="visual_genome", aro=GQA | {"scene_graphs": "sources/microworld/graphs.json"})
-    with pytest.raises(ValueError, match=r"coco: the source is microworld, but sources/coco \(images\) is not in"):
+    with pytest.raises(
+        ValueError, match=r"coco: the source is microworld, but sources/coco \(images\) is not in"
+    ):
         read(source="microworld", retrieval={"coco": SYNTHETIC | {"images": "sources/coco"}})
-    with pytest.raises(ValueError, match=r"retrieval\.coco: no source\. Name the data that its images belong to"):
+    with pytest.raises(
+        ValueError, match=r"retrieval\.coco: no source\. Name the data that its images belong to"
+    ):
         read(source="visual_genome", retrieval={"coco": {"images": "sources/coco"}})
 
 
 def test_a_corpus_of_the_microworld_does_not_split_real_captions() -> None:
     read(source="visual_genome")
-    with pytest.raises(ValueError, match=r"corpora\.laion: corpora/microworld/laion/\*\.tar is in the micro-world"):
+    with pytest.raises(
+        ValueError, match=r"corpora\.laion: corpora/microworld/laion/\*\.tar is in the micro-world"
+    ):
         check_corpus("laion", "corpora/microworld/laion/*.tar")
     check_corpus("laion", "corpora/visual_genome/laion/*.tar")
     read(source="microworld")

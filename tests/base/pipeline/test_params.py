@@ -24,7 +24,10 @@ def test_a_block_and_extra_fields(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     ("block", "message"),
     [
         ("{ rows: 3, rwos: 4 }", "block walks: got an unexpected keyword argument 'rwos'"),
-        ("{ rows: 3, parser: sng }", "block walks: got multiple values for keyword argument 'parser'"),
+        (
+            "{ rows: 3, parser: sng }",
+            "block walks: got multiple values for keyword argument 'parser'",
+        ),
         ("{}", "block walks: missing 1 required positional argument: 'rows'"),
     ],
 )

@@ -38,5 +38,7 @@ def test_two_workers_keep_the_order_and_do_not_run_far_ahead() -> None:
 
 
 def test_a_dead_worker_raises_a_clear_error() -> None:
-    with pytest.raises(ChildProcessError, match=r"a worker process died.*Run the same command again"):
+    with pytest.raises(
+        ChildProcessError, match=r"a worker process died.*Run the same command again"
+    ):
         list(map_with(make_state, die, [1], 2))

@@ -21,7 +21,9 @@ LAMP = SceneObject("2", "lamp")
 def make_image(number: int) -> AnnotatedImage:
     graph = SceneGraph((COUCH, LAMP), (Relation("1", "next to", "2"),))
     regions = (Region(f"{number}0", f"couch {number}", Box(0, 0, 50, 40)),)
-    return AnnotatedImage(str(number), 100, 80, graph, regions, {"1": ("futon",)}, (Path("a/1.jpg"), Path("b/1.jpg")))
+    return AnnotatedImage(
+        str(number), 100, 80, graph, regions, {"1": ("futon",)}, (Path("a/1.jpg"), Path("b/1.jpg"))
+    )
 
 
 @pytest.fixture
@@ -42,7 +44,11 @@ def test_images_are_read_as_they_were_written_and_looked_up_by_their_ids(images)
 def test_ids_and_words_are_read_without_the_images(images) -> None:
     assert images.list_ids() == [str(number) for number in range(1, 251)]
     names, attributes, predicates = images.count_words()
-    assert (names, attributes, predicates) == ({"couch": 250, "lamp": 250}, {"red": 250}, {"next to": 250})
+    assert (names, attributes, predicates) == (
+        {"couch": 250, "lamp": 250},
+        {"red": 250},
+        {"next to": 250},
+    )
 
 
 def test_a_process_receives_only_the_path(images) -> None:
@@ -54,7 +60,9 @@ def test_a_process_receives_only_the_path(images) -> None:
 
 def test_row_groups_are_small_and_pages_indexed(images) -> None:
     metadata = pq.read_metadata(images.path)
-    assert [metadata.row_group(n).num_rows for n in range(metadata.num_row_groups)] == [16] * 15 + [10]
+    assert [metadata.row_group(n).num_rows for n in range(metadata.num_row_groups)] == [16] * 15 + [
+        10
+    ]
     assert metadata.row_group(0).column(0).has_offset_index
 
 
@@ -67,7 +75,13 @@ def test_counts_and_flaws_are_in_a_json_file(tmp_path) -> None:
         yield make_image(2)
 
     statistics = write(tmp_path / "a.parquet", images(), flaws)
-    assert statistics == {"images": 2, "objects": 4, "relations": 2, "regions": 2, "flaws": {"zero-size box": 1}}
+    assert statistics == {
+        "images": 2,
+        "objects": 4,
+        "relations": 2,
+        "regions": 2,
+        "flaws": {"zero-size box": 1},
+    }
     assert json.loads((tmp_path / "a.json").read_text()) == statistics
     assert {path.name for path in tmp_path.iterdir()} == {"a.parquet", "a.json"}
 
@@ -75,7 +89,9 @@ def test_counts_and_flaws_are_in_a_json_file(tmp_path) -> None:
 def test_no_image_is_an_error(tmp_path) -> None:
     flaws = Flaws()
     flaws.add("malformed record", "")
-    with pytest.raises(ValueError, match=r"a\.parquet: no image .* Flawed records: \{'malformed record': 1\}"):
+    with pytest.raises(
+        ValueError, match=r"a\.parquet: no image .* Flawed records: \{'malformed record': 1\}"
+    ):
         write(tmp_path / "a.parquet", [], flaws)
     assert not (tmp_path / "a.parquet").exists()
 
@@ -95,7 +111,8 @@ def test_the_stage_reads_real_files(real_data, tmp_path, monkeypatch, capsys, ve
     assert [len(images[name]) for name in names] == [5, 4]
     assert images["visual_genome"][0].files[1] == Path("sources/visual_genome/VG_100K_2/1.jpg")
     assert images["gqa"][0].files == tuple(
-        Path("sources/gqa") / folder / "2315892.jpg" for folder in ("", "images", "VG_100K", "VG_100K_2")
+        Path("sources/gqa") / folder / "2315892.jpg"
+        for folder in ("", "images", "VG_100K", "VG_100K_2")
     )
     assert json.loads(Path("annotations/gqa.json").read_text())["source"] == "visual_genome"
     assert json.loads(Path("annotations/visual_genome.json").read_text())["flaws"] == {}
@@ -103,7 +120,13 @@ def test_the_stage_reads_real_files(real_data, tmp_path, monkeypatch, capsys, ve
 
 
 def test_the_stage_prints_the_first_flaw_of_each_kind(tmp_path, monkeypatch, capsys) -> None:
-    graphs = {"3": {"width": 9, "height": 9, "objects": {"1": {"name": "cat", "x": 0, "y": 0, "w": 0, "h": 2}}}}
+    graphs = {
+        "3": {
+            "width": 9,
+            "height": 9,
+            "objects": {"1": {"name": "cat", "x": 0, "y": 0, "w": 0, "h": 2}},
+        }
+    }
     (tmp_path / "sceneGraphs.json").write_text(json.dumps(graphs))
     for name in ("image_data", "objects", "attributes", "relationships", "region_descriptions"):
         (tmp_path / f"{name}.json").write_text('[{"image_id": 3, "width": 9, "height": 9}]')
@@ -112,8 +135,12 @@ def test_the_stage_prints_the_first_flaw_of_each_kind(tmp_path, monkeypatch, cap
     for name in Format:
         main(name, Path(), Path("out"))
     lines = capsys.readouterr().err.splitlines()
-    malformed = "4 flawed records (malformed record). The first: objects.json, image 3: objects None"
+    malformed = (
+        "4 flawed records (malformed record). The first: objects.json, image 3: objects None"
+    )
     zero_size = "1 flawed records (zero-size box). The first: sceneGraphs.json, image 3, object 1: zero-size"
     assert lines[0].startswith(f"visual_genome: {malformed}")
     assert lines[1].startswith(f"gqa: {zero_size}")
-    assert annotations.Annotations(Path("out/gqa.parquet"))["3"].graph.objects == (SceneObject("1", "cat"),)
+    assert annotations.Annotations(Path("out/gqa.parquet"))["3"].graph.objects == (
+        SceneObject("1", "cat"),
+    )

@@ -21,7 +21,11 @@ TEXTS = ["a red cat", "zwei Bälle, \u201cquoted\u201d", "tab-free"]
 
 def read(pattern: Path | str, column: str | int = "caption") -> tuple[list[str], int]:
     skipped = Skipped()
-    return [text for shard in list_shards(str(pattern)) for text in read_captions(shard, column, skipped)], skipped.rows
+    return [
+        text
+        for shard in list_shards(str(pattern))
+        for text in read_captions(shard, column, skipped)
+    ], skipped.rows
 
 
 def write_file(path: Path, data: bytes) -> None:
@@ -72,14 +76,22 @@ WEB_ALT_TEXTS = {
 
 def test_quoted_fields_of_tsv_files_are_read_as_pandas_reads_them_and_counted(tmp_path) -> None:
     path, skipped = tmp_path / "c.tsv", Skipped()
-    path.write_text("\ufeffurl\tcaption\n" + "".join(f"{line}\n" for line in WEB_ALT_TEXTS), encoding="utf-8")
+    path.write_text(
+        "\ufeffurl\tcaption\n" + "".join(f"{line}\n" for line in WEB_ALT_TEXTS), encoding="utf-8"
+    )
     (shard,) = list_shards(str(path))
-    assert list(read_captions(shard, "caption", skipped)) == [text for text in WEB_ALT_TEXTS.values() if text]
+    assert list(read_captions(shard, "caption", skipped)) == [
+        text for text in WEB_ALT_TEXTS.values() if text
+    ]
     assert (skipped.rows, skipped.quoted) == (2, 3)
     closed = [
-        line for line, text in WEB_ALT_TEXTS.items() if text and '"not closed' not in line and "early" not in line
+        line
+        for line, text in WEB_ALT_TEXTS.items()
+        if text and '"not closed' not in line and "early" not in line
     ]
-    frame = pd.read_csv(io.StringIO("\n".join(closed)), sep="\t", header=None, names=["url", "caption", "rest"])
+    frame = pd.read_csv(
+        io.StringIO("\n".join(closed)), sep="\t", header=None, names=["url", "caption", "rest"]
+    )
     assert frame["caption"].to_list() == [WEB_ALT_TEXTS[line] for line in closed]
 
 
@@ -102,7 +114,9 @@ def test_real_alt_texts_are_read_as_pandas_reads_them(real_data: Path) -> None:
         ("c.tsv", "\ufeffcup\tu\n".encode(), 0, (["cup"], 0)),
     ],
 )
-def test_odd_files(tmp_path: Path, name: str, data: bytes, column: str | int, expected: tuple[list[str], int]) -> None:
+def test_odd_files(
+    tmp_path: Path, name: str, data: bytes, column: str | int, expected: tuple[list[str], int]
+) -> None:
     (tmp_path / name).write_bytes(data)
     assert read(tmp_path / name, column) == expected
 
@@ -115,7 +129,11 @@ def test_a_quote_that_is_not_closed_is_an_error(tmp_path: Path, row: bytes) -> N
 
 
 def test_a_tar_sample_uses_txt_before_json(tmp_path) -> None:
-    members = [("000.jpg", b"pixels"), ("000.json", b'{"caption": "not this"}'), ("000.txt", b"a red cat")]
+    members = [
+        ("000.jpg", b"pixels"),
+        ("000.json", b'{"caption": "not this"}'),
+        ("000.txt", b"a red cat"),
+    ]
     members += [("001.jpg", b"pixels"), ("001.json", b'{"caption": "a dog"}')]
     write_tar(tmp_path / "c.tar", [*members, ("002.jpg", b"no caption"), ("003.json", b"broken")])
     assert read(tmp_path / "c.tar") == (["a red cat", "a dog"], 2)
@@ -133,7 +151,10 @@ def test_parquet_by_row_ranges(tmp_path, monkeypatch) -> None:
 
 def test_a_parquet_text_that_is_not_utf8_is_skipped(tmp_path) -> None:
     valid = pa.array([b"a red cat", b"\xff\xfe", b"a dog"])
-    pq.write_table(pa.table({"c": pa.Array.from_buffers(pa.string(), 3, valid.buffers())}), tmp_path / "c.parquet")
+    pq.write_table(
+        pa.table({"c": pa.Array.from_buffers(pa.string(), 3, valid.buffers())}),
+        tmp_path / "c.parquet",
+    )
     assert read(tmp_path / "c.parquet", "c") == (["a red cat", "a dog"], 1)
 
 
@@ -149,7 +170,10 @@ def test_a_line_that_does_not_end_is_skipped(tmp_path, monkeypatch) -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(lines=st.lists(st.text("abä ", min_size=1, max_size=9).filter(str.strip), min_size=1), size=st.integers(1, 40))
+@given(
+    lines=st.lists(st.text("abä ", min_size=1, max_size=9).filter(str.strip), min_size=1),
+    size=st.integers(1, 40),
+)
 def test_shards_of_a_line_file_contain_every_line_once(tmp_path_factory, lines, size) -> None:
     path = tmp_path_factory.mktemp("parts") / "c.tsv"
     path.write_bytes(b"caption\n" + "\n".join(lines).encode())
@@ -169,8 +193,16 @@ def test_a_glob_reads_files_in_order(tmp_path) -> None:
     ("name", "data", "message"),
     [
         ("c.txt", b"", "the file is empty"),
-        ("c.doc", b"x", r"unknown kind of caption file, expected \.parquet, \.csv, \.tsv, \.jsonl, \.txt, \.tar"),
-        ("c.tsv", b"url\ttext\na\tb\n", r"no column 'caption'; it has url, text\. Without a header"),
+        (
+            "c.doc",
+            b"x",
+            r"unknown kind of caption file, expected \.parquet, \.csv, \.tsv, \.jsonl, \.txt, \.tar",
+        ),
+        (
+            "c.tsv",
+            b"url\ttext\na\tb\n",
+            r"no column 'caption'; it has url, text\. Without a header",
+        ),
         ("c.csv", b"url,text\na,b\n", "no column 'caption'; it has url, text"),
         ("c.parquet", b"no parquet", "not a readable parquet file"),
         ("c.tar", b"no tar" * 99, "the tar file is cut off or damaged"),

@@ -12,7 +12,15 @@ from compeval.base.schemas.annotated_image import AnnotatedImage
 from compeval.base.schemas.scene_graph import Box, Relation, SceneObject
 
 ON_MAT = {"name": "ON", "object": "12"}
-CAT = {"name": "Cat", "x": 0, "y": 1, "w": 5, "h": 6, "attributes": ["red", "red"], "relations": [ON_MAT]}
+CAT = {
+    "name": "Cat",
+    "x": 0,
+    "y": 1,
+    "w": 5,
+    "h": 6,
+    "attributes": ["red", "red"],
+    "relations": [ON_MAT],
+}
 MAT = {"name": "mat", "x": 0, "y": 5, "w": 10, "h": 5, "attributes": [], "relations": []}
 
 
@@ -27,7 +35,9 @@ def read_with_flaws(path: Path, folder: Path = Path()) -> tuple[list[AnnotatedIm
 
 
 def test_reads_objects_attributes_and_relations(tmp_path) -> None:
-    (image,), flaws = read_with_flaws(write(tmp_path / "graphs.json", **{"11": CAT, "12": MAT}), tmp_path)
+    (image,), flaws = read_with_flaws(
+        write(tmp_path / "graphs.json", **{"11": CAT, "12": MAT}), tmp_path
+    )
     assert image.graph.objects == (
         SceneObject("11", "cat", ("red",), Box(0, 1, 5, 6)),
         SceneObject("12", "mat", (), Box(0, 5, 10, 5)),
@@ -47,7 +57,11 @@ def test_images_are_in_gqas_folder_or_in_visual_genomes_two_folders(tmp_path, fo
 
 # The objects besides a cat that is on object 12, the kind of the flaw, and the message about it.
 FLAWS = [
-    ({}, "unknown object", "image 3, relationship 11-0: the object 12 is not an object of the image."),
+    (
+        {},
+        "unknown object",
+        "image 3, relationship 11-0: the object 12 is not an object of the image.",
+    ),
     (
         {"12": MAT, "13": [1]},
         "malformed record",
@@ -72,7 +86,9 @@ FLAWS = [
 
 
 @pytest.mark.parametrize(("objects", "kind", "message"), FLAWS)
-def test_a_flawed_record_is_counted_and_the_other_records_are_read(tmp_path, objects, kind, message) -> None:
+def test_a_flawed_record_is_counted_and_the_other_records_are_read(
+    tmp_path, objects, kind, message
+) -> None:
     path = write(tmp_path / "graphs.json", **{"11": CAT}, **objects)
     (image,), flaws = read_with_flaws(path)
     assert dict(flaws.counts) == {kind: 1}
@@ -84,11 +100,16 @@ def test_a_flawed_record_is_counted_and_the_other_records_are_read(tmp_path, obj
 def test_an_image_without_a_size_is_skipped(tmp_path) -> None:
     path = tmp_path / "graphs.json"
     good = {"width": 10, "height": 10, "objects": {"12": MAT}}
-    path.write_text(json.dumps({"1": {"objects": {}}, "2": good, "4": good | {"objects": [1]}, "5": None}))
+    path.write_text(
+        json.dumps({"1": {"objects": {}}, "2": good, "4": good | {"objects": [1]}, "5": None})
+    )
     images, flaws = read_with_flaws(path)
     assert [image.image_id for image in images] == ["2"]
     assert dict(flaws.counts) == {"malformed record": 3}
-    assert flaws.first["malformed record"] == f"{path}, image 1: missing key 'width'; it has 'objects'."
+    assert (
+        flaws.first["malformed record"]
+        == f"{path}, image 1: missing key 'width'; it has 'objects'."
+    )
 
 
 def test_train_and_val_are_read_from_a_folder_and_sorted_by_id(tmp_path) -> None:

@@ -39,7 +39,8 @@ def file(tmp_path: Path) -> Path:
 
 def test_members_of_one_key_are_a_sample_and_only_the_chosen_suffixes_are_read(tmp_path: Path):
     path = write(
-        tmp_path / "a.tar", [("x/1.JPG", b"pixels"), ("x/1.txt", b"a cup"), ("x/1.b.txt", b"-"), ("2.txt", b"")]
+        tmp_path / "a.tar",
+        [("x/1.JPG", b"pixels"), ("x/1.txt", b"a cup"), ("x/1.b.txt", b"-"), ("2.txt", b"")],
     )
     first, second = read(path, "txt")
     assert (first.key, second.key, second.members["txt"].content) == ("x/1", "2", b"")
@@ -54,16 +55,22 @@ def test_a_gzipped_shard_is_the_same(file: Path, tmp_path: Path):
     zipped.write_bytes(gzip.compress(file.read_bytes()))
     assert read(zipped, "txt") == read(file, "txt")
     zipped.write_bytes(zipped.read_bytes()[:-20])
-    with pytest.raises(ValueError, match=r"00000\.tar\.gz: the tar file is cut off or damaged \(.*\)\. Delete it"):
+    with pytest.raises(
+        ValueError, match=r"00000\.tar\.gz: the tar file is cut off or damaged \(.*\)\. Delete it"
+    ):
         read(zipped)
 
 
 @pytest.mark.parametrize("kept", [0, 300, 700, 1024, 1100, 2048, 3072])
 @pytest.mark.parametrize("suffixes", [(), ("txt",)])
-def test_a_shard_that_is_cut_off_anywhere_is_an_error(file: Path, kept: int, suffixes: tuple[str, ...]):
+def test_a_shard_that_is_cut_off_anywhere_is_an_error(
+    file: Path, kept: int, suffixes: tuple[str, ...]
+):
     """tarfile raises no error between two members (1,024, 2,048, 3,072) and in a header (1,100)."""
     file.write_bytes(file.read_bytes()[:kept])
-    with pytest.raises(ValueError, match=r"00000\.tar: the tar file is cut off or damaged \(.*\)\. Delete it"):
+    with pytest.raises(
+        ValueError, match=r"00000\.tar: the tar file is cut off or damaged \(.*\)\. Delete it"
+    ):
         read(file, *suffixes)
 
 
@@ -79,7 +86,10 @@ def test_nothing_is_unpickled(tmp_path: Path):
         def __reduce__(self):
             return (tmp_path / "harm").touch, ()
 
-    members = [(f"1.{suffix}", pickle.dumps(Harmful())) for suffix in ("pyd", "pth", "pickle", "txt", "jpg")]
+    members = [
+        (f"1.{suffix}", pickle.dumps(Harmful()))
+        for suffix in ("pyd", "pth", "pickle", "txt", "jpg")
+    ]
     path = write(tmp_path / "a.tar", members)
     skipped = Counter[str]()
     assert len(read(path, "pyd", "pth", "pickle")) == 1
@@ -93,11 +103,21 @@ def test_a_bad_sample_is_skipped_and_counted(tmp_path: Path, capsys: pytest.Capt
         *(("good.png", png()), ("good.txt", b" a cup\n")),
         *(("twice.png", png()), ("twice.txt", b"a hat"), ("twice.txt", b"a bat")),
         *(("text.txt", b"a cup"), ("image.png", png()), ("blank.png", png()), ("blank.txt", b" ")),
-        *(("bytes.png", png()), ("bytes.txt", b"caf\xe9"), ("cut.png", png()[:40]), ("cut.txt", b"a cup")),
+        *(
+            ("bytes.png", png()),
+            ("bytes.txt", b"caf\xe9"),
+            ("cut.png", png()[:40]),
+            ("cut.txt", b"a cup"),
+        ),
     ]
     path, skipped = write(tmp_path / "a.tar", members), Counter[str]()
     (good, image), (twice, _) = shards.read_decoded_pairs(path, skipped)
-    assert (good.key, good.caption, image.getpixel((1, 0)), twice.caption) == ("good", "a cup", (7, 7, 7), "a hat")
+    assert (good.key, good.caption, image.getpixel((1, 0)), twice.caption) == (
+        "good",
+        "a cup",
+        (7, 7, 7),
+        "a hat",
+    )
     shards.print_skipped(path, skipped)
     assert capsys.readouterr().err == (
         f"{path}: samples skipped: 1 with a caption that is not in UTF-8, 1 with a second member of the same name, "

@@ -42,16 +42,25 @@ def count_raw(folder: Path) -> dict[str, tuple[int, int, int, int]]:
     Records with the same box and a common name are one object.
     """
     counts = {}
-    files = [load(folder, name) for name in ("objects", "attributes", "relationships", "region_descriptions")]
+    files = [
+        load(folder, name)
+        for name in ("objects", "attributes", "relationships", "region_descriptions")
+    ]
     for objects, attribute_records, edges, regions in zip(*files, strict=True):
         graph = networkx.Graph()
         for t in objects["objects"]:
             networkx.add_path(graph, [(name.lower(), box(t)) for name in t["names"]])
         merged = {key: min(part) for part in networkx.connected_components(graph) for key in part}
-        described = [(merged[name(t), box(t)], t.get("attributes", [])) for t in attribute_records["attributes"]]
+        described = [
+            (merged[name(t), box(t)], t.get("attributes", []))
+            for t in attribute_records["attributes"]
+        ]
         attributes = {(node, text.lower()) for node, texts in described for text in texts}
         relations = {
-            (*(merged[name(e[role]), box(e[role])] for role in ("subject", "object")), e["predicate"].lower())
+            (
+                *(merged[name(e[role]), box(e[role])] for role in ("subject", "object")),
+                e["predicate"].lower(),
+            )
             for e in edges["relationships"]
         }
         sizes = map(len, (set(merged.values()), attributes, relations, regions["regions"]))
@@ -84,11 +93,16 @@ def test_counts_of_real_files_equal_a_count_of_the_raw_json(real_data, version) 
 
 
 def test_versions_differ_in_counts_but_not_in_shared_regions(real_data) -> None:
-    old, new = ({i.image_id: i for i in read_flawless(real_data / "visual_genome" / version)} for version in VERSIONS)
+    old, new = (
+        {i.image_id: i for i in read_flawless(real_data / "visual_genome" / version)}
+        for version in VERSIONS
+    )
     assert [len(image.regions) for image in old.values()] == [265, 256, 259, 258, 250]
     assert [len(image.regions) for image in new.values()] == [262, 256, 255, 257, 248]
     for image_id in old:
-        before, after = ({r.region_id: (r.phrase, r.box) for r in i[image_id].regions} for i in (old, new))
+        before, after = (
+            {r.region_id: (r.phrase, r.box) for r in i[image_id].regions} for i in (old, new)
+        )
         assert [key for key in before.keys() & after.keys() if before[key] != after[key]] == []
 
 
@@ -123,7 +137,8 @@ def convert_to_scene_graphs(files: Source) -> Source:
     """Return the same source in the format of v1.4."""
     objects = [dict(item) for item in files.pop("attributes")[0]["attributes"]]
     edges = [
-        edge | {"subject_id": edge["subject"]["object_id"], "object_id": edge["object"]["object_id"]}
+        edge
+        | {"subject_id": edge["subject"]["object_id"], "object_id": edge["object"]["object_id"]}
         for edge in files.pop("relationships")[0]["relationships"]
     ]
     for edge in edges:
@@ -166,36 +181,81 @@ def test_images_are_sorted_by_id(tmp_path) -> None:
 
 def test_the_image_file_is_searched_for_on_access(tmp_path) -> None:
     (image,) = read_flawless(write(tmp_path, make_source()))
-    with pytest.raises(FileNotFoundError, match=r"image 7: 7\.jpg not found in .*VG_100K, .*VG_100K_2"):
+    with pytest.raises(
+        FileNotFoundError, match=r"image 7: 7\.jpg not found in .*VG_100K, .*VG_100K_2"
+    ):
         _ = image.path
     (tmp_path / "VG_100K_2").mkdir()
     (tmp_path / "VG_100K_2" / "7.jpg").touch()
     assert image.path == tmp_path / "VG_100K_2" / "7.jpg"
 
 
-BOX, OUTSIDE, DUPLICATE, MALFORMED = "zero-size box", "box outside the image", "duplicate id", "malformed record"
+BOX, OUTSIDE, DUPLICATE, MALFORMED = (
+    "zero-size box",
+    "box outside the image",
+    "duplicate id",
+    "malformed record",
+)
 REGIONS, REMOVED = "region_descriptions", object()
 # The kind of the flaw, the file and its record that is changed, the changed values, and what the message says.
 CHANGES: list[tuple[str, str, int, dict[str, Any], str]] = [
     (BOX, REGIONS, 0, {"width": 0}, "region 9: zero-size box, width 0 and height 40"),
-    (OUTSIDE, REGIONS, 0, {"x": 100}, "region 9: box outside the image, corners 100,0 to 150,40 in 100x80"),
+    (
+        OUTSIDE,
+        REGIONS,
+        0,
+        {"x": 100},
+        "region 9: box outside the image, corners 100,0 to 150,40 in 100x80",
+    ),
     (OUTSIDE, "objects", 1, {"x": -3}, "object 2: box outside the image, corners -3,10 to 17,40"),
     (DUPLICATE, "objects", 1, {"object_id": 1}, "object 1: duplicate id"),
     (DUPLICATE, "relationships", 1, {"relationship_id": 5}, "relationship 5: duplicate id"),
     ("empty name", "objects", 1, {"names": [" "]}, "object 2: empty name"),
     ("empty predicate", "relationships", 0, {"predicate": ""}, "relationship 5: empty predicate"),
     (MALFORMED, REGIONS, 0, {"phrase": None}, "region 9: phrase None, expected a string"),
-    (MALFORMED, "objects", 1, {"x": "12"}, "object 2: box ['12', 10, 20, 30], expected four numbers"),
-    (MALFORMED, "attributes", 0, {"attributes": "red"}, "object 1: got 'red', expected a list of strings"),
-    (MALFORMED, REGIONS, 0, {"phrase": REMOVED}, "region 9: missing key 'phrase'; it has 'region_id', 'x'"),
+    (
+        MALFORMED,
+        "objects",
+        1,
+        {"x": "12"},
+        "object 2: box ['12', 10, 20, 30], expected four numbers",
+    ),
+    (
+        MALFORMED,
+        "attributes",
+        0,
+        {"attributes": "red"},
+        "object 1: got 'red', expected a list of strings",
+    ),
+    (
+        MALFORMED,
+        REGIONS,
+        0,
+        {"phrase": REMOVED},
+        "region 9: missing key 'phrase'; it has 'region_id', 'x'",
+    ),
     (MALFORMED, "objects", 0, {"w": REMOVED}, "object 1: missing key 'w' or 'width'"),
     (MALFORMED, "objects", 0, {"object_id": REMOVED}, "object: missing key 'object_id' or 'id'"),
-    (MALFORMED, "relationships", 0, {"predicate": REMOVED}, "relationship 5: missing key 'predicate'"),
-    (MALFORMED, "relationships", 0, {"subject": REMOVED}, "relationship 5: missing key 'subject_id' or 'subject'"),
+    (
+        MALFORMED,
+        "relationships",
+        0,
+        {"predicate": REMOVED},
+        "relationship 5: missing key 'predicate'",
+    ),
+    (
+        MALFORMED,
+        "relationships",
+        0,
+        {"subject": REMOVED},
+        "relationship 5: missing key 'subject_id' or 'subject'",
+    ),
 ]
 
 
-@pytest.mark.parametrize(("kind", "name", "index", "values", "message"), CHANGES, ids=[item[-1] for item in CHANGES])
+@pytest.mark.parametrize(
+    ("kind", "name", "index", "values", "message"), CHANGES, ids=[item[-1] for item in CHANGES]
+)
 def test_a_flaw_is_counted_with_a_message_and_the_other_records_are_read(
     tmp_path, kind, name, index, values, message
 ) -> None:
@@ -217,7 +277,10 @@ def check_flaw(folder: Path, files: Source, kind: str, message: str) -> None:
 
 
 DAMAGES: dict[str, tuple[str, Callable[[Source], Any]]] = {
-    "objects.json, image 7: no record of this image": ("no record", lambda files: files["objects"].clear()),
+    "objects.json, image 7: no record of this image": (
+        "no record",
+        lambda files: files["objects"].clear(),
+    ),
     "region_descriptions.json, image 7, region 9: duplicate id": (
         DUPLICATE,
         lambda files: files[REGIONS][0]["regions"].append(files[REGIONS][0]["regions"][0]),
@@ -238,7 +301,9 @@ DAMAGES: dict[str, tuple[str, Callable[[Source], Any]]] = {
 
 
 @pytest.mark.parametrize("message", DAMAGES)
-def test_a_missing_or_malformed_record_is_counted_and_the_other_records_are_read(tmp_path, message) -> None:
+def test_a_missing_or_malformed_record_is_counted_and_the_other_records_are_read(
+    tmp_path, message
+) -> None:
     kind, damage = DAMAGES[message]
     files = make_source()
     damage(files)
@@ -278,7 +343,9 @@ def test_a_region_id_of_another_image_is_a_duplicate(tmp_path) -> None:
         records[1].update({key: 8 for key in ("image_id", "id") if key in records[1]})
     images, flaws = read_with_flaws(write(tmp_path, files))
     assert [len(image.regions) for image in images] == [1, 0]
-    assert flaws.first == {"duplicate id": f"{tmp_path}/region_descriptions.json, image 8, region 9: duplicate id."}
+    assert flaws.first == {
+        "duplicate id": f"{tmp_path}/region_descriptions.json, image 8, region 9: duplicate id."
+    }
 
 
 def read_single_image(folder: Path, files: Source) -> AnnotatedImage:
@@ -300,7 +367,9 @@ def test_relationship_of_an_unknown_object_in_scene_graphs(tmp_path) -> None:
     files = convert_to_scene_graphs(make_source())
     files["scene_graphs"][0]["relationships"][1]["object_id"] = 99
     (image,), flaws = read_with_flaws(write(tmp_path, files))
-    assert re.search("relationship 6: the object 99 is not an object of the image", flaws.first["unknown object"])
+    assert re.search(
+        "relationship 6: the object 99 is not an object of the image", flaws.first["unknown object"]
+    )
     assert len(image.graph.relations) == 1
 
 
@@ -308,7 +377,9 @@ def test_broken_json_and_missing_file(tmp_path) -> None:
     write(tmp_path, make_source())
     text = (tmp_path / "objects.json").read_text()
     (tmp_path / "objects.json").write_text(text[:-5])
-    with pytest.raises(ValueError, match=r"objects\.json: broken JSON after 0 records .* Download it again"):
+    with pytest.raises(
+        ValueError, match=r"objects\.json: broken JSON after 0 records .* Download it again"
+    ):
         read_flawless(tmp_path)
     (tmp_path / "objects.json").unlink()
     with pytest.raises(FileNotFoundError, match=r"objects\.json: not found"):
@@ -323,7 +394,9 @@ def test_files_in_different_orders(tmp_path, real_data) -> None:
     shuffled = read_flawless(tmp_path)
     assert [image.image_id for image in shuffled] == ["1", "2", "3", "4", "5"]
     in_order = read_flawless(folder)
-    assert [replace(image, files=()) for image in shuffled] == [replace(image, files=()) for image in in_order]
+    assert [replace(image, files=()) for image in shuffled] == [
+        replace(image, files=()) for image in in_order
+    ]
 
 
 def test_real_regions_without_graphs(real_data, tmp_path) -> None:
@@ -334,7 +407,9 @@ def test_real_regions_without_graphs(real_data, tmp_path) -> None:
     for name in ("image_data", "region_descriptions"):
         (tmp_path / f"{name}.json").symlink_to(folder / f"{name}.json")
     images, flaws = read_with_flaws(tmp_path)
-    raw = {str(record["id"]): len(record["regions"]) for record in load(folder, "region_descriptions")}
+    raw = {
+        str(record["id"]): len(record["regions"]) for record in load(folder, "region_descriptions")
+    }
     assert {image.image_id: len(image.regions) for image in images} == raw
     assert dict(flaws.counts) == {"no record": 3 * len(raw)}
 
@@ -354,7 +429,10 @@ def test_objects_of_v1_0_are_identified_by_name_and_box(tmp_path) -> None:
 def test_a_record_with_the_names_of_two_objects_merges_them(tmp_path) -> None:
     files = make_source()
     objects = files["objects"][0]["objects"]
-    objects += [objects[1] | {"object_id": n, "names": names} for n, names in ((3, ["light"]), (4, ["lamp", "light"]))]
+    objects += [
+        objects[1] | {"object_id": n, "names": names}
+        for n, names in ((3, ["light"]), (4, ["lamp", "light"]))
+    ]
     image = read_single_image(tmp_path, files)
     assert [(item.id, item.name) for item in image.graph.objects] == [("1", "couch"), ("2", "lamp")]
     assert image.other_names == {"1": ("futon",), "2": ("light",)}
@@ -362,7 +440,14 @@ def test_a_record_with_the_names_of_two_objects_merges_them(tmp_path) -> None:
 
 def test_an_object_that_only_a_relationship_mentions_is_added(tmp_path) -> None:
     files = make_source()
-    files["relationships"][0]["relationships"][0]["subject"] = {"id": 56, "name": "cat", "x": 0, "y": 0, "w": 9, "h": 9}
+    files["relationships"][0]["relationships"][0]["subject"] = {
+        "id": 56,
+        "name": "cat",
+        "x": 0,
+        "y": 0,
+        "w": 9,
+        "h": 9,
+    }
     image = read_single_image(tmp_path, files)
     assert [item.name for item in image.graph.objects] == ["couch", "lamp", "cat"]
     assert image.graph.relations[0] == Relation("56", "next to", "2")

@@ -5,23 +5,36 @@ from compeval.base.schemas.scene_graph import Box, Relation, SceneGraph, SceneOb
 
 # tall and blue boy on green grass: 2 objects + 3 attributes + 1 relation = 6 atoms, 3 ao + 1 oro = 4 compounds
 BOY = SceneGraph(
-    (SceneObject("a", "boy", ("tall", "blue")), SceneObject("b", "grass", ("green",), Box(0, 1, 2, 3))),
+    (
+        SceneObject("a", "boy", ("tall", "blue")),
+        SceneObject("b", "grass", ("green",), Box(0, 1, 2, 3)),
+    ),
     (Relation("a", "on", "b"),),
 )
 
 
 def test_atoms_and_compounds_of_the_papers_example():
     assert BOY.complexity == 6
-    kinds = {"boy": "object", "tall": "attribute", "blue": "attribute", "grass": "object", "green": "attribute"}
+    kinds = {
+        "boy": "object",
+        "tall": "attribute",
+        "blue": "attribute",
+        "grass": "object",
+        "green": "attribute",
+    }
     assert BOY.atoms == (*((kind, text) for text, kind in kinds.items()), ("relation", "on"))
     pairs = [("boy", "tall"), ("boy", "blue"), ("grass", "green")]
-    assert BOY.compounds == (*(("ao", noun, None, text) for noun, text in pairs), ("oro", "boy", "on", "grass"))
+    assert BOY.compounds == (
+        *(("ao", noun, None, text) for noun, text in pairs),
+        ("oro", "boy", "on", "grass"),
+    )
     assert SceneGraph.from_row(BOY.to_row()) == BOY
 
 
 def test_signature_ignores_ids_and_order_but_not_direction():
     renamed = SceneGraph(
-        (SceneObject("y", "grass", ("green",)), SceneObject("x", "boy", ("blue", "tall"))), (Relation("x", "on", "y"),)
+        (SceneObject("y", "grass", ("green",)), SceneObject("x", "boy", ("blue", "tall"))),
+        (Relation("x", "on", "y"),),
     )
     reversed_graph = SceneGraph(BOY.objects, (Relation("b", "on", "a"),))
     assert renamed.signature == BOY.signature

@@ -46,7 +46,11 @@ class Site:
             request.send_error(404)
         else:
             start = 0
-            if requested_range and self.supports_ranges and request.headers.get("If-Range") == self.etag:
+            if (
+                requested_range
+                and self.supports_ranges
+                and request.headers.get("If-Range") == self.etag
+            ):
                 start = int(requested_range.removeprefix("bytes=").removesuffix("-"))
             is_complete = start and start >= len(data)
             request.send_response(416 if is_complete else 206 if start else 200)
@@ -57,7 +61,9 @@ class Site:
             if self.etag:
                 request.send_header("ETag", self.etag)
             request.end_headers()
-            request.wfile.write(data[start : start + self.cuts.pop(0)] if self.cuts else data[start:])
+            request.wfile.write(
+                data[start : start + self.cuts.pop(0)] if self.cuts else data[start:]
+            )
 
 
 @pytest.fixture(scope="session")
@@ -97,5 +103,9 @@ def make_zip(members: Mapping[str, bytes]) -> bytes:
     return buffer.getvalue()
 
 
-def pin(name: str, content: bytes, makes: str | None = None, url: str = "http://nowhere.invalid") -> RemoteFile:
-    return RemoteFile(f"{url}/{name}", name, makes, len(content), hashlib.sha256(content).hexdigest())
+def pin(
+    name: str, content: bytes, makes: str | None = None, url: str = "http://nowhere.invalid"
+) -> RemoteFile:
+    return RemoteFile(
+        f"{url}/{name}", name, makes, len(content), hashlib.sha256(content).hexdigest()
+    )

@@ -19,7 +19,9 @@ def serve_a(site: Site) -> None:
     site.files["/a.bin"] = DATA
 
 
-def download_a(site: Site, folder: Path, size: int | None = len(DATA), sha256: str | None = SHA256) -> Path:
+def download_a(
+    site: Site, folder: Path, size: int | None = len(DATA), sha256: str | None = SHA256
+) -> Path:
     download(f"{site.url}/a.bin", folder / "a.bin", size, sha256)
     return folder / "a.bin"
 
@@ -30,13 +32,21 @@ def list_names(folder: Path) -> list[str]:
 
 def test_a_file_is_downloaded(site: Site, tmp_path: Path):
     reports: list[tuple[int, int | None]] = []
-    download(f"{site.url}/a.bin", tmp_path / "sub" / "a.bin", len(DATA), SHA256, lambda *counts: reports.append(counts))
+    download(
+        f"{site.url}/a.bin",
+        tmp_path / "sub" / "a.bin",
+        len(DATA),
+        SHA256,
+        lambda *counts: reports.append(counts),
+    )
     assert (tmp_path / "sub" / "a.bin").read_bytes() == DATA
     assert list_names(tmp_path / "sub") == ["a.bin"]
     assert reports[-1] == (len(DATA), len(DATA))
 
 
-@pytest.mark.parametrize("position", [0, 1, 2, 255, 256, 5_000, 7_777, len(DATA) - 2, len(DATA) - 1, 4_096])
+@pytest.mark.parametrize(
+    "position", [0, 1, 2, 255, 256, 5_000, 7_777, len(DATA) - 2, len(DATA) - 1, 4_096]
+)
 def test_a_cut_connection_is_resumed(site: Site, tmp_path: Path, position: int):
     site.cuts = [position]
     assert download_a(site, tmp_path).read_bytes() == DATA
@@ -52,7 +62,9 @@ def test_ten_cuts_in_one_file(site: Site, tmp_path: Path):
 
 def test_a_later_call_resumes(site: Site, tmp_path: Path):
     site.cuts = [3_000, *[0] * (MAX_FAILURES - 1)]
-    with pytest.raises(ValueError, match=r"/a\.bin: the connection failed 5 times in a row after 3,000 bytes"):
+    with pytest.raises(
+        ValueError, match=r"/a\.bin: the connection failed 5 times in a row after 3,000 bytes"
+    ):
         download_a(site, tmp_path)
     assert list_names(tmp_path) == ["a.bin.partial", "a.bin.partial.version"]
     assert download_a(site, tmp_path).read_bytes() == DATA
@@ -80,7 +92,12 @@ def test_a_complete_partial_file_is_only_verified(site: Site, tmp_path: Path):
 @pytest.mark.parametrize(
     ("files", "size", "sha256", "message"),
     [
-        ({"/a.bin": DATA[:-1] + b"x"}, len(DATA), SHA256, r"SHA-256 [0-9a-f]{64}, " + SHA256 + " expected"),
+        (
+            {"/a.bin": DATA[:-1] + b"x"},
+            len(DATA),
+            SHA256,
+            r"SHA-256 [0-9a-f]{64}, " + SHA256 + " expected",
+        ),
         (
             {"/a.bin": DATA + b"x"},
             len(DATA),
@@ -92,7 +109,12 @@ def test_a_complete_partial_file_is_only_verified(site: Site, tmp_path: Path):
     ],
 )
 def test_a_wrong_file(
-    site: Site, tmp_path: Path, files: dict[str, bytes], size: int | None, sha256: str | None, message: str
+    site: Site,
+    tmp_path: Path,
+    files: dict[str, bytes],
+    size: int | None,
+    sha256: str | None,
+    message: str,
 ):
     site.files = files
     with pytest.raises(ValueError, match=message):
@@ -102,7 +124,9 @@ def test_a_wrong_file(
 
 def test_a_file_that_the_server_does_not_have(site: Site, tmp_path: Path):
     site.files = {}
-    with pytest.raises(FileNotFoundError, match=r"/a\.bin: 404 Not Found\. .*\(--mirror URL\).*\(--from DIR\)"):
+    with pytest.raises(
+        FileNotFoundError, match=r"/a\.bin: 404 Not Found\. .*\(--mirror URL\).*\(--from DIR\)"
+    ):
         download_a(site, tmp_path)
     assert (list_names(tmp_path), len(site.requested_ranges)) == ([], 1)
 
@@ -111,7 +135,9 @@ def test_requests_to_a_busy_server_are_repeated_five_times(site: Site, tmp_path:
     site.num_busy_answers = MAX_FAILURES - 1
     assert download_a(site, tmp_path).read_bytes() == DATA
     site.num_busy_answers = MAX_FAILURES
-    with pytest.raises(ValueError, match=r"failed 5 times in a row after 0 bytes \(503 Service Unavailable\)"):
+    with pytest.raises(
+        ValueError, match=r"failed 5 times in a row after 0 bytes \(503 Service Unavailable\)"
+    ):
         download(f"{site.url}/a.bin", tmp_path / "b.bin")
     assert list_names(tmp_path) == ["a.bin"]
 
@@ -132,7 +158,9 @@ def test_a_login_page(site: Site, tmp_path: Path):
 def test_a_disk_that_is_too_small(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     free = namedtuple("free", "free")(5)
     monkeypatch.setattr(module.shutil, "disk_usage", lambda path: free)
-    with pytest.raises(ValueError, match=r"no space left in .* \(10,240 bytes needed, 5 bytes free\)\. Free space"):
+    with pytest.raises(
+        ValueError, match=r"no space left in .* \(10,240 bytes needed, 5 bytes free\)\. Free space"
+    ):
         download_a(site, tmp_path)
     assert list_names(tmp_path) == []
 
@@ -140,17 +168,23 @@ def test_a_disk_that_is_too_small(site: Site, tmp_path: Path, monkeypatch: pytes
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_a_disk_that_fills_up_during_the_download(site: Site, tmp_path: Path):
     (tmp_path / "a.bin.partial").symlink_to("/dev/full")
-    with pytest.raises(ValueError, match=r"no space left in .*run the same command again to resume"):
+    with pytest.raises(
+        ValueError, match=r"no space left in .*run the same command again to resume"
+    ):
         download_a(site, tmp_path)
     assert not (tmp_path / "a.bin").exists()
 
 
-def test_a_gated_file_of_the_hub_needs_the_login(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_gated_file_of_the_hub_needs_the_login(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     path = "/datasets/org/name/resolve/main/a.bin"
     site.files[path], site.refusal = DATA, 401
     monkeypatch.setenv("HF_ENDPOINT", site.url)
     monkeypatch.setattr("huggingface_hub.get_token", lambda: None)
-    with pytest.raises(ValueError, match=r"401 .*Accept the terms at .*/datasets/org/name and log in with `hf auth"):
+    with pytest.raises(
+        ValueError, match=r"401 .*Accept the terms at .*/datasets/org/name and log in with `hf auth"
+    ):
         download(f"https://huggingface.co{path}", tmp_path / "a.bin")
     assert list_names(tmp_path) == []
     monkeypatch.setattr("huggingface_hub.get_token", lambda: "secret")

@@ -29,13 +29,18 @@ def serve_files(site: Site) -> None:
 
 
 def make_source(site: Site, images: bytes = IMAGES) -> DataSource:
-    files = (pin("images.zip", images, "VG_100K", site.url), RemoteFile(f"{site.url}/facts.json", "facts.json"))
+    files = (
+        pin("images.zip", images, "VG_100K", site.url),
+        RemoteFile(f"{site.url}/facts.json", "facts.json"),
+    )
     return DataSource("toy", "A toy.", licence="CC0", files=files)
 
 
 def read_files(folder: Path) -> dict[str, bytes]:
     """Return path -> content of all files outside the folder of downloads."""
-    paths = [path for path in folder.rglob("*") if path.is_file() and ".downloads" not in path.parts]
+    paths = [
+        path for path in folder.rglob("*") if path.is_file() and ".downloads" not in path.parts
+    ]
     return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
 
 
@@ -45,7 +50,10 @@ FILES = {"VG_100K/1.jpg": b"one", "VG_100K/2.jpg": b"two", "facts.json": FACTS}
 def test_a_source_is_downloaded_once_and_its_archive_is_deleted(site: Site, tmp_path: Path):
     assert fetch(make_source(site), tmp_path) == ["images.zip", "facts.json"]
     assert read_files(tmp_path) == FILES
-    assert sorted(path.name for path in (tmp_path / ".downloads").iterdir()) == ["facts.json.json", "images.zip.json"]
+    assert sorted(path.name for path in (tmp_path / ".downloads").iterdir()) == [
+        "facts.json.json",
+        "images.zip.json",
+    ]
     assert fetch(make_source(site), tmp_path) == []
     assert len(site.requested_ranges) == 2
 
@@ -70,8 +78,12 @@ def test_missing_and_changed_files_are_detected_and_downloaded_again(site: Site,
         ({"other/1.jpg": b"x"}, r"images\.zip: the archive contains other, VG_100K expected"),
     ],
 )
-def test_a_rejected_archive_leaves_no_files(site: Site, tmp_path: Path, members: dict[str, bytes], message: str):
-    site.files["/images.zip"] = bad = make_zip({"VG_100K_2/1.jpg": b"x"} | members if "../" in message else members)
+def test_a_rejected_archive_leaves_no_files(
+    site: Site, tmp_path: Path, members: dict[str, bytes], message: str
+):
+    site.files["/images.zip"] = bad = make_zip(
+        {"VG_100K_2/1.jpg": b"x"} | members if "../" in message else members
+    )
     with pytest.raises(ValueError, match=message):
         fetch(make_source(site, bad), tmp_path / "toy")
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
@@ -81,8 +93,12 @@ def test_an_archive_stays_until_there_is_space_to_unpack_it(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     with monkeypatch.context() as patch:
-        patch.setattr(unpack, "shutil", SimpleNamespace(disk_usage=lambda folder: SimpleNamespace(free=5)))
-        with pytest.raises(OSError, match=r"images\.zip: 6 bytes needed, 5 bytes free in .*\. Free space and run"):
+        patch.setattr(
+            unpack, "shutil", SimpleNamespace(disk_usage=lambda folder: SimpleNamespace(free=5))
+        )
+        with pytest.raises(
+            OSError, match=r"images\.zip: 6 bytes needed, 5 bytes free in .*\. Free space and run"
+        ):
             fetch(make_source(site), tmp_path, ["images.zip"])
     assert read_files(tmp_path) == {}
     fetch(make_source(site), tmp_path, ["images.zip"])
@@ -114,10 +130,16 @@ def test_a_folder_that_already_contains_the_files(site: Site, tmp_path: Path, pa
 
 def test_a_folder_that_lacks_files(site: Site, tmp_path: Path):
     (tmp_path / "facts.json").write_bytes(FACTS)
-    with pytest.raises(FileNotFoundError, match=r"images\.zip \(or VG_100K\) of toy not found\. To use only"):
+    with pytest.raises(
+        FileNotFoundError, match=r"images\.zip \(or VG_100K\) of toy not found\. To use only"
+    ):
         fetch(make_source(site), tmp_path / "toy", existing=tmp_path)
-    assert fetch(make_source(site), tmp_path / "toy", ["facts.json"], existing=tmp_path) == ["facts.json"]
-    with pytest.raises(ValueError, match=r"toy has no file fact\.json; it has images\.zip, facts\.json"):
+    assert fetch(make_source(site), tmp_path / "toy", ["facts.json"], existing=tmp_path) == [
+        "facts.json"
+    ]
+    with pytest.raises(
+        ValueError, match=r"toy has no file fact\.json; it has images\.zip, facts\.json"
+    ):
         fetch(make_source(site), tmp_path / "toy", ["fact.json"])
 
 
@@ -145,8 +167,13 @@ def write_files(folder: Path, files: dict[str, bytes]) -> None:
 def test_another_version_of_the_files_replaces_them(site: Site, tmp_path: Path, way: str):
     """The other version has files of the same names and sizes, one image less and one more."""
     lock, existing, folder = tmp_path / "sources.lock", tmp_path / "existing", tmp_path / "toy"
-    first = DataSource("toy", files=tuple(replace(file, sha256=None, size=None) for file in make_source(site).files))
-    options: dict[str, Any] = {"lock": lock} if way in ("registry", "lock") else {"existing": existing}
+    first = DataSource(
+        "toy",
+        files=tuple(replace(file, sha256=None, size=None) for file in make_source(site).files),
+    )
+    options: dict[str, Any] = (
+        {"lock": lock} if way in ("registry", "lock") else {"existing": existing}
+    )
     packed = way == "packed"
     write_files(existing, {"images.zip": IMAGES, "facts.json": FACTS} if packed else FILES)
     assert fetch(first, folder, **options) == ["images.zip", "facts.json"]
@@ -158,7 +185,9 @@ def test_another_version_of_the_files_replaces_them(site: Site, tmp_path: Path, 
     if way == "registry":
         second = DataSource("toy", files=(pin("images.zip", OTHER_IMAGES, "VG_100K", site.url), pin(
             "facts.json", OTHER_FACTS, None, site.url)))  # fmt: skip
-        assert [check_file(file, folder).split(" of ")[0] for file in second.files] == ["made from another version"] * 2
+        assert [check_file(file, folder).split(" of ")[0] for file in second.files] == [
+            "made from another version"
+        ] * 2
     elif way == "lock":  # accepted elsewhere, and sources.lock was committed
         lock.unlink()
         fetch(first, tmp_path / "elsewhere", lock=lock)
@@ -174,7 +203,9 @@ def test_another_version_of_the_files_replaces_them(site: Site, tmp_path: Path, 
     assert fetch(second, folder, **options) == []
 
 
-def test_a_copy_of_the_folder_is_complete_and_a_change_of_the_same_size_is_not(site: Site, tmp_path: Path):
+def test_a_copy_of_the_folder_is_complete_and_a_change_of_the_same_size_is_not(
+    site: Site, tmp_path: Path
+):
     source = make_source(site)
     fetch(source, tmp_path / "toy")
     shutil.copytree(tmp_path / "toy", tmp_path / "copy", copy_function=shutil.copyfile)
@@ -186,7 +217,9 @@ def test_a_copy_of_the_folder_is_complete_and_a_change_of_the_same_size_is_not(s
     assert [check_file(file, tmp_path / "copy") for file in source.files] == [state, "complete"]
     record = tmp_path / "copy/.downloads/images.zip.json"
     changed.write_bytes(b"two")
-    record.write_text('{"members": {"VG_100K/1.jpg": 3, "VG_100K/2.jpg": 3}}')  # of an earlier version
+    record.write_text(
+        '{"members": {"VG_100K/1.jpg": 3, "VG_100K/2.jpg": 3}}'
+    )  # of an earlier version
     assert check_file(source.files[0], tmp_path / "copy") == "complete"
 
 
@@ -195,7 +228,9 @@ def test_members_are_hashed_while_they_are_unpacked_and_a_copy_is_hashed_once(
 ):
     hashed: list[str] = []
     for module in (obtain, file_state):
-        monkeypatch.setattr(module, "hash_file", lambda path: hashed.append(path.name) or hash_file(path))
+        monkeypatch.setattr(
+            module, "hash_file", lambda path: hashed.append(path.name) or hash_file(path)
+        )
     source = make_source(site)
     fetch(source, tmp_path / "toy", ["images.zip"])
     assert [check_file(source.files[0], tmp_path / "toy"), hashed] == ["complete", []]
@@ -208,7 +243,9 @@ def test_members_are_hashed_while_they_are_unpacked_and_a_copy_is_hashed_once(
 def test_a_finished_download_of_another_version_is_not_used(site: Site, tmp_path: Path):
     write_files(tmp_path / ".downloads", {"images.zip": OTHER_IMAGES})
     assert fetch(make_source(site), tmp_path, ["images.zip"]) == ["images.zip"]
-    assert read_files(tmp_path) == {name: data for name, data in FILES.items() if name != "facts.json"}
+    assert read_files(tmp_path) == {
+        name: data for name, data in FILES.items() if name != "facts.json"
+    }
 
 
 @pytest.mark.parametrize("source", read_registry().values(), ids=lambda source: source.name)
@@ -224,7 +261,9 @@ def test_every_source_has_a_homepage_a_licence_and_a_citation(source: DataSource
         assert urlsplit(file.url).scheme in ("http", "https")
         assert file.makes or not file.name.endswith(".zip") or source.name == "compun"
         assert file.sha256 is None or len(file.sha256) == 64
-        assert "github" not in file.url or re.search(r"/[0-9a-f]{40}[/.]", file.url), "a branch instead of a commit"
+        assert "github" not in file.url or re.search(r"/[0-9a-f]{40}[/.]", file.url), (
+            "a branch instead of a commit"
+        )
 
 
 def test_the_first_download_records_a_hash_and_a_later_difference_is_an_error(
@@ -235,12 +274,15 @@ def test_the_first_download_records_a_hash_and_a_later_difference_is_an_error(
     assert f"recorded in {lock}. Later downloads must equal this one." in capsys.readouterr().err
     digest = hashlib.sha256(FACTS).hexdigest()
     record = {"url": f"{site.url}/facts.json", "size": len(FACTS), "sha256": digest}
-    assert yaml.safe_load(lock.read_text()) == {"toy": {"facts.json": record}}, "the registry knows the other file"
+    assert yaml.safe_load(lock.read_text()) == {"toy": {"facts.json": record}}, (
+        "the registry knows the other file"
+    )
     fetch(source, tmp_path / "b", lock=lock)
     assert "recorded" not in capsys.readouterr().err
     site.files["/facts.json"] = b'{"facts": 12}'
     changed = (
-        r"toy/facts\.json: 13 bytes, SHA-256 \w+; 12 bytes, SHA-256 \w+ expected \(.*sources\.lock, from the first"
+        r"toy/facts\.json: 13 bytes, SHA-256 \w+; "
+        r"12 bytes, SHA-256 \w+ expected \(.*sources\.lock, from the first"
     )
     for _ in range(2):  # the changed file is not kept
         with pytest.raises(ValueError, match=changed):
@@ -251,11 +293,15 @@ def test_the_first_download_records_a_hash_and_a_later_difference_is_an_error(
     assert yaml.safe_load(lock.read_text())["toy"]["facts.json"]["size"] == 13
 
 
-@pytest.mark.parametrize("text", [b"toy: [", b"- toy", b"toy: facts.json", b"toy: {facts.json: {url: x}}", b"\xff"])
+@pytest.mark.parametrize(
+    "text", [b"toy: [", b"- toy", b"toy: facts.json", b"toy: {facts.json: {url: x}}", b"\xff"]
+)
 def test_a_malformed_lock_is_an_error_that_names_the_file(site: Site, tmp_path: Path, text: bytes):
     lock = tmp_path / "sources.lock"
     lock.write_bytes(text)
-    with pytest.raises(ValueError, match=r"sources\.lock is malformed: it needs url, size and sha256"):
+    with pytest.raises(
+        ValueError, match=r"sources\.lock is malformed: it needs url, size and sha256"
+    ):
         fetch(make_source(site), tmp_path / "a", lock=lock)
     assert lock.read_bytes() == text
 

@@ -41,5 +41,7 @@ def test_missing_and_broken_images_are_named(tmp_path: Path):
 def test_an_image_of_too_many_pixels_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     Image.new("1", (100, 100)).save(tmp_path / "huge.png")
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 10)
-    with pytest.raises(ValueError, match=r"huge\.png: not a readable image \(Image size .* exceeds limit"):
+    with pytest.raises(
+        ValueError, match=r"huge\.png: not a readable image \(Image size .* exceeds limit"
+    ):
         read_size(tmp_path / "huge.png")

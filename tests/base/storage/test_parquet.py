@@ -18,7 +18,11 @@ READERS = (
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "test-00000-of-00001.parquet"
-    pq.write_table(pa.table({"caption": ["a red cup", "a blue ball", "a cup"] * 500}), path, use_dictionary=False)
+    pq.write_table(
+        pa.table({"caption": ["a red cup", "a blue ball", "a cup"] * 500}),
+        path,
+        use_dictionary=False,
+    )
     return path
 
 
@@ -31,9 +35,13 @@ def test_a_file_is_read(file: Path):
 
 @pytest.mark.parametrize("read", READERS)
 @pytest.mark.parametrize("num_bytes", [0, 100])
-def test_a_file_that_is_cut_off_is_named(file: Path, num_bytes: int, read: Callable[[Path], object]):
+def test_a_file_that_is_cut_off_is_named(
+    file: Path, num_bytes: int, read: Callable[[Path], object]
+):
     file.write_bytes(file.read_bytes()[:num_bytes])
-    with pytest.raises(ValueError, match=rf"{file}: not a readable parquet file \(.*\)\. It is cut off .*dvc repro"):
+    with pytest.raises(
+        ValueError, match=rf"{file}: not a readable parquet file \(.*\)\. It is cut off .*dvc repro"
+    ):
         read(file)
 
 

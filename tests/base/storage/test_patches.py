@@ -19,7 +19,9 @@ def test_patches_are_at_the_positions_of_the_order() -> None:
 
 
 def test_a_row_has_the_order_or_none() -> None:
-    assert Patches.from_row({"patches": {"rows": 1, "columns": 2, "order": [1, 0]}}) == Patches(1, 2, (1, 0))
+    assert Patches.from_row({"patches": {"rows": 1, "columns": 2, "order": [1, 0]}}) == Patches(
+        1, 2, (1, 0)
+    )
     assert Patches.from_row({"patches": None}) is None
     assert Patches.from_row({}) is None
 

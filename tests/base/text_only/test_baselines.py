@@ -40,7 +40,9 @@ def test_ties():
 
 
 def test_the_medoid_is_at_chance_on_pairs_and_other_rules_are_as_they_were():
-    sets = RetrievalSets([["a cup on a box", "a cup on a hat", "a cup by a box"], ["a b", "a", "a b c"]], ["1", "2"])
+    sets = RetrievalSets(
+        [["a cup on a box", "a cup on a hat", "a cup by a box"], ["a b", "a", "a b c"]], ["1", "2"]
+    )
     assert recall_at_1(score_medoid_of_words(sets)).tolist() == [1, 1]
     assert measure_on_pairs(sets, score_medoid_of_words).tolist() == [0.5, 0.5]
     by_length = partial(score_by_function, function=len)
@@ -50,7 +52,9 @@ def test_the_medoid_is_at_chance_on_pairs_and_other_rules_are_as_they_were():
 
 def test_splits_do_not_share_images():
     for train, test in make_sets("on").splits():
-        assert not {index // 2 for index in train.tolist()} & {index // 2 for index in test.tolist()}
+        assert not {index // 2 for index in train.tolist()} & {
+            index // 2 for index in test.tolist()
+        }
 
 
 @pytest.mark.parametrize("baseline", ["words", "naive_bayes_of_words", "naive_bayes"])
@@ -67,7 +71,9 @@ def test_baselines_are_at_chance_if_all_captions_are_equal(name: str):
 
 
 @pytest.mark.parametrize("baseline", ["cooccurrence", "naive_bayes_of_word_pairs"])
-def test_a_noun_that_fits_the_others_is_found_though_all_nouns_are_equally_often_true(baseline: str):
+def test_a_noun_that_fits_the_others_is_found_though_all_nouns_are_equally_often_true(
+    baseline: str,
+):
     """Animals are with animals and tools with tools. Each noun is as often true as false; four images per pair."""
     themes = [["horse", "pig", "cat", "dog"], ["saw", "hammer", "broom", "shovel"]]
     captions = [
@@ -108,7 +114,10 @@ def test_captions_of_one_word_have_no_pairs(baseline: str):
 @pytest.mark.parametrize("baseline", ["ordered_pairs", "naive_bayes_of_ordered_pairs"])
 def test_the_order_of_nouns_is_found_at_any_distance(baseline: str):
     """The first noun is always above the second, and other nouns are between them."""
-    captions = [[f"a kite by a {noun} is above a wagon", f"a wagon by a {noun} is above a kite"] for noun in NOUNS]
+    captions = [
+        [f"a kite by a {noun} is above a wagon", f"a wagon by a {noun} is above a kite"]
+        for noun in NOUNS
+    ]
     sets = RetrievalSets(captions, [str(index) for index in range(len(captions))])
     assert recall_at_1(BASELINES[baseline](sets)).mean() == 1
     assert recall_at_1(BASELINES["words"](sets)).mean() == 1 / 2
@@ -116,7 +125,9 @@ def test_the_order_of_nouns_is_found_at_any_distance(baseline: str):
 
 def test_form_reads_negations_but_no_nouns():
     assert recall_at_1(score_form(make_sets("not on"))).mean() == 1
-    plain = score_form(RetrievalSets([["a cup", "a hat", "a bus"]] * 10, [str(image) for image in range(10)]))
+    plain = score_form(
+        RetrievalSets([["a cup", "a hat", "a bus"]] * 10, [str(image) for image in range(10)])
+    )
     assert recall_at_1(plain).mean() == pytest.approx(1 / 3)
 
 
@@ -130,14 +141,22 @@ def test_baselines_are_trained_on_trainable_sets_only():
     """Half of the truths contain "beside". A baseline that is trained on the other half has never seen the word."""
     trained, untrained = make_sets("beside"), make_sets("on")
     both = RetrievalSets(
-        [*trained.captions, *untrained.captions], [*trained.images, *(f"other {image}" for image in untrained.images)]
+        [*trained.captions, *untrained.captions],
+        [*trained.images, *(f"other {image}" for image in untrained.images)],
     )
     assert recall_at_1(BASELINES["words"](both))[:40].mean() == 1
-    assert recall_at_1(BASELINES["words"](replace(both, trainable_N=np.arange(80) >= 40)))[:40].mean() < 1 / 2
+    assert (
+        recall_at_1(BASELINES["words"](replace(both, trainable_N=np.arange(80) >= 40)))[:40].mean()
+        < 1 / 2
+    )
 
 
 def test_bigrams_depend_on_word_order_and_words_do_not():
-    captions = [[f"a {one} on a {other} there", f"a {other} on there a {one}"] for one in NOUNS for other in NOUNS[:2]]
+    captions = [
+        [f"a {one} on a {other} there", f"a {other} on there a {one}"]
+        for one in NOUNS
+        for other in NOUNS[:2]
+    ]
     sets = RetrievalSets(captions, [str(index) for index in range(len(captions))])
     assert recall_at_1(BASELINES["bigrams"](sets)).mean() == 1
     assert recall_at_1(BASELINES["words"](sets)).mean() == 1 / 2
@@ -150,18 +169,24 @@ def test_random_baselines_are_at_chance_for_one_position_and_below_it_for_severa
     """
     one_position = ["a cup", "a hat", "a bus", "a car"]
     three_positions = ["red cup here", "blue cup here", "red hat here", "red cup there"]
-    positive, negative = measure_random_recall(RetrievalSets([one_position, three_positions], ["1", "2"]))
+    positive, negative = measure_random_recall(
+        RetrievalSets([one_position, three_positions], ["1", "2"])
+    )
     assert positive[0] + negative[0] == pytest.approx(2 / 4, abs=0.2)
     assert positive[1] + negative[1] == pytest.approx(2 / 8, abs=0.2)
     assert positive[1] + negative[1] < positive[0] + negative[0]
 
 
 def test_random_baselines_with_positive_weights_prefer_long_captions():
-    assert measure_random_recall(RetrievalSets([["a red cup", "a cup", "cup"]], ["1"]))[:, 0].tolist() == [1, 0]
+    assert measure_random_recall(RetrievalSets([["a red cup", "a cup", "cup"]], ["1"]))[
+        :, 0
+    ].tolist() == [1, 0]
 
 
 @pytest.mark.parametrize("baseline", ["words", "form"])
 def test_baselines_learn_from_a_single_pair(baseline):
     """Each baseline is trained on the single pair of the other image, whose truth also contains "not"."""
-    two = RetrievalSets([["a cup is not red", "a cup is red"], ["a hat is not blue", "a hat is blue"]], ["0", "1"])
+    two = RetrievalSets(
+        [["a cup is not red", "a cup is red"], ["a hat is not blue", "a hat is blue"]], ["0", "1"]
+    )
     assert recall_at_1(BASELINES[baseline](two)).tolist() == [1, 1]

@@ -27,7 +27,9 @@ def test_statistics_prefer_word_pairs_of_the_source():
 
 def test_unknown_word_outweighs_all_known_words():
     statistics = CorpusStatistics.of(CAPTIONS)
-    known, one_unknown, two_unknown = statistics.score(["tree box green", "a red zeppelin", "a mauve zeppelin"])
+    known, one_unknown, two_unknown = statistics.score(
+        ["tree box green", "a red zeppelin", "a mauve zeppelin"]
+    )
     assert known > one_unknown + UNKNOWN_PENALTY / 2 > two_unknown + UNKNOWN_PENALTY
 
 
@@ -37,12 +39,19 @@ def test_score_of_one_word():
     The pair (<s>, cup) occurs once, and 1 x 1 / 1 = 1 is expected by chance: log(1.1 / 2). There are no co-occurring
     pairs.
     """
-    assert CorpusStatistics.of(["cup"]).score(["Cup!", ""]) == [pytest.approx(math.log(1.1 / 2)), 0.0]
+    assert CorpusStatistics.of(["cup"]).score(["Cup!", ""]) == [
+        pytest.approx(math.log(1.1 / 2)),
+        0.0,
+    ]
 
 
 def slow_score(captions: list[str], caption: str) -> float:
     """The same score from dictionaries of pairs."""
-    words, adjacent, cooccurring = Counter[str](), Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+    words, adjacent, cooccurring = (
+        Counter[str](),
+        Counter[tuple[str, str]](),
+        Counter[tuple[str, str]](),
+    )
     for text in captions:
         words.update([START, *set(text.split())])
         adjacent.update(pairwise([START, *text.split()]))
@@ -50,7 +59,10 @@ def slow_score(captions: list[str], caption: str) -> float:
 
     def mean(counts: Counter[tuple[str, str]], pairs: list[tuple[str, str]]) -> float:
         odds = [
-            math.log((counts[pair] + SMOOTHING) / (words[pair[0]] * words[pair[1]] / max(words[START], 1) + 1))
+            math.log(
+                (counts[pair] + SMOOTHING)
+                / (words[pair[0]] * words[pair[1]] / max(words[START], 1) + 1)
+            )
             for pair in pairs
         ]
         return math.fsum(odds) / len(odds) if odds else 0.0
@@ -68,7 +80,9 @@ TEXTS = st.lists(st.lists(WORDS, max_size=6).map(" ".join), max_size=8)
 
 
 @given(TEXTS, TEXTS, st.integers(1, 5))
-def test_score_equals_the_score_from_dictionaries(captions: list[str], scored: list[str], buffered: int):
+def test_score_equals_the_score_from_dictionaries(
+    captions: list[str], scored: list[str], buffered: int
+):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(corpus_statistics, "BUFFERED_PAIRS", buffered)
         statistics = CorpusStatistics.of(captions)

@@ -12,7 +12,12 @@ from compeval.base.text_only.relative_baselines import RELATIVE_BASELINES
 from compeval.base.text_only.unseen_baselines import UNSEEN_BASELINES
 
 pytestmark = pytest.mark.usefixtures("few_trees")
-ALL_BASELINES = {**HELD_OUT_BASELINES, **REFINEMENT_BASELINES, **RELATIVE_BASELINES, **UNSEEN_BASELINES}
+ALL_BASELINES = {
+    **HELD_OUT_BASELINES,
+    **REFINEMENT_BASELINES,
+    **RELATIVE_BASELINES,
+    **UNSEEN_BASELINES,
+}
 ROWS, FOLD = 60, 0
 WORDS = ["cup", "hat", "cat", "bus", "box", "map", "pen", "jar"]
 
@@ -22,10 +27,14 @@ def test_scores_of_a_fold_do_not_depend_on_what_is_true_in_it(name: str):
     """If a negative of each of its sets becomes the truth, each caption keeps its score."""
     rng = Random(0)
     images = [str(row) for row in range(ROWS)]
-    captions = [[f"a {word} on a {rng.choice(WORDS)}" for word in rng.sample(WORDS, 4)] for _ in images]
+    captions = [
+        [f"a {word} on a {rng.choice(WORDS)}" for word in rng.sample(WORDS, 4)] for _ in images
+    ]
     in_fold_N = np.array([assign_folds(images)[image] == FOLD for image in images])
     assert 10 <= in_fold_N.sum() < ROWS
-    swapped = [texts[::-1] if inside else texts for texts, inside in zip(captions, in_fold_N, strict=True)]
+    swapped = [
+        texts[::-1] if inside else texts for texts, inside in zip(captions, in_fold_N, strict=True)
+    ]
     score_NK = ALL_BASELINES[name](RetrievalSets(captions, images))
     score_of_swapped_NK = ALL_BASELINES[name](RetrievalSets(swapped, images))
     assert score_of_swapped_NK[in_fold_N, ::-1] == pytest.approx(score_NK[in_fold_N])

@@ -6,7 +6,12 @@ from typing import Any
 import pytest
 
 from compeval.base.text_only import language_models, score_cache
-from compeval.base.text_only.language_models import CausalLM, EntailmentModel, MaskedLM, load_language_model
+from compeval.base.text_only.language_models import (
+    CausalLM,
+    EntailmentModel,
+    MaskedLM,
+    load_language_model,
+)
 from compeval.generators.hard_negatives.crepe import selection
 from compeval.generators.hard_negatives.hard_negative import HardNegative
 
@@ -14,14 +19,21 @@ WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "red", "blue", "cup"
 LABELS = {0: "CONTRADICTION", 1: "NEUTRAL", 2: "ENTAILMENT"}
 
 
-def write_bert(folder: Path, model_class: str, bias: list[float] | None = None, **options: Any) -> str:
+def write_bert(
+    folder: Path, model_class: str, bias: list[float] | None = None, **options: Any
+) -> str:
     """Save a random BERT with one layer and return its folder. With ``bias``, its logits are always ``bias``."""
     torch = pytest.importorskip("torch")
     transformers = pytest.importorskip("transformers")
     (folder / "vocab.txt").write_text("\n".join(WORDS))
     torch.manual_seed(0)
     config = transformers.BertConfig(
-        vocab_size=len(WORDS), hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8, **options
+        vocab_size=len(WORDS),
+        hidden_size=8,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=8,
+        **options,
     )
     model = getattr(transformers, model_class)(config)
     if bias is not None:
@@ -32,7 +44,9 @@ def write_bert(folder: Path, model_class: str, bias: list[float] | None = None, 
     return str(folder)
 
 
-def write_classifier(folder: Path, labels: dict[int, str] = LABELS, bias: list[float] | None = None) -> str:
+def write_classifier(
+    folder: Path, labels: dict[int, str] = LABELS, bias: list[float] | None = None
+) -> str:
     label_ids = {label: index for index, label in labels.items()}
     options = {"id2label": labels, "label2id": label_ids, "initializer_range": 1.0}
     return write_bert(folder, "BertForSequenceClassification", bias, **options)
@@ -43,7 +57,13 @@ def negatives(*captions: str) -> list[HardNegative]:
 
 
 CAPTION = "a red cup on a blue table"
-SWAPS = ["a blue cup on a red table", "a red table on a blue cup", "a cup", "a blue table on a red cup", "red"]
+SWAPS = [
+    "a blue cup on a red table",
+    "a red table on a blue cup",
+    "a cup",
+    "a blue table on a red cup",
+    "red",
+]
 
 
 def test_logits_do_not_depend_on_the_batch(tmp_path: Path, monkeypatch):
@@ -63,7 +83,8 @@ def test_premise_and_hypothesis_are_distinguished(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("bias", "num_kept"), [([0.0, 0.5, 1.0], 0), ([0.0, 1.0, 0.5], 5), ([1.0, 0.0, 0.5], 5), ([1.0, 0.0, 1.0], 0)]
+    ("bias", "num_kept"),
+    [([0.0, 0.5, 1.0], 0), ([0.0, 1.0, 0.5], 5), ([1.0, 0.0, 0.5], 5), ([1.0, 0.0, 1.0], 0)],
 )
 def test_entailed_negatives_are_dropped(tmp_path: Path, bias: list[float], num_kept: int):
     model = EntailmentModel(write_classifier(tmp_path, bias=bias), batch_size=2)
@@ -77,7 +98,9 @@ class PrefixEntailmentModel(EntailmentModel):
         self.label = 2
 
     def pair_logits(self, pairs: Sequence[tuple[str, str]]) -> list[list[float]]:
-        return [[0.0, 0.1, float(text.split()[:2] == premise.split()[:2])] for premise, text in pairs]
+        return [
+            [0.0, 0.1, float(text.split()[:2] == premise.split()[:2])] for premise, text in pairs
+        ]
 
 
 def test_remaining_negatives_keep_their_order_over_all_batches(monkeypatch):
@@ -101,7 +124,8 @@ def test_entailment_label_is_found_by_name(tmp_path: Path):
 def test_classifier_without_entailment_label_is_an_error(tmp_path: Path):
     name = write_classifier(tmp_path, {0: "positive", 1: "negative"})
     with pytest.raises(
-        ValueError, match=r"no label 'entailment'; its labels are positive, negative\. Use an NLI model"
+        ValueError,
+        match=r"no label 'entailment'; its labels are positive, negative\. Use an NLI model",
     ):
         EntailmentModel(name)
 
@@ -131,7 +155,12 @@ def test_masked_lm_is_the_mean_log_probability_of_each_masked_token(tiny_bert: s
             masked = ids.clone()
             masked[0, position] = ranker.tokenizer.mask_token_id
             with torch.inference_mode():
-                values.append(ranker.model(masked).logits[0, position].log_softmax(-1)[ids[0, position]].item())
+                values.append(
+                    ranker.model(masked)
+                    .logits[0, position]
+                    .log_softmax(-1)[ids[0, position]]
+                    .item()
+                )
         expected.append(sum(values) / len(values))
     assert ranker.score(["a red cup", "on a table"]) == pytest.approx(expected, abs=1e-5)
 
@@ -156,7 +185,9 @@ def test_causal_lm_without_weights_scores_all_tokens_equally(tmp_path: Path):
     transformers.PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, bos_token="<s>", unk_token="<unk>"
     ).save_pretrained(tmp_path)
-    config = transformers.GPT2Config(vocab_size=len(words), n_embd=8, n_layer=1, n_head=2, n_positions=16)
+    config = transformers.GPT2Config(
+        vocab_size=len(words), n_embd=8, n_layer=1, n_head=2, n_positions=16
+    )
     model = transformers.GPT2LMHeadModel(config)
     for parameter in model.parameters():
         parameter.data.zero_()
@@ -175,7 +206,8 @@ def count_rows(model: MaskedLM | EntailmentModel) -> list[int]:
     """Return a list to which every forward pass of the model appends its number of rows."""
     rows: list[int] = []
     model.model.register_forward_hook(
-        lambda _module, _args, inputs, _output: rows.append(len(inputs["input_ids"])), with_kwargs=True
+        lambda _module, _args, inputs, _output: rows.append(len(inputs["input_ids"])),
+        with_kwargs=True,
     )
     return rows
 

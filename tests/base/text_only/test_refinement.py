@@ -98,12 +98,18 @@ def test_truth_that_is_too_often_second_is_removed():
 
 def make_baseline(score_of: dict[str, tuple[bool, ...]], column: int) -> Baseline:
     """Return a baseline that is right for some truths and scores all other captions equally."""
-    return lambda sets: np.array([[score_of[truth][column], 0.5] for truth, _ in sets.captions], dtype=float)
+    return lambda sets: np.array(
+        [[score_of[truth][column], 0.5] for truth, _ in sets.captions], dtype=float
+    )
 
 
 @settings(max_examples=20, deadline=None)
-@given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=30, max_size=80), st.integers(0, 3))
-def test_at_least_half_is_kept_nearer_to_chance_in_any_order(rows: list[tuple[bool, ...]], seed: int):
+@given(
+    st.lists(st.tuples(st.booleans(), st.booleans()), min_size=30, max_size=80), st.integers(0, 3)
+)
+def test_at_least_half_is_kept_nearer_to_chance_in_any_order(
+    rows: list[tuple[bool, ...]], seed: int
+):
     captions = [
         [f"truth {index}", f"{index} truth"] for index in range(len(rows))
     ]  # the same words for random baselines
@@ -114,7 +120,9 @@ def test_at_least_half_is_kept_nearer_to_chance_in_any_order(rows: list[tuple[bo
     assert keep_N.mean() >= MIN_KEPT
     for baseline in baselines.values():
         after = recall_at_1(baseline(sets.select(keep_N))).mean()
-        worst = max(abs(recall_at_1(baseline(sets)).mean() - 0.5) for baseline in baselines.values())
+        worst = max(
+            abs(recall_at_1(baseline(sets)).mean() - 0.5) for baseline in baselines.values()
+        )
         assert abs(after - 0.5) <= worst + 10 / len(rows)  # rows that the program keeps in part
     backwards = RetrievalSets(sets.captions[::-1], sets.images[::-1])
     assert select_rows_at_chance(backwards, seed, baselines)[::-1].tolist() == keep_N.tolist()
@@ -125,13 +133,18 @@ def test_few_rows(images: str):
     """After the first round, all trainable rows may be of one image, so that other rows have nothing to learn from."""
     words = ("cup", "hat", "cat", "bus", "box", "map")
     captions = [[f"a {word} on a table {index}" for word in words] for index in range(len(images))]
-    assert len(images) / 2 <= select_rows_at_chance(RetrievalSets(captions, list(images)), 0).sum() <= len(images)
+    assert (
+        len(images) / 2
+        <= select_rows_at_chance(RetrievalSets(captions, list(images)), 0).sum()
+        <= len(images)
+    )
 
 
 def test_baselines_are_retrained_on_the_remaining_rows():
     """The baseline is right on the rows on which it is trained: first all rows, so that half of them are kept."""
     sets = RetrievalSets(
-        [[f"truth {index}", f"{index} truth"] for index in range(40)], [str(index) for index in range(40)]
+        [[f"truth {index}", f"{index} truth"] for index in range(40)],
+        [str(index) for index in range(40)],
     )
     training_sizes: list[int] = []
 
@@ -155,5 +168,7 @@ def test_rows_that_tell_about_each_other_are_left_out():
     ]
     sets = RetrievalSets(captions, ["1"] * 5 + ["2"])
     assert select_unrelated_rows(sets).tolist() == [0, 1, 5]
-    assert select_unrelated_rows(sets.take(np.arange(4, -1, -1))).tolist() == [0]  # the orders come first
+    assert select_unrelated_rows(sets.take(np.arange(4, -1, -1))).tolist() == [
+        0
+    ]  # the orders come first
     assert select_rows_at_chance(sets, 0, {}, unrelated=True).sum() <= 3

@@ -49,7 +49,9 @@ def test_medoid_of_words_by_hand():
 
 def test_medoid_of_characters_by_hand():
     """Edit distances: cup-cap 1, cup-cups 1, cap-cups 2; case is ignored."""
-    assert score_medoid_of_characters(make_sets([["cup", "CAP", "cups"]])).tolist() == [[-2, -3, -3]]
+    assert score_medoid_of_characters(make_sets([["cup", "CAP", "cups"]])).tolist() == [
+        [-2, -3, -3]
+    ]
 
 
 @pytest.mark.parametrize("name", ["medoid_of_characters", "medoid_of_words", "nearest_to_mean"])
@@ -69,15 +71,21 @@ def test_words_of_other_sets_of_the_same_image_do_not_count():
     """All captions of the image's other sets contain "cup"; "jar" and "pen" are as rare in the sets of other images."""
     family = ["a cup on a map", "a jar on a map", "a pen on a map"]
     about_cup = [family, *([f"a cup and a {word}"] * 3 for word in WORDS[1:])]
-    others = [[f"a {word} or a {other}"] * 3 for word, other in permutations(("map", "box", "bus"), 2)]
-    sets = RetrievalSets([*about_cup, *others], ["1"] * len(about_cup) + [str(2 + i) for i in range(len(others))])
+    others = [
+        [f"a {word} or a {other}"] * 3 for word, other in permutations(("map", "box", "bus"), 2)
+    ]
+    sets = RetrievalSets(
+        [*about_cup, *others], ["1"] * len(about_cup) + [str(2 + i) for i in range(len(others))]
+    )
     assert score_nearest_to_mean(sets)[0] == pytest.approx(score_nearest_to_mean(sets)[0, 0])
 
 
 def test_nearest_to_mean_of_given_vectors():
     vectors = np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 2.0]])
     score_NK = score_nearest_to_mean(make_sets([["a", "b", "c"]]), lambda texts: vectors)
-    root = 2**-0.5  # the unit vectors are (root, root), (1, 0), (0, 1); their mean has the direction (1, 1)
+    root = (
+        2**-0.5
+    )  # the unit vectors are (root, root), (1, 0), (0, 1); their mean has the direction (1, 1)
     assert score_NK == pytest.approx(np.array([[1, root, root]]))
 
 
@@ -89,7 +97,9 @@ def test_classifier_learns_that_negatives_are_edits():
 def test_classifier_is_at_chance_on_closed_families():
     """On 360 sets of six captions, 60 hits are expected with a standard deviation of 7."""
     rng = Random(0)
-    hits = recall_at_1(score_learned(make_sets([make_closed_family(rng) for _ in range(360)]))).sum()
+    hits = recall_at_1(
+        score_learned(make_sets([make_closed_family(rng) for _ in range(360)]))
+    ).sum()
     assert 39 < hits < 81
 
 
@@ -119,7 +129,9 @@ def test_features_do_not_depend_on_the_order_of_the_captions(seed: int):
 
 @pytest.mark.parametrize("name", [*RELATIVE_BASELINES])
 def test_equal_captions_and_single_images_are_at_chance(name: str):
-    assert recall_at_1(RELATIVE_BASELINES[name](make_sets([["a cup"] * 3] * 5))).mean() == pytest.approx(1 / 3)
+    assert recall_at_1(
+        RELATIVE_BASELINES[name](make_sets([["a cup"] * 3] * 5))
+    ).mean() == pytest.approx(1 / 3)
     alone = RetrievalSets([["a cup", "a hat"], ["a map", "a pen"]], ["1", "1"])
     assert RELATIVE_BASELINES[name](alone).shape == (2, 2)
 
@@ -131,7 +143,9 @@ def test_left_out_words_by_hand():
     With 1 added, the weights of the absence of "jar" are log (n + 1) for "cup" and log 1 / (n / 2 + 1) for "hat".
     """
     kinds = (["a cup", "a hat", "a pen"], ["a hat", "a cup", "a jar"])
-    sets = RetrievalSets([list(kind) for kind in kinds for _ in range(40)], [str(image) for image in range(80)])
+    sets = RetrievalSets(
+        [list(kind) for kind in kinds for _ in range(40)], [str(image) for image in range(80)]
+    )
     scores = score_left_out(sets)
     assert recall_at_1(scores).tolist() == [1.0] * 80
     train, test = next(sets.splits())
@@ -149,9 +163,17 @@ def test_left_out_words_of_a_random_subset_tell_nothing():
 
 def test_other_rows_by_hand():
     """Another row of the image has "red ball" in both captions; "red" and "red ball" differ here, "ball" does not."""
-    captions = [["a red ball", "a blue ball"], ["a red ball on a cup", "a red ball on a hat"], ["a blue ball", "a bus"]]
+    captions = [
+        ["a red ball", "a blue ball"],
+        ["a red ball on a cup", "a red ball on a hat"],
+        ["a blue ball", "a bus"],
+    ]
     sets = RetrievalSets(captions, ["1", "1", "2"])
     assert score_other_rows(sets, order=1).tolist() == [[2, 0], [0, 0], [0, 0]]
-    assert score_other_rows(sets, order=2).tolist() == [[6, 0], [0, 0], [0, 0]]  # "red", "a red", "red ball"
+    assert score_other_rows(sets, order=2).tolist() == [
+        [6, 0],
+        [0, 0],
+        [0, 0],
+    ]  # "red", "a red", "red ball"
     untrained = RetrievalSets(captions, ["1", "1", "2"], np.array([True, False, True]))
     assert score_other_rows(untrained, order=1).tolist() == [[0, 0], [0, 0], [0, 0]]

@@ -19,7 +19,10 @@ def test_only_missing_distinct_texts_are_computed(tmp_path) -> None:
         "c": (1.0, 0.1),
         "\ud800": (1.0, 0.1),
     }
-    assert ScoreCache(tmp_path, "model").score(["c", "d"], compute) == {"c": (1.0, 0.1), "d": (1.0, 0.1)}
+    assert ScoreCache(tmp_path, "model").score(["c", "d"], compute) == {
+        "c": (1.0, 0.1),
+        "d": (1.0, 0.1),
+    }
     assert calls == [["ab", "c", "\ud800"], ["d"]]
     ScoreCache(tmp_path, "other").score(["c"], compute)
     assert calls[-1] == ["c"]
@@ -35,5 +38,8 @@ def test_more_texts_than_one_query_reads(tmp_path) -> None:
 
 def test_a_file_that_is_no_database(tmp_path) -> None:
     (tmp_path / "model.scores.sqlite").write_bytes(b"no database" * 999)
-    with pytest.raises(ValueError, match=r"model\.scores\.sqlite: the cache of scores failed.*delete it and run again"):
+    with pytest.raises(
+        ValueError,
+        match=r"model\.scores\.sqlite: the cache of scores failed.*delete it and run again",
+    ):
         ScoreCache(tmp_path, "model")

@@ -15,12 +15,17 @@ def make_sets(cue: bool, rows: int = 60) -> RetrievalSets:
     """Three captions with random words; with a cue, the true one says "on", the others say "in"."""
     rng = Random(0)
     places = ("on", "in", "in") if cue else ("on", "on", "on")
-    captions = [[f"a {rng.choice(WORDS)} {place} a {rng.choice(WORDS)}" for place in places] for _ in range(rows)]
+    captions = [
+        [f"a {rng.choice(WORDS)} {place} a {rng.choice(WORDS)}" for place in places]
+        for _ in range(rows)
+    ]
     return RetrievalSets(captions, [str(row) for row in range(rows)])
 
 
 @pytest.mark.parametrize("baseline", UNSEEN_BASELINES.values(), ids=UNSEEN_BASELINES)
-def test_finds_a_cue_and_is_at_chance_without_one(baseline: Baseline, monkeypatch: pytest.MonkeyPatch):
+def test_finds_a_cue_and_is_at_chance_without_one(
+    baseline: Baseline, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr("compeval.base.text_only.unseen_baselines.BOOSTING_STEPS", 5)
     assert recall_at_1(baseline(make_sets(cue=True))).mean() > 0.95
     assert recall_at_1(baseline(make_sets(cue=False))).mean() == pytest.approx(1 / 3, abs=0.2)

@@ -44,9 +44,12 @@ FILE_NAME = (
     "cannot be used as a file name: it has to begin with a letter, a digit or an underscore, without slashes, and have "
     "at most 200 characters."
 )
-NOT_PUBLISHED = "not recognised as a published file, neither by its name nor by its content. It has "
+NOT_PUBLISHED = (
+    "not recognised as a published file, neither by its name nor by its content. It has "
+)
 OTHERWISE = (
-    r"\. Give it its published name, or name the benchmark: `compeval import NAME {}`\. Known benchmarks: amber, aro_"
+    r"\. Give it its published name, or name the benchmark: `compeval import NAME {}`\. "
+    r"Known benchmarks: amber, aro_"
 )
 SOURCES = f"Known: {', '.join(sorted(read_registry()))}."
 NO_SAMPLE = "notes/crepe/items.csv: no sample. Draw a sample with `compeval annotate sample`."
@@ -197,17 +200,29 @@ backslash is a regular expression."""
 
 IGNORED = {
     f"run {KNOWS} --max-requests 5 DATA": ("--max-requests", "without a model api:"),
-    f"run {KNOWS} --precision fp16 DATA": ("--precision", "on models api: and python:, which choose their own"),
+    f"run {KNOWS} --precision fp16 DATA": (
+        "--precision",
+        "on models api: and python:, which choose their own",
+    ),
     "import a.csv --drop-equal": ("--drop-equal", "without the name of a column"),
-    "import a.csv --image-column a --repair --skip-missing": ("--repair, --skip-missing", "on tables of your own"),
+    "import a.csv --image-column a --repair --skip-missing": (
+        "--repair, --skip-missing",
+        "on tables of your own",
+    ),
     "import a.csv --image-column a --json": ("--format", "on tables of your own"),
-    "make mine a.csv --corpus a.txt --graphs list.json": ("--corpus, --graphs", "without --negatives"),
+    "make mine a.csv --corpus a.txt --graphs list.json": (
+        "--corpus, --graphs",
+        "without --negatives",
+    ),
     "make mine a.csv --no-refine --workers 2": ("--no-refine, --workers", "without --negatives"),
     "make mine a.csv --negatives atom --corpus-column 1": ("--corpus-column", "without --corpus"),
     "get sugarcrepe --partial": ("--partial", "without --from"),
     "get sugarcrepe --from empty --refresh": ("--refresh", "with --from"),
     "compare empty empty DATA": ("--data", "without --disagreements"),
-    "power --agreement 90 --rows 100 --difference 3": ("--difference", "with --rows, which prints the smallest one"),
+    "power --agreement 90 --rows 100 --difference 3": (
+        "--difference",
+        "with --rows, which prints the smallest one",
+    ),
     "validate ViT-B-32/openai --no-run --device cpu": ("--device", "with --no-run"),
     "report --where --rows 5 --counts empty": ("--counts, --rows", "with --where"),
     "examples a.txt --price-in 1 --max-cost 2": ("--price-in, --max-cost", "without --ask"),
@@ -215,7 +230,10 @@ IGNORED = {
     "list models DATA": ("--data", "on models"),
     "train probe --text-encoder ViT-B-32/openai --column 1 DATA": ("--column", "without --text"),
     "train autoencoder --text a.txt --captions 50 DATA": ("--captions", "with --text"),
-    "train negclip --model a --data empty --images empty --output x": ("--images", "on webdataset shards"),
+    "train negclip --model a --data empty --images empty --output x": (
+        "--images",
+        "on webdataset shards",
+    ),
 }
 """Command -> its options that have no effect, and why."""
 
@@ -226,7 +244,9 @@ UNWRITABLE = {
     "compare empty empty --disagreements a.txt": "--disagreements",
     "sources get coco --output a.txt": "--output",
 }
-ERRORS |= {command: f"{options}: no effect {reason}." for command, (options, reason) in IGNORED.items()}
+ERRORS |= {
+    command: f"{options}: no effect {reason}." for command, (options, reason) in IGNORED.items()
+}
 ERRORS |= {
     command: f"a.txt: nothing can be written there (a.txt is a file). Choose another {option}."
     for command, option in UNWRITABLE.items()
@@ -278,14 +298,24 @@ def folder(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def call(command: str, data: Path) -> tuple[int, str]:
     """Return the exit code and the messages of a command. Asserts that it wrote nothing and raised no exception."""
     before = sorted(Path().rglob("*"))
-    arguments = [part for word in command.split() for part in (("--data", str(data)) if word == "DATA" else (word,))]
+    arguments = [
+        part
+        for word in command.split()
+        for part in (("--data", str(data)) if word == "DATA" else (word,))
+    ]
     result = CliRunner().invoke(app, arguments)
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
     assert "Traceback" not in result.output
     assert result.stdout == ""
-    new = [path for path in Path().rglob("*") if path not in before and path.is_file() and path.suffix != ".pyc"]
+    new = [
+        path
+        for path in Path().rglob("*")
+        if path not in before and path.is_file() and path.suffix != ".pyc"
+    ]
     assert new == []
-    return result.exit_code, result.stderr.lstrip("\n")  # an empty progress display prints a line break
+    return result.exit_code, result.stderr.lstrip(
+        "\n"
+    )  # an empty progress display prints a line break
 
 
 @pytest.mark.parametrize(("command", "message"), ERRORS.items(), ids=list(ERRORS))
@@ -306,7 +336,9 @@ def test_usage_message(folder: Path, data: Path, command: str, message: str):
     assert message in stderr
 
 
-def test_push_without_a_network_is_one_message(folder: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
+def test_push_without_a_network_is_one_message(
+    folder: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     code, stderr = call("push crepe org/microworld-crepe DATA", data)
     assert (code, stderr) == (
@@ -317,7 +349,9 @@ def test_push_without_a_network_is_one_message(folder: Path, data: Path, monkeyp
 
 
 def test_verbose_prints_the_traceback(folder: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(logging.root, "handlers", [])  # --verbose adds one that writes to the runner's closed stream
+    monkeypatch.setattr(
+        logging.root, "handlers", []
+    )  # --verbose adds one that writes to the runner's closed stream
     result = CliRunner().invoke(app, ["run", "python:boom:M", "--verbose", "--data", str(data)])
     assert "raise RuntimeError('no weights')" in result.stderr
     assert result.stderr.endswith("--verbose prints the traceback.\n")

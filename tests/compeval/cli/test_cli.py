@@ -31,7 +31,16 @@ def call(*arguments: object) -> Result:
 
 def run_toy(data: Path, name: str = "Knows", *options: object) -> Result:
     """Evaluate a toy model on ``crepe/prod_hnatom``."""
-    return call("run", "--model", f"python:toy_models:{name}", "--data", data, "--task", "crepe/prod_hnatom", *options)
+    return call(
+        "run",
+        "--model",
+        f"python:toy_models:{name}",
+        "--data",
+        data,
+        "--task",
+        "crepe/prod_hnatom",
+        *options,
+    )
 
 
 def test_run_prints_metric_interval_and_chance(here: Path, data: Path):
@@ -51,7 +60,9 @@ def test_run_prints_metric_interval_and_chance(here: Path, data: Path):
     assert Path("results/microworld/Knows/crepe/prod_hnatom/n4.json").is_file()
 
 
-def test_default_tasks_are_those_of_the_models_corpus_without_raw_tasks(here: Path, data: Path, clip: Path):
+def test_default_tasks_are_those_of_the_models_corpus_without_raw_tasks(
+    here: Path, data: Path, clip: Path
+):
     result = call("run", "--model", f"local:{clip}", "--data", data, "--json")
     assert [item["task"] for item in json.loads(result.stdout)] == [
         "crepe/laion_uc_hnatom",
@@ -67,7 +78,10 @@ def test_model_without_a_supported_task(here: Path, data: Path):
     )
     result = call("run", "--model", "python:toy_recoverer:Echo", "--data", data)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "None of the 6 tasks here is for Echo. crepe/cc12m_uc_hnatom: Echo encodes no images." in result.stderr
+    assert (
+        "None of the 6 tasks here is for Echo. crepe/cc12m_uc_hnatom: Echo encodes no images."
+        in result.stderr
+    )
 
 
 def test_ctrl_c_exits_with_130(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
@@ -105,7 +119,16 @@ def test_markup_in_a_model_name_is_printed_as_it_is(here: Path, data: Path):
     num_rows = len(pq.read_table(next(data.glob("crepe/prod_hnatom/n4-*.parquet"))))
     scores = pa.table({"row": list(range(num_rows)), "scores": [[0.9, 0.1, 0.2, 0.3]] * num_rows})
     pq.write_table(scores, "scores.parquet")
-    result = call("score", "scores.parquet", "--task", "crepe/prod_hnatom/n4", "--name", "run[/x/y]", "--data", data)
+    result = call(
+        "score",
+        "scores.parquet",
+        "--task",
+        "crepe/prod_hnatom/n4",
+        "--name",
+        "run[/x/y]",
+        "--data",
+        data,
+    )
     assert "run[/x/y]" in result.stdout
 
 
@@ -121,13 +144,24 @@ def test_cache_info_and_prune(here: Path, data: Path):
 
 
 def test_help_imports_no_heavy_library():
-    heavy = {"torch", "datasets", "open_clip", "transformers", "pandas", "pyarrow", "numpy", "jinja2"}
+    heavy = {
+        "torch",
+        "datasets",
+        "open_clip",
+        "transformers",
+        "pandas",
+        "pyarrow",
+        "numpy",
+        "jinja2",
+    }
     code = (
         "import sys; from typer.testing import CliRunner; from compeval.cli import app;"
         "assert CliRunner().invoke(app, ['run', '--help']).exit_code == 0;"
         f"print(sorted({heavy} & set(sys.modules)))"
     )
-    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert process.stdout == "[]\n"
 
 
@@ -148,7 +182,16 @@ def test_mistakes_are_found_before_torch_is_imported(tmp_path: Path, data: Path)
         ["compare", "nowhere", "nowhere"],
         ["report", "nowhere"],
         ["inspect", "nowhere"],
-        ["train", "negclip", "--model", "local:nowhere", "--data", "nowhere", "--output", str(tmp_path)],
+        [
+            "train",
+            "negclip",
+            "--model",
+            "local:nowhere",
+            "--data",
+            "nowhere",
+            "--output",
+            str(tmp_path),
+        ],
         ["probe", "run", "local:nowhere"],
         ["validate", "ViT-B-32/openai", "--results", str(tmp_path / "file")],
     ]
@@ -158,12 +201,20 @@ def test_mistakes_are_found_before_torch_is_imported(tmp_path: Path, data: Path)
         "    code = CliRunner().invoke(app, command).exit_code\n"
         "    if code != 2 or 'torch' in sys.modules: sys.exit(f'{code}: {command}')"
     )
-    offline = os.environ | {"HF_ENDPOINT": "http://127.0.0.1:9", "HF_HOME": str(tmp_path / "hub"), "no_proxy": "*"}
-    process = subprocess.run([sys.executable, "-c", code], env=offline, capture_output=True, text=True)
+    offline = os.environ | {
+        "HF_ENDPOINT": "http://127.0.0.1:9",
+        "HF_HOME": str(tmp_path / "hub"),
+        "no_proxy": "*",
+    }
+    process = subprocess.run(
+        [sys.executable, "-c", code], env=offline, capture_output=True, text=True
+    )
     assert process.stderr == ""
 
 
-def test_report_prints_its_path_and_headline(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
+def test_report_prints_its_path_and_headline(
+    here: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+):
     def build(folders: list[Path], output: Path, *_: object) -> str:
         output.mkdir()
         (output / "index.html").write_text(str(folders))
@@ -173,7 +224,11 @@ def test_report_prints_its_path_and_headline(here: Path, data: Path, monkeypatch
     for name in ("a", "b"):
         Path(f"results/{name}").mkdir(parents=True)
     written = call("report", "results/a", "results/b")
-    assert written.stdout == call("report", "--where").stdout == "Seen beats unseen.\n\nThe report: report/index.html\n"
+    assert (
+        written.stdout
+        == call("report", "--where").stdout
+        == "Seen beats unseen.\n\nThe report: report/index.html\n"
+    )
 
 
 def test_audit_counts_unreadable_rows_of_a_file(tmp_path: Path):
@@ -181,8 +236,13 @@ def test_audit_counts_unreadable_rows_of_a_file(tmp_path: Path):
     row = {"filename": "1.jpg", "caption": "a b", "negative_caption": "b a"}
     path.write_text(json.dumps([row, row, {"caption": "a b"}, {}]))
     result = call("audit", path, "--json")
-    assert {name: audit["rows"] for name, audit in json.loads(result.stdout).items()} == {"swap_obj.json": 2}
-    assert f"{path}: 2 of 4 rows cannot be read and are not counted (2 fields are missing)." in result.stderr
+    assert {name: audit["rows"] for name, audit in json.loads(result.stdout).items()} == {
+        "swap_obj.json": 2
+    }
+    assert (
+        f"{path}: 2 of 4 rows cannot be read and are not counted (2 fields are missing)."
+        in result.stderr
+    )
     path.write_text(json.dumps([row]))
     assert call("audit", path, "--json").stderr == ""
 
@@ -207,7 +267,9 @@ def test_the_audit_has_one_verdict(here: Path):
     rows = []
     for number, (first, second, third) in enumerate(permutations(words, 3)):
         truth = [first, second, third, "cup"]
-        wrong = [" ".join([*truth[:place], f"x{number}", *truth[place + 1 :]]) for place in range(4)]
+        wrong = [
+            " ".join([*truth[:place], f"x{number}", *truth[place + 1 :]]) for place in range(4)
+        ]
         rows.append({"image": "1.jpg", "caption": " ".join(truth), "hard_negatives": wrong})
     Path("pairs.json").write_text(json.dumps(rows))
     call("make", "mine", "pairs.json")
@@ -220,7 +282,9 @@ def test_the_audit_has_one_verdict(here: Path):
 
 
 def test_formulas_in_malformed_texts_are_escaped(tmp_path: Path):
-    write_malformed(tmp_path / "a.csv", {"d/c": [Finding(3, 1, "doubled word", "a a", "=A1", "=A1 a a")]})
+    write_malformed(
+        tmp_path / "a.csv", {"d/c": [Finding(3, 1, "doubled word", "a a", "=A1", "=A1 a a")]}
+    )
     with (tmp_path / "a.csv").open(encoding="utf-8", newline="") as file:
         (row,) = csv.DictReader(file)
     assert (row["set"], row["row"], row["caption"], row["text"]) == ("d/c", "3", "'=A1", "'=A1 a a")
@@ -240,7 +304,10 @@ def test_the_model_is_an_argument_or_an_option(here: Path, data: Path):
         for model in ([KNOWS], ["--model", KNOWS], ["-m", KNOWS], [f"--model={KNOWS}"])
     ]
     assert len(set(outputs)) == 1
-    assert [result["task"] for result in json.loads(outputs[0])] == ["crepe/prod_hnatom/n4", "crepe/prod_hnatom/n5"]
+    assert [result["task"] for result in json.loads(outputs[0])] == [
+        "crepe/prod_hnatom/n4",
+        "crepe/prod_hnatom/n5",
+    ]
 
 
 def test_short_options_limit_and_quiet(here: Path, data: Path):
@@ -248,28 +315,40 @@ def test_short_options_limit_and_quiet(here: Path, data: Path):
     assert [item["data"]["limit"] for item in json.loads(result.stdout)] == [2, 2]
     assert result.stderr == ""
     assert "Synthetic data" in run_toy(data, "Knows", "-n", 2).stderr
-    assert run_toy(data, "Broken", "-q").stderr.startswith("Error: Broken: ")  # errors are printed in any case
+    assert run_toy(data, "Broken", "-q").stderr.startswith(
+        "Error: Broken: "
+    )  # errors are printed in any case
 
 
 def test_csv_has_one_line_per_metric_and_markdown_is_a_table(here: Path, data: Path):
     lines = list(csv.DictReader(run_toy(data, "Knows", "--format", "csv").stdout.splitlines()))
     recall = [line for line in lines if line["metric"] == "recall@1"]
-    assert [(line["model"], line["task"], line["rows"], line["value"], line["chance"]) for line in recall] == [
+    assert [
+        (line["model"], line["task"], line["rows"], line["value"], line["chance"])
+        for line in recall
+    ] == [
         ("Knows", "crepe/prod_hnatom/n4", "5", "1.0", "0.25"),
         ("Knows", "crepe/prod_hnatom/n5", "4", "1.0", "0.25"),
     ]
     assert {"recall@1", "recall@3", "mean_rank", "tie_rate"} <= {line["metric"] for line in lines}
     shown = call("show", "results", "--format", "md").stdout.splitlines()
-    assert shown[2] == "| Knows | crepe/prod_hnatom/n4 | recall@1 | 5 | 100.0 | 43.9 to 100.0 | 25.0 |"
+    assert (
+        shown[2] == "| Knows | crepe/prod_hnatom/n4 | recall@1 | 5 | 100.0 | 43.9 to 100.0 | 25.0 |"
+    )
 
 
 def test_long_results_are_summarised(here: Path, tmp_path: Path):
     splits = {f"n{number}": tiny.choice_rows(3, 3) for number in range(4, 13)}
-    variants = {"test" + suffix: tiny.choice_rows(2, 3) for suffix in ("", *(f".mix.s{seed}" for seed in range(12)))}
+    variants = {
+        "test" + suffix: tiny.choice_rows(2, 3)
+        for suffix in ("", *(f".mix.s{seed}" for seed in range(12)))
+    }
     data = tiny.write_dataset(tmp_path / "data", {"prod_hnatom": splits, "coco": variants})
     result = call("run", KNOWS, "--data", data)
     cells = [
-        [cell.strip() for cell in line.strip("│").split("│")] for line in result.stdout.splitlines() if "│" in line
+        [cell.strip() for cell in line.strip("│").split("│")]
+        for line in result.stdout.splitlines()
+        if "│" in line
     ]
     assert [line for line in cells if line[2] != "pairwise"] == [
         ["Knows", "crepe/coco", "recall@1", "1", "100.0", "100.0 to 100.0", "25.0"],
@@ -289,19 +368,31 @@ def test_long_results_are_summarised(here: Path, tmp_path: Path):
 
 
 def test_refused_tasks_are_named_and_the_others_run(here: Path, data: Path):
-    result = call("run", "python:toy_models:Pairs", "--data", data, "--tasks", "crepe/laion_uc_raw,crepe/prod_hnatom")
+    result = call(
+        "run",
+        "python:toy_models:Pairs",
+        "--data",
+        data,
+        "--tasks",
+        "crepe/laion_uc_raw,crepe/prod_hnatom",
+    )
     assert result.exit_code == 1
     assert {line.split()[3] for line in result.stdout.splitlines() if "│" in line} == {
         "crepe/prod_hnatom/n4",
         "crepe/prod_hnatom/n5",
     }
-    assert "Not evaluated: crepe/laion_uc_raw: recall needs a score for each of 16 pairs" in result.stderr
+    assert (
+        "Not evaluated: crepe/laion_uc_raw: recall needs a score for each of 16 pairs"
+        in result.stderr
+    )
     assert Path("results/microworld/Pairs/crepe/prod_hnatom/n5.json").is_file()
 
 
 def test_a_set_of_one_picture_does_not_end_the_run(here: Path, tmp_path: Path):
     Path("one.png").write_bytes(tiny.picture("red"))
-    Path("one.csv").write_text("image,caption,hard_negatives\none.png,a red cup,\"['a blue cup']\"\n")
+    Path("one.csv").write_text(
+        "image,caption,hard_negatives\none.png,a red cup,\"['a blue cup']\"\n"
+    )
     assert call("make", "mine", "one.csv", "--output", "made").exit_code == 0
     result = call("run", KNOWS, "--data", "made")
     assert result.exit_code == 1
@@ -314,7 +405,9 @@ def test_a_set_of_one_picture_does_not_end_the_run(here: Path, tmp_path: Path):
 def test_the_name_of_a_model_in_the_results(here: Path, data: Path, clip: Path):
     for options, name in (((), clip.name), (("--name", "run 7"), "run 7")):
         call("run", f"local:{clip}", *options, "--data", data, "--tasks", "crepe/prod_hnatom/n4")
-        result = json.loads(Path(f"results/microworld/{name}/crepe/prod_hnatom/n4.json").read_text())
+        result = json.loads(
+            Path(f"results/microworld/{name}/crepe/prod_hnatom/n4.json").read_text()
+        )
         assert result["model"]["name"] == name
 
 
@@ -331,6 +424,8 @@ def test_variants_have_one_spelling(here: Path, tmp_path: Path):
         assert [result["task"] for result in results] == expected
 
 
-@pytest.mark.parametrize(("speed", "text"), [(1354.4, "1,354/s"), (2.51, "2.5/s"), (0.156, "6.4 s each")])
+@pytest.mark.parametrize(
+    ("speed", "text"), [(1354.4, "1,354/s"), (2.51, "2.5/s"), (0.156, "6.4 s each")]
+)
 def test_rate_of_a_progress_bar(speed: float, text: str):
     assert console.format_rate(speed) == text

@@ -31,7 +31,10 @@ def test_ranking_of_three_models(folders: list[str]):
     assert "Holm-corrected over all pairs" in shown.stderr
     lines = list(csv.DictReader(call("compare", *folders, "--format", "csv").stdout.splitlines()))
     assert [line["model"] for line in lines[:3]] == ["Knows", "Knows2", "Constant"]
-    assert json.loads(call("compare", *folders, "--json").stdout)[0]["p"].keys() == {"Knows2", "Constant"}
+    assert json.loads(call("compare", *folders, "--json").stdout)[0]["p"].keys() == {
+        "Knows2",
+        "Constant",
+    }
 
 
 def test_both_models_are_named_in_every_format(folders: list[str]):
@@ -44,7 +47,11 @@ def test_both_models_are_named_in_every_format(folders: list[str]):
     assert "mean over 2 tasks" in latex
     (line, *_) = csv.DictReader(call(*command, "--format", "csv").stdout.splitlines())
     (record, *_) = json.loads(call(*command, "--json").stdout)
-    assert (line["model_a"], line["model_b"]) == (record["model_a"], record["model_b"]) == ("Knows", "Constant")
+    assert (
+        (line["model_a"], line["model_b"])
+        == (record["model_a"], record["model_b"])
+        == ("Knows", "Constant")
+    )
 
 
 def test_page_of_disagreements(folders: list[str], data: Path):
@@ -53,12 +60,17 @@ def test_page_of_disagreements(folders: list[str], data: Path):
     page = Path("page/index.html").read_text()
     assert "crepe/prod_hnatom/n4: only Knows is right (5 of 5 rows)" in page
     assert page.count("data:image/jpeg;base64,") == 9
-    assert "no rows with hard negatives" in call("compare", folders[0], folders[2], "--disagreements", "page").stderr
+    assert (
+        "no rows with hard negatives"
+        in call("compare", folders[0], folders[2], "--disagreements", "page").stderr
+    )
 
 
 def test_power():
     for as_json in (["--json"], ["--format", "json"], ["--json", "--format", "csv"]):
-        (record,) = json.loads(call("power", "--agreement", "80", "--difference", "5", *as_json).stdout)
+        (record,) = json.loads(
+            call("power", "--agreement", "80", "--difference", "5", *as_json).stdout
+        )
         assert record["rows"] == 626
     shown = call("power", "--agreement", "80", "--rows", "626")
     assert "5.0" in shown.stdout

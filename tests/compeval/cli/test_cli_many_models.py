@@ -37,28 +37,67 @@ def test_a_model_that_fails_does_not_stop_the_others(checkpoints: Path, data: Pa
 
 
 def test_unknown_names_and_unexpected_errors_are_reported_too(here: Path, data: Path):
-    Path("toy_bug.py").write_text("class Bug:\n    fingerprint = 'bug'\n    def __init__(self, device): ...\n")
+    Path("toy_bug.py").write_text(
+        "class Bug:\n    fingerprint = 'bug'\n    def __init__(self, device): ...\n"
+    )
     with Path("toy_bug.py").open("a") as file:
         file.write("    def score(self, images, texts): raise TypeError('no')\n")
-    names = ["python:toy_models:Knows", "ViT-B-23/openai", "python:toy_bug:Bug", "python:toy_models:Constant"]
+    names = [
+        "python:toy_models:Knows",
+        "ViT-B-23/openai",
+        "python:toy_bug:Bug",
+        "python:toy_models:Constant",
+    ]
     Path("names.txt").write_text("# two lines\n" + "\n".join(names[1:3]) + "  # a comment\n\n")
-    result = call("run", names[0], "--model", names[3], "--models", "names.txt", *TASK, "--data", data, "--json")
+    result = call(
+        "run",
+        names[0],
+        "--model",
+        names[3],
+        "--models",
+        "names.txt",
+        *TASK,
+        "--data",
+        data,
+        "--json",
+    )
     assert result.exit_code == 1
-    assert [item["model"]["name"] for item in json.loads(result.stdout)] == ["Knows", "Knows", "Constant", "Constant"]
+    assert [item["model"]["name"] for item in json.loads(result.stdout)] == [
+        "Knows",
+        "Knows",
+        "Constant",
+        "Constant",
+    ]
     lines = result.stderr.splitlines()[-3:]
     assert lines[0] == "2 of 4 models failed:"
-    assert lines[1].startswith("- ViT-B-23/openai: Unknown open_clip architecture 'ViT-B-23'. Did you mean ViT-B-32")
-    assert lines[2] == "- python:toy_bug:Bug: score failed (TypeError: no). --verbose prints the traceback."
+    assert lines[1].startswith(
+        "- ViT-B-23/openai: Unknown open_clip architecture 'ViT-B-23'. Did you mean ViT-B-32"
+    )
+    assert (
+        lines[2]
+        == "- python:toy_bug:Bug: score failed (TypeError: no). --verbose prints the traceback."
+    )
 
 
 def test_a_model_named_twice_runs_once_and_all_models_run(here: Path, data: Path):
     names = ["python:toy_models:Knows", "python:toy_models:Constant", "python:toy_models:Knows"]
-    result = call("run", *(part for name in names for part in ("--model", name)), *TASK, "--data", data, "--json")
+    result = call(
+        "run",
+        *(part for name in names for part in ("--model", name)),
+        *TASK,
+        "--data",
+        data,
+        "--json",
+    )
     assert result.exit_code == 0
-    assert [item["model"]["name"] for item in json.loads(result.stdout)] == ["Knows"] * 2 + ["Constant"] * 2
+    assert [item["model"]["name"] for item in json.loads(result.stdout)] == ["Knows"] * 2 + [
+        "Constant"
+    ] * 2
 
 
-def test_dry_run_of_a_glob_needs_neither_network_nor_weights(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
+def test_dry_run_of_a_glob_needs_neither_network_nor_weights(
+    here: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+):
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("a dry run loads nothing")
 
@@ -67,10 +106,15 @@ def test_dry_run_of_a_glob_needs_neither_network_nor_weights(here: Path, data: P
     result = call("run", "--model", "ViT-B-32/*", "--dry-run", "--data", data, "--json")
     assert result.exit_code == 0
     plans = {plan["model"]: plan for plan in json.loads(result.stdout)}
-    assert list(plans) == [f"ViT-B-32/{tag}" for tag in open_clip.list_pretrained_tags_by_model("ViT-B-32")]
+    assert list(plans) == [
+        f"ViT-B-32/{tag}" for tag in open_clip.list_pretrained_tags_by_model("ViT-B-32")
+    ]
     # The four splits that are not raw: 23 rows of laion, 7 of cc12m, 5 and 4 of productivity. The corpus of these
     # weights is laion, so those of cc12m are left out; the corpus of OpenAI's is unknown.
-    assert (plans["ViT-B-32/laion400m_e32"]["tasks"], plans["ViT-B-32/laion400m_e32"]["rows"]) == (3, 32)
+    assert (plans["ViT-B-32/laion400m_e32"]["tasks"], plans["ViT-B-32/laion400m_e32"]["rows"]) == (
+        3,
+        32,
+    )
     assert (plans["ViT-B-32/openai"]["tasks"], plans["ViT-B-32/openai"]["rows"]) == (4, 39)
     assert {plan["seconds"] for plan in plans.values()} == {None}
     assert not Path("results").exists()
@@ -78,8 +122,15 @@ def test_dry_run_of_a_glob_needs_neither_network_nor_weights(here: Path, data: P
 
 def test_dry_run_counts_what_is_finished_and_cached(checkpoints: Path, data: Path):
     shutil.rmtree(checkpoints / "b")
-    assert call("run", "local:checkpoints/a", "--task", "crepe/prod_hnatom/n4", "--data", data).exit_code == 0
-    result = call("run", "--model", "local:checkpoints/*", *TASK, "--data", data, "--dry-run", "--json")
+    assert (
+        call(
+            "run", "local:checkpoints/a", "--task", "crepe/prod_hnatom/n4", "--data", data
+        ).exit_code
+        == 0
+    )
+    result = call(
+        "run", "--model", "local:checkpoints/*", *TASK, "--data", data, "--dry-run", "--json"
+    )
     a, c = json.loads(result.stdout)
     # n4 has 5 rows: 5 images, 5 captions, and 3 negatives of each: 25 features. n5 has 4 rows.
     assert (a["tasks"], a["finished"], a["rows"], a["cached"]) == (2, 1, 4, 25)
@@ -89,7 +140,9 @@ def test_dry_run_counts_what_is_finished_and_cached(checkpoints: Path, data: Pat
     assert c["seconds"] is None
 
 
-def test_dry_run_does_not_hash_files_and_the_run_does(checkpoints: Path, data: Path, tmp_path: Path):
+def test_dry_run_does_not_hash_files_and_the_run_does(
+    checkpoints: Path, data: Path, tmp_path: Path
+):
     copy = shutil.copytree(data, tmp_path / "copy")
     (path,) = (copy / "crepe/prod_hnatom").glob("n4-*.parquet")
     content = bytearray(path.read_bytes())
@@ -103,7 +156,9 @@ def test_dry_run_does_not_hash_files_and_the_run_does(checkpoints: Path, data: P
 
 
 def test_dry_run_names_what_would_fail(here: Path, data: Path):
-    result = call("run", "--model", "local:nowhere", "--model", "locl:x", "--dry-run", "--data", data)
+    result = call(
+        "run", "--model", "local:nowhere", "--model", "locl:x", "--dry-run", "--data", data
+    )
     assert result.exit_code == 1
     assert "local:nowhere would fail: nowhere/open_clip_config.json: not found." in result.stderr
     assert "locl:x would fail: Unknown model backend 'locl'. Did you mean local" in result.stderr
@@ -114,12 +169,18 @@ def test_dry_run_names_what_would_fail(here: Path, data: Path):
     [
         ([], None, "Name one model, for example ViT-B-32/openai; got none."),
         (["ViT-B-23/*"], None, r"ViT-B-23/\*: no pretrained weights of open_clip match this glob"),
-        (["local:nowhere/*"], None, r"local:nowhere/\*: no folder with an open_clip_config.json match"),
+        (
+            ["local:nowhere/*"],
+            None,
+            r"local:nowhere/\*: no folder with an open_clip_config.json match",
+        ),
         ([], b"# nothing\n\n", "names.txt: names no model"),
         ([], b"\xff\xfe\x00", "names.txt: not a text file in UTF-8"),
     ],
 )
-def test_what_names_no_model_is_refused(here: Path, patterns: list[str], content: bytes | None, message: str):
+def test_what_names_no_model_is_refused(
+    here: Path, patterns: list[str], content: bytes | None, message: str
+):
     file = None if content is None else Path("names.txt")
     if file:
         file.write_bytes(content or b"")

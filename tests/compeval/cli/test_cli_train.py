@@ -10,7 +10,17 @@ from tests.trainers import toy
 def test_options_override_the_preset(tmp_path: Path):
     spec, shards = toy.write_model(tmp_path / "clip"), toy.write_shards(tmp_path / "toy")
     paths = ("--model", spec, "--data", shards, "--output", tmp_path / "out")
-    small = ("--epochs", "1", "--batch-size", "4", "--learning-rate", "1e-3", "--learning-rate", "1e-4", "--json")
+    small = (
+        "--epochs",
+        "1",
+        "--batch-size",
+        "4",
+        "--learning-rate",
+        "1e-3",
+        "--learning-rate",
+        "1e-4",
+        "--json",
+    )
     result = call("train", "negclip", *paths, *small)
     assert result.exit_code == 0, result.output
     metrics = json.loads(result.stdout)

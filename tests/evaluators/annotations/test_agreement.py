@@ -1,13 +1,20 @@
 import numpy as np
 import pytest
 
-from compeval.evaluators.annotations.agreement import PUBLISHED, compute_alpha, compute_pairwise_agreement, make_report
+from compeval.evaluators.annotations.agreement import (
+    PUBLISHED,
+    compute_alpha,
+    compute_pairwise_agreement,
+    make_report,
+)
 from compeval.evaluators.annotations.items import CAPTION, Item
 
 NAN = np.nan
 
 
-def make_item(number: int, kind: str = "prod_hnatom", complexity: int = 4, image: str | None = None) -> Item:
+def make_item(
+    number: int, kind: str = "prod_hnatom", complexity: int = 4, image: str | None = None
+) -> Item:
     return Item(f"i{number}", "c", "s", number, "", image or str(number), kind, complexity, "")
 
 
@@ -36,8 +43,15 @@ def test_accuracy_and_agreement_of_two_annotators_with_known_errors():
 def test_the_types_of_a_dataset_have_a_line_together_with_the_published_one():
     """One of three HN-Atoms and one of two HN-Swaps is true: 3 of 5 are genuine. CREPE, section 4.3: 83.7 %."""
     items = [make_item(n, "prod_hnatom" if n < 3 else "prod_hnswap") for n in range(5)]
-    *_, pooled = make_report(items, {"anna": {f"i{n}": "true" if n in (0, 4) else "false" for n in range(5)}})
-    assert (pooled.type, pooled.complexity, pooled.items, pooled.accuracy) == ("productivity", None, 5, 0.6)
+    *_, pooled = make_report(
+        items, {"anna": {f"i{n}": "true" if n in (0, 4) else "false" for n in range(5)}}
+    )
+    assert (pooled.type, pooled.complexity, pooled.items, pooled.accuracy) == (
+        "productivity",
+        None,
+        5,
+        0.6,
+    )
     assert PUBLISHED["productivity", None] == (83.7, None, 84.3)
 
 
@@ -93,5 +107,7 @@ def test_alpha_is_none_without_different_answers():
 
 
 def test_error_for_a_sample_without_answers():
-    with pytest.raises(ValueError, match=r"No item of the sample has an answer\. .*`compeval annotate import`"):
+    with pytest.raises(
+        ValueError, match=r"No item of the sample has an answer\. .*`compeval annotate import`"
+    ):
         make_report([make_item(0)], {})

@@ -46,7 +46,11 @@ def test_sample_is_stratified_and_contains_each_text_once(data: Path):
         counts[item.config, item.type] = counts.get((item.config, item.type), 0) + 1
     # 3 of 30 captions; 5 of 20 rows and 1 of 3 rows with two negatives each. The rows of yfcc equal those of laion, and
     # prod_hnall repeats prod_hnatom.
-    assert counts == {("prod_raw", CAPTION): 3, ("prod_hnatom", "prod_hnatom"): 10, ("laion_sc_hnatom", "sc_hnatom"): 2}
+    assert counts == {
+        ("prod_raw", CAPTION): 3,
+        ("prod_hnatom", "prod_hnatom"): 10,
+        ("laion_sc_hnatom", "sc_hnatom"): 2,
+    }
     assert [item.id for item in items] == sorted({item.id for item in items})
     assert sample(data / "crepe", 0.1, 0.25, seed=0) == items
     assert sample(data / "crepe", 0.1, 0.25, seed=1) != items
@@ -57,7 +61,11 @@ def test_sample_is_stratified_and_contains_each_text_once(data: Path):
 
 @pytest.mark.parametrize(
     ("config", "kind"),
-    [("laion_uc_hncomp", "uc_hncomp"), ("prod_hnneg_balanced", "prod_hnneg_balanced"), ("vg_relation", "vg_relation")],
+    [
+        ("laion_uc_hncomp", "uc_hncomp"),
+        ("prod_hnneg_balanced", "prod_hnneg_balanced"),
+        ("vg_relation", "vg_relation"),
+    ],
 )
 def test_type_does_not_contain_the_corpus(config: str, kind: str):
     assert get_type(config) == kind
@@ -79,7 +87,11 @@ def make_export(items: list[Item], wrong: set[str], annotator: object) -> list[d
                             "from_name": "verdict",
                             "to_name": "text",
                             "type": "choices",
-                            "value": {"choices": [opposite[item.expected] if item.id in wrong else item.expected]},
+                            "value": {
+                                "choices": [
+                                    opposite[item.expected] if item.id in wrong else item.expected
+                                ]
+                            },
                         }
                     ],
                 }
@@ -91,7 +103,9 @@ def make_export(items: list[Item], wrong: set[str], annotator: object) -> list[d
 
 def test_round_trip(data: Path, tmp_path: Path):
     folder_option = ("--annotations", tmp_path / "annotations")
-    sampled = call("sample", "crepe", "--captions", 0.1, "--queries", 0.25, "--data", data, *folder_option)
+    sampled = call(
+        "sample", "crepe", "--captions", 0.1, "--queries", 0.25, "--data", data, *folder_option
+    )
     assert sampled.stdout.endswith("15 texts to annotate.\n"), sampled.output
     folder = tmp_path / "annotations" / "crepe"
     items = read_items(folder)
@@ -99,7 +113,15 @@ def test_round_trip(data: Path, tmp_path: Path):
 
     for form in ("label-studio", "csv"):
         exported = call(
-            "export", "crepe", "--output", tmp_path / form, "--format", form, "--data", data, *folder_option
+            "export",
+            "crepe",
+            "--output",
+            tmp_path / form,
+            "--format",
+            form,
+            "--data",
+            data,
+            *folder_option,
         )
         assert exported.exit_code == 0, exported.output
     tasks = json.loads((tmp_path / "label-studio" / "tasks.json").read_text())
@@ -123,9 +145,13 @@ def test_round_trip(data: Path, tmp_path: Path):
     with (tmp_path / "ben.csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, rows[0])
         writer.writeheader()
-        writer.writerows([r | {"answer": "True" if r["id"] in (both, bens) else expected[r["id"]]} for r in rows])
+        writer.writerows(
+            [r | {"answer": "True" if r["id"] in (both, bens) else expected[r["id"]]} for r in rows]
+        )
 
-    imported = call("import", "crepe", tmp_path / "export.json", tmp_path / "ben.csv", *folder_option)
+    imported = call(
+        "import", "crepe", tmp_path / "export.json", tmp_path / "ben.csv", *folder_option
+    )
     assert imported.stdout.splitlines() == [
         "anna@x.org: 15 of 15 answered",
         "ben: 15 of 15 answered",
@@ -138,14 +164,26 @@ def test_round_trip(data: Path, tmp_path: Path):
     line = lines["prod_hnatom", None]
     # Both are right on 8 of 10. They agree on 8: both are right on 7 and both are wrong on 1.
     assert (line["items"], line["annotators"]) == (10, 2)
-    assert (line["accuracy"], line["deviation"], line["agreement"]) == pytest.approx((0.8, 0.0, 0.8))
+    assert (line["accuracy"], line["deviation"], line["agreement"]) == pytest.approx(
+        (0.8, 0.0, 0.8)
+    )
     # 20 answers, 16 false, 4 true; observed disagreement 4/20, expected 2 * 16 * 4 / (20 * 19).
     assert line["alpha"] == pytest.approx(1 - (4 / 20) / (128 / 380))
     assert (lines["caption", None]["accuracy"], lines["caption", None]["alpha"]) == (1.0, None)
     assert "91.6 ± 4.2, 83.1" in call("report", "crepe", *folder_option).stdout
 
     # The answered sample is not replaced by another one unless forced; the same sample may be drawn again.
-    again = ("sample", "crepe", "--captions", 0.1, "--queries", 0.25, "--data", data, *folder_option)
+    again = (
+        "sample",
+        "crepe",
+        "--captions",
+        0.1,
+        "--queries",
+        0.25,
+        "--data",
+        data,
+        *folder_option,
+    )
     assert call(*again).exit_code == 0
     refused = call(*again, "--seed", 7)
     assert refused.exit_code == 2
@@ -164,7 +202,10 @@ def test_round_trip(data: Path, tmp_path: Path):
     assert rejections.by_crop == {negatives[0].crop_id: {negatives[0].text}}
     # Ben changes his answer, so no majority rejects the negative.
     (tmp_path / "ben.csv").write_text(f"id,answer\n{both},false\n")
-    assert "0 hard negatives rejected" in call("import", "crepe", tmp_path / "ben.csv", *folder_option).stdout
+    assert (
+        "0 hard negatives rejected"
+        in call("import", "crepe", tmp_path / "ben.csv", *folder_option).stdout
+    )
     assert Rejections.read(folder).by_crop == {}
 
 
@@ -172,7 +213,11 @@ def test_round_trip(data: Path, tmp_path: Path):
     ("name", "text", "message"),
     [
         ("a.csv", "id,answer\nx,true\n", r"item 'x' is not in the sample"),
-        ("a.csv", "id,answer\ni1,maybe\n", r"item i1: answer 'maybe'; expected one of true, false, cannot tell"),
+        (
+            "a.csv",
+            "id,answer\ni1,maybe\n",
+            r"item i1: answer 'maybe'; expected one of true, false, cannot tell",
+        ),
         ("a.csv", "id\ni1\n", r"no column answer; its columns are id"),
         ("a.csv", "id,answer\ni1,\n", r"no item has an answer"),
         ("a.json", "[1]", r"not an export in Label Studio's JSON format"),
@@ -195,7 +240,9 @@ def test_cancelled_annotations_are_skipped(tmp_path: Path):
 
 
 def test_label_studio_accepts_config_tasks_and_answers(tmp_path: Path):
-    interface = pytest.importorskip("label_studio_sdk.label_interface").LabelInterface(forms.LABEL_STUDIO)
+    interface = pytest.importorskip("label_studio_sdk.label_interface").LabelInterface(
+        forms.LABEL_STUDIO
+    )
     interface.validate()
     item = Item("i1", "c", "s", 0, "crop", "", CAPTION, 4, "a cup")
     forms.write_label_studio(tmp_path, [item], {"crop": b"\xff\xd8"})

@@ -42,7 +42,12 @@ def rows(folder: Path, order: list[tuple[str, int]], noun: str) -> Iterator[dict
     for number, (name, stripe) in enumerate(order):
         others = [color for color in COLORS if color != COLORS[stripe]]
         path, box = folder / name, Box(4 * stripe + 0.4, 0.0, 3.8, 8.0)
-        shown = {"image": Crop(path, box), "crop_id": crop_id(path, box), **box._asdict(), "image_id": name}
+        shown = {
+            "image": Crop(path, box),
+            "crop_id": crop_id(path, box),
+            **box._asdict(),
+            "image_id": name,
+        }
         yield tiny.row(number, COLORS[stripe], f"{noun} {number}", others) | shown
 
 
@@ -54,9 +59,13 @@ def striped(tmp_path: Path) -> Path:
     for number, name in enumerate(("one.png", "two.png")):
         stripes(root / "pictures" / name).open("ab").write(bytes(number))
     in_turns = [("one.png", 0), ("two.png", 0), ("one.png", 1), ("two.png", 1)]
-    for task, order in zip(TASKS, (in_turns, [("two.png", 4), ("one.png", 0), ("one.png", 3)]), strict=True):
+    for task, order in zip(
+        TASKS, (in_turns, [("two.png", 4), ("one.png", 0), ("one.png", 3)]), strict=True
+    ):
         found = rows(root / "pictures", order, task.config)
-        write_config(root / "crepe", task.config, {"test": found}, HARD_NEGATIVE_SCHEMA, "by_reference")
+        write_config(
+            root / "crepe", task.config, {"test": found}, HARD_NEGATIVE_SCHEMA, "by_reference"
+        )
     write_card(root / "crepe", {}, "", measure(root / "crepe"))
     return root
 
@@ -95,7 +104,9 @@ def test_crops_are_cut_from_images_that_are_decoded_once_over_all_tasks(
 
 def test_crops_of_one_image_are_in_one_chunk(striped: Path):
     planned = plan.make([load(task, striped) for task in TASKS])
-    assert [crop.reference and crop.reference.path.name for crop in planned.crops] == ["one.png"] * 3 + ["two.png"] * 3
+    assert [crop.reference and crop.reference.path.name for crop in planned.crops] == [
+        "one.png"
+    ] * 3 + ["two.png"] * 3
     assert plan.crop_chunks(planned.crops, 2) == [slice(0, 3), slice(3, 6)]
     assert plan.crop_chunks(planned.crops, 4) == [slice(0, 6)]
 
@@ -118,7 +129,9 @@ def test_a_crop_equals_the_crop_by_pillow(striped: Path):
 
 
 def test_pair_scorers_get_the_crops(here: Path, striped: Path):
-    assert [result["metrics"]["recall@1"] for result in run(toy("Pairs"), TASKS, data_dir=striped)] == [1.0, 1.0]
+    assert [
+        result["metrics"]["recall@1"] for result in run(toy("Pairs"), TASKS, data_dir=striped)
+    ] == [1.0, 1.0]
 
 
 @pytest.mark.parametrize(
@@ -136,20 +149,26 @@ def test_a_missing_or_changed_image_is_named_and_can_be_skipped(
     here: Path, striped: Path, spoil: Any, message: str, name: str
 ):
     spoil(striped / "pictures" / "two.png")
-    with pytest.raises(ValueError, match=rf"crepe/laion_uc_hnatom, row 1: .*{message}.*--on-error skip"):
+    with pytest.raises(
+        ValueError, match=rf"crepe/laion_uc_hnatom, row 1: .*{message}.*--on-error skip"
+    ):
         run(toy(name), TASKS[:1], data_dir=striped)
     (result,) = run(toy(name), TASKS[:1], data_dir=striped, on_error="skip")
     assert [item["row"] for item in result["skipped"]] == [1, 3]
     assert result["metrics"]["recall@1"] == 1.0
 
 
-def test_exchanged_images_are_detected_although_their_features_are_cached(here: Path, striped: Path):
+def test_exchanged_images_are_detected_although_their_features_are_cached(
+    here: Path, striped: Path
+):
     run(toy(), TASKS[:1], data_dir=striped)
     first, second = striped / "pictures" / "one.png", striped / "pictures" / "two.png"
     first.rename(striped / "other.png")
     second.rename(first)
     (striped / "other.png").rename(second)
-    with pytest.raises(ValueError, match=r"row 0: .*one\.png is not the image that the dataset was built from"):
+    with pytest.raises(
+        ValueError, match=r"row 0: .*one\.png is not the image that the dataset was built from"
+    ):
         run(toy(), TASKS[:1], data_dir=striped, output=Path("again"))
 
 
@@ -164,16 +183,22 @@ def test_exchanged_images_are_detected_although_their_features_are_cached(here: 
     ],
 )
 @pytest.mark.parametrize("name", ["Knows", "Pairs"])
-def test_a_bad_box_is_named_and_can_be_skipped(here: Path, striped: Path, box: Box, message: str, name: str):
+def test_a_bad_box_is_named_and_can_be_skipped(
+    here: Path, striped: Path, box: Box, message: str, name: str
+):
     path = next((striped / "crepe" / TASKS[0].config).glob("*.parquet"))
     table = pq.read_table(path)
     for side, value in box._asdict().items():
         column = table.column_names.index(side)
         values = table[side].to_pylist()
-        table = table.set_column(column, table.schema.field(side), [[*values[:2], value, *values[3:]]])
+        table = table.set_column(
+            column, table.schema.field(side), [[*values[:2], value, *values[3:]]]
+        )
     pq.write_table(table, path)
     write_card(striped / "crepe", {}, "", measure(striped / "crepe"))
-    with pytest.raises(ValueError, match=rf"crepe/laion_uc_hnatom, row 2: .*({message}).*--on-error skip"):
+    with pytest.raises(
+        ValueError, match=rf"crepe/laion_uc_hnatom, row 2: .*({message}).*--on-error skip"
+    ):
         run(toy(name), TASKS[:1], data_dir=striped)
     (result,) = run(toy(name), TASKS[:1], data_dir=striped, on_error="skip")
     assert [item["row"] for item in result["skipped"]] == [2]
@@ -188,7 +213,10 @@ def test_a_row_cannot_read_files_outside_the_data_folder(here: Path, striped: Pa
     table = table.set_column(column, "image_path", [[path, *table["image_path"].to_pylist()[1:]]])
     pq.write_table(table, file)
     write_card(striped / "crepe", {}, "", measure(striped / "crepe"))
-    with pytest.raises(ValueError, match=r"crepe/laion_uc_hnatom, row 0: .* is outside the folders.*--on-error skip"):
+    with pytest.raises(
+        ValueError,
+        match=r"crepe/laion_uc_hnatom, row 0: .* is outside the folders.*--on-error skip",
+    ):
         run(toy(), TASKS[:1], data_dir=striped)
     (result,) = run(toy(), TASKS[:1], data_dir=striped, on_error="skip")
     assert [item["row"] for item in result["skipped"]] == [0]

@@ -100,7 +100,14 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
-def run_both(spec: str, data: Path, here: Path, monkeypatch: pytest.MonkeyPatch, seed: int = 0, **options: Any) -> None:
+def run_both(
+    spec: str,
+    data: Path,
+    here: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    seed: int = 0,
+    **options: Any,
+) -> None:
     """Evaluate a model in one process and on a cluster, and compare all files but the side files."""
     scores_pairs = "Pairs" in spec
     tasks = [task for task in discover(data) if not (scores_pairs and task.is_raw)]
@@ -109,10 +116,24 @@ def run_both(spec: str, data: Path, here: Path, monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setenv("COMPEVAL_CACHE", str(here / f"cache {seed}"))
     actors = make_cluster(here, seed)
     model = actors.load(spec, "auto")
-    run(model, tasks, data_dir=data, output=here / f"two {seed}", batch_size=5, cluster=actors, **options)
+    run(
+        model,
+        tasks,
+        data_dir=data,
+        output=here / f"two {seed}",
+        batch_size=5,
+        cluster=actors,
+        **options,
+    )
     assert all_files(here / f"two {seed}") == all_files(here / "one")
-    counts = [next((here / name).rglob("*.run.json")).read_text() for name in ("one", f"two {seed}")]
-    assert len({tuple(line for line in text.splitlines() if "encoded" in line) for text in counts}) == 1 or scores_pairs
+    counts = [
+        next((here / name).rglob("*.run.json")).read_text() for name in ("one", f"two {seed}")
+    ]
+    assert (
+        len({tuple(line for line in text.splitlines() if "encoded" in line) for text in counts})
+        == 1
+        or scores_pairs
+    )
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -130,7 +151,9 @@ def test_an_open_clip_model_has_the_bytes_of_one_process(
     run_both(f"local:{clip}", data, here, monkeypatch)
 
 
-def test_equal_images_of_two_datasets_are_encoded_once(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
+def test_equal_images_of_two_datasets_are_encoded_once(
+    here: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+):
     shutil.copytree(data / "crepe", here / "twice" / "crepe")
     tiny.write_dataset(here / "twice", {"main": {"test": tiny.choice_rows(9, noun="box")}}, "mine")
     run_both("python:toy_models:Company", here / "twice", here, monkeypatch)
@@ -146,7 +169,9 @@ def test_unreadable_images_stop_the_run_or_are_skipped_as_in_one_process(
     run_both(f"python:toy_models:{name}", data, here, monkeypatch, on_error="skip")
     actors = make_cluster(here)
     model = actors.load(f"python:toy_models:{name}", "auto")
-    with pytest.raises(ValueError, match=r"crepe/prod_hnatom/n4, row 2: the image cannot be decoded"):
+    with pytest.raises(
+        ValueError, match=r"crepe/prod_hnatom/n4, row 2: the image cannot be decoded"
+    ):
         run(model, discover(data), data_dir=data, output=here / "out", cluster=actors)
 
 
@@ -171,13 +196,19 @@ def test_machines_with_different_weights_are_refused(here: Path, data: Path):
     actors = make_cluster(here)
     actors.load("python:toy_models:Knows", "auto")
     actors._options = actors._options._replace(fingerprint="of other weights")
-    with pytest.raises(ValueError, match="python:toy_models:Knows: its weights or packages differ between machines"):
-        run(models.resolve("python:toy_models:Knows"), discover(data), data_dir=data, cluster=actors)
+    with pytest.raises(
+        ValueError, match="python:toy_models:Knows: its weights or packages differ between machines"
+    ):
+        run(
+            models.resolve("python:toy_models:Knows"), discover(data), data_dir=data, cluster=actors
+        )
 
 
 def test_a_dead_worker_is_passed_over_when_a_model_is_loaded(here: Path):
     dead = SimpleNamespace(describe=SimpleNamespace(remote=lambda *_: Mortal(1)._call))
-    model = Cluster(FakeRay(), [dead, FakeActor(here)], "cpu").load("python:toy_models:Knows", "auto")
+    model = Cluster(FakeRay(), [dead, FakeActor(here)], "cpu").load(
+        "python:toy_models:Knows", "auto"
+    )
     assert model.name == models.resolve("python:toy_models:Knows").name
     with pytest.raises(ValueError, match="python:toy_models:Knows: all workers died"):
         Cluster(FakeRay(), [dead, dead], "cpu").load("python:toy_models:Knows", "auto")
@@ -202,13 +233,17 @@ CHUNK = Chunk("texts", "encode_texts", [b"key"], [["a red ball"]], slice(0, 1), 
 
 def test_a_worker_that_dies_rests_longer_each_time(clock: Clock):
     actor = Mortal(5)
-    assert list(Cluster(FakeRay(), [actor], "cpu").compute([CHUNK], 1, "stop")) == [(CHUNK, ["done"])]
+    assert list(Cluster(FakeRay(), [actor], "cpu").compute([CHUNK], 1, "stop")) == [
+        (CHUNK, ["done"])
+    ]
     assert (actor.calls, clock.slept) == (6, [5, 10, 20, 40, 80])
 
 
 def test_another_worker_repeats_the_chunk_at_once(clock: Clock):
     actors = [Mortal(9), Mortal(0)]
-    assert list(Cluster(FakeRay(), actors, "cpu").compute([CHUNK], 1, "stop")) == [(CHUNK, ["done"])]
+    assert list(Cluster(FakeRay(), actors, "cpu").compute([CHUNK], 1, "stop")) == [
+        (CHUNK, ["done"])
+    ]
     assert ([actor.calls for actor in actors], clock.slept) == ([1, 1], [])
 
 
@@ -216,12 +251,16 @@ def test_data_that_kill_every_worker_end_the_run_with_a_message(here: Path):
     actors = make_cluster(here)
     actors.load("python:toy_models:Knows", "auto")
     actors._actors = [Mortal(6)]
-    with pytest.raises(ValueError, match="python:toy_models:Knows: a worker died 6 times on the same data"):
+    with pytest.raises(
+        ValueError, match="python:toy_models:Knows: a worker died 6 times on the same data"
+    ):
         list(actors.compute([CHUNK], 1, "stop"))
     assert actors._actors[0].calls == 6
 
 
-def test_chunks_of_actors_that_die_are_repeated(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
+def test_chunks_of_actors_that_die_are_repeated(
+    here: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+):
     deaths, moments, compute = [], random.Random(0), Actor.compute
 
     def die_sometimes(*arguments: Any) -> Any:
@@ -238,7 +277,10 @@ def test_chunks_of_actors_that_die_are_repeated(here: Path, data: Path, monkeypa
 def test_without_ray_the_message_names_the_extra(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with (
-        pytest.raises(ModuleNotFoundError, match=r"`pip install 'compeval\[ray\]'`. Without it, name one device"),
+        pytest.raises(
+            ModuleNotFoundError,
+            match=r"`pip install 'compeval\[ray\]'`. Without it, name one device",
+        ),
         cluster.start(["cpu", "cpu"]),
     ):
         pass
@@ -271,9 +313,20 @@ def test_more_workers_than_gpus_are_refused():
 def start_process(folder: Path, data: Path, here: Path, workers: int) -> subprocess.Popen:
     """Evaluate four models on all tasks with the command line."""
     names = [
-        f"--model={name}" for name in ("python:toy_models:Company", "python:toy_models:Pairs", "local:a", "local:b")
+        f"--model={name}"
+        for name in ("python:toy_models:Company", "python:toy_models:Pairs", "local:a", "local:b")
     ]
-    arguments = [*names, "--data", data, "--output", folder / "results", "--workers", workers, "-q", "--json"]
+    arguments = [
+        *names,
+        "--data",
+        data,
+        "--output",
+        folder / "results",
+        "--workers",
+        workers,
+        "-q",
+        "--json",
+    ]
     return subprocess.Popen(
         [sys.executable, "-m", "compeval", "run", *map(str, [*arguments, "--task", "*_hnatom*"])],
         cwd=here,
@@ -325,7 +378,9 @@ def two_nodes() -> Iterator[Any]:
 
 
 @pytest.mark.acceptance
-def test_a_node_that_dies_is_replaced(here: Path, data: Path, two_nodes: Any, monkeypatch: pytest.MonkeyPatch):
+def test_a_node_that_dies_is_replaced(
+    here: Path, data: Path, two_nodes: Any, monkeypatch: pytest.MonkeyPatch
+):
     nodes, (first, _) = two_nodes
     tasks, spec = discover(data), "python:toy_models:Company"
     monkeypatch.setenv("PYTHONPATH", f"{here}:{ROOT}")
@@ -341,6 +396,14 @@ def test_a_node_that_dies_is_replaced(here: Path, data: Path, two_nodes: Any, mo
 
     with cluster.start(["cpu"], nodes.address, 2) as actors:
         model = actors.load(spec, "auto")
-        run(model, tasks, data_dir=data, output=here / "two", batch_size=5, cluster=actors, report=lose_a_node)
+        run(
+            model,
+            tasks,
+            data_dir=data,
+            output=here / "two",
+            batch_size=5,
+            cluster=actors,
+            report=lose_a_node,
+        )
     assert lost
     assert all_files(here / "two") == all_files(here / "one")

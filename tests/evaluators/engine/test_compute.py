@@ -12,7 +12,12 @@ import pytest
 import torch
 
 from compeval.evaluators.engine import compute, images, plan
-from compeval.evaluators.engine.compute import Chunk, ImageCrops, batches_of_whole_images, retry_with_smaller_batches
+from compeval.evaluators.engine.compute import (
+    Chunk,
+    ImageCrops,
+    batches_of_whole_images,
+    retry_with_smaller_batches,
+)
 from compeval.evaluators.engine.encode import crops_per_chunk
 from compeval.evaluators.engine.pairs import average_choices, find_circular_hits
 from compeval.evaluators.engine.task_dataset import load
@@ -60,7 +65,10 @@ def test_large_chunks_are_not_decoded_ahead(
     planned = plan.make([load(LAION, data)])
     prepared: list[int] = []
     encoder = SimpleNamespace(preprocess=lambda image: prepared.append(1) or image)
-    items = [ImageCrops(file, [crop]) for file, crop in zip(images.read(planned.crops), planned.crops, strict=True)]
+    items = [
+        ImageCrops(file, [crop])
+        for file, crop in zip(images.read(planned.crops), planned.crops, strict=True)
+    ]
     parts = plan.chunks(len(items), 5)
     chunks = [Chunk("images", "encode_images", [], items[part], part, len(items)) for part in parts]
     monkeypatch.setattr(compute, "READ_AHEAD_BYTES", limit)
@@ -74,7 +82,9 @@ def test_large_chunks_are_not_decoded_ahead(
 
 
 @pytest.mark.parametrize(("size", "expected"), [(10, [4, 5, 6, 6, 6, 6]), (50, [2, 3, 4, 5, 6, 6])])
-def test_large_files_are_not_read_far_ahead(monkeypatch: pytest.MonkeyPatch, size: int, expected: list[int]):
+def test_large_files_are_not_read_far_ahead(
+    monkeypatch: pytest.MonkeyPatch, size: int, expected: list[int]
+):
     made = 0
 
     def make_chunks() -> Iterator[Chunk]:
@@ -82,7 +92,14 @@ def test_large_files_are_not_read_far_ahead(monkeypatch: pytest.MonkeyPatch, siz
         for number in range(6):
             made += 1
             item = ImageCrops(bytes(size), [])
-            yield Chunk("images", "encode_images", [], [item, ImageCrops(None, [])], slice(number, number + 1), 6)
+            yield Chunk(
+                "images",
+                "encode_images",
+                [],
+                [item, ImageCrops(None, [])],
+                slice(number, number + 1),
+                6,
+            )
 
     monkeypatch.setattr(compute, "READ_AHEAD_BYTES", 90)
     counts = []
@@ -126,10 +143,17 @@ def test_a_caption_scores_how_often_it_is_chosen():
 
 def test_a_circular_hit_is_the_truth_in_every_order():
     # Orders 01, 02, 10, 12, 20, 21. Of those with the truth (0): first in 01 and 02, second in 10 and 20.
-    hit, always_first, undecided = [0.9, 0.6, 0.4, 0.1, 0.2, 0.8], [1, 1, 0.7, 0, 0, 0], [0.9, 0.9, 0.1, 0, 0.5, 0]
+    hit, always_first, undecided = (
+        [0.9, 0.6, 0.4, 0.1, 0.2, 0.8],
+        [1, 1, 0.7, 0, 0, 0],
+        [0.9, 0.9, 0.1, 0, 0.5, 0],
+    )
     rows = [np.array([first_Q]) for first_Q in (hit, always_first, undecided)]
     assert find_circular_hits(rows).tolist() == [True, False, False]
-    assert find_circular_hits([np.array([[0.6, 0.4]]), np.array([[0.6, 0.6]])]).tolist() == [True, False]
+    assert find_circular_hits([np.array([[0.6, 0.4]]), np.array([[0.6, 0.6]])]).tolist() == [
+        True,
+        False,
+    ]
 
 
 def encode_at_most(count: int, error: Exception, sizes: list[int], part: list[int]) -> np.ndarray:
@@ -161,7 +185,9 @@ def test_batches_are_halved_when_memory_runs_out(error: Exception):
 def test_other_errors_of_a_device_are_raised():
     error = RuntimeError("CUDA error: device-side assert triggered")
     with pytest.raises(RuntimeError, match="device-side assert"):
-        retry_with_smaller_batches(partial(in_batches, partial(encode_at_most, 0, error, []), [1]), 8)
+        retry_with_smaller_batches(
+            partial(in_batches, partial(encode_at_most, 0, error, []), [1]), 8
+        )
 
 
 class GpuFeatures:
@@ -205,12 +231,28 @@ def test_features_are_copied_before_the_next_chunk_is_computed_and_waited_for_af
     monkeypatch.setattr(torch.cuda, "current_stream", lambda device: None)
     monkeypatch.setattr(compute, "Workers", Threads)
     monkeypatch.setattr(compute, "CHUNKS_COMPUTED_AHEAD", 1)
-    encoder = SimpleNamespace(device="cuda", preprocess=PixelTransform((), (1, 1)), start_texts=start_texts)
+    encoder = SimpleNamespace(
+        device="cuda", preprocess=PixelTransform((), (1, 1)), start_texts=start_texts
+    )
     model = Model("fake", "fake", encoder, "fake")  # pyright: ignore
-    chunks = [Chunk("texts", "encode_texts", [], [[str(number)]], slice(number, number + 1), 3) for number in (1, 2, 3)]
-    features: list[Any] = [results for _, results in compute.compute_here(model, True, chunks, 1, "stop")]
+    chunks = [
+        Chunk("texts", "encode_texts", [], [[str(number)]], slice(number, number + 1), 3)
+        for number in (1, 2, 3)
+    ]
+    features: list[Any] = [
+        results for _, results in compute.compute_here(model, True, chunks, 1, "stop")
+    ]
     assert np.concatenate(features) == pytest.approx(np.full((3, 2), 0.5**0.5))
     assert log == [
-        *("encode 1", "copy 1", "encode 2", "copy 2", "wait for copy 1", "encode 3", "copy 3", "wait for copy 2"),
+        *(
+            "encode 1",
+            "copy 1",
+            "encode 2",
+            "copy 2",
+            "wait for copy 1",
+            "encode 3",
+            "copy 3",
+            "wait for copy 2",
+        ),
         "wait for copy 3",
     ]

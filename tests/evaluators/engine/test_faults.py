@@ -76,7 +76,9 @@ def test_a_truncated_cache_file(here: Path, data: Path, tmp_path: Path):
     assert all_files(Path("elsewhere")) == all_files(Path("results"))
 
 
-def test_a_full_disk_leaves_no_partial_result(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_full_disk_leaves_no_partial_result(
+    here: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(pq, "write_table", raising(errno.ENOSPC))
     folder = Path("results/microworld/Knows")
     assert failure("python:toy_models:Knows", "--data", data, "--task", TASK) == (
@@ -89,7 +91,9 @@ def test_a_full_disk_leaves_no_partial_result(here: Path, data: Path, monkeypatc
 def test_an_unwritable_output_is_reported_before_anything_is_encoded(
     here: Path, data: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("compeval.evaluators.engine.score.encode", lambda *_: pytest.fail("encoded in vain"))
+    monkeypatch.setattr(
+        "compeval.evaluators.engine.score.encode", lambda *_: pytest.fail("encoded in vain")
+    )
     Path("taken").write_text("")
     told = failure("python:toy_models:Knows", "--data", data, "--task", TASK, "--output", "taken")
     assert "taken: nothing can be written there (taken is a file). Choose another --output." in told
@@ -113,7 +117,8 @@ def test_a_corrupt_image_is_named_and_can_be_skipped(here: Path, tmp_path: Path)
     assert told.startswith(f"{TASK}, row 2: the image cannot be decoded (")
     assert told.endswith("Build the dataset again, or skip such rows with `--on-error skip`.")
     result = CliRunner().invoke(
-        app, ["run", "--model", "python:toy_models:Knows", "--data", str(data), "--on-error", "skip"]
+        app,
+        ["run", "--model", "python:toy_models:Knows", "--data", str(data), "--on-error", "skip"],
     )
     assert result.exit_code == 0
     assert f"{TASK}: 2 rows skipped because of unreadable images." in result.stderr
@@ -128,15 +133,29 @@ def test_an_image_format_whose_decoder_raises_unusual_errors():
     Image.new("RGB", (24, 24)).save(buffer, "AVIF")
     header, name, pixels = buffer.getvalue().partition(b"mdat")
     data = header + name + bytes(len(pixels))
-    with pytest.raises(images.UnreadableImageError, match="crepe/prod_hnatom, row 3: the image cannot be decoded"):
-        images.decode(data, CropSource(cast(TaskDataset, SimpleNamespace(task=Task("crepe", "prod_hnatom"))), 3))
+    with pytest.raises(
+        images.UnreadableImageError, match="crepe/prod_hnatom, row 3: the image cannot be decoded"
+    ):
+        images.decode(
+            data,
+            CropSource(cast(TaskDataset, SimpleNamespace(task=Task("crepe", "prod_hnatom"))), 3),
+        )
 
 
 def test_ctrl_c_keeps_encoded_features(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
     from compeval.evaluators.engine import encode
 
     monkeypatch.setattr(encode, "MIN_TEXTS_PER_CHUNK", 16)
-    options = ["run", "--model", "python:toy_models:Interrupted", "--data", str(data), "--task", "crepe/*", "--json"]
+    options = [
+        "run",
+        "--model",
+        "python:toy_models:Interrupted",
+        "--data",
+        str(data),
+        "--task",
+        "crepe/*",
+        "--json",
+    ]
     options += ["--batch-size", "16"]
     result = CliRunner().invoke(app, options)
     assert result.exit_code == 130

@@ -72,13 +72,17 @@ def test_a_chunk_is_stored_completely_or_not_at_all():
 def test_a_damaged_file_is_one_clear_message(tmp_path: Path):
     path = cache_file(tmp_path, "model")
     path.write_bytes(b"no database at all" * 100)
-    with pytest.raises(ValueError, match=rf"{path}: the feature cache failed .*delete it and run again"):
+    with pytest.raises(
+        ValueError, match=rf"{path}: the feature cache failed .*delete it and run again"
+    ):
         FeatureStore(tmp_path, "model")
 
 
 def test_a_cache_folder_that_is_a_file(tmp_path: Path):
     (tmp_path / "cache").write_text("")
-    with pytest.raises(ValueError, match=r"the feature cache cannot be created .*Set COMPEVAL_CACHE"):
+    with pytest.raises(
+        ValueError, match=r"the feature cache cannot be created .*Set COMPEVAL_CACHE"
+    ):
         FeatureStore(tmp_path / "cache", "model")
 
 
@@ -99,7 +103,10 @@ class Failing:
 
 @pytest.mark.parametrize(
     ("message", "remedy"),
-    [("database is locked", "Another process is writing: wait"), ("disk I/O error", "Free some space")],
+    [
+        ("database is locked", "Another process is writing: wait"),
+        ("disk I/O error", "Free some space"),
+    ],
 )
 def test_an_intact_cache_is_not_called_damaged(message: str, remedy: str):
     """A second process, a quota or a full disk is not damage, so the message must not advise to delete the file."""
@@ -117,25 +124,39 @@ def test_list_and_prune(tmp_path: Path):
         store.close()
     old = cache_file(tmp_path, "old")
     os.utime(old, (0, 0))
-    assert {file.path.name for file in features.list_cache(tmp_path)} == {old.name, cache_file(tmp_path, "new").name}
+    assert {file.path.name for file in features.list_cache(tmp_path)} == {
+        old.name,
+        cache_file(tmp_path, "new").name,
+    }
     assert [file.path for file in features.prune(tmp_path, older_than_days=30)] == [old]
     assert not old.exists()
-    assert sqlite3.connect(cache_file(tmp_path, "new")).execute("SELECT COUNT(*) FROM feature").fetchone() == (3,)
+    assert sqlite3.connect(cache_file(tmp_path, "new")).execute(
+        "SELECT COUNT(*) FROM feature"
+    ).fetchone() == (3,)
 
 
 @pytest.mark.parametrize("part", ["_encoding_code", "_encoding_versions"])
-def test_features_of_other_code_or_packages_are_not_reused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str):
+def test_features_of_other_code_or_packages_are_not_reused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str
+):
     FeatureStore(tmp_path, "model").put(KEYS, VALUES)
     assert FeatureStore(tmp_path, "model").missing(KEYS) == []
     monkeypatch.setattr(fingerprint, part, lambda: "changed")
     assert FeatureStore(tmp_path, "model").missing(KEYS) == [0, 1, 2]
 
 
-def test_the_decoder_and_the_adapters_are_part_of_the_encoding_code(monkeypatch: pytest.MonkeyPatch):
+def test_the_decoder_and_the_adapters_are_part_of_the_encoding_code(
+    monkeypatch: pytest.MonkeyPatch,
+):
     seen: list[str] = []
     monkeypatch.setattr(fingerprint, "strip_comments", lambda source: seen.append(source) or "")
     fingerprint._encoding_code.__wrapped__()
-    for line in ("def decode_image(", "def crop_image(", "class OpenClipEncoder", "class TransformersEncoder"):
+    for line in (
+        "def decode_image(",
+        "def crop_image(",
+        "class OpenClipEncoder",
+        "class TransformersEncoder",
+    ):
         assert any(line in source for source in seen)
     assert {"pillow", "torchvision", "torch"} <= fingerprint._encoding_versions().keys()
 

@@ -25,13 +25,19 @@ def test_imported_files_have_the_same_ranks_alone_and_together(
     files = [real_data / name for name in FILES]
     write_stand_ins(files, here / "images")
     import_files(files, here / "images", here / "published")
-    tasks = [task for task in discover(here / "published") if not task.variant]  # without balanced subsets
+    tasks = [
+        task for task in discover(here / "published") if not task.variant
+    ]  # without balanced subsets
     assert len(tasks) == len(files)
 
     def rank(part: list[Task], cache: str, output: str) -> dict[str, list[object]]:
         monkeypatch.setenv("COMPEVAL_CACHE", str(here / cache))
-        run(models.resolve(f"local:{clip}"), part, data_dir=here / "published", output=here / output)
-        examples = {path.parent.name + path.stem: path for path in (here / output).rglob("*.parquet")}
+        run(
+            models.resolve(f"local:{clip}"), part, data_dir=here / "published", output=here / output
+        )
+        examples = {
+            path.parent.name + path.stem: path for path in (here / output).rglob("*.parquet")
+        }
         return {name: pq.read_table(path)["rank"].to_pylist() for name, path in examples.items()}
 
     together = rank(tasks, "together", "together")

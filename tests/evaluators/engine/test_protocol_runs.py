@@ -82,7 +82,13 @@ def image(color: str) -> dict[str, Any]:
 
 def crop(color: str, number: int) -> dict[str, Any]:
     place = dict.fromkeys(("x", "y", "width", "height"), 1.0)
-    return {"image": image(color), "crop_id": color, "image_id": f"image {number}", **place, "provenance": PROVENANCE}
+    return {
+        "image": image(color),
+        "crop_id": color,
+        "image_id": f"image {number}",
+        **place,
+        "provenance": PROVENANCE,
+    }
 
 
 def choices(colors: Iterable[str]) -> list[dict[str, Any]]:
@@ -91,7 +97,9 @@ def choices(colors: Iterable[str]) -> list[dict[str, Any]]:
         | {
             "caption": f"a {color} ball",
             "hard_negatives": ["a green ball" if color != "green" else "a red ball"],
-            "categories": [{"by": "warmth", "name": "warm" if color in ("red", "yellow") else "cold"}],
+            "categories": [
+                {"by": "warmth", "name": "warm" if color in ("red", "yellow") else "cold"}
+            ],
         }
         for number, color in enumerate(colors)
     ]
@@ -101,7 +109,10 @@ def retrieval(colors: Iterable[str]) -> list[dict[str, Any]]:
     """Yield rows in which image number i has i + 1 captions."""
     return [
         crop(color, number)
-        | {"captions": [f"a {color} {noun}" for noun in ("ball", "box", "cat")[: number + 1]], "categories": []}
+        | {
+            "captions": [f"a {color} {noun}" for noun in ("ball", "box", "cat")[: number + 1]],
+            "categories": [],
+        }
         for number, color in enumerate(colors)
     ]
 
@@ -151,7 +162,9 @@ def kinds(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write a dataset ``kinds`` with one config per protocol and return its data folder."""
     root = tmp_path_factory.mktemp("kinds")
     classes = classification_schema(["red", "green", "blue"])
-    classified = [crop(color, number) | {"label": label} for number, (color, label) in enumerate(CLASSIFIED)]
+    classified = [
+        crop(color, number) | {"label": label} for number, (color, label) in enumerate(CLASSIFIED)
+    ]
     rows: dict[str, tuple[pa.Schema, dict[str, list[dict[str, Any]]]]] = {
         "order": (
             CHOICE_SCHEMA,
@@ -179,7 +192,8 @@ def run(kinds: Path, here: Path, model: str, *tasks: str) -> list[dict[str, Any]
     (here / "kinds_models.py").write_text(MODELS)
     asked = [part for task in tasks for part in ("--task", task)]
     result = CliRunner().invoke(
-        app, ["run", "--model", f"python:kinds_models:{model}", "--data", str(kinds), "--json", *asked]
+        app,
+        ["run", "--model", f"python:kinds_models:{model}", "--data", str(kinds), "--json", *asked],
     )
     assert result.exit_code == 0, result.stderr
     return json.loads(result.stdout)
@@ -191,7 +205,10 @@ def test_choice_with_categories_and_variants(kinds: Path, here: Path):
     assert first["main"] == ["recall@1"]
     # Red against green, green against red: right. Yellow is as near to green as to itself? No: cos(yellow, green) < 1.
     assert first["metrics"]["recall@1"] == first["metrics"]["recall@1_macro_warmth"] == 1.0
-    assert {name: part["rows"] for name, part in first["categories"]["warmth"].items()} == {"cold": 1, "warm": 2}
+    assert {name: part["rows"] for name, part in first["categories"]["warmth"].items()} == {
+        "cold": 1,
+        "warm": 2,
+    }
     assert first["chance"]["recall@1_macro_warmth"] == 0.5
 
 
@@ -247,10 +264,23 @@ def test_a_dual_encoder_and_a_pair_scorer_are_compared_on_their_common_metrics(
 @pytest.mark.parametrize("label", [-1, 3])
 def test_a_label_without_a_class_is_named(here: Path, tmp_path: Path, label: int):
     rows = [crop("red", 0) | {"label": 0}, crop("green", 1) | {"label": label}]
-    dataset.write_config(tmp_path / "kinds", "classes", {"test": rows}, classification_schema(["red", "green", "blue"]))
+    dataset.write_config(
+        tmp_path / "kinds",
+        "classes",
+        {"test": rows},
+        classification_schema(["red", "green", "blue"]),
+    )
     write_card(tmp_path / "kinds", {}, "", measure(tmp_path / "kinds"))
     (here / "kinds_models.py").write_text(MODELS)
-    arguments = ["run", "--model", "python:kinds_models:Sees", "--data", str(tmp_path), "--task", "kinds/classes"]
+    arguments = [
+        "run",
+        "--model",
+        "python:kinds_models:Sees",
+        "--data",
+        str(tmp_path),
+        "--task",
+        "kinds/classes",
+    ]
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 2
     assert f"kinds/classes, row 1: label {label}, expected 0 to 2." in result.stderr
@@ -259,7 +289,11 @@ def test_a_label_without_a_class_is_named(here: Path, tmp_path: Path, label: int
 def test_texts(kinds: Path, here: Path):
     (result,) = run(kinds, here, "Forgets", "kinds/prompts")
     assert result["metrics"]["exact_match"] == result["metrics"]["exact_match_macro_cell"] == 0.5
-    assert result["categories"]["cell"]["10 letters"] == {"rows": 1, "exact_match": 1.0, "bleu4": pytest.approx(1.0)}
+    assert result["categories"]["cell"]["10 letters"] == {
+        "rows": 1,
+        "exact_match": 1.0,
+        "bleu4": pytest.approx(1.0),
+    }
 
 
 def test_by_default_a_model_runs_the_tasks_that_it_supports(kinds: Path, here: Path):
@@ -272,12 +306,22 @@ def test_by_default_a_model_runs_the_tasks_that_it_supports(kinds: Path, here: P
 @pytest.mark.parametrize(
     ("model", "task", "message"),
     [
-        ("Sees", "kinds/prompts", "Error: kinds/prompts: this task recovers texts from their vectors"),
+        (
+            "Sees",
+            "kinds/prompts",
+            "Error: kinds/prompts: this task recovers texts from their vectors",
+        ),
         ("Forgets", "kinds/order@s0", "Error: kinds/order@s0: Forgets encodes no images."),
-        ("Matches", "kinds/classes", "Error: kinds/classes: classification needs a score for each of 960 pairs"),
+        (
+            "Matches",
+            "kinds/classes",
+            "Error: kinds/classes: classification needs a score for each of 960 pairs",
+        ),
     ],
 )
-def test_an_unsupported_task_is_one_message(kinds: Path, here: Path, model: str, task: str, message: str):
+def test_an_unsupported_task_is_one_message(
+    kinds: Path, here: Path, model: str, task: str, message: str
+):
     (here / "kinds_models.py").write_text(MODELS)
     told = ["run", "--model", f"python:kinds_models:{model}", "--data", str(kinds), "--task", task]
     result = CliRunner().invoke(app, told)

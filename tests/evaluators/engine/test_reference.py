@@ -26,10 +26,14 @@ REAL_ROWS = 20
 
 def test_agreement_of_small_score_matrices():
     # Row 0: rank 1, right. Row 1: a tie. Row 2: rank 2, said to be 1. Row 3: 1e-6 apart. Row 4: rank 3, right.
-    scores = np.array([[0.5, 0.4, 0.3], [0.5, 0.5, 0.1], [0.5, 0.6, 0.1], [0.5, 0.500001, 0.1], [0.1, 0.2, 0.3]])
+    scores = np.array(
+        [[0.5, 0.4, 0.3], [0.5, 0.5, 0.1], [0.5, 0.6, 0.1], [0.5, 0.500001, 0.1], [0.1, 0.2, 0.3]]
+    )
     found = row_loop.compare_ranks(scores, np.array([1, 2, 1, 1, 3]))
     assert found == row_loop.Agreement(5, [2], [1, 3])
-    assert str(found) == "ranks equal on 2 of 3 clear rows; different: [2]; closer than 1e-5: [1, 3]"
+    assert (
+        str(found) == "ranks equal on 2 of 3 clear rows; different: [2]; closer than 1e-5: [1, 3]"
+    )
 
 
 def test_shuffled_truths_score_chance():
@@ -59,7 +63,11 @@ def micro_world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build CREPE's sets of a few micro-world scenes with the code of the pipeline."""
     root = tmp_path_factory.mktemp("world")
     crepe = root / "data" / "crepe"
-    build(root / "source", Params(seed=1, test_images=24, train_images=3, train_size=16, annotation_recall=0.9), 1)
+    build(
+        root / "source",
+        Params(seed=1, test_images=24, train_images=3, train_size=16, annotation_recall=0.9),
+        1,
+    )
     regions = {"workers": 1, "at_least": 1, "ranker": "statistics", "balanced_share": 0.0}
     annotations = annotations_of(root / "source")
     crepe_regions.build("microworld", annotations, regions, root / "regions")
@@ -68,11 +76,20 @@ def micro_world(tmp_path_factory: pytest.TempPathFactory) -> Path:
         rows = add_negatives(crepe_regions.read_captions(root / "regions"), negatives)
         write_config(crepe, f"laion_sc_{kind}", {"test": rows}, HARD_NEGATIVE_SCHEMA)
     walks = captioned_walks.Settings(
-        seed=0, workers=1, walks=9, walks_per_image=2, attempts=15, visible=0.1, template=False, captioner={}
+        seed=0,
+        workers=1,
+        walks=9,
+        walks_per_image=2,
+        attempts=15,
+        visible=0.1,
+        template=False,
+        captioner={},
     )
     captioned_walks.build(annotations, walks, root / "walks")
     settings = crepe_productivity.Settings(seed=0, workers=1, rows=ROWS_A_TASK, refine=False)
-    crepe_productivity.write(root / "walks", Source.read(annotations.path), "microworld", settings, crepe)
+    crepe_productivity.write(
+        root / "walks", Source.read(annotations.path), "microworld", settings, crepe
+    )
     write_card(crepe, {}, "", measure(crepe))
     return root / "data"
 
@@ -92,7 +109,9 @@ def test_a_random_vit_b_32_on_the_micro_world(micro_world: Path):
 @pytest.mark.acceptance
 def test_a_random_vit_b_32_on_published_rows(real_data: Path, tmp_path: Path):
     for kind, config in bench.TYPES.items():
-        rows = bench.make_dataset_rows(bench.read_published_rows(real_data, kind, REAL_ROWS), tmp_path / "images")
+        rows = bench.make_dataset_rows(
+            bench.read_published_rows(real_data, kind, REAL_ROWS), tmp_path / "images"
+        )
         write_config(tmp_path / "crepe", config, {"n8": rows}, HARD_NEGATIVE_SCHEMA, "by_reference")
     write_card(tmp_path / "crepe", {}, "", measure(tmp_path / "crepe"))
     for task, _, found in reference.check(

@@ -92,7 +92,9 @@ def test_a_kill_while_the_side_file_is_written_leaves_no_files(here: Path, data:
 
 
 @pytest.mark.usefixtures("_watched")
-def test_a_kill_after_each_number_of_chunks(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_kill_after_each_number_of_chunks(
+    here: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+):
     """Kill attempt k after its k-th commit, so that a run is stopped at every chunk border."""
 
     def put(self: Watched, keys: Sequence[bytes], feature_ND: np.ndarray) -> None:
@@ -100,9 +102,13 @@ def test_a_kill_after_each_number_of_chunks(here: Path, data: Path, monkeypatch:
         os.kill(os.getpid(), signal.SIGKILL)
 
     assert os.waitpid(start(data, here / "whole"), 0)[1] == 0
-    monkeypatch.setattr("compeval.evaluators.run.FeatureStore", type("Dying", (Watched,), {"put": put}))
+    monkeypatch.setattr(
+        "compeval.evaluators.run.FeatureStore", type("Dying", (Watched,), {"put": put})
+    )
     attempts = 1
-    while os.waitstatus_to_exitcode(os.waitpid(start(data, here / "killed"), 0)[1]) == -signal.SIGKILL:
+    while (
+        os.waitstatus_to_exitcode(os.waitpid(start(data, here / "killed"), 0)[1]) == -signal.SIGKILL
+    ):
         attempts += 1
     # 23 crops in chunks of 5, 150 texts in chunks of 16, and the attempt that finds them all.
     assert attempts == 5 + 10 + 1
@@ -119,7 +125,9 @@ def test_a_second_run_changes_nothing(here: Path, data: Path, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("times", [2, pytest.param(20, marks=pytest.mark.acceptance)])
-def test_four_runs_at_once_write_the_same_bytes(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch, times: int):
+def test_four_runs_at_once_write_the_same_bytes(
+    here: Path, data: Path, monkeypatch: pytest.MonkeyPatch, times: int
+):
     monkeypatch.setenv("COMPEVAL_CACHE", str(here / "cache of one"))
     evaluate(data, here / "one")
     expected = all_files(here / "one")
@@ -127,7 +135,9 @@ def test_four_runs_at_once_write_the_same_bytes(here: Path, data: Path, monkeypa
     for attempt in range(times):
         monkeypatch.setenv("COMPEVAL_CACHE", str(here / f"cache {attempt}"))
         output = here / f"output {attempt}"
-        processes = [context.Process(target=evaluate, args=(data, output)) for _ in range(PROCESSES)]
+        processes = [
+            context.Process(target=evaluate, args=(data, output)) for _ in range(PROCESSES)
+        ]
         for process in processes:
             process.start()
         for process in processes:

@@ -36,7 +36,9 @@ def test_a_perfect_encoder_ranks_every_truth_first(here: Path, data: Path):
         "floored_median_rank": 1.0,
         "tie_rate": 0.0,
     }
-    assert choice["intervals"]["recall@1"] == pytest.approx([0.7575, 1.0], abs=1e-4)  # Wilson, 12 of 12 images
+    assert choice["intervals"]["recall@1"] == pytest.approx(
+        [0.7575, 1.0], abs=1e-4
+    )  # Wilson, 12 of 12 images
     assert choice["chance"]["recall@1"] == 0.2
     # 23 rows, two to an image; 9 raw rows in folds of 4 (the smallest raw split): 2 folds.
     version = json.loads((data / "crepe" / "stats.json").read_text())["version"]
@@ -83,7 +85,9 @@ def test_paths_of_results(here: Path, data: Path):
     assert sorted(all_files(folder)) == [
         f"crepe/prod_hnatom/n{n}.{kind}" for n in (4, 5) for kind in ("json", "parquet")
     ]
-    assert json.loads(folder.with_name(f"{folder.name}.run.json").read_text())["texts_encoded"] == 20
+    assert (
+        json.loads(folder.with_name(f"{folder.name}.run.json").read_text())["texts_encoded"] == 20
+    )
 
 
 def test_examples_contain_scores_and_ranks(here: Path, data: Path):
@@ -110,28 +114,42 @@ def test_limit_takes_the_first_rows_and_is_part_of_the_fingerprint(here: Path, d
     assert whole["data"]["fingerprint"] != part["data"]["fingerprint"]
 
 
-def test_results_that_are_up_to_date_are_not_scored_again(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
+def test_results_that_are_up_to_date_are_not_scored_again(
+    here: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+):
     (first,) = run(toy("Knows"), [LAION], data_dir=data)
-    monkeypatch.setattr("compeval.evaluators.engine.score._score_features", lambda *_: pytest.fail("scored again"))
+    monkeypatch.setattr(
+        "compeval.evaluators.engine.score._score_features", lambda *_: pytest.fail("scored again")
+    )
     assert run(toy("Knows"), [LAION], data_dir=data) == [first]
 
 
 def spoil(row: dict[str, Any], kind: str, folder: Path) -> dict[str, Any]:
     """Return a row whose image file is truncated or missing."""
     half = {"bytes": tiny.picture("red", (64, 64))[:60], "path": None}
-    return row | {"image": half if kind == "decoded" else {"bytes": None, "path": str(folder / "gone.jpg")}}
+    return row | {
+        "image": half if kind == "decoded" else {"bytes": None, "path": str(folder / "gone.jpg")}
+    }
 
 
 @pytest.mark.parametrize("kind", ["decoded", "read"])
 @pytest.mark.parametrize("name", ["Knows", "Pairs"])
-def test_an_unreadable_image_is_named_and_can_be_skipped(here: Path, tmp_path: Path, name: str, kind: str):
-    rows = [spoil(row, kind, tmp_path) if number in (1, 3) else row for number, row in enumerate(tiny.choice_rows(5))]
+def test_an_unreadable_image_is_named_and_can_be_skipped(
+    here: Path, tmp_path: Path, name: str, kind: str
+):
+    rows = [
+        spoil(row, kind, tmp_path) if number in (1, 3) else row
+        for number, row in enumerate(tiny.choice_rows(5))
+    ]
     data = tiny.write_dataset(tmp_path / "spoilt", {"laion_uc_hnatom": {"test": rows}})
     message = rf"crepe/laion_uc_hnatom, row 1: the image cannot be {kind} .*--on-error skip"
     with pytest.raises(ValueError, match=message):
         run(toy(name), [LAION], data_dir=data)
     (result,) = run(toy(name), [LAION], data_dir=data, on_error="skip")
-    assert [(item["row"], f"cannot be {kind}" in item["error"]) for item in result["skipped"]] == [(1, True), (3, True)]
+    assert [(item["row"], f"cannot be {kind}" in item["error"]) for item in result["skipped"]] == [
+        (1, True),
+        (3, True),
+    ]
     assert result["metrics"]["recall@1"] == 1.0
     counts = json.loads(Path(f"results/microworld/{name}.run.json").read_text())
     assert (counts["rows"], counts["images_encoded"]) == (5, 3 if name == "Knows" else 0)
@@ -149,7 +167,9 @@ def test_pair_scorers_score_each_pair_once(here: Path, data: Path):
 
 
 def test_a_pair_in_two_rows_is_scored_once(here: Path, tmp_path: Path):
-    data = tiny.write_dataset(tmp_path, {"laion_uc_hnatom": {"test": [*tiny.choice_rows(2), *tiny.choice_rows(2)]}})
+    data = tiny.write_dataset(
+        tmp_path, {"laion_uc_hnatom": {"test": [*tiny.choice_rows(2), *tiny.choice_rows(2)]}}
+    )
     model = toy("Pairs")
     (result,) = run(model, [LAION], data_dir=data)
     assert (result["data"]["rows"], model.encoder.model.pairs) == (4, 2 * 5)
@@ -170,7 +190,9 @@ def test_the_result_of_a_task_is_written_before_the_next_task_is_scored(here: Pa
     assert [path.stem for path in Path("results").rglob("*.json")] == ["cc12m_uc_hnatom"]
 
 
-def test_a_pair_score_that_is_not_finite_is_never_stored(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_pair_score_that_is_not_finite_is_never_stored(
+    here: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+):
     model = toy("Pairs")
     with monkeypatch.context() as broken:
         broken.setattr(model.encoder, "score", lambda images, texts: [float("nan")] * len(texts))
@@ -193,7 +215,9 @@ def run_in_child(data: Path, output: Path, cache: Path) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-def test_a_killed_run_resumes_and_ends_with_the_same_bytes(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_killed_run_resumes_and_ends_with_the_same_bytes(
+    here: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(encode, "MIN_TEXTS_PER_CHUNK", 16)
     assert run_in_child(data, here / "killed", here / "cache a") == 9
     assert all_files(here / "killed") == {}
@@ -202,7 +226,8 @@ def test_a_killed_run_resumes_and_ends_with_the_same_bytes(here: Path, data: Pat
     assert run_in_child(data, here / "whole", here / "cache b") == 0
     assert all_files(here / "killed") == all_files(here / "whole")
     resumed, whole = (
-        json.loads((here / name / "microworld/Dying.run.json").read_text()) for name in ("killed", "whole")
+        json.loads((here / name / "microworld/Dying.run.json").read_text())
+        for name in ("killed", "whole")
     )
     # Sorted, the captions go blue, green, pink: what the first attempt stored before the first pink one stays.
     assert (resumed["images_encoded"], whole["images_encoded"]) == (0, 23)
@@ -232,7 +257,13 @@ def test_crops_of_two_datasets_are_not_confused(here: Path, tmp_path: Path):
     root = tmp_path / "own"
     for name, colors in (("first", ["red", "green"]), ("second", ["blue", "pink"])):
         rows = [
-            tiny.row(number, color, "ball", [other for other in tiny.COLORS if other != color], tiny.picture(color))
+            tiny.row(
+                number,
+                color,
+                "ball",
+                [other for other in tiny.COLORS if other != color],
+                tiny.picture(color),
+            )
             | {"crop_id": str(number)}
             for number, color in enumerate(colors)
         ]
@@ -246,7 +277,9 @@ def test_crops_of_two_datasets_are_not_confused(here: Path, tmp_path: Path):
 
 
 def test_equal_pixels_of_several_crops_are_encoded_once(here: Path, tmp_path: Path):
-    rows = [row | {"image": {"bytes": tiny.picture("red"), "path": None}} for row in tiny.choice_rows(5)]
+    rows = [
+        row | {"image": {"bytes": tiny.picture("red"), "path": None}} for row in tiny.choice_rows(5)
+    ]
     data = tiny.write_dataset(tmp_path / "alike", {"laion_uc_hnatom": {"test": rows}})
     model = toy("Knows")
     run(model, discover(data), data_dir=data)
@@ -287,7 +320,9 @@ def test_unusable_tasks_are_refused_and_the_others_run(here: Path, tmp_path: Pat
         "crepe/same_sc_raw: retrieval needs a wrong candidate for each image and each caption",
     )
     assert len(refused) == 3
-    assert all(message.startswith(start) for message, start in zip(refused, expected, strict=True)), refused
+    assert all(
+        message.startswith(start) for message, start in zip(refused, expected, strict=True)
+    ), refused
     assert "n4-00000-of-00001.parquet: not a readable parquet file" in refused[1]
 
 
@@ -331,10 +366,14 @@ def test_two_models_with_one_name_do_not_share_a_folder(here: Path, data: Path):
         ([0, 1, 0], [[0], [1], [2]], True),
     ],
 )
-def test_sets_in_which_everything_has_a_wrong_candidate(crops: list[int], texts: list[list[int]], expected: bool):
+def test_sets_in_which_everything_has_a_wrong_candidate(
+    crops: list[int], texts: list[list[int]], expected: bool
+):
     assert recall.is_measurable(np.array(crops), np.array(texts)) is expected
 
 
 def test_retrieval_among_a_single_row_is_one_message(here: Path, data: Path):
-    with pytest.raises(ValueError, match=r"crepe/laion_uc_raw: retrieval needs a wrong candidate .* of the 1 rows"):
+    with pytest.raises(
+        ValueError, match=r"crepe/laion_uc_raw: retrieval needs a wrong candidate .* of the 1 rows"
+    ):
         run(toy("Knows"), [RAW], data_dir=data, limit=1)

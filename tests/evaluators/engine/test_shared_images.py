@@ -64,7 +64,9 @@ def write_words(number: int) -> Words:
     """Return a caption of eight different words."""
     words = tuple(f"{word}{number}" for word in "abcdefgh")
     return Words(
-        words, ("", *[" "] * 7, ""), ("noun", "adjective", "other", "noun", "noun", "other", "adjective", "other")
+        words,
+        ("", *[" "] * 7, ""),
+        ("noun", "adjective", "other", "noun", "noun", "other", "adjective", "other"),
     )
 
 
@@ -77,7 +79,9 @@ def make(root: Path, storage: ImageStorage) -> Path:
         Image.fromarray(pixels).save(root / name)
         captions = tuple(write_words(2 * number + index) for index in range(2))
         image = CaptionedImage(name, root / name, tuple(words.text for words in captions))
-        entries.append(retrieval.Entry(image, captions, read_sha256(root / name), Box(0, 0, 12, 12)))
+        entries.append(
+            retrieval.Entry(image, captions, read_sha256(root / name), Box(0, 0, 12, 12))
+        )
     provenance = {"source": "microworld", "captioner": "karpathy", "seed": 0}
     retrieval.write("coco", entries, provenance, storage, root)
     for name in ("aro", "retrieval"):
@@ -130,7 +134,10 @@ def test_both_storages_have_the_same_results(tmp_path: Path) -> None:
     folders = [make(tmp_path / storage, storage) for storage in ("embedded", "by_reference")]
     model = models.resolve("python:sees:Sees")
     metrics = [
-        {result["task"]: result["metrics"] for result in run(model, discover(folder), data_dir=folder, output=folder)}
+        {
+            result["task"]: result["metrics"]
+            for result in run(model, discover(folder), data_dir=folder, output=folder)
+        }
         for folder in folders
     ]
     assert metrics[0] == metrics[1]
@@ -151,12 +158,22 @@ def test_order_rows_show_the_image_of_another_row(shared: Path, name: str) -> No
 @pytest.mark.parametrize(
     ("column", "cells", "message"),
     [
-        ("patches", [{"rows": 2, "columns": 2, "order": [0, 0, 1, 1]}] * 2, "is not an order of the patches"),
-        ("patches", [{"rows": 1, "columns": 40, "order": [*range(40)]}] * 2, "12 x 12 pixels has no 40 x 1 patches"),
+        (
+            "patches",
+            [{"rows": 2, "columns": 2, "order": [0, 0, 1, 1]}] * 2,
+            "is not an order of the patches",
+        ),
+        (
+            "patches",
+            [{"rows": 1, "columns": 40, "order": [*range(40)]}] * 2,
+            "12 x 12 pixels has no 40 x 1 patches",
+        ),
         ("image_row", [7, 7], "there is no row 7"),
     ],
 )
-def test_bad_cells_are_named(tmp_path: Path, sees: None, column: str, cells: list, message: str) -> None:
+def test_bad_cells_are_named(
+    tmp_path: Path, sees: None, column: str, cells: list, message: str
+) -> None:
     root = make(tmp_path / "data", "embedded")
     path = next((root / "retrieval" / "coco").glob("test.shuffle_rows.s0-*.parquet"))
     table = pq.read_table(path)
@@ -165,7 +182,11 @@ def test_bad_cells_are_named(tmp_path: Path, sees: None, column: str, cells: lis
     ), path)  # fmt: skip
     write_card(root / "retrieval", {}, "", measure(root / "retrieval"))
     with pytest.raises(ValueError, match=rf"retrieval/coco.*{message}"):
-        run(models.resolve("python:sees:Sees"), [Task("retrieval", "coco", variant="shuffle_rows-s0")], data_dir=root)
+        run(
+            models.resolve("python:sees:Sees"),
+            [Task("retrieval", "coco", variant="shuffle_rows-s0")],
+            data_dir=root,
+        )
 
 
 def test_crops_of_one_image_are_consecutive(shared: Path) -> None:

@@ -27,19 +27,43 @@ ROWS = {
         (Task("crepe", "cc12m_sc_raw"), {}, 7),
         (Task("crepe", "prod_raw", "n4"), {}, 5),
         # A corpus of the user has a family of its own; its split of a single row is too small to retrieve from.
-        (Task("crepe", "cc12m_sc_raw"), {"mine_sc_raw": 3000, "mine_uc_raw": 150, "mine_ua_raw": 1}, 7),
-        (Task("crepe", "mine_sc_raw"), {"mine_sc_raw": 3000, "mine_uc_raw": 150, "mine_ua_raw": 1}, 150),
+        (
+            Task("crepe", "cc12m_sc_raw"),
+            {"mine_sc_raw": 3000, "mine_uc_raw": 150, "mine_ua_raw": 1},
+            7,
+        ),
+        (
+            Task("crepe", "mine_sc_raw"),
+            {"mine_sc_raw": 3000, "mine_uc_raw": 150, "mine_ua_raw": 1},
+            150,
+        ),
         # Splits that are all small are better than none.
-        (Task("crepe", "mine_sc_raw"), {"mine_sc_raw": 90, "mine_uc_raw": 40, "mine_ua_raw": 1}, 40),
+        (
+            Task("crepe", "mine_sc_raw"),
+            {"mine_sc_raw": 90, "mine_uc_raw": 40, "mine_ua_raw": 1},
+            40,
+        ),
     ],
 )
-def test_a_fold_has_the_size_of_the_smallest_raw_split_of_its_family(task: Task, more: dict[str, int], expected: int):
-    assert find_smallest_raw_split(task, ROWS | {config: {"test": rows} for config, rows in more.items()}) == expected
+def test_a_fold_has_the_size_of_the_smallest_raw_split_of_its_family(
+    task: Task, more: dict[str, int], expected: int
+):
+    assert (
+        find_smallest_raw_split(
+            task, ROWS | {config: {"test": rows} for config, rows in more.items()}
+        )
+        == expected
+    )
 
 
 def test_load(data: Path):
     dataset = load(LAION, data)
-    assert (len(dataset), dataset.set_size, dataset.protocol.name, dataset.source) == (23, 5, "choice", "microworld")
+    assert (len(dataset), dataset.set_size, dataset.protocol.name, dataset.source) == (
+        23,
+        5,
+        "choice",
+        "microworld",
+    )
     assert dataset.fingerprint != load(LAION, data, limit=22).fingerprint
     raw = load(RAW, data)  # laion_uc_raw has 9 rows, laion_sc_raw 4: N = 4
     assert (raw.protocol.name, raw.fold_size, raw.set_size) == ("recall", 4, 4)
@@ -57,7 +81,9 @@ def test_images_are_read_from_the_right_row_groups(data: Path, monkeypatch: pyte
 
 
 def test_a_damaged_split_is_a_task_that_cannot_be_loaded(tmp_path: Path):
-    data = tiny.write_dataset(tmp_path, {"prod_hnatom": {"n4": tiny.choice_rows(2), "n5": tiny.choice_rows(3)}})
+    data = tiny.write_dataset(
+        tmp_path, {"prod_hnatom": {"n4": tiny.choice_rows(2), "n5": tiny.choice_rows(3)}}
+    )
     file = data / "crepe" / "prod_hnatom" / "n4-00000-of-00001.parquet"
     file.write_bytes(file.read_bytes()[:100])
     damaged, sound = tasks.discover(data)
@@ -74,6 +100,7 @@ def test_rows_with_different_numbers_of_negatives_are_an_error(tmp_path: Path):
     rows = [tiny.row(0, "red", "ball", ["blue"]), tiny.row(1, "red", "box", ["blue", "green"])]
     data = tiny.write_dataset(tmp_path, {"odd_hnatom": {"test": rows}})
     with pytest.raises(
-        ValueError, match=r"crepe/odd_hnatom: rows have \[1, 2\] hard negatives, one positive number expected"
+        ValueError,
+        match=r"crepe/odd_hnatom: rows have \[1, 2\] hard negatives, one positive number expected",
     ):
         _ = load(Task("crepe", "odd_hnatom"), data).set_size

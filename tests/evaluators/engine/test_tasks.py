@@ -35,7 +35,10 @@ def test_select_supports_globs_and_names_with_all_their_splits():
     assert tasks.select(KNOWN, ["crepe/*_raw"]) == [KNOWN[1], KNOWN[5]]
     assert tasks.select(KNOWN, ["crepe/laion_*", "crepe/laion_uc_hnatom"]) == KNOWN[1:3]
     assert tasks.select(KNOWN, "crepe/prod_hnatom/n5, crepe/prod_raw,") == KNOWN[4:]
-    assert tasks.select(KNOWN, ["crepe/prod_hnatom/n5,crepe/prod_raw", "crepe/prod_raw/n4"]) == KNOWN[4:]
+    assert (
+        tasks.select(KNOWN, ["crepe/prod_hnatom/n5,crepe/prod_raw", "crepe/prod_raw/n4"])
+        == KNOWN[4:]
+    )
 
 
 COCO = Task("retrieval", "coco")
@@ -59,11 +62,15 @@ ORDERS = [Task("aro", "coco_order", variant=f"s{seed}") for seed in (0, 1)]
         ("*@*", [*ORDERS, ROTATED, *SHUFFLED]),
     ],
 )
-def test_a_name_is_the_original_set_and_its_variants_follow_an_at_sign(pattern: str, expected: list[Task]):
+def test_a_name_is_the_original_set_and_its_variants_follow_an_at_sign(
+    pattern: str, expected: list[Task]
+):
     assert tasks.select([*SHUFFLED[::-1], *ORDERS, COCO, ROTATED], pattern) == expected
 
 
-@pytest.mark.parametrize("pattern", ["retrieval/coc", "retrieval/coco@", "retrieval/coco@x", "coco"])
+@pytest.mark.parametrize(
+    "pattern", ["retrieval/coc", "retrieval/coco@", "retrieval/coco@x", "coco"]
+)
 def test_parts_of_names_are_unknown(pattern: str):
     with pytest.raises(ValueError, match=f"Unknown task '{pattern}'"):
         tasks.select([COCO, *SHUFFLED], pattern)
@@ -87,7 +94,9 @@ def test_tasks_are_in_natural_order(tmp_path: Path):
 
 
 def test_a_task_that_matches_nothing_is_an_error():
-    with pytest.raises(ValueError, match=r"Unknown task 'crepe/laion_uc_hnatm'. Did you mean crepe/laion_uc_hnatom"):
+    with pytest.raises(
+        ValueError, match=r"Unknown task 'crepe/laion_uc_hnatm'. Did you mean crepe/laion_uc_hnatom"
+    ):
         tasks.select(KNOWN, ["crepe/*", "crepe/laion_uc_hnatm"])
 
 
@@ -110,7 +119,9 @@ def test_a_corpus_of_the_user_is_a_training_corpus_too():
     assert Task("own", "mine_uc_hnatom").corpus is Task("crepe", "prod_hnatom", "n4").corpus is None
     assert tasks.defaults([*KNOWN, *mine], model("mine")) == [*KNOWN[3:5], mine[0]]
     assert tasks.defaults([*KNOWN, *mine], model("laion")) == [*KNOWN[2:5], mine[1]]
-    assert "name was trained on laion" in tasks.warnings(mine[0], "visual_genome", model("laion"))[0]
+    assert (
+        "name was trained on laion" in tasks.warnings(mine[0], "visual_genome", model("laion"))[0]
+    )
 
 
 def test_warnings():
@@ -144,7 +155,10 @@ def test_splits_without_a_row_and_raw_splits_with_one_are_no_tasks(tmp_path: Pat
     splits = {"n4": [], "n5": [tiny.row(0, "red", "ball", ["blue"])]}
     raw = {"mine_sc_raw": {"test": tiny.raw_rows(2)}, "mine_ua_raw": {"test": tiny.raw_rows(1)}}
     data = tiny.write_dataset(tmp_path, {"prod_hnatom": splits, **raw})
-    assert [task.name for task in tasks.discover(data)] == ["crepe/mine_sc_raw", "crepe/prod_hnatom/n5"]
+    assert [task.name for task in tasks.discover(data)] == [
+        "crepe/mine_sc_raw",
+        "crepe/prod_hnatom/n5",
+    ]
 
 
 def test_datasets_of_patterns_are_split_and_matched_as_tasks_are(tmp_path: Path):
@@ -153,7 +167,11 @@ def test_datasets_of_patterns_are_split_and_matched_as_tasks_are(tmp_path: Path)
     def select(*patterns: str) -> set[str]:
         return tasks.select_datasets(patterns, tmp_path)
 
-    assert select("crepe/toy_hnatom,aro/vg_relation", " retrieval/coco@s0 ") == {"crepe", "aro", "retrieval"}
+    assert select("crepe/toy_hnatom,aro/vg_relation", " retrieval/coco@s0 ") == {
+        "crepe",
+        "aro",
+        "retrieval",
+    }
     assert select("cr*/toy_hnatom") == select("*hnatom*") == select("[bc]repe") == {"crepe"}
     with pytest.raises(ValueError, match=r"Unknown task 'ar\*/x'"):
         select("ar*/x")

@@ -63,13 +63,17 @@ def stored(data: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     stripes(tmp_path / "pictures/two.png").open("ab").write(b"x")
     order = [("one.png", 0), ("two.png", 0), ("one.png", 1), ("two.png", 3)]
     written = rows(tmp_path / "pictures", order, "ball")
-    write_config(tmp_path / "crepe", "prod_hnatom", {"test": written}, HARD_NEGATIVE_SCHEMA, "by_reference")
+    write_config(
+        tmp_path / "crepe", "prod_hnatom", {"test": written}, HARD_NEGATIVE_SCHEMA, "by_reference"
+    )
     write_card(tmp_path / "crepe", {}, "", measure(tmp_path / "crepe"))
     return tmp_path
 
 
 @pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="Linux")
-def test_memory_is_open_until_the_job_that_fills_it_ends(data: Path, monkeypatch: pytest.MonkeyPatch):
+def test_memory_is_open_until_the_job_that_fills_it_ends(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+):
     """After an error in the caller, workers still run: no other file may get the descriptor that they write to."""
     memories = weakref.WeakSet[workers.Memory]()
 
@@ -93,18 +97,34 @@ def test_memory_is_open_until_the_job_that_fills_it_ends(data: Path, monkeypatch
 def test_a_file_is_not_overwritten(tmp_path: Path):
     path = tmp_path / "other"
     path.write_bytes(b"content")
-    with path.open("r+b") as file, pytest.raises(FileNotFoundError, match="the shared memory was closed"):
-        workers.fill_slots(PixelTransform((), (4, 4)), [], Path(f"/proc/{os.getpid()}/fd/{file.fileno()}"), 0)
+    with (
+        path.open("r+b") as file,
+        pytest.raises(FileNotFoundError, match="the shared memory was closed"),
+    ):
+        workers.fill_slots(
+            PixelTransform((), (4, 4)), [], Path(f"/proc/{os.getpid()}/fd/{file.fileno()}"), 0
+        )
     assert path.read_bytes() == b"content"
 
 
-def evaluate_twice(here: Path, data: Path, load: Callable[[], models.Model], monkeypatch: pytest.MonkeyPatch) -> None:
+def evaluate_twice(
+    here: Path, data: Path, load: Callable[[], models.Model], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Evaluate a model with images from threads and from processes. The results must have the same bytes."""
     for folder in ("threads", "processes"):
         monkeypatch.setenv("COMPEVAL_CACHE", str(here / f"cache of {folder}"))
-        monkeypatch.setattr(compute, "is_on_cpu", lambda encoder, folder=folder: folder == "threads")
+        monkeypatch.setattr(
+            compute, "is_on_cpu", lambda encoder, folder=folder: folder == "threads"
+        )
         model = load()
-        run(model, discover(data), data_dir=data, output=here / folder, batch_size=4, on_refused=lambda refused: None)
+        run(
+            model,
+            discover(data),
+            data_dir=data,
+            output=here / folder,
+            batch_size=4,
+            on_refused=lambda refused: None,
+        )
     assert all_files(here / "threads")
     assert all_files(here / "processes") == all_files(here / "threads")
 
@@ -135,7 +155,12 @@ def test_processes_run_the_image_processors_of_transformers(
     transformers_folder: Callable[[str], Path],
     monkeypatch: pytest.MonkeyPatch,
 ):
-    evaluate_twice(here, data, partial(models.resolve, f"transformers:{transformers_folder(family)}"), monkeypatch)
+    evaluate_twice(
+        here,
+        data,
+        partial(models.resolve, f"transformers:{transformers_folder(family)}"),
+        monkeypatch,
+    )
 
 
 @pytest.mark.parametrize(
@@ -144,7 +169,10 @@ def test_processes_run_the_image_processors_of_transformers(
         (PixelTransform((), SIZE), None),
         (keep_image, None),
         (lambda image: image, "the transform cannot be pickled"),
-        (bytes(workers.MAX_TRANSFORM_BYTES), r".* \(it takes more than 100,000 bytes, as if it held a model\)"),
+        (
+            bytes(workers.MAX_TRANSFORM_BYTES),
+            r".* \(it takes more than 100,000 bytes, as if it held a model\)",
+        ),
         ("__main__", "the transform is defined in the program itself"),
     ],
 )
@@ -156,14 +184,18 @@ def test_threads_prepare_images_if_the_transform_cannot_be_sent(
     with caplog.at_level(logging.INFO):
         assert compute.prepares_in_processes(encoder) == (reason is None)
     assert len(caplog.messages) == (reason is not None)
-    assert all(re.match(f"Threads prepare the images: {reason}", message) for message in caplog.messages)
+    assert all(
+        re.match(f"Threads prepare the images: {reason}", message) for message in caplog.messages
+    )
 
 
 @pytest.mark.usefixtures("_processes")
 def test_a_corrupt_image_is_named_and_can_be_skipped(here: Path, tmp_path: Path, clip: str):
     data = spoilt(tmp_path / "spoilt")
     model, tasks = models.resolve(clip), discover(data)
-    with pytest.raises(ValueError, match=r"laion_uc_hnatom, row 2: the image cannot be decoded .*--on-error skip"):
+    with pytest.raises(
+        ValueError, match=r"laion_uc_hnatom, row 2: the image cannot be decoded .*--on-error skip"
+    ):
         run(model, tasks, data_dir=data)
     (result,) = run(model, tasks, data_dir=data, on_error="skip")
     assert [item["row"] for item in result["skipped"]] == [2, 4]
@@ -173,7 +205,9 @@ def test_a_corrupt_image_is_named_and_can_be_skipped(here: Path, tmp_path: Path,
 def test_a_worker_that_dies_is_one_message(here: Path, data: Path, clip: str):
     model = models.resolve(clip)
     model.encoder.preprocess = PixelTransform((die,), SIZE)  # pyright: ignore
-    with pytest.raises(ValueError, match=r"^A process that prepares images died\. .* Finished work is kept\.$"):
+    with pytest.raises(
+        ValueError, match=r"^A process that prepares images died\. .* Finished work is kept\.$"
+    ):
         run(model, discover(data), data_dir=data)
 
 
@@ -182,7 +216,9 @@ def evaluate_in_child(model: models.Model, data: Path, folder: Path) -> int:
     if child := os.fork():
         return child
     try:
-        vars(forkserver._forkserver).update(dict.fromkeys(FORKSERVER))  # the parent's, if it has one
+        vars(forkserver._forkserver).update(
+            dict.fromkeys(FORKSERVER)
+        )  # the parent's, if it has one
         os.environ["COMPEVAL_CACHE"] = str(folder / "cache")
         run(model, discover(data), data_dir=data, output=folder / "results", batch_size=4)
         os._exit(0)
@@ -227,7 +263,9 @@ def test_workers_import_no_torch_and_end_with_a_killed_caller(tmp_path: Path):
     (tmp_path / "script.py").write_text(SCRIPT)
     root = str(Path(__file__).parents[3])
     with subprocess.Popen(
-        [sys.executable, tmp_path / "script.py"], stdout=subprocess.PIPE, env=os.environ | {"PYTHONPATH": root}
+        [sys.executable, tmp_path / "script.py"],
+        stdout=subprocess.PIPE,
+        env=os.environ | {"PYTHONPATH": root},
     ) as caller:
         assert caller.stdout
         assert caller.stdout.readline() == b"started\n"

@@ -35,7 +35,9 @@ from tests.evaluators.engine.test_protocol_runs import groups
 pytestmark = pytest.mark.usefixtures("few_trees")
 
 
-def make_rows(captions: list[tuple[str, list[str]]], images: list[str] | None = None) -> list[TextRow]:
+def make_rows(
+    captions: list[tuple[str, list[str]]], images: list[str] | None = None
+) -> list[TextRow]:
     images = images or [str(index) for index in range(len(captions))]
     return [
         TextRow("toy", "test", index, image, Texts(caption, negatives, [False] * len(negatives)))
@@ -58,7 +60,10 @@ def test_contrast_by_hand():
 def test_words_that_occur_in_true_captions_only():
     # "red" is in every true caption and in no negative; "cup" is in all captions.
     colours = ["blue", "green", "grey", "pink"]
-    captions = [["a red cup", f"a {colours[row % 4]} cup", f"a {colours[(row + 1) % 4]} cup"] for row in range(40)]
+    captions = [
+        ["a red cup", f"a {colours[row % 4]} cup", f"a {colours[(row + 1) % 4]} cup"]
+        for row in range(40)
+    ]
     words = contrast_words(RetrievalSets(captions, [str(row) for row in range(40)]))
     assert next((word.name, word.truth, word.negatives) for word in words) == ("red", 1.0, 0.0)
     assert {word.name for word in words} <= {"red", *colours}
@@ -68,7 +73,9 @@ def test_words_that_occur_in_true_captions_only():
 
 def test_words_of_exchangeable_captions_are_not_significant():
     generator = np.random.default_rng(0)
-    words = np.array(["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"])
+    words = np.array(
+        ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
+    )
     captions = [[" ".join(generator.choice(words, 4)) for _ in range(5)] for _ in range(300)]
     assert contrast_words(RetrievalSets(captions, [str(row) for row in range(300)])) == []
 
@@ -78,15 +85,26 @@ def test_duplicates_by_hand():
         [
             ("a red cup", ["a blue cup", "a green cup"]),
             ("a red cup", ["a green cup", "a blue cup"]),  # the first row again, in another order
-            ("a blue cup", ["a red cup", "a pink cup"]),  # of the same image: a true caption among the negatives
+            (
+                "a blue cup",
+                ["a red cup", "a pink cup"],
+            ),  # of the same image: a true caption among the negatives
             ("a red cup", ["a pink cup"]),  # another image and fewer candidates
         ],
         ["x", "x", "x", "y"],
     )
     found = gather(rows)
     assert (found.images, found.candidates) == (2, {2: 1, 3: 3})
-    assert sorted(row.position for row in found.sample) == [0, 1, 2]  # three candidates are more frequent
-    assert list(found.duplicates.values()) == [1, 2, 3]  # the two first rows have "a blue cup", the third "a red cup"
+    assert sorted(row.position for row in found.sample) == [
+        0,
+        1,
+        2,
+    ]  # three candidates are more frequent
+    assert list(found.duplicates.values()) == [
+        1,
+        2,
+        3,
+    ]  # the two first rows have "a blue cup", the third "a red cup"
 
 
 def test_sample_is_random_bounded_and_repeatable(monkeypatch: pytest.MonkeyPatch):
@@ -103,7 +121,10 @@ def test_a_set_whose_truth_is_the_medoid_is_above_chance():
     captions = []
     for row in range(60):
         truth = [nouns[(row + place) % 6] for place in range(4)]
-        negatives = [" ".join([*truth[:place], nouns[(row + 4) % 6], *truth[place + 1 :]]) for place in range(4)]
+        negatives = [
+            " ".join([*truth[:place], nouns[(row + 4) % 6], *truth[place + 1 :]])
+            for place in range(4)
+        ]
         captions.append((" ".join(truth), negatives))
     report = measure_set("toy", gather(make_rows(captions)))
     assert report.rules["medoid_of_words"]["recall@1"] == 1.0
@@ -122,7 +143,11 @@ def test_page_of_a_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     tiny.write_dataset(tmp_path / "here", {"main": {"test": tiny.choice_rows(3)}})  # not this one
     monkeypatch.chdir(tmp_path / "here")
     folder = tiny.write_dataset(
-        tmp_path, {"prod_hnatom": {"n4": tiny.choice_rows(5, 3), "n10": tiny.choice_rows(4, 3)}, "toy_raw": {}}
+        tmp_path,
+        {
+            "prod_hnatom": {"n4": tiny.choice_rows(5, 3), "n10": tiny.choice_rows(4, 3)},
+            "toy_raw": {},
+        },
     )
     genuine = [{"type": "prod_hnatom", "recall": 0.9, "genuine": 0.995, "captions": 1234}]
     validity = {"positives": {"captions": 10_000, "true_share": 0.9998}, "genuine": genuine}
@@ -142,7 +167,10 @@ def test_page_of_a_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         == 9
     )
     assert "judges 9,998 of 10,000 captions as true." in page
-    assert '<td><span class="value">99.5</span> <span class="spread">(1,234 captions)</span></td>' in page
+    assert (
+        '<td><span class="value">99.5</span> <span class="spread">(1,234 captions)</span></td>'
+        in page
+    )
     assert "a text-only baseline is more than 5 points above chance" in page
     assert "Synthetic data." in page
     assert not re.findall(r'(?:src|href)="(?:https?:)?//', page)
@@ -152,15 +180,24 @@ def test_page_of_a_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 def test_each_caption_of_a_pair_is_the_negative_of_the_other(tmp_path: Path):
     folder = tmp_path / "minimal_pairs"
     write_config(
-        folder, "colours", {"test": groups([("red", "green"), ("red", "blue"), ("blue", "pink")])}, GROUP_SCHEMA
+        folder,
+        "colours",
+        {"test": groups([("red", "green"), ("red", "blue"), ("blue", "pink")])},
+        GROUP_SCHEMA,
     )
     write_card(folder, {}, "", measure(folder))
     (source,) = open_sources([str(folder)])
     (rows,) = source.sets.values()
     assert (rows.audit.rows, rows.images, rows.candidates) == (6, 3, {2: 6})
-    assert rows.duplicates["negatives that are a true caption of the same image in another row"] == 0
+    assert (
+        rows.duplicates["negatives that are a true caption of the same image in another row"] == 0
+    )
     for first, second in zip(rows.sample[::2], rows.sample[1::2], strict=True):
-        assert (first.position, first.column, second.column) == (second.position, "image_0", "image_1")
+        assert (first.position, first.column, second.column) == (
+            second.position,
+            "image_0",
+            "image_1",
+        )
         assert (first.caption, *first.hard_negatives) == (*second.hard_negatives, second.caption)
         assert source.read_image(first).tobytes() != source.read_image(second).tobytes()
     report = measure_set("colours", rows)
@@ -183,7 +220,9 @@ def test_page_of_published_files(real_data: Path, tmp_path: Path):
     (source,) = open_sources([str(file) for file in files])
     assert list(source.sets) == ["swap_att", "swap_obj"]
     assert [rows.audit.rows for rows in source.sets.values()] == [666, 245]
-    result = CliRunner().invoke(app, ["inspect", *map(str, files), "--output", str(tmp_path)], catch_exceptions=False)
+    result = CliRunner().invoke(
+        app, ["inspect", *map(str, files), "--output", str(tmp_path)], catch_exceptions=False
+    )
     assert result.exit_code == 0
     page = (tmp_path / "sugarcrepe.html").read_text()
     assert page.count('class="example bare"') == 40
@@ -210,7 +249,9 @@ def test_bad_targets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: st
 
 def test_predictability_of_ten_rows_against_brute_force():
     """Three baselines of ten sets; a tie of t captions with the truth on top counts 1/t."""
-    scores = [np.random.default_rng(seed).integers(0, 3, (10, 4)).astype(float) for seed in range(3)]
+    scores = [
+        np.random.default_rng(seed).integers(0, 3, (10, 4)).astype(float) for seed in range(3)
+    ]
     expected = []
     for row in range(10):
         hits = [(of[row][0] == max(of[row])) / list(of[row]).count(max(of[row])) for of in scores]
@@ -224,16 +265,32 @@ def test_predictability_of_ten_rows_against_brute_force():
 
 def test_score_on_the_least_predictable_half_by_hand(tmp_path: Path):
     rows = SetRows(None, 4, {2: 4}, [*make_rows([(f"cup {n}", ["hat"]) for n in range(4)])], {})  # type: ignore[arg-type]
-    source = Source("toy", {"main": rows}, is_synthetic=False, version=None, read_image=lambda row: None)
+    source = Source(
+        "toy", {"main": rows}, is_synthetic=False, version=None, read_image=lambda row: None
+    )
     report = measure_set("main", gather(make_rows([("cup", ["hat"])] * 12)))
     report = dataclasses.replace(report, predictability=[0.9, 0.1, 0.2, 0.8])
-    table = pa.table({"row": [0, 1, 2, 3], "image_id": list("abcd"), "rank": [1, 1, 2, 1], "tie": [False] * 4})
-    result = {"schema": 1, "task": "toy/main", "dataset": "toy", "config": "main", "split": "test", "variant": None}
+    table = pa.table(
+        {"row": [0, 1, 2, 3], "image_id": list("abcd"), "rank": [1, 1, 2, 1], "tie": [False] * 4}
+    )
+    result = {
+        "schema": 1,
+        "task": "toy/main",
+        "dataset": "toy",
+        "config": "main",
+        "split": "test",
+        "variant": None,
+    }
     document = result | {"main": ["recall@1"], "model": {"name": "model"}}
     (tmp_path / "results").mkdir()
     documents.write(tmp_path / "results/main.json", document, table)
     (record,) = score_least_predictable(source, [report], tmp_path / "results")
-    assert (record["all"], record["all rows"], record["least"], record["least rows"]) == (0.75, 4, 0.5, 2)
+    assert (record["all"], record["all rows"], record["least"], record["least rows"]) == (
+        0.75,
+        4,
+        0.5,
+        2,
+    )
     write_predictability(tmp_path / "rows.csv", source, [report])
     lines = (tmp_path / "rows.csv").read_text().splitlines()
     assert lines[0] == "set,split,row,image_id,predictability"
@@ -244,17 +301,31 @@ def test_scores_without_malformed_texts_by_hand(tmp_path: Path):
     negatives = [["a owl", "a cat"], ["a cat", "a hat"], ["a owl", "an cup"], ["a cat", "a bed"]]
     captions = ["a dog", "a dog", "a dog", "Sure, a dog"]
     scores = [[1.0, 2.0, 0.0], [1.0, 0.0, 0.5], [1.0, 0.0, 0.0], [0.0, 1.0, 1.0]]
-    columns = {"caption": captions, "hard_negatives": negatives, "scores": scores, "image_id": list("abcd")}
+    columns = {
+        "caption": captions,
+        "hard_negatives": negatives,
+        "scores": scores,
+        "image_id": list("abcd"),
+    }
     (tmp_path / "results").mkdir()
     for name in ("toy", "other"):
-        result = {"schema": 1, "task": f"{name}/main", "dataset": name, "main": ["recall@1"], "variant": None}
+        result = {
+            "schema": 1,
+            "task": f"{name}/main",
+            "dataset": name,
+            "main": ["recall@1"],
+            "variant": None,
+        }
         documents.write(
             tmp_path / f"results/{name}.json",
             result | {"model": {"name": "model"}},
             pa.table({"row": range(4)} | columns),
         )
     (record,) = score_without_malformed(tmp_path / "results", {"toy"})
-    found = {name: (record[name]["rows"], record[name]["recall@1"]) for name in ("all", "rows", "negatives")}
+    found = {
+        name: (record[name]["rows"], record[name]["recall@1"])
+        for name in ("all", "rows", "negatives")
+    }
     # Row 0 is right without "a owl"; row 2 has no negative left; the caption of row 3 is malformed.
     assert found == {"all": (4, 0.5), "rows": (1, 1.0), "negatives": (2, 1.0)}
     assert record["negatives"]["chance"] == pytest.approx((1 / 2 + 1 / 3) / 2)

@@ -12,7 +12,13 @@ import pytest
 
 from compeval.evaluators import leaderboard
 from compeval.evaluators.leaderboard.published import Published, find_published
-from compeval.evaluators.leaderboard.scores import COUNTED, BenchmarkScores, Score, choose_tasks, make_benchmarks
+from compeval.evaluators.leaderboard.scores import (
+    COUNTED,
+    BenchmarkScores,
+    Score,
+    choose_tasks,
+    make_benchmarks,
+)
 from compeval.evaluators.metrics.intervals import compute_weighted_interval, wilson_interval
 from compeval.evaluators.protocols import all_protocols
 from compeval.evaluators.report.results import read_results
@@ -21,18 +27,39 @@ from tests.evaluators.written import write_hits
 ROWS = 40
 
 
-def write(root: Path, model: str, task: str, hits: int, *, rows: int = ROWS, **changes: Any) -> Path:
-    return write_hits(root, model, task, hits, rows, **{"chance": 0.5, "synthetic": False, "source": "coco", **changes})
+def write(
+    root: Path, model: str, task: str, hits: int, *, rows: int = ROWS, **changes: Any
+) -> Path:
+    return write_hits(
+        root,
+        model,
+        task,
+        hits,
+        rows,
+        **{"chance": 0.5, "synthetic": False, "source": "coco", **changes},
+    )
 
 
 @pytest.fixture
 def results(tmp_path: Path) -> Path:
     root = tmp_path / "results"
-    for model, first, second, accuracy in (("A/x", 36, 40, 30), ("B/x", 34, 38, 35), ("C/y", 10, 12, 20)):
+    for model, first, second, accuracy in (
+        ("A/x", 36, 40, 30),
+        ("B/x", 34, 38, 35),
+        ("C/y", 10, 12, 20),
+    ):
         write(root, model, "sugarcrepe/swap_obj", first)
         write(root, model, "sugarcrepe/swap_att", second)
         metrics = {"top1": accuracy / ROWS}
-        write(root, model, "classification/cifar10", accuracy, protocol="classification", chance=0.1, metrics=metrics)
+        write(
+            root,
+            model,
+            "classification/cifar10",
+            accuracy,
+            protocol="classification",
+            chance=0.1,
+            metrics=metrics,
+        )
     write(root, "D/y", "sugarcrepe/swap_obj", 40)  # not the other task
     write(root, "A/x", "crepe_published/laion_sc_hnatom", 40)
     write(root / "few", "A/x", "other/test", 40, data={"limit": 5})
@@ -45,9 +72,15 @@ def test_benchmarks_are_means_over_tasks_with_ranks(results: Path):
         "sugarcrepe", ["sugarcrepe/swap_att", "sugarcrepe/swap_obj"], 0.5,
     )  # fmt: skip
     shares = {model: score.share for model, score in sugarcrepe.scores.items()}
-    assert shares == pytest.approx({"A/x": 76 / 80, "B/x": 72 / 80, "C/y": 22 / 80})  # D/y lacks a task
+    assert shares == pytest.approx(
+        {"A/x": 76 / 80, "B/x": 72 / 80, "C/y": 22 / 80}
+    )  # D/y lacks a task
     # A and B differ on 2 images (in both tasks): no difference. C is worse than both.
-    assert {model: score.rank for model, score in sugarcrepe.scores.items()} == {"A/x": 1, "B/x": 1, "C/y": 3}
+    assert {model: score.rank for model, score in sugarcrepe.scores.items()} == {
+        "A/x": 1,
+        "B/x": 1,
+        "C/y": 3,
+    }
     assert (classification.is_recognition, classification.scores["B/x"].rank) == (True, 1)
 
 
@@ -78,7 +111,9 @@ def test_weighted_interval_of_equal_weights_is_about_wilsons():
     hit_N = np.arange(400) < 300
     bounds = compute_weighted_interval(hit_N, np.arange(400), np.ones(400))
     assert bounds == pytest.approx(wilson_interval(0.75, 400), abs=2e-4)
-    assert compute_weighted_interval(np.ones(40), np.arange(40), np.ones(40)) == pytest.approx(wilson_interval(1.0, 40))
+    assert compute_weighted_interval(np.ones(40), np.arange(40), np.ones(40)) == pytest.approx(
+        wilson_interval(1.0, 40)
+    )
 
 
 def test_pareto_front():
@@ -99,7 +134,9 @@ def test_page_is_self_contained(results: Path, tmp_path: Path):
     assert re.findall(r'<th scope="row">([^<]+)', table) == ["A/x", "B/x", "C/y"]
     assert "sugarcrepe (chance 50.0)" in table
     assert '<span class="value best">95.0 #1</span> <span class="spread">[8' in table
-    points = json.loads(re.search(r'vegaEmbed\("#scatter", (.+), \{ actions', page)[1])["data"]["values"]  # pyright: ignore
+    points = json.loads(re.search(r'vegaEmbed\("#scatter", (.+), \{ actions', page)[1])["data"][
+        "values"
+    ]  # pyright: ignore
     assert [(point["model"], point["on the front"]) for point in points] == [
         ("A/x", "yes"),
         ("B/x", "yes"),
@@ -123,17 +160,25 @@ def test_published_models_are_next_to_ones_own(tmp_path: Path, add_scores: Calla
     page = leaderboard.build([tmp_path / "r"], tmp_path / "out").read_text()
     models = pd.read_parquet(tmp_path / "out/leaderboard.parquet").set_index("model")
     places: dict[str, int] = dict(zip(models.index, models["sugarcrepe place"], strict=True))
-    assert places["mine"] == places["NegCLIP"] == places["ViT-B-32-quickgelu/openai"] == 2  # NegCLIP has 75.9
+    assert (
+        places["mine"] == places["NegCLIP"] == places["ViT-B-32-quickgelu/openai"] == 2
+    )  # NegCLIP has 75.9
     assert places["ViT-L-14/laion400m_e32"] == 1
     assert places["ViT-L-14-quickgelu/openai"] == places["ViT-B-32-quickgelu/laion400m_e32"] == 5
     assert set(models["sugarcrepe models"].dropna()) == {6}
     assert sorted(models["published"].to_numpy()) == [""] * 2 + ["yes"] * 4
     assert pd.isna(models["aro_published place"].to_numpy()).all()
     known = models.loc["ViT-B-32-quickgelu/openai"]
-    assert (known["parameters"], known["date"], known["training_data"]) == ("151M", "2021", "WIT-400M")
+    assert (known["parameters"], known["date"], known["training_data"]) == (
+        "151M",
+        "2021",
+        "WIT-400M",
+    )
     body = re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
     assert "(2 of 6)" in body
-    assert '<span class="value">52.0</span> <span class="spread">(†)</span>' in body  # MTEB's micro mean, on other rows
+    assert (
+        '<span class="value">52.0</span> <span class="spread">(†)</span>' in body
+    )  # MTEB's micro mean, on other rows
     assert "other rows, 240 rows here, 23,937 published" in body
     for name in ("size", "year", "training_data", "own"):
         assert f'name="{name}"' in body
@@ -142,12 +187,17 @@ def test_published_models_are_next_to_ones_own(tmp_path: Path, add_scores: Calla
     assert len(pd.read_parquet(tmp_path / "own/leaderboard.parquet")) == 2
 
 
-def test_both_sides_of_sources_that_differ_are_shown(tmp_path: Path, add_scores: Callable[..., None]):
+def test_both_sides_of_sources_that_differ_are_shown(
+    tmp_path: Path, add_scores: Callable[..., None]
+):
     add_scores(("mteb", "openai/clip-vit-base-patch32", "ImageCoDe:accuracy", 14.0))
     write(tmp_path, "mine", "imagecode/valid", 500, rows=2302)
     (benchmark,) = make_benchmarks(read_results([tmp_path]))
     found = find_published(benchmark)
-    sides = {first.model: (first.percent, other.percent, cause) for first, other, cause in found.disagreements}
+    sides = {
+        first.model: (first.percent, other.percent, cause)
+        for first, other, cause in found.disagreements
+    }
     first, other, cause = sides["ViT-B-32-quickgelu/openai"]
     assert (first, other) == (21.7202, 14.0)
     assert cause.startswith("MTEB and vl_compo have other scores for the same 2,302 captions")
@@ -163,7 +213,9 @@ def test_a_model_without_a_score_of_ones_own_has_no_place(tmp_path: Path):
     results = read_results([tmp_path])
     benchmarks = make_benchmarks(results)
     published = {benchmark.name: find_published(benchmark) for benchmark in benchmarks}
-    models = leaderboard.make_models(results, benchmarks, published, {}).set_index(["model", "published"])
+    models = leaderboard.make_models(results, benchmarks, published, {}).set_index(
+        ["model", "published"]
+    )
     assert pd.isna(models.loc[("NegCLIP", ""), "imagecode place"])
     assert models.loc[("NegCLIP", "yes"), "imagecode place"] == 1
     assert models.loc[("mine", ""), "imagecode models"] == 6
@@ -180,12 +232,17 @@ def test_drawn_scenes_are_never_next_to_published_models(tmp_path: Path):
 def test_errors(results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(leaderboard, "_read_bundles", dict)
     (tmp_path / "about.csv").write_text("model,size\nC/y,1\n")
-    with pytest.raises(ValueError, match=r"about\.csv: its columns are model, size; expected model and any of family"):
+    with pytest.raises(
+        ValueError,
+        match=r"about\.csv: its columns are model, size; expected model and any of family",
+    ):
         leaderboard.build([results], tmp_path / "out", about=tmp_path / "about.csv")
     with pytest.raises(ValueError, match="no complete result of a benchmark"):
         leaderboard.build([results / "few"], tmp_path / "out")
     write(results, "toy", "crepe/prod_hnatom", 3, synthetic=True)
-    with pytest.raises(ValueError, match=r"drawn scenes \(micro-world\), photographs, which must not be in one"):
+    with pytest.raises(
+        ValueError, match=r"drawn scenes \(micro-world\), photographs, which must not be in one"
+    ):
         leaderboard.build([results], tmp_path / "out")
 
 
@@ -194,9 +251,13 @@ def test_interval_of_the_mean_over_benchmarks():
 
     def make(half: float, *models: str) -> pd.DataFrame:
         scores = {model: Score(0.5, (0.5 - half, 0.5 + half), 1) for model in models}
-        return leaderboard.make_scores(BenchmarkScores("b", ["t"], 10, 0.5, False, scores, {}), Published())
+        return leaderboard.make_scores(
+            BenchmarkScores("b", ["t"], 10, 0.5, False, scores, {}), Published()
+        )
 
-    scores = pd.concat({"a": make(0.06, "clip", "other"), "b": make(0.08, "clip"), "c": make(0.4, "clip")}, axis=1)
+    scores = pd.concat(
+        {"a": make(0.06, "clip", "other"), "b": make(0.08, "clip"), "c": make(0.4, "clip")}, axis=1
+    )
     means = leaderboard.average(scores, ["a", "b"])
     assert means.loc["", "clip"].tolist() == pytest.approx([0.5, 0.45, 0.55])
     assert means.loc["", "other"].isna().all()

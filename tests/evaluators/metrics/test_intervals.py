@@ -20,11 +20,15 @@ def list_near_shares(share: float, rows: int) -> np.ndarray:
     return odds / (1 + odds)
 
 
-@pytest.mark.parametrize(("hits", "rows"), [(0, 7), (1, 7), (7, 7), (1, 100), (50, 100), (299, 300)])
+@pytest.mark.parametrize(
+    ("hits", "rows"), [(0, 7), (1, 7), (7, 7), (1, 100), (50, 100), (299, 300)]
+)
 def test_independent_rows_have_statsmodels_wilson_interval(hits: int, rows: int):
     value_N = np.arange(rows) < hits
     expected = proportion_confint(hits, rows, method="wilson")
-    assert intervals.compute_share_interval(value_N, np.arange(rows)) == pytest.approx(expected, abs=1e-12)
+    assert intervals.compute_share_interval(value_N, np.arange(rows)) == pytest.approx(
+        expected, abs=1e-12
+    )
 
 
 def test_an_image_counts_as_one_row_if_all_rows_are_equal_or_there_are_few_images():
@@ -42,7 +46,9 @@ def test_effective_rows_by_hand():
     # 12 images of 2 equal rows: the design effect is 2 * C / (C - 1) = 24 / 11, so 24 rows count as 11. Student's
     # quantile with 11 degrees of freedom is 2.2010, so they are reduced to 11 * (1.95996 / 2.2010)^2 = 8.723.
     value_N = np.repeat([1, 0] * 6, 2)
-    assert intervals.count_effective_rows(value_N, np.repeat(np.arange(12), 2)) == pytest.approx(8.723, abs=1e-3)
+    assert intervals.count_effective_rows(value_N, np.repeat(np.arange(12), 2)) == pytest.approx(
+        8.723, abs=1e-3
+    )
 
 
 def test_difference_of_two_models_by_hand():
@@ -63,7 +69,9 @@ def test_the_interval_of_shares_of_pairs_is_near_the_bootstrap_over_images():
     difference_N = np.random.default_rng(0).choice([-0.6, -0.4, -0.2, 0.0, 0.2], 400)
     for image_N in (np.arange(400), np.arange(400) // 4):
         bounds = intervals.compute_difference_interval(difference_N, image_N)
-        assert bounds == pytest.approx(statistics.bootstrap_interval(difference_N, image_N), abs=0.015)
+        assert bounds == pytest.approx(
+            statistics.bootstrap_interval(difference_N, image_N), abs=0.015
+        )
 
 
 def test_means_without_bounds_are_bootstrapped_or_have_no_interval():
@@ -78,27 +86,39 @@ def test_means_without_bounds_are_bootstrapped_or_have_no_interval():
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 14)), min_size=1, max_size=60))
-def test_the_interval_contains_the_share_and_is_wider_than_that_of_independent_rows(rows: list[tuple[bool, int]]):
+def test_the_interval_contains_the_share_and_is_wider_than_that_of_independent_rows(
+    rows: list[tuple[bool, int]],
+):
     hit_N, image_N = np.array([hit for hit, _ in rows]), np.array([image for _, image in rows])
     low, high = intervals.compute_share_interval(hit_N, image_N)
-    independent_low, independent_high = intervals.compute_share_interval(hit_N, np.arange(len(rows)))
+    independent_low, independent_high = intervals.compute_share_interval(
+        hit_N, np.arange(len(rows))
+    )
     assert 0 <= low <= hit_N.mean() <= high <= 1
     assert high - low >= independent_high - independent_low - 1e-9
 
 
 @pytest.mark.acceptance
-@pytest.mark.parametrize(("share", "rows"), [(1 / 6, 7), (0.01, 100), (1 / 300, 300), (0, 50), (1, 50), (0.05, 20)])
+@pytest.mark.parametrize(
+    ("share", "rows"), [(1 / 6, 7), (0.01, 100), (1 / 300, 300), (0, 50), (1, 50), (0.05, 20)]
+)
 def test_coverage_is_95_percent_over_the_shares_near_a_share(share: float, rows: int):
     """At one share, the coverage of any interval jumps with the few numbers of hits that have a probability."""
-    low_K, high_K = np.transpose([intervals.wilson_interval(hits / rows, rows) for hits in range(rows + 1)])
+    low_K, high_K = np.transpose(
+        [intervals.wilson_interval(hits / rows, rows) for hits in range(rows + 1)]
+    )
     coverages = [
-        binom.pmf(np.arange(rows + 1), rows, near)[(low_K <= near + 1e-12) & (near - 1e-12 <= high_K)].sum()
+        binom.pmf(np.arange(rows + 1), rows, near)[
+            (low_K <= near + 1e-12) & (near - 1e-12 <= high_K)
+        ].sum()
         for near in list_near_shares(share, rows)
     ]
     assert 0.93 <= np.mean(coverages) <= 0.97
 
 
-def measure_coverage(shares: Iterable[float], clusters: int, size: int, correlation: float) -> float:
+def measure_coverage(
+    shares: Iterable[float], clusters: int, size: int, correlation: float
+) -> float:
     """Return how many intervals contain the true share of simulated rows; the share of an image is beta-distributed."""
     generator, cluster_N = np.random.default_rng(0), np.repeat(np.arange(clusters), size)
     is_covered = []
@@ -116,8 +136,18 @@ def measure_coverage(shares: Iterable[float], clusters: int, size: int, correlat
 @pytest.mark.acceptance
 @pytest.mark.parametrize(
     ("share", "clusters", "size", "correlation"),
-    [(0.05, 60, 1, 0.0), (0.2, 60, 1, 0.0), (0.17, 40, 4, 0.3), (0.5, 15, 4, 0.3), (0.9, 40, 4, 0.3)],
+    [
+        (0.05, 60, 1, 0.0),
+        (0.2, 60, 1, 0.0),
+        (0.17, 40, 4, 0.3),
+        (0.5, 15, 4, 0.3),
+        (0.9, 40, 4, 0.3),
+    ],
 )
 def test_coverage(share: float, clusters: int, size: int, correlation: float):
     assert 0.93 <= measure_coverage([share] * REPETITIONS, clusters, size, correlation) <= 0.975
-    assert 0.93 <= measure_coverage(list_near_shares(share, clusters * size), clusters, size, correlation) <= 0.97
+    assert (
+        0.93
+        <= measure_coverage(list_near_shares(share, clusters * size), clusters, size, correlation)
+        <= 0.97
+    )

@@ -5,7 +5,11 @@ import pyarrow as pa
 import pytest
 
 from compeval.evaluators.metrics import categories
-from compeval.evaluators.metrics.macro_views import RELATIONS, select_frequent, select_table_2_relations
+from compeval.evaluators.metrics.macro_views import (
+    RELATIONS,
+    select_frequent,
+    select_table_2_relations,
+)
 from compeval.evaluators.protocols.base import QueryMetrics
 
 TABLE_2 = tuple(RELATIONS)
@@ -52,7 +56,9 @@ def test_pairs_with_few_rows_are_excluded() -> None:
 
 
 def test_no_macro_mean_of_the_paper_if_relations_are_missing() -> None:
-    assert compute_macro_means(["above", "on"], [1, 0], "relation").keys() == {"recall@1_macro_relation"}
+    assert compute_macro_means(["above", "on"], [1, 0], "relation").keys() == {
+        "recall@1_macro_relation"
+    }
 
 
 def test_a_relation_with_one_row_does_not_count_like_one_with_a_thousand() -> None:

@@ -8,7 +8,10 @@ from compeval.evaluators.metrics.statistics import correct_by_holm
 
 def make_pair(both: int, only_a: int, only_b: int, none: int) -> np.ndarray:
     return np.array(
-        [[1] * (both + only_a) + [0] * (only_b + none), [1] * both + [0] * only_a + [1] * only_b + [0] * none]
+        [
+            [1] * (both + only_a) + [0] * (only_b + none),
+            [1] * both + [0] * only_a + [1] * only_b + [0] * none,
+        ]
     )
 
 
@@ -105,7 +108,10 @@ def test_the_test_is_exact_below_25_differences(only_b: int, exact: bool):
 
 
 def test_equal_models_do_not_differ():
-    assert ranking.compare_all_pairs(make_pair(3, 0, 0, 4), np.arange(7))[1].tolist() == [[1, 1], [1, 1]]
+    assert ranking.compare_all_pairs(make_pair(3, 0, 0, 4), np.arange(7))[1].tolist() == [
+        [1, 1],
+        [1, 1],
+    ]
     assert ranking.compare_all_pairs(make_pair(3, 2, 2, 4), np.arange(11))[1][0, 1] == 1
 
 

@@ -5,14 +5,24 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from compeval.evaluators.metrics.seen_gap import compute_directions, compute_gaps, join_shared_captions
+from compeval.evaluators.metrics.seen_gap import (
+    compute_directions,
+    compute_gaps,
+    join_shared_captions,
+)
 
 
 def make_rows(split: str, *captions: tuple[str, float]) -> pd.DataFrame:
     """Return rows of one caption per image, given as (name, hit)."""
     return pd.DataFrame(
         [
-            {"crop_id": f"c-{name}", "caption": name, "image_id": f"i-{name}", "split": split, "hit": hit}
+            {
+                "crop_id": f"c-{name}",
+                "caption": name,
+                "image_id": f"i-{name}",
+                "split": split,
+                "hit": hit,
+            }
             for name, hit in captions
         ]
     )
@@ -20,8 +30,12 @@ def make_rows(split: str, *captions: tuple[str, float]) -> pd.DataFrame:
 
 # Corpus a contains p and q, corpus b contains r and s. Both contain t, so t is not used.
 HITS = {
-    "a": pd.concat([make_rows("sc", ("p", 1), ("q", 1), ("t", 0)), make_rows("uc", ("r", 0), ("s", 1))]),
-    "b": pd.concat([make_rows("sc", ("r", 1), ("s", 1), ("t", 1)), make_rows("uc", ("p", 0), ("q", 0))]),
+    "a": pd.concat(
+        [make_rows("sc", ("p", 1), ("q", 1), ("t", 0)), make_rows("uc", ("r", 0), ("s", 1))]
+    ),
+    "b": pd.concat(
+        [make_rows("sc", ("r", 1), ("s", 1), ("t", 1)), make_rows("uc", ("p", 0), ("q", 0))]
+    ),
 }
 
 
@@ -34,21 +48,42 @@ def test_shared_captions_are_seen_in_one_corpus_and_unseen_in_the_other():
 
 def test_directions_and_gap():
     first, second = compute_directions(HITS)
-    assert (first.seen, first.unseen, first.captions, first.seen_recall, first.unseen_recall) == ("a", "b", 2, 1.0, 0.0)
-    assert (second.seen, second.unseen, second.seen_recall, second.unseen_recall) == ("b", "a", 1.0, 0.5)
+    assert (first.seen, first.unseen, first.captions, first.seen_recall, first.unseen_recall) == (
+        "a",
+        "b",
+        2,
+        1.0,
+        0.0,
+    )
+    assert (second.seen, second.unseen, second.seen_recall, second.unseen_recall) == (
+        "b",
+        "a",
+        1.0,
+        0.5,
+    )
     # (1.0 + 0.5) / 2
-    assert {gap.corpus: gap.gap for gap in compute_gaps(HITS)} == {"a": 0.75, "b": 0.75, "all": 0.75}
+    assert {gap.corpus: gap.gap for gap in compute_gaps(HITS)} == {
+        "a": 0.75,
+        "b": 0.75,
+        "all": 0.75,
+    }
 
 
-def make_hits(seen_a: list[float], unseen_a: list[float], seen_b: list[float], unseen_b: list[float]) -> dict[str, Any]:
+def make_hits(
+    seen_a: list[float], unseen_a: list[float], seen_b: list[float], unseen_b: list[float]
+) -> dict[str, Any]:
     """Return the hits of corpora a and b: captions p are seen by a and unseen by b, captions r the other way round."""
 
     def number(prefix: str, hits: list[float]) -> list[tuple[str, float]]:
         return [(f"{prefix}{n}", hit) for n, hit in enumerate(hits)]
 
     return {
-        "a": pd.concat([make_rows("sc", *number("p", seen_a)), make_rows("uc", *number("r", unseen_a))]),
-        "b": pd.concat([make_rows("sc", *number("r", seen_b)), make_rows("uc", *number("p", unseen_b))]),
+        "a": pd.concat(
+            [make_rows("sc", *number("p", seen_a)), make_rows("uc", *number("r", unseen_a))]
+        ),
+        "b": pd.concat(
+            [make_rows("sc", *number("r", seen_b)), make_rows("uc", *number("p", unseen_b))]
+        ),
     }
 
 

@@ -20,7 +20,9 @@ def test_interval_is_deterministic_and_contains_the_mean():
 def test_rows_of_the_same_image_are_not_independent():
     values = np.repeat(np.random.default_rng(2).integers(0, 2, 40).astype(float), 25)
     independent = np.subtract(*statistics.bootstrap_interval(values, np.arange(1000))[::-1])
-    clustered = np.subtract(*statistics.bootstrap_interval(values, np.repeat(np.arange(40), 25))[::-1])
+    clustered = np.subtract(
+        *statistics.bootstrap_interval(values, np.repeat(np.arange(40), 25))[::-1]
+    )
     # 25 equal rows per image have the information of one row, so the interval is sqrt(25) = 5 times as wide.
     assert 4 < clustered / independent < 6
 
@@ -43,7 +45,9 @@ def test_wilcoxon():
 def test_every_resample_contains_a_group_with_rows_of_one_image():
     # Group a has one row (0.25), group b has rows of two images. If images were drawn with replacement, 8 of 27
     # resamples would not contain group a.
-    means_RG = statistics.bootstrap_group_means(np.array([0.0, 0.25, 1.0]), ["b", "a", "b"], ["x", "y", "z"])
+    means_RG = statistics.bootstrap_group_means(
+        np.array([0.0, 0.25, 1.0]), ["b", "a", "b"], ["x", "y", "z"]
+    )
     assert means_RG.shape == (statistics.NUM_RESAMPLES, 2)
     assert np.isfinite(means_RG).all()
     assert means_RG[:, 0] == pytest.approx(0.25)
@@ -66,6 +70,8 @@ def test_mcnemar_with_differences_in_both_directions():
 def test_resamples_do_not_depend_on_the_size_of_blocks(monkeypatch: pytest.MonkeyPatch):
     values, groups, images = np.array([0.0, 0.25, 1.0, 0.5]), list("bbaa"), list("wxyz")
     means_RG = statistics.bootstrap_group_means(values, groups, images, 10)
-    monkeypatch.setattr(statistics, "CLUSTERS_PER_BLOCK", 12)  # three resamples of four images, and one at the end
+    monkeypatch.setattr(
+        statistics, "CLUSTERS_PER_BLOCK", 12
+    )  # three resamples of four images, and one at the end
     assert np.array_equal(statistics.bootstrap_group_means(values, groups, images, 10), means_RG)
     assert len(means_RG) == 10

@@ -12,14 +12,18 @@ def test_difference_of_two_groups_of_independent_rows_by_hand():
     assert found
     assert found.slope == pytest.approx(0.3)
     standard_error = (0.0225 * 40 / 38) ** 0.5
-    assert found.high - found.slope == pytest.approx(2.0227 * standard_error, rel=1e-3)  # Student's t, 39 degrees
+    assert found.high - found.slope == pytest.approx(
+        2.0227 * standard_error, rel=1e-3
+    )  # Student's t, 39 degrees
     assert not found.is_significant  # 0.3 / 0.154 = 1.95
 
 
 def test_models_of_different_level_do_not_make_a_trend():
     # Both models are evaluated on x = 0 and 1. Model a is always right and model b always wrong: no trend within them.
     x_N = np.tile([0, 1], 20)
-    found = regress(np.repeat([1, 0], 20), x_N, np.repeat(["a", "b"], 20), np.tile(np.arange(20), 2))
+    found = regress(
+        np.repeat([1, 0], 20), x_N, np.repeat(["a", "b"], 20), np.tile(np.arange(20), 2)
+    )
     assert found
     assert found.slope == pytest.approx(0)
 
@@ -28,7 +32,9 @@ def test_rows_of_one_image_are_not_independent():
     generator = np.random.default_rng(0)
     hit_C, x_C = generator.integers(0, 2, 30), np.arange(30) % 3
     once = regress(hit_C, x_C, ["m"] * 30, np.arange(30))
-    repeated = regress(np.repeat(hit_C, 5), np.repeat(x_C, 5), ["m"] * 150, np.repeat(np.arange(30), 5))
+    repeated = regress(
+        np.repeat(hit_C, 5), np.repeat(x_C, 5), ["m"] * 150, np.repeat(np.arange(30), 5)
+    )
     assert once
     assert repeated
     assert repeated.slope == pytest.approx(once.slope)
@@ -54,7 +60,10 @@ def test_level_of_the_test():
     image_N, x_N = np.repeat(np.arange(60), 3), np.repeat(np.arange(60) % 9, 3)
     found = [
         regress(
-            (generator.random(180) < np.repeat(generator.beta(1, 2, 60), 3)).astype(float), x_N, ["m"] * 180, image_N
+            (generator.random(180) < np.repeat(generator.beta(1, 2, 60), 3)).astype(float),
+            x_N,
+            ["m"] * 180,
+            image_N,
         )
         for _ in range(1000)
     ]

@@ -74,7 +74,9 @@ def result_of(done: Any) -> dict[str, Any]:
     return result
 
 
-def test_log_probabilities_of_all_spellings_of_yes_are_summed(server: HTTPServer, model: ChatModel, rows: Path):
+def test_log_probabilities_of_all_spellings_of_yes_are_summed(
+    server: HTTPServer, model: ChatModel, rows: Path
+):
     done = run(server, rows)
     result = result_of(done)
     scoring = result["model"]["scoring"]
@@ -82,9 +84,9 @@ def test_log_probabilities_of_all_spellings_of_yes_are_summed(server: HTTPServer
     assert scoring["question"] == 'Does this figure show "{}"? Please answer yes or no.'
     assert scoring["base_url"] == server.url_for("/v1")
     assert result["metrics"]["recall@1"] == 1
-    (scores, *_) = pq.read_table(rows.parent / "results" / "microworld" / "m" / "crepe/prod_hnatom/n4.parquet")[
-        "scores"
-    ].to_pylist()
+    (scores, *_) = pq.read_table(
+        rows.parent / "results" / "microworld" / "m" / "crepe/prod_hnatom/n4.parquet"
+    )["scores"].to_pylist()
     assert scores == pytest.approx([math.log(math.exp(-0.3) + math.exp(-2.0)), -3.5, -3.5])
     assert "24 requests, about " in done.stderr
     assert "and at most 384 out" in done.stderr
@@ -93,7 +95,9 @@ def test_log_probabilities_of_all_spellings_of_yes_are_summed(server: HTTPServer
     assert {headers["Authorization"] for headers in model.headers} == {f"Bearer {KEY}"}
 
 
-def test_nothing_is_asked_twice_even_if_results_and_features_are_gone(server: HTTPServer, model: ChatModel, rows: Path):
+def test_nothing_is_asked_twice_even_if_results_and_features_are_gone(
+    server: HTTPServer, model: ChatModel, rows: Path
+):
     first = result_of(run(server, rows))
     for path in Path(os.environ["COMPEVAL_CACHE"]).glob("*.features.sqlite*"):
         path.unlink()
@@ -125,12 +129,16 @@ def test_without_log_probabilities_two_captions_are_compared_in_both_orders(
     ]
     refused = run(server, rows, "--setting", "scoring=yes")
     assert refused.exit_code == 2
-    assert "the endpoint returns no log-probabilities. Use scoring=choice." in " ".join(refused.stderr.split())
+    assert "the endpoint returns no log-probabilities. Use scoring=choice." in " ".join(
+        refused.stderr.split()
+    )
 
 
 def test_a_choice_with_log_probabilities_compares_the_letters(server: HTTPServer, rows: Path):
     result = result_of(run(server, rows, "--setting", "scoring=choice"))
-    table = pq.read_table(rows.parent / "results" / "microworld" / "m@choice" / "crepe/prod_hnatom/n4.parquet")
+    table = pq.read_table(
+        rows.parent / "results" / "microworld" / "m@choice" / "crepe/prod_hnatom/n4.parquet"
+    )
     right, wrong = 1 / (1 + math.exp(-2.5 + 0.1)), 1 / (1 + math.exp(-0.2 + 1.9))
     truth = (right + 1 - wrong) / 2  # in either order, with both other captions
     other = ((1 - truth) + 0.5) / 2  # the bias of the question about two wrong captions cancels out
@@ -138,7 +146,9 @@ def test_a_choice_with_log_probabilities_compares_the_letters(server: HTTPServer
     assert result["metrics"]["recall@1"] == 1
 
 
-def test_more_requests_than_allowed_are_refused_before_the_first(server: HTTPServer, model: ChatModel, rows: Path):
+def test_more_requests_than_allowed_are_refused_before_the_first(
+    server: HTTPServer, model: ChatModel, rows: Path
+):
     done = run(server, rows, "--max-requests", "23")
     assert done.exit_code == 2
     assert "24 requests, about" in " ".join(done.stderr.split())
@@ -149,7 +159,9 @@ def test_more_requests_than_allowed_are_refused_before_the_first(server: HTTPSer
     assert result_of(run(server, rows, "--max-requests", "24"))["metrics"]["recall@1"] == 1
 
 
-def test_rate_limits_are_waited_for(server: HTTPServer, model: ChatModel, rows: Path, monkeypatch: pytest.MonkeyPatch):
+def test_rate_limits_are_waited_for(
+    server: HTTPServer, model: ChatModel, rows: Path, monkeypatch: pytest.MonkeyPatch
+):
     waited: list[float] = []
     monkeypatch.setattr("openai._base_client.SyncAPIClient._sleep_for_retry", _record(waited))
     numbers, limited = itertools.count(), Counter[str]()
@@ -168,20 +180,28 @@ def test_rate_limits_are_waited_for(server: HTTPServer, model: ChatModel, rows: 
 
 
 def _record(waited: list[float]) -> Any:
-    def sleep(self: Any, *, retries_taken: int, max_retries: int, options: Any, response: Any) -> None:
+    def sleep(
+        self: Any, *, retries_taken: int, max_retries: int, options: Any, response: Any
+    ) -> None:
         waited.append(
-            self._calculate_retry_timeout(max_retries - retries_taken, options, response and response.headers)
+            self._calculate_retry_timeout(
+                max_retries - retries_taken, options, response and response.headers
+            )
         )
 
     return sleep
 
 
-def test_declined_questions_are_counted_and_not_repeated(server: HTTPServer, model: ChatModel, rows: Path):
+def test_declined_questions_are_counted_and_not_repeated(
+    server: HTTPServer, model: ChatModel, rows: Path
+):
     numbers = itertools.count(1)  # the server answers in several threads
 
     def decline(answer: dict[str, Any]) -> dict[str, Any]:
         if next(numbers) % 5 == 0:
-            answer["choices"][0] |= {"message": {"role": "assistant", "content": None, "refusal": "I cannot."}}
+            answer["choices"][0] |= {
+                "message": {"role": "assistant", "content": None, "refusal": "I cannot."}
+            }
         return answer
 
     model.change = decline
@@ -196,9 +216,13 @@ def test_declined_questions_are_counted_and_not_repeated(server: HTTPServer, mod
     assert set(model.asked.values()) == {1}
 
 
-def test_a_wrong_key_is_one_message_without_the_key(server: HTTPServer, model: ChatModel, rows: Path):
+def test_a_wrong_key_is_one_message_without_the_key(
+    server: HTTPServer, model: ChatModel, rows: Path
+):
     error = {"message": f"Incorrect API key provided: {KEY}", "code": "invalid_api_key"}
-    model.before = lambda question: Response(json.dumps({"error": error}), 401, mimetype="application/json")
+    model.before = lambda question: Response(
+        json.dumps({"error": error}), 401, mimetype="application/json"
+    )
     done = run(server, rows)
     assert done.exit_code == 2
     message = " ".join(done.stderr.split())
@@ -207,7 +231,9 @@ def test_a_wrong_key_is_one_message_without_the_key(server: HTTPServer, model: C
     assert "Traceback" not in done.output
 
 
-def test_a_hanging_server_times_out_and_the_run_resumes(server: HTTPServer, model: ChatModel, rows: Path):
+def test_a_hanging_server_times_out_and_the_run_resumes(
+    server: HTTPServer, model: ChatModel, rows: Path
+):
     repaired = threading.Event()
 
     def hang(question: str) -> Response | None:
@@ -221,7 +247,10 @@ def test_a_hanging_server_times_out_and_the_run_resumes(server: HTTPServer, mode
     done = run(server, rows, *settings)
     assert done.exit_code == 2
     message = " ".join(done.stderr.split())
-    assert "APITimeoutError, 0.3 s at most. Answers that arrived are kept: run again to resume." in message
+    assert (
+        "APITimeoutError, 0.3 s at most. Answers that arrived are kept: run again to resume."
+        in message
+    )
     answered = sum(model.asked.values())
     assert answered > 1
     repaired.set()
@@ -247,11 +276,15 @@ def test_an_answer_that_is_cut_off_at_a_random_byte_is_asked_for_again(
     answer_with(server, cut)
     assert result_of(run(server, rows))["metrics"]["recall@1"] == 1
     assert len(cut_off) > 5
-    assert sum(model.asked.values()) == len(model.asked) + len(cut_off)  # each cut costs one more request
+    assert sum(model.asked.values()) == len(model.asked) + len(
+        cut_off
+    )  # each cut costs one more request
 
 
 @pytest.mark.acceptance
-def test_killed_at_random_moments_nothing_is_asked_twice(server: HTTPServer, model: ChatModel, rows: Path):
+def test_killed_at_random_moments_nothing_is_asked_twice(
+    server: HTTPServer, model: ChatModel, rows: Path
+):
     """The server ends the client after some of its answers have been stored, as a kill would."""
     kills, clients = random.Random(1), []
 
@@ -273,7 +306,9 @@ def test_killed_at_random_moments_nothing_is_asked_twice(server: HTTPServer, mod
     next_kill, output = [0], b""
     for _ in range(6):
         next_kill[0] = sum(model.asked.values()) + kills.randrange(2, 7)
-        running[:] = [subprocess.Popen([sys.executable, "-c", program, *arguments], stdout=subprocess.PIPE)]
+        running[:] = [
+            subprocess.Popen([sys.executable, "-c", program, *arguments], stdout=subprocess.PIPE)
+        ]
         output, _ = running[0].communicate()
         if running[0].returncode == 0:
             break
@@ -287,13 +322,18 @@ def test_killed_at_random_moments_nothing_is_asked_twice(server: HTTPServer, mod
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("api:m?colour=red", "unknown setting 'colour'; known: scoring, question, answers, base_url, max_tokens"),
+        (
+            "api:m?colour=red",
+            "unknown setting 'colour'; known: scoring, question, answers, base_url, max_tokens",
+        ),
         ("api:m?timeout=soon", "expected numbers for max_tokens, timeout"),
         ("vlm:m", "--setting is for vlm: and api: models, and --base-url for api: models"),
         ("ViT-B-32/openai", "--setting is for vlm: and api: models"),
     ],
 )
-def test_wrong_options_are_one_clear_message(server: HTTPServer, rows: Path, spec: str, message: str):
+def test_wrong_options_are_one_clear_message(
+    server: HTTPServer, rows: Path, spec: str, message: str
+):
     done = run(server, rows, spec=spec)
     assert done.exit_code == 2
     assert message in " ".join(done.stderr.split())
@@ -303,6 +343,7 @@ def test_openai_needs_a_key(rows: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("OPENAI_API_KEY")
     done = CliRunner().invoke(app, ["run", "--model", "api:m", "--data", str(rows)])
     assert done.exit_code == 2
-    assert "OPENAI_API_KEY is not set. Export it, or name another endpoint with --base-url." in " ".join(
-        done.stderr.split()
+    assert (
+        "OPENAI_API_KEY is not set. Export it, or name another endpoint with --base-url."
+        in " ".join(done.stderr.split())
     )

@@ -18,7 +18,9 @@ from compeval.evaluators.models.local_folder import CONFIG, TRAINING, WEIGHTS
 
 
 def call(*arguments: object) -> str:
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments], catch_exceptions=False)
+    result = CliRunner().invoke(
+        app, [str(argument) for argument in arguments], catch_exceptions=False
+    )
     assert result.exit_code == 0
     return result.stdout
 
@@ -34,7 +36,9 @@ def loaded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The specs of the models that were loaded."""
     specs: list[str] = []
     resolve = models.resolve
-    monkeypatch.setattr(models, "resolve", lambda spec, *rest: specs.append(spec) or resolve(spec, *rest))
+    monkeypatch.setattr(
+        models, "resolve", lambda spec, *rest: specs.append(spec) or resolve(spec, *rest)
+    )
     return specs
 
 
@@ -48,7 +52,9 @@ def test_finished_results_need_no_model(copy: Path, data: Path, loaded: list[str
 
 
 @pytest.mark.parametrize("file", [CONFIG, WEIGHTS, TRAINING])
-def test_a_model_whose_files_were_written_again_is_loaded(copy: Path, data: Path, loaded: list[str], file: str):
+def test_a_model_whose_files_were_written_again_is_loaded(
+    copy: Path, data: Path, loaded: list[str], file: str
+):
     call("run", f"local:{copy}", "--data", data)
     os.utime(copy / file, ns=(0, 0))
     call("run", f"local:{copy}", "--data", data)
@@ -61,16 +67,22 @@ def test_a_recalled_model_is_the_loaded_one_for_its_precision(here: Path, clip: 
     recalled = known.recall(model.spec, "fp32")
     assert recalled is not None
     fields = set(vars(model)) - {"encoder"}
-    assert {name: getattr(recalled, name) for name in fields} == {name: getattr(model, name) for name in fields}
+    assert {name: getattr(recalled, name) for name in fields} == {
+        name: getattr(model, name) for name in fields
+    }
     assert isinstance(recalled.encoder, models.DualEncoder)
     assert known.recall(model.spec, "bf16") is None
 
 
-def test_files_of_a_tag_are_those_of_the_snapshot_that_the_hub_names(here: Path, monkeypatch: pytest.MonkeyPatch):
+def test_files_of_a_tag_are_those_of_the_snapshot_that_the_hub_names(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(here))
     tag = "ViT-B-32/laion400m_e32"
     assert known._find_files("open_clip", tag) == []
-    repository = open_clip_names.get_pretrained_cfg(*tag.split("/"))["hf_hub"].strip("/").replace("/", "--")
+    repository = (
+        open_clip_names.get_pretrained_cfg(*tag.split("/"))["hf_hub"].strip("/").replace("/", "--")
+    )
     for revision in ("a", "b"):
         (here / f"models--{repository}/snapshots/{revision}").mkdir(parents=True)
         (here / f"models--{repository}/snapshots/{revision}/weights").touch()
@@ -79,7 +91,9 @@ def test_files_of_a_tag_are_those_of_the_snapshot_that_the_hub_names(here: Path,
     assert [file.parent.name for file in known._find_files("open_clip", tag)] == ["b"]
 
 
-@pytest.mark.parametrize("spec", ["python:module:Class", "transformers:org/name", "ViT-B-16-SigLIP/webli"])
+@pytest.mark.parametrize(
+    "spec", ["python:module:Class", "transformers:org/name", "ViT-B-16-SigLIP/webli"]
+)
 def test_other_models_are_loaded_each_time(spec: str):
     assert known._find_files(*models.parse(spec)) == []
 

@@ -28,7 +28,10 @@ hf: Any = transformers
 Folders = Callable[[str], Path]
 TEXTS = ["a red ball", "a blue", "a pink ball ball", "a green ball a yellow ball"]
 SIZES = ((20, 30), (30, 20), (24, 24), (48, 16))
-IMAGES = [Image.new("RGB", size, color) for size, color in zip(SIZES, ("red", "blue", "yellow", "pink"), strict=True)]
+IMAGES = [
+    Image.new("RGB", size, color)
+    for size, color in zip(SIZES, ("red", "blue", "yellow", "pink"), strict=True)
+]
 MARK = "trained on Visual Genome and COCO"
 
 
@@ -42,7 +45,9 @@ def score_all(encoder: Any) -> np.ndarray:
     if isinstance(encoder, models.PairScorer):
         shown, texts = [image for image in images for _ in TEXTS], TEXTS * len(IMAGES)
         scores = np.reshape(encoder.score(shown, texts), (len(IMAGES), -1))
-        alone = [encoder.score([image], [text])[0] for image, text in zip(shown, texts, strict=True)]
+        alone = [
+            encoder.score([image], [text])[0] for image, text in zip(shown, texts, strict=True)
+        ]
         np.testing.assert_allclose(scores.ravel(), alone, atol=1e-6)
         return scores
     assert isinstance(encoder, models.DualEncoder)
@@ -52,17 +57,24 @@ def score_all(encoder: Any) -> np.ndarray:
 
 
 def read_inputs(folder: Path, padding: str) -> Any:
-    words, processor = hf.AutoTokenizer.from_pretrained(folder), hf.AutoImageProcessor.from_pretrained(folder)
+    words, processor = (
+        hf.AutoTokenizer.from_pretrained(folder),
+        hf.AutoImageProcessor.from_pretrained(folder),
+    )
     texts = words(TEXTS, padding=padding, truncation=True, max_length=12, return_tensors="pt")
     return texts | processor(images=IMAGES, return_tensors="pt")
 
 
-def score_pairs(score: Callable[[Any, Any], torch.Tensor], folder: Path, padding: str) -> np.ndarray:
+def score_pairs(
+    score: Callable[[Any, Any], torch.Tensor], folder: Path, padding: str
+) -> np.ndarray:
     """Return the scores (I, T) of a function of pixel values (1, 3, H, W) and the inputs of all texts."""
     inputs = read_inputs(folder, padding)
     texts = {name: inputs[name] for name in ("input_ids", "attention_mask")}
     with torch.no_grad():
-        return torch.stack([score(pixels[None], texts) for pixels in inputs["pixel_values"]]).numpy()
+        return torch.stack(
+            [score(pixels[None], texts) for pixels in inputs["pixel_values"]]
+        ).numpy()
 
 
 def expect_clip(folder: Path, family: str) -> np.ndarray:
@@ -84,7 +96,9 @@ def expect_flava(folder: Path, _: str) -> np.ndarray:
 
     def score(pixels: torch.Tensor, texts: Any) -> torch.Tensor:
         seen = library.image_projection(library.image_model(pixels).last_hidden_state[:, 0])
-        return torch.cosine_similarity(seen, library.text_projection(library.text_model(**texts)[0][:, 0]))
+        return torch.cosine_similarity(
+            seen, library.text_projection(library.text_model(**texts)[0][:, 0])
+        )
 
     return score_pairs(score, folder, "longest")
 
@@ -98,7 +112,9 @@ def expect_flava_itm(folder: Path, _: str) -> np.ndarray:
 
     def score(pixels: torch.Tensor, texts: Any) -> torch.Tensor:
         options = {"input_ids_masked": texts["input_ids"], "return_loss": False}
-        logits = library(**texts, pixel_values=pixels.expand(len(TEXTS), -1, -1, -1), **options).itm_logits
+        logits = library(
+            **texts, pixel_values=pixels.expand(len(TEXTS), -1, -1, -1), **options
+        ).itm_logits
         return logits[:, 1] - logits[:, 0]
 
     return score_pairs(score, folder, "max_length")
@@ -149,7 +165,10 @@ def expect_blip_2(folder: Path, head: str) -> np.ndarray:
 @pytest.mark.parametrize(
     ("family", "expect", "mark"),
     [
-        *((family, expect_clip, None) for family in ("clip", "metaclip_2", "siglip", "siglip2", "align")),
+        *(
+            (family, expect_clip, None)
+            for family in ("clip", "metaclip_2", "siglip", "siglip2", "align")
+        ),
         ("flava", expect_flava, MARK),
         ("flava_itm@itm", expect_flava_itm, MARK),
         *((f"blip{head}", expect_blip, MARK) for head in ("", "@itm", "@itc", "@itm+itc")),
@@ -157,7 +176,10 @@ def expect_blip_2(folder: Path, head: str) -> np.ndarray:
     ],
 )
 def test_scores_equal_those_of_transformers(
-    family: str, expect: Callable[[Path, str], np.ndarray], mark: str | None, transformers_folder: Folders
+    family: str,
+    expect: Callable[[Path, str], np.ndarray],
+    mark: str | None,
+    transformers_folder: Folders,
 ):
     name, at, head = family.partition("@")
     folder = transformers_folder(name)
@@ -170,8 +192,12 @@ def test_scores_equal_those_of_transformers(
     assert model.contaminated == mark
 
 
-def test_scores_of_the_heads_of_one_checkpoint_are_not_cached_as_each_other(transformers_folder: Folders):
-    specs = [f"transformers:{transformers_folder('blip')}{head}" for head in ("", "@itc", "@itm+itc")]
+def test_scores_of_the_heads_of_one_checkpoint_are_not_cached_as_each_other(
+    transformers_folder: Folders,
+):
+    specs = [
+        f"transformers:{transformers_folder('blip')}{head}" for head in ("", "@itc", "@itm+itc")
+    ]
     assert len({models.resolve(spec).fingerprint for spec in specs}) == 3
 
 
@@ -182,16 +208,21 @@ def test_blip_re_ranks_by_cosine_match_and_cosine(transformers_folder: Folders):
     assert (isinstance(encoder, models.ReRanker), encoder.num_reranked) == (True, 128)
     inputs = [encoder.preprocess(image) for image in IMAGES]
     features = encoder.encode_images(inputs, 2), encoder.encode_texts(TEXTS, 2)
-    image_ID, text_TD = (feature / np.linalg.norm(feature, axis=1, keepdims=True) for feature in features)
+    image_ID, text_TD = (
+        feature / np.linalg.norm(feature, axis=1, keepdims=True) for feature in features
+    )
     expected_IT = score_all(models.resolve(f"transformers:{folder}@itc").encoder)
     np.testing.assert_allclose(image_ID @ text_TD.T, expected_IT, atol=1e-6)
-    assert (encoder.first_token, encoder.max_tokens) == (None, 12), "the vocabulary of the tiny model is without [ENC]"
+    assert (encoder.first_token, encoder.max_tokens) == (None, 12), (
+        "the vocabulary of the tiny model is without [ENC]"
+    )
     before = score_all(encoder)
     encoder.first_token = 3  # as [ENC], only for the match
     assert np.abs(score_all(encoder) - before).min() > 0
     np.testing.assert_array_equal(encoder.encode_texts(TEXTS, 2), features[1])
     assert not isinstance(
-        models.resolve(f"transformers:{transformers_folder('blip-2')}@itm+itc").encoder, models.ReRanker
+        models.resolve(f"transformers:{transformers_folder('blip-2')}@itm+itc").encoder,
+        models.ReRanker,
     )
 
 
@@ -209,11 +240,14 @@ def test_flavas_matching_head_reports_the_texts_that_it_cuts(
 
 def test_models_that_transformers_cannot_score(tmp_path: Path, transformers_folder: Folders):
     with pytest.raises(
-        ValueError, match="only models of the types blip and blip-2 have @itc; this one is of type 'flava'"
+        ValueError,
+        match="only models of the types blip and blip-2 have @itc; this one is of type 'flava'",
     ):
         models.resolve(f"transformers:{transformers_folder('flava')}@itc")
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "bert"}))
-    with pytest.raises(ValueError, match=r"models of type 'bert' are not supported; known: clip, siglip"):
+    with pytest.raises(
+        ValueError, match=r"models of type 'bert' are not supported; known: clip, siglip"
+    ):
         models.resolve(f"transformers:{tmp_path}")
     with pytest.raises(FileNotFoundError, match=r"nowhere: no such folder\.$"):
         models.resolve(f"transformers:{tmp_path / 'nowhere'}")
@@ -221,7 +255,9 @@ def test_models_that_transformers_cannot_score(tmp_path: Path, transformers_fold
 
 def siglip_2_processor(folder: Path) -> Any:
     """Return SigLIP 2's own processor, with a tokeniser of a few words that lowers the case."""
-    words = {word: index for index, word in enumerate(("<pad>", "<eos>", "<bos>", "<unk>", "<mask>"))}
+    words = {
+        word: index for index, word in enumerate(("<pad>", "<eos>", "<bos>", "<unk>", "<mask>"))
+    }
     letters = {letter: 5 + index for index, letter in enumerate("abcdefghijklmnopqrstuvwxyz▁")}
     made = hf.Siglip2Tokenizer(vocab=words | letters, merges=[])
     made.add_tokens([AddedToken("red"), AddedToken("ball")])
@@ -231,7 +267,12 @@ def siglip_2_processor(folder: Path) -> Any:
 
 
 def test_siglip_2_reads_lower_case_and_64_tokens_as_its_processor_does(tmp_path: Path):
-    small = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+    small = {
+        "hidden_size": 16,
+        "intermediate_size": 16,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+    }
     config = hf.Siglip2Config(
         text_config=small | {"vocab_size": 40, "max_position_embeddings": 64},
         vision_config=small | {"num_patches": 256, "patch_size": 16},
@@ -250,7 +291,9 @@ def test_siglip_2_reads_lower_case_and_64_tokens_as_its_processor_does(tmp_path:
     encoder: Any = models.resolve(f"transformers:{tmp_path}").encoder
     read = encoder.encode_texts(texts, 3)
     cosine = (unit(encoder.encode_images([encoder.preprocess(IMAGES[0])], 1)) @ unit(read).T)[0]
-    np.testing.assert_allclose(cosine, ((logits - model.logit_bias) / model.logit_scale.exp()).detach(), atol=1e-5)
+    np.testing.assert_allclose(
+        cosine, ((logits - model.logit_bias) / model.logit_scale.exp()).detach(), atol=1e-5
+    )
     np.testing.assert_array_equal(read[0], read[1])
     assert encoder.max_tokens == 64
     assert encoder.find_truncated(texts).tolist() == [False, False, True]
@@ -271,7 +314,11 @@ TIMM = {
 """timm's smallest image tower of each family of open_clip, its resolution, and options of both towers."""
 WITH_TOKENIZERS = {
     "metaclip2": {"pool_type": "eos", "eos_id": 2},
-    "siglip2": {"no_causal_mask": True, "pool_type": "last", "tokenizer_kwargs": {"clean": "canonicalize"}},
+    "siglip2": {
+        "no_causal_mask": True,
+        "pool_type": "last",
+        "tokenizer_kwargs": {"clean": "canonicalize"},
+    },
 }
 """Options of the text towers of families of open_clip with a tokeniser of transformers."""
 
@@ -282,7 +329,12 @@ def write_open_clip(family: str, folder: Path) -> Path:
     kind: Any = open_clip.CustomTextCLIP
     if family in TIMM:
         name, size, vision, text = TIMM[family]
-        seen = {"image_size": size, "timm_model_name": name, "timm_model_pretrained": False, **vision}
+        seen = {
+            "image_size": size,
+            "timm_model_name": name,
+            "timm_model_pretrained": False,
+            **vision,
+        }
         config: dict[str, Any] = {"embed_dim": 16, "vision_cfg": seen, "text_cfg": CAUSAL | text}
     elif family == "coca":
         kind = open_clip.CoCa
@@ -316,13 +368,22 @@ def expect_open_clip(folder: Path) -> np.ndarray:
     loaded: Any = open_clip.create_model_from_pretrained(f"local-dir:{folder}")
     model, preprocess = loaded
     with torch.no_grad():
-        seen = model.eval().encode_image(torch.stack([preprocess(image) for image in IMAGES]), normalize=True)
-        read = model.encode_text(open_clip.get_tokenizer(f"local-dir:{folder}")(TEXTS), normalize=True)
+        seen = model.eval().encode_image(
+            torch.stack([preprocess(image) for image in IMAGES]), normalize=True
+        )
+        read = model.encode_text(
+            open_clip.get_tokenizer(f"local-dir:{folder}")(TEXTS), normalize=True
+        )
     return (seen @ read.T).numpy()
 
 
 @pytest.mark.parametrize(
-    "family", ["coca", *WITH_TOKENIZERS, *(pytest.param(family, marks=pytest.mark.acceptance) for family in TIMM)]
+    "family",
+    [
+        "coca",
+        *WITH_TOKENIZERS,
+        *(pytest.param(family, marks=pytest.mark.acceptance) for family in TIMM),
+    ],
 )
 def test_scores_equal_those_of_open_clip(family: str, tmp_path: Path):
     folder = write_open_clip(family, tmp_path / family)
@@ -352,7 +413,9 @@ def test_a_model_of_the_hub_from_its_cache_without_a_network(
     assert (model.name, model.contaminated) == ("our/clip", None)
     assert models.resolve("hf-hub:our/mscoco_finetuned_CoCa").contaminated == "fine-tuned on COCO"
     np.testing.assert_allclose(score_all(model.encoder), expect_open_clip(clip), atol=1e-5)
-    with pytest.raises(FileNotFoundError, match=r"hf-hub:our/other: its files are not on this machine"):
+    with pytest.raises(
+        FileNotFoundError, match=r"hf-hub:our/other: its files are not on this machine"
+    ):
         models.resolve("hf-hub:our/other")
 
 
@@ -365,7 +428,9 @@ def swap_words(tokenizer_folder: Path) -> None:
     path.write_text(json.dumps(made))
 
 
-def test_features_of_another_tokeniser_are_not_reused(clip: Path, tmp_path: Path, transformers_folder: Folders):
+def test_features_of_another_tokeniser_are_not_reused(
+    clip: Path, tmp_path: Path, transformers_folder: Folders
+):
     folder = shutil.copytree(transformers_folder("clip"), tmp_path / "clip")
     open_clip_folder = shutil.copytree(clip, tmp_path / "open_clip")
     use_tokenizer(open_clip_folder)
@@ -383,16 +448,23 @@ def test_features_of_another_tokeniser_are_not_reused(clip: Path, tmp_path: Path
     assert models.resolve(specs[0]).fingerprint != after[0]
 
 
-def test_a_folder_without_a_tokeniser_is_an_error(clip: Path, tmp_path: Path, transformers_folder: Folders):
+def test_a_folder_without_a_tokeniser_is_an_error(
+    clip: Path, tmp_path: Path, transformers_folder: Folders
+):
     """Without the files, transformers makes up a tokeniser that knows no word: all texts get equal features."""
     folder = shutil.copytree(transformers_folder("clip"), tmp_path / "clip")
     for name in ("tokenizer.json", "tokenizer_config.json"):
         (folder / name).unlink()
-    with pytest.raises(FileNotFoundError, match=r"files of the folder are missing or damaged \(there is no tokeniser"):
+    with pytest.raises(
+        FileNotFoundError,
+        match=r"files of the folder are missing or damaged \(there is no tokeniser",
+    ):
         models.resolve(f"transformers:{folder}")
     open_clip_folder = shutil.copytree(clip, tmp_path / "open_clip")
     use_tokenizer(open_clip_folder)
-    with pytest.raises(FileNotFoundError, match=f"local:{open_clip_folder}: its tokeniser is not on this machine"):
+    with pytest.raises(
+        FileNotFoundError, match=f"local:{open_clip_folder}: its tokeniser is not on this machine"
+    ):
         models.resolve(f"local:{open_clip_folder}")
 
 
@@ -411,7 +483,8 @@ def test_weights_that_are_truncated_or_contain_more_than_tensors(
     (tmp_path / "page.pt").write_text("hello world, this is no checkpoint")
     for name in ("pickled.pt", "page.pt"):
         with pytest.raises(
-            ValueError, match=r"\(it contains more than tensors, or is damaged: save only its state dict"
+            ValueError,
+            match=r"\(it contains more than tensors, or is damaged: save only its state dict",
         ):
             models.resolve(f"ViT-S-32-alt/{tmp_path / name}")
 
@@ -433,16 +506,25 @@ def test_texts_that_are_longer_than_a_tower_reads_are_counted_on_the_result(
     data = tiny.write_dataset(tmp_path / "data", {"prod_hnatom": {"n4": [row]}})
     options = ("--data", data, "--output", tmp_path / "results", "--task", "crepe/prod_hnatom/n4")
     warnings = evaluate(f"local:{clip}", *options)["warnings"]
-    assert warnings == ["1 of 3 texts are longer than 16 tokens; the model reads no more than these."]
+    assert warnings == [
+        "1 of 3 texts are longer than 16 tokens; the model reads no more than these."
+    ]
     # 12 tokens: two of the texts have 16, one has 17.
     warnings = evaluate(f"transformers:{transformers_folder('clip')}", *options)["warnings"]
-    assert warnings == ["3 of 3 texts are longer than 12 tokens; the model reads no more than these."]
+    assert warnings == [
+        "3 of 3 texts are longer than 12 tokens; the model reads no more than these."
+    ]
 
 
 def write_paraphrases(folder: Path) -> list[dict[str, str]]:
     """Import three rows of SugarCrepe++ into ``published`` and return them. Their image is gone afterwards."""
     rows = [
-        {"filename": "1.jpg", "caption": f"red {noun}", "caption2": f"a red {noun}", "negative_caption": f"blue {noun}"}
+        {
+            "filename": "1.jpg",
+            "caption": f"red {noun}",
+            "caption2": f"a red {noun}",
+            "negative_caption": f"blue {noun}",
+        }
         for noun in ("ball", "box", "ball")
     ]
     (folder / "swap_obj.json").write_text(json.dumps(rows))
@@ -465,14 +547,18 @@ def test_sentence_transformers(tmp_path: Path, data: Path, monkeypatch: pytest.M
     model = models.resolve(spec)
     assert isinstance(model.encoder, models.TextEncoder)
     np.testing.assert_allclose(model.encoder.encode_texts(TEXTS, 2), built.encode(TEXTS), atol=1e-5)
-    refused = CliRunner().invoke(app, ["run", "--model", spec, "--data", str(data), "--task", "crepe/prod_hnatom/n4"])
+    refused = CliRunner().invoke(
+        app, ["run", "--model", spec, "--data", str(data), "--task", "crepe/prod_hnatom/n4"]
+    )
     assert refused.exit_code == 2
     assert "encodes no images" in refused.stderr
     hits = []
     for _, *texts in (row.values() for row in write_paraphrases(tmp_path)):
         one, two, wrong = unit(built.encode(texts))
         hits.append(one @ two > max(one @ wrong, two @ wrong))
-    result = evaluate(spec, "--task", "sugarcrepe_pp/*", "--data", tmp_path / "published")  # needs no image
+    result = evaluate(
+        spec, "--task", "sugarcrepe_pp/*", "--data", tmp_path / "published"
+    )  # needs no image
     assert result["main"] == ["text_accuracy"]
     assert result["metrics"]["text_accuracy"] == pytest.approx(np.mean(hits))
     assert result["chance"]["text_accuracy"] == pytest.approx(1 / 3)

@@ -50,15 +50,30 @@ def test_two_specs_have_two_folder_names(first: str, second: str):
     [
         ("locl:x", "Unknown model backend 'locl'. Did you mean local"),
         ("local:", "Model 'local:' has no name after local:."),
-        ("local:nowhere", "nowhere/open_clip_config.json: not found. A local model is a folder with"),
+        (
+            "local:nowhere",
+            "nowhere/open_clip_config.json: not found. A local model is a folder with",
+        ),
         ("ViT-B-23/openai", "Unknown open_clip architecture 'ViT-B-23'. Did you mean ViT-B-32"),
-        ("ViT-B-32/laion400m_e33", "neither a tag nor a file, 'laion400m_e33'. Did you mean laion400m_e32"),
+        (
+            "ViT-B-32/laion400m_e33",
+            "neither a tag nor a file, 'laion400m_e33'. Did you mean laion400m_e32",
+        ),
         ("ViT-B-32", "Model 'ViT-B-32' has no weights. Tags of ViT-B-32: openai, laion400m_e31"),
         ("python:toy_models", "expected python:module:Class"),
-        ("python:no_such_module:Model", "No module named 'no_such_module'. The current folder and PYTHONPATH"),
+        (
+            "python:no_such_module:Model",
+            "No module named 'no_such_module'. The current folder and PYTHONPATH",
+        ),
         ("python:toy_models:Nobody", "toy_models has no Nobody"),
-        ("python:toy_models:Numbered", "its fingerprint is 7, a string expected that changes with the weights"),
-        ("python:toy_models:NoTexts", "has no encode_text. A model needs encode_image and encode_text, or score"),
+        (
+            "python:toy_models:Numbered",
+            "its fingerprint is 7, a string expected that changes with the weights",
+        ),
+        (
+            "python:toy_models:NoTexts",
+            "has no encode_text. A model needs encode_image and encode_text, or score",
+        ),
     ],
 )
 def test_wrong_specs_are_one_clear_message(here: Path, spec: str, message: str):
@@ -75,7 +90,9 @@ def test_wrong_specs_are_one_clear_message(here: Path, spec: str, message: str):
         ("ViT-B-32-gelu/weights/file.pt", ("ViT-B-32-gelu", "weights/file.pt")),
     ],
 )
-def test_split_at_the_last_slash_that_gives_weights(here: Path, name: str, expected: tuple[str, str]):
+def test_split_at_the_last_slash_that_gives_weights(
+    here: Path, name: str, expected: tuple[str, str]
+):
     Path("weights").mkdir()
     Path("weights/file.pt").touch()
     assert open_clip_names.split(name) == expected
@@ -93,13 +110,19 @@ class AskedError(Exception):
         ("RN50/cc12m", "RN50", True),
         ("RN101/yfcc15m", "RN101", True),
         ("ViT-B-32-quickgelu/openai", "ViT-B-32-quickgelu", False),  # says it itself
-        ("roberta-ViT-B-32/laion2b_s12b_b32k", "roberta-ViT-B-32", False),  # its configuration says it
+        (
+            "roberta-ViT-B-32/laion2b_s12b_b32k",
+            "roberta-ViT-B-32",
+            False,
+        ),  # its configuration says it
     ],
 )
 def test_the_tag_decides_the_activation(
     monkeypatch: pytest.MonkeyPatch, spec: str, architecture: str, quick_gelu: bool
 ):
-    def create(name: str, device: str, precision: str, *, pretrained: str, force_quick_gelu: bool) -> Any:
+    def create(
+        name: str, device: str, precision: str, *, pretrained: str, force_quick_gelu: bool
+    ) -> Any:
         raise AskedError(name, force_quick_gelu)
 
     monkeypatch.setattr(openclip, "create", create)
@@ -110,19 +133,27 @@ def test_the_tag_decides_the_activation(
 
 def test_weights_in_a_file_must_state_their_activation(here: Path):
     Path("weights.pt").touch()
-    with pytest.raises(ValueError, match=r"nothing states the activation .* Ask for ViT-B-32-quickgelu/\.\.\."):
+    with pytest.raises(
+        ValueError, match=r"nothing states the activation .* Ask for ViT-B-32-quickgelu/\.\.\."
+    ):
         models.resolve("ViT-B-32/weights.pt")
 
 
-def test_weights_that_do_not_fit_or_cannot_be_downloaded(here: Path, monkeypatch: pytest.MonkeyPatch):
+def test_weights_that_do_not_fit_or_cannot_be_downloaded(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+):
     def create(name: str, *_: Any, **__: Any) -> Any:
         raise (
-            AssertionError("text pos_embed width changed!") if name == "ViT-S-32" else RuntimeError("No network\nmore")
+            AssertionError("text pos_embed width changed!")
+            if name == "ViT-S-32"
+            else RuntimeError("No network\nmore")
         )
 
     Path("weights.pt").touch()
     monkeypatch.setattr(openclip, "create", create)
-    with pytest.raises(ValueError, match=r"weights.pt: the weights do not fit or cannot be read \(text pos_embed"):
+    with pytest.raises(
+        ValueError, match=r"weights.pt: the weights do not fit or cannot be read \(text pos_embed"
+    ):
         models.resolve("ViT-S-32/weights.pt")
     with pytest.raises(FileNotFoundError) as caught:
         models.resolve("ViT-B-32/laion400m_e32")
@@ -148,7 +179,9 @@ def test_the_transform_is_part_of_the_fingerprint(clip: Path, tmp_path: Path):
     config = json.loads((copy / "open_clip_config.json").read_text())
     config["preprocess_cfg"] = {"interpolation": "bilinear"}
     (copy / "open_clip_config.json").write_text(json.dumps(config))
-    assert models.resolve(f"local:{copy}").fingerprint != models.resolve(f"local:{clip}").fingerprint
+    assert (
+        models.resolve(f"local:{copy}").fingerprint != models.resolve(f"local:{clip}").fingerprint
+    )
 
 
 def test_a_tower_that_differs_without_padding_is_run_with_padding_and_a_warning(
@@ -157,12 +190,16 @@ def test_a_tower_that_differs_without_padding_is_run_with_padding_and_a_warning(
     from compeval.evaluators.models.prefix_forest import PrefixForestEncoder
 
     encode = PrefixForestEncoder._encode
-    monkeypatch.setattr(PrefixForestEncoder, "_encode", lambda self, forest: encode(self, forest)[::-1])
+    monkeypatch.setattr(
+        PrefixForestEncoder, "_encode", lambda self, forest: encode(self, forest)[::-1]
+    )
     model = models.resolve(f"local:{clip}")
     assert "Texts were encoded with padding: without it they differ by" in model.warnings[0]
     assert isinstance(model.encoder, openclip.OpenClipEncoder)
     tokens = open_clip.get_tokenizer(f"local-dir:{clip}")(["a dog"])
-    np.testing.assert_array_equal(model.encoder.encode_texts(["a dog"], 1), model.encoder.encode_padded(tokens, 1))
+    np.testing.assert_array_equal(
+        model.encoder.encode_texts(["a dog"], 1), model.encoder.encode_padded(tokens, 1)
+    )
 
 
 @pytest.mark.parametrize("precision", ["bf16", "fp16"])
@@ -186,13 +223,18 @@ def test_devices():
     [
         (np.ones(3), r"encode_text returned shape \(3,\) for 3 inputs, \(3, D\) expected"),
         (np.ones((2, 3)), r"encode_text returned shape \(2, 3\) for 3 inputs\."),
-        (np.ones((3, 5)), r"Features of images and of texts have different sizes: encode_image 3, encode_text 5\."),
+        (
+            np.ones((3, 5)),
+            r"Features of images and of texts have different sizes: encode_image 3, encode_text 5\.",
+        ),
         (None, r"encode_text returned NoneType for 3 inputs\."),
         (["a"] * 3, r"encode_text returned list, numbers for 3 inputs expected"),
     ],
 )
 def test_features_of_a_wrong_shape(texts: Any, message: str):
-    model = SimpleNamespace(encode_image=lambda images: np.ones((len(images), 3)), encode_text=lambda _: texts)
+    model = SimpleNamespace(
+        encode_image=lambda images: np.ones((len(images), 3)), encode_text=lambda _: texts
+    )
     encoder: Any = adapt(model, "python:mine:Mine")
     encoder.encode_images([Image.new("RGB", (2, 2))], 1)
     with pytest.raises(ValueError, match=message):
@@ -200,29 +242,49 @@ def test_features_of_a_wrong_shape(texts: Any, message: str):
 
 
 def test_scores_of_a_wrong_shape():
-    scorer: Any = adapt(SimpleNamespace(score=lambda images, texts: np.ones((len(texts), 2))), "python:mine:Mine")
-    with pytest.raises(ValueError, match=r"score returned shape \(1, 2\) for 1 pairs, one number each expected"):
+    scorer: Any = adapt(
+        SimpleNamespace(score=lambda images, texts: np.ones((len(texts), 2))), "python:mine:Mine"
+    )
+    with pytest.raises(
+        ValueError, match=r"score returned shape \(1, 2\) for 1 pairs, one number each expected"
+    ):
         scorer.score([Image.new("RGB", (2, 2))], ["a"])
 
 
 def evaluate(spec: str, data: Path, *more: str) -> Any:
-    arguments = ["run", "--model", spec, "--data", str(data), "--task", "crepe/prod_hnatom/n4", "--json", *more]
+    arguments = [
+        "run",
+        "--model",
+        spec,
+        "--data",
+        str(data),
+        "--task",
+        "crepe/prod_hnatom/n4",
+        "--json",
+        *more,
+    ]
     return CliRunner().invoke(app, arguments)
 
 
-def test_a_class_without_a_device_and_a_fingerprint_is_evaluated_again_every_time(here: Path, data: Path):
+def test_a_class_without_a_device_and_a_fingerprint_is_evaluated_again_every_time(
+    here: Path, data: Path
+):
     for number in (1, 2):
         done = evaluate("python:toy_models:Anonymous", data)
         assert done.exit_code == 0, done.output
         (result,) = json.loads(done.stdout)
-        assert result["warnings"] == ["The class has no attribute `fingerprint`: nothing was cached."]
+        assert result["warnings"] == [
+            "The class has no attribute `fingerprint`: nothing was cached."
+        ]
         assert result["metrics"]["recall@1"] == 1
         assert len(Path("calls.txt").read_text()) == number
     assert not list(Path(os.environ["COMPEVAL_CACHE"]).glob("*.features.sqlite"))
 
 
 def test_an_own_class_in_training_mode_is_named():
-    model: Any = SimpleNamespace(encode_image=print, encode_text=print, tower=torch.nn.Dropout(), other=torch.nn.ReLU())
+    model: Any = SimpleNamespace(
+        encode_image=print, encode_text=print, tower=torch.nn.Dropout(), other=torch.nn.ReLU()
+    )
     assert custom.wrap(model, "python:m:M", "M", "cpu").warnings == (
         "tower is in training mode (with Dropout), so the scores may be random: call its eval().",
     )
@@ -237,13 +299,21 @@ def test_an_own_class_in_training_mode_is_named():
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("WrongImage", "python:toy_models:WrongImage: encode_image failed (ZeroDivisionError: division by zero)"),
+        (
+            "WrongImage",
+            "python:toy_models:WrongImage: encode_image failed (ZeroDivisionError: division by zero)",
+        ),
         ("WrongText", "python:toy_models:WrongText: encode_text failed (KeyError: 'violet')"),
         ("WrongScore", "python:toy_models:WrongScore: score failed (TypeError:"),
-        ("WrongStart", "python:toy_models:WrongStart: WrongStart('cpu') failed (RuntimeError: no weights)"),
+        (
+            "WrongStart",
+            "python:toy_models:WrongStart: WrongStart('cpu') failed (RuntimeError: no weights)",
+        ),
     ],
 )
-def test_a_broken_class_is_one_message_that_names_the_method(here: Path, data: Path, name: str, message: str):
+def test_a_broken_class_is_one_message_that_names_the_method(
+    here: Path, data: Path, name: str, message: str
+):
     done = evaluate(f"python:toy_models:{name}", data, "--device", "cpu")
     assert done.exit_code == 2
     assert message in " ".join(done.stderr.split())

@@ -28,16 +28,25 @@ def test_build_of_four_sequences():
     sequences = [(1, 2, 3), (1, 2, 4), (1, 5), (7,)]
     assert prefix_forest.count_new_tokens(sequences) == [3, 1, 1, 1]
     forest = prefix_forest.build(sequences)
-    assert forest == PrefixForest([1, 2, 3, 4, 5, 7], [0, 1, 2, 2, 1, 0], [-1, 0, 1, 1, 0, -1], [2, 3, 4, 5])
+    assert forest == PrefixForest(
+        [1, 2, 3, 4, 5, 7], [0, 1, 2, 2, 1, 0], [-1, 0, 1, 1, 0, -1], [2, 3, 4, 5]
+    )
 
 
 def test_attention_blocks_of_a_small_forest():
     # The forest 1 (2 (3 4) 5) with the nodes 0 (1 (2 3) 4), in blocks of three: the path to node 3 is 0, 1.
     forest = prefix_forest.build([(1, 2, 3), (1, 2, 4), (1, 5)])
-    assert (forest.path(3), forest.path(4), forest.subtree_ends().tolist()) == ([0, 1], [0], [5, 4, 3, 4, 5])
+    assert (forest.path(3), forest.path(4), forest.subtree_ends().tolist()) == (
+        [0, 1],
+        [0],
+        [5, 4, 3, 4, 5],
+    )
     key_BK, mask_BQK = prefix_forest.attention_blocks(forest, size=3)
     assert key_BK.tolist() == [[4, 4, 0, 1, 2], [0, 1, 3, 4, 4]]
-    seen = [[set(key_BK[block, mask_BQK[block, query]].tolist()) for query in range(3)] for block in range(2)]
+    seen = [
+        [set(key_BK[block, mask_BQK[block, query]].tolist()) for query in range(3)]
+        for block in range(2)
+    ]
     assert seen == [[{0}, {0, 1}, {0, 1, 2}], [{0, 1, 3}, {0, 4}, {4}]]
 
 
@@ -51,24 +60,35 @@ def test_batches_of_a_small_forest():
 
 
 @given(
-    st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=9).map(tuple), min_size=1, max_size=20),
+    st.lists(
+        st.lists(st.integers(0, 2), min_size=1, max_size=9).map(tuple), min_size=1, max_size=20
+    ),
     st.integers(1, 30),
 )
-def test_batches_contain_each_sequence_once_and_have_similar_sizes(sequences: list[tuple[int, ...]], batch_nodes: int):
+def test_batches_contain_each_sequence_once_and_have_similar_sizes(
+    sequences: list[tuple[int, ...]], batch_nodes: int
+):
     sequences = sorted(sequences)
     batches = [sequences[batch] for batch in prefix_forest.batches(sequences, batch_nodes)]
     assert [sequence for batch in batches for sequence in batch] == sequences
     assert all(batches)
     # The first sequence of a batch repeats its prefix, and the last one is not cut.
     longest = max(map(len, sequences))
-    assert max(len(prefix_forest.build(batch).tokens) for batch in batches) <= batch_nodes + 2 * longest
+    assert (
+        max(len(prefix_forest.build(batch).tokens) for batch in batches)
+        <= batch_nodes + 2 * longest
+    )
 
 
 @given(
-    st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=12).map(tuple), min_size=1, max_size=12),
+    st.lists(
+        st.lists(st.integers(0, 2), min_size=1, max_size=12).map(tuple), min_size=1, max_size=12
+    ),
     st.integers(1, 9),
 )
-def test_each_node_attends_to_its_ancestors_and_itself_once(sequences: list[tuple[int, ...]], size: int):
+def test_each_node_attends_to_its_ancestors_and_itself_once(
+    sequences: list[tuple[int, ...]], size: int
+):
     forest = prefix_forest.build(sorted(sequences))
     key_BK, mask_BQK = prefix_forest.attention_blocks(forest, size)
     for node in range(len(forest.tokens)):
@@ -76,12 +96,18 @@ def test_each_node_attends_to_its_ancestors_and_itself_once(sequences: list[tupl
         assert key_BK[block, mask_BQK[block, query]].tolist() == [*forest.path(node), node]
 
 
-@given(st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=5).map(tuple), min_size=1, max_size=12))
+@given(
+    st.lists(
+        st.lists(st.integers(0, 2), min_size=1, max_size=5).map(tuple), min_size=1, max_size=12
+    )
+)
 def test_a_forest_contains_each_prefix_once(sequences: list[tuple[int, ...]]):
     forest = prefix_forest.build(sorted(sequences))
     assert [prefix(forest, end) for end in forest.ends] == sorted(sequences)
     assert all(depth == len(prefix(forest, node)) - 1 for node, depth in enumerate(forest.depths))
-    assert len(forest.tokens) == len({sequence[:end] for sequence in sequences for end in range(1, len(sequence) + 1)})
+    assert len(forest.tokens) == len(
+        {sequence[:end] for sequence in sequences for end in range(1, len(sequence) + 1)}
+    )
 
 
 TOWERS = [
@@ -144,7 +170,8 @@ def test_several_forests_have_the_features_of_one():
 
 
 @pytest.mark.parametrize(
-    "text", [{"no_causal_mask": True}, {"embed_cls": True}, {"pool_type": "last"}, {"pool_type": "first"}]
+    "text",
+    [{"no_causal_mask": True}, {"embed_cls": True}, {"pool_type": "last"}, {"pool_type": "first"}],
 )
 def test_towers_that_need_their_padding_keep_it(text: dict):
     model = open_clip.CustomTextCLIP(**CONFIG | {"text_cfg": CONFIG["text_cfg"] | text})

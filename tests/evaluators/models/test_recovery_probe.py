@@ -15,7 +15,9 @@ def make_rows(*recovered: tuple[str, str, str]) -> pd.DataFrame:
     cells, prompts, texts = map(list, zip(*recovered, strict=True))
     hit_N = recovery.exact_match(texts, prompts)
     bleu_N = recovery.bleu4(texts, prompts)
-    return pd.DataFrame({"cell": cells, "prompt": prompts, "recovered": texts, "hit": hit_N, "bleu4": bleu_N})
+    return pd.DataFrame(
+        {"cell": cells, "prompt": prompts, "recovered": texts, "hit": hit_N, "bleu4": bleu_N}
+    )
 
 
 RECOVERED = Recovered(
@@ -54,8 +56,15 @@ def test_shuffled_share():
     # Texts 1 to 3 have the right words, of which 2 and 3 are in wrong order. Text 4 has a wrong word, text 5 an
     # additional word.
     prompts = ["a red cat and a dog"] * 5
-    recovered = ["a red cat and a dog", "a cat and a red dog", "a dog and a red cat", "a red cat and a pig"]
-    assert recovery.compute_shuffled_share([*recovered, "a red cat and a a dog"], prompts) == pytest.approx(2 / 3)
+    recovered = [
+        "a red cat and a dog",
+        "a cat and a red dog",
+        "a dog and a red cat",
+        "a red cat and a pig",
+    ]
+    assert recovery.compute_shuffled_share(
+        [*recovered, "a red cat and a a dog"], prompts
+    ) == pytest.approx(2 / 3)
     assert np.isnan(recovery.compute_shuffled_share(["a pig"], ["a cat"]))
 
 
@@ -81,7 +90,11 @@ def test_table_4_uses_only_left_and_right():
 
 def test_tables_have_the_shape_of_the_papers_tables():
     overall, types, multiples, _ = (table.cells for table in make_recovery_tables([RECOVERED]))
-    assert overall.loc[0, ["EM, cell mean", "EM, prompt mean", "Shuffled %"]].tolist() == ["46.7", "44.4", "50.0"]
+    assert overall.loc[0, ["EM, cell mean", "EM, prompt mean", "Shuffled %"]].tolist() == [
+        "46.7",
+        "44.4",
+        "50.0",
+    ]
     assert types.shape == (4, 16)
     assert types.iloc[:, 0].tolist() == ["1 unique object", "m", "2 unique objects", "m"]
     assert types.loc[0, ["0 attributes", "1 2-obj verb"]].tolist() == ["a cat", "-"]
@@ -101,7 +114,13 @@ def test_means_over_groups_of_prompt_types():
 
 
 def test_means_are_over_the_cells_that_have_published_scores():
-    names = ["negation_obj1_adj", "negation_obj2_verb2", "multiples_obj1", "multiples_obj2_verb2", "obj2_own"]
+    names = [
+        "negation_obj1_adj",
+        "negation_obj2_verb2",
+        "multiples_obj1",
+        "multiples_obj2_verb2",
+        "obj2_own",
+    ]
     means = average_over_groups(pd.Series([0.5, 1.0, 0.25, 1.0, 1.0], index=names))
     assert means["Negations"] == 0.5
     assert means["Multiples"] == 0.25
@@ -115,8 +134,12 @@ def test_published_means_over_groups():
     assert paper["VL models"]["Adjectives"] == pytest.approx(0.448)
     assert paper["VL models"]["Intransitive verbs"] == pytest.approx(0.345, abs=0.002)
     assert paper["SBERT"]["Adjectives"] == pytest.approx(0.918)
-    small, large, hard = (paper[name] for name in ("CLIP ViT-B/32", "CLIP ViT-L/14", "negCLIP ViT-B/32"))
-    assert hard["Word order matters"] - small["Word order matters"] == pytest.approx(0.163, abs=0.001)
+    small, large, hard = (
+        paper[name] for name in ("CLIP ViT-B/32", "CLIP ViT-L/14", "negCLIP ViT-B/32")
+    )
+    assert hard["Word order matters"] - small["Word order matters"] == pytest.approx(
+        0.163, abs=0.001
+    )
     name = "Without spatial relations"
     assert large[name] - small[name] == pytest.approx(0.207, abs=0.002)
 
@@ -135,7 +158,9 @@ def test_conditions():
 
 def test_correlation():
     # Deviations (-1, 0, 1) and (-1, 1, 0): r = 1 / (sqrt(2) * sqrt(2)) = 0.5. The ranks have the same deviations.
-    result = compute_correlation({"a": 0.1, "b": 0.2, "c": 0.3, "d": float("nan")}, {"a": 0, "b": 2, "c": 1, "d": 1})
+    result = compute_correlation(
+        {"a": 0.1, "b": 0.2, "c": 0.3, "d": float("nan")}, {"a": 0, "b": 2, "c": 1, "d": 1}
+    )
     assert result is not None
     assert (result.points, result.pearson, result.spearman) == pytest.approx((3, 0.5, 0.5))
     assert compute_correlation({"a": 0, "b": 0, "c": 0}, {"a": 1, "b": 2, "c": 3}) is None

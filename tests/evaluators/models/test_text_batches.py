@@ -13,22 +13,35 @@ from tests.evaluators.models.test_prefix_forest import TEXTS, TOWERS, encode_wit
 
 def test_batches_of_sorted_lengths():
     # Six tokens at most: 2 x 3 of length 2, 1 x 3 and 2 x 3 of length 3, and a text that exceeds them alone.
-    assert [*batches([2, 2, 2, 3, 3, 3, 8], 6)] == [slice(0, 3), slice(3, 5), slice(5, 6), slice(6, 7)]
+    assert [*batches([2, 2, 2, 3, 3, 3, 8], 6)] == [
+        slice(0, 3),
+        slice(3, 5),
+        slice(5, 6),
+        slice(6, 7),
+    ]
 
 
 @pytest.mark.parametrize(("kind", "text"), TOWERS)
 def test_features_equal_those_of_the_model(kind: type, text: dict):
     tower, tokens, own = encode_with_padding(kind, text)
     for batch_tokens in (1, 16, 1000):
-        np.testing.assert_allclose(LengthBatchEncoder(tower, "cpu")(tokens, batch_tokens), own, atol=1e-6)
+        np.testing.assert_allclose(
+            LengthBatchEncoder(tower, "cpu")(tokens, batch_tokens), own, atol=1e-6
+        )
 
 
 def test_an_encoder_with_either_way_through_the_tower(tmp_path):
-    forest, by_length = (resolve(f"local:{tiny.write_clip(tmp_path / name)}").encoder for name in ("one", "other"))
+    forest, by_length = (
+        resolve(f"local:{tiny.write_clip(tmp_path / name)}").encoder for name in ("one", "other")
+    )
     assert isinstance(forest, OpenClipEncoder)
     assert isinstance(by_length, OpenClipEncoder)
     by_length.unpadded = LengthBatchEncoder(causal_tower(by_length._model), "cpu")
     assert forest.prefix_forest is not None
     assert by_length.prefix_forest is None
-    np.testing.assert_allclose(by_length.encode_texts(TEXTS, 2), forest.encode_texts(TEXTS, 2), atol=2e-6)
-    np.testing.assert_array_equal(by_length.start_texts(TEXTS, 2).numpy(), by_length.encode_texts(TEXTS, 2))
+    np.testing.assert_allclose(
+        by_length.encode_texts(TEXTS, 2), forest.encode_texts(TEXTS, 2), atol=2e-6
+    )
+    np.testing.assert_array_equal(
+        by_length.start_texts(TEXTS, 2).numpy(), by_length.encode_texts(TEXTS, 2)
+    )

@@ -36,11 +36,24 @@ def _num2words():
 
 def run(spec: str, data: Path, output: Path) -> tuple[dict[str, Any], Any]:
     """Evaluate a model by the spec that a user would type. Returns the result and the table of examples."""
-    arguments = ["run", "--model", spec, "--data", str(data), "--output", str(output), "--name", "vlm", "--json"]
+    arguments = [
+        "run",
+        "--model",
+        spec,
+        "--data",
+        str(data),
+        "--output",
+        str(output),
+        "--name",
+        "vlm",
+        "--json",
+    ]
     done = CliRunner().invoke(app, [*arguments, "--task", "crepe/prod_hnatom/n4"])
     assert done.exit_code == 0, done.output
     (result,) = json.loads(done.stdout)
-    return result, pq.read_table(output / "microworld" / "vlm" / "crepe" / "prod_hnatom" / "n4.parquet")
+    return result, pq.read_table(
+        output / "microworld" / "vlm" / "crepe" / "prod_hnatom" / "n4.parquet"
+    )
 
 
 class Library:
@@ -55,7 +68,9 @@ class Library:
         """Return the probabilities of the next token."""
         family = self.model.config.model_type
         if family in RAW:
-            inputs = self.processor(images=image, text=RAW[family].format(question), return_tensors="pt")
+            inputs = self.processor(
+                images=image, text=RAW[family].format(question), return_tensors="pt"
+            )
         else:
             content = [{"type": "image", "image": image}, {"type": "text", "text": question}]
             inputs = self.processor.apply_chat_template(
@@ -66,7 +81,10 @@ class Library:
                 return_tensors="pt",
             )
         inputs.pop("labels", None)
-        if hasattr(self.model, "language_model") and self.model.language_model.config.is_encoder_decoder:
+        if (
+            hasattr(self.model, "language_model")
+            and self.model.language_model.config.is_encoder_decoder
+        ):
             inputs["decoder_input_ids"] = torch.tensor([[0]])
         with torch.no_grad():
             return self.model(**inputs).logits[0, -1].softmax(dim=0)
@@ -102,7 +120,9 @@ def test_rows_score_as_the_library_does_caption_by_caption(
         ]
         for row in rows
     ]
-    np.testing.assert_allclose(np.array(examples["scores"].to_pylist()), expected, atol=1e-4, rtol=1e-5)
+    np.testing.assert_allclose(
+        np.array(examples["scores"].to_pylist()), expected, atol=1e-4, rtol=1e-5
+    )
     assert np.std(expected, axis=1).min() > 0  # captions matter
     assert np.std(np.array(expected)[:, 0]) > 1e-3
 
@@ -128,22 +148,40 @@ def test_a_choice_between_two_captions_in_both_orders(vlm_folder: Folders, tmp_p
     answers, expected = [], []
     for row in tiny.read_rows(data):
         texts = [row["caption"], *row["hard_negatives"]]
-        chosen = {(a, b): first(row["pixels"], texts[a], texts[b]) for a in range(3) for b in range(3) if a != b}
+        chosen = {
+            (a, b): first(row["pixels"], texts[a], texts[b])
+            for a in range(3)
+            for b in range(3)
+            if a != b
+        }
         answers.append(chosen)
         # A caption is compared with two others, in two orders: the mean of four probabilities.
-        expected.append([sum(chosen[a, b] + 1 - chosen[b, a] for b in range(3) if b != a) / 4 for a in range(3)])
+        expected.append(
+            [sum(chosen[a, b] + 1 - chosen[b, a] for b in range(3) if b != a) / 4 for a in range(3)]
+        )
     np.testing.assert_allclose(np.array(examples["scores"].to_pylist()), expected, atol=1e-4)
     firsts = [value > 0.5 for chosen in answers for value in chosen.values()]
-    flips = [(chosen[a, b] > 0.5) == (chosen[b, a] > 0.5) for chosen in answers for a in range(3) for b in range(a)]
+    flips = [
+        (chosen[a, b] > 0.5) == (chosen[b, a] > 0.5)
+        for chosen in answers
+        for a in range(3)
+        for b in range(a)
+    ]
     assert result["position_bias"]["first"] == pytest.approx(np.mean(firsts))
     assert result["position_bias"]["flipped"] == pytest.approx(np.mean(flips))
     always = [all(chosen[0, b] > 0.5 > chosen[b, 0] for b in (1, 2)) for chosen in answers]
     assert result["metrics"]["circular_accuracy"] == np.mean(always)
 
 
-def test_a_batch_that_does_not_fit_is_halved_and_scores_the_same(vlm_folder: Folders, monkeypatch: Any):
+def test_a_batch_that_does_not_fit_is_halved_and_scores_the_same(
+    vlm_folder: Folders, monkeypatch: Any
+):
     encoder: Any = models.resolve(f"vlm:{vlm_folder('qwen3-vl')}").encoder
-    pictures = [encoder.preprocess(Image.new("RGB", (20, 30), color)) for color in ("red", "blue") for _ in "123"]
+    pictures = [
+        encoder.preprocess(Image.new("RGB", (20, 30), color))
+        for color in ("red", "blue")
+        for _ in "123"
+    ]
     texts = ["a red ball", "a blue ball on a table", "a dog"] * 2
     expected, forward, sizes = encoder.score(pictures, texts), encoder._model.forward, []
 
@@ -198,7 +236,8 @@ def test_a_prefix_cache_that_changes_scores_is_given_up_with_a_warning(
     encoders: list[Any] = [plain.encoder, model.encoder]
     monkeypatch.undo()
     one, other = (
-        encoder.score([encoder.preprocess(Image.new("RGB", (20, 30), "red"))], ["a red ball"]) for encoder in encoders
+        encoder.score([encoder.preprocess(Image.new("RGB", (20, 30), "red"))], ["a red ball"])
+        for encoder in encoders
     )
     np.testing.assert_allclose(one, other, atol=1e-4)
 
@@ -212,27 +251,40 @@ def test_a_prefix_cache_that_changes_scores_is_given_up_with_a_warning(
         ({"question": "Is {} on {}?"}, "expected one place {} for the caption"),
         ({"scoring": "choice", "question": "Is it {}?"}, "expected two places {} for the captions"),
         ({"answers": "Yes"}, "answers is 'Yes', expected two words"),
-        ({"answers": "qwertz,asdf"}, "the tokeniser does not tell the answers qwertz and asdf apart"),
+        (
+            {"answers": "qwertz,asdf"},
+            "the tokeniser does not tell the answers qwertz and asdf apart",
+        ),
     ],
 )
-def test_wrong_settings_are_one_clear_message(vlm_folder: Folders, settings: dict[str, str], message: str):
+def test_wrong_settings_are_one_clear_message(
+    vlm_folder: Folders, settings: dict[str, str], message: str
+):
     spec = f"vlm:{vlm_folder('internvl')}?{urlencode(settings)}"
     with pytest.raises(ValueError, match="vlm:") as caught:
         models.resolve(spec)
     assert message in str(caught.value)
 
 
-def test_models_that_cannot_be_asked(vlm_folder: Folders, transformers_folder: Folders, tmp_path: Path):
-    with pytest.raises(ValueError, match=r"models of type 'clip' generate no text about images. For dual encoders"):
+def test_models_that_cannot_be_asked(
+    vlm_folder: Folders, transformers_folder: Folders, tmp_path: Path
+):
+    with pytest.raises(
+        ValueError, match=r"models of type 'clip' generate no text about images. For dual encoders"
+    ):
         models.resolve(f"vlm:{transformers_folder('clip')}")
     with pytest.raises(FileNotFoundError, match=r"nowhere: no such folder\.$"):
         models.resolve(f"vlm:{tmp_path / 'nowhere'}")
     folder = shutil.copytree(vlm_folder("internvl"), tmp_path / "internvl")
     (folder / "chat_template.jinja").unlink()
-    with pytest.raises(ValueError, match="has no chat template, and its family 'internvl' no known prompt"):
+    with pytest.raises(
+        ValueError, match="has no chat template, and its family 'internvl' no known prompt"
+    ):
         models.resolve(f"vlm:{folder}")
     question = 'Is "{}" shown? Answer Yes or No.'
-    model = models.resolve(f"vlm:{vlm_folder('internvl')}?{urlencode({'question': question, 'answers': 'No,Yes'})}")
+    model = models.resolve(
+        f"vlm:{vlm_folder('internvl')}?{urlencode({'question': question, 'answers': 'No,Yes'})}"
+    )
     assert model.scoring is not None
     assert (model.scoring["question"], model.scoring["answers"]) == (question, ["No", "Yes"])
     assert model.fingerprint != models.resolve(f"vlm:{vlm_folder('internvl')}").fingerprint

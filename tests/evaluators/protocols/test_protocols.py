@@ -41,7 +41,9 @@ from compeval.loaders.published.schemas import image_choice_schema, video_group_
 #   row 1: .5 < .8, .5 < .6, .5 > .1          rank 3
 #   row 2: .4 = .4 = .4 > .3                  rank 3, since a tie with a wrong caption counts as a loss
 #   row 3: .1 is lowest                       rank 4
-SCORES = np.array([[0.9, 0.1, 0.2, 0.3], [0.5, 0.8, 0.1, 0.6], [0.4, 0.4, 0.4, 0.3], [0.1, 0.2, 0.3, 0.4]])
+SCORES = np.array(
+    [[0.9, 0.1, 0.2, 0.3], [0.5, 0.8, 0.1, 0.6], [0.4, 0.4, 0.4, 0.3], [0.1, 0.2, 0.3, 0.4]]
+)
 
 
 def test_choice_ranks():
@@ -65,14 +67,20 @@ def test_summary_of_ranks():
 
 def test_median_rank_is_also_floored_as_in_the_authors_scripts():
     # Ranks 1, 3 and 3, 4: the medians are 2 and 3.5.
-    found = [ranking.to_metrics(choice.rank_truth(SCORES[rows])).summarise() for rows in ([0, 1], [2, 3])]
-    assert [(one["median_rank"], one["floored_median_rank"]) for one in found] == [(2.0, 2.0), (3.5, 3.0)]
+    found = [
+        ranking.to_metrics(choice.rank_truth(SCORES[rows])).summarise() for rows in ([0, 1], [2, 3])
+    ]
+    assert [(one["median_rank"], one["floored_median_rank"]) for one in found] == [
+        (2.0, 2.0),
+        (3.5, 3.0),
+    ]
     chance = ranking.compute_chance(5)  # of ranks 1 to 6
     assert (chance["median_rank"], chance["floored_median_rank"]) == (3.5, 3.0)
 
 
 @pytest.mark.parametrize(
-    ("size", "names"), [(2, ["recall@1"]), (5, ["recall@1", "recall@3"]), (6, ["recall@1", "recall@3", "recall@5"])]
+    ("size", "names"),
+    [(2, ["recall@1"]), (5, ["recall@1", "recall@3"]), (6, ["recall@1", "recall@3", "recall@5"])],
 )
 def test_no_recall_at_the_set_size(size: int, names: list[str]):
     assert [name for name in ranking.compute_chance(size - 1) if name.startswith("recall")] == names
@@ -80,9 +88,15 @@ def test_no_recall_at_the_set_size(size: int, names: list[str]):
 
 def test_chance_equals_the_papers_tables():
     # Tables 9 to 11, row "Random": 9.09 / 27.27 / 18.18, 20 / 60 / 40 and 14.29 / 42.86 / 28.57 percent.
-    for size, expected in ((11, (9.09, 27.27, 18.18)), (5, (20.0, 60.0, 40.0)), (7, (14.29, 42.86, 28.57))):
+    for size, expected in (
+        (11, (9.09, 27.27, 18.18)),
+        (5, (20.0, 60.0, 40.0)),
+        (7, (14.29, 42.86, 28.57)),
+    ):
         chance = ranking.compute_chance(size - 1)
-        result = tuple(round(100 * chance[name], 2) for name in ("recall@1", "recall@3", "avg_recall"))
+        result = tuple(
+            round(100 * chance[name], 2) for name in ("recall@1", "recall@3", "avg_recall")
+        )
         assert result == expected
 
 
@@ -110,7 +124,9 @@ def test_error_for_scores_that_are_not_finite():
         (lambda score: true_or_false.evaluate(score, np.array([1])), (1, 1, 1)),
     ],
 )
-def test_error_for_scores_of_any_protocol_that_are_not_finite(evaluate: Any, shape: tuple[int, ...]):
+def test_error_for_scores_of_any_protocol_that_are_not_finite(
+    evaluate: Any, shape: tuple[int, ...]
+):
     with pytest.raises(ValueError, match="not a finite number"):
         evaluate(np.full(shape, np.nan))
 
@@ -129,7 +145,9 @@ def make_features(angles: Any) -> np.ndarray:
     return np.stack([np.cos(radians), np.sin(radians)], axis=-1)
 
 
-def make_feature_functions(image_angles: list[int], text_angles: list[int]) -> tuple[recall.Features, recall.Features]:
+def make_feature_functions(
+    image_angles: list[int], text_angles: list[int]
+) -> tuple[recall.Features, recall.Features]:
     return make_features(image_angles).__getitem__, make_features(text_angles).__getitem__
 
 
@@ -177,7 +195,9 @@ def test_several_true_captions_per_image():
     # The best wrong caption of image 0 is caption 2, that of image 1 caption 0 (40 away). The wrong image of captions 0
     # and 1 is image 1, that of caption 2 is image 0.
     found = recall.retrieve_both_directions(
-        np.array([0, 1]), np.array([[0, 1], [2, -1]]), *make_feature_functions([0, 90], [50, 10, 60])
+        np.array([0, 1]),
+        np.array([[0, 1], [2, -1]]),
+        *make_feature_functions([0, 90], [50, 10, 60]),
     )
     assert found["i2t"].rank_N.tolist() == [1, 1]
     assert found["i2t"].wrong_N.tolist() == [1, 2]
@@ -218,7 +238,9 @@ def test_candidates_that_are_not_re_ranked_keep_the_order_of_their_cosines():
     # Image 0 at 0 degrees: caption 1 is nearest and re-ranked; its truth is at 40, before caption 2 at 60: rank 2.
     features = make_feature_functions([0, 10, 60], [40, 10, 60])
     reranking = ReRanking(1, lambda image_P, text_P: np.full(len(image_P), -50.0))
-    directions = recall.retrieve_both_directions(np.arange(3), np.arange(3)[:, None], *features, reranking)
+    directions = recall.retrieve_both_directions(
+        np.arange(3), np.arange(3)[:, None], *features, reranking
+    )
     assert directions["i2t"].rank_N.tolist() == [2, 1, 1]
     assert not directions["i2t"].tie_N.any()
 
@@ -226,9 +248,14 @@ def test_candidates_that_are_not_re_ranked_keep_the_order_of_their_cosines():
 def test_true_captions_do_not_tie_and_equal_captions_are_true_for_both_images():
     # All captions have equal features. The second caption of image 0 is the caption of image 1 (same id).
     directions = recall.retrieve_both_directions(
-        np.array([0, 1]), np.array([[0, 1], [1, -1]]), *make_feature_functions([0, 90], [20, 20, 20])
+        np.array([0, 1]),
+        np.array([[0, 1], [1, -1]]),
+        *make_feature_functions([0, 90], [20, 20, 20]),
     )
-    assert directions["i2t"].rank_N.tolist() == [1, 2]  # image 1: caption 0 is wrong and ties with the truth
+    assert directions["i2t"].rank_N.tolist() == [
+        1,
+        2,
+    ]  # image 1: caption 0 is wrong and ties with the truth
     assert directions["i2t"].tie_N.tolist() == [False, True]
     assert directions["t2i"].rank_N.tolist() == [1, 1, 1]
     assert directions["t2i"].wrong_N.tolist() == [1, 0, 0]
@@ -238,7 +265,9 @@ def test_a_text_that_is_true_through_another_row_is_not_wrong():
     # Rows: (image 0, caption 0), (image 0, caption 1), (image 2, caption 1). Caption 1 is true of image 0 by the second
     # row, so the third row's copy of it is not wrong for image 0 either.
     directions = recall.retrieve_both_directions(
-        np.array([0, 0, 2]), np.array([[0], [1], [1]]), *make_feature_functions([0, 0, 90], [20, 10, 10])
+        np.array([0, 0, 2]),
+        np.array([[0], [1], [1]]),
+        *make_feature_functions([0, 0, 90], [20, 10, 10]),
     )
     assert directions["i2t"].wrong_N.tolist() == [0, 0, 1]
     assert directions["i2t"].rank_N.tolist() == [1, 1, 2]
@@ -254,8 +283,12 @@ def test_an_item_is_wrong_unless_a_row_has_it_with_the_query(data):
         image_M, text_M[:, None], *make_feature_functions([0] * num_rows, [0] * num_rows)
     )
     true = set(zip(image_M.tolist(), text_M.tolist(), strict=True))
-    assert directions["i2t"].wrong_N.tolist() == [sum((i, t) not in true for t in text_M) for i in image_M]
-    assert directions["t2i"].wrong_N.tolist() == [sum((i, t) not in true for i in image_M) for t in text_M]
+    assert directions["i2t"].wrong_N.tolist() == [
+        sum((i, t) not in true for t in text_M) for i in image_M
+    ]
+    assert directions["t2i"].wrong_N.tolist() == [
+        sum((i, t) not in true for i in image_M) for t in text_M
+    ]
 
 
 def test_chance_with_several_truths():
@@ -280,15 +313,24 @@ def test_folds_follow_appendix_b2():
     assert len(np.unique(np.concatenate(folds))) == 8
     # The folds are consecutive parts of the permutation.
     order = np.random.default_rng(0).permutation(9)
-    assert [fold.tolist() for fold in folds] == [sorted(order[:4].tolist()), sorted(order[4:8].tolist())]
+    assert [fold.tolist() for fold in folds] == [
+        sorted(order[:4].tolist()),
+        sorted(order[4:8].tolist()),
+    ]
     assert len(list(recall.make_folds(100, 2, seed=0))) == 20
-    assert [fold.tolist() for fold in folds] == [fold.tolist() for fold in recall.make_folds(9, 4, seed=0)]
+    assert [fold.tolist() for fold in folds] == [
+        fold.tolist() for fold in recall.make_folds(9, 4, seed=0)
+    ]
 
 
 @given(st.lists(st.lists(st.integers(0, 3), min_size=4, max_size=4), min_size=1, max_size=8))
-def test_rank_is_one_plus_the_number_of_wrong_captions_that_score_at_least_as_high(rows: list[list[int]]):
+def test_rank_is_one_plus_the_number_of_wrong_captions_that_score_at_least_as_high(
+    rows: list[list[int]],
+):
     result = choice.rank_truth(np.array(rows, dtype=float))
-    assert result.rank_N.tolist() == [1 + sum(score >= truth for score in wrong) for truth, *wrong in rows]
+    assert result.rank_N.tolist() == [
+        1 + sum(score >= truth for score in wrong) for truth, *wrong in rows
+    ]
     assert result.tie_N.tolist() == [truth in wrong for truth, *wrong in rows]
 
 
@@ -298,7 +340,12 @@ def test_rank_is_one_plus_the_number_of_wrong_captions_that_score_at_least_as_hi
 #   image 0: .6 .7 / image 1: .5 .8    image is a hit; image 0 prefers caption 1
 #   image 0: .5 .5 / image 1: .5 .8    image 0 and caption 0 tie, so both scores are losses
 GROUPS = np.array(
-    [[[0.9, 0.1], [0.2, 0.8]], [[0.6, 0.5], [0.7, 0.8]], [[0.6, 0.7], [0.5, 0.8]], [[0.5, 0.5], [0.5, 0.8]]]
+    [
+        [[0.9, 0.1], [0.2, 0.8]],
+        [[0.6, 0.5], [0.7, 0.8]],
+        [[0.6, 0.7], [0.5, 0.8]],
+        [[0.5, 0.5], [0.5, 0.8]],
+    ]
 )
 
 
@@ -308,13 +355,19 @@ def test_group_scores():
     assert result["image"].tolist() == [True, False, True, False]
     assert result["group"].tolist() == [True, False, False, False]
     directions = group.evaluate(GROUPS)
-    assert [directions[name].summarise()["score"] for name in ("text", "image", "group")] == [0.5, 0.5, 0.25]
+    assert [directions[name].summarise()["score"] for name in ("text", "image", "group")] == [
+        0.5,
+        0.5,
+        0.25,
+    ]
     assert directions["group"].summarise()["tie_rate"] == 0.25
 
 
 def test_group_chance_equals_winogrounds():
     orders = np.array(list(permutations(range(4))), dtype=float).reshape(-1, 2, 2)
-    assert {name: hit_N.mean() for name, hit_N in group.compute_hits(orders).items()} == pytest.approx(group.CHANCE)
+    assert {
+        name: hit_N.mean() for name, hit_N in group.compute_hits(orders).items()
+    } == pytest.approx(group.CHANCE)
 
 
 # Three rows with three images (the first shows the compound) and two prompts each.
@@ -353,7 +406,9 @@ def test_error_for_a_compound_without_prompts():
 def make_sample(image_ND: np.ndarray, text_TD: np.ndarray, **arrays: Any) -> Sample:
     empty = np.empty(0, dtype=np.int32)
     all_arrays = {"text_NT": empty, "fold_N": empty, "class_CP": empty, "label_N": empty} | arrays
-    return Sample(image=lambda index: image_ND[index], text=lambda index: text_TD[index], **all_arrays)
+    return Sample(
+        image=lambda index: image_ND[index], text=lambda index: text_TD[index], **all_arrays
+    )
 
 
 def test_compound_ranks_among_all_images():
@@ -417,17 +472,23 @@ def test_class_features_equal_those_of_open_clip():
     ).eval()
     tokenizer = open_clip.SimpleTokenizer(context_length=16)
     classes = ["cat", "tree house"]
-    expected_DC = open_clip.build_zero_shot_classifier(model, tokenizer, classes, open_clip.OPENAI_IMAGENET_TEMPLATES)
+    expected_DC = open_clip.build_zero_shot_classifier(
+        model, tokenizer, classes, open_clip.OPENAI_IMAGENET_TEMPLATES
+    )
     with torch.no_grad():
         features = [
             model.encode_text(tokenizer(prompts), normalize=True).numpy()
             for prompts in classification.make_prompts(classes)
         ]
-    np.testing.assert_allclose(classification.make_classifier(np.stack(features)), expected_DC.T.numpy(), atol=1e-6)
+    np.testing.assert_allclose(
+        classification.make_classifier(np.stack(features)), expected_DC.T.numpy(), atol=1e-6
+    )
 
 
 def test_exact_match():
-    result = recovery.exact_match(["a red ball", "a red ball ", "A red ball", ""], ["a red ball"] * 4)
+    result = recovery.exact_match(
+        ["a red ball", "a red ball ", "A red ball", ""], ["a red ball"] * 4
+    )
     assert result.tolist() == [True, True, False, False]
 
 
@@ -460,7 +521,9 @@ def test_error_for_columns_without_a_protocol():
 #   row 1: .9 > .5, .4 < .5                   miss, the caption alone is a hit
 #   row 2: .5 = .5, .9 > .5                   miss with a tie, the paraphrase alone is a hit
 #   row 3: .1 and .2 < .3                     miss
-PARAPHRASES = np.array([[0.9, 0.8, 0.5], [0.9, 0.4, 0.5], [0.5, 0.9, 0.5], [0.1, 0.2, 0.3]])[:, None]
+PARAPHRASES = np.array([[0.9, 0.8, 0.5], [0.9, 0.4, 0.5], [0.5, 0.9, 0.5], [0.1, 0.2, 0.3]])[
+    :, None
+]
 
 
 def test_both_true_captions_score_above_the_wrong_one():
@@ -511,12 +574,28 @@ SETS[1, 1, 3], SETS[2, 0, 1], SETS[2, 3, 0], SETS[2, 3, 3] = 0.9, 0.5, 0.6, 0.4
 
 def test_sets_of_images():
     directions = sets.evaluate(SETS)
-    assert directions[""].columns["hit"].reshape(3, 4).tolist() == [[1, 1, 1, 1], [1, 0, 1, 1], [0, 1, 1, 0]]
+    assert directions[""].columns["hit"].reshape(3, 4).tolist() == [
+        [1, 1, 1, 1],
+        [1, 0, 1, 1],
+        [0, 1, 1, 0],
+    ]
     assert directions["pair"].columns["hit"].reshape(3, 2).tolist() == [[1, 1], [0, 1], [0, 0]]
     assert directions["set"].columns["hit"].tolist() == [1, 0, 0]
-    assert [metrics.summarise()["accuracy"] for metrics in directions.values()] == [9 / 12, 3 / 6, 1 / 3]
-    assert [metrics.summarise()["tie_rate"] for metrics in directions.values()] == [1 / 12, 1 / 6, 1 / 3]
-    assert [metrics.chance["accuracy"] for metrics in directions.values()] == [1 / 4, 1 / 16, 1 / 256]
+    assert [metrics.summarise()["accuracy"] for metrics in directions.values()] == [
+        9 / 12,
+        3 / 6,
+        1 / 3,
+    ]
+    assert [metrics.summarise()["tie_rate"] for metrics in directions.values()] == [
+        1 / 12,
+        1 / 6,
+        1 / 3,
+    ]
+    assert [metrics.chance["accuracy"] for metrics in directions.values()] == [
+        1 / 4,
+        1 / 16,
+        1 / 256,
+    ]
     assert sets.evaluate(np.zeros((2, 4, 4)))[""].summarise()["accuracy"] == 0
 
 
@@ -537,7 +616,13 @@ def test_the_number_of_image_columns_is_the_number_of_images(images: int):
 
 def test_the_score_of_a_video_is_that_of_the_mean_feature_of_its_frames():
     # Row 0: means .6 > .5, although the wrong caption is higher in two frames. Row 1: means .3 = .3. Row 2: .2 < .4.
-    score_N32 = np.array([[[1.4, 0.3], [0.2, 0.6], [0.2, 0.6]], [[0.3, 0.3]] * 3, [[0.1, 0.5], [0.2, 0.2], [0.3, 0.5]]])
+    score_N32 = np.array(
+        [
+            [[1.4, 0.3], [0.2, 0.6], [0.2, 0.6]],
+            [[0.3, 0.3]] * 3,
+            [[0.1, 0.5], [0.2, 0.2], [0.3, 0.5]],
+        ]
+    )
     metrics = video_choice.evaluate(score_N32)[""]
     assert metrics.columns["rank"].tolist() == [1, 2, 2]
     assert (metrics.chance["recall@1"], metrics.chance["pairwise"]) == (1 / 2, 1 / 2)
@@ -561,8 +646,16 @@ def test_the_score_of_a_video_of_a_pair_is_the_mean_of_its_frames():
     # GROUPS are the means of .1 more and .1 less.
     score_N42 = np.repeat(GROUPS, 2, axis=1) + np.array([0.1, -0.1, -0.1, 0.1])[:, None]
     directions = video_group.evaluate(score_N42)
-    assert [directions[name].summarise()["score"] for name in ("text", "image", "group")] == [0.5, 0.5, 0.25]
-    assert [directions[name].chance["score"] for name in ("text", "image", "group")] == [1 / 4, 1 / 4, 1 / 6]
+    assert [directions[name].summarise()["score"] for name in ("text", "image", "group")] == [
+        0.5,
+        0.5,
+        0.25,
+    ]
+    assert [directions[name].chance["score"] for name in ("text", "image", "group")] == [
+        1 / 4,
+        1 / 4,
+        1 / 6,
+    ]
 
 
 def make_videos(frame_angles: list[list[int]], caption_angles: list[int]) -> Sample:
@@ -595,7 +688,10 @@ def test_a_video_whose_frames_cancel_out_has_equal_scores():
     sample = make_videos([[0, 0], [20, 60]], [0, 40])
     opposite_ID = np.array([[1, 0], [-1, 0], [1, 0], [1, 0]], dtype=float)
     directions = video_group.evaluate_features(replace(sample, image=opposite_ID.__getitem__))
-    assert (directions["text"].summarise()["score"], directions["text"].summarise()["tie_rate"]) == (0, 1)
+    assert (
+        directions["text"].summarise()["score"],
+        directions["text"].summarise()["tie_rate"],
+    ) == (0, 1)
 
 
 def test_accuracy_on_pairs_of_ten_rows_against_brute_force():
@@ -606,7 +702,9 @@ def test_accuracy_on_pairs_of_ten_rows_against_brute_force():
     assert metrics.values["pairwise"].tolist() == pytest.approx(by_row)
     assert metrics.summarise()["pairwise"] == pytest.approx(sum(by_row) / 10)
     assert metrics.chance["pairwise"] == 0.5
-    assert image_choice.evaluate(score_NK[:, :, None])[""].values["pairwise"].tolist() == pytest.approx(by_row)
+    assert image_choice.evaluate(score_NK[:, :, None])[""].values[
+        "pairwise"
+    ].tolist() == pytest.approx(by_row)
     two = choice.evaluate(score_NK[:, None, :2])[""]  # with one wrong candidate, it is Recall@1
     assert two.values["pairwise"].tolist() == two.values["recall@1"].tolist()
     described = {"metrics": two.summarise(), "chance": two.chance}
@@ -629,7 +727,9 @@ def test_agreement_with_ratings_is_scipys(pairs: list[tuple[int, int]]):
 def test_agreement_counts_ratings_above_the_median_as_true():
     # Ratings 2, 4, 6, 8, median 5: rows 2 and 3 are true. Row 2 has the lowest score: one true row is found, and
     # of the four pairs of a true and a false row, those of row 3 are ordered rightly.
-    metrics = agreement.evaluate(np.array([0.5, 0.6, 0.1, 0.9])[:, None, None], np.array([2, 4, 6, 8]))[""]
+    metrics = agreement.evaluate(
+        np.array([0.5, 0.6, 0.1, 0.9])[:, None, None], np.array([2, 4, 6, 8])
+    )[""]
     assert [metrics.summarise()[name] for name in ("accuracy", "auc")] == [0.5, 0.5]
     assert metrics.unbounded >= {"spearman", "kendall"}
 
@@ -639,7 +739,9 @@ def test_agreement_of_a_category_has_no_correlation():
     score_N, rating_N = np.array([0.1, 0.2, 0.8, 0.9]), np.array([2, 3, 8, 9])
     metrics = agreement.evaluate(score_N[:, None, None], rating_N)
     column = [[{"by": "model", "name": name}] for name in "aabb"]
-    tables, _ = compute_category_metrics(metrics, pa.table({"categories": column}), np.arange(4).astype(str))
+    tables, _ = compute_category_metrics(
+        metrics, pa.table({"categories": column}), np.arange(4).astype(str)
+    )
     assert "accuracy" in tables["model"]["a"]
     assert not {"spearman", "kendall"} & tables["model"]["a"].keys()
 

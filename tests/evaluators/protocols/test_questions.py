@@ -64,13 +64,18 @@ def test_true_or_false():
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 1)), min_size=2, max_size=40))
 def test_auc_is_the_share_of_pairs(rows: list[tuple[int, int]]):
-    scores, labels = np.array([score for score, _ in rows], float), np.array([label for _, label in rows])
+    scores, labels = (
+        np.array([score for score, _ in rows], float),
+        np.array([label for _, label in rows]),
+    )
     true, false = scores[labels == 1], scores[labels == 0]
     if not len(true) or not len(false):
         return
     wins = true_or_false.compute_wins(scores, labels)
     share = (true[:, None] > false).mean()
-    assert [wins.mean(), wins[labels == 1].mean(), wins[labels == 0].mean()] == pytest.approx([share] * 3)
+    assert [wins.mean(), wins[labels == 1].mean(), wins[labels == 0].mean()] == pytest.approx(
+        [share] * 3
+    )
 
 
 def test_authors_rules():

@@ -42,14 +42,29 @@ def test_tables_of_a_corpus(tmp_path: Path, corpus: str):
         metrics = {"recall@1": recall, "avg_recall": recall + 0.1}
         write_result(tmp_path, "clip", f"crepe/{corpus}_{split}_hnatom", metrics, corpus=corpus)
     for number, recall in ((4, 0.5), (12, 0.25)):
-        write_result(tmp_path, "clip", f"crepe/prod_hnatom/n{number}", {"recall@1": recall}, corpus=corpus)
+        write_result(
+            tmp_path, "clip", f"crepe/prod_hnatom/n{number}", {"recall@1": recall}, corpus=corpus
+        )
     section = make(crepe.make_systematicity, tmp_path)
     names = (f"{corpus} (micro-world)", "clip")
-    assert list(section.tables[0].cells) == ["Training data", "Model", "R@1 SC", "R@1 UC", "Avg R@K SC", "Avg R@K UC"]
+    assert list(section.tables[0].cells) == [
+        "Training data",
+        "Model",
+        "R@1 SC",
+        "R@1 UC",
+        "Avg R@K SC",
+        "Avg R@K UC",
+    ]
     assert get_rows(section) == [
         [
             ["Random", "", *["33.3"] * 4],
-            [*names, "60.0 [50.0, 70.0]", "45.0 [35.0, 55.0]", "70.0 [60.0, 80.0]", "55.0 [45.0, 65.0]"],
+            [
+                *names,
+                "60.0 [50.0, 70.0]",
+                "45.0 [35.0, 55.0]",
+                "70.0 [60.0, 80.0]",
+                "55.0 [45.0, 65.0]",
+            ],
         ]
     ]
     section = make(crepe.make_productivity, tmp_path)
@@ -60,12 +75,19 @@ def test_tables_of_a_corpus(tmp_path: Path, corpus: str):
 
 
 def test_figure_6_shows_models_with_other_training_data(tmp_path: Path):
-    for model, corpus, recall in (("RN50/openai", None, 0.4), ("RN101/openai", None, 0.6), ("flava", None, 0.3)):
+    for model, corpus, recall in (
+        ("RN50/openai", None, 0.4),
+        ("RN101/openai", None, 0.6),
+        ("flava", None, 0.3),
+    ):
         write_result(tmp_path, model, "crepe/prod_hnatom/n4", {"recall@1": recall}, corpus=corpus)
     write_result(tmp_path, "clip-laion", "crepe/prod_hnatom/n4", {"recall@1": 0.9}, corpus="laion")
     values = read_results([tmp_path]).values
     lines = make_lines(crepe.join_openai_models(values[values["trained_on"].isna()]))
-    means = {line.style["label"]: summarise_seeds(line.values, "complexity")["mean"].iloc[0] for line in lines}
+    means = {
+        line.style["label"]: summarise_seeds(line.values, "complexity")["mean"].iloc[0]
+        for line in lines
+    }
     assert means == pytest.approx({"OpenAI CLIP": 50.0, "flava": 30.0})
     figures = make(crepe.make_productivity, tmp_path).figures
     caption = f"{crepe.FIGURE_6} Bands: 95 % intervals over images (models with one seed) or minimum and maximum"
@@ -75,11 +97,20 @@ def test_figure_6_shows_models_with_other_training_data(tmp_path: Path):
 
 
 def test_figure_5_shows_the_mean_of_the_models_of_a_corpus(tmp_path: Path):
-    for model, corpus, recall in (("B-32", "laion", 0.4), ("L-14", "laion", 0.6), ("RN50", "yfcc", 0.3)):
+    for model, corpus, recall in (
+        ("B-32", "laion", 0.4),
+        ("L-14", "laion", 0.6),
+        ("RN50", "yfcc", 0.3),
+    ):
         write_result(tmp_path, model, "crepe/prod_hnatom/n4", {"recall@1": recall}, corpus=corpus)
     lines = make_lines(crepe.average_models(read_results([tmp_path]).values))
-    means = {line.style["label"]: summarise_seeds(line.values, "complexity")["mean"].iloc[0] for line in lines}
-    assert means == pytest.approx({"laion (micro-world), mean of 2 models": 50.0, "yfcc (micro-world), RN50": 30.0})
+    means = {
+        line.style["label"]: summarise_seeds(line.values, "complexity")["mean"].iloc[0]
+        for line in lines
+    }
+    assert means == pytest.approx(
+        {"laion (micro-world), mean of 2 models": 50.0, "yfcc (micro-world), RN50": 30.0}
+    )
 
 
 def test_sizes_of_training_sets_and_models(tmp_path: Path):
@@ -93,9 +124,17 @@ def test_sizes_of_training_sets_and_models(tmp_path: Path):
     for model, (corpus, recall) in models.items():
         options = {"corpus": corpus, "about": {"corpus_source": "web"}, **real}
         for complexity in (4, 5):
-            write_result(tmp_path, model, f"crepe/prod_hnatom/n{complexity}", {"recall@1": recall}, **options)
+            write_result(
+                tmp_path, model, f"crepe/prod_hnatom/n{complexity}", {"recall@1": recall}, **options
+            )
         for split, drop in (("sc", 0.1), ("uc", 0)):
-            write_result(tmp_path, model, f"crepe/{corpus}_{split}_hnall", {"recall@1": recall + drop}, **options)
+            write_result(
+                tmp_path,
+                model,
+                f"crepe/{corpus}_{split}_hnall",
+                {"recall@1": recall + drop},
+                **options,
+            )
     section = make(sizes.make_section, *sorted(path for path in tmp_path.iterdir()))
     sizes_table, trends = section.tables
     assert sizes_table.cells.to_numpy().tolist()[0] == [
@@ -116,7 +155,11 @@ def test_models_of_one_size_have_no_section(tmp_path: Path):
 def test_raw_tables_have_both_directions(tmp_path: Path):
     def write(task: str, size: int, share: float) -> None:
         metrics = {"i2t_recall@1": share, "t2i_recall@1": share / 2}
-        changes = {"std": dict.fromkeys(metrics, 0.01), "chance": 1 / size, "data": {"set_size": size}}
+        changes = {
+            "std": dict.fromkeys(metrics, 0.01),
+            "chance": 1 / size,
+            "data": {"set_size": size},
+        }
         write_result(tmp_path, "clip", task, metrics, corpus="mine", **changes)
 
     for split, share, size in (("sc", 0.4, 100), ("uc", 0.3, 100), ("ua", 0.2, 20)):
@@ -140,7 +183,9 @@ def test_trend_over_complexities_is_one_regression(tmp_path: Path):
     write_hits(tmp_path, "b", "crepe/prod_hnatom/n4", 0)
     (line,) = make(crepe.make_productivity, tmp_path).headline
     # From 66.7 % to 33.3 % over 8 atoms: 4.2 points per atom.
-    assert line.startswith("HN-Atom Recall@1 falls by 4.2 points per atom from 4 to 12 atoms (95 % interval ")
+    assert line.startswith(
+        "HN-Atom Recall@1 falls by 4.2 points per atom from 4 to 12 atoms (95 % interval "
+    )
     assert line.endswith(", p < 0.001; 180 rows, 1 model; chance 16.7%).")
 
 
@@ -148,7 +193,9 @@ def test_a_trend_that_is_not_significant_is_not_claimed(tmp_path: Path):
     for number, hits in ((4, 30), (8, 25), (12, 28)):
         write_hits(tmp_path, "a", f"crepe/prod_hnatom/n{number}", hits)
     (line,) = make(crepe.make_productivity, tmp_path).headline
-    assert line.startswith("HN-Atom Recall@1 has no significant trend from 4 to 12 atoms: -0.4 points per atom (95 %")
+    assert line.startswith(
+        "HN-Atom Recall@1 has no significant trend from 4 to 12 atoms: -0.4 points per atom (95 %"
+    )
     assert re.search(r", p = 0\.\d+; 180 rows, 1 model; chance 16\.7%\)\.$", line)
 
 
@@ -176,7 +223,9 @@ def test_models_on_different_tasks_are_not_compared(tmp_path: Path):
     write_hits(tmp_path, "a", "crepe/laion_sc_hnatom", 50, corpus="laion")
     write_hits(tmp_path, "b", "crepe/laion_uc_hnatom", 10, corpus="laion")
     # Trained on the web's LAION, so the micro-world's sets of that name are not its own.
-    write_hits(tmp_path, "web", "crepe/laion_uc_hnatom", 10, corpus="laion", about={"corpus_source": "web"})
+    write_hits(
+        tmp_path, "web", "crepe/laion_uc_hnatom", 10, corpus="laion", about={"corpus_source": "web"}
+    )
     section = make(crepe.make_systematicity, tmp_path)
     assert section.headline == []
     assert section.tables[0].cells["Model"].tolist() == ["", "a", "b"]
@@ -194,26 +243,42 @@ def test_a_constant_encoder_is_below_chance_because_of_its_ties(tmp_path: Path):
     ]
     page = (tmp_path / "report/report.md").read_text()
     assert "0.0↓ [0.0, 6.0]" in page
-    assert "↓ The 95 % interval is below chance: the model prefers wrong captions systematically" in page
-    assert r"0.0$\downarrow$ [0.0, 6.0]" in (tmp_path / "report/tables/productivity_hnatom.tex").read_text()
+    assert (
+        "↓ The 95 % interval is below chance: the model prefers wrong captions systematically"
+        in page
+    )
+    assert (
+        r"0.0$\downarrow$ [0.0, 6.0]"
+        in (tmp_path / "report/tables/productivity_hnatom.tex").read_text()
+    )
 
 
 def explain(root: Path, random_recalls: dict[str, tuple[str, float]]) -> list[str]:
     """Return the explanations of results below chance. ``random_recalls``: config -> version and random recall."""
     results = read_results([root])
     groups = {
-        config: {"version": version, "random_scorers": recall} for config, (version, recall) in random_recalls.items()
+        config: {"version": version, "random_scorers": recall}
+        for config, (version, recall) in random_recalls.items()
     }
     results.text_only = {"crepe": groups}
     return explain_below_chance(results, results.values, PRODUCTIVITY_KINDS)
 
 
-def test_a_result_below_chance_is_explained_by_random_word_weights_and_the_balanced_sets(tmp_path: Path):
+def test_a_result_below_chance_is_explained_by_random_word_weights_and_the_balanced_sets(
+    tmp_path: Path,
+):
     """5 of 120 rows of the paper's swaps are hits, and 30 of 60 of the balanced ones."""
-    hits = {"prod_hnswap/n4": 1, "prod_hnswap/n5": 4, "prod_hnswap_balanced/n4": 30, "prod_hnatom/n4": 30}
+    hits = {
+        "prod_hnswap/n4": 1,
+        "prod_hnswap/n5": 4,
+        "prod_hnswap_balanced/n4": 30,
+        "prod_hnatom/n4": 30,
+    }
     for task, count in hits.items():
         write_hits(tmp_path, "a", f"crepe/{task}", count)
-    (line,) = explain(tmp_path, {"prod_hnswap": ("v1", 0.13), "prod_hnswap_balanced": ("another version", 0.5)})
+    (line,) = explain(
+        tmp_path, {"prod_hnswap": ("v1", 0.13), "prod_hnswap_balanced": ("another version", 0.5)}
+    )
     assert line == (
         "HN-Swap Recall@1 is below chance, 4.2% (95 % interval 1.8 to 9.4; 120 rows, 1 model; chance 16.7%). Random "
         "word weights, which know nothing of the image, reach 13.0%. On the balanced sets it is above chance, 50.0% "
@@ -221,7 +286,9 @@ def test_a_result_below_chance_is_explained_by_random_word_weights_and_the_balan
     )
 
 
-def test_nothing_is_explained_at_chance_or_without_the_same_effect_on_random_word_weights(tmp_path: Path):
+def test_nothing_is_explained_at_chance_or_without_the_same_effect_on_random_word_weights(
+    tmp_path: Path,
+):
     write_hits(tmp_path, "a", "crepe/prod_hnswap/n4", 9)
     write_hits(tmp_path, "b", "crepe/prod_hnneg/n4", 0)
     assert explain(tmp_path, {"prod_hnswap": ("v1", 0.13), "prod_hnneg": ("v1", 0.3)}) == []
@@ -229,10 +296,17 @@ def test_nothing_is_explained_at_chance_or_without_the_same_effect_on_random_wor
 
 def test_gap_of_crepe_and_of_imported_crepe_are_separate(tmp_path: Path):
     def write(dataset: str, corpus: str, split: str, rank: int, crop_id: str) -> None:
-        examples = {"crop_id": [crop_id], "image_id": [crop_id], "caption": ["a red ball"], "rank": [rank]}
+        examples = {
+            "crop_id": [crop_id],
+            "image_id": [crop_id],
+            "caption": ["a red ball"],
+            "rank": [rank],
+        }
         changes = {"corpus": corpus, "synthetic": False, "source": "visual_genome"}
         task = f"{dataset}/{corpus}_{split}_hnatom"
-        write_result(tmp_path / dataset, f"clip-{corpus}", task, {"recall@1": 0.5}, examples, **changes)
+        write_result(
+            tmp_path / dataset, f"clip-{corpus}", task, {"recall@1": 0.5}, examples, **changes
+        )
 
     # Built CREPE: laion hits everything, so the differences are 1 and -1, and the gap is 0. Imported CREPE: the seen
     # corpus always hits and the unseen one never, so the gap is 1. Pooled, both would be 1/2.
@@ -244,10 +318,16 @@ def test_gap_of_crepe_and_of_imported_crepe_are_separate(tmp_path: Path):
         write("crepe_published", corpus, "uc", 2, f"published {other}")
     parts = split_parts(read_results([tmp_path]))
     sections = {name: gap.make_section(results) for name, results in parts.items()}
-    gaps = {name: section.tables[0].cells["Gap"].tolist() for name, section in sections.items() if section}
+    gaps = {
+        name: section.tables[0].cells["Gap"].tolist()
+        for name, section in sections.items()
+        if section
+    }
     assert gaps == {"photographs": ["+0.0"] * 3, "published": ["+100.0"] * 3}
     assert sections["photographs"]
-    assert sections["photographs"].metrics == {"seen_minus_unseen": {"hnatom": {"laion": 0.0, "yfcc": 0.0, "all": 0.0}}}
+    assert sections["photographs"].metrics == {
+        "seen_minus_unseen": {"hnatom": {"laion": 0.0, "yfcc": 0.0, "all": 0.0}}
+    }
 
 
 def test_names_of_productivity_configs() -> None:
@@ -282,7 +362,12 @@ def test_captioners_are_compared_at_the_complexities_of_both(tmp_path: Path) -> 
         ["model", "5 to 6", "9", "90.0", "80.0", "70.0", "-2.50"],
         ["grammar", "5", "9", "100.0", "100.0", "-", "-"],
     ]
-    assert row[:4] == ["A", "HN-Atom", "5 to 6", "6"]  # three rows of each of two splits; one of three ranks is 1
+    assert row[:4] == [
+        "A",
+        "HN-Atom",
+        "5 to 6",
+        "6",
+    ]  # three rows of each of two splits; one of three ranks is 1
     assert row[4].startswith("33.3 [")
     assert row[5:] == ["6", row[4], "33.3"]
     assert section.shown == {("A", f"crepe/prod_llm_hnatom/n{n}") for n in (5, 6, 7)}
@@ -300,13 +385,21 @@ def test_validity(tmp_path: Path):
             for recall, share in ((1.0, 0.995), (0.5, 0.9))
         ],
         "foil_words": {"drawable_and_seen": 0.93},
-        "listed_atoms": [{"type": "raw", "rows": 30, "share": 0.9}, {"type": "hnatom", "rows": 10, "share": 0.5}],
+        "listed_atoms": [
+            {"type": "raw", "rows": 30, "share": 0.9},
+            {"type": "hnatom", "rows": 10, "share": 0.5},
+        ],
     }
     section = validity.make_section(results)
     assert section is not None
     assert section.tables[0].cells.to_dict("records") == [
         {"Type": "hnatom", "recall 1.0": "99.5", "recall 0.5": "90.0", "annotators (CREPE)": "-"},
-        {"Type": "prod_hnswap", "recall 1.0": "99.5", "recall 0.5": "90.0", "annotators (CREPE)": "70.1"},
+        {
+            "Type": "prod_hnswap",
+            "recall 1.0": "99.5",
+            "recall 0.5": "90.0",
+            "annotators (CREPE)": "70.1",
+        },
     ]
     assert "93.0% of the words that hard negatives introduce" in section.text
     assert "80.00% of the rows list exactly the atoms" in section.text
@@ -322,16 +415,25 @@ def test_frequencies_of_atoms(tmp_path: Path):
     for split, count in (("sc", 3), ("uc", 1)):
         rows = [hard_negative_row(data, number) for number in range(count)]
         write_config(data / "crepe", f"mine_{split}_hnatom", {"test": rows}, HARD_NEGATIVE_SCHEMA)
-    write_card(data / "crepe", {"license": "mit"}, "A toy.\n", measure(data / "crepe") | {"source": "microworld"})
+    write_card(
+        data / "crepe",
+        {"license": "mit"},
+        "A toy.\n",
+        measure(data / "crepe") | {"source": "microworld"},
+    )
     atoms = [["attribute", "red", 1000], ["object", "ball", 50], ["object", "kite", 7]]
-    (seen / "mine.counts.json").write_text(json.dumps({"corpus": "mine", "atoms": atoms, "compounds": []}))
+    (seen / "mine.counts.json").write_text(
+        json.dumps({"corpus": "mine", "atoms": atoms, "compounds": []})
+    )
     assert atom_counts.read_atom_counts(seen, data).drop(columns="corpus").to_numpy().tolist() == [
         ["sc", "attribute", "red", 1000, 3],
         ["sc", "object", "ball", 50, 3],
         ["uc", "attribute", "red", 1000, 1],
         ["uc", "object", "ball", 50, 1],
     ]
-    write_result(tmp_path / "results", "clip-mine", "crepe/mine_sc_hnatom", {"recall@1": 0.5}, corpus="mine")
+    write_result(
+        tmp_path / "results", "clip-mine", "crepe/mine_sc_hnatom", {"recall@1": 0.5}, corpus="mine"
+    )
     build([tmp_path / "results"], tmp_path / "report", data, counts=seen)
     cells = pd.read_csv(tmp_path / "report/tables/atom_counts.csv")
     assert cells.iloc[0].tolist() == ["mine (micro-world)", "SC", 2, 525]

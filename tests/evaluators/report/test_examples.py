@@ -19,11 +19,16 @@ def test_retrieval_examples_show_what_ranks_first_instead():
         },
         index=[3, 7],
     )
-    right = pd.DataFrame({**frame, "i2t_rank": [1, 1], "t2i_rank": [[1, 1], [1]]}, index=frame.index)
+    right = pd.DataFrame(
+        {**frame, "i2t_rank": [1, 1], "t2i_rank": [[1, 1], [1]]}, index=frame.index
+    )
     split = {7: {"image": Image.new("RGB", (8, 8))}}
     text, image = find_retrieved_instead({"m": frame, "n": right}, 3, split)
     assert (text.caption, text.picked_by, text.image) == ("c", ["m"], None)
     assert (image.caption, image.picked_by, image.is_truth) == ("b", ["m"], False)
     assert image.image
     assert image.image.startswith("data:image/jpeg;base64,")
-    assert find_retrieved_instead({"m": frame.drop(columns=["i2t_wrong", "t2i_wrong"])}, 3, split) == []
+    assert (
+        find_retrieved_instead({"m": frame.drop(columns=["i2t_wrong", "t2i_wrong"])}, 3, split)
+        == []
+    )

@@ -24,7 +24,11 @@ from compeval.evaluators.report.figures import (
 )
 from compeval.evaluators.report.results import read_results, split_parts
 from compeval.evaluators.report.sections import SECTIONS
-from compeval.evaluators.report.text_only import describe_best_baseline, find_best_baseline, read_text_only
+from compeval.evaluators.report.text_only import (
+    describe_best_baseline,
+    find_best_baseline,
+    read_text_only,
+)
 from compeval.loaders.cards.card import write_card
 from compeval.loaders.datasets.stats import measure
 from tests.evaluators.written import write_hits, write_result
@@ -38,7 +42,13 @@ def write_toy(root: Path) -> list[Path]:
     for corpus, seen, unseen in (("laion", 0.6, 0.45), ("yfcc", 0.5, 0.4)):
         tasks = {f"{corpus}_sc_hnatom": seen, f"{corpus}_uc_hnatom": unseen}
         for name, recall in (tasks | {"prod_hnatom/n4": 0.5, "prod_hnatom/n12": 0.25}).items():
-            write_result(root / "results", f"clip-{corpus}", f"crepe/{name}", {"recall@1": recall}, corpus=corpus)
+            write_result(
+                root / "results",
+                f"clip-{corpus}",
+                f"crepe/{name}",
+                {"recall@1": recall},
+                corpus=corpus,
+            )
     write_on_dataset(root, Task("crepe", "toy_hnatom"))
     return [root / "results" / "clip-laion", root / "results" / "clip-yfcc"]
 
@@ -46,7 +56,9 @@ def write_toy(root: Path) -> list[Path]:
 def write_on_dataset(root: Path, task: Task) -> None:
     """Write a result of clip-laion on a task of the dataset in ``data``."""
     data = {"fingerprint": load(task, root / "data").fingerprint}
-    write_result(root / "results", "clip-laion", task.name, {"recall@1": 1 / 3}, corpus="laion", data=data)
+    write_result(
+        root / "results", "clip-laion", task.name, {"recall@1": 1 / 3}, corpus="laion", data=data
+    )
 
 
 @pytest.fixture
@@ -81,7 +93,9 @@ def test_plots_for_dvc_are_in_the_order_of_their_axis(report: Path):
     ]
     metrics = json.loads((report / "metrics.json").read_text())
     assert metrics["recall@1"]["crepe/prod_hnatom/n12"] == {"clip-laion": 0.25, "clip-yfcc": 0.25}
-    assert metrics["seen_minus_unseen"] == {"hnatom": {"laion": 0.0, "yfcc": 0.0, "all": 0.0}}  # the same captions
+    assert metrics["seen_minus_unseen"] == {
+        "hnatom": {"laion": 0.0, "yfcc": 0.0, "all": 0.0}
+    }  # the same captions
 
 
 def test_page_is_self_contained_and_marks_synthetic_data(report: Path):
@@ -92,7 +106,9 @@ def test_page_is_self_contained_and_marks_synthetic_data(report: Path):
     ]
     page = (report / "index.html").read_text()
     assert "Synthetic data" in page
-    assert page.count("data:image/jpeg;base64,") == 3 + 1, "one of the examples is at the top as well"
+    assert page.count("data:image/jpeg;base64,") == 3 + 1, (
+        "one of the examples is at the top as well"
+    )
     # The scores of the second row are .3 (truth), .8 and .1.
     first, second = "<li>blue ball</li>", '<li class="truth">red ball too</li>'
     assert f'<p class="kind">clip-laion: wrong</p>\n<ol class="top">{first}{second}' in page
@@ -134,7 +150,9 @@ def test_the_same_results_produce_the_same_bytes(results: list[Path], tmp_path: 
         assert (tmp_path / "again" / path.relative_to(report)).read_bytes() == path.read_bytes()
 
 
-def test_no_examples_without_the_dataset_or_if_it_has_changed_since(results: list[Path], tmp_path: Path):
+def test_no_examples_without_the_dataset_or_if_it_has_changed_since(
+    results: list[Path], tmp_path: Path
+):
     build(results, tmp_path / "without", tmp_path / "nowhere")
     toy_dataset(tmp_path / "data", rows=4)
     build(results, tmp_path / "after", tmp_path / "data")
@@ -143,7 +161,10 @@ def test_no_examples_without_the_dataset_or_if_it_has_changed_since(results: lis
 
 
 def test_page_of_productivity_examples(results: list[Path], tmp_path: Path):
-    foils = [{"type": "swap", "from": "red, blue", "to": "blue, red"}], [{"type": "negation", "from": "", "to": "not"}]
+    foils = (
+        [{"type": "swap", "from": "red, blue", "to": "blue, red"}],
+        [{"type": "negation", "from": "", "to": "not"}],
+    )
     rows = [hard_negative_row(tmp_path / "data", number) | {"foils": foils} for number in range(3)]
     write_config(tmp_path / "data" / "crepe", "prod_hnall", {"n4": rows}, HARD_NEGATIVE_SCHEMA)
     stats = measure(tmp_path / "data" / "crepe") | {"source": "microworld"}
@@ -151,7 +172,12 @@ def test_page_of_productivity_examples(results: list[Path], tmp_path: Path):
     write_on_dataset(tmp_path, Task("crepe", "prod_hnall", "n4"))
     build(results, tmp_path / "report", tmp_path / "data")
     page = (tmp_path / "report" / "examples.html").read_text()
-    assert page.count("data:image/jpeg;base64,") == page.count(">HN-Swap<") == page.count(">HN-Neg<") == 2
+    assert (
+        page.count("data:image/jpeg;base64,")
+        == page.count(">HN-Swap<")
+        == page.count(">HN-Neg<")
+        == 2
+    )
     assert page.index('class="truth"') < page.index(">HN-Neg<") < page.index(">HN-Swap<")
     assert '<h2 id="n4">n = 4 <a class="anchor"' in page
     assert 'href="examples.html"' in (tmp_path / "report" / "index.html").read_text()
@@ -168,7 +194,9 @@ def test_page_of_productivity_examples(results: list[Path], tmp_path: Path):
         ),
     ],
 )
-def test_errors_for_results_that_must_not_be_combined(results: list[Path], changes: dict, message: str):
+def test_errors_for_results_that_must_not_be_combined(
+    results: list[Path], changes: dict, message: str
+):
     folder = results[1].parent if "metrics" not in changes else results[1] / "again"
     arguments = {"metrics": {"recall@1": 0.3}, "corpus": "yfcc"} | changes
     write_result(folder, "clip-yfcc", "crepe/prod_hnatom/n4", arguments.pop("metrics"), **arguments)
@@ -184,7 +212,9 @@ def test_error_without_results(tmp_path: Path):
 
 def test_equal_results_count_once_and_without_results_there_is_no_section(tmp_path: Path):
     for folder in ("microworld", "probe/microworld"):
-        write_result(tmp_path / folder, "clip-a", "other/main", {"recall@1": 0.5}, protocol="image_choice")
+        write_result(
+            tmp_path / folder, "clip-a", "other/main", {"recall@1": 0.5}, protocol="image_choice"
+        )
     results = read_results([tmp_path])
     assert len(results) == 1
     assert [make_section(results) for make_section in SECTIONS] == [None] * len(SECTIONS)
@@ -199,7 +229,14 @@ def test_results_on_drawn_scenes_photographs_and_published_sets_are_parts(tmp_pa
     real = {"synthetic": False, "source": "visual_genome"}
     write_hits(tmp_path / "r", "toy", "crepe/prod_hnatom/n4", 30, corpus="laion")
     write_hits(tmp_path / "r/vg", "clip", "crepe/prod_hnatom/n4", 30, corpus="laion", **real)
-    write_hits(tmp_path / "r/published", "clip", "crepe_published/prod_hnatom/n4", 20, corpus="laion", **real)
+    write_hits(
+        tmp_path / "r/published",
+        "clip",
+        "crepe_published/prod_hnatom/n4",
+        20,
+        corpus="laion",
+        **real,
+    )
     write_hits(tmp_path / "r/own", "clip", "mine/captions", 20, corpus="laion", **real)
     parts = split_parts(read_results([tmp_path / "r"]))
     assert {name: [result.data["task"] for result in part] for name, part in parts.items()} == {
@@ -208,7 +245,10 @@ def test_results_on_drawn_scenes_photographs_and_published_sets_are_parts(tmp_pa
         "published": ["crepe_published/prod_hnatom/n4"],
     }
     lines = build([tmp_path / "r"], tmp_path / "report").splitlines()
-    assert lines[0] == "Drawn scenes (micro-world): toy, 1 task with hard negatives: 1 above chance (95 % intervals)."
+    assert (
+        lines[0]
+        == "Drawn scenes (micro-world): toy, 1 task with hard negatives: 1 above chance (95 % intervals)."
+    )
     tables = {path.name for path in (tmp_path / "report/tables").glob("*.csv")}
     assert {"microworld_productivity_hnatom.csv", "photographs_tasks_mine.csv"} <= tables
     for part, corpus in (("microworld", "laion (micro-world)"), ("published", "LAION-400M")):
@@ -227,19 +267,33 @@ def test_limited_runs_are_in_a_table_of_their_own(tmp_path: Path):
     write_hits(tmp_path / "r", "a", "crepe/prod_hnatom/n4", 30)
     write_hits(tmp_path / "r" / "first", "a", "crepe/prod_hnatom/n8", 60, data=limited)
     build([tmp_path / "r"], tmp_path / "report")
-    assert pd.read_csv(tmp_path / "report/tables/productivity_hnatom.csv").columns.tolist()[2:] == ["n = 4"]
+    assert pd.read_csv(tmp_path / "report/tables/productivity_hnatom.csv").columns.tolist()[2:] == [
+        "n = 4"
+    ]
     cells = pd.read_csv(tmp_path / "report/tables/limited_crepe.csv")
-    assert cells[["Task", "Model", "Rows"]].to_numpy().tolist() == [["crepe/prod_hnatom/n8", "a (first 5 rows)", 5]]
+    assert cells[["Task", "Model", "Rows"]].to_numpy().tolist() == [
+        ["crepe/prod_hnatom/n8", "a (first 5 rows)", 5]
+    ]
     only = build([tmp_path / "r" / "first"], tmp_path / "only")
-    assert only == "All results are on a limited number of rows (--limit), so there are no findings."
+    assert (
+        only == "All results are on a limited number of rows (--limit), so there are no findings."
+    )
 
 
 def test_every_result_is_in_a_table(tmp_path: Path):
     write_hits(tmp_path, "a", "crepe/prod_hnatom/n4", 30, corpus="laion")
-    write_hits(tmp_path, "a", "crepe/yfcc_sc_hnatom", 30, corpus="laion")  # not the model's own corpus
+    write_hits(
+        tmp_path, "a", "crepe/yfcc_sc_hnatom", 30, corpus="laion"
+    )  # not the model's own corpus
     metrics = {"i2t_recall@1": 0.5, "t2i_recall@1": 0.25, "i2t_recall@1_macro_kind": 0.4}
-    intervals = {name: [share - 0.1, share + 0.1] for name, share in metrics.items()} | {"t2i_recall@1": None}
-    changes = {"protocol": "recall", "main": ["i2t_recall@1", "t2i_recall@1"], "intervals": intervals}
+    intervals = {name: [share - 0.1, share + 0.1] for name, share in metrics.items()} | {
+        "t2i_recall@1": None
+    }
+    changes = {
+        "protocol": "recall",
+        "main": ["i2t_recall@1", "t2i_recall@1"],
+        "intervals": intervals,
+    }
     write_hits(tmp_path, "a", "mine/pairs", 0, metrics=metrics, chance=0.01, **changes)
     section = make_sections(read_results([tmp_path]))[-1]
     assert [table.name for table in section.tables] == ["tasks_crepe", "tasks_mine"]
@@ -254,8 +308,14 @@ def test_best_text_only_baseline_is_next_to_chance(tmp_path: Path):
     def score(recall: float) -> dict:
         return {"recall@1": recall, "interval": [recall - 0.1, recall + 0.1]}
 
-    group = {"version": "v1", "refining": {"longest": score(0.1)}, "held_out": {"words_of_it": score(0.4)}}
-    (tmp_path / "text_only.json").write_text(json.dumps({"prod_hnatom": group, "hnatom": group | {"version": "old"}}))
+    group = {
+        "version": "v1",
+        "refining": {"longest": score(0.1)},
+        "held_out": {"words_of_it": score(0.4)},
+    }
+    (tmp_path / "text_only.json").write_text(
+        json.dumps({"prod_hnatom": group, "hnatom": group | {"version": "old"}})
+    )
     write_hits(tmp_path / "r", "a", "crepe/prod_hnatom/n4", 30, corpus="laion")
     write_hits(tmp_path / "r", "a", "crepe/yfcc_sc_hnatom", 30, corpus="laion")
     results = read_results([tmp_path / "r"])
@@ -264,12 +324,18 @@ def test_best_text_only_baseline_is_next_to_chance(tmp_path: Path):
     assert str(baselines["prod_hnatom"]) == "40.0 [30.0, 50.0] words of it"
     assert baselines["yfcc_sc_hnatom"] is None  # of another version of the dataset
     (section, *_) = make_sections(results)
-    assert section.tables[0].caption.endswith("Best text-only baseline: 40.0 [30.0, 50.0] words of it.")
+    assert section.tables[0].caption.endswith(
+        "Best text-only baseline: 40.0 [30.0, 50.0] words of it."
+    )
     results.text_only["crepe"]["yfcc_sc_hnatom"] = group | {"held_out": {"learned": score(0.5)}}
     assert describe_best_baseline(results, results) == (
         "Best text-only baseline on any of the 2 sets: 50.0 [40.0, 60.0] random forest."
     )
-    for name, content in (("text_only.json", "[1]"), ("text_only_aro.json", "{"), ("validity.json", "{}")):
+    for name, content in (
+        ("text_only.json", "[1]"),
+        ("text_only_aro.json", "{"),
+        ("validity.json", "{}"),
+    ):
         (tmp_path / name).write_text(content)
         with pytest.raises(ValueError, match=f"{name}: not a file of the stage text_only"):
             read_text_only([tmp_path / name])
@@ -278,17 +344,27 @@ def test_best_text_only_baseline_is_next_to_chance(tmp_path: Path):
 
 
 def test_lines_are_per_model_and_summarise_its_seeds(tmp_path: Path):
-    for model, recall in (("clip-laion-s0", 0.5), ("clip-laion-s1", 0.3), ("negclip-laion-s0", 0.9)):
+    for model, recall in (
+        ("clip-laion-s0", 0.5),
+        ("clip-laion-s1", 0.3),
+        ("negclip-laion-s0", 0.9),
+    ):
         write_result(tmp_path, model, "crepe/prod_hnall/n4", {"recall@1": recall}, corpus="laion")
     values = read_results([tmp_path]).values
-    by_label = {line.style["label"]: summarise_seeds(line.values, "complexity").iloc[0] for line in make_lines(values)}
+    by_label = {
+        line.style["label"]: summarise_seeds(line.values, "complexity").iloc[0]
+        for line in make_lines(values)
+    }
     # Several seeds: mean, minimum and maximum. One seed: value and interval.
     assert {label: recall.round(6).tolist() for label, recall in by_label.items()} == {
         "laion (micro-world), clip-laion": [40.0, 30.0, 50.0],
         "laion (micro-world), negclip-laion": [90.0, 80.0, 100.0],
     }
     assert describe_rows([300, 100, 200]) == "100 to 300 rows per set."
-    assert describe_spread(values[:2], "Bars") == "Bars: minimum and maximum over the training seeds or models."
+    assert (
+        describe_spread(values[:2], "Bars")
+        == "Bars: minimum and maximum over the training seeds or models."
+    )
     assert describe_spread(values, "Bars") == (
         "Bars: 95 % intervals over images (models with one seed) or minimum and maximum over the training seeds or "
         "models."
@@ -316,7 +392,11 @@ def test_the_truth_never_wins_a_tie_and_three_captions_are_shown():
     ("truth", "text", "expected"),
     [
         ("a red ball", "a blue ball", [("a", False), ("blue", True), ("ball", False)]),
-        ("a cup on a table", "a table on a cup", [("a", False), ("table", True), ("on a", False), ("cup", True)]),
+        (
+            "a cup on a table",
+            "a table on a cup",
+            [("a", False), ("table", True), ("on a", False), ("cup", True)],
+        ),
         ("a cup", "a cup", [("a cup", False)]),
         ("a red cup", "a cup", [("a cup", False)]),
         ("a cup", "not a cup", [("not", True), ("a cup", False)]),
@@ -328,7 +408,9 @@ def test_mark_changes(truth: str, text: str, expected: list[tuple[str, bool]]):
 
 def test_warnings_about_truncated_texts_are_one() -> None:
     rest = "texts are longer than 48 tokens; the model reads no more than these."
-    assert summarise_warnings([f"3 of 9 {rest}", "b", f"1 of 1,200 {rest}", "a", "b", rest.replace("48", "77")]) == [
+    assert summarise_warnings(
+        [f"3 of 9 {rest}", "b", f"1 of 1,200 {rest}", "a", "b", rest.replace("48", "77")]
+    ) == [
         "a",
         "b",
         f"In 2 results, some {rest}",

@@ -60,7 +60,9 @@ def test_rows_have_choices_kinds_and_pictures(report: Path):
     assert document["rows"][4] == [1, 1, captions, [0, 0], [1, 1]]
     pictures = read_script(report / "rows" / "0.js")
     assert isinstance(pictures, list)
-    assert [str(picture)[:23] for picture in pictures] == ["None"] * 3 + ["data:image/jpeg;base64,"] * 3
+    assert [str(picture)[:23] for picture in pictures] == ["None"] * 3 + [
+        "data:image/jpeg;base64,"
+    ] * 3
     assert 'href="rows.html"' in (report / "index.html").read_text()
 
 
@@ -89,8 +91,16 @@ def test_20000_rows_are_filtered_in_a_browser(report: Path):
         ("#task=0&answer=wrong", "6,666 rows, 6,666 with a wrong answer"),
         ("#text=caption+1999", "12 rows, 9 with a wrong answer"),
     ):
-        options = ["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", "--virtual-time-budget=5000"]
+        options = [
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--dump-dom",
+            "--virtual-time-budget=5000",
+        ]
         page = (report / "rows.html").as_uri() + address
-        shown = subprocess.run(["chromium", *options, page], capture_output=True, text=True, check=True).stdout
+        shown = subprocess.run(
+            ["chromium", *options, page], capture_output=True, text=True, check=True
+        ).stdout
         assert expected in shown, address
         assert shown.count('class="example') <= 80, "only the rows in view are part of the page"

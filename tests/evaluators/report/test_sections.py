@@ -35,7 +35,12 @@ def test_tables_of_aro(tmp_path: Path) -> None:
     # The mean over spatial relations is unweighted: (1/4 + 3/4) / 2. "below" has too few rows. There is one verb.
     relation = {
         name: {"rows": rows, "recall@1": share}
-        for name, rows, share in (("on", 40, 0.25), ("above", 80, 0.75), ("below", 1, 1.0), ("wearing", 20, 0.5))
+        for name, rows, share in (
+            ("on", 40, 0.25),
+            ("above", 80, 0.75),
+            ("below", 1, 1.0),
+            ("wearing", 20, 0.5),
+        )
     }
     write_aro(tmp_path, "clip-s0", "vg_relation", 0.5, relation=relation)
     for seed, share in enumerate((0.2, 0.4)):
@@ -70,14 +75,23 @@ def test_figures_of_aro_average_over_seeds_and_perturbations(tmp_path: Path) -> 
     results = read_results([tmp_path])
     values = aro.average_tasks(results.values, aro.TASKS)
     # VG-Relation: the macro accuracy, half of the micro accuracy. COCO-PRC: mean of 0.2, 0.4, 0.4 and 0.6.
-    assert values["clip"].round(6).to_dict() == {"VG-Relation": 15.0, "COCO-PRC": 40.0, "CIFAR10": 30.0}
+    assert values["clip"].round(6).to_dict() == {
+        "VG-Relation": 15.0,
+        "COCO-PRC": 40.0,
+        "CIFAR10": 30.0,
+    }
     bars, radar = aro.draw_figures(results.values).values()
     assert all(title in bars and title in radar for title in ("VG-Relation", "COCO-PRC"))
     assert "CIFAR10" in radar
 
 
 def test_retrieval_table_has_one_row_per_strategy(tmp_path: Path) -> None:
-    recalls = {"": 0.5, "@shuffle_trigrams-s0": 0.3, "@shuffle_trigrams-s1": 0.3, "@shuffle_trigrams-s2": 0.6}
+    recalls = {
+        "": 0.5,
+        "@shuffle_trigrams-s0": 0.3,
+        "@shuffle_trigrams-s1": 0.3,
+        "@shuffle_trigrams-s2": 0.6,
+    }
     for variant, share in recalls.items():
         metrics = {f"{direction}_recall@{k}": share for direction in ("i2t", "t2i") for k in (1, 5)}
         write_result(tmp_path, "clip", f"retrieval/coco{variant}", metrics, chance=0.01)
@@ -90,17 +104,26 @@ def test_retrieval_table_has_one_row_per_strategy(tmp_path: Path) -> None:
         ]
     }
     assert [caption.partition(" with")[0] for caption in section.figures] == ["COCO: Recall@1"]
-    rows = read_results([tmp_path]).values.assign(title=["No shuffling"] * 4 + ["Shuffle trigrams"] * 12)
+    rows = read_results([tmp_path]).values.assign(
+        title=["No shuffling"] * 4 + ["Shuffle trigrams"] * 12
+    )
     means = aro.average_strategies(rows)["Text R@1"]["clip"]
     assert means.round(6).to_dict() == {"No shuffling": 50.0, "Shuffle trigrams": 40.0}
 
 
-def write_compun(root: Path, model: str, ranks: dict[str, list[int]] = RANKS, among_all: bool = True) -> None:
+def write_compun(
+    root: Path, model: str, ranks: dict[str, list[int]] = RANKS, among_all: bool = True
+) -> None:
     for variant, rank_N in ranks.items():
         accuracy = rank_N.count(1) / 4
         metrics = {"recall@1": accuracy} | ({"all_recall@1": accuracy / 2} if among_all else {})
         write_result(
-            *(root, model, "compun/main" + ("" if variant == "template" else f"@{variant}"), metrics),
+            *(
+                root,
+                model,
+                "compun/main" + ("" if variant == "template" else f"@{variant}"),
+                metrics,
+            ),
             {"rank": rank_N, "similarity": [0.2, 0.9, 0.9, 0.4], "margin": [0.1, -0.1, -0.1, 0.3]},
             protocol="compound",
             chance={"recall@1": 1 / 3, "all_recall@1": 0.01},
@@ -116,7 +139,13 @@ def test_tables_of_compun(tmp_path: Path):
     # 2, 1 and 3 of 4 rows are right; there are no results with descriptors; half as many are right among all images.
     assert tables["compun"] == [
         ["Random", "33.3", "33.3", "33.3", "1.0"],
-        ["clip-a", "50.0 [0.0, 100.0]", "25.0 [0.0, 100.0]", "75.0 [0.0, 100.0]", "25.0 [0.0, 100.0]"],
+        [
+            "clip-a",
+            "50.0 [0.0, 100.0]",
+            "25.0 [0.0, 100.0]",
+            "75.0 [0.0, 100.0]",
+            "25.0 [0.0, 100.0]",
+        ],
     ]
     assert tables["compun_examples"] == [["clip-a", "75.0 [0.0, 100.0]"]]
     assert tables["compun_categories"][:2] == [
@@ -125,14 +154,23 @@ def test_tables_of_compun(tmp_path: Path):
     ]
     # With the template, the rows with similarities .2 and .4 (margins .1 and .3) are right: means .3 and .2, standard
     # deviations .1.
-    assert tables["compun_similarity"][0] == ["clip-a", "Template", "2", "0.300 ± 0.100", "0.200 ± 0.100"]
+    assert tables["compun_similarity"][0] == [
+        "clip-a",
+        "Template",
+        "2",
+        "0.300 ± 0.100",
+        "0.200 ± 0.100",
+    ]
     assert section.headline == [
         "Compound nouns, clip-a: accuracy 50.0% (not different from chance, 33.3%) with the template, 75.0% (not "
         "different from chance, 33.3%) with five example captions, 25.0% (not different from chance, 1.0%) against all "
         "images."
     ]
     build([tmp_path], tmp_path / "report")
-    assert sorted(path.name for path in (tmp_path / "report/figures").iterdir()) == ["compun-1.svg", "compun-2.svg"]
+    assert sorted(path.name for path in (tmp_path / "report/figures").iterdir()) == [
+        "compun-1.svg",
+        "compun-2.svg",
+    ]
     assert "| clip-a | 50.0 [0.0, 100.0] |" in (tmp_path / "report/report.md").read_text()
 
 
@@ -142,14 +180,20 @@ def test_classification_with_several_kinds_of_prompt(tmp_path: Path):
         write_result(tmp_path, "clip-a", f"classification/cifar10{variant}", {"top1": share})
     write_result(tmp_path, "clip-b", "classification/cifar10", {"top1": 0.5})
     tables = get_rows(make(compun.make_section, tmp_path))
-    assert tables["compun_classification"] == [["clip-a", "cifar10", "50.0 [40.0, 60.0]", "60.0 [50.0, 70.0]"]]
+    assert tables["compun_classification"] == [
+        ["clip-a", "cifar10", "50.0 [40.0, 60.0]", "60.0 [50.0, 70.0]"]
+    ]
 
 
 def test_training_seeds_of_a_model_share_a_row(tmp_path: Path):
     write_compun(tmp_path, "clip-a-s0", {"template": [1, 1, 1, 1]})
     write_compun(tmp_path, "clip-a-s1", {"template": [1, 1, 2, 2]})
     section = make(compun.make_section, tmp_path)
-    assert section.tables[0].cells.iloc[1].tolist() == ["clip-a", "75.0 [50.0, 100.0]", "37.5 [25.0, 50.0]"]
+    assert section.tables[0].cells.iloc[1].tolist() == [
+        "clip-a",
+        "75.0 [50.0, 100.0]",
+        "37.5 [25.0, 50.0]",
+    ]
 
 
 def test_models_that_only_score_pairs_have_no_rank_among_all_images(tmp_path: Path):
@@ -161,12 +205,16 @@ def test_models_that_only_score_pairs_have_no_rank_among_all_images(tmp_path: Pa
 
 def test_compun_without_correct_answers(tmp_path: Path):
     write_compun(tmp_path, "clip-a", {"template": [2, 3, 2, 2]})
-    assert get_rows(make(compun.make_section, tmp_path))["compun_similarity"] == [["clip-a", "Template", "0"]]
+    assert get_rows(make(compun.make_section, tmp_path))["compun_similarity"] == [
+        ["clip-a", "Template", "0"]
+    ]
 
 
 def test_controlledimcaps_without_probes(tmp_path: Path):
     shares = {f"{name}_score": 0.5 for name in ("text", "image", "group")}
-    write_result(tmp_path, "clip-a", "controlledimcaps/adjective", shares, chance={"text_score": 0.25})
+    write_result(
+        tmp_path, "clip-a", "controlledimcaps/adjective", shares, chance={"text_score": 0.25}
+    )
     cell = "50.0 [40.0, 60.0]"
     assert get_rows(make(probes.make_controlledimcaps, tmp_path))["controlledimcaps"] == [
         ["clip-a", "controlledimcaps/adjective", "3", cell, cell, cell, "25.0 / - / -"]
@@ -174,17 +222,32 @@ def test_controlledimcaps_without_probes(tmp_path: Path):
     assert probes.make_compprompts(read_results([tmp_path])) is None
 
 
-def write_probe(root: Path, name: str, text_encoder: str, cells: dict[str, list[tuple[str, str]]]) -> None:
+def write_probe(
+    root: Path, name: str, text_encoder: str, cells: dict[str, list[tuple[str, str]]]
+) -> None:
     """Write a probe's results on CompPrompts. ``cells``: cell -> (prompt, recovered text) pairs."""
     about = {"spec": f"local:{name}", "text_encoder": text_encoder}
     # CompPrompts is text, so its results are neither of drawn scenes nor of photographs.
-    changes = {"about": about, "protocol": "recovery", "source": "compprompts", "synthetic": False, "chance": 0.0}
+    changes = {
+        "about": about,
+        "protocol": "recovery",
+        "source": "compprompts",
+        "synthetic": False,
+        "chance": 0.0,
+    }
     for cell, pairs in cells.items():
         prompts, recovered = map(list, zip(*pairs, strict=True))
         hits = [prompt == text for prompt, text in pairs]
         rows = {"cell": [cell] * len(pairs), "prompt": prompts, "recovered": recovered, "hit": hits}
         exact_match = {"exact_match": sum(hits) / len(hits)}
-        write_result(root, name, f"compprompts/{cell}", exact_match, rows | {"bleu4": [0.5] * len(pairs)}, **changes)
+        write_result(
+            root,
+            name,
+            f"compprompts/{cell}",
+            exact_match,
+            rows | {"bleu4": [0.5] * len(pairs)},
+            **changes,
+        )
 
 
 def test_tables_of_compprompts(tmp_path: Path):
@@ -196,7 +259,9 @@ def test_tables_of_compprompts(tmp_path: Path):
     }
     write_probe(tmp_path, "of-a", "clip-a", cells)
     write_probe(tmp_path, "of-b", "clip-b", {"obj1": cells["obj1"][:1], "mine": [left]})
-    write_result(tmp_path, "clip-a", "controlledimcaps/spatial_1", {"image_score": 0.25, "text_score": 0.5})
+    write_result(
+        tmp_path, "clip-a", "controlledimcaps/spatial_1", {"image_score": 0.25, "text_score": 0.5}
+    )
     section = make(probes.make_compprompts, tmp_path)
     tables = {table.name: table.cells for table in section.tables}
     # of-a: 1/2 in both cells, 2 of 4 prompts; BLEU is always 50. No prompt has two objects: no column "Shuffled %".
@@ -205,15 +270,31 @@ def test_tables_of_compprompts(tmp_path: Path):
         ["of-b", "100.0", "100.0", "50.0", "50.0"],
     ]
     by_type = tables["compprompts_types"].set_index("T(x)")
-    assert by_type.index.tolist() == ["1 unique object", "of-a", "of-b"]  # there is no cell with two objects
-    assert by_type[["0 attributes", "1 spatial", "1 adj."]].iloc[1].tolist() == ["50.0", "50.0", "-"]
-    assert tables["compprompts_multiples_negations"].iloc[1].tolist() == ["of-a", "100.0", "-", "-", "-"]
+    assert by_type.index.tolist() == [
+        "1 unique object",
+        "of-a",
+        "of-b",
+    ]  # there is no cell with two objects
+    assert by_type[["0 attributes", "1 spatial", "1 adj."]].iloc[1].tolist() == [
+        "50.0",
+        "50.0",
+        "-",
+    ]
+    assert tables["compprompts_multiples_negations"].iloc[1].tolist() == [
+        "of-a",
+        "100.0",
+        "-",
+        "-",
+        "-",
+    ]
     # One spatial prompt is about left and right, and it is recovered. There are no results of clip-b on images.
     assert tables["controlledimcaps_probe_of-a"].to_numpy().tolist() == [
         ["Spatial 1-obj L/R", "100.0", "25.0 [15.0, 35.0]", "50.0 [40.0, 60.0]"]
     ]
     assert "controlledimcaps_probe_of-b" not in tables
-    assert tables["compprompts_own"].iloc[:, :2].to_numpy().tolist() == [["of-b", "compprompts/mine"]]
+    assert tables["compprompts_own"].iloc[:, :2].to_numpy().tolist() == [
+        ["of-b", "compprompts/mine"]
+    ]
     assert section.headline == [
         "Prompts recovered exactly from the text features, mean over types (chance 0.0%): of-a 50.0%, of-b 100.0%."
     ]
@@ -233,12 +314,22 @@ def test_compprompts_and_microworld_results_are_one_report(tmp_path: Path):
 def test_each_classification_set_has_its_own_correlation(tmp_path: Path, also: bool):
     """All points are on the line recall = 0.1 + accuracy / 2. Results of two models on another set do not change it."""
     for number in range(3):
-        write_result(tmp_path, f"tower-{number}", "crepe/prod_hnswap/n8", {"recall@1": 0.1 + 0.1 * number})
+        write_result(
+            tmp_path, f"tower-{number}", "crepe/prod_hnswap/n8", {"recall@1": 0.1 + 0.1 * number}
+        )
         write_result(tmp_path, f"tower-{number}", "classification/imagenet", {"top1": 0.2 * number})
     for model in ("tower-0", "tower-1") if also else ():
         write_result(tmp_path, model, "classification/cifar10", {"top1": 0.9})
     section = make(classification.make_section, tmp_path)
-    assert get_rows(section)["correlation"][0][:5] == ["imagenet", "HN-Swap n = 8", "3", "1.00", "+0.50"]
+    assert get_rows(section)["correlation"][0][:5] == [
+        "imagenet",
+        "HN-Swap n = 8",
+        "3",
+        "1.00",
+        "+0.50",
+    ]
     assert section.title.endswith("correlation with retrieval")
     assert len(section.figures) == 1
-    assert list(get_rows(make(classification.make_section, tmp_path / "tower-0"))) == ["classification"]
+    assert list(get_rows(make(classification.make_section, tmp_path / "tower-0"))) == [
+        "classification"
+    ]

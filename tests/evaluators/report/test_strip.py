@@ -12,7 +12,8 @@ from tests.evaluators.written import write_hits, write_result
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "relation"), [(21, 40, "above"), (10, 30, "same"), (5, 19, "below"), (20, 30, "same")]
+    ("low", "high", "relation"),
+    [(21, 40, "above"), (10, 30, "same"), (5, 19, "below"), (20, 30, "same")],
 )
 def test_colour(low: float, high: float, relation: str):
     assert Dot("clip", 20, low, high, 20, 100).relation == relation
@@ -20,7 +21,12 @@ def test_colour(low: float, high: float, relation: str):
 
 def test_tests_are_configs_of_the_models_own_corpus(tmp_path: Path):
     folder = tmp_path / "results"
-    for name, recall in {"laion_sc_hnatom": 0.6, "yfcc_sc_hnatom": 0.9, "laion_sc_hnall": 0.3, "x_hnatom": 0.5}.items():
+    for name, recall in {
+        "laion_sc_hnatom": 0.6,
+        "yfcc_sc_hnatom": 0.9,
+        "laion_sc_hnall": 0.3,
+        "x_hnatom": 0.5,
+    }.items():
         write_result(folder, "clip-laion", f"crepe/{name}", {"recall@1": recall}, corpus="laion")
     write_result(folder, "other", "crepe/x_hnatom", {"recall@1": 0.25})
     strip = make_strip(read_results([folder]))
@@ -41,7 +47,9 @@ def test_splits_of_a_test_are_one_dot(tmp_path: Path):
     (dot,) = test.dots
     low, high = wilson_interval(0.5, 120)
     assert (dot.model, dot.rows) == ("clip", 120)
-    assert (dot.share, dot.low, dot.high, dot.chance) == pytest.approx((50, 100 * low, 100 * high, 100 / 6))
+    assert (dot.share, dot.low, dot.high, dot.chance) == pytest.approx(
+        (50, 100 * low, 100 * high, 100 / 6)
+    )
 
 
 def test_title_date_and_fold_of_one_model(tmp_path: Path):

@@ -48,8 +48,14 @@ def test_pair_scorers(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_scores_of_a_file(tmp_path: Path) -> None:
     toy_dataset(tmp_path)
     path = tmp_path / "scores.jsonl"
-    path.write_text("".join(json.dumps({"row": row, "scores": [TRUTH, WRONG, WRONG]}) + "\n" for row in range(3)))
-    result = score_file(path, TASK.name, "confident", data_dir=tmp_path, output=tmp_path / "results")
+    path.write_text(
+        "".join(
+            json.dumps({"row": row, "scores": [TRUTH, WRONG, WRONG]}) + "\n" for row in range(3)
+        )
+    )
+    result = score_file(
+        path, TASK.name, "confident", data_dir=tmp_path, output=tmp_path / "results"
+    )
     assert (result["metrics"]["recall@1"], result["metrics"]["tie_rate"]) == (1.0, 0.0)
 
 

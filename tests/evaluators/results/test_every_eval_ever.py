@@ -28,7 +28,9 @@ def results(tmp_path: Path) -> Path:
 
 def test_documents_of_every_eval_ever(results: Path):
     """One per model; the share, its interval, the rows and the source of the data are the result's."""
-    files = every_eval_ever.make_files(hub.read_complete([results]), "me/results", {"mine": "me/mine"})
+    files = every_eval_ever.make_files(
+        hub.read_complete([results]), "me/results", {"mine": "me/mine"}
+    )
     folders = [str(Path(name).parent) for name in files]
     assert folders == [
         "data/compeval/open_clip/ViT-B-32--openai",
@@ -44,8 +46,12 @@ def test_documents_of_every_eval_ever(results: Path):
     assert mine["source_data"]["hf_repo"] == "me/mine"
     assert int(first["retrieved_timestamp"]) > 1_700_000_000
     assert (second["retrieved_timestamp"], second["model_info"]["developer"]) == ("0", "org")
-    assert "confidence_interval" not in second["evaluation_results"][0]["score_details"]["uncertainty"]
-    again = every_eval_ever.make_files(hub.read_complete([results]), "me/results", {"mine": "me/mine"})
+    assert (
+        "confidence_interval" not in second["evaluation_results"][0]["score_details"]["uncertainty"]
+    )
+    again = every_eval_ever.make_files(
+        hub.read_complete([results]), "me/results", {"mine": "me/mine"}
+    )
     assert again == files
 
 

@@ -17,7 +17,12 @@ ROWS = 40
 
 
 def write(root: Path, model: str, task: str, hits: int, **changes: object) -> None:
-    defaults = {"chance": 0.5, "synthetic": False, "source": "coco", "code": {"version": "0", "fingerprint": "0"}}
+    defaults = {
+        "chance": 0.5,
+        "synthetic": False,
+        "source": "coco",
+        "code": {"version": "0", "fingerprint": "0"},
+    }
     write_hits(root, model, task, hits, ROWS, **defaults | changes)
 
 
@@ -36,11 +41,15 @@ PAGE = ("--model-repo", "their/model", "--benchmark", "sugarcrepe=their/sugarcre
 
 def test_dry_run_prints_all_files_and_uploads_nothing(hub_server: Repositories, tmp_path: Path):
     folder = write_results(tmp_path / "r")
-    write(folder / "few", "ViT/x", "other/test", 40, data={"rows": 5, "limit": 5, "fingerprint": "f"})
+    write(
+        folder / "few", "ViT/x", "other/test", 40, data={"rows": 5, "limit": 5, "fingerprint": "f"}
+    )
     shown = call("publish", folder, "--to", "me/results", *PAGE, "--dry-run")
     assert shown.exit_code == 0, shown.output
     names = [line.split("\t")[0] for line in shown.stdout.splitlines() if line.endswith(" bytes")]
-    assert names.pop(2).startswith("datasets/me/results/data/compeval/open_clip/ViT--x/")  # Every Eval Ever
+    assert names.pop(2).startswith(
+        "datasets/me/results/data/compeval/open_clip/ViT--x/"
+    )  # Every Eval Ever
     assert names == [
         "datasets/me/results/coco/ViT--x/sugarcrepe/swap_obj.json",
         "datasets/me/results/coco/ViT--x/sugarcrepe/swap_obj.parquet",
@@ -56,7 +65,10 @@ def test_eval_results_are_valid_for_huggingface_hubs_own_classes(tmp_path: Path)
     )
     (entry,) = parse_eval_result_entries(yaml.safe_load(publication.model_files[hub.EVAL_RESULTS]))
     assert (entry.dataset_id, entry.task_id, entry.value) == ("their/sugarcrepe", "swap_obj", 90.0)
-    assert (entry.source_url, entry.source_name) == ("https://huggingface.co/datasets/me/results", "CompEval")
+    assert (entry.source_url, entry.source_name) == (
+        "https://huggingface.co/datasets/me/results",
+        "CompEval",
+    )
     assert entry.notes == (
         "recall@1 in percent; 95 % interval over images 80.0 to 95.0; chance 50.0; 40 rows; fp32, CompEval 0"
     )
@@ -74,7 +86,15 @@ def test_pulled_results_equal_the_published_results(hub_server: Repositories, tm
         (here,) = folder.rglob(f"*.{suffix}")
         assert there.read_bytes() == here.read_bytes()
     write(tmp_path / "mine", "Mine/x", "sugarcrepe/swap_obj", 10)
-    ranked = call("results", "pull", "me/results", "--output", tmp_path / "pulled", "--compare", tmp_path / "mine")
+    ranked = call(
+        "results",
+        "pull",
+        "me/results",
+        "--output",
+        tmp_path / "pulled",
+        "--compare",
+        tmp_path / "mine",
+    )
     assert "Mine/x" in ranked.stdout
     card = yaml.safe_load(hub_server.files["me/results"]["README.md"].decode().split("---\n")[1])
     assert card["configs"] == [
@@ -85,7 +105,9 @@ def test_pulled_results_equal_the_published_results(hub_server: Repositories, tm
     ]
 
 
-@pytest.mark.parametrize(("owner", "is_pull_request"), [("their", True), ("our-lab", False), ("me", False)])
+@pytest.mark.parametrize(
+    ("owner", "is_pull_request"), [("their", True), ("our-lab", False), ("me", False)]
+)
 def test_the_page_of_a_model_of_others_gets_a_pull_request(
     hub_server: Repositories, tmp_path: Path, owner: str, is_pull_request: bool
 ):
@@ -133,12 +155,17 @@ def test_errors_of_publish(tmp_path: Path, changes: dict, arguments: tuple[str, 
         ({"intervals": {"recall@1": [1]}}, "a metric is not a finite number"),
     ],
 )
-def test_foreign_documents_are_checked(hub_server: Repositories, tmp_path: Path, changes: dict, message: str):
+def test_foreign_documents_are_checked(
+    hub_server: Repositories, tmp_path: Path, changes: dict, message: str
+):
     folder = write_results(tmp_path / "r")
     (path,) = folder.rglob("*.json")
     rows = path.with_suffix(".parquet").read_bytes()
     document = json.loads(path.read_text()) | changes
-    hub_server.files["me/results"] = {"a/b/c.json": json.dumps(document).encode(), "a/b/c.parquet": rows}
+    hub_server.files["me/results"] = {
+        "a/b/c.json": json.dumps(document).encode(),
+        "a/b/c.parquet": rows,
+    }
     done = call("results", "pull", "me/results", "--output", tmp_path / "pulled")
     assert done.exit_code == 2
     assert message in done.stderr
@@ -150,4 +177,7 @@ def test_repositories_without_results(hub_server: Repositories, tmp_path: Path):
     assert "me/other: no results." in call("results", "pull", "me/other").stderr
     assert "me/gone: the Hub refused" in call("results", "pull", "me/gone").stderr
     hub_server.files["me/broken"] = {"a/b/c.json": b'{"schema": 1' + b"0" * 5000 + b"}"}
-    assert "me/broken: a/b/c.json: not a result document" in call("results", "pull", "me/broken").stderr
+    assert (
+        "me/broken: a/b/c.json: not a result document"
+        in call("results", "pull", "me/broken").stderr
+    )

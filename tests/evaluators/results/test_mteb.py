@@ -19,7 +19,9 @@ META = json.dumps({"name": NAME, "revision": "x"}).encode()
 
 def make_result(task: str = "SugarCrepe", **scores: Any) -> bytes:
     known = {"accuracy": 0.0, "text_acc": 0.75, "main_score": 0.75, "hf_subset": "default"} | scores
-    return json.dumps({"task_name": task, "evaluation_time": 120.5, "scores": {"test": [known]}}).encode()
+    return json.dumps(
+        {"task_name": task, "evaluation_time": 120.5, "scores": {"test": [known]}}
+    ).encode()
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +45,11 @@ def write(folder: Path, name: str, *files: tuple[str, bytes]) -> Path:
 
 
 def list_added() -> dict[tuple[str, str], float]:
-    return {(row["name"], row["column"]): row["percent"] for row in read_tables() if row["source"] == "mteb"}
+    return {
+        (row["name"], row["column"]): row["percent"]
+        for row in read_tables()
+        if row["source"] == "mteb"
+    }
 
 
 def test_a_folder_of_results(tmp_path: Path):
@@ -61,7 +67,9 @@ def test_a_folder_of_results(tmp_path: Path):
 def test_files_of_a_server_replace_earlier_ones(site: Site):
     folder = "/results/openai__clip-vit-base-patch32/abc"
     site.files |= {f"{folder}/model_meta.json": META, f"{folder}/SugarCrepe.json": make_result()}
-    site.files[f"{folder}/Winoground.json"] = make_result("Winoground", accuracy=0.08, image_acc=0.1, text_acc=0.3)
+    site.files[f"{folder}/Winoground.json"] = make_result(
+        "Winoground", accuracy=0.08, image_acc=0.1, text_acc=0.3
+    )
     for name in ("SugarCrepe", "Winoground"):
         assert pull(f"{site.url}{folder}/{name}.json").exit_code == 0
     site.files[f"{folder}/SugarCrepe.json"] = make_result(text_acc=0.5)
@@ -77,7 +85,11 @@ def test_files_of_a_server_replace_earlier_ones(site: Site):
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(b"{}", "not a result file of MTEB"), (b"<html>", "SugarCrepe.json: "), (None, "no result file of MTEB on ARO")],
+    [
+        (b"{}", "not a result file of MTEB"),
+        (b"<html>", "SugarCrepe.json: "),
+        (None, "no result file of MTEB on ARO"),
+    ],
 )
 def test_what_is_not_a_result(tmp_path: Path, content: bytes | None, message: str):
     write(tmp_path, NAME, *([("SugarCrepe.json", content)] if content else []))

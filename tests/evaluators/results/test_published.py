@@ -48,11 +48,18 @@ FIVE = {
 """The models of vl_compo's table that are built in."""
 
 
-def make_result(task: str, value: float, rows: int = 1000, metric: str = "recall@1", limit: int | None = None) -> dict:
+def make_result(
+    task: str, value: float, rows: int = 1000, metric: str = "recall@1", limit: int | None = None
+) -> dict:
     return {
         "schema": 1,
         "task": task,
-        "model": {"spec": "ViT-B-32/openai", "name": "ViT-B-32/openai", "effective": MODEL, "contaminated": None},
+        "model": {
+            "spec": "ViT-B-32/openai",
+            "name": "ViT-B-32/openai",
+            "effective": MODEL,
+            "contaminated": None,
+        },
         "data": {"rows": rows, "limit": limit},
         "metrics": {metric: value},
     }
@@ -61,8 +68,15 @@ def make_result(task: str, value: float, rows: int = 1000, metric: str = "recall
 def test_agreement_depends_on_the_tolerance():
     # CREPE, Table 12: CLIP's ViT-B-32 has 18.61 at n = 8.
     task = "crepe_published/prod_hnatom/n8"
-    (near,), (far,) = match_scores([make_result(task, 0.195)]), match_scores([make_result(task, 0.20)])
-    assert (near.score.percent, near.score.source, near.tolerance) == (18.61, "CREPE, Table 12", 1.0)
+    (near,), (far,) = (
+        match_scores([make_result(task, 0.195)]),
+        match_scores([make_result(task, 0.20)]),
+    )
+    assert (near.score.percent, near.score.source, near.tolerance) == (
+        18.61,
+        "CREPE, Table 12",
+        1.0,
+    )
     assert near.difference == pytest.approx(0.89)
     assert (near.agrees, far.agrees) == (True, False)
     assert match_scores([make_result(task, 0.195, limit=9)]) == []
@@ -80,12 +94,16 @@ def test_raw_pairs_have_scores_in_both_directions():
     assert len(scores) == 7 * 3 * 2 + 7 * 9 * 2
     table, model = "CREPE, Table 15", "ViT-L-14/laion400m_e32"
     percents = [
-        scores[table, model, f"crepe_published/laion_{split}_raw", "t2i_recall@1"] for split in ("sc", "uc", "ua")
+        scores[table, model, f"crepe_published/laion_{split}_raw", "t2i_recall@1"]
+        for split in ("sc", "uc", "ua")
     ]
     assert percents == [38.69, 32.00, 25.61]
     our_result = make_result("crepe_published/prod_raw/n8", 0.30, metric="i2t_recall@1")
     (pair,) = match_scores(
-        [our_result | {"model": our_result["model"] | {"effective": "ViT-B-32-quickgelu/laion400m_e32"}}]
+        [
+            our_result
+            | {"model": our_result["model"] | {"effective": "ViT-B-32-quickgelu/laion400m_e32"}}
+        ]
     )
     assert (pair.score.source, pair.score.percent, pair.agrees) == ("CREPE, Table 16", 29.20, True)
 
@@ -101,17 +119,25 @@ def test_tolerance_is_at_least_the_weight_of_one_row():
 def test_score_over_several_tasks_is_the_mean_over_rows():
     tasks = [f"crepe_published/prod_hnneg/n{n}" for n in range(4, 13)]
     results = [
-        make_result(task, 0.5 if task.endswith("n4") else 0.25, rows=900 if task.endswith("n4") else 100)
+        make_result(
+            task, 0.5 if task.endswith("n4") else 0.25, rows=900 if task.endswith("n4") else 100
+        )
         for task in tasks
     ]
-    match = {pair.score.task: pair for pair in match_scores(results)}["crepe_published/prod_hnneg/n*"]
+    match = {pair.score.task: pair for pair in match_scores(results)}[
+        "crepe_published/prod_hnneg/n*"
+    ]
     # (900 * 50 + 8 * 100 * 25) / 1700
     assert match.ours == pytest.approx(65_000 / 1700)
-    assert "crepe_published/prod_hnneg/n*" not in {pair.score.task for pair in match_scores(results[1:])}
+    assert "crepe_published/prod_hnneg/n*" not in {
+        pair.score.task for pair in match_scores(results[1:])
+    }
 
 
 def test_report_section_compares_scores():
-    published = make_section(Results([Result(Path(), make_result("sugarcrepe/swap_obj", 0.6, rows=245))]))
+    published = make_section(
+        Results([Result(Path(), make_result("sugarcrepe/swap_obj", 0.6, rows=245))])
+    )
     assert published is not None
     overview, scores = published.tables
     assert overview.cells.to_dict("records") == [{"Model": MODEL, "sugarcrepe": "0 of 1 ! unknown"}]
@@ -122,8 +148,12 @@ def test_report_section_compares_scores():
     assert make_section(Results([Result(Path(), make_result("mine/test", 0.6))])) is None
 
 
-@pytest.mark.parametrize("name", ["ViT-B-32/openai", MODEL, "transformers:openai/clip-vit-base-patch32"])
-def test_validate_finds_results_under_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str):
+@pytest.mark.parametrize(
+    "name", ["ViT-B-32/openai", MODEL, "transformers:openai/clip-vit-base-patch32"]
+)
+def test_validate_finds_results_under_any_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+):
     monkeypatch.chdir(tmp_path)
 
     def validate(*arguments: str):
@@ -180,23 +210,35 @@ def test_the_scores_of_five_models_of_vl_compos_table_are_entered(real_data: Pat
             score = scores[name, measured["task"], measured["metric"]]
             assert score == pytest.approx(float(percent), abs=0.0051), (name, column)
     assert scores[MODEL, "winoground/main", "group_score"] == 8.75
-    assert scores["ViT-L-14-quickgelu/openai", "mmvp_vlm/main", "group_score"] == 7.4074  # 10 of 135
+    assert (
+        scores["ViT-L-14-quickgelu/openai", "mmvp_vlm/main", "group_score"] == 7.4074
+    )  # 10 of 135
 
 
 def test_the_built_in_scores_are_those_of_the_authors_file(real_data: Path):
     with (real_data / TABLE).open(newline="") as file:
-        table = {f"{row['arch']}/{row['pretrained']}/{row['family']}": row for row in csv.DictReader(file)}
+        table = {
+            f"{row['arch']}/{row['pretrained']}/{row['family']}": row
+            for row in csv.DictReader(file)
+        }
     rows = read_csv("scores")
     keys = [(row["name"], row["column"]) for row in rows]
-    assert keys == sorted({(name, column) for name, row in table.items() for column in row if "::" in column})
+    assert keys == sorted(
+        {(name, column) for name, row in table.items() for column in row if "::" in column}
+    )
     assert len(keys) == 5 * 115
     assert {(row["source"], row["seconds"]) for row in rows} == {("vl_compo", None)}
     for row in rows:
-        assert row["percent"] == pytest.approx(float(table[row["name"]][row["column"]]), abs=0.50001e-4), row
+        assert row["percent"] == pytest.approx(
+            float(table[row["name"]][row["column"]]), abs=0.50001e-4
+        ), row
 
 
 def test_the_tool_writes_and_checks_the_scores(
-    real_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, add_scores: Callable[..., None]
+    real_data: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    add_scores: Callable[..., None],
 ):
     """A clone with the five models. One changed score in the cache is one fault, and one that it lacks another."""
     path = real_data / TABLE
@@ -209,13 +251,17 @@ def test_the_tool_writes_and_checks_the_scores(
     monkeypatch.setattr(tool, "check_means", lambda clone: 0)
     monkeypatch.setattr(tool, "BUILT_IN", tmp_path / "scores.csv")
     tool.write_built_in(path)
-    assert (tmp_path / "scores.csv").read_bytes() == (ROOT / "evaluators/results/published_scores.csv").read_bytes()
+    assert (tmp_path / "scores.csv").read_bytes() == (
+        ROOT / "evaluators/results/published_scores.csv"
+    ).read_bytes()
     assert tool.check({"vl_compo": Path()}) == 0
     tool.write({"vl_compo": Path()})
     assert pq.read_table(find_added_scores()).num_rows == 5 * 115
     assert tool.check({"vl_compo": Path()}) == 0
     model = "NegCLIP/coco-ft/StructuredCLIP"
-    add_scores(("vl_compo", model, "winoground::group", 9.0), ("vl_compo", model, "elevator::cifar10", 9.0))
+    add_scores(
+        ("vl_compo", model, "winoground::group", 9.0), ("vl_compo", model, "elevator::cifar10", 9.0)
+    )
     assert tool.check({"vl_compo": Path()}) == 2
 
 
@@ -225,7 +271,9 @@ def test_every_column_and_model_of_the_built_in_scores_is_described():
     assert {read_models()[row["source"], row["name"]].name for row in rows} == {
         "NegCLIP", MODEL, "ViT-L-14-quickgelu/openai", LAION, "ViT-L-14/laion400m_e32",
     }  # fmt: skip
-    assert {part for weights in read_means().values() for part in weights} <= {column for _, column in read_columns()}
+    assert {part for weights in read_means().values() for part in weights} <= {
+        column for _, column in read_columns()
+    }
     assert all(sum(weights.values()) == pytest.approx(1) for weights in read_means().values())
     assert all(source["date"] for source in read_sources().values())
 
@@ -254,36 +302,60 @@ def test_a_file_in_the_cache_adds_models_and_replaces_scores(add_scores: Callabl
     assert len(rows) == before + 2
     assert [row["source"] for row in rows] == ["vl_compo"] * (before + 1) + ["mteb"]
     scores = {
-        score.model: score for score in read_scores() if score.task == "winoground/main" and "group" in score.metric
+        score.model: score
+        for score in read_scores()
+        if score.task == "winoground/main" and "group" in score.metric
     }
     assert (scores[MODEL].percent, scores["NegCLIP"].percent) == (10.25, 8.0)
     added = scores["BAAI/bge-visualized-base"]
-    assert (added.percent, added.rows, added.seconds, added.source) == (12.5, 400, 1.5, "MTEB's results repository")
+    assert (added.percent, added.rows, added.seconds, added.source) == (
+        12.5,
+        400,
+        1.5,
+        "MTEB's results repository",
+    )
 
 
 @pytest.mark.parametrize("content", ["not parquet", "unknown model", "unknown column"])
-def test_a_file_in_the_cache_of_another_version_is_refused(content: str, add_scores: Callable[..., None]):
+def test_a_file_in_the_cache_of_another_version_is_refused(
+    content: str, add_scores: Callable[..., None]
+):
     model = "NegCLIP/coco-ft/StructuredCLIP"
-    add_scores(("vl_compo", "nobody" if content == "unknown model" else model, "nothing::here", 1.0))
+    add_scores(
+        ("vl_compo", "nobody" if content == "unknown model" else model, "nothing::here", 1.0)
+    )
     if content == "not parquet":
         find_added_scores().write_text("source,name,column,percent,seconds\n")
     with pytest.raises(
-        ValueError, match=r"published_scores\.parquet: not a file of this version.* Delete or rewrite it"
+        ValueError,
+        match=r"published_scores\.parquet: not a file of this version.* Delete or rewrite it",
     ):
         read_scores()
 
 
 def test_every_published_score_is_recorded_once_and_is_of_a_declared_config():
     scores = [score for score in read_scores() if score.metric != MEAN]
-    keys = [(score.model, score.task, score.metric, score.category, score.source) for score in scores]
+    keys = [
+        (score.model, score.task, score.metric, score.category, score.source) for score in scores
+    ]
     assert len(set(keys)) == len(keys)
     declared = {
-        benchmark.name: {name.partition("/")[0] for name in benchmark.rows} for benchmark in benchmarks.load_all()
+        benchmark.name: {name.partition("/")[0] for name in benchmark.rows}
+        for benchmark in benchmarks.load_all()
     }
-    undeclared = {"svo_probes", "retrieval", "classification", "crepe_published", "aro_published", "compun"}
+    undeclared = {
+        "svo_probes",
+        "retrieval",
+        "classification",
+        "crepe_published",
+        "aro_published",
+        "compun",
+    }
     for score in scores:
         dataset, config, *_ = score.task.split("/")
-        assert dataset in undeclared or any(fnmatchcase(name, config) for name in declared[dataset]), score.task
+        assert dataset in undeclared or any(
+            fnmatchcase(name, config) for name in declared[dataset]
+        ), score.task
     # BiVLC's authors declare theirs in its module: the score of ViT-B/32 is not in vl_compo's table.
     source = "the authors' file of results, computed over all rows"
     assert PublishedScore(MODEL, "bivlc/main", "group_score", 49.06, 1, source, rows=2933) in scores
@@ -294,7 +366,12 @@ def test_every_published_score_is_recorded_once_and_is_of_a_declared_config():
     [
         # sugarcrepe/swap_obj has 245 rows; ViT-B-32/openai is published with 61.22.
         ("sugarcrepe/swap_obj", 245, {"recall@1": 0.55}, {}),
-        ("sugarcrepe/swap_obj", 245, {"recall@1": 0.55, "tie_rate": 0.1}, {"ties": "10.0% of the queries are ties"}),
+        (
+            "sugarcrepe/swap_obj",
+            245,
+            {"recall@1": 0.55, "tie_rate": 0.1},
+            {"ties": "10.0% of the queries are ties"},
+        ),
         ("sugarcrepe/swap_obj", 245, {"recall@1": 0.55, "tie_rate": 0.01}, {}),
         (
             *("whatsup/controlled_a", 103, {"accuracy": 0.2, "authors_accuracy": 0.3058}),
@@ -305,15 +382,24 @@ def test_every_published_score_is_recorded_once_and_is_of_a_declared_config():
             {"recall@1_macro_relation_table_2": 0.5, "recall@1": 0.6, "recall@3": 0.6},
             {"mean": "recall@1 agrees (60.00)"},
         ),
-        ("aro_published/coco_order", 25_010, {"recall@1": 0.4}, {"shuffles": "the published shuffles"}),
+        (
+            "aro_published/coco_order",
+            25_010,
+            {"recall@1": 0.4},
+            {"shuffles": "the published shuffles"},
+        ),
     ],
 )
-def test_known_causes_of_a_disagreement(task: str, rows: int, metrics: dict[str, float], causes: dict[str, str]):
+def test_known_causes_of_a_disagreement(
+    task: str, rows: int, metrics: dict[str, float], causes: dict[str, str]
+):
     result = make_result(task, 0, rows) | {"metrics": metrics}
     match = next(match for match in match_scores([result]) if match.score.source == TABLE_SOURCE)
     assert (match.agrees, match.is_on_other_rows) == (False, False)
     assert [cause.kind for cause in match.causes] == list(causes)
-    assert all(text in cause.text for cause, text in zip(match.causes, causes.values(), strict=True))
+    assert all(
+        text in cause.text for cause, text in zip(match.causes, causes.values(), strict=True)
+    )
     result["model"] |= {"precision": "bf16"}
     match = next(match for match in match_scores([result]) if match.score.source == TABLE_SOURCE)
     assert match.causes[-1].text == "computed in bf16"
@@ -327,7 +413,10 @@ def test_known_causes_of_a_disagreement(task: str, rows: int, metrics: dict[str,
 
 def test_perturbed_retrieval_has_other_shuffles_than_the_published_one():
     difference = SimpleNamespace(agrees=False, is_on_other_rows=False, tolerance=1.0, rows=1000)
-    for task, kinds in (("retrieval/coco@shuffle_all_words-s*", ["shuffles"]), ("retrieval/coco", [])):
+    for task, kinds in (
+        ("retrieval/coco@shuffle_all_words-s*", ["shuffles"]),
+        ("retrieval/coco", []),
+    ):
         score = PublishedScore(MODEL, task, "recall@1", 50.0, 1, TABLE_SOURCE)
         results = [make_result(task, 0, 1000) | {"metrics": {"recall@1": 0.4}}]
         assert [cause.kind for cause in find_causes(score, MODEL, results, difference)] == kinds  # pyright: ignore
@@ -355,26 +444,39 @@ def test_a_published_run_with_another_activation_is_shown_but_does_not_count(
     assert section is not None
     assert section.headline == ["1 of 1 published scores are reproduced within tolerance."]
     assert section.tables[0].cells["sugarcrepe"].tolist() == ["1 of 1", "0 of 1 ! activation"]
-    assert "Activation: the published model ran with another activation" in section.tables[0].caption
+    assert (
+        "Activation: the published model ran with another activation" in section.tables[0].caption
+    )
 
 
 def test_scores_of_a_category_are_compared_with_the_same_rows():
     # vl_compo: ImageCoDe by kind of images, 15.06 for frames of videos and 50.70 for static images.
     result = make_result("imagecode/valid", 0.3, rows=2302)
     result["categories"] = {
-        "kind of images": {"static": {"rows": 302, "recall@1": 0.507}, "video": {"rows": 2000, "recall@1": 0.2}}
+        "kind of images": {
+            "static": {"rows": 302, "recall@1": 0.507},
+            "video": {"rows": 2000, "recall@1": 0.2},
+        }
     }
     matches = {match.metric: match for match in match_scores([result])}
     static, video = matches["recall@1 (static)"], matches["recall@1 (video)"]
     assert (static.rows, static.agrees) == (302, True)
-    assert (video.rows, video.agrees, video.difference) == (2000, False, pytest.approx(20 - 15.06, abs=0.005))
+    assert (video.rows, video.agrees, video.difference) == (
+        2000,
+        False,
+        pytest.approx(20 - 15.06, abs=0.005),
+    )
 
 
-def test_validate_evaluates_what_is_here_and_lacks_a_result(here: Path, monkeypatch: pytest.MonkeyPatch):
+def test_validate_evaluates_what_is_here_and_lacks_a_result(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+):
     """The tiny CLIP is given a published score on nine rows; the task without a score is not evaluated."""
     provenance = {"source": "coco", "captioner": "published", "seed": 0}
     rows = [row | {"provenance": provenance} for row in tiny.choice_rows(9, 1)]
-    tiny.write_dataset(here / "data", {name: {"test": rows} for name in ("swap_obj", "add_obj")}, "sugarcrepe")
+    tiny.write_dataset(
+        here / "data", {name: {"test": rows} for name in ("swap_obj", "add_obj")}, "sugarcrepe"
+    )
     tiny.write_clip(here / "clip")
     score = PublishedScore("local:clip", "sugarcrepe/swap_obj", "recall@1", 50.0, 1, "a paper")
     monkeypatch.setattr("compeval.evaluators.results.published.read_scores", lambda: (score,))
@@ -383,7 +485,11 @@ def test_validate_evaluates_what_is_here_and_lacks_a_result(here: Path, monkeypa
     assert "no result of local:clip on a published dataset" in refused.stderr
     done = CliRunner().invoke(app, arguments)
     (record,) = json.loads(done.stdout)
-    assert (record["task"], record["rows"], record["source"]) == ("sugarcrepe/swap_obj", 9, "a paper")
+    assert (record["task"], record["rows"], record["source"]) == (
+        "sugarcrepe/swap_obj",
+        9,
+        "a paper",
+    )
     assert [path.stem for path in (here / "results").rglob("*obj*.json")] == ["swap_obj"]
     monkeypatch.setattr("compeval.evaluators.models.resolve", None)  # the model is not loaded again
     assert json.loads(CliRunner().invoke(app, arguments).stdout) == [record]
@@ -396,17 +502,33 @@ def make_published_results(scores: Sequence[PublishedScore]) -> dict[str, dict[s
     score of these tasks.
     """
     results: dict[str, dict[str, Any]] = {}
-    whole = sorted((score for score in scores if score.metric != MEAN), key=lambda score: score.task.endswith("*"))
+    whole = sorted(
+        (score for score in scores if score.metric != MEAN),
+        key=lambda score: score.task.endswith("*"),
+    )
     pairs = [(score, task) for score in whole for task in expand(score)]
     for score, task in pairs:
-        if score.task.endswith("*") and score.metric in results.get(task, {"metrics": {}})["metrics"]:
+        if (
+            score.task.endswith("*")
+            and score.metric in results.get(task, {"metrics": {}})["metrics"]
+        ):
             continue
-        result = results.setdefault(task, make_result(task, 0.0, metric="") | {"metrics": {}, "categories": {}})
-        result["model"] = dict.fromkeys(("spec", "name", "effective"), score.model) | {"contaminated": None}
-        result["data"]["rows"] = count_rows(task) or (not (score.which or score.category) and score.rows) or 1000
+        result = results.setdefault(
+            task, make_result(task, 0.0, metric="") | {"metrics": {}, "categories": {}}
+        )
+        result["model"] = dict.fromkeys(("spec", "name", "effective"), score.model) | {
+            "contaminated": None
+        }
+        result["data"]["rows"] = (
+            count_rows(task) or (not (score.which or score.category) and score.rows) or 1000
+        )
         part = result["metrics"]
         if score.category:
-            part = result["categories"].setdefault(score.by, {}).setdefault(score.category, {"rows": score.rows or 100})
+            part = (
+                result["categories"]
+                .setdefault(score.by, {})
+                .setdefault(score.category, {"rows": score.rows or 100})
+            )
         part.setdefault(score.metric, score.percent / 100)
     return results
 
@@ -459,7 +581,9 @@ def test_no_published_score_is_called_a_disagreement_with_another_source():
     """Every model with the scores of all sources: where they differ, both are shown."""
     verdicts: Counter[str] = Counter()
     for scores in group_scores("model").values():
-        verdicts.update(match.verdict for match in match_scores(list(make_published_results(scores).values())))
+        verdicts.update(
+            match.verdict for match in match_scores(list(make_published_results(scores).values()))
+        )
     assert verdicts.keys() == {"yes", "other rows", "other source", "other activation"}, verdicts
 
 
@@ -468,7 +592,12 @@ def test_no_published_score_is_called_a_disagreement_with_another_source():
     [
         (TABLE_SOURCE, MODEL, "sugarcrepe/swap_obj", "recall@1"),
         (TABLE_SOURCE, "NegCLIP", "valse/plurals", "recall@1"),
-        ("MTEB's results repository", "ViT-L-14-quickgelu/openai", "aro_published/vg_attribution", "recall@1"),
+        (
+            "MTEB's results repository",
+            "ViT-L-14-quickgelu/openai",
+            "aro_published/vg_attribution",
+            "recall@1",
+        ),
         ("CREPE, Table 9", "ViT-L-14/laion400m_e32", "crepe_published/laion_uc_hnall", "recall@3"),
     ],
 )
@@ -502,17 +631,28 @@ def test_a_score_that_is_moved_by_two_points_is_one_disagreement(
 def test_both_sides_of_sources_that_differ_are_shown(add_scores: Callable[..., None]):
     """ImageCoDe with ViT-B-32/openai: (302 * 50.6977 + 2000 * 15.0641) / 2302 are not MTEB's, here 14."""
     add_scores(("mteb", "openai/clip-vit-base-patch32", "ImageCoDe:accuracy", 14.0))
-    matches = {match.score.source: match for match in match_scores([make_result("imagecode/valid", 0.142, rows=2302)])}
+    matches = {
+        match.score.source: match
+        for match in match_scores([make_result("imagecode/valid", 0.142, rows=2302)])
+    }
     mteb, table = matches["MTEB's results repository"], matches[TABLE_SOURCE]
     assert (mteb.score.percent, mteb.verdict) == (14.0, "yes")
     assert (table.score.percent, table.verdict) == (21.7202, "other source")
-    assert table.explanation.startswith("MTEB and vl_compo have other scores for the same 2,302 captions")
+    assert table.explanation.startswith(
+        "MTEB and vl_compo have other scores for the same 2,302 captions"
+    )
 
 
 @pytest.mark.parametrize(
     ("task", "metric", "rows", "published", "text"),
     [
-        ("vl_checklist/attribute_color", "recall@1_macro_source", 11_569, 2000, "the first 1,000 rows of each file"),
+        (
+            "vl_checklist/attribute_color",
+            "recall@1_macro_source",
+            11_569,
+            2000,
+            "the first 1,000 rows of each file",
+        ),
         ("sugarcrepe/swap_obj", "recall@1", 200, 245, "200 rows here, 245 published"),
     ],
 )
@@ -521,7 +661,11 @@ def test_a_score_on_other_rows_neither_agrees_nor_disagrees(
 ):
     for value in (0.1, 0.9):
         match, *_ = match_scores([make_result(task, value, rows, metric)])
-        assert (match.verdict, match.score.rows, match.is_comparable) == ("other rows", published, False)
+        assert (match.verdict, match.score.rows, match.is_comparable) == (
+            "other rows",
+            published,
+            False,
+        )
         assert text in match.explanation
     section = make_section(Results([Result(Path(), make_result(task, 0.1, rows, metric))]))
     assert section is not None

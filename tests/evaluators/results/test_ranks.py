@@ -27,7 +27,10 @@ REAL = {"synthetic": False, "source": "coco", "chance": 0.5}
 def make_results(model: str = "mine", **metrics: float) -> list[dict[str, Any]]:
     named = {"model": dict.fromkeys(("spec", "name", "effective"), model) | {"contaminated": None}}
     rows = {"swap_obj": 245, "swap_att": 666}
-    return [make_result(f"sugarcrepe/{name}", value, rows[name]) | named for name, value in metrics.items()]
+    return [
+        make_result(f"sugarcrepe/{name}", value, rows[name]) | named
+        for name, value in metrics.items()
+    ]
 
 
 @pytest.mark.parametrize(("percent", "rank"), [(3.0, 1), (2.0, 2), (1.5, 4), (1.0, 4), (0.0, 5)])
@@ -57,17 +60,24 @@ def test_rank_among_the_published_models(model: str, others: str, last: int):
     ("changes", "text"),
     [
         ({"data": {"rows": 200, "limit": None}}, "other rows, 200 rows here, 245 published"),
-        ({"metrics": {"recall@1": 0.6, "tie_rate": 0.02}}, "ties (2.0%) are errors here, there: not stated"),
+        (
+            {"metrics": {"recall@1": 0.6, "tie_rate": 0.02}},
+            "ties (2.0%) are errors here, there: not stated",
+        ),
     ],
 )
 def test_what_differs_in_rows_or_ties_is_not_ranked(changes: dict[str, Any], text: str):
     (position,) = find_positions([make_results(swap_obj=0.6)[0] | changes])
     assert position.published == {}
-    assert "not ranked among the published models (vl_compo's table of published models: " in str(position)
+    assert "not ranked among the published models (vl_compo's table of published models: " in str(
+        position
+    )
     assert text in str(position)
 
 
-def test_a_source_that_differs_on_all_models_is_not_ranked_with_another(add_scores: Callable[..., None]):
+def test_a_source_that_differs_on_all_models_is_not_ranked_with_another(
+    add_scores: Callable[..., None],
+):
     """MTEB's ImageCoDe is not vl_compo's; its Winoground is. Of its two models here, vl_compo has one, too."""
     add_scores(
         *(("mteb", name, "ImageCoDe:accuracy", 14.0) for name in MTEB),
@@ -77,13 +87,16 @@ def test_a_source_that_differs_on_all_models_is_not_ranked_with_another(add_scor
     )
     images, pairs = find_positions(
         [
-            make_result("imagecode/valid", 0.2, 2302) | {"model": dict.fromkeys(("spec", "name", "effective"), "mine")},
+            make_result("imagecode/valid", 0.2, 2302)
+            | {"model": dict.fromkeys(("spec", "name", "effective"), "mine")},
             make_result("winoground/main", 0.1, 400, "group_score")
             | {"model": dict.fromkeys(("spec", "name", "effective"), "mine")},
         ]
     )
     assert len(images.published) == 5 + 1  # vl_compo and FSC-CLIP
-    assert images.left_out.startswith("MTEB's results repository: MTEB and vl_compo have other scores")
+    assert images.left_out.startswith(
+        "MTEB's results repository: MTEB and vl_compo have other scores"
+    )
     assert (len(pairs.published), pairs.left_out) == (5 + 1 + 2 - 1, "")
 
 
@@ -96,7 +109,9 @@ def test_what_differs_in_the_mean_is_ranked_by_its_own_metric(add_scores: Callab
     (macro,) = find_positions([result])
     assert (micro.metric, len(micro.published)) == ("recall@1", 1)
     assert len(macro.published) == 5 - 1 + 4  # of Table 2 also CLIP-FT, BLIP, X-VLM and FLAVA
-    assert str(macro).startswith("aro_published/vg_relation recall@1 macro relation table 2 60.0: rank ")
+    assert str(macro).startswith(
+        "aro_published/vg_relation recall@1 macro relation table 2 60.0: rank "
+    )
 
 
 @pytest.mark.parametrize("changes", [{"synthetic": True}, {"data": {"rows": 245, "limit": 245}}])
@@ -123,7 +138,9 @@ def test_show_ends_with_the_ranks(tmp_path: Path):
     """A result with a published model's hits, under another name. --quiet prints no ranks."""
     path = write_hits(tmp_path, "mine", "sugarcrepe/swap_obj", 150, 245, **REAL)
     shown = CliRunner().invoke(app, ["show", str(path)])
-    assert "sugarcrepe/swap_obj 61.2: rank 3 of 6, shared with 1 (5 published" in " ".join(shown.stderr.split())
+    assert "sugarcrepe/swap_obj 61.2: rank 3 of 6, shared with 1 (5 published" in " ".join(
+        shown.stderr.split()
+    )
     assert CliRunner().invoke(app, ["show", str(path), "--quiet"]).stderr == ""
     drawn = write_hits(tmp_path, "mine", "sugarcrepe/swap_obj", 150, 245)
     assert "rank" not in CliRunner().invoke(app, ["show", str(drawn)]).stderr

@@ -77,7 +77,9 @@ def test_a_result_on_the_same_rows_gets_the_version_of_the_dataset(here: Path, d
     assert path.with_suffix(".parquet").read_bytes() == examples
 
 
-def test_an_interrupted_write_leaves_no_complete_result(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
+def test_an_interrupted_write_leaves_no_complete_result(
+    here: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+):
     """If the write of a new result stops between its two files, the old document is not a complete result any more."""
     folder = run_toy("Knows", data)
     path = folder / "crepe/laion_uc_hnatom.json"
@@ -116,11 +118,20 @@ def test_compare(here: Path, data: Path):
     assert line.wilcoxon < 1e-4
     assert json.dumps(line._asdict())
     # A pair with equal scores is wrong. The test of the pairs is that of the ranks.
-    assert (pairs.metric, pairs.a, pairs.b, pairs.interval, pairs.mcnemar) == ("pairwise", 0, 1, line.interval, None)
+    assert (pairs.metric, pairs.a, pairs.b, pairs.interval, pairs.mcnemar) == (
+        "pairwise",
+        0,
+        1,
+        line.interval,
+        None,
+    )
 
 
 def test_each_test_is_corrected_over_all_lines():
-    lines = [Comparison(str(p), "a", "b", "recall@1", 1, 0, 1, 1, (0, 1), p, 2 * p) for p in (0.01, 0.04, 0.03)]
+    lines = [
+        Comparison(str(p), "a", "b", "recall@1", 1, 0, 1, 1, (0, 1), p, 2 * p)
+        for p in (0.01, 0.04, 0.03)
+    ]
     # The sorted p-values .01, .03, .04 are multiplied by 3, 2, 1. Then .04 is raised to .06 to keep the order.
     corrected = correct_p_values(lines)
     assert [line.mcnemar_holm for line in corrected] == pytest.approx([0.03, 0.06, 0.06])
@@ -142,16 +153,31 @@ def test_ranking_of_three_models(here: Path, data: Path):
     with pytest.raises(ValueError, match="Two models are named Knows"):
         rank_models([folders[1], folders[1]])
     (line,) = measure_sensitivity(folders[0], folders[1], 0.05, 0.8)
-    assert (line.rows, line.disagreement, round(line.design_effect, 2)) == (23, 1.0, 1.92)  # 12 images
+    assert (line.rows, line.disagreement, round(line.design_effect, 2)) == (
+        23,
+        1.0,
+        1.92,
+    )  # 12 images
 
 
 def test_effects_by_category(tmp_path: Path):
     def write(name: str, ranks: list[int]) -> Path:
-        document = {"schema": 1, "task": "aro/r", "model": {"name": name}, "data": {"fingerprint": "d"}, "main": ["r"]}
+        document = {
+            "schema": 1,
+            "task": "aro/r",
+            "model": {"name": name},
+            "data": {"fingerprint": "d"},
+            "main": ["r"],
+        }
         (tmp_path / name).mkdir()
         (tmp_path / name / "r.json").write_text(json.dumps(document))
         categories = [[{"by": "relation", "name": "on" if row < 8 else "in"}] for row in range(12)]
-        rows = {"row": range(12), "image_id": [str(row) for row in range(12)], "categories": categories, "rank": ranks}
+        rows = {
+            "row": range(12),
+            "image_id": [str(row) for row in range(12)],
+            "categories": categories,
+            "rank": ranks,
+        }
         pq.write_table(pa.table(rows), tmp_path / name / "r.parquet")
         return tmp_path / name
 
@@ -166,7 +192,10 @@ def test_effects_by_category(tmp_path: Path):
 def test_error_for_results_on_different_data(here: Path, data: Path):
     complete, part = run_toy("Knows", data), Path("part")
     run_toy("Knows", data, limit=4, output=part)
-    with pytest.raises(ValueError, match=r"different data \(.*, 23 rows against .*, 4 rows\). Run both models again"):
+    with pytest.raises(
+        ValueError,
+        match=r"different data \(.*, 23 rows against .*, 4 rows\). Run both models again",
+    ):
         compare(complete, part)
 
 
@@ -179,7 +208,9 @@ def test_errors_for_missing_results(here: Path, data: Path):
         compare(knows, Path("empty"))
 
 
-def test_result_that_another_process_is_replacing(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
+def test_result_that_another_process_is_replacing(
+    here: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+):
     """Its document is missing for a moment, after the folder was listed."""
     folder = run_toy("Knows", data)
     (document,) = documents.list_documents(folder)
@@ -192,11 +223,20 @@ def test_result_that_another_process_is_replacing(here: Path, data: Path, monkey
 
 def test_code_fingerprint_covers_models_and_protocols():
     files = {path.name for path in list_code_files(Path(compose.__file__))}
-    assert {"openclip.py", "prefix_forest.py", "huggingface.py", "choice.py", "group.py", "crops.py"} <= files
+    assert {
+        "openclip.py",
+        "prefix_forest.py",
+        "huggingface.py",
+        "choice.py",
+        "group.py",
+        "crops.py",
+    } <= files
 
 
 def make_score_table(num_rows: int, num_scores: int = 5) -> pa.Table:
-    return pa.table({"row": list(range(num_rows)), "scores": [[1.0, *[0.5] * (num_scores - 1)]] * num_rows})
+    return pa.table(
+        {"row": list(range(num_rows)), "scores": [[1.0, *[0.5] * (num_scores - 1)]] * num_rows}
+    )
 
 
 FORMS_OF_SCORES = {
@@ -225,30 +265,76 @@ def test_task_name_selects_the_task_without_its_variants(here: Path, tmp_path: P
 
 
 NOT_UTF8 = pa.Array.from_buffers(
-    pa.string(), 1, [None, pa.py_buffer(np.array([0, 1], dtype=np.int32).tobytes()), pa.py_buffer(b"\xff")]
+    pa.string(),
+    1,
+    [None, pa.py_buffer(np.array([0, 1], dtype=np.int32).tobytes()), pa.py_buffer(b"\xff")],
 )
 
 
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("parquet", make_score_table(22), r"row 22 occurs 0 times; .* has rows 0 to 22, and each must occur once\."),
+        (
+            "parquet",
+            make_score_table(22),
+            r"row 22 occurs 0 times; .* has rows 0 to 22, and each must occur once\.",
+        ),
         ("parquet", make_score_table(23, num_scores=4), "row 0: 4 scores; expected 5"),
         ("parquet", pa.table({"row": [0]}), "no column 'scores'; it has row"),
         ("parquet", make_score_table(24), "row 23 occurs 1 times"),
-        ("parquet", pa.concat_tables([make_score_table(23), make_score_table(1)]), "row 0 occurs 2 times"),
-        ("parquet", pa.table({"row": [0], "scores": pa.nulls(1)}), "line 1: scores 'None' are not a list of numbers"),
-        ("parquet", pa.table({"row": [0], "scores": [["a"] * 5]}), "line 1: scores .* are not a list of finite"),
-        ("parquet", pa.table({"row": [0], "scores": NOT_UTF8}), "scores.parquet: contains a text that is not in UTF-8"),
-        ("parquet", "row,scores\n0,1\n", r"scores.parquet: not in Parquet format\. Other formats: .csv"),
-        ("csv", "row,scores\n0,[1; x]\n", r"scores.csv, line 2: scores .* are not a list of finite numbers"),
+        (
+            "parquet",
+            pa.concat_tables([make_score_table(23), make_score_table(1)]),
+            "row 0 occurs 2 times",
+        ),
+        (
+            "parquet",
+            pa.table({"row": [0], "scores": pa.nulls(1)}),
+            "line 1: scores 'None' are not a list of numbers",
+        ),
+        (
+            "parquet",
+            pa.table({"row": [0], "scores": [["a"] * 5]}),
+            "line 1: scores .* are not a list of finite",
+        ),
+        (
+            "parquet",
+            pa.table({"row": [0], "scores": NOT_UTF8}),
+            "scores.parquet: contains a text that is not in UTF-8",
+        ),
+        (
+            "parquet",
+            "row,scores\n0,1\n",
+            r"scores.parquet: not in Parquet format\. Other formats: .csv",
+        ),
+        (
+            "csv",
+            "row,scores\n0,[1; x]\n",
+            r"scores.csv, line 2: scores .* are not a list of finite numbers",
+        ),
         ("csv", "row,scores\n0.5,1 2\n", r"scores.csv, line 2: row '0.5' is not a whole number"),
         ("csv", "row,score\n0,1\n", r"scores.csv: no column"),
-        ("jsonl", "[0, [1.0]]\n", r"scores.jsonl, line 1: not a JSON object with `row` and `scores`"),
-        ("jsonl", '{"row": 0, "scores": [1, NaN]}', r"line 1: scores '\[1, nan\]' are not a list of finite"),
-        ("jsonl", '{"row": 0, "scores": [true]}', r"line 1: scores '\[True\]' are not a list of numbers"),
+        (
+            "jsonl",
+            "[0, [1.0]]\n",
+            r"scores.jsonl, line 1: not a JSON object with `row` and `scores`",
+        ),
+        (
+            "jsonl",
+            '{"row": 0, "scores": [1, NaN]}',
+            r"line 1: scores '\[1, nan\]' are not a list of finite",
+        ),
+        (
+            "jsonl",
+            '{"row": 0, "scores": [true]}',
+            r"line 1: scores '\[True\]' are not a list of numbers",
+        ),
         ("jsonl", "{", r"scores.jsonl, line 1: not JSON"),
-        ("jsonl", f'{{"row": 0, "scores": [{10**400}]}}', r"scores.jsonl, line 1: .* not a list of finite"),
+        (
+            "jsonl",
+            f'{{"row": 0, "scores": [{10**400}]}}',
+            r"scores.jsonl, line 1: .* not a list of finite",
+        ),
         (
             *("jsonl", '{"row": 0, "scores": [1]}\n{"row": 1, "scores": [1' + "0" * 5000 + "]}"),
             r"scores.jsonl, line 2: not JSON \(Exceeds the limit",
@@ -256,7 +342,9 @@ NOT_UTF8 = pa.Array.from_buffers(
         ("npy", "", r"scores.npy: unknown file type; supported: .parquet, .csv, .tsv, .jsonl"),
     ],
 )
-def test_errors_for_files_of_scores(here: Path, data: Path, name: str, content: pa.Table | str, message: str):
+def test_errors_for_files_of_scores(
+    here: Path, data: Path, name: str, content: pa.Table | str, message: str
+):
     path = Path(f"scores.{name}")
     pq.write_table(content, path) if isinstance(content, pa.Table) else path.write_text(content)
     with pytest.raises(ValueError, match=message) as error:

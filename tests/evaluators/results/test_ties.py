@@ -39,7 +39,12 @@ def test_scores_that_were_rounded(scores: np.ndarray, name: str | None):
 
 def test_cosines_that_float32_cannot_tell_apart():
     # Around 0.5, float32 has steps of 6e-8. Sums in another order differ by 1e-16.
-    rows = [[0.5, 0.5 + 1e-9, 0.1], [0.5, 0.5 + 1e-16, 0.1], [0.5, 0.6, np.nan], [0.5, 0.5, 0.5 + 1e-6]]
+    rows = [
+        [0.5, 0.5 + 1e-9, 0.1],
+        [0.5, 0.5 + 1e-16, 0.1],
+        [0.5, 0.6, np.nan],
+        [0.5, 0.5, 0.5 + 1e-6],
+    ]
     assert count_close_rows(np.array(rows)[:, None]) == 1
 
 
@@ -55,7 +60,10 @@ def test_cosines_that_float32_cannot_tell_apart():
 )
 def test_the_share_of_ties_of_a_metric(metric: str, expected: float):
     assert (
-        get_tie_rate({"tie_rate": 0.1, "i2t_tie_rate": 0.2, "text_tie_rate": 0.3, "pairwise": 1.0}, metric) == expected
+        get_tie_rate(
+            {"tie_rate": 0.1, "i2t_tie_rate": 0.2, "text_tie_rate": 0.3, "pairwise": 1.0}, metric
+        )
+        == expected
     )
 
 
@@ -70,8 +78,20 @@ def test_the_share_of_ties_of_a_metric(metric: str, expected: float):
             0,
             "crepe/prod_hnatom/n4: 2.0% of the queries are ties, which count as errors. The model ran in",
         ),
-        (0.02, "unknown", EXACT.round(2), 0, "All scores are numbers of at most 4 decimals: rounding, or texts"),
-        (0.02, "fp32", EXACT.astype(np.float32), 3, "In 3 of 50 rows, float32 cannot tell scores apart."),
+        (
+            0.02,
+            "unknown",
+            EXACT.round(2),
+            0,
+            "All scores are numbers of at most 4 decimals: rounding, or texts",
+        ),
+        (
+            0.02,
+            "fp32",
+            EXACT.astype(np.float32),
+            3,
+            "In 3 of 50 rows, float32 cannot tell scores apart.",
+        ),
         (0.5, "fp32", np.ones(50), 0, None),  # a constant model
     ],
 )
@@ -79,7 +99,12 @@ def test_ties_by_rounding_are_a_warning(
     share: float, precision: str, scores: np.ndarray, num_close: int, expected: str | None
 ):
     task: Any = SimpleNamespace(dataset=SimpleNamespace(task=Task("crepe", "prod_hnatom", "n4")))
-    fields = {"score_NIT": scores, "index_N": np.arange(50), "num_close": num_close, "position_bias": None}
+    fields = {
+        "score_NIT": scores,
+        "index_N": np.arange(50),
+        "num_close": num_close,
+        "position_bias": None,
+    }
     scored: Any = SimpleNamespace(task=task, **fields)
     warning = explain_ties(scored, {"tie_rate": share}, ["recall@1"], precision)
     assert warning == expected if expected is None else expected in (warning or "")
@@ -90,7 +115,9 @@ def test_tables_show_ties_above_one_percent(tmp_path: Path, monkeypatch: pytest.
     toy_dataset(tmp_path, rows=10)
     for name, tied in (("rounded", 4), ("exact", 0)):
         scores = [[0.91, 0.91 if row < tied else row / 100, 0.1] for row in range(10)]
-        lines = [json.dumps({"row": row, "scores": values}) + "\n" for row, values in enumerate(scores)]
+        lines = [
+            json.dumps({"row": row, "scores": values}) + "\n" for row, values in enumerate(scores)
+        ]
         (tmp_path / "scores.jsonl").write_text("".join(lines))
         options = ["--task", "crepe/toy_hnatom", "--name", name, "--data", str(tmp_path)]
         done = CliRunner().invoke(app, ["score", "scores.jsonl", *options])
@@ -99,6 +126,8 @@ def test_tables_show_ties_above_one_percent(tmp_path: Path, monkeypatch: pytest.
         assert ("40.0% of the queries are ties" in done.stderr) == bool(tied)
     shown = CliRunner().invoke(app, ["show", "results", "--format", "md"])
     assert shown.stdout.splitlines()[0].endswith("| chance | ties % |")
-    ties = [line.split("|")[-2].strip() for line in shown.stdout.splitlines()[2:] if "recall@1" in line]
+    ties = [
+        line.split("|")[-2].strip() for line in shown.stdout.splitlines()[2:] if "recall@1" in line
+    ]
     assert ties == ["", "40.0"]
     assert "at most 4 decimals" in shown.stderr

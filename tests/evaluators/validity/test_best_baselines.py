@@ -22,11 +22,19 @@ from tests.evaluators import tiny
 WORDS = ("red", "blue", "small", "big", "old", "new", "wet", "dry")
 
 
-def make_pairs(count: int, truth: str = "a {} dog", foil: str = "a {} dog") -> list[tuple[str, tuple[str, ...]]]:
+def make_pairs(
+    count: int, truth: str = "a {} dog", foil: str = "a {} dog"
+) -> list[tuple[str, tuple[str, ...]]]:
     """Rows whose words are drawn, so that no baseline can learn them; ``truth`` and ``foil`` may differ in form."""
     rng = random.Random(0)
     return [
-        (str(number), (truth.format(" ".join(rng.choices(WORDS, k=3))), foil.format(" ".join(rng.choices(WORDS, k=3)))))
+        (
+            str(number),
+            (
+                truth.format(" ".join(rng.choices(WORDS, k=3))),
+                foil.format(" ".join(rng.choices(WORDS, k=3))),
+            ),
+        )
         for number in range(count)
     ]
 
@@ -42,7 +50,13 @@ def make_pairs(count: int, truth: str = "a {} dog", foil: str = "a {} dog") -> l
 def test_a_cue_is_found(truth: str, foil: str, cue: str):
     found = find_best(make_pairs(60, truth, foil))
     assert found is not None
-    assert (found.name, found.recall, found.chance, found.rows, found.beats_chance) == (cue, 1, 0.5, 60, True)
+    assert (found.name, found.recall, found.chance, found.rows, found.beats_chance) == (
+        cue,
+        1,
+        0.5,
+        60,
+        True,
+    )
 
 
 def test_the_medoid_is_found():
@@ -83,11 +97,18 @@ def test_audit_of_several_sets_and_report_show_the_baselines(tmp_path: Path):
         row | {"caption": f"ball {number}", "hard_negatives": [f"ball {number} ."]}
         for number, row in enumerate(tiny.choice_rows(12, 1))
     ]
-    tiny.write_dataset(tmp_path, {name: {"test": rows} for name in ("swap_obj", "swap_att")}, "sugarcrepe")
+    tiny.write_dataset(
+        tmp_path, {name: {"test": rows} for name in ("swap_obj", "swap_att")}, "sugarcrepe"
+    )
     found = find_best_of_dataset(tmp_path / "sugarcrepe")
     rule = "no final stop, or outer spaces"
-    assert [(name, *best[:2]) for name, best in found.items()] == [("swap_att", rule, 1), ("swap_obj", rule, 1)]
-    printed = CliRunner().invoke(app, ["audit", "sugarcrepe", "--data", str(tmp_path), "--format", "md"])
+    assert [(name, *best[:2]) for name, best in found.items()] == [
+        ("swap_att", rule, 1),
+        ("swap_obj", rule, 1),
+    ]
+    printed = CliRunner().invoke(
+        app, ["audit", "sugarcrepe", "--data", str(tmp_path), "--format", "md"]
+    )
     assert f"| sugarcrepe/swap_obj | {rule} | 100.0% |" in printed.stdout
     assert "A text-only baseline beats chance on 2 of 2 sets." in printed.stderr
     document = {
@@ -100,7 +121,12 @@ def test_audit_of_several_sets_and_report_show_the_baselines(tmp_path: Path):
     section = make_section(results.copy_with(results))
     assert section is not None
     (line,) = section.tables[0].cells.to_dict("records")
-    assert (line["Set"], line["Best text-only baseline"], line["Above chance"], line["Best model"]) == (
+    assert (
+        line["Set"],
+        line["Best text-only baseline"],
+        line["Above chance"],
+        line["Best model"],
+    ) == (
         "sugarcrepe/swap_obj",
         rule,
         "yes",
@@ -114,7 +140,9 @@ def test_audit_reads_the_other_targets_after_a_bad_one(tmp_path: Path):
     tiny.write_dataset(tmp_path, {"main": {"test": rows}}, "mine")
     empty = tmp_path / "empty.json"
     empty.write_text("[]")
-    result = CliRunner().invoke(app, ["audit", str(empty), "mine", "--data", str(tmp_path), "--format", "md"])
+    result = CliRunner().invoke(
+        app, ["audit", str(empty), "mine", "--data", str(tmp_path), "--format", "md"]
+    )
     assert result.exit_code == 1
     assert "mine/main" in result.stdout
     assert "1 of 2 targets cannot be read:" in result.stderr

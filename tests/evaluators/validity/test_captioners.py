@@ -14,7 +14,10 @@ from tests.rows import hard_negative_row
 def test_a_variant_is_compared_with_the_default_at_its_complexities(tmp_path: Path) -> None:
     def make_row(image_id: int, caption: str, captioner: str) -> dict:
         row = hard_negative_row(tmp_path, image_id)
-        return row | {"caption": caption, "provenance": row["provenance"] | {"captioner": captioner}}
+        return row | {
+            "caption": caption,
+            "provenance": row["provenance"] | {"captioner": captioner},
+        }
 
     default = [make_row(number, "a red ball", "grammar") for number in range(2)]
     variant = [make_row(0, "the ball red", "model"), make_row(1, "a red ball", "model")]
@@ -30,10 +33,16 @@ def test_a_variant_is_compared_with_the_default_at_its_complexities(tmp_path: Pa
     verdicts = {(image, text, True): text == "a red ball" for image in "01" for text in texts}
     verdicts |= {("0", "blue ball", False): True, ("0", "red kite", False): False}
     funnels = {
-        "Productivity llm, n5: dropped": {"caption: omits a relation": 2, "caption: no cached answer": 40, "small": 3},
+        "Productivity llm, n5: dropped": {
+            "caption: omits a relation": 2,
+            "caption: no cached answer": 40,
+            "small": 3,
+        },
         "Productivity, n4: dropped": {"caption: omits a relation": 9},
     }
-    ours, grammar = compare_captioners(folder, verdicts, funnels, NgramModel.of(["a red ball"] * 5, 3))
+    ours, grammar = compare_captioners(
+        folder, verdicts, funnels, NgramModel.of(["a red ball"] * 5, 3)
+    )
     fluency = ours.pop("log_probability"), grammar.pop("log_probability")
     assert fluency[0] < fluency[1] < 0
     common = {"complexities": [5], "captions": 2, "negatives": 2, "genuine": 0.5}
@@ -44,7 +53,9 @@ def test_a_variant_is_compared_with_the_default_at_its_complexities(tmp_path: Pa
 def test_without_a_variant_nothing_is_compared(tmp_path: Path) -> None:
     row = hard_negative_row(tmp_path, 0)
     write_config(tmp_path / "crepe", "prod_hnatom", {"n5": [row]}, HARD_NEGATIVE_SCHEMA)
-    verdicts = {("0", text, text == "red ball"): True for text in ("red ball", "blue ball", "red kite")}
+    verdicts = {
+        ("0", text, text == "red ball"): True for text in ("red ball", "blue ball", "red kite")
+    }
     assert compare_captioners(tmp_path / "crepe", verdicts, {}, NgramModel.of(["a"], 3)) == []
     with pytest.raises(KeyError):
         compare_captioners(tmp_path / "crepe", {}, {}, NgramModel.of(["a"], 3))

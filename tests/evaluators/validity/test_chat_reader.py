@@ -54,8 +54,14 @@ def test_the_choice_is_read_from_the_answer(answer: str, choice: int | None):
 
 
 def test_shuffle_is_deterministic_and_the_true_caption_can_be_anywhere():
-    positions = [shuffle_captions([f"true {number}", "false"]).index(f"true {number}") for number in range(400)]
-    assert positions == [shuffle_captions([f"true {number}", "false"]).index(f"true {number}") for number in range(400)]
+    positions = [
+        shuffle_captions([f"true {number}", "false"]).index(f"true {number}")
+        for number in range(400)
+    ]
+    assert positions == [
+        shuffle_captions([f"true {number}", "false"]).index(f"true {number}")
+        for number in range(400)
+    ]
     assert 160 <= sum(positions) <= 240  # 400 fair coins: within 4 standard deviations of 200
 
 
@@ -65,9 +71,17 @@ def test_worked_examples_match_the_config(config: str):
     assert first["answer"] != second["answer"], "no letter is right in both"
     for example in (first, second):
         assert len(set(example["captions"])) == OPTIONS[config]
-        assert len({tuple(sorted(caption.split())) for caption in example["captions"]}) == 1, "the same words"
+        assert len({tuple(sorted(caption.split())) for caption in example["captions"]}) == 1, (
+            "the same words"
+        )
     request = build_messages(config, ["x", "y"])
-    assert [message["role"] for message in request] == ["user", "assistant", "user", "assistant", "user"]
+    assert [message["role"] for message in request] == [
+        "user",
+        "assistant",
+        "user",
+        "assistant",
+        "user",
+    ]
     assert request[-1]["content"] == format_question(["x", "y"])
     assert request[1]["content"] == first["answer"]
 
@@ -75,7 +89,12 @@ def test_worked_examples_match_the_config(config: str):
 @pytest.fixture
 def sets_of_four(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Working directory with four rows of VG-Relation, in which "caption N" is true and "N caption" is false."""
-    write_config(tmp_path / "aro", "vg_relation", {"test": [make_row(number) for number in range(4)]}, CHOICE_SCHEMA)
+    write_config(
+        tmp_path / "aro",
+        "vg_relation",
+        {"test": [make_row(number) for number in range(4)]},
+        CHOICE_SCHEMA,
+    )
     write_card(tmp_path / "aro", {}, "", measure(tmp_path / "aro"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(KEY_VARIABLE, KEY)
@@ -96,7 +115,10 @@ def test_answers_right_wrong_and_unreadable(sets_of_four: Path, httpserver: HTTP
         right = "A" if "A. caption" in question else "B"
         number = next(number for number in range(4) if f"caption {number}" in question)
         wrong = "A" if right == "B" else "B"
-        return Response(json.dumps(completion([right, f"({right})", wrong, "Both."][number])), mimetype="text/json")
+        return Response(
+            json.dumps(completion([right, f"({right})", wrong, "Both."][number])),
+            mimetype="text/json",
+        )
 
     httpserver.expect_request("/v1/chat/completions").respond_with_handler(answer)
     write_params(sets_of_four, httpserver)
@@ -113,21 +135,37 @@ def test_answers_right_wrong_and_unreadable(sets_of_four: Path, httpserver: HTTP
     # these are two images with one hit: Wilson's interval of 1 of 2.
     low, high = results["interval"]
     assert (low, high) == pytest.approx((0.0945, 0.9055), abs=1e-4)
-    assert results == {"model": "m", "asked": 4, "unreadable": 1, "recall@1": 0.5, "interval": [low, high]}
+    assert results == {
+        "model": "m",
+        "asked": 4,
+        "unreadable": 1,
+        "recall@1": 0.5,
+        "interval": [low, high],
+    }
     assert (
-        "| vg_relation | 4 | 50.0% | m | 50.0% (9.5% to 90.5%) | 1 |" in (sets_of_four / "text_only_aro.md").read_text()
+        "| vg_relation | 4 | 50.0% | m | 50.0% (9.5% to 90.5%) | 1 |"
+        in (sets_of_four / "text_only_aro.md").read_text()
     )
 
 
 def test_without_an_endpoint_no_request_is_sent(sets_of_four: Path):
-    (sets_of_four / "params.yaml").write_text("{text_only: {model: null}, text_only_aro: {rows: 9, chat: {}}}")
+    (sets_of_four / "params.yaml").write_text(
+        "{text_only: {model: null}, text_only_aro: {rows: 9, chat: {}}}"
+    )
     with pytest.raises(ValueError, match=r"text_only_aro\.chat: no endpoint"):
         text_only_aro.main(ask_model=True)
     text_only_aro.main()
-    assert json.loads((sets_of_four / "text_only_aro.json").read_text())["vg_relation"]["chat"] is None
+    assert (
+        json.loads((sets_of_four / "text_only_aro.json").read_text())["vg_relation"]["chat"] is None
+    )
     assert "chat model" not in (sets_of_four / "text_only_aro.md").read_text()
 
 
 def test_sets_without_a_cached_answer_are_not_counted():
     sets = RetrievalSets([("a b", "b a")], ["1"])
-    assert chat_reader.measure("vg_relation", sets, chat_reader.read_endpoint({"model": "m"}), Cache([])) is None
+    assert (
+        chat_reader.measure(
+            "vg_relation", sets, chat_reader.read_endpoint({"model": "m"}), Cache([])
+        )
+        is None
+    )

@@ -42,7 +42,10 @@ def make_scene(image_id: int, *objects: tuple[str, str]) -> dict[str, Any]:
     }
 
 
-SCENES = {"1": make_scene(1, ("red", "ball")), "2": make_scene(2, ("red", "ball"), ("blue", "ball"))}
+SCENES = {
+    "1": make_scene(1, ("red", "ball")),
+    "2": make_scene(2, ("red", "ball"), ("blue", "ball")),
+}
 
 
 def make_texts(*texts: tuple[str, str, str]) -> pd.DataFrame:
@@ -96,7 +99,9 @@ def test_texts_are_distinct(tmp_path: Path):
 
 
 def test_shares_of_foil_words_that_are_drawable_and_in_a_corpus():
-    texts = make_texts(*(("1", text, "hnatom") for text in ("a blue ball", "a red zeppelin", "a red kite")))
+    texts = make_texts(
+        *(("1", text, "hnatom") for text in ("a blue ball", "a red zeppelin", "a red kite"))
+    )
     words = measure_foil_words(texts, {"a": {"blue", "kite", "zeppelin"}, "b": {"blue"}})
     assert words["words"] == 3
     assert words["drawable"] == 2 / 3  # a zeppelin cannot be drawn
@@ -105,7 +110,9 @@ def test_shares_of_foil_words_that_are_drawable_and_in_a_corpus():
 
 
 def test_missing_truth_raises_an_error(tmp_path: Path):
-    (tmp_path / "truth.jsonl").write_text("".join(json.dumps(item) + "\n" for item in SCENES.values()))
+    (tmp_path / "truth.jsonl").write_text(
+        "".join(json.dumps(item) + "\n" for item in SCENES.values())
+    )
     assert read_truth(tmp_path / "truth.jsonl") == SCENES
     with pytest.raises(FileNotFoundError, match="only the micro-world has them"):
         read_truth(tmp_path / "nowhere.jsonl")
@@ -115,5 +122,10 @@ def test_shares_without_texts_are_none():
     judged = judge(make_texts(), SCENES)
     assert compute_share(judged) is None
     words = measure_foil_words(make_texts(("1", "a red ball", "prod_hnswap")), {"a": {"red"}})
-    assert words == {"words": 0, "drawable": None, "drawable_and_seen": None, "by_corpus": {"a": None}}
+    assert words == {
+        "words": 0,
+        "drawable": None,
+        "drawable_and_seen": None,
+        "by_corpus": {"a": None},
+    }
     assert summarise(judged, {0.5: judged}, words)["true_by_recall"] == {"0.5": None}

@@ -24,10 +24,16 @@ def read_atoms(text: str) -> list[tuple[str, str]]:
     [
         ("a red ball", "object: ball; attribute: red"),
         ("two red balls", "object: ball; attribute: 2; attribute: red"),
-        ("two red balls on a table", "object: ball; object: table; attribute: 2; attribute: red; relation: on"),
+        (
+            "two red balls on a table",
+            "object: ball; object: table; attribute: 2; attribute: red; relation: on",
+        ),
         ("a ball resting on top of a box", "object: ball; object: box; relation: rest on top of"),
         ("a ball is placed on a box", "object: ball; object: box; relation: place on"),
-        ("a truck with a cactus to its left", "object: truck; object: cactus; relation: to the left of"),
+        (
+            "a truck with a cactus to its left",
+            "object: truck; object: cactus; relation: to the left of",
+        ),
         ("a man with a hat on", "object: man; object: hat; relation: wear"),
         ("a hat worn by a man", "object: man; object: hat; relation: wear"),
         ("a hat worn by a man", "object: man; object: hat; relation: worn by"),
@@ -57,7 +63,11 @@ def test_listed_atoms_that_the_caption_asserts(caption: str, atoms: str):
             "object: purple; object: ball; attribute: spotted",
             "not listed: attribute purple; not asserted: object purple",
         ),
-        ("a red ball", "object: ball; attribute: red; attribute: red", "not asserted: attribute red"),
+        (
+            "a red ball",
+            "object: ball; attribute: red; attribute: red",
+            "not asserted: attribute red",
+        ),
         ("a ball that is not red", "object: ball; attribute: red", "not asserted: attribute red"),
         (
             "a ball on a box",
@@ -78,7 +88,10 @@ def test_relations_without_a_meaning_in_the_vocabulary():
 
 def test_share_and_failures():
     rows = [
-        {"caption": "a red ball", "atoms": [{"kind": "object", "text": "ball"}, {"kind": "attribute", "text": "red"}]},
+        {
+            "caption": "a red ball",
+            "atoms": [{"kind": "object", "text": "ball"}, {"kind": "attribute", "text": "red"}],
+        },
         {"caption": "a red ball", "atoms": [{"kind": "object", "text": "ball"}]},
         {"caption": "ball the on", "atoms": []},
     ]

@@ -31,13 +31,27 @@ def scene(objects: str, relations: str) -> dict:
         size, color, pattern, noun = description.split()
         box = [float(centre) - 20, 200.0, 40.0, 40.0]
         parsed_objects.append(
-            {"id": name, "noun": noun, "color": color, "pattern": pattern, "size": size, "box": box, "depth": 0.5}
+            {
+                "id": name,
+                "noun": noun,
+                "color": color,
+                "pattern": pattern,
+                "size": size,
+                "box": box,
+                "depth": 0.5,
+            }
         )
     for line in relations.strip().splitlines():
         subject, *relation, target = line.split()
         triples.append([subject, " ".join(relation), target])
         triples.append([target, CONVERSES[" ".join(relation)], subject])
-    return {"image_id": 1, "width": 640, "height": 480, "things": parsed_objects, "relations": triples}
+    return {
+        "image_id": 1,
+        "width": 640,
+        "height": 480,
+        "things": parsed_objects,
+        "relations": triples,
+    }
 
 
 # Left: a table with a cup and a lamp on it. Centre: a basket with an apple. Right: a cat that wears a hat.
@@ -484,14 +498,23 @@ yes | it is not the case that a ball is pink
 
 def _cases() -> list:
     cases = []
-    tables = {"kitchen": KITCHEN_CASES, "street": STREET_CASES, "twins": TWINS_CASES, "alone": ALONE_CASES}
+    tables = {
+        "kitchen": KITCHEN_CASES,
+        "street": STREET_CASES,
+        "twins": TWINS_CASES,
+        "alone": ALONE_CASES,
+    }
     scenes = {"kitchen": KITCHEN, "street": STREET, "twins": TWINS, "alone": ALONE}
     for name, table in tables.items():
         for line in table.strip().splitlines():
             if line.startswith("#"):
                 continue
             verdict, caption = line.split(" | ", 1)
-            cases.append(pytest.param(caption.strip(), scenes[name], verdict.strip() == "yes", id=f"{name}: {caption}"))
+            cases.append(
+                pytest.param(
+                    caption.strip(), scenes[name], verdict.strip() == "yes", id=f"{name}: {caption}"
+                )
+            )
     return cases
 
 

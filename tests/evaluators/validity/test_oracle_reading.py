@@ -12,7 +12,13 @@ from hypothesis import strategies as st
 
 from compeval.evaluators.validity.oracle import UnreadableError, is_true, parse_caption
 from compeval.evaluators.validity.oracle.drs import Relation
-from compeval.evaluators.validity.oracle.lexicon import ATTRIBUTES, KNOWN, NOUNS, PREPOSITIONS, PRESENT_VERBS
+from compeval.evaluators.validity.oracle.lexicon import (
+    ATTRIBUTES,
+    KNOWN,
+    NOUNS,
+    PREPOSITIONS,
+    PRESENT_VERBS,
+)
 from compeval.generators.microworld import world
 
 COLORS = ("red", "green", "blue")
@@ -37,7 +43,10 @@ def scenes(draw: st.DrawFn, max_objects: int = 4) -> dict:
     relations = []
     for first, second in combinations(range(len(objects)), 2):
         for relation in draw(st.sets(st.sampled_from(sorted(PAIRS)))):
-            relations += [[str(first), relation, str(second)], [str(second), PAIRS[relation], str(first)]]
+            relations += [
+                [str(first), relation, str(second)],
+                [str(second), PAIRS[relation], str(first)],
+            ]
     return {"width": 640, "height": 480, "things": objects, "relations": relations}
 
 
@@ -47,9 +56,14 @@ noun_phrases = st.builds(
     st.sampled_from(("", *COLORS)),
     st.sampled_from(KINDS),
 )
-relations = st.sampled_from(("on", "to the left of", "next to", "partly hidden by", "with", "supporting"))
+relations = st.sampled_from(
+    ("on", "to the left of", "next to", "partly hidden by", "with", "supporting")
+)
 clauses = st.builds(
-    lambda subject, relation, target: f"{subject} {relation} {target}", noun_phrases, relations, noun_phrases
+    lambda subject, relation, target: f"{subject} {relation} {target}",
+    noun_phrases,
+    relations,
+    noun_phrases,
 )
 affirmative = st.lists(st.one_of(noun_phrases, clauses), min_size=1, max_size=3).flatmap(
     lambda parts: st.sampled_from((", and ".join(parts), ". ".join(parts), " while ".join(parts)))
@@ -57,9 +71,15 @@ affirmative = st.lists(st.one_of(noun_phrases, clauses), min_size=1, max_size=3)
 
 
 @given(scenes(), st.sampled_from(KINDS), st.sampled_from(COLORS))
-def test_an_attribute_is_true_exactly_if_an_object_of_the_noun_has_it(scene: dict, noun: str, color: str) -> None:
+def test_an_attribute_is_true_exactly_if_an_object_of_the_noun_has_it(
+    scene: dict, noun: str, color: str
+) -> None:
     has_it = any((item["noun"], item["color"]) == (noun, color) for item in scene["things"])
-    for caption in (f"a {color} {noun}", f"there is a {noun} that is {color}", f"The {noun} is {color}."):
+    for caption in (
+        f"a {color} {noun}",
+        f"there is a {noun} that is {color}",
+        f"The {noun} is {color}.",
+    ):
         assert is_true(caption, scene) is has_it
     assert is_true(f"there is no {color} {noun}", scene) is not has_it
 
@@ -69,7 +89,9 @@ def test_adding_an_object_leaves_affirmative_captions_true(scene: dict, caption:
     remaining_ids = {item["id"] for item in scene["things"][:-1]}
     smaller = scene | {
         "things": scene["things"][:-1],
-        "relations": [triple for triple in scene["relations"] if {triple[0], triple[2]} <= remaining_ids],
+        "relations": [
+            triple for triple in scene["relations"] if {triple[0], triple[2]} <= remaining_ids
+        ],
     }
     assert is_true(caption, scene) or not is_true(caption, smaller)
 
@@ -82,7 +104,10 @@ def test_a_denial_is_the_opposite_of_an_unambiguous_clause(scene: dict, clause: 
 
 @given(scenes())
 def test_order_of_objects_does_not_matter(scene: dict) -> None:
-    reversed_scene = scene | {"things": scene["things"][::-1], "relations": scene["relations"][::-1]}
+    reversed_scene = scene | {
+        "things": scene["things"][::-1],
+        "relations": scene["relations"][::-1],
+    }
     for caption in ("a ball next to a cup on a table", "two cups", "a cat not on a table"):
         assert is_true(caption, scene) is is_true(caption, reversed_scene)
 
@@ -170,10 +195,23 @@ def test_the_first_reading_attaches_to_the_nearest_noun() -> None:
 def test_lexicon_covers_everything_that_the_micro_world_can_draw() -> None:
     kinds = {kind for noun in NOUNS.values() for kind in noun.kinds}
     assert kinds == {noun for nouns in world.NOUNS.values() for noun in nouns}
-    for slot, values in (("color", world.COLORS), ("pattern", world.PATTERNS), ("size", world.SIZES)):
-        assert {value for item in ATTRIBUTES.values() if item.slot == slot for value in item.values} == {*values}
-    expressible = {relation for entries in PREPOSITIONS.values() for _, relations in entries for relation in relations}
-    expressible |= {relation for verb in PRESENT_VERBS.values() for relation in verb.active | verb.passive}
+    for slot, values in (
+        ("color", world.COLORS),
+        ("pattern", world.PATTERNS),
+        ("size", world.SIZES),
+    ):
+        assert {
+            value for item in ATTRIBUTES.values() if item.slot == slot for value in item.values
+        } == {*values}
+    expressible = {
+        relation
+        for entries in PREPOSITIONS.values()
+        for _, relations in entries
+        for relation in relations
+    }
+    expressible |= {
+        relation for verb in PRESENT_VERBS.values() for relation in verb.active | verb.passive
+    }
     assert expressible - {"far from"} == {*world.RELATIONS}
     assert KNOWN.issuperset(NOUNS)
 
@@ -181,7 +219,14 @@ def test_lexicon_covers_everything_that_the_micro_world_can_draw() -> None:
 @pytest.mark.parametrize("relation", sorted(world.RELATIONS))
 def test_every_relation_can_be_expressed_by_its_id(relation: str) -> None:
     objects = [
-        {"id": name, "noun": name, "color": "red", "pattern": "plain", "size": "small", "box": [0, 0, 9, 9]}
+        {
+            "id": name,
+            "noun": name,
+            "color": "red",
+            "pattern": "plain",
+            "size": "small",
+            "box": [0, 0, 9, 9],
+        }
         for name in ("cat", "hat")
     ]
     scene = {"width": 9, "things": objects, "relations": [["cat", relation, "hat"]]}
@@ -193,7 +238,13 @@ def test_every_relation_can_be_expressed_by_its_id(relation: str) -> None:
 def test_real_captions_are_parsed_or_raise_unreadable_error(real_data: Path) -> None:
     readable = []
     for kind in ("atom", "swap", "negate"):
-        file = real_data / "crepe" / "prod_hard_negatives" / kind / f"prod_vg_hard_negs_{kind}_complexity_4.csv"
+        file = (
+            real_data
+            / "crepe"
+            / "prod_hard_negatives"
+            / kind
+            / f"prod_vg_hard_negs_{kind}_complexity_4.csv"
+        )
         with file.open(encoding="utf-8") as lines:
             captions = [row["caption"] for row in csv.DictReader(lines)][:100]
         for caption in captions:
@@ -208,5 +259,7 @@ def test_real_captions_are_parsed_or_raise_unreadable_error(real_data: Path) -> 
 def test_shares_no_code_with_generators() -> None:
     listing = "[name for name in sys.modules if name.startswith('compeval.generators')]"
     probe = f"import sys, compeval.evaluators.validity.oracle; print({listing})"
-    result = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    result = subprocess.run(
+        [sys.executable, "-c", probe], capture_output=True, text=True, check=True
+    )
     assert result.stdout.strip() == "[]"

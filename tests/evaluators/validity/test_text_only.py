@@ -42,7 +42,13 @@ def test_a_row_of_several_configs_is_read_once(tmp_path: Path):
 
 
 def test_groups_join_the_corpora_and_omit_raw_configs(tmp_path: Path):
-    for name in ("laion_sc_hnatom", "yfcc_uc_hnatom", "laion_sc_raw", "prod_hnneg", "prod_hnneg_balanced"):
+    for name in (
+        "laion_sc_hnatom",
+        "yfcc_uc_hnatom",
+        "laion_sc_raw",
+        "prod_hnneg",
+        "prod_hnneg_balanced",
+    ):
         (tmp_path / name).mkdir()
     assert group_configs(tmp_path) == {
         "hnatom": ["laion_sc_hnatom", "yfcc_uc_hnatom"],
@@ -56,7 +62,10 @@ def test_only_the_sets_of_the_paper_are_sampled(tmp_path: Path):
     (folder / "toy_hnatom").rename(folder / "toy_uc_hnatom")
     shutil.copytree(folder / "toy_uc_hnatom", folder / "toy_uc_hnatom_balanced")
     groups = read_groups(folder, max_rows=3)
-    assert {name: len(sets) for name, sets in groups.items()} == {"hnatom": 3, "toy_uc_hnatom_balanced": 5}
+    assert {name: len(sets) for name, sets in groups.items()} == {
+        "hnatom": 3,
+        "toy_uc_hnatom_balanced": 5,
+    }
     assert set(groups["hnatom"].images) < set(groups["toy_uc_hnatom_balanced"].images)
 
 
@@ -69,7 +78,9 @@ def test_scores_by_hand():
     assert results["longest"]["recall@1"] == 0
     assert results["tersest"]["recall@1"] == pytest.approx(1 / 2)
     assert results["tersest"]["pairwise_accuracy"] == pytest.approx(3 / 4)
-    assert results["tersest"]["interval"] == pytest.approx((0.2366, 0.7634), abs=1e-4)  # Wilson, 5 of 10
+    assert results["tersest"]["interval"] == pytest.approx(
+        (0.2366, 0.7634), abs=1e-4
+    )  # Wilson, 5 of 10
 
 
 def test_groups_keep_their_order_and_empty_ones_are_left_out(monkeypatch: pytest.MonkeyPatch):
@@ -77,11 +88,16 @@ def test_groups_keep_their_order_and_empty_ones_are_left_out(monkeypatch: pytest
     measured = []
     monkeypatch.setattr(text_only, "WORKERS", 1)
     monkeypatch.setattr(
-        text_only, "measure", lambda held_out, group: measured.append(group[0]) or {"rows": len(group[1])}
+        text_only,
+        "measure",
+        lambda held_out, group: measured.append(group[0]) or {"rows": len(group[1])},
     )
     sets = make_negations()
     groups = {"small": sample(sets, 2), "none": sample(sets, 0), "all": sample(sets, 99)}
-    assert list(measure_all(groups, None).items()) == [("small", {"rows": 2}), ("all", {"rows": 30})]
+    assert list(measure_all(groups, None).items()) == [
+        ("small", {"rows": 2}),
+        ("all", {"rows": 30}),
+    ]
     assert measured == ["all", "small"]
     assert measure_all({}, None) == {}
 

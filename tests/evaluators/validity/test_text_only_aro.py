@@ -37,10 +37,16 @@ def test_only_the_first_seed_of_the_order_sets_is_read(tmp_path: Path) -> None:
 def test_page_names_the_baseline_that_is_farthest_above_or_below_chance() -> None:
     def make(**recalls: float) -> dict:
         return {
-            name: {"recall@1": recall, "interval": [recall - 0.1, recall + 0.1]} for name, recall in recalls.items()
+            name: {"recall@1": recall, "interval": [recall - 0.1, recall + 0.1]}
+            for name, recall in recalls.items()
         }
 
-    result = {"rows": 1234, "chance": 0.5, "held_out": make(tersest=0.7, form=0.2), "random_scorers": 0.5}
+    result = {
+        "rows": 1234,
+        "chance": 0.5,
+        "held_out": make(tersest=0.7, form=0.2),
+        "random_scorers": 0.5,
+    }
     result |= {"comparing": make(learned=0.9), "refining": make(words=0.4, bigrams=0.3)}
     result |= {"by_design": None, "chat": None}
     text = render_page("ARO", Path("a.json"), {"vg_relation": result})

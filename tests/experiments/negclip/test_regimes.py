@@ -24,15 +24,25 @@ def make_captioned_scene(caption: str) -> tuple[Scene, str, Box]:
 
 def test_a_bag_has_the_canonical_nouns_and_attributes() -> None:
     assert make_bag("A red cup left of the little box.") == ("box", "cup", "red", "small")
-    assert make_bag("the tiny box is to the right of a red cup") == make_bag("A red cup left of the little box.")
+    assert make_bag("the tiny box is to the right of a red cup") == make_bag(
+        "A red cup left of the little box."
+    )
     assert make_bag("a red box left of a small cup") == make_bag("a red cup left of a small box")
     assert make_bag("a red cup") is None
     assert make_bag("a red lorry on a boat") == ("boat", "red", "truck")
 
 
 def test_captions_of_two_objects_with_a_repeated_bag_are_dropped() -> None:
-    captions = ["a cup on a box", "a red cup", "a box under the cup", "a red cup", "a cup on a red box"]
-    remaining = [caption for _, caption, _ in drop_repeated_bags(map(make_captioned_scene, captions))]
+    captions = [
+        "a cup on a box",
+        "a red cup",
+        "a box under the cup",
+        "a red cup",
+        "a cup on a red box",
+    ]
+    remaining = [
+        caption for _, caption, _ in drop_repeated_bags(map(make_captioned_scene, captions))
+    ]
     assert remaining == ["a cup on a box", "a red cup", "a red cup", "a cup on a red box"]
 
 
@@ -46,7 +56,9 @@ def test_the_probability_of_a_rival_in_a_batch() -> None:
 
 
 def test_regimes_have_the_same_scenes_and_a_rich_regime_has_attributes() -> None:
-    plain, rich = (list(make_regime_examples(WORLD, Regime(richness, False), 40)) for richness in (0.0, 1.0))
+    plain, rich = (
+        list(make_regime_examples(WORLD, Regime(richness, False), 40)) for richness in (0.0, 1.0)
+    )
     assert [example.image_id for example in plain] == [example.image_id for example in rich]
     # Two nouns, and in the rich regime at least one attribute per noun but for people, whose look is not described. A
     # caption of one object has no bag.

@@ -8,7 +8,12 @@ from compeval.base.readers.gqa import read
 from compeval.base.readers.records import Flaws
 from compeval.generators.microworld.build import Params
 from compeval.generators.microworld.scenes.splits import TEST_IDS, training_ids
-from experiments.negclip.small_world import NOUNS, sample_small_caption, sample_small_scene, write_test_scenes
+from experiments.negclip.small_world import (
+    NOUNS,
+    sample_small_caption,
+    sample_small_scene,
+    write_test_scenes,
+)
 
 SCENES = [sample_small_scene(7, image_id) for image_id in range(1, 81)]
 
@@ -28,15 +33,26 @@ def test_captions_name_the_subject_first() -> None:
     assert not [caption for caption in captions if " with " in caption or " has " in caption]
     # Nine of ten captions state a relation and therefore name both objects.
     names_both = [
-        all(any(word in caption for word in (item.noun, "pail", "blossom", "kitty")) for item in scene.objects)
+        all(
+            any(word in caption for word in (item.noun, "pail", "blossom", "kitty"))
+            for item in scene.objects
+        )
         for scene, caption in zip(SCENES, captions, strict=True)
     ]
     assert 60 <= sum(names_both) < len(SCENES)
 
 
 def test_no_caption_has_the_template_of_vg_relation() -> None:
-    captions = [sample_small_caption(7, scene, richness)[0].lower() for scene in SCENES for richness in (0.0, 0.5)]
-    assert not [caption for caption in captions if re.search(r"^the .* is .*\bthe (?!(left|right) )", caption)]
+    captions = [
+        sample_small_caption(7, scene, richness)[0].lower()
+        for scene in SCENES
+        for richness in (0.0, 0.5)
+    ]
+    assert not [
+        caption
+        for caption in captions
+        if re.search(r"^the .* is .*\bthe (?!(left|right) )", caption)
+    ]
 
 
 def test_test_scenes_have_scene_graphs_and_captions(tmp_path: Path) -> None:

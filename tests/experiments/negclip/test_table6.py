@@ -19,7 +19,11 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """
     monkeypatch.chdir(tmp_path)
     for seed in (0, 1):
-        ranks = {"clip": [2, 2, 2, 2], "clip-ft": [2, 2, 2, 1], "negclip": [1 if seed else 2, 2, 2, 1]}
+        ranks = {
+            "clip": [2, 2, 2, 2],
+            "clip-ft": [2, 2, 2, 1],
+            "negclip": [1 if seed else 2, 2, 2, 1],
+        }
         for model, rank_N in ranks.items():
             root = table6.RUNS / f"toy-s{seed}" / "results/microworld" / model
             for task, _, by in table6.ROWS.values():
@@ -39,7 +43,11 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_macro_scores_and_paired_differences(runs: Path) -> None:
     rows = table6.measure("toy", [0, 1])
     # "on": 0 of 3 with seed 0, 1 of 3 with seed 1; "in": 1 of 1. Macro: (0 + 1) / 2 and (1/3 + 1) / 2.
-    assert rows["VG-Relation"]["scores"] == {"clip": [0, 0], "clip-ft": [0.5, 0.5], "negclip": [0.5, 0.6667]}
+    assert rows["VG-Relation"]["scores"] == {
+        "clip": [0, 0],
+        "clip-ft": [0.5, 0.5],
+        "negclip": [0.5, 0.6667],
+    }
     mean, low, high = rows["VG-Relation"]["differences"]["negclip - clip-ft"]
     # Mean over seeds of (0, 1/3) / 2.
     assert mean == pytest.approx(1 / 12, abs=1e-4)
@@ -80,5 +88,7 @@ def test_the_page_has_one_table_per_regime(runs: Path) -> None:
 
 
 def test_missing_results_are_named(runs: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"toy-s2/results: no results of clip\. Run `dvc repro experiments"):
+    with pytest.raises(
+        FileNotFoundError, match=r"toy-s2/results: no results of clip\. Run `dvc repro experiments"
+    ):
         table6.measure("toy", [2])

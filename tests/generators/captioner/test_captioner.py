@@ -31,7 +31,10 @@ from compeval.generators.hard_negatives.crepe.atom import (
     make_atom_negatives,
     make_one_attribute_negatives,
 )
-from compeval.generators.hard_negatives.crepe.negation import find_negatable_atoms, make_negation_negatives
+from compeval.generators.hard_negatives.crepe.negation import (
+    find_negatable_atoms,
+    make_negation_negatives,
+)
 from compeval.generators.hard_negatives.crepe.swap import make_swaps, write_swaps
 from compeval.generators.hard_negatives.hard_negative import HardNegative
 from compeval.generators.llm.client import Cache, Endpoint
@@ -43,7 +46,9 @@ TABLE = SceneObject("2", "table", ("wooden",), Box(0, 10, 30, 30))
 BOWL = SceneObject("3", "bowl", ("blue",), Box(15, 0, 10, 10))
 ON = Relation("1", "on", "2")
 GRAPH = SceneGraph((CUP, TABLE), (ON,))
-IMAGE = SceneGraph((CUP, TABLE, BOWL), (ON, Relation("3", "on", "2"), Relation("3", "next to", "1")))
+IMAGE = SceneGraph(
+    (CUP, TABLE, BOWL), (ON, Relation("3", "on", "2"), Relation("3", "next to", "1"))
+)
 
 
 @pytest.fixture(scope="module")
@@ -72,14 +77,22 @@ def test_other_captions_of_a_graph_have_its_atoms() -> None:
     assert len({caption.text, *(other.text for other in others)}) > 2
     for other in others:
         assert other.graph == IMAGE
-        assert {mention.atom_key for mention in other.mentions} == {mention.atom_key for mention in caption.mentions}
+        assert {mention.atom_key for mention in other.mentions} == {
+            mention.atom_key for mention in caption.mentions
+        }
 
 
 def test_four_atoms_have_a_captioner_of_their_own() -> None:
     four = SceneGraph((CUP, SceneObject("2", "table")), (ON,))
     requests = [Request(GRAPH, "0"), Request(four, "0"), Request(GRAPH, "1"), Request(four, "1")]
-    captions = list(CaptionerByComplexity(TemplateCaptioner(), GrammarCaptioner()).captions(requests))
-    assert [(caption.captioner, caption.graph) for caption in captions if not isinstance(caption, NoCaption)] == [
+    captions = list(
+        CaptionerByComplexity(TemplateCaptioner(), GrammarCaptioner()).captions(requests)
+    )
+    assert [
+        (caption.captioner, caption.graph)
+        for caption in captions
+        if not isinstance(caption, NoCaption)
+    ] == [
         ("grammar", GRAPH),
         ("template", four),
         ("grammar", GRAPH),
@@ -90,14 +103,18 @@ def test_four_atoms_have_a_captioner_of_their_own() -> None:
 def test_graph_that_the_template_cannot_express_has_no_caption() -> None:
     pair = SceneObject("1", "man"), SceneObject("2", "hat")
     graph = SceneGraph(pair, (Relation("1", "wearing", "2"), Relation("1", "under", "2")))
-    assert list(TemplateCaptioner().captions([Request(graph, "0")])) == [NoCaption("no place in the template")]
+    assert list(TemplateCaptioner().captions([Request(graph, "0")])) == [
+        NoCaption("no place in the template")
+    ]
 
 
 # Swaps (A.4)
 
 
 def test_swaps_cover_all_cases_of_a4() -> None:
-    foils = {foil[1:] for _, foil in make_swaps(SceneGraph((CUP, TABLE, SceneObject("3", "cat")), (ON,)))}
+    foils = {
+        foil[1:] for _, foil in make_swaps(SceneGraph((CUP, TABLE, SceneObject("3", "cat")), (ON,)))
+    }
     assert ("cup, table", "table, cup") in foils  # the objects of a relation
     assert ("cup, cat", "cat, cup") in foils  # objects that no relation joins
     assert ("red", "wooden") in foils  # attributes of two objects
@@ -131,24 +148,43 @@ def test_negatives_of_a_caption_differ_from_it_and_from_each_other() -> None:
 
 
 def test_atom_foils_replace_an_object_at_every_mention() -> None:
-    graph = SceneGraph((CUP, TABLE, SceneObject("3", "apple", ("green",))), (ON, Relation("3", "next to", "1")))
-    vocabulary = Vocabulary.of([IMAGE, SceneGraph((SceneObject("1", "vase"), SceneObject("2", "pear")))])
+    graph = SceneGraph(
+        (CUP, TABLE, SceneObject("3", "apple", ("green",))), (ON, Relation("3", "next to", "1"))
+    )
+    vocabulary = Vocabulary.of(
+        [IMAGE, SceneGraph((SceneObject("1", "vase"), SceneObject("2", "pear")))]
+    )
     atoms = AtomFoils(graph, collect_facts(graph), write_grammar_caption(graph, "2"), vocabulary)
     negatives = list(make_atom_negatives(atoms, Random(0)))
-    assert not [item for item in negatives if item.foils[0].original == "cup" and " cup" in item.caption]
+    assert not [
+        item for item in negatives if item.foils[0].original == "cup" and " cup" in item.caption
+    ]
     known = [is_known(item.foils[0], vocabulary) for item in negatives]
     assert known == sorted(known, reverse=True)
 
 
 def test_the_foils_of_a_relation_are_not_synonyms() -> None:
-    predicates = ("on", "on top of", "under", "below", "beneath", "to the left of", "on the left side of")
+    predicates = (
+        "on",
+        "on top of",
+        "under",
+        "below",
+        "beneath",
+        "to the left of",
+        "on the left side of",
+    )
     pairs = (SceneObject("1", "cup"), SceneObject("2", "table"))
-    vocabulary = Vocabulary.of([SceneGraph(pairs, (Relation("1", text, "2"),)) for text in predicates])
+    vocabulary = Vocabulary.of(
+        [SceneGraph(pairs, (Relation("1", text, "2"),)) for text in predicates]
+    )
     graph = SceneGraph((CUP, TABLE), (ON,))
     atoms = AtomFoils(graph, collect_facts(graph), write_grammar_caption(graph), vocabulary)
     (mention,) = (mention for mention in atoms.mentions if mention.kind == "relation")
     for seed in range(10):
-        keys = [relation_key(foil.replacement) for foil, _ in atoms.draw_near_and_distant(mention, Random(seed))[0]]
+        keys = [
+            relation_key(foil.replacement)
+            for foil, _ in atoms.draw_near_and_distant(mention, Random(seed))[0]
+        ]
         assert len(keys) == len(set(keys)) >= 2
 
 
@@ -159,7 +195,9 @@ def test_the_foils_of_one_attribute_replace_no_noun_or_relation() -> None:
     for seed in range(10):
         negatives = make_one_attribute_negatives(atoms, 2, Random(seed))
         assert len(negatives) >= 2
-        ((kind, _),) = {(foil.type, foil.original) for negative in negatives for foil in negative.foils}
+        ((kind, _),) = {
+            (foil.type, foil.original) for negative in negatives for foil in negative.foils
+        }
         assert kind == "attribute"
 
 
@@ -180,7 +218,10 @@ def test_prompt_has_the_format_of_a3() -> None:
         SceneObject("3", "house", ("old", "red")),
     )
     graph = SceneGraph(windows, (Relation("1", "on", "3"), Relation("2", "next to", "1")))
-    assert make_prompt(graph) == "large window1, window2, old red house\nwindow1 on house\nwindow2 next to window1"
+    assert (
+        make_prompt(graph)
+        == "large window1, window2, old red house\nwindow1 on house\nwindow2 next to window1"
+    )
     roles = [message["role"] for message in make_messages(graph, SHOTS)]
     assert roles == ["system", *["user", "assistant"] * 5, "user"]
 
@@ -193,7 +234,9 @@ def test_each_complexity_has_five_shots() -> None:
 
 
 def test_check_accepts_nearly_all_shots(captioner: PromptedCaptioner) -> None:
-    results = [captioner.check(shot.graph, shot.caption) for shots in SHOTS.values() for shot in shots]
+    results = [
+        captioner.check(shot.graph, shot.caption) for shots in SHOTS.values() for shot in shots
+    ]
     assert sum(isinstance(item, ParsedCaption) for item in results) >= 36
 
 
@@ -224,7 +267,9 @@ def make_graph(text: str) -> SceneGraph:
     """Return the graph of a text such as "red cup, on, table, box": two related objects, then others."""
     first, predicate, *others = text.split(", ")
     phrases = enumerate((first, *others), 1)
-    objects = (SceneObject(str(key), words.split()[-1], (*words.split()[:-1],)) for key, words in phrases)
+    objects = (
+        SceneObject(str(key), words.split()[-1], (*words.split()[:-1],)) for key, words in phrases
+    )
     return SceneGraph(tuple(objects), (Relation("1", predicate, "2"),))
 
 
@@ -237,7 +282,9 @@ def find_atom(graph: SceneGraph, text: str) -> Negated:
 
 
 def parse(graph: SceneGraph, text: str) -> ParsedCaption:
-    caption = PromptedCaptioner(Endpoint("model"), SHOTS, Cache([]), RuleParser()).check(graph, text)
+    caption = PromptedCaptioner(Endpoint("model"), SHOTS, Cache([]), RuleParser()).check(
+        graph, text
+    )
     assert isinstance(caption, ParsedCaption), caption
     return caption
 
@@ -254,7 +301,9 @@ EDITS: dict[tuple[str, str], dict[str, str | None]] = {
         "umbrella, on, yellow tall vase": "an umbrella is on a tall yellow vase",
     },
     # an attribute after its noun is not moved
-    ("yellow vase, on, umbrella", "the vase on an umbrella is yellow"): {"vase, on, yellow umbrella": None},
+    ("yellow vase, on, umbrella", "the vase on an umbrella is yellow"): {
+        "vase, on, yellow umbrella": None
+    },
     # no pronoun refers to a replaced person
     ("lamp, beside, boy", "a boy with a lamp beside him"): {
         "lamp, beside, vase": None,
@@ -266,7 +315,9 @@ EDITS: dict[tuple[str, str], dict[str, str | None]] = {
 
 
 @pytest.mark.parametrize(("caption", "edits"), EDITS.items())
-def test_parsed_caption_is_edited_in_place(caption: tuple[str, str], edits: dict[str, str | None]) -> None:
+def test_parsed_caption_is_edited_in_place(
+    caption: tuple[str, str], edits: dict[str, str | None]
+) -> None:
     parsed = parse(make_graph(caption[0]), caption[1])
     assert {edited: parsed.edit(make_graph(edited)) for edited in edits} == edits
 
@@ -299,7 +350,9 @@ def test_atoms_of_a_parsed_caption_are_negated(
 ) -> None:
     graph = make_graph(caption[0])
     parsed = parse(graph, caption[1])
-    assert {atoms: parsed.negate(*(find_atom(graph, atom) for atom in atoms)) for atoms in negations} == negations
+    assert {
+        atoms: parsed.negate(*(find_atom(graph, atom) for atom in atoms)) for atoms in negations
+    } == negations
 
 
 def test_edited_and_whole_parsed_captions_are_negated() -> None:
@@ -311,7 +364,9 @@ def test_edited_and_whole_parsed_captions_are_negated() -> None:
     )
     assert caption.negate_all() == ["it is not true that an old man wears a red hat"]
     swapped = make_swap_negatives(GRAPH, parse(GRAPH, "a red cup is on a wooden table"))
-    assert {"a red table is on a wooden cup", "a wooden table is on a red cup"} <= {item.caption for item in swapped}
+    assert {"a red table is on a wooden cup", "a wooden table is on a red cup"} <= {
+        item.caption for item in swapped
+    }
 
 
 def test_uncached_graph_has_no_caption(captioner: PromptedCaptioner) -> None:
@@ -321,7 +376,11 @@ def test_uncached_graph_has_no_caption(captioner: PromptedCaptioner) -> None:
 @pytest.mark.parametrize(
     ("text", "relation", "whole"),
     [
-        ("a cup is beside a hat", "a cup is not beside a hat", ["it is not true that a cup is beside a hat"]),
+        (
+            "a cup is beside a hat",
+            "a cup is not beside a hat",
+            ["it is not true that a cup is beside a hat"],
+        ),
         ("a cup is also beside a hat", None, ["it is not true that a cup is also beside a hat"]),
         ("beside a hat there is a cup", None, ["it is not true that beside a hat there is a cup"]),
         ("a cup, which is beside a hat", None, []),
@@ -349,7 +408,9 @@ def test_negations_that_are_bad_english_or_may_be_true_are_left_out(
 def test_captions_of_five_atoms_have_five_negations() -> None:
     """Two objects, two attributes, one relation and the whole caption: at most one denial each."""
     caption = parse(GRAPH, "a red cup on a wooden table")
-    negatives = make_negation_negatives(find_false_negations(GRAPH, collect_facts(GRAPH)), caption, Random(0))
+    negatives = make_negation_negatives(
+        find_false_negations(GRAPH, collect_facts(GRAPH)), caption, Random(0)
+    )
     captions = {negative.caption for negative in negatives}
     (whole,) = captions & set(caption.negate_all())
     assert whole in {
@@ -369,7 +430,10 @@ def test_twelve_alike_objects_are_aligned() -> None:
     """All 479 million orders of the windows have the same answer."""
     windows = tuple(SceneObject(str(number), "window", ("open",)) for number in range(12))
     stated = tuple(SceneObject(f"o{number}", "window", ("open",)) for number in range(12))
-    mentions = tuple(Mention("object", "window", number, number, "NN", item.id) for number, item in enumerate(stated))
+    mentions = tuple(
+        Mention("object", "window", number, number, "NN", item.id)
+        for number, item in enumerate(stated)
+    )
     aligned = align_mentions(Parse("x" * 12, SceneGraph(stated), mentions), SceneGraph(windows))
     assert aligned is not None
     assert {mention.object for mention in aligned} == {item.id for item in windows}

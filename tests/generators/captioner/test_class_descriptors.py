@@ -26,15 +26,21 @@ def make_cache(folder: Path, *answers: list[str]) -> Cache:
 
 
 def test_items_are_cleaned_and_checked():
-    assert select_items(["It has a hull.", "which has A hull", "a houseboat's deck", "water", ""], "houseboat") == [
+    assert select_items(
+        ["It has a hull.", "which has A hull", "a houseboat's deck", "water", ""], "houseboat"
+    ) == [
         "a hull",
         "water",
     ]
-    assert select_items(["a b c d e f g h i j", "a b c d e f g h i j k"], "cat") == ["a b c d e f g h i j"]
+    assert select_items(["a b c d e f g h i j", "a b c d e f g h i j k"], "cat") == [
+        "a b c d e f g h i j"
+    ]
 
 
 def test_descriptors_of_a_model_become_prompts(tmp_path: Path):
-    prompting = make_descriptor_prompting(HOUSEBOAT, {"houseboat": ["ours"]}, ENDPOINT, make_cache(tmp_path, FIVE))
+    prompting = make_descriptor_prompting(
+        HOUSEBOAT, {"houseboat": ["ours"]}, ENDPOINT, make_cache(tmp_path, FIVE)
+    )
     assert prompting == (make_prompts("houseboat", FIVE), "llm:m")
     assert prompting.prompts[0] == "a photo of a houseboat, which has a hull"
 
@@ -46,5 +52,8 @@ def test_second_answer_completes_the_first(tmp_path: Path):
 
 def test_own_descriptors_are_used_if_the_model_has_too_few(tmp_path: Path):
     cache = make_cache(tmp_path, FIVE[:2], FIVE[:3])
-    assert make_descriptor_prompting(HOUSEBOAT, {"houseboat": ["ours"]}, ENDPOINT, cache).captioner == "descriptors"
+    assert (
+        make_descriptor_prompting(HOUSEBOAT, {"houseboat": ["ours"]}, ENDPOINT, cache).captioner
+        == "descriptors"
+    )
     assert make_descriptor_prompting(HOUSEBOAT, {}, ENDPOINT, cache).captioner == "template"

@@ -23,7 +23,9 @@ ANSWERS = {
     "fenced": f"```json\n{json.dumps(GOOD)}\n```",
     "numbered": "\n".join(f"{number}. {caption}" for number, caption in enumerate(GOOD, 1)),
     "prose": "A raincoat is a coat that keeps the rain out, and people wear it all over the world in many seasons.",
-    "too long": json.dumps([f"{caption} It is raining and nobody at all is there." for caption in GOOD]),
+    "too long": json.dumps(
+        [f"{caption} It is raining and nobody at all is there." for caption in GOOD]
+    ),
     "missing noun": json.dumps([caption.replace("raincoat", "jacket") for caption in GOOD]),
     "refusal": "I'm sorry, but I cannot help with that.",
 }
@@ -46,8 +48,18 @@ def serve(httpserver: HTTPServer, first: str, second: str) -> list[int]:
         messages = json.loads(request.data)["messages"]
         lengths.append(len(messages))
         text = first if len(messages) == 1 else second
-        choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
-        body = {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice]}
+        choice = {
+            "index": 0,
+            "finish_reason": "stop",
+            "message": {"role": "assistant", "content": text},
+        }
+        body = {
+            "id": "1",
+            "object": "chat.completion",
+            "created": 0,
+            "model": "m",
+            "choices": [choice],
+        }
         return Response(json.dumps(body), content_type="application/json")
 
     httpserver.expect_request("/v1/chat/completions").respond_with_handler(answer)
@@ -55,7 +67,9 @@ def serve(httpserver: HTTPServer, first: str, second: str) -> list[int]:
 
 
 @pytest.mark.parametrize("kind", ["good", "fenced", "numbered"])
-def test_valid_answer_is_requested_once(httpserver: HTTPServer, endpoint: Endpoint, tmp_path: Path, kind: str):
+def test_valid_answer_is_requested_once(
+    httpserver: HTTPServer, endpoint: Endpoint, tmp_path: Path, kind: str
+):
     lengths = serve(httpserver, ANSWERS[kind], "never")
     client = Client(endpoint, Cache([], tmp_path / "m.jsonl"))
     assert ask([(CAPTIONS, 3)], ["raincoat"], client, 1.0) == {"answered": 1}
@@ -79,7 +93,9 @@ def test_invalid_answer_is_requested_a_second_time_and_never_again(
     assert lengths == [1, 3], "no third request"
 
 
-def test_valid_captions_of_both_answers_are_joined(httpserver: HTTPServer, endpoint: Endpoint, tmp_path: Path):
+def test_valid_captions_of_both_answers_are_joined(
+    httpserver: HTTPServer, endpoint: Endpoint, tmp_path: Path
+):
     serve(httpserver, json.dumps(GOOD[:2]), json.dumps(GOOD[1:]))
     client = Client(endpoint, Cache([], tmp_path / "m.jsonl"))
     ask([(CAPTIONS, 3)], ["raincoat"], client, 1.0)
@@ -117,7 +133,8 @@ def test_captions_of_the_grammar_are_valid(name: str):
 
 def test_request_contains_class_number_and_limit():
     assert all(
-        text in CAPTIONS.make_text(0, "raincoat", 6) for text in ('"raincoat"', "6 captions", "at most 10 words")
+        text in CAPTIONS.make_text(0, "raincoat", 6)
+        for text in ('"raincoat"', "6 captions", "at most 10 words")
     )
     assert make_prompts("raincoat", ["A raincoat."]) == [
         "a photo of a raincoat. An example of raincoat in an image is A raincoat."

@@ -28,7 +28,10 @@ def align_by_permutations(stated: SceneGraph, graph: SceneGraph) -> list[dict[st
     for order in permutations(graph.objects) if len(stated.objects) == len(graph.objects) else ():
         pairs = list(zip(stated.objects, order, strict=True))
         ids = {first.id: second.id for first, second in pairs}
-        edges = [Relation(ids[edge.subject], edge.predicate, ids[edge.object]) for edge in stated.relations]
+        edges = [
+            Relation(ids[edge.subject], edge.predicate, ids[edge.object])
+            for edge in stated.relations
+        ]
         required = [edge for edge in edges if edge.predicate != "with"]
         if (
             all(_may_be_same_object(*pair) for pair in pairs)
@@ -40,9 +43,14 @@ def align_by_permutations(stated: SceneGraph, graph: SceneGraph) -> list[dict[st
 
 
 @given(scenes(), st.permutations(range(4)), st.sampled_from(["with", "on", "below"]))
-def test_objects_are_aligned_if_one_permutation_aligns_them(graph: SceneGraph, order: list[int], text: str) -> None:
+def test_objects_are_aligned_if_one_permutation_aligns_them(
+    graph: SceneGraph, order: list[int], text: str
+) -> None:
     objects = [graph.objects[index] for index in order if index < len(graph.objects)]
-    edges = (replace(edge, predicate=text) if index else edge for index, edge in enumerate(graph.relations))
+    edges = (
+        replace(edge, predicate=text) if index else edge
+        for index, edge in enumerate(graph.relations)
+    )
     stated = SceneGraph(tuple(objects), tuple(edges))
     alignments = align_by_permutations(stated, graph)
     aligned = _align_objects(Parse("", stated), graph)
@@ -51,7 +59,9 @@ def test_objects_are_aligned_if_one_permutation_aligns_them(graph: SceneGraph, o
 
 @given(scenes(), scenes())
 def test_different_graphs_are_not_aligned(stated: SceneGraph, graph: SceneGraph) -> None:
-    assert (_align_objects(Parse("", stated), graph) is None) == (not align_by_permutations(stated, graph))
+    assert (_align_objects(Parse("", stated), graph) is None) == (
+        not align_by_permutations(stated, graph)
+    )
 
 
 CAT_ON_TABLE, DOG_BY_TABLE = ("cat", "on", "table"), ("dog", "next to", "table")
@@ -81,7 +91,11 @@ def parser() -> CaptionParser:
         ("a cat next to a dog on a table", [CAT_ON_TABLE, ("cat", "next to", "dog")], False),
         ("a cat is next to a dog and on a table", [CAT_ON_TABLE, ("cat", "next to", "dog")], True),
         ("a dog on a table is behind a cat", [CAT_ON_TABLE, ("dog", "behind", "cat")], False),
-        ("a dog on a table. a cat is behind the dog", [CAT_ON_TABLE, ("cat", "behind", "dog")], False),
+        (
+            "a dog on a table. a cat is behind the dog",
+            [CAT_ON_TABLE, ("cat", "behind", "dog")],
+            False,
+        ),
         # The relation belongs to the noun before it.
         (
             "a boat next to a pier with a gull above the boat",
@@ -114,7 +128,10 @@ def test_captions_with_swapped_objects_are_not_faithful(
     parser: CaptionParser, text: str, relations: list[tuple[str, str, str]], expected: bool
 ) -> None:
     names = dict.fromkeys(end for subject, _, object in relations for end in (subject, object))
-    graph = SceneGraph(tuple(SceneObject(name, name) for name in names), tuple(Relation(*edge) for edge in relations))
+    graph = SceneGraph(
+        tuple(SceneObject(name, name) for name in names),
+        tuple(Relation(*edge) for edge in relations),
+    )
     (parse,) = parser.parse([text])
     assert (align_mentions(parse, graph) is not None) == expected
 

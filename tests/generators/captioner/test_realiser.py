@@ -7,7 +7,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from compeval.base.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
-from compeval.generators.captioner.realiser import can_express_predicate, negate_all, write_caption, write_text
+from compeval.generators.captioner.realiser import (
+    can_express_predicate,
+    negate_all,
+    write_caption,
+    write_text,
+)
 from compeval.generators.graphs.entailment import Negated
 from compeval.generators.graphs.walks import is_redundant, random_walk, select_describable
 from compeval.generators.language.grammar import is_plural, predicate_kind
@@ -59,12 +64,18 @@ def test_verbs_agree_and_mass_nouns_have_no_article() -> None:
 
 
 def test_verbs_take_the_form_of_their_position() -> None:
-    man, hat, bench = SceneObject("1", "man", ("tall",)), SceneObject("2", "hat"), SceneObject("3", "bench")
+    man, hat, bench = (
+        SceneObject("1", "man", ("tall",)),
+        SceneObject("2", "hat"),
+        SceneObject("3", "bench"),
+    )
     wears, wearing, sits = (
         Relation("1", *predicate_and_object)
         for predicate_and_object in (("wears", "2"), ("wearing", "3"), ("sitting on", "3"))
     )
-    assert write_captions(SceneGraph((man, hat, SceneObject("3", "coat", ("red",))), (wears, wearing))) == {
+    assert write_captions(
+        SceneGraph((man, hat, SceneObject("3", "coat", ("red",))), (wears, wearing))
+    ) == {
         "a tall man wearing a hat and a red coat",
         "there is a tall man wearing a hat and a red coat",
         "a tall man is wearing a hat and a red coat",
@@ -89,9 +100,12 @@ def test_several_colours_are_joined_as_a_list() -> None:
 
 def test_consecutive_sentences_differ_and_lists_are_short() -> None:
     others = tuple(
-        SceneObject(str(number), name) for number, name in enumerate(("cup", "cat", "bus", "key", "hat", "bed"), 3)
+        SceneObject(str(number), name)
+        for number, name in enumerate(("cup", "cat", "bus", "key", "hat", "bed"), 3)
     )
-    graph = SceneGraph((SceneObject("1", "man"), SceneObject("2", "car"), *others), (Relation("1", "near", "2"),))
+    graph = SceneGraph(
+        (SceneObject("1", "man"), SceneObject("2", "car"), *others), (Relation("1", "near", "2"),)
+    )
     assert write_captions(graph) == {
         "a man near a car. there is also a cup, a cat and a bus. a key, a hat and a bed are also visible",
         "there is a man near a car. a cup, a cat and a bus are also visible. there is also a key, a hat and a bed",
@@ -100,15 +114,17 @@ def test_consecutive_sentences_differ_and_lists_are_short() -> None:
 
 
 def test_negations() -> None:
-    assert "an orange apple is next to a cup. the cup is on a wooden table. the cup is not red" in write_captions(
-        CHAIN, Negated("attribute", "1", "red")
+    assert (
+        "an orange apple is next to a cup. the cup is on a wooden table. the cup is not red"
+        in write_captions(CHAIN, Negated("attribute", "1", "red"))
     )
     assert (
         "a red cup is on a wooden table. there is also an orange apple. the apple is not next to the cup"
         in write_captions(CHAIN, Negated("relation", "3", "next to", NEXT_TO))
     )
-    assert "a red cup is on a wooden table. there is no orange apple next to the cup" in write_captions(
-        CHAIN, Negated("object", "3", "apple")
+    assert (
+        "a red cup is on a wooden table. there is no orange apple next to the cup"
+        in write_captions(CHAIN, Negated("object", "3", "apple"))
     )
     not_red, not_wooden = Negated("attribute", "1", "red"), Negated("attribute", "2", "wooden")
     assert (
@@ -121,13 +137,17 @@ def test_negations() -> None:
     )
     unrelated = SceneGraph((CUP, SceneObject("2", "table"), SceneObject("3", "trees")))
     no_table, no_trees = Negated("object", "2", "table"), Negated("object", "3", "trees")
-    assert "a red cup. there is no table, and there are no trees" in write_captions(unrelated, no_table, no_trees)
+    assert "a red cup. there is no table, and there are no trees" in write_captions(
+        unrelated, no_table, no_trees
+    )
     one_tree = SceneGraph((CUP, SceneObject("2", "table"), SceneObject("3", "tree")))
     assert "a red cup. there is no table and no tree" in (
         write_captions(one_tree, no_table, Negated("object", "3", "tree"))
     )
     wearing = Relation("1", "wear", "2")
-    worn = SceneGraph((SceneObject("1", "man", ("tall", "old")), SceneObject("2", "hat")), (wearing,))
+    worn = SceneGraph(
+        (SceneObject("1", "man", ("tall", "old")), SceneObject("2", "hat")), (wearing,)
+    )
     assert "a tall old man and a hat. the man is not wearing the hat" in write_captions(
         worn, Negated("relation", "1", "wear", wearing)
     )
@@ -178,11 +198,20 @@ def test_no_microworld_noun_counts_as_a_plural() -> None:
 
 @st.composite
 def subgraphs(draw: st.DrawFn, sizes: tuple[int, int] = (4, 12)) -> SceneGraph:
-    names = draw(st.lists(st.sampled_from(["cup", "umbrella", "cat", "bus", "leaves"]), min_size=3, max_size=6))
-    adjectives = st.lists(
-        st.sampled_from(["red", "orange", "small", "striped", "old"]), min_size=1, max_size=3, unique=True
+    names = draw(
+        st.lists(
+            st.sampled_from(["cup", "umbrella", "cat", "bus", "leaves"]), min_size=3, max_size=6
+        )
     )
-    predicates = st.sampled_from(["on", "above", "wearing", "next to", "has", "partly hidden by", "to the left of"])
+    adjectives = st.lists(
+        st.sampled_from(["red", "orange", "small", "striped", "old"]),
+        min_size=1,
+        max_size=3,
+        unique=True,
+    )
+    predicates = st.sampled_from(
+        ["on", "above", "wearing", "next to", "has", "partly hidden by", "to the left of"]
+    )
     ends = st.integers(0, len(names) - 1).map(str)
     edges = draw(st.lists(st.builds(Relation, ends, predicates, ends), max_size=12))
     objects = (
@@ -207,10 +236,16 @@ def test_mentions_have_the_positions_of_all_atoms(graph: SceneGraph, seed: int) 
     caption = write_caption(graph, str(seed))
     assert STYLE.fullmatch(caption.text), caption.text
     assert " a o" not in caption.text  # "an orange"
-    nodes = {(mention.kind, mention.text, mention.object, mention.target) for mention in caption.mentions}
+    nodes = {
+        (mention.kind, mention.text, mention.object, mention.target) for mention in caption.mentions
+    }
     expected = {("object", item.name, item.id, None) for item in graph.objects}
-    expected |= {("attribute", text, item.id, None) for item in graph.objects for text in item.attributes}
-    expected |= {("relation", edge.predicate, edge.subject, edge.object) for edge in graph.relations}
+    expected |= {
+        ("attribute", text, item.id, None) for item in graph.objects for text in item.attributes
+    }
+    expected |= {
+        ("relation", edge.predicate, edge.subject, edge.object) for edge in graph.relations
+    }
     assert nodes == expected
     for mention in caption.mentions:
         if mention.kind != "relation":

@@ -8,7 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compeval.generators.graphs.assignments import Constraint, SearchLimitError, find_assignments, keep_proven
+from compeval.generators.graphs.assignments import (
+    Constraint,
+    SearchLimitError,
+    find_assignments,
+    keep_proven,
+)
 
 VALUES = "abcde"
 
@@ -19,15 +24,24 @@ def is_in(pairs: frozenset[tuple[str, str]], first: str, second: str) -> bool:
 
 @st.composite
 def problems(draw: st.DrawFn) -> tuple[dict[str, str], list[Constraint]]:
-    domains = {name: "".join(draw(st.sets(st.sampled_from(VALUES)))) for name in "wxyz"[: draw(st.integers(0, 4))]}
+    domains = {
+        name: "".join(draw(st.sets(st.sampled_from(VALUES))))
+        for name in "wxyz"[: draw(st.integers(0, 4))]
+    }
     pairs = st.frozensets(st.tuples(st.sampled_from(VALUES), st.sampled_from(VALUES)))
-    ends = st.lists(st.tuples(st.sampled_from(list(domains)), st.sampled_from(list(domains))), max_size=3)
+    ends = st.lists(
+        st.tuples(st.sampled_from(list(domains)), st.sampled_from(list(domains))), max_size=3
+    )
     allowed = [(first, second, draw(pairs)) for first, second in (draw(ends) if domains else [])]
-    constraints = [Constraint(first, second, partial(is_in, values)) for first, second, values in allowed]
+    constraints = [
+        Constraint(first, second, partial(is_in, values)) for first, second, values in allowed
+    ]
     return domains, constraints
 
 
-def enumerate_all(domains: dict[str, str], constraints: list[Constraint]) -> Iterator[dict[str, str]]:
+def enumerate_all(
+    domains: dict[str, str], constraints: list[Constraint]
+) -> Iterator[dict[str, str]]:
     for values in permutations(VALUES, len(domains)):
         assigned = dict(zip(domains, values, strict=True))
         if all(assigned[name] in domains[name] for name in domains) and all(

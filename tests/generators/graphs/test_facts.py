@@ -12,7 +12,9 @@ CUP, TABLE = SceneObject("c", "cup"), SceneObject("t", "table")
 
 
 def make_statement(subject: str, predicate: str, target: str) -> SceneGraph:
-    return SceneGraph((SceneObject("s", subject), SceneObject("o", target)), (Relation("s", predicate, "o"),))
+    return SceneGraph(
+        (SceneObject("s", subject), SceneObject("o", target)), (Relation("s", predicate, "o"),)
+    )
 
 
 @pytest.mark.parametrize(
@@ -47,7 +49,9 @@ def test_known_relation_proves_converses_false_but_missing_relations_and_attribu
     assert facts.is_false(make_statement("cup", "under", "table"))
     assert not facts.is_false(make_statement("cup", "on", "table"))
     assert facts.is_false(make_statement("table", "above", "cup"))
-    assert not collect_facts(SceneGraph((CUP, TABLE))).is_false(make_statement("cup", "under", "table"))
+    assert not collect_facts(SceneGraph((CUP, TABLE))).is_false(
+        make_statement("cup", "under", "table")
+    )
     assert not facts.is_false(SceneGraph((SceneObject("x", "cup", ("red",)),)))
     assert facts.is_false(SceneGraph((SceneObject("x", "horse"),)))
 
@@ -71,7 +75,9 @@ def test_boxes_side_by_side_exclude_above_only_at_one_height(cup: Box, above: bo
 
 
 def test_related_nouns_and_parts_are_not_absent():
-    facts = collect_facts(SceneGraph((SceneObject("1", "man"), SceneObject("2", "car"), SceneObject("3", "grasses"))))
+    facts = collect_facts(
+        SceneGraph((SceneObject("1", "man"), SceneObject("2", "car"), SceneObject("3", "grasses")))
+    )
     present = ["man", "person", "player", "hand", "vehicle", "wheel", "grass", "field"]
     assert [facts.is_absent(noun) for noun in present] == [False] * len(present)
     assert [facts.is_absent(noun) for noun in ("woman", "bus", "cup")] == [True] * 3
@@ -79,7 +85,10 @@ def test_related_nouns_and_parts_are_not_absent():
 
 def test_annotations_of_one_object_are_merged():
     boxes = Box(0, 0, 10, 10), Box(0, 0, 10, 9), Box(0, 0, 10, 10)
-    cup, table = SceneObject("1", "cup", ("red",), boxes[0]), SceneObject("3", "table", (), boxes[2])
+    cup, table = (
+        SceneObject("1", "cup", ("red",), boxes[0]),
+        SceneObject("3", "table", (), boxes[2]),
+    )
     mugs = SceneObject("2", "mugs", ("small",), boxes[1])  # IoU 0.9, and a mug may be called a cup
     facts = collect_facts(SceneGraph((cup, mugs, table), (Relation("2", "on", "3"),)))
     merged = Entity("1", ("cup", "mug"), ("red", "small"), boxes[0])
@@ -88,7 +97,9 @@ def test_annotations_of_one_object_are_merged():
 
 
 def test_caption_adds_facts_of_an_object_with_one_match():
-    facts = collect_facts(SceneGraph((SceneObject("1", "cup", ("blue",)), SceneObject("2", "cup"), TABLE)))
+    facts = collect_facts(
+        SceneGraph((SceneObject("1", "cup", ("blue",)), SceneObject("2", "cup"), TABLE))
+    )
     objects = SceneObject("a", "cup", ("red",)), SceneObject("b", "table")
     extended = facts.with_caption(SceneGraph(objects, (Relation("a", "on", "b"),)))
     assert extended.by_id["2"].attributes == ("red",)  # the other one is blue
@@ -113,7 +124,14 @@ def test_relation_lexicon_is_consistent():
             assert sense.group == group, words
 
 
-PAIRS = ("on supporting", "above below", "left_of right_of", "in_front_of behind", "wearing worn_by", "next_to next_to")
+PAIRS = (
+    "on supporting",
+    "above below",
+    "left_of right_of",
+    "in_front_of behind",
+    "wearing worn_by",
+    "next_to next_to",
+)
 
 
 @pytest.mark.parametrize("pair", PAIRS)
@@ -125,7 +143,9 @@ def test_converses_exclude_each_other(pair: str):
 
 def test_mentioned_nouns_are_present_with_related_nouns_and_parts():
     facts = collect_facts(SceneGraph((CUP,)))
-    extended = facts.with_texts([SceneGraph((SceneObject("o0", "chairs"), SceneObject("o1", "wheel")))])
+    extended = facts.with_texts(
+        [SceneGraph((SceneObject("o0", "chairs"), SceneObject("o1", "wheel")))]
+    )
     named = ["chair", "armchair", "seat", "furniture", "wheel"]
     assert [facts.is_absent(noun) for noun in named] == [True] * len(named)
     assert [extended.is_absent(noun) for noun in named] == [False] * len(named)
@@ -139,8 +159,12 @@ def test_mentioned_nouns_are_present_with_related_nouns_and_parts():
 
 
 def test_mentioned_attributes_may_be_true():
-    facts = collect_facts(SceneGraph((SceneObject("1", "cup", ("blue",)), SceneObject("2", "table", ("blue",)))))
-    extended = facts.with_texts([SceneGraph((SceneObject("o0", "mug", ("red",)),))])  # a mug may be called a cup
+    facts = collect_facts(
+        SceneGraph((SceneObject("1", "cup", ("blue",)), SceneObject("2", "table", ("blue",))))
+    )
+    extended = facts.with_texts(
+        [SceneGraph((SceneObject("o0", "mug", ("red",)),))]
+    )  # a mug may be called a cup
     red_cup, red_table, green_cup = (
         SceneGraph((SceneObject("x", name, (color,)),))
         for name, color in (("cup", "red"), ("table", "red"), ("cup", "green"))
@@ -150,14 +174,23 @@ def test_mentioned_attributes_may_be_true():
     assert extended.is_false(red_table)
     assert extended.is_false(green_cup)
     # "A red cup" may describe the red cup, so it does not change the facts of the blue cup.
-    two = collect_facts(SceneGraph((SceneObject("1", "cup", ("blue",)), SceneObject("2", "mug", ("red",)))))
-    assert two.with_texts([SceneGraph((SceneObject("o0", "cup", ("red",)),))]).mentioned_attributes == {}
+    two = collect_facts(
+        SceneGraph((SceneObject("1", "cup", ("blue",)), SceneObject("2", "mug", ("red",))))
+    )
+    assert (
+        two.with_texts([SceneGraph((SceneObject("o0", "cup", ("red",)),))]).mentioned_attributes
+        == {}
+    )
 
 
 def test_annotated_colour_is_not_a_noun_in_texts():
     graph = SceneGraph((SceneObject("1", "pear", ("orange",)), TABLE))
     # In WordNet, an orange is also a tree.
-    assert collect_facts(graph).with_texts([SceneGraph((SceneObject("o0", "orange"),))]).is_absent("tree")
+    assert (
+        collect_facts(graph)
+        .with_texts([SceneGraph((SceneObject("o0", "orange"),))])
+        .is_absent("tree")
+    )
     assert (
         not collect_facts(SceneGraph((TABLE,)))
         .with_texts([SceneGraph((SceneObject("o0", "orange"),))])
@@ -165,20 +198,32 @@ def test_annotated_colour_is_not_a_noun_in_texts():
     )
 
 
-NAMES, COLORS = st.sampled_from(("cup", "mug", "table", "chair", "tree", "wheel")), st.sampled_from(("red", "blue"))
+NAMES, COLORS = (
+    st.sampled_from(("cup", "mug", "table", "chair", "tree", "wheel")),
+    st.sampled_from(("red", "blue")),
+)
 GRAPHS = st.lists(st.tuples(NAMES, st.frozensets(COLORS, max_size=1)), max_size=3).map(
     lambda pairs: SceneGraph(
-        tuple(SceneObject(str(number), name, tuple(colors)) for number, (name, colors) in enumerate(pairs))
+        tuple(
+            SceneObject(str(number), name, tuple(colors))
+            for number, (name, colors) in enumerate(pairs)
+        )
     )
 )
 
 
 @settings(max_examples=50, deadline=None)
 @given(GRAPHS, st.lists(GRAPHS, max_size=2), GRAPHS)
-def test_texts_never_prove_absence_or_falsehood(graph: SceneGraph, texts: list[SceneGraph], statement: SceneGraph):
+def test_texts_never_prove_absence_or_falsehood(
+    graph: SceneGraph, texts: list[SceneGraph], statement: SceneGraph
+):
     facts = collect_facts(graph)
     extended = facts.with_texts(texts)
-    assert all(facts.is_absent(noun) for noun in ("cup", "bowl", "seat", "branch", "car") if extended.is_absent(noun))
+    assert all(
+        facts.is_absent(noun)
+        for noun in ("cup", "bowl", "seat", "branch", "car")
+        if extended.is_absent(noun)
+    )
     assert facts.is_false(statement) or not extended.is_false(statement)
     assert not any(extended.is_absent(item.name) for text in texts for item in text.objects)
     # Texts do not change the facts that a caption adds.

@@ -7,8 +7,34 @@ from compeval.generators.graphs.presence import Presence
 from compeval.generators.language.lexicon.nouns import may_name_same_object
 from compeval.generators.language.wordnet import is_part
 
-NAMES = ["man", "woman", "boy", "person", "player", "dining table", "table", "car", "wheel", "hand", "head", "tree"]
-NAMES += ["branch", "trunk", "grass", "field", "street", "road", "traffic light", "lamp", "dog", "leg", "xyzzy", "eye"]
+NAMES = [
+    "man",
+    "woman",
+    "boy",
+    "person",
+    "player",
+    "dining table",
+    "table",
+    "car",
+    "wheel",
+    "hand",
+    "head",
+    "tree",
+]
+NAMES += [
+    "branch",
+    "trunk",
+    "grass",
+    "field",
+    "street",
+    "road",
+    "traffic light",
+    "lamp",
+    "dog",
+    "leg",
+    "xyzzy",
+    "eye",
+]
 
 
 @given(st.lists(st.sampled_from(NAMES), max_size=4), st.sampled_from(NAMES))

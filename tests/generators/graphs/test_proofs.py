@@ -22,16 +22,22 @@ PREDICATES = ["on", "above", "below", "next to", "holding"]
 @st.composite
 def scenes(draw: st.DrawFn, max_objects: int = 4) -> SceneGraph:
     texts = st.lists(st.sampled_from(TEXTS), max_size=2, unique=True).map(tuple)
-    named = draw(st.lists(st.tuples(st.sampled_from(NAMES), texts), min_size=1, max_size=max_objects))
+    named = draw(
+        st.lists(st.tuples(st.sampled_from(NAMES), texts), min_size=1, max_size=max_objects)
+    )
     objects = tuple(SceneObject(str(number), *item) for number, item in enumerate(named))
     ids = st.sampled_from([item.id for item in objects])
-    edges = st.lists(st.builds(Relation, ids, st.sampled_from(PREDICATES), ids), max_size=3, unique=True)
+    edges = st.lists(
+        st.builds(Relation, ids, st.sampled_from(PREDICATES), ids), max_size=3, unique=True
+    )
     return SceneGraph(objects, tuple(edge for edge in draw(edges) if edge.subject != edge.object))
 
 
 def enumerate_readings(facts: ImageFacts, statement: SceneGraph) -> Iterator[Mapping[str, Entity]]:
     for entities in permutations(facts.entities, len(statement.objects)):
-        reading = {item.id: entity for item, entity in zip(statement.objects, entities, strict=True)}
+        reading = {
+            item.id: entity for item, entity in zip(statement.objects, entities, strict=True)
+        }
         if all(reading[item.id].matches(item) for item in statement.objects) and not any(
             facts.excludes_relation(reading[edge.subject], edge.predicate, reading[edge.object])
             for edge in statement.relations
@@ -39,12 +45,20 @@ def enumerate_readings(facts: ImageFacts, statement: SceneGraph) -> Iterator[Map
             yield reading
 
 
-def holds_in(facts: ImageFacts, graph: SceneGraph, negated: Negated, reading: Mapping[str, Entity]) -> bool:
+def holds_in(
+    facts: ImageFacts, graph: SceneGraph, negated: Negated, reading: Mapping[str, Entity]
+) -> bool:
     """Return True if the facts assert the negated atom in a reading of the rest."""
 
     def is_asserted(edge: Relation, ends: Mapping[str, Entity]) -> bool:
-        relations = [Relation(*pair[:1], text, *pair[1:]) for pair, texts in facts.predicates.items() for text in texts]
-        return entails(relations, Relation(ends[edge.subject].id, edge.predicate, ends[edge.object].id))
+        relations = [
+            Relation(*pair[:1], text, *pair[1:])
+            for pair, texts in facts.predicates.items()
+            for text in texts
+        ]
+        return entails(
+            relations, Relation(ends[edge.subject].id, edge.predicate, ends[edge.object].id)
+        )
 
     if negated.kind == "attribute":
         return negated.text in reading[negated.object].attributes
@@ -68,14 +82,20 @@ def test_a_statement_without_a_reading_is_false(image: SceneGraph, statement: Sc
 
 
 @given(scenes(max_objects=5), st.randoms(use_true_random=False))
-def test_a_negation_is_false_if_every_reading_of_the_rest_has_the_atom(image: SceneGraph, rng: Random) -> None:
+def test_a_negation_is_false_if_every_reading_of_the_rest_has_the_atom(
+    image: SceneGraph, rng: Random
+) -> None:
     facts = collect_facts(image)
     objects = tuple(rng.sample(image.objects, rng.randint(1, len(image.objects))))
     ids = {item.id for item in objects}
-    graph = SceneGraph(objects, tuple(edge for edge in image.relations if {edge.subject, edge.object} <= ids))
+    graph = SceneGraph(
+        objects, tuple(edge for edge in image.relations if {edge.subject, edge.object} <= ids)
+    )
     for atom in find_negatable_atoms(graph):
         readings = enumerate_readings(facts, atom.remove_from(graph))
-        assert proves_false(facts, graph, atom) == all(holds_in(facts, graph, atom, reading) for reading in readings)
+        assert proves_false(facts, graph, atom) == all(
+            holds_in(facts, graph, atom, reading) for reading in readings
+        )
 
 
 @given(scenes(max_objects=5), scenes(max_objects=3))
@@ -83,9 +103,14 @@ def test_a_caption_adds_facts_of_entities_that_are_the_same_in_every_reading(
     image: SceneGraph, caption: SceneGraph
 ) -> None:
     facts = collect_facts(image)
-    named = [item for item in caption.objects if not any(entity.matches(item) for entity in facts.entities)]
+    named = [
+        item
+        for item in caption.objects
+        if not any(entity.matches(item) for entity in facts.entities)
+    ]
     added = ImageFacts(
-        (*facts.entities, *(Entity(f"caption:{item.id}", (item.name,)) for item in named)), facts.predicates
+        (*facts.entities, *(Entity(f"caption:{item.id}", (item.name,)) for item in named)),
+        facts.predicates,
     )
     readings = list(enumerate_readings(added, caption))
     certain = {
@@ -98,7 +123,12 @@ def test_a_caption_adds_facts_of_entities_that_are_the_same_in_every_reading(
         if item.id in certain:
             assert set(item.attributes) <= set(extended.by_id[certain[item.id]].attributes)
     before = sum(len(entity.attributes) for entity in added.entities)
-    new = {(certain[item.id], text) for item in caption.objects if item.id in certain for text in item.attributes}
+    new = {
+        (certain[item.id], text)
+        for item in caption.objects
+        if item.id in certain
+        for text in item.attributes
+    }
     known = {(entity.id, text) for entity in added.entities for text in entity.attributes}
     assert sum(len(entity.attributes) for entity in extended.entities) == before + len(new - known)
 
@@ -106,9 +136,16 @@ def test_a_caption_adds_facts_of_entities_that_are_the_same_in_every_reading(
 def test_a_crowded_scene_is_decided_or_given_up() -> None:
     """15 windows, 10 trees and 12 persons have 32 million readings of a caption with seven of them."""
     counts = {"window": 15, "tree": 10, "person": 12}
-    crowd = [SceneObject(f"{name}{number}", name) for name, count in counts.items() for number in range(count)]
+    crowd = [
+        SceneObject(f"{name}{number}", name)
+        for name, count in counts.items()
+        for number in range(count)
+    ]
     facts = collect_facts(SceneGraph((SceneObject("sign", "sign", ("red",)), *crowd)))
-    named = [SceneObject(f"s{number}", name) for number, name in enumerate(["window", "tree", "person"] * 2 + ["tree"])]
+    named = [
+        SceneObject(f"s{number}", name)
+        for number, name in enumerate(["window", "tree", "person"] * 2 + ["tree"])
+    ]
     graph = SceneGraph((*named, SceneObject("s", "sign", ("red",))))
     assert not facts.is_false(graph)
     # The only sign is red in each of the readings: the search looks for a sign that is not red, and there is none.

@@ -11,7 +11,9 @@ from compeval.generators.microworld.world import NOUNS
 
 WORDS = [noun for cluster in NOUNS.values() for noun in cluster]
 WORDS += ["man", "tree", "window", "street", "dog", "sky", "shirt", "grass", "leg", "sidewalk"]
-VOCABULARY = Vocabulary(nouns={noun: count % 5 + 1 for count, noun in enumerate(sorted(set(WORDS)))})
+VOCABULARY = Vocabulary(
+    nouns={noun: count % 5 + 1 for count, noun in enumerate(sorted(set(WORDS)))}
+)
 
 
 @pytest.mark.parametrize("noun", ["cup", "man", "street", "sidewalk", "dog", "xyzzy"])
@@ -28,7 +30,9 @@ def test_nouns_are_found_by_their_distance(noun: str) -> None:
 
 
 def test_forms_of_a_noun_are_counted_together() -> None:
-    graph = SceneGraph((SceneObject("1", "cups", ("red",)), SceneObject("2", "cup")), (Relation("1", "on", "2"),))
+    graph = SceneGraph(
+        (SceneObject("1", "cups", ("red",)), SceneObject("2", "cup")), (Relation("1", "on", "2"),)
+    )
     vocabulary = Vocabulary.of([graph, graph], min_count=2)
     assert (vocabulary.nouns, vocabulary.attributes) == ({"cup": 4}, {"red": 2})
     assert vocabulary.predicates_by_relation == {"on": ["on"]}
@@ -37,7 +41,9 @@ def test_forms_of_a_noun_are_counted_together() -> None:
 def test_nouns_are_divided_into_families_of_hypernyms(monkeypatch: pytest.MonkeyPatch) -> None:
     """In WordNet 3.0, three nouns meet at placental mammal, and two more at vertebrate; cake is in another file."""
     monkeypatch.setattr("compeval.generators.graphs.vocabulary.MIN_FAMILY", 3)
-    vocabulary = Vocabulary(nouns=dict.fromkeys(["cat", "horse", "rabbit", "bird", "fish", "cake"], 1))
+    vocabulary = Vocabulary(
+        nouns=dict.fromkeys(["cat", "horse", "rabbit", "bird", "fish", "cake"], 1)
+    )
     families = {tuple(family) for family in vocabulary.families.values()}
     assert families == {("cat", "horse", "rabbit"), ("bird", "fish"), ("cake",)}
 

@@ -19,19 +19,27 @@ CUP = SceneObject("1", "cup", ("red", "small"), Box(0, 0, 200, 200))
 TABLE = SceneObject("2", "table", ("wooden",), Box(0, 150, 300, 150))
 CAT = SceneObject("3", "cat", ("black",), Box(400, 100, 100, 200))
 ON = Relation("1", "on", "2")
-PAIR = SceneGraph((CUP, TABLE, CAT), (ON, Relation("2", "supporting", "1"), Relation("1", "above", "2")))
+PAIR = SceneGraph(
+    (CUP, TABLE, CAT), (ON, Relation("2", "supporting", "1"), Relation("1", "above", "2"))
+)
 
 
 @st.composite
 def graphs(draw: st.DrawFn) -> SceneGraph:
     names = draw(st.lists(st.sampled_from(["cup", "table", "cat", "bus"]), min_size=2, max_size=6))
-    adjectives = st.lists(st.sampled_from(["red", "blue", "small", "striped"]), max_size=3, unique=True)
+    adjectives = st.lists(
+        st.sampled_from(["red", "blue", "small", "striped"]), max_size=3, unique=True
+    )
     objects = tuple(
-        SceneObject(str(number), name, tuple(draw(adjectives)), Box(50 * number, 10 * number, 60, 60))
+        SceneObject(
+            str(number), name, tuple(draw(adjectives)), Box(50 * number, 10 * number, 60, 60)
+        )
         for number, name in enumerate(names)
     )
     ends = st.integers(0, len(names) - 1).map(str)
-    edges = st.builds(Relation, ends, st.sampled_from(["on", "above", "below", "next to", "left of"]), ends)
+    edges = st.builds(
+        Relation, ends, st.sampled_from(["on", "above", "below", "next to", "left of"]), ends
+    )
     return SceneGraph(objects, tuple(draw(st.lists(edges, max_size=12))))
 
 
@@ -52,7 +60,9 @@ def test_walk_has_exactly_n_atoms_of_the_graph(graph: SceneGraph, size: int, see
 DESCRIBED = select_describable(PAIR, lambda predicate: True)
 
 
-def test_walk_that_cannot_reach_n_is_discarded_and_walks_have_no_converse_or_implied_relations() -> None:
+def test_walk_that_cannot_reach_n_is_discarded_and_walks_have_no_converse_or_implied_relations() -> (
+    None
+):
     # Cup, red, small, table, wooden, on: six atoms. Cat and black: two atoms. Converses are not added.
     assert PAIR.complexity == 10
     assert all(random_walk(DESCRIBED, 8, Random(seed)) is not None for seed in range(20))
@@ -86,7 +96,9 @@ def test_walk_jumps_only_when_its_component_is_exhausted() -> None:
     ],
 )
 def test_redundant(first: tuple[str, ...], second: tuple[str, ...], expected: bool) -> None:
-    graph = SceneGraph((SceneObject("1", "lamb", first), SceneObject("2", "lamb", second), SceneObject("3", "dog")))
+    graph = SceneGraph(
+        (SceneObject("1", "lamb", first), SceneObject("2", "lamb", second), SceneObject("3", "dog"))
+    )
     assert is_redundant(graph) is expected
 
 
@@ -105,7 +117,9 @@ HERE, NEAR, THERE = Box(0, 0, 100, 100), Box(0, 0, 100, 90), Box(300, 0, 100, 10
         (["street", ()], ["street light", ()], HERE, False),
     ],
 )
-def test_objects_annotated_twice_or_with_related_names_are_redundant(first, second, box, expected) -> None:
+def test_objects_annotated_twice_or_with_related_names_are_redundant(
+    first, second, box, expected
+) -> None:
     graph = SceneGraph((SceneObject("1", *first, HERE), SceneObject("2", *second, box)))
     assert is_redundant(graph) is expected
 
@@ -122,8 +136,13 @@ def test_objects_annotated_twice_or_with_related_names_are_redundant(first, seco
 def test_attribute_restates_neither_relation_nor_attribute(
     adjectives: tuple[str, ...], predicate: str, complexity: int
 ) -> None:
-    car, road = SceneObject("1", "car", adjectives, Box(0, 0, 9, 9)), SceneObject("2", "road", (), Box(0, 5, 9, 9))
-    graph = select_describable(SceneGraph((car, road), (Relation("1", predicate, "2"),)), lambda text: True)
+    car, road = (
+        SceneObject("1", "car", adjectives, Box(0, 0, 9, 9)),
+        SceneObject("2", "road", (), Box(0, 5, 9, 9)),
+    )
+    graph = select_describable(
+        SceneGraph((car, road), (Relation("1", predicate, "2"),)), lambda text: True
+    )
     assert graph.complexity == 3 + len(adjectives)
     assert all(random_walk(graph, complexity + 1, Random(seed)) is None for seed in range(20))
     assert any(random_walk(graph, complexity, Random(seed)) is not None for seed in range(20))
@@ -131,7 +150,9 @@ def test_attribute_restates_neither_relation_nor_attribute(
 
 @pytest.mark.parametrize("name", ["pluged", "color", "colour", "multiple outlet", "area"])
 def test_invisible_objects_are_omitted(name: str) -> None:
-    assert not select_describable(SceneGraph((SceneObject("1", name, (), Box(0, 0, 9, 9)),)), lambda text: True).objects
+    assert not select_describable(
+        SceneGraph((SceneObject("1", name, (), Box(0, 0, 9, 9)),)), lambda text: True
+    ).objects
 
 
 @pytest.mark.parametrize(
@@ -148,12 +169,20 @@ def test_attributes_that_do_not_describe_objects_are_omitted(text: str, is_kept:
 
 
 def test_select_describable_omits_nodes_that_captions_cannot_express() -> None:
-    lampposts = SceneObject("1", "lamppost", ("many", "tall", "tall", 'lit "walk"'), Box(0, 0, 9, 9))
+    lampposts = SceneObject(
+        "1", "lamppost", ("many", "tall", "tall", 'lit "walk"'), Box(0, 0, 9, 9)
+    )
     unseen = SceneObject("2", "dog", (), None)
     coded = SceneObject("3", "no. 7", (), Box(0, 0, 9, 9))
     street = SceneObject("4", "street", (), Box(0, 0, 9, 9))
     along = Relation("1", "along", "4")
-    edges = (along, along, Relation("1", "have been", "4"), Relation("1", "on", "1"), Relation("2", "on", "4"))
+    edges = (
+        along,
+        along,
+        Relation("1", "have been", "4"),
+        Relation("1", "on", "1"),
+        Relation("2", "on", "4"),
+    )
     selected = select_describable(
         SceneGraph((lampposts, unseen, coded, street), edges), lambda text: text != "have been"
     )
@@ -171,7 +200,12 @@ def _sample_walks(key: str, dropped: Counter[str], fault: str | None = None) -> 
 def test_crops_of_an_image_differ_and_failed_attempts_are_counted() -> None:
     dropped: Counter[str] = Counter()
     walks = _sample_walks("a", dropped)
-    assert all(one.box.intersection_over_union(other.box) < 0.75 for one in walks for other in walks if one != other)
+    assert all(
+        one.box.intersection_over_union(other.box) < 0.75
+        for one in walks
+        for other in walks
+        if one != other
+    )
     assert dropped["crop overlaps an earlier one"] > 0
     assert _sample_walks("a", dropped, fault="too small") == []
     assert dropped["too small"] > 0

@@ -12,12 +12,34 @@ from compeval.generators.graphs.vocabulary import Vocabulary
 from compeval.generators.hard_negatives.crepe.atom import AtomFoils
 from tests.generators.captioner.test_captioner import write_grammar_caption
 
-NOUNS = {"cup": 6, "bowl": 5, "bottle": 4, "vase": 4, "bucket": 3, "box": 3, "basket": 3, "jar": 2, "mug": 2, "pot": 2}
-COLORS = {"red": 7, "blue": 5, "green": 5, "yellow": 4, "black": 3, "white": 3, "pink": 2, "crimson": 1}
+NOUNS = {
+    "cup": 6,
+    "bowl": 5,
+    "bottle": 4,
+    "vase": 4,
+    "bucket": 3,
+    "box": 3,
+    "basket": 3,
+    "jar": 2,
+    "mug": 2,
+    "pot": 2,
+}
+COLORS = {
+    "red": 7,
+    "blue": 5,
+    "green": 5,
+    "yellow": 4,
+    "black": 3,
+    "white": 3,
+    "pink": 2,
+    "crimson": 1,
+}
 """Red is the most frequent word of its value, which crimson names as well."""
 
 
-def count_truths(kind: str, counts: dict[str, int], num_foils: int) -> tuple[Counter[str], Counter[str]]:
+def count_truths(
+    kind: str, counts: dict[str, int], num_foils: int
+) -> tuple[Counter[str], Counter[str]]:
     """Return how often each word is the truth of a set, and how often it is a foil, in sets of ``num_foils`` foils."""
     nouns, attributes = (counts, {}) if kind == "object" else ({"cup": 1}, counts)
     vocabulary, rng = Vocabulary(nouns=nouns, attributes=attributes), Random(0)
@@ -26,7 +48,9 @@ def count_truths(kind: str, counts: dict[str, int], num_foils: int) -> tuple[Cou
         item = SceneObject("1", word) if kind == "object" else SceneObject("1", "cup", (word,))
         graph = SceneGraph((item, SceneObject("2", "street")))
         atoms = AtomFoils(graph, collect_facts(graph), write_grammar_caption(graph), vocabulary)
-        (mention,) = (mention for mention in atoms.mentions if mention.kind == kind and mention.text == word)
+        (mention,) = (
+            mention for mention in atoms.mentions if mention.kind == kind and mention.text == word
+        )
         edits = atoms.draw_balanced_edits(mention, num_foils, rng)
         drawn = [foil.replacement for foil, _ in islice(edits, num_foils)]
         if len(drawn) == num_foils:

@@ -7,7 +7,11 @@ import pytest
 from compeval.base.schemas.annotated_image import AnnotatedImage
 from compeval.base.schemas.scene_graph import Box, SceneGraph, SceneObject
 from compeval.generators.hard_negatives import photograph_pairs
-from compeval.generators.hard_negatives.photograph_pairs import Candidate, ContextSample, find_candidates
+from compeval.generators.hard_negatives.photograph_pairs import (
+    Candidate,
+    ContextSample,
+    find_candidates,
+)
 
 NOUNS = ("cat", "dog", "cup", "car", "man", "tree", "box", "hat")
 COLOURS = ("red", "blue", "green")
@@ -23,7 +27,9 @@ def make_images(count: int) -> list[AnnotatedImage]:
             100,
             SceneGraph(
                 tuple(
-                    SceneObject(str(n), noun, (rng.choice(COLOURS),), Box(rng.randrange(90), 0, 9, 9))
+                    SceneObject(
+                        str(n), noun, (rng.choice(COLOURS),), Box(rng.randrange(90), 0, 9, 9)
+                    )
                     for n, noun in enumerate(rng.choices(NOUNS, k=5))
                 ),
                 (),
@@ -34,11 +40,16 @@ def make_images(count: int) -> list[AnnotatedImage]:
 
 
 def group(pairs: list[Candidate]) -> dict[str, list[Candidate]]:
-    return {kind: [pair for pair in pairs if pair.kind == kind] for kind in sorted({pair.kind for pair in pairs})}
+    return {
+        kind: [pair for pair in pairs if pair.kind == kind]
+        for kind in sorted({pair.kind for pair in pairs})
+    }
 
 
 @pytest.mark.parametrize("limit", [40, 200])
-def test_with_less_memory_the_first_pairs_are_the_same(monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
+def test_with_less_memory_the_first_pairs_are_the_same(
+    monkeypatch: pytest.MonkeyPatch, limit: int
+) -> None:
     everything = group(find_candidates(make_images(60), 10, 1))
     assert [len(pairs) for pairs in everything.values()] == [8, 8, 10]
     sizes: list[int] = []
@@ -66,4 +77,8 @@ def test_no_image_is_in_two_pairs_of_a_type_and_no_context_either() -> None:
 
 def test_another_seed_gives_other_pairs() -> None:
     images = make_images(60)
-    assert find_candidates(images, 2, 0) == find_candidates(images, 2, 0) != find_candidates(images, 2, 1)
+    assert (
+        find_candidates(images, 2, 0)
+        == find_candidates(images, 2, 0)
+        != find_candidates(images, 2, 1)
+    )

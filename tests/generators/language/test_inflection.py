@@ -2,7 +2,12 @@
 
 import pytest
 
-from compeval.generators.language.inflection import inflect_adjective, inflect_verb, lemmatise_noun, pluralise
+from compeval.generators.language.inflection import (
+    inflect_adjective,
+    inflect_verb,
+    lemmatise_noun,
+    pluralise,
+)
 
 
 @pytest.mark.parametrize(
@@ -28,10 +33,25 @@ def test_lemmatise_noun(name, singular) -> None:
 
 @pytest.mark.parametrize(
     ("noun", "plural"),
-    [("tree", "trees"), ("bus", "buses"), ("glass", "glasses"), ("tiara", "tiaras"), ("gas", "gases"), ("man", "men")]
+    [
+        ("tree", "trees"),
+        ("bus", "buses"),
+        ("glass", "glasses"),
+        ("tiara", "tiaras"),
+        ("gas", "gases"),
+        ("man", "men"),
+    ]
     + [
         (plural, plural)
-        for plural in ("trees", "trunks", "traffic lights", "men", "children", "feet", "chest of drawers")
+        for plural in (
+            "trees",
+            "trunks",
+            "traffic lights",
+            "men",
+            "children",
+            "feet",
+            "chest of drawers",
+        )
     ],
 )
 def test_a_plural_is_not_inflected_again(noun, plural) -> None:

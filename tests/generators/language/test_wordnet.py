@@ -37,7 +37,8 @@ def test_missing_wordnet_raises_an_error_with_the_remedies(monkeypatch: pytest.M
     monkeypatch.setattr(wordnet_database, "_find_system_database", lambda: None)
     monkeypatch.setattr(nltk, "download", lambda *_, **__: False)
     with pytest.raises(
-        FileNotFoundError, match=r"WordNet 3\.0 was not found(.|\n)*nltk\.downloader(.|\n)*wordnet-base"
+        FileNotFoundError,
+        match=r"WordNet 3\.0 was not found(.|\n)*nltk\.downloader(.|\n)*wordnet-base",
     ):
         wordnet.__wrapped__()
 
@@ -56,7 +57,9 @@ def test_senses_are_usual_and_visible():
     assert [sense.name() for sense in senses("kite", "n")] == ["kite.n.03", "kite.n.04"]
     # bus.n.04, an old car, was never tagged, bus.n.01 twice
     assert [sense.name() for sense in senses("bus", "n")] == ["bus.n.01"]
-    assert [sense.name() for sense in senses("garden bench", "n")] == [sense.name() for sense in senses("bench", "n")]
+    assert [sense.name() for sense in senses("garden bench", "n")] == [
+        sense.name() for sense in senses("bench", "n")
+    ]
     assert senses("qwertyish", "n") == ()
 
 
@@ -72,10 +75,16 @@ def test_usual_sense_decides_visibility():
         ("dog", "animal", "n", True),  # dog.n.01 < canine < carnivore < ... < animal
         *(("poodle", "dog", "n", True), ("dining table", "table", "n", True)),
         *(("dog", "cat", "n", False), ("bus", "car", "n", False), ("table", "chair", "n", False)),
-        *(("tiny", "small", "a", True), ("big", "large", "a", True), ("large", "small", "a", False)),
+        *(
+            ("tiny", "small", "a", True),
+            ("big", "large", "a", True),
+            ("large", "small", "a", False),
+        ),
     ],
 )
-def test_words_are_related_to_synonyms_hypernyms_hyponyms_and_similar_adjectives(first, second, pos, related):
+def test_words_are_related_to_synonyms_hypernyms_hyponyms_and_similar_adjectives(
+    first, second, pos, related
+):
     assert are_related(first, second, pos) is related
     assert are_related(second, first, pos) is related
 

@@ -18,12 +18,18 @@ TWO = ["A cat on a sofa.", "A cat in the rain."]
         ('["A cat on a sofa.", "A cat in the rain."]', TWO),
         ("['A cat on a sofa.', 'A cat in the rain.']", TWO),
         ('```json\n["A cat on a sofa.", "A cat in the rain."]\n```', TWO),
-        ("Sure! Here you are:\n```python\n['A cat on a sofa.', 'A cat in the rain.',]\n```\nEnjoy!", TWO),
+        (
+            "Sure! Here you are:\n```python\n['A cat on a sofa.', 'A cat in the rain.',]\n```\nEnjoy!",
+            TWO,
+        ),
         ("[“A cat on a sofa.”, “A cat in the rain.”]", TWO),
         ("[’A cat on a sofa.’, ’A cat in the rain.’]", TWO),
         ("['A cat on a sofa.,' 'A cat in the rain.']", ["A cat on a sofa.", "A cat in the rain."]),
         ("1. A cat on a sofa.\n2. A cat in the rain.", TWO),
-        ('Here are two captions:\n\n1) "A cat on a sofa."\n2) "A cat in the rain."\n\nLet me know!', TWO),
+        (
+            'Here are two captions:\n\n1) "A cat on a sofa."\n2) "A cat in the rain."\n\nLet me know!',
+            TWO,
+        ),
         ("- A cat on a sofa.\n- A cat in the rain.", TWO),
         ("* **A cat on a sofa.**\n* **A cat in the rain.**", TWO),
         ("A cat on a sofa.\nA cat in the rain.", TWO),
@@ -103,7 +109,12 @@ def watch() -> Iterator[list[str]]:
     watched_events.clear()
 
 
-@given(st.lists(st.sampled_from(CODE) | st.sampled_from(["[", "]", "'a'", ", ", "```python\n", "1. ", "{", "}", "\n"])))
+@given(
+    st.lists(
+        st.sampled_from(CODE)
+        | st.sampled_from(["[", "]", "'a'", ", ", "```python\n", "1. ", "{", "}", "\n"])
+    )
+)
 def test_no_answer_runs_code(watch: list[str], parts: list[str]):
     watch[:] = ["on"]
     read_list("".join(parts))

@@ -37,7 +37,9 @@ def server() -> Iterator[HTTPServer]:
 
 
 def make_client(server: HTTPServer, folder: Path, **fields: object) -> Client:
-    endpoint = Endpoint(**{"model": "m", "base_url": server.url_for("/v1"), "retries": 2, "timeout": 5.0, **fields})
+    endpoint = Endpoint(
+        **{"model": "m", "base_url": server.url_for("/v1"), "retries": 2, "timeout": 5.0, **fields}
+    )
     return Client(endpoint, Cache([folder], folder / "m.jsonl"))
 
 
@@ -47,19 +49,25 @@ def answer_json(server: HTTPServer, answer: Callable[[dict], dict | Response]) -
     def respond(request: Request) -> Response:
         result = answer(json.loads(request.data))
         is_response = isinstance(result, Response)
-        return result if is_response else Response(json.dumps(result), content_type="application/json")
+        return (
+            result if is_response else Response(json.dumps(result), content_type="application/json")
+        )
 
     server.expect_request(PATH).respond_with_handler(respond)
 
 
-def test_an_answer_is_cached_at_once_and_not_requested_again(server: HTTPServer, tmp_path: Path) -> None:
+def test_an_answer_is_cached_at_once_and_not_requested_again(
+    server: HTTPServer, tmp_path: Path
+) -> None:
     server.expect_request(PATH, method="POST").respond_with_json(completion("a red cup"))
     prompts = [asked("cup"), asked("cup"), asked("table")]
     assert list(make_client(server, tmp_path).ask(prompts)) == [ANSWERED, ANSWERED]
     assert len(server.log) == 2
     second_client = make_client(server, tmp_path)
     assert list(second_client.ask(prompts)) == []
-    assert second_client.cache.get(request_hash(second_client.endpoint, asked("table"))) == "a red cup"
+    assert (
+        second_client.cache.get(request_hash(second_client.endpoint, asked("table"))) == "a red cup"
+    )
     (first, _) = map(json.loads, (tmp_path / "m.jsonl").read_text().splitlines())
     assert set(first) == {"request", "model", "messages", "temperature", "answer", "usage", "date"}
     assert first["usage"]["total_tokens"] == 5
@@ -71,7 +79,9 @@ def test_rate_limits_and_server_errors_are_retried(
 ) -> None:
     waits: list[float] = []
     monkeypatch.setattr("openai._base_client.time.sleep", waits.append)
-    server.expect_ordered_request(PATH).respond_with_data("slow down", 429, headers={"Retry-After": "7"})
+    server.expect_ordered_request(PATH).respond_with_data(
+        "slow down", 429, headers={"Retry-After": "7"}
+    )
     server.expect_ordered_request(PATH).respond_with_data("oops", 500)
     server.expect_ordered_request(PATH).respond_with_json(completion("a red cup"))
     assert list(make_client(server, tmp_path).ask([asked("cup")])) == [ANSWERED]
@@ -89,7 +99,10 @@ def test_the_number_of_retries_is_limited(server: HTTPServer, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("declined", "reason"),
     [
-        ({"finish_reason": "stop", "message": {"content": None, "refusal": "i cannot do that"}}, "i cannot do that"),
+        (
+            {"finish_reason": "stop", "message": {"content": None, "refusal": "i cannot do that"}},
+            "i cannot do that",
+        ),
         ({"finish_reason": "content_filter", "message": {"content": "a red"}}, "content filter"),
     ],
 )
@@ -109,8 +122,14 @@ def test_a_refusal_is_cached_and_not_requested_again(
     ("body", "status", "reason"),
     [
         *((body, 200, "answer is not JSON") for body in ("not json", "<html>")),
-        *((body, 200, "answer without text") for body in ("[]", '{"choices": []}', '{"choices": [{"message": "x"}]}')),
-        *((json.dumps(completion(*text)), 200, "answer without text") for text in ([""], ["cut", "length"])),
+        *(
+            (body, 200, "answer without text")
+            for body in ("[]", '{"choices": []}', '{"choices": [{"message": "x"}]}')
+        ),
+        *(
+            (json.dumps(completion(*text)), 200, "answer without text")
+            for text in ([""], ["cut", "length"])
+        ),
         *((f"wrong key {KEY}", status, f"HTTP status {status}") for status in (401, 500)),
     ],
 )
@@ -136,11 +155,15 @@ def test_a_lost_connection_is_retried(tmp_path: Path) -> None:
 
         thread = threading.Thread(target=serve)
         thread.start()
-        endpoint = Endpoint("m", f"http://127.0.0.1:{listener.getsockname()[1]}/v1", retries=3, timeout=5.0)
+        endpoint = Endpoint(
+            "m", f"http://127.0.0.1:{listener.getsockname()[1]}/v1", retries=3, timeout=5.0
+        )
         client = Client(endpoint, Cache([], tmp_path / "m.jsonl"))
         assert list(client.ask([asked("cup")])) == [ANSWERED]
         thread.join()
-    assert [json.loads(line)["answer"] for line in (tmp_path / "m.jsonl").read_text().splitlines()] == ["a red cup"]
+    assert [
+        json.loads(line)["answer"] for line in (tmp_path / "m.jsonl").read_text().splitlines()
+    ] == ["a red cup"]
 
 
 def test_a_timeout_is_a_failure(server: HTTPServer, tmp_path: Path) -> None:
@@ -156,7 +179,9 @@ def test_a_timeout_is_a_failure(server: HTTPServer, tmp_path: Path) -> None:
     assert outcomes == ["APITimeoutError"]
 
 
-def test_one_failure_loses_no_other_answer_and_is_retried(server: HTTPServer, tmp_path: Path) -> None:
+def test_one_failure_loses_no_other_answer_and_is_retried(
+    server: HTTPServer, tmp_path: Path
+) -> None:
     broken = {"cup 3"}
 
     def answer(request: dict) -> dict | Response:
@@ -197,7 +222,9 @@ def test_answers_before_a_kill_are_not_requested_again(server: HTTPServer, tmp_p
 
     answer_json(server, answer)
     command = [sys.executable, "-c", KILLED, server.url_for("/v1"), str(tmp_path)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": os.getcwd()})  # noqa: PTH109
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(Path.cwd())}
+    )
     assert process.stdout is not None
     for _ in range(3):
         assert process.stdout.readline() == b"answered\n"
@@ -221,7 +248,9 @@ def test_the_key_is_in_no_file_log_or_error(
     caplog.set_level(logging.DEBUG)
     server.expect_ordered_request(PATH).respond_with_json(completion("a red cup"))
     server.expect_ordered_request(PATH).respond_with_data(f"bad key: {KEY}", 401)
-    outcomes = list(make_client(server, tmp_path, concurrency=1).ask([asked("cup"), asked("table")]))
+    outcomes = list(
+        make_client(server, tmp_path, concurrency=1).ask([asked("cup"), asked("table")])
+    )
     assert server.log[0][0].headers["Authorization"] == f"Bearer {KEY}"
     assert KEY not in str(outcomes)
     assert KEY not in (tmp_path / "m.jsonl").read_text()
@@ -249,18 +278,27 @@ def test_the_estimate_counts_only_missing_answers(server: HTTPServer, tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("line", "problem"), [('{"request": "a"}', "not a line of the cache"), ('{"a: "c"}', "not JSON")]
+    ("line", "problem"),
+    [('{"request": "a"}', "not a line of the cache"), ('{"a: "c"}', "not JSON")],
 )
 def test_a_broken_cache_line_is_an_error(tmp_path: Path, line: str, problem: str) -> None:
     (tmp_path / "m.jsonl").write_text(f'{{"request": "a", "answer": "b"}}\n{line}\n')
-    with pytest.raises(ValueError, match=rf"m\.jsonl, line 2: {problem}\. Restore the file from Git"):
+    with pytest.raises(
+        ValueError, match=rf"m\.jsonl, line 2: {problem}\. Restore the file from Git"
+    ):
         Cache([tmp_path])
 
 
 def test_the_hash_depends_on_model_and_prompt() -> None:
     endpoint = Endpoint("m", "http://here")
-    assert request_hash(endpoint, asked("cup")) == request_hash(Endpoint("m", "http://there"), asked("cup"))
-    hashes = {request_hash(item, asked(text)) for item in (endpoint, Endpoint("n")) for text in ("cup", "table")}
+    assert request_hash(endpoint, asked("cup")) == request_hash(
+        Endpoint("m", "http://there"), asked("cup")
+    )
+    hashes = {
+        request_hash(item, asked(text))
+        for item in (endpoint, Endpoint("n"))
+        for text in ("cup", "table")
+    }
     assert len(hashes) == 4
 
 
@@ -273,31 +311,55 @@ UNSUPPORTED = {
 }
 
 
-def test_a_model_that_refuses_max_tokens_gets_max_completion_tokens(server: HTTPServer, tmp_path: Path) -> None:
+def test_a_model_that_refuses_max_tokens_gets_max_completion_tokens(
+    server: HTTPServer, tmp_path: Path
+) -> None:
     requests: list[dict] = []
 
     def answer(request: dict) -> dict | Response:
         requests.append(request)
         if "max_tokens" in request:
-            return Response(json.dumps({"error": UNSUPPORTED}), 400, content_type="application/json")
+            return Response(
+                json.dumps({"error": UNSUPPORTED}), 400, content_type="application/json"
+            )
         return completion("a red cup")
 
     answer_json(server, answer)
     client = make_client(server, tmp_path, concurrency=1, max_tokens=77)
     assert list(client.ask([asked("cup"), asked("table")])) == [ANSWERED, ANSWERED]
-    limits = [{name: value for name, value in request.items() if name.startswith("max")} for request in requests]
-    assert limits == [{"max_tokens": 77}, {"max_completion_tokens": 77}, {"max_completion_tokens": 77}]
+    limits = [
+        {name: value for name, value in request.items() if name.startswith("max")}
+        for request in requests
+    ]
+    assert limits == [
+        {"max_tokens": 77},
+        {"max_completion_tokens": 77},
+        {"max_completion_tokens": 77},
+    ]
     # The cache has the answers under the same keys, whichever parameter the model accepts.
-    assert all(request_hash(Endpoint("m", max_tokens=77), asked(text)) in client.cache for text in ("cup", "table"))
+    assert all(
+        request_hash(Endpoint("m", max_tokens=77), asked(text)) in client.cache
+        for text in ("cup", "table")
+    )
 
 
-def test_the_outcome_names_a_parameter_that_the_model_refuses(server: HTTPServer, tmp_path: Path) -> None:
-    error = UNSUPPORTED | {"message": "Only the default (1) value is supported.", "param": "temperature"}
+def test_the_outcome_names_a_parameter_that_the_model_refuses(
+    server: HTTPServer, tmp_path: Path
+) -> None:
+    error = UNSUPPORTED | {
+        "message": "Only the default (1) value is supported.",
+        "param": "temperature",
+    }
     server.expect_request(PATH).respond_with_json({"error": error}, status=400)
-    assert list(make_client(server, tmp_path).ask([asked("cup")])) == ["HTTP status 400 (temperature)"]
+    assert list(make_client(server, tmp_path).ask([asked("cup")])) == [
+        "HTTP status 400 (temperature)"
+    ]
 
 
 @pytest.mark.parametrize("fields", [{}, {"base_url": "http://x"}, {"model": "m", "max_token": 3}])
 def test_an_endpoint_without_model_or_with_unknown_keys_is_refused(fields: dict) -> None:
-    with pytest.raises(ValueError, match=r"^params\.yaml, compun\.captioner: got .*; expected model and, where needed"):
+    with pytest.raises(
+        ValueError,
+        match=r"^params\.yaml, compun\.captioner: got .*; expected model and, where needed",
+    ):
         Endpoint.from_params(fields, "compun.captioner")

@@ -50,17 +50,24 @@ def test_visual_genome_keys(real_data, file, inner):
         assert keys(within(ours, inner)) <= keys(within(real, inner))
     if inner == "relationships":
         for side in ("subject", "object"):
-            assert keys(edge[side] for edge in within(ours, inner)) == keys(edge[side] for edge in within(real, inner))
+            assert keys(edge[side] for edge in within(ours, inner)) == keys(
+                edge[side] for edge in within(real, inner)
+            )
 
 
 def test_gqa_keys(real_data):
     real = json.loads((real_data / "gqa" / "sceneGraphs.debug.json").read_text())
     ours = COMPLETE["sceneGraphs.json"]
     assert keys(ours.values()) <= keys(real.values())
-    objects = [[item for graph in graphs.values() for item in graph["objects"].values()] for graphs in (ours, real)]
+    objects = [
+        [item for graph in graphs.values() for item in graph["objects"].values()]
+        for graphs in (ours, real)
+    ]
     assert keys(objects[0]) == keys(objects[1])
     assert keys(within(objects[0], "relations")) == keys(within(objects[1], "relations"))
-    assert {"to the left of", "to the right of"} <= {edge["name"] for edge in within(objects[0], "relations")}
+    assert {"to the left of", "to the right of"} <= {
+        edge["name"] for edge in within(objects[0], "relations")
+    }
 
 
 def test_karpathy_keys(real_data):
@@ -78,12 +85,17 @@ def test_each_image_has_captions_in_one_file():
 
 def test_scene_graphs_agree_with_the_other_files():
     for graph, objects, relationships in zip(
-        *(COMPLETE[f"{name}.json"] for name in ("scene_graphs", "objects", "relationships")), strict=True
+        *(COMPLETE[f"{name}.json"] for name in ("scene_graphs", "objects", "relationships")),
+        strict=True,
     ):
         assert graph.keys() == {"image_id", "objects", "relationships"}
-        assert [item["object_id"] for item in graph["objects"]] == [item["object_id"] for item in objects["objects"]]
+        assert [item["object_id"] for item in graph["objects"]] == [
+            item["object_id"] for item in objects["objects"]
+        ]
         ids = {item["object_id"] for item in graph["objects"]}
-        for edge, source in zip(graph["relationships"], relationships["relationships"], strict=True):
+        for edge, source in zip(
+            graph["relationships"], relationships["relationships"], strict=True
+        ):
             assert {edge["subject_id"], edge["object_id"]} <= ids
             assert edge["subject_id"] == source["subject"]["object_id"]
 
@@ -117,7 +129,9 @@ def test_of_people_neither_colour_nor_pattern_is_annotated_and_of_no_object_a_si
     assert not any(attributes[noun] for noun in PEOPLE & attributes.keys())
     assert not set(SIZES) & set().union(*attributes.values())
     assert {"red", "striped", "broken"} <= set().union(*attributes.values())
-    gqa_objects = [item for graph in files["sceneGraphs.json"].values() for item in graph["objects"].values()]
+    gqa_objects = [
+        item for graph in files["sceneGraphs.json"].values() for item in graph["objects"].values()
+    ]
     assert not any(item["attributes"] for item in gqa_objects if item["name"] in PEOPLE)
 
 
@@ -129,7 +143,9 @@ def test_recall_0_annotates_nothing():
 
 
 def test_facts_at_a_lower_recall_are_a_subset():
-    facts = {recall: [Annotation(scene, 5, recall).facts for scene in SCENES] for recall in (0.5, 0.9)}
+    facts = {
+        recall: [Annotation(scene, 5, recall).facts for scene in SCENES] for recall in (0.5, 0.9)
+    }
     for low, high in zip(facts[0.5], facts[0.9], strict=True):
         assert low.nouns.items() <= high.nouns.items()
         assert set(low.relations) <= set(high.relations)
@@ -139,7 +155,9 @@ def test_facts_at_a_lower_recall_are_a_subset():
 def test_recall_is_the_share_of_facts_kept():
     annotation = Annotation(SCENES[0], 5, 0.9)
     kept = sum(annotation.contains("cup1", str(number)) for number in range(1000))
-    assert kept == pytest.approx(900, abs=30)  # three standard deviations: 3 * sqrt(1000 * 0.9 * 0.1) = 28
+    assert kept == pytest.approx(
+        900, abs=30
+    )  # three standard deviations: 3 * sqrt(1000 * 0.9 * 0.1) = 28
 
 
 def test_a_relation_and_its_converse_are_one_fact():
@@ -161,7 +179,12 @@ def test_regions():
             assert box.x + box.width <= scene.width
             assert box.y + box.height <= scene.height
             assert 0.5 <= box.width / box.height <= 2
-            assert shows_sizes(scene, box) or not set(phrase.split()) & {*SIZES, "tiny", "little", "big"}
+            assert shows_sizes(scene, box) or not set(phrase.split()) & {
+                *SIZES,
+                "tiny",
+                "little",
+                "big",
+            }
 
 
 def test_a_region_contains_its_objects():
@@ -175,19 +198,29 @@ def test_a_region_contains_its_objects():
 
 
 def test_predicates_vary_in_form_and_case():
-    predicates = {edge["predicate"] for edge in within(COMPLETE["relationships.json"], "relationships")}
+    predicates = {
+        edge["predicate"] for edge in within(COMPLETE["relationships.json"], "relationships")
+    }
     assert {"next to", "NEXT TO", "left of", "to the left of"} <= predicates
 
 
 def test_the_readers_of_real_data_read_it(tmp_path):
     write_annotations(COMPLETE, tmp_path)
-    assert {path.name for path in tmp_path.iterdir()} == {*VISUAL_GENOME_FILES, *CAPTION_FILES, "sceneGraphs.json"}
+    assert {path.name for path in tmp_path.iterdir()} == {
+        *VISUAL_GENOME_FILES,
+        *CAPTION_FILES,
+        "sceneGraphs.json",
+    }
     images = list(visual_genome.read(tmp_path, Flaws()))
     assert [image.image_id for image in images] == [str(scene.image_id) for scene in SCENES]
     for image, scene in zip(images, SCENES, strict=True):
-        assert sorted(item.name for item in image.graph.objects) == sorted(item.noun for item in scene.objects)
+        assert sorted(item.name for item in image.graph.objects) == sorted(
+            item.noun for item in scene.objects
+        )
         assert len(image.graph.relations) == len(list_said_relations(scene))
-    for image, scene in zip(gqa.read(tmp_path / "sceneGraphs.json", tmp_path, Flaws()), SCENES, strict=True):
+    for image, scene in zip(
+        gqa.read(tmp_path / "sceneGraphs.json", tmp_path, Flaws()), SCENES, strict=True
+    ):
         assert len(image.graph.relations) == len(list_said_relations(scene))
 
 

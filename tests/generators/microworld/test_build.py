@@ -42,12 +42,22 @@ def hash_files(folder):
 
 def test_files(root):
     files = {
-        *("image_data.json", "objects.json", "attributes.json", "relationships.json", "region_descriptions.json"),
+        *(
+            "image_data.json",
+            "objects.json",
+            "attributes.json",
+            "relationships.json",
+            "region_descriptions.json",
+        ),
         *("scene_graphs.json", "sceneGraphs.json", *CAPTION_FILES, "truth.jsonl", MARKER),
         *(f"VG_100K/{image_id}.jpg" for image_id in (1, 2, 3)),
     }
     assert hash_files(root / FOLDER).keys() == files
-    assert hash_files(root / CORPORA_FOLDER / "yfcc").keys() == {"00000.tar", "left_out.json", MARKER}
+    assert hash_files(root / CORPORA_FOLDER / "yfcc").keys() == {
+        "00000.tar",
+        "left_out.json",
+        MARKER,
+    }
 
 
 def test_images_have_the_sizes_in_image_data(folder):
@@ -65,7 +75,11 @@ def test_truth_is_one_complete_scene_per_line(folder):
 def test_shards(root):
     with tarfile.open(root / CORPORA_FOLDER / "yfcc" / "00000.tar") as tar:
         members = tar.getmembers()
-        assert [member.name for member in members[:3]] == ["002000000_0.jpg", "002000000_0.txt", "002000000_0.json"]
+        assert [member.name for member in members[:3]] == [
+            "002000000_0.jpg",
+            "002000000_0.txt",
+            "002000000_0.json",
+        ]
         assert len(members) == 3 * TINY.train_images
         assert all(member.mtime == member.uid == member.gid == 0 for member in members)
         jpeg, caption, facts = (tar.extractfile(member).read() for member in members[:3])
@@ -98,5 +112,7 @@ def test_a_failed_build_keeps_the_old_folder(folder, tmp_path):
 def test_unknown_parameter(tmp_path, monkeypatch):
     (tmp_path / "params.yaml").write_text("microworld: {sed: 1}")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ValueError, match=r"params.yaml, microworld: .*'sed'; expected seed, test_images"):
+    with pytest.raises(
+        ValueError, match=r"params.yaml, microworld: .*'sed'; expected seed, test_images"
+    ):
         Params.read()

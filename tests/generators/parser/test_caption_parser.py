@@ -21,7 +21,13 @@ class FailingParser(FakeParser):
 def test_an_error_replaces_the_parse_of_its_caption_only() -> None:
     captions = ["red cat", "bad dog", "dog see cat", "bad", "cat"]
     results = parse_each(FailingParser(), captions)
-    assert [isinstance(result, Exception) for result in results] == [False, True, False, True, False]
+    assert [isinstance(result, Exception) for result in results] == [
+        False,
+        True,
+        False,
+        True,
+        False,
+    ]
     assert [str(results[1]), str(results[3])] == ["bad dog", "bad"]
     good = [result for result in results if isinstance(result, Parse)]
     assert good == list(FakeParser().parse(["red cat", "dog see cat", "cat"]))
@@ -40,5 +46,9 @@ def test_an_error_inside_spacy_is_caught(monkeypatch) -> None:
     monkeypatch.setattr(parser._nlp, "make_doc", fail)
     results = parse_each(parser, ["a red cat", "a bad cat", "a big dog"])
     assert isinstance(results[1], OverflowError)
-    texts = [{atom.text for atom in result.graph.atoms} for result in results if isinstance(result, Parse)]
+    texts = [
+        {atom.text for atom in result.graph.atoms}
+        for result in results
+        if isinstance(result, Parse)
+    ]
     assert texts == [{"cat", "red"}, {"dog", "big"}]

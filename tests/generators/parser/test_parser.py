@@ -21,7 +21,9 @@ from compeval.generators.parser.phrasal_prepositions import Phrase, find_phrasal
 from compeval.generators.parser.rule_parser import RuleParser
 from compeval.generators.parser.spacy_model import MAX_CHARACTERS, clean_text, find_installed_model
 
-GRAPHS: dict[str, str] = yaml.safe_load(Path(__file__).with_name("graphs.yaml").read_text("utf-8")) | {
+GRAPHS: dict[str, str] = yaml.safe_load(
+    Path(__file__).with_name("graphs.yaml").read_text("utf-8")
+) | {
     # unusual web captions
     "": "",
     "   ": "",
@@ -45,11 +47,17 @@ def format_graph(parse: Parse) -> str:
     """Return a parse in the notation of GRAPHS."""
     graph = parse.graph
     objects = [
-        item.name + (f"({' '.join(text.replace(' ', '-') for text in item.attributes)})" if item.attributes else "")
+        item.name
+        + (
+            f"({' '.join(text.replace(' ', '-') for text in item.attributes)})"
+            if item.attributes
+            else ""
+        )
         for item in graph.objects
     ]
     relations = [
-        f"{graph.by_id[edge.subject].name} {edge.predicate} {graph.by_id[edge.object].name}" for edge in graph.relations
+        f"{graph.by_id[edge.subject].name} {edge.predicate} {graph.by_id[edge.object].name}"
+        for edge in graph.relations
     ]
     return ", ".join(objects) + (f" | {', '.join(relations)}" if relations else "")
 
@@ -67,14 +75,19 @@ def test_graphs(caption: str, parses: dict[str, Parse]) -> None:
 @pytest.mark.parametrize(
     ("caption", "spans"),
     [
-        ("Two dogs are sitting on the top of a box", ["dogs", "Two", "box", "sitting on the top of"]),
+        (
+            "Two dogs are sitting on the top of a box",
+            ["dogs", "Two", "box", "sitting on the top of"],
+        ),
         ("a hat worn by a cat", ["hat", "cat", "worn"]),
         ("the cat's dark green hat", ["cat", "hat", "dark green", "'s"]),
         ("a man lying on a floor with dogs", ["man", "floor", "dogs", "lying on", "with"]),
         ("a cup and a vase on a table", ["cup", "vase", "table", "on", "on"]),
     ],
 )
-def test_mentions_are_the_words_of_the_caption(parser: RuleParser, caption: str, spans: list[str]) -> None:
+def test_mentions_are_the_words_of_the_caption(
+    parser: RuleParser, caption: str, spans: list[str]
+) -> None:
     (parse,) = parser.parse([caption])
     assert [caption[mention.start : mention.end] for mention in parse.mentions] == spans
 
@@ -88,9 +101,12 @@ def test_mention_fields(parser: RuleParser) -> None:
 
 
 @pytest.mark.parametrize(
-    ("caption", "tag"), [("two fish", "NNS"), ("the sheep are white", "NNS"), ("a fish", "NN"), ("one sheep", "NN")]
+    ("caption", "tag"),
+    [("two fish", "NNS"), ("the sheep are white", "NNS"), ("a fish", "NN"), ("one sheep", "NN")],
 )
-def test_plural_without_s_is_recognised_by_other_words(parser: RuleParser, caption: str, tag: str) -> None:
+def test_plural_without_s_is_recognised_by_other_words(
+    parser: RuleParser, caption: str, tag: str
+) -> None:
     (parse,) = parser.parse([caption])
     assert parse.mentions[0].tag == tag
 
@@ -109,7 +125,9 @@ WORDS = "a the two no not red wooden cat cats ball table on of to left is with t
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.sampled_from(WORDS.split(" ")), max_size=12).map(" ".join) | st.text(max_size=40))
+@given(
+    st.lists(st.sampled_from(WORDS.split(" ")), max_size=12).map(" ".join) | st.text(max_size=40)
+)
 def test_any_text_parses(parser: RuleParser, caption: str) -> None:
     (parse,) = parser.parse([caption])
     assert parse.caption == caption
@@ -125,7 +143,9 @@ def test_long_text_parses(parser: RuleParser) -> None:
     check_mentions(cut)
 
 
-def test_invariants_on_real_captions(parser: RuleParser, real_data, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invariants_on_real_captions(
+    parser: RuleParser, real_data, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Check mentions and independence of the batch size on web captions."""
     with (real_data / "captions" / "cc3m_validation_8k.tsv").open(encoding="utf-8") as file:
         captions = [line.split("\t")[0] for line, _ in zip(file, range(400), strict=False)]
@@ -141,7 +161,10 @@ def test_accuracy_on_human_graphs(parser: RuleParser, real_data) -> None:
     with (real_data / "factual" / "dev.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     parses = parser.parse(row["caption"] for row in rows)
-    scores = score([read_graph(parse.graph) for parse in parses], [read_annotation(row["scene_graph"]) for row in rows])
+    scores = score(
+        [read_graph(parse.graph) for parse in parses],
+        [read_annotation(row["scene_graph"]) for row in rows],
+    )
     minimum = {"objects": (0.80, 0.80), "attributes": (0.65, 0.60), "relations": (0.50, 0.45)}
     for kind, (precision, recall) in minimum.items():
         assert scores[kind].precision >= precision
@@ -158,7 +181,9 @@ def test_scorer() -> None:
     )
     parsed = GraphFacts(frozenset({"cup", "chair"}), frozenset(), annotated.relations)
     scores = score([parsed], [annotated])
-    assert scores["objects"] == Score(matched=1, parsed=2, annotated=4)  # cup of {cup, chair}; 4 annotated
+    assert scores["objects"] == Score(
+        matched=1, parsed=2, annotated=4
+    )  # cup of {cup, chair}; 4 annotated
     assert (scores["objects"].precision, scores["objects"].recall) == (0.5, 0.25)
     assert (scores["attributes"].precision, scores["attributes"].recall) == (0.0, 0.0)
     assert scores["relations"].precision == 1.0
@@ -181,7 +206,11 @@ def test_lemmas() -> None:
     singulars = ["box", "leaf", "people", "glass", "pants", "mouse", "bus", "blorg"]
     assert [lemmas.singular(word) for word in plurals] == singulars
     assert lemmas.singular("blorgs", plural=False) == "blorgs"
-    assert [lemmas.singular(word) for word in ["malhotra", "jess", "corpus"]] == ["malhotra", "jess", "corpus"]
+    assert [lemmas.singular(word) for word in ["malhotra", "jess", "corpus"]] == [
+        "malhotra",
+        "jess",
+        "corpus",
+    ]
     forms = ["worn", "lying", "lay", "sitting", "found"]
     assert [lemmas.infinitive(word) for word in forms] == ["wear", "lay", "lay", "sit", "find"]
 
@@ -215,7 +244,10 @@ def test_words_after_the_limit_are_not_parsed(parser: RuleParser) -> None:
 
 def test_unbroken_runs_and_characters_that_spacy_cannot_encode_or_that_change_their_length_are_replaced():
     brackets = "(" * 20_000
-    assert clean_text(f"a red cup {brackets} on a table") == f"a red cup {' ' * 20_000} on a table"[:MAX_CHARACTERS]
+    assert (
+        clean_text(f"a red cup {brackets} on a table")
+        == f"a red cup {' ' * 20_000} on a table"[:MAX_CHARACTERS]
+    )
     assert clean_text("a" * 99) == "a" * 99
     assert clean_text("a \udcf6 cup, \U0001f7722") == "a ? cup, \U0001f7722"
     assert clean_text("FİRS").lower() == "firs"

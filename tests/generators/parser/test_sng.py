@@ -28,7 +28,9 @@ def sng() -> SngParser:
 def test_make_parser_by_name(sng: SngParser):
     assert isinstance(make_parser("rules"), RuleParser)
     assert isinstance(make_parser("sng"), SngParser)
-    with pytest.raises(ValueError, match=r"params\.yaml: parser is 'sgn'; expected rules \(our rules\) or sng"):
+    with pytest.raises(
+        ValueError, match=r"params\.yaml: parser is 'sgn'; expected rules \(our rules\) or sng"
+    ):
         make_parser("sgn")
 
 
@@ -42,7 +44,8 @@ def test_missing_package_raises_an_error_with_the_remedy(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(builtins, "__import__", import_without_parser)
     with pytest.raises(
-        ImportError, match=r"parser is sng, but SceneGraphParser is not installed\. Run `pip install SceneGraphParser`"
+        ImportError,
+        match=r"parser is sng, but SceneGraphParser is not installed\. Run `pip install SceneGraphParser`",
     ):
         make_parser("sng")
 
@@ -52,11 +55,20 @@ def test_parsers_have_different_code_versions():
 
 
 def test_mentions_have_the_positions_of_atoms(sng: SngParser):
-    caption = "Two large dogs next to a man wearing a blue shirt and holding a tennis racket on the beach"
+    caption = (
+        "Two large dogs next to a man wearing a blue shirt and holding a tennis racket on the beach"
+    )
     (parse,) = sng.parse([caption])
-    mentions = {(mention.kind, mention.text, caption[mention.start : mention.end]) for mention in parse.mentions}
+    mentions = {
+        (mention.kind, mention.text, caption[mention.start : mention.end])
+        for mention in parse.mentions
+    }
     assert {("object", "dog", "dogs"), ("object", "tennis racket", "tennis racket")} <= mentions
-    assert {("attribute", "large", "large"), ("attribute", "blue", "blue"), ("relation", "wear", "wearing")} <= mentions
+    assert {
+        ("attribute", "large", "large"),
+        ("attribute", "blue", "blue"),
+        ("relation", "wear", "wearing"),
+    } <= mentions
     ends = {mention.object: mention.target for mention in parse.mentions if mention.text == "wear"}
     names = {item.id: item.name for item in parse.graph.objects}
     assert [(names[start], names[end or ""]) for start, end in ends.items()] == [("man", "shirt")]
@@ -64,8 +76,13 @@ def test_mentions_have_the_positions_of_atoms(sng: SngParser):
 
 def test_parses_can_be_used_for_foils(sng: SngParser):
     (parse,) = sng.parse(["a red cup"])
-    vocabulary = Vocabulary.of([parse.graph, *(found.graph for found in sng.parse(["a blue ball", "a green cup"]))], 1)
-    captions = [negative.caption for negative in make_atom_foils(parse, collect_facts(parse.graph), vocabulary)]
+    vocabulary = Vocabulary.of(
+        [parse.graph, *(found.graph for found in sng.parse(["a blue ball", "a green cup"]))], 1
+    )
+    captions = [
+        negative.caption
+        for negative in make_atom_foils(parse, collect_facts(parse.graph), vocabulary)
+    ]
     assert "a blue cup" in captions
 
 
@@ -87,7 +104,11 @@ def test_graph_of_a_caption(sng: SngParser):
     ("caption", "objects", "raw"),
     [
         ("the dog is black", [("dog", ("black",))], [("dog", ())]),
-        ("two dogs play in the snow", [("dog", ()), ("snow", ())], [("dog", ("two",)), ("snow", ())]),
+        (
+            "two dogs play in the snow",
+            [("dog", ()), ("snow", ())],
+            [("dog", ("two",)), ("snow", ())],
+        ),
         ("it is a red car", [("car", ("red",))], [("it", ()), ("car", ("red",))]),
         ("a black and white cat", [("cat", ("black", "white"))], [("cat", ("black", "white"))]),
     ],
@@ -98,5 +119,12 @@ def test_attributes_are_the_adjectives_that_spacy_tags(
     parses = list(sng.parse([caption]))
     monkeypatch.setattr(sng, "_as_published", True)
     parses += sng.parse([caption])
-    assert [[(item.name, item.attributes) for item in parse.graph.objects] for parse in parses] == [objects, raw]
-    assert all(caption[item.start : item.end] == item.text for item in parses[0].mentions if item.kind == "attribute")
+    assert [[(item.name, item.attributes) for item in parse.graph.objects] for parse in parses] == [
+        objects,
+        raw,
+    ]
+    assert all(
+        caption[item.start : item.end] == item.text
+        for item in parses[0].mentions
+        if item.kind == "attribute"
+    )

@@ -83,9 +83,14 @@ def test_forms_are_complete_on_difficult_captions(parser) -> None:
 
 def test_forms_are_complete_on_real_captions(parser, real_data) -> None:
     texts = [
-        text for shard in list_shards(str(real_data / "cc12m" / "*.tar")) for text in read_captions(shard, "caption")
+        text
+        for shard in list_shards(str(real_data / "cc12m" / "*.tar"))
+        for text in read_captions(shard, "caption")
     ]
-    for pattern, column in (("captions/web_alt_text_1k.tsv", "TEXT"), ("captions/cc3m_validation_8k.tsv", 0)):
+    for pattern, column in (
+        ("captions/web_alt_text_1k.tsv", "TEXT"),
+        ("captions/cc3m_validation_8k.tsv", 0),
+    ):
         (shard,) = list_shards(str(real_data / pattern))
         texts += list(read_captions(shard, column))[::25]
     check_forms(parser, texts)

@@ -15,7 +15,10 @@ def test_ray_writes_the_same_bytes(tmp_path) -> None:
     search = make_search(tmp_path)
     local = run(search, tmp_path / "local")
     try:
-        assert analyse(search, tmp_path / "ray", make_ray_engine(fake.FakeParser, 2), progress=False) == local
+        assert (
+            analyse(search, tmp_path / "ray", make_ray_engine(fake.FakeParser, 2), progress=False)
+            == local
+        )
     finally:
         ray.shutdown()
     assert read_results(tmp_path / "ray") == read_results(tmp_path / "local")

@@ -53,8 +53,12 @@ def test_files_of_any_size_and_copies_have_a_digest(tmp_path) -> None:
     assert sampled_digest(tmp_path / "a") == sampled_digest(tmp_path / "b")
 
 
-@pytest.mark.parametrize(("size", "is_reused"), [(BLOCKS * BLOCK_BYTES, True), (BLOCKS * BLOCK_BYTES + 1, False)])
-def test_a_result_is_not_reused_if_its_large_file_was_written_later(tmp_path: Path, size: int, is_reused: bool):
+@pytest.mark.parametrize(
+    ("size", "is_reused"), [(BLOCKS * BLOCK_BYTES, True), (BLOCKS * BLOCK_BYTES + 1, False)]
+)
+def test_a_result_is_not_reused_if_its_large_file_was_written_later(
+    tmp_path: Path, size: int, is_reused: bool
+):
     corpus, search = tmp_path / "a.txt", Search(Targets((), ()), (Shard(tmp_path / "a.txt"),), 0)
     assert not has_result(search, 0, tmp_path)
     corpus.write_bytes(bytes(size))

@@ -25,8 +25,24 @@ from compeval.generators.seen_analysis.targets import Targets
 from tests.generators import fake_language as fake
 from tests.generators.parser.test_caption_parser import FailingParser
 
-WORDS = ("cats", "Cat", "dog", "mice", "tennis ball", "balls", "saw", "see", "caught", "on top of", "top", "red", "big")
-captions_strategy = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=7).map(" ".join), max_size=12)
+WORDS = (
+    "cats",
+    "Cat",
+    "dog",
+    "mice",
+    "tennis ball",
+    "balls",
+    "saw",
+    "see",
+    "caught",
+    "on top of",
+    "top",
+    "red",
+    "big",
+)
+captions_strategy = st.lists(
+    st.lists(st.sampled_from(WORDS), min_size=1, max_size=7).map(" ".join), max_size=12
+)
 
 
 def write_corpus(folder: Path, parts: list[list[str]]) -> tuple[Shard, ...]:
@@ -38,7 +54,9 @@ def write_corpus(folder: Path, parts: list[list[str]]) -> tuple[Shard, ...]:
 
 def parse_everything(targets: Targets, captions: list[str]) -> dict[int, int]:
     """Return target index -> number of captions with the target, by parsing every caption."""
-    counts = Counter(item for text in captions for item in {*fake.graph(text).atoms, *fake.graph(text).compounds})
+    counts = Counter(
+        item for text in captions for item in {*fake.graph(text).atoms, *fake.graph(text).compounds}
+    )
     return {index: counts[item] for index, item in enumerate(targets.items) if counts[item]}
 
 
@@ -46,8 +64,14 @@ def run(search: Search, folder: Path, workers: int = 1) -> ShardResult:
     return analyse(search, folder, make_local_engine(fake.FakeParser, workers), progress=False)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
-@given(test_set=captions_strategy, parts=st.lists(captions_strategy.filter(bool), max_size=6), batch=st.integers(1, 3))
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60
+)
+@given(
+    test_set=captions_strategy,
+    parts=st.lists(captions_strategy.filter(bool), max_size=6),
+    batch=st.integers(1, 3),
+)
 def test_equals_parsing_everything(tmp_path_factory, monkeypatch, test_set, parts, batch) -> None:
     monkeypatch.setattr(shards_module, "BATCH_SIZE", batch)
     monkeypatch.setattr(seen, "FIRST_ROUND", 1)
@@ -56,7 +80,9 @@ def test_equals_parsing_everything(tmp_path_factory, monkeypatch, test_set, part
     lines = [line for part in parts for line in part]
     expected = parse_everything(targets, lines)
     searched = run(Search(targets, write_corpus(folder, parts), "caption"), folder / "work")
-    counted = run(Search(targets, write_corpus(folder, parts), "caption", counting=True), folder / "work")
+    counted = run(
+        Search(targets, write_corpus(folder, parts), "caption", counting=True), folder / "work"
+    )
     assert searched.counts.keys() == expected.keys()
     assert counted.counts == expected
     assert searched.captions == counted.captions == len(lines)
@@ -70,12 +96,18 @@ def test_equals_parsing_everything_on_real_captions(tmp_path, real_data, name) -
     parser = make_parser(name)
     (web,) = list_shards(str(real_data / "captions" / "web_alt_text_1k.tsv"))
     (conceptual,) = list_shards(str(real_data / "captions" / "cc3m_validation_8k.tsv"))
-    captions = (*islice(read_captions(conceptual, 0), 200), *islice(read_captions(web, "TEXT"), 100))
+    captions = (
+        *islice(read_captions(conceptual, 0), 200),
+        *islice(read_captions(web, "TEXT"), 100),
+    )
     texts = [" ".join(text.split()) for text in captions]
     targets = Targets.of(parse.graph for parse in parser.parse(texts[::2]))
     graphs = [parse.graph for parse in parser.parse(texts[1::2])]
     expected = {
-        targets.index[item] for graph in graphs for item in (*graph.atoms, *graph.compounds) if item in targets.index
+        targets.index[item]
+        for graph in graphs
+        for item in (*graph.atoms, *graph.compounds)
+        if item in targets.index
     }
     search = Search(targets, write_corpus(tmp_path, [texts[1::2]]), "caption")
     result = analyse(search, tmp_path, make_local_engine(lambda: parser, 1), progress=False)
@@ -87,7 +119,15 @@ def test_equals_parsing_everything_on_real_captions(tmp_path, real_data, name) -
 def test_only_captions_that_can_add_a_target_are_parsed(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(shards_module, "BATCH_SIZE", 1)
     targets = Targets.of([fake.graph("red cat")])  # atoms red, cat; compound red cat
-    captions = ["dog see dog", "cats", "red dog", "cat", "cat see red dog", "the red cats", "red cat"]
+    captions = [
+        "dog see dog",
+        "cats",
+        "red dog",
+        "cat",
+        "cat see red dog",
+        "the red cats",
+        "red cat",
+    ]
     shards = write_corpus(tmp_path, [captions])
     # "dog see dog" has no target word. "cats" adds cat, "red dog" adds red, and "cat" adds nothing new. "cat see red
     # dog" has both words of the compound, so it is parsed, but the compound is not in it. "the red cats" adds the
@@ -138,7 +178,9 @@ def test_only_the_parsed_part_of_a_long_caption_is_kept(tmp_path) -> None:
 
     targets = Targets.of([fake.graph("red cat see dog")])
     shards = write_corpus(tmp_path, [[f"red cat {'a ' * MAX_CHARACTERS}dog", "dog"]])
-    result = analyse(Search(targets, shards, "caption"), tmp_path, make_local_engine(Parser, 1), progress=False)
+    result = analyse(
+        Search(targets, shards, "caption"), tmp_path, make_local_engine(Parser, 1), progress=False
+    )
     assert [len(caption) for caption in captions] == [MAX_CHARACTERS, 3]
     seen_texts = {getattr(targets.items[index], "text", "compound") for index in result.counts}
     assert seen_texts == {"red", "cat", "dog", "compound"}
@@ -176,7 +218,9 @@ def test_finished_shards_are_not_repeated(tmp_path) -> None:
     def no_parser():
         raise AssertionError("a parser was made")
 
-    assert analyse(search, tmp_path / "work", make_local_engine(no_parser, 1), progress=False) == first
+    assert (
+        analyse(search, tmp_path / "work", make_local_engine(no_parser, 1), progress=False) == first
+    )
 
 
 def test_other_targets_columns_code_or_files_do_not_share_results(tmp_path) -> None:
@@ -188,10 +232,15 @@ def test_other_targets_columns_code_or_files_do_not_share_results(tmp_path) -> N
         Search(search.targets, search.shards, "caption", counting=True),
         Search(search.targets, search.shards, "caption", code="parser 2"),
     ]
-    fingerprints = {search.fingerprint, *(different.fingerprint for different in different_searches)}
+    fingerprints = {
+        search.fingerprint,
+        *(different.fingerprint for different in different_searches),
+    }
     path = search.shards[3].path
     path.write_text(path.read_text().replace("red", "big"))
-    assert len(fingerprints | {Search(search.targets, search.shards, search.column).fingerprint}) == 7
+    assert (
+        len(fingerprints | {Search(search.targets, search.shards, search.column).fingerprint}) == 7
+    )
 
 
 KILLED = """

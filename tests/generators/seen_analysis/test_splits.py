@@ -44,9 +44,17 @@ CAT = SceneObject("1", "cat", ("red",))
     ("graph", "fault"),
     [
         (SceneGraph((SceneObject("1", "cat"),)), "caption with fewer than 2 atoms"),
-        (SceneGraph((SceneObject("1", "cat"), SceneObject("2", "dog"))), "caption without a compound"),
+        (
+            SceneGraph((SceneObject("1", "cat"), SceneObject("2", "dog"))),
+            "caption without a compound",
+        ),
         (SceneGraph((CAT,)), None),
-        (SceneGraph((SceneObject("1", "cat"), SceneObject("2", "dog")), (Relation("1", "on", "2"),)), None),
+        (
+            SceneGraph(
+                (SceneObject("1", "cat"), SceneObject("2", "dog")), (Relation("1", "on", "2"),)
+            ),
+            None,
+        ),
     ],
 )
 def test_caption_fault(graph, fault) -> None:
@@ -55,9 +63,16 @@ def test_caption_fault(graph, fault) -> None:
 
 def test_funnel_counts_every_reason() -> None:
     funnel = Funnel()
-    assert [funnel.count(reason) for reason in (None, REASONS[1], None, REASONS[1], REASONS[6])] == [1, 0, 1, 0, 0]
+    assert [
+        funnel.count(reason) for reason in (None, REASONS[1], None, REASONS[1], REASONS[6])
+    ] == [1, 0, 1, 0, 0]
     counts = funnel.to_json()
-    assert (counts["regions"], counts[REASONS[1]], counts[REASONS[6]], counts["kept"]) == (5, 2, 1, 2)
+    assert (counts["regions"], counts[REASONS[1]], counts[REASONS[6]], counts["kept"]) == (
+        5,
+        2,
+        1,
+        2,
+    )
     assert list(counts) == ["regions", *REASONS, "kept"]
 
 
@@ -83,7 +98,10 @@ def test_one_unseen_compound_is_enough_for_uc() -> None:
 
 
 def test_normalize_caption() -> None:
-    assert normalize_caption("  The  man's T-shirt\n, which is RED . ") == "the man's t-shirt, which is red"
+    assert (
+        normalize_caption("  The  man's T-shirt\n, which is RED . ")
+        == "the man's t-shirt, which is red"
+    )
     assert normalize_caption(" .") == ""
 
 
@@ -98,8 +116,14 @@ def speller() -> Speller:
         ("a buiding behind the pedestrain", "a building behind the pedestrian"),
         ("lamp infront of a tshirt", "lamp in front of a t-shirt"),
         ("Shirt by Adidass", "Shirt by Adidass"),  # a name
-        ("a nightstand and a skatepark", "a nightstand and a skatepark"),  # compounds of known words
-        ("snowboarders' x-rayz 4th cpu", "snowboarders' x-rayz 4th cpu"),  # inflection, hyphen, digit, short
+        (
+            "a nightstand and a skatepark",
+            "a nightstand and a skatepark",
+        ),  # compounds of known words
+        (
+            "snowboarders' x-rayz 4th cpu",
+            "snowboarders' x-rayz 4th cpu",
+        ),  # inflection, hyphen, digit, short
         ("a curpet", "a curpet"),  # carpet or curvet is possible
         ("z" * 20_000, "z" * 20_000),
     ],

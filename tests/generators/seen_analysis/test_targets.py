@@ -28,7 +28,10 @@ def test_targets_are_distinct_and_sorted_and_saved_as_json(tmp_path) -> None:
     targets = Targets.of([fake.graph("the red cat see dog"), fake.graph("the red cat")])
     pairs = [("attribute", "red"), ("object", "cat"), ("object", "dog"), ("relation", "see")]
     assert targets.atoms == tuple(pairs)
-    assert targets.compounds == (Compound("ao", "cat", None, "red"), Compound("oro", "cat", "see", "dog"))
+    assert targets.compounds == (
+        Compound("ao", "cat", None, "red"),
+        Compound("oro", "cat", "see", "dog"),
+    )
     write_json(tmp_path / "targets.json", targets.to_json())
     assert Targets.load(tmp_path / "targets.json") == targets
 
@@ -38,9 +41,15 @@ def test_targets_are_distinct_and_sorted_and_saved_as_json(tmp_path) -> None:
     [
         (BALL_ON_CAT, "object tennis,object ball,relation on,relation top,relation of,object cat"),
         (Compound("ao", "cat", None, "red"), "object cat,attribute red"),
-        (Compound("ao", "orange", None, "dark orange"), "object orange,attribute dark,attribute orange,two orange"),
+        (
+            Compound("ao", "orange", None, "dark orange"),
+            "object orange,attribute dark,attribute orange,two orange",
+        ),
         (Compound("oro", "cat", "see", "cat"), "object cat,relation see,two cat"),
-        (Compound("oro", "tennis ball", "see", "ball"), "object tennis,object ball,relation see,two ball"),
+        (
+            Compound("oro", "tennis ball", "see", "ball"),
+            "object tennis,object ball,relation see,two ball",
+        ),
         (Atom("relation", "on on"), "relation on"),
         (Atom("attribute", "#"), "attribute #"),
     ],
@@ -62,14 +71,22 @@ def test_caption_words_include_lemmas() -> None:
 def test_caption_words_include_the_forms_of_a_kind_only() -> None:
     class Parser(fake.FakeParser):
         def forms(self, token, kind):
-            return {"object": ["saw"], "relation": ["see"], "attribute": []}[kind] if token == "saw" else []
+            return (
+                {"object": ["saw"], "relation": ["see"], "attribute": []}[kind]
+                if token == "saw"
+                else []
+            )
 
     words = CaptionWords(tag("see saw"), Parser())
-    assert words("saw") == tag("saw") | {"relation see"}  # the written word itself can be of any kind
+    assert words("saw") == tag("saw") | {
+        "relation see"
+    }  # the written word itself can be of any kind
 
 
 def test_caption_words_include_forms_of_long_tokens_and_added_words() -> None:
-    forms = fake.FakeParser(lambda token: ["t-leave"] if token == "t-leaves" else [], frozenset({"have"}))
+    forms = fake.FakeParser(
+        lambda token: ["t-leave"] if token == "t-leaves" else [], frozenset({"have"})
+    )
     assert CaptionWords(tag("leave t have own"), forms)("(t-leaves)") == tag("leave t have")
 
 
@@ -99,7 +116,9 @@ def test_the_cache_of_caption_words_is_limited(monkeypatch) -> None:
 
 def test_forms_are_listed_only_for_the_part_of_a_caption_that_is_parsed() -> None:
     tokens: list[str] = []
-    words = CaptionWords({"object cat"}, fake.FakeParser(lambda word: tokens.append(word) or (word,)))
+    words = CaptionWords(
+        {"object cat"}, fake.FakeParser(lambda word: tokens.append(word) or (word,))
+    )
     assert words(f"{'x' * 100_000} cat") == set()  # the caption is cut off before "cat"
     assert words(f"{'x' * 100} cat") == {"object cat"}
     assert set(tokens) == {"cat"}
@@ -139,7 +158,9 @@ def test_caption_words_include_tokens_with_an_apostrophe_before_or_a_mark_after(
     seen=st.sets(st.integers(0, 7)),
     marked=st.sets(st.integers(0, 7)),
 )
-def test_any_possible_equals_a_subset_test_of_all_unseen_targets(words, present, seen, marked) -> None:
+def test_any_possible_equals_a_subset_test_of_all_unseen_targets(
+    words, present, seen, marked
+) -> None:
     unseen = UnseenTargets(words, seen)
     for index in marked:
         if index in unseen:

@@ -26,7 +26,9 @@ def test_declaration(benchmark: Benchmark):
     assert benchmark.description.endswith("?")
     assert benchmark.source.files or benchmark.source.download_instructions
     for file in benchmark.source.files:
-        is_read = benchmark.find_pattern(PurePosixPath(file.name)) or file.name in benchmark.companions
+        is_read = (
+            benchmark.find_pattern(PurePosixPath(file.name)) or file.name in benchmark.companions
+        )
         assert is_read or file.makes
         if "github" in file.url:
             assert COMMIT.search(file.url), "a full commit"
@@ -41,16 +43,26 @@ def test_declaration(benchmark: Benchmark):
 def test_chance_is_that_of_a_random_model(benchmark: Benchmark):
     rng = np.random.default_rng(0)
     names = [name.partition("/")[0] for name in benchmark.rows or ("prod_hnatom",)]
-    for config in dict.fromkeys(name for name in names if not name.startswith(("yfcc_", "laion_"))):  # as cc12m_
+    for config in dict.fromkeys(
+        name for name in names if not name.startswith(("yfcc_", "laion_"))
+    ):  # as cc12m_
         schema = benchmark.find_schema(config)
         protocol = protocols.find_protocol(schema.names)
         if not isinstance(protocol, RowProtocol):
             continue  # the chance of retrieval depends on the number of rows
         declared = benchmark.find_chance(config)
         texts = len(list_caption_columns(schema)) * (2 if "answers_0" in schema.names else 1)
-        wrong = 0 if "hard_negatives" not in schema.names else 1 if texts > 1 else round(1 / declared) - 1
+        wrong = (
+            0
+            if "hard_negatives" not in schema.names
+            else 1
+            if texts > 1
+            else round(1 / declared) - 1
+        )
         images = 1 if "x" in schema.names else len(list_image_columns(schema))
-        rows = 5000 if "rating" in schema.names else 20_000  # Kendall's tau compares all pairs of rows
+        rows = (
+            5000 if "rating" in schema.names else 20_000
+        )  # Kendall's tau compares all pairs of rows
         scores = rng.random((rows, images, texts + wrong)).astype(np.float32)
         share = (1 - np.sqrt(max(2 * declared - 1, 0))) / 2  # of true rows, if they have labels
         labels = (np.arange(len(scores)) < share * len(scores)).astype(int)

@@ -60,9 +60,15 @@ VL_CHECKLIST = {
 """Rows with two equal captions."""
 SUGARCREPE_PP = {"replace_att": 0, "replace_obj": 0, "replace_rel": 0, "swap_att": 0, "swap_obj": 1}
 EXCERPTS = [
-    *(Excerpt(f"sugarcrepe_pp/data/{name}.json", "sugarcrepe_pp", 60, 0, n) for name, n in SUGARCREPE_PP.items()),
+    *(
+        Excerpt(f"sugarcrepe_pp/data/{name}.json", "sugarcrepe_pp", 60, 0, n)
+        for name, n in SUGARCREPE_PP.items()
+    ),
     *(Excerpt(f"valse/data/{name}.json", "valse", 27, dropped) for name, dropped in VALSE.items()),
-    *(Excerpt(f"vl_checklist/data/{name}.json", "vl_checklist", 18, 0, equal) for name, equal in VL_CHECKLIST.items()),
+    *(
+        Excerpt(f"vl_checklist/data/{name}.json", "vl_checklist", 18, 0, equal)
+        for name, equal in VL_CHECKLIST.items()
+    ),
     Excerpt("cola/data/COLA_multiobjects_matching_benchmark.json", "cola", 100),
     Excerpt("imagecode/data/valid_data.json", "imagecode", 217),
     Excerpt("aro/visual_genome_attribution.json", "aro_published", 203),
@@ -80,17 +86,25 @@ EXCERPTS = [
 def test_real_rows(real_data: Path, excerpt: Excerpt):
     path = real_data / "benchmarks" / excerpt.path
     counts, rows = read_file(path)
-    assert (counts.family, counts.read, counts.dropped.total()) == (excerpt.benchmark, excerpt.read, excerpt.dropped)
+    assert (counts.family, counts.read, counts.dropped.total()) == (
+        excerpt.benchmark,
+        excerpt.read,
+        excerpt.dropped,
+    )
     texts = {text for row in rows for text in (*row.captions, *row.hard_negatives)}
     companion = path.parent.parent / "swapped_data" / path.name
-    assert texts <= {text for file in (path, companion) if file.is_file() for text in list_strings(file)}
+    assert texts <= {
+        text for file in (path, companion) if file.is_file() for text in list_strings(file)
+    }
     clear = [row for row in rows if not is_contradictory(row)]
     assert len(rows) - len(clear) == excerpt.contradictory
     for config in {row.config for row in rows}:
         config_rows = [row for row in clear if row.config == config]
         truth_NIT = np.stack([find_truth(row) for row in config_rows]).astype(np.float32)
         assert set(score(excerpt.benchmark, config, truth_NIT).values()) == {(1.0, 0)}, "an oracle"
-        assert set(score(excerpt.benchmark, config, np.ones_like(truth_NIT)).values()) == {(0.0, 1)}, "a constant"
+        assert set(score(excerpt.benchmark, config, np.ones_like(truth_NIT)).values()) == {
+            (0.0, 1)
+        }, "a constant"
         check_chance(excerpt.benchmark, config, truth_NIT.shape)
 
 
@@ -115,7 +129,8 @@ def is_contradictory(row: Row) -> bool:
     """Return True if a wrong pair of image and text equals a true one, so that no model can be right."""
     texts, truth_IT = (*row.captions, *row.hard_negatives), find_truth(row)
     pairs = {
-        is_true: {(row.images[i], texts[t]) for i, t in np.argwhere(truth_IT == is_true)} for is_true in (True, False)
+        is_true: {(row.images[i], texts[t]) for i, t in np.argwhere(truth_IT == is_true)}
+        for is_true in (True, False)
     }
     return not pairs[True].isdisjoint(pairs[False])
 
@@ -132,16 +147,26 @@ def score(benchmark: str, config: str, score_NIT: np.ndarray) -> dict[str, tuple
     """Return the main metric and the tie rate of each direction."""
     directions = evaluate(benchmark, config, score_NIT)
     summaries = {name: (metrics.main, metrics.summarise()) for name, metrics in directions.items()}
-    return {name: (summary[main], summary["tie_rate"]) for name, (main, summary) in summaries.items()}
+    return {
+        name: (summary[main], summary["tie_rate"]) for name, (main, summary) in summaries.items()
+    }
 
 
 def check_chance(benchmark: str, config: str, shape: Sequence[int]) -> None:
     """Check that random scores agree with the declared chance level within its 99.9 % interval."""
     chance = benchmarks.load(benchmark).find_chance(config)
-    directions = evaluate(benchmark, config, np.random.default_rng(0).random(shape, dtype=np.float32))
-    shares = [item.summarise()[item.main] for item in directions.values() if np.isclose(item.chance[item.main], chance)]
+    directions = evaluate(
+        benchmark, config, np.random.default_rng(0).random(shape, dtype=np.float32)
+    )
+    shares = [
+        item.summarise()[item.main]
+        for item in directions.values()
+        if np.isclose(item.chance[item.main], chance)
+    ]
     assert shares, f"no metric of {benchmark} has the declared chance"
-    assert all(abs(share - chance) <= 3.3 * sqrt(chance * (1 - chance) / shape[0]) for share in shares)
+    assert all(
+        abs(share - chance) <= 3.3 * sqrt(chance * (1 - chance) / shape[0]) for share in shares
+    )
 
 
 CARDS = [
@@ -167,10 +192,18 @@ def test_the_counts_of_every_card_are_those_of_the_written_rows(real_data: Path,
     for folder in folders:
         stats, written = read_stats(folder), Counter[str]()
         for name, entry in stats["imported"].items():
-            assert entry["read"] == sum(entry["written"].values()) + sum(entry["dropped"].values()), name
+            assert entry["read"] == sum(entry["written"].values()) + sum(
+                entry["dropped"].values()
+            ), name
             written.update(entry["written"])
-        assert written == {f"{c}/{s}": rows for c, splits in stats["rows"].items() for s, rows in splits.items()}
-        audits = {name: audit for entry in stats["imported"].values() for name, audit in entry["audits"].items()}
+        assert written == {
+            f"{c}/{s}": rows for c, splits in stats["rows"].items() for s, rows in splits.items()
+        }
+        audits = {
+            name: audit
+            for entry in stats["imported"].values()
+            for name, audit in entry["audits"].items()
+        }
         has_negatives = {name for name, audit in audits.items() if audit["negatives"]}
         recounted = audit_dataset(folder) if has_negatives else {}
         for name, audit in recounted.items():
@@ -198,7 +231,11 @@ def run_constant(path: Path, folder: Path) -> dict[str, float]:
 RUNS = {
     "valse/data/existence.json": {"recall@1": 0, "tie_rate": 1},
     "vl_checklist/data/Relation/vg/action.json": {"recall@1_macro_source": 0},
-    "hard_positives/data/vl_checklist_relations.json": {"accuracy": 0, "caption_accuracy": 0, "brittleness": 0},
+    "hard_positives/data/vl_checklist_relations.json": {
+        "accuracy": 0,
+        "caption_accuracy": 0,
+        "brittleness": 0,
+    },
     "predicate_noun/eval_set.json": {"text_score": 0, "group_score": 0},
     "comvg/ComVG.csv": {},
 }
@@ -216,7 +253,8 @@ def test_runs_of_image_sets(here: Path):
         {
             "image_path": f"data/controlled_images/mug_{first}_table.jpg",
             "caption_options": [
-                f"mug {other} table" for other in sorted(prepositions, key=lambda other: other != first)
+                f"mug {other} table"
+                for other in sorted(prepositions, key=lambda other: other != first)
             ],
         }
         for first in prepositions
@@ -224,7 +262,9 @@ def test_runs_of_image_sets(here: Path):
     path = here / "controlled_images_dataset.json"
     path.write_text(json.dumps(items))
     metrics = run_constant(path, here)
-    assert [metrics[name] for name in ("accuracy", "pair_accuracy", "set_accuracy", "tie_rate")] == [0, 0, 0, 1]
+    assert [
+        metrics[name] for name in ("accuracy", "pair_accuracy", "set_accuracy", "tie_rate")
+    ] == [0, 0, 0, 1]
     authors_metrics = ("authors_accuracy", "authors_pair_accuracy", "authors_set_accuracy")
     assert [metrics[name] for name in authors_metrics] == [1, 1, 1]
 
@@ -286,7 +326,10 @@ FILES = {
 }
 """Number of rows (of groups for NaturalBench) of excerpts, one for each protocol."""
 OTHER_FILES = {
-    "negbench/images/COCO_val_negated_retrieval_llama3.1_rephrased_affneg_true.csv": ("coco_retrieval_negated", 25),
+    "negbench/images/COCO_val_negated_retrieval_llama3.1_rephrased_affneg_true.csv": (
+        "coco_retrieval_negated",
+        25,
+    ),
     "negbench/images/synthetic_retrieval_v1.csv": ("synthetic_retrieval_v1", 25),
     "negbench/images/synthetic_retrieval_v2.csv": ("synthetic_retrieval_v2", 26),
     "vsr/splits/random/dev.jsonl": ("random", 70),
@@ -345,19 +388,27 @@ def test_oracle_constant_and_chance(real_data: Path, here: Path, name: str):
 def test_rows_of_other_files(real_data: Path, name: str):
     counts, rows = read_file(real_data / "benchmarks" / name)
     assert not counts.dropped
-    assert ({row.config for row in rows}, len(rows)) == ({OTHER_FILES[name][0]}, OTHER_FILES[name][1])
+    assert ({row.config for row in rows}, len(rows)) == (
+        {OTHER_FILES[name][0]},
+        OTHER_FILES[name][1],
+    )
 
 
 def test_bivlc_texts_in_the_layout_of_the_hub(real_data: Path, tmp_path: Path):
     results = list(read_csv(real_data / "benchmarks/bivlc/results/BiVLC_ViT-B-32.csv", ()))
     cell = {"bytes": b"no image", "path": None}
     texts = ("caption", "negative_caption", "type", "subtype")
-    items = [{key: row[key] for key in texts} | dict.fromkeys(("image", "negative_image"), cell) for row in results]
+    items = [
+        {key: row[key] for key in texts} | dict.fromkeys(("image", "negative_image"), cell)
+        for row in results
+    ]
     path = tmp_path / "test-00000-of-00002-23fe2e02660e9182.parquet"
     pq.write_table(pa.Table.from_pylist(items), path)
     counts, rows = read_file(path)
     assert (counts.family, counts.read, len(rows)) == ("bivlc", 180, 180)
-    assert [row.captions for row in rows] == [(row["caption"], row["negative_caption"]) for row in results]
+    assert [row.captions for row in rows] == [
+        (row["caption"], row["negative_caption"]) for row in results
+    ]
     assert rows[0].categories == (("type", "add"), ("subtype", "add obj"))
     # The authors' outcomes agree with the group protocol: a score is the conjunction of its two comparisons.
     for one in results:

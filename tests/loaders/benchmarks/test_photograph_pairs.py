@@ -14,7 +14,9 @@ from compeval.loaders.benchmarks import photograph_pairs
 from compeval.loaders.datasets.load import load_dataset
 
 
-def image(number: int, *objects: SceneObject, relations: tuple[Relation, ...] = ()) -> AnnotatedImage:
+def image(
+    number: int, *objects: SceneObject, relations: tuple[Relation, ...] = ()
+) -> AnnotatedImage:
     return AnnotatedImage(str(number), 100, 100, SceneGraph(objects, relations))
 
 
@@ -26,7 +28,12 @@ IMAGES = [
     image(1, thing("cat", 0, "orange", "sitting"), thing("dog", 70)),
     image(2, thing("cat", 70, "orange", "sleeping"), thing("dog", 0)),
     image(3, thing("cat", 40, "olive"), thing("cat", 40, place="2"), thing("cup", 40, "red")),
-    image(4, thing("cup", 40, "blue"), thing("man", 40), relations=(Relation("man", "holding", "cup"),)),
+    image(
+        4,
+        thing("cup", 40, "blue"),
+        thing("man", 40),
+        relations=(Relation("man", "holding", "cup"),),
+    ),
     image(5, thing("cup", 40), thing("man", 40), relations=(Relation("man", "washing", "cup"),)),
 ]
 
@@ -35,15 +42,26 @@ def test_candidates_of_small_graphs():
     found = {pair.kind: pair for pair in find_candidates(IMAGES, 1, 0)}
     assert found["adjective"] == Candidate("adjective", "3", "4", "a red cup", "a blue cup")
     assert found["verb_1"] == Candidate("verb_1", "1", "2", "a cat sitting", "a cat sleeping")
-    assert found["verb_2"] == Candidate("verb_2", "4", "5", "a man holding a cup", "a man washing a cup")
+    assert found["verb_2"] == Candidate(
+        "verb_2", "4", "5", "a man holding a cup", "a man washing a cup"
+    )
     assert {found["spatial_1"].image_0, found["spatial_1"].image_1} == {"1", "2"}
     assert found["spatial_1"].caption_0 in ("a cat on the left", "a dog on the right")
-    assert found["spatial_2"].caption_0 in ("a cat to the left of a dog", "a dog to the right of a cat")
-    assert all(photograph_pairs.count_different_words(pair.caption_0, pair.caption_1) == 1 for pair in found.values())
+    assert found["spatial_2"].caption_0 in (
+        "a cat to the left of a dog",
+        "a dog to the right of a cat",
+    )
+    assert all(
+        photograph_pairs.count_different_words(pair.caption_0, pair.caption_1) == 1
+        for pair in found.values()
+    )
 
 
 def test_an_image_is_in_one_pair_of_a_type():
-    sitting = [image(number, thing("cat", 0, state)) for number, state in enumerate(["sitting", "lying", "standing"])]
+    sitting = [
+        image(number, thing("cat", 0, state))
+        for number, state in enumerate(["sitting", "lying", "standing"])
+    ]
     assert len([pair for pair in find_candidates(sitting, 9, 0) if pair.kind == "verb_1"]) == 1
 
 
@@ -52,7 +70,9 @@ def accepted(path: Path, answer: str) -> None:
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, pair_candidates.COLUMNS)
         writer.writeheader()
-        writer.writerows(row | {"accepted": answer if row["type"] == "adjective" else ""} for row in rows)
+        writer.writerows(
+            row | {"accepted": answer if row["type"] == "adjective" else ""} for row in rows
+        )
 
 
 def test_accepted_pairs_become_a_dataset(tmp_path):
@@ -66,7 +86,9 @@ def test_accepted_pairs_become_a_dataset(tmp_path):
     for number in (3, 4):
         Picture.new("RGB", (4, 4), (number, 0, 0)).save(tmp_path / f"{number}.png")
     photograph_pairs.main(path, tmp_path, tmp_path / "data/controlledimcaps_photographs")
-    rows = load_dataset("controlledimcaps_photographs", "adjective", "test", data_dir=tmp_path / "data")
+    rows = load_dataset(
+        "controlledimcaps_photographs", "adjective", "test", data_dir=tmp_path / "data"
+    )
     assert rows.to_list()[0]["caption_1"] == "a blue cup"
     assert rows[0]["image_1"].getpixel((0, 0))[0] == 4
 
@@ -76,7 +98,10 @@ def test_accepted_pairs_become_a_dataset(tmp_path):
     [
         ("adjective,1,2,a red cup,a blue cup,perhaps", "line 2: accepted is 'perhaps'"),
         ("colour,1,2,a red cup,a blue cup,yes", "line 2: unknown type 'colour'"),
-        ("adjective,1,2,a red cup,a blue cap,yes", "line 2: the captions do not differ in exactly one word"),
+        (
+            "adjective,1,2,a red cup,a blue cap,yes",
+            "line 2: the captions do not differ in exactly one word",
+        ),
     ],
 )
 def test_errors_name_the_line(tmp_path, line, message):
@@ -88,7 +113,9 @@ def test_errors_name_the_line(tmp_path, line, message):
 
 def test_a_published_file_needs_no_answers(tmp_path):
     path = tmp_path / "pairs.csv"
-    path.write_text("type,image_0,image_1,caption_0,caption_1\ntemporal,1,2,a man before eating,a man after eating\n")
+    path.write_text(
+        "type,image_0,image_1,caption_0,caption_1\ntemporal,1,2,a man before eating,a man after eating\n"
+    )
     assert len(photograph_pairs.read(path)) == 1
     with pytest.raises(FileNotFoundError, match="no image 1"):
         photograph_pairs.main(path, tmp_path, tmp_path / "out")

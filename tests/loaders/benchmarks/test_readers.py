@@ -47,13 +47,22 @@ def table(header: str, *lines: str, separator: str = ",") -> str:
 
 
 def make_valse(dataset: str, image: str, votes: int = 2) -> dict[str, Any]:
-    return {"dataset": dataset, "image_file": image, "caption": "a", "foil": "b", "mturk": {"caption": votes}}
+    return {
+        "dataset": dataset,
+        "image_file": image,
+        "caption": "a",
+        "foil": "b",
+        "mturk": {"caption": votes},
+    }
 
 
 def make_controlled(preposition: str, objects: str = "mug_{}_table") -> dict[str, Any]:
     options = [f"A mug {word} a table" for word in ("on", "under", "left_of", "right_of")]
     options.sort(key=lambda option: preposition not in option)
-    return {"image_path": f"data/controlled_images/{objects.format(preposition)}.jpeg", "caption_options": options}
+    return {
+        "image_path": f"data/controlled_images/{objects.format(preposition)}.jpeg",
+        "caption_options": options,
+    }
 
 
 SUGARCREPE = {"id": 3, "filename": "7.jpg", "caption": "a b", "negative_caption": "b a"}
@@ -66,7 +75,13 @@ LEFT, RIGHT = (f"A photo of a bench to the {side} of a dog" for side in ("left",
 PREDICATE = {"img_filename": "a.jpg", "open_images_split": "train", "pos": "object"}
 PREDICATE |= {"sentence_target": "s", "sentence_distractor": "t"}
 MIRRORED = PREDICATE | {"img_filename": "b.jpg", "sentence_target": "t", "sentence_distractor": "s"}
-ARO = {"true_caption": "t", "false_caption": "f", "image_id": "2", "image_path": "2.jpg", "attributes": ["x", "y"]}
+ARO = {
+    "true_caption": "t",
+    "false_caption": "f",
+    "image_id": "2",
+    "image_path": "2.jpg",
+    "attributes": ["x", "y"],
+}
 ARO |= {f"bbox_{side}": 5 for side in "xywh"}
 ATOM, COMP = [f"a{n}" for n in range(4)], [f"c{n}" for n in range(6)]
 # fmt: off
@@ -293,8 +308,12 @@ def test_rows(tmp_path: Path, case: Case):
     benchmark = load(counts.family)
     published = list_texts(case.content)
     for row in rows:
-        assert row.changed != all(text in published for text in (*row.captions, *row.hard_negatives))
-        assert not row.changed or any(fnmatchcase(row.config, pattern) for pattern in benchmark.changes)
+        assert row.changed != all(
+            text in published for text in (*row.captions, *row.hard_negatives)
+        )
+        assert not row.changed or any(
+            fnmatchcase(row.config, pattern) for pattern in benchmark.changes
+        )
 
 
 def list_texts(content: object) -> str:
@@ -310,7 +329,12 @@ def read_counts(folder: Path, name: str, content: object) -> tuple[ImportedFile,
 
 
 def test_imagecode_puts_the_described_image_first(tmp_path: Path):
-    sets = {"video-x": {"2": "a cat", "10": "a dog"}, "open-images-1": {"0": "a hat"}, "../x": {"1": "y"}, "bad": []}
+    sets = {
+        "video-x": {"2": "a cat", "10": "a dog"},
+        "open-images-1": {"0": "a hat"},
+        "../x": {"1": "y"},
+        "bad": [],
+    }
     rows = read_counts(tmp_path, "valid_data.json", sets)[1]
     assert [row.images[:4] for row in rows] == [
         ("video-x/2", "video-x/0", "video-x/1", "video-x/3"),
@@ -325,7 +349,9 @@ def test_imagecode_indexes_frames_in_numerical_order(tmp_path: Path, index: int,
     (tmp_path / "video-x").mkdir()
     for number in (0, 2, 3, 5, 7, 11, 13, 17, 19, 100):
         Image.new("RGB", (2, 2)).save(tmp_path / "video-x" / f"img{number}.jpg")
-    assert imagecode.select(tmp_path, f"video-x/{index}") == tmp_path / "video-x" / f"img{frame}.jpg"
+    assert (
+        imagecode.select(tmp_path, f"video-x/{index}") == tmp_path / "video-x" / f"img{frame}.jpg"
+    )
     (tmp_path / "video-x" / "img100.jpg").unlink()
     assert imagecode.select(tmp_path, f"video-x/{index}") is None
 
@@ -334,7 +360,10 @@ def read_table(folder: Path, name: str, item: dict) -> list[Row]:
     """Write a table of one row in which every image cell contains bytes, and read its rows."""
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
-    cells = {key: {"bytes": value, "path": None} if isinstance(value, bytes) else value for key, value in item.items()}
+    cells = {
+        key: {"bytes": value, "path": None} if isinstance(value, bytes) else value
+        for key, value in item.items()
+    }
     table = pa.Table.from_pylist([cells])
     if path.suffix == ".arrow":
         with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, table.schema) as writer:
@@ -345,15 +374,31 @@ def read_table(folder: Path, name: str, item: dict) -> list[Row]:
 
 
 def test_tables_of_the_same_name_are_told_apart_by_their_columns(tmp_path: Path):
-    swap = {"id": 3, "image_1": b"", "image_2": b"", "caption_1": "a red cup", "caption_2": "b", "image_source": "x"}
+    swap = {
+        "id": 3,
+        "image_1": b"",
+        "image_2": b"",
+        "caption_1": "a red cup",
+        "caption_2": "b",
+        "image_source": "x",
+    }
     for split in ("test", "train"):
         images = " ".join(f"{split}-00000-of-00001/000000_image_{place}" for place in (1, 2))
         rows = read_table(tmp_path, f"{split}-00000-of-00001.parquet", swap)
         assert rows == [pair("main", images, "a red cup|b", image_id="3", split=split)]
-    change = {"image_0": b"", "text_0": "one cat", "image_1": b"", "text_1": "two cats", "category": "counting"}
+    change = {
+        "image_0": b"",
+        "text_0": "one cat",
+        "image_1": b"",
+        "text_1": "two cats",
+        "category": "counting",
+    }
     for name in ("data-00000-of-00001.arrow", "default/test/0000.parquet"):
         (row,) = read_table(tmp_path, name, change)
-        assert (row.captions, row.categories) == (("one cat", "two cats"), (("category", "counting"),))
+        assert (row.captions, row.categories) == (
+            ("one cat", "two cats"),
+            (("category", "counting"),),
+        )
         assert row.images == tuple(f"{Path(name).stem}/000000_image_{place}" for place in (0, 1))
         assert row.image_id == row.images[0]
 
@@ -364,26 +409,43 @@ def test_cv_bench_puts_the_right_option_first(tmp_path: Path):
     options = [f"How many? {number}" for number in (1, 3, 2, 0)]
     fields = {"categories": (("source", "ADE20K"),), "changed": True}
     image = "test_2d/000000_image"
-    assert read_table(tmp_path, "test_2d.parquet", item) == [choice("count_4", image, *options, **fields)]
+    assert read_table(tmp_path, "test_2d.parquet", item) == [
+        choice("count_4", image, *options, **fields)
+    ]
     two = item | {"choices": ["left", "right"], "answer": "(A)", "task": "Relation"}
-    ((row,), options) = read_table(tmp_path, "test_2d.parquet", two), ["How many? left", "How many? right"]
+    ((row,), options) = (
+        read_table(tmp_path, "test_2d.parquet", two),
+        ["How many? left", "How many? right"],
+    )
     assert row == choice("relation", image, *options, **fields)
 
 
 def test_questions_of_blink(tmp_path: Path):
     item = {"idx": "val_Spatial_Relation_7", "question": "Is the cat on the mat?", "image_1": b"", "image_2": None,
             "choices": ["yes", "no"], "answer": "(B)"}  # fmt: skip
-    relation, count = (f"{task}/val-00000-of-00001.parquet" for task in ("Spatial_Relation", "Counting"))
+    relation, count = (
+        f"{task}/val-00000-of-00001.parquet" for task in ("Spatial_Relation", "Counting")
+    )
     options = ("Is the cat on the mat? no", "Is the cat on the mat? yes")
     image = "val-00000-of-00001/000000_image_1"
-    assert read_table(tmp_path, relation, item) == [choice("spatial_relation", image, *options, changed=True)]
-    four = item | {"idx": "val_Counting_7", "question": "How many?", "choices": ["3", "2", "1", "0"], "answer": "(C)"}
+    assert read_table(tmp_path, relation, item) == [
+        choice("spatial_relation", image, *options, changed=True)
+    ]
+    four = item | {
+        "idx": "val_Counting_7",
+        "question": "How many?",
+        "choices": ["3", "2", "1", "0"],
+        "answer": "(C)",
+    }
     options = [f"How many? {number}" for number in (1, 3, 2, 0)]
     assert read_table(tmp_path, count, four) == [choice("counting", image, *options, changed=True)]
     for change, reason in (
         ({"idx": "val_Counting_7"}, "2 options, Counting has 4"),
         ({"idx": "val_Colour_7"}, "unknown task 'Colour'"),
-        ({"idx": "test_Spatial_Relation_7", "answer": "hidden"}, "the answers of the test split are not published"),
+        (
+            {"idx": "test_Spatial_Relation_7", "answer": "hidden"},
+            "the answers of the test split are not published",
+        ),
     ):
         with pytest.raises(ValueError, match=rf"none of its 1 rows is usable \(1 {reason}"):
             read_table(tmp_path, relation, item | change)
@@ -395,14 +457,19 @@ def test_answers_and_collisions_are_in_further_files(tmp_path: Path):
     with pytest.raises(ValueError, match="the answers are missing"):
         read_counts(tmp_path, "query/query_discriminative.json", query)
     kinds = ("discriminative-hallucination", "discriminative-attribute-state")
-    answers = [{"id": n + 1, "type": kind, "truth": ("no", "yes")[n]} for n, kind in enumerate(kinds)]
+    answers = [
+        {"id": n + 1, "type": kind, "truth": ("no", "yes")[n]} for n, kind in enumerate(kinds)
+    ]
     (tmp_path / "annotations.json").write_text(json.dumps(answers))
     assert [(row.captions, row.label, row.categories) for row in
             read_counts(tmp_path, "query/query_discriminative.json", query)[1]] == [
         (("There is a cloud in this image.",), 0, (("type", "existence"),)),
         (("Is the sky sunny in this image? Yes",), 1, (("type", "attribute-state"),)),
     ]  # fmt: skip
-    items = {str(n): SUGARCREPE | {"caption": f"c{n}", "caption2": "d", "source_caption": "x"} for n in range(2)}
+    items = {
+        str(n): SUGARCREPE | {"caption": f"c{n}", "caption2": "d", "source_caption": "x"}
+        for n in range(2)
+    }
     with pytest.raises(ValueError, match="a list of collisions is missing"):
         read_counts(tmp_path, "scpp/es/swap_att.json", items)
     for language in ("de", "es", "fa"):
@@ -410,25 +477,44 @@ def test_answers_and_collisions_are_in_further_files(tmp_path: Path):
         listed = [{"sample_id": "1"}] if language == "fa" else []
         (tmp_path / "scpp" / language / "swap_att_issues.json").write_text(json.dumps(listed))
     assert read_counts(tmp_path, "scpp/es/swap_att.json", items)[1] == [
-        Row("scpp_es", ("7.jpg",), (f"c{n}", "d"), ("b a",), split="swap_att", categories=(("collision", collision),))
+        Row(
+            "scpp_es",
+            ("7.jpg",),
+            (f"c{n}", "d"),
+            ("b a",),
+            split="swap_att",
+            categories=(("collision", collision),),
+        )
         for n, collision in enumerate(("none", "some language"))
     ]
 
 
 def test_naturalbench_pairs_answers_with_images(tmp_path: Path):
     item = {"Question_0": "Is it red?", "Question_1": "Is it blue?", "Image_0": b"", "Image_1": b""}
-    item |= dict(zip(naturalbench.ANSWERS, ("Yes", "No", "No", "Yes"), strict=True)) | {"Question_Type": "yes_no"}
-    questions = [f"Is it {colour}?Please answer Yes or No." for colour in ("red", "red", "blue", "blue")]
-    captions = "|".join(f"{text} {answer}" for text, answer in zip(questions, ("Yes", "No", "No", "Yes"), strict=True))
+    item |= dict(zip(naturalbench.ANSWERS, ("Yes", "No", "No", "Yes"), strict=True)) | {
+        "Question_Type": "yes_no"
+    }
+    questions = [
+        f"Is it {colour}?Please answer Yes or No." for colour in ("red", "red", "blue", "blue")
+    ]
+    captions = "|".join(
+        f"{text} {answer}"
+        for text, answer in zip(questions, ("Yes", "No", "No", "Yes"), strict=True)
+    )
     images = "train-00000-of-00003/000000_Image_0 train-00000-of-00003/000000_Image_1"
     rows = read_table(tmp_path, "train-00000-of-00003.parquet", item)
     assert rows == [pair("main", images, captions, categories=(("type", "yes/no"),), changed=True)]
-    lines = [[f"{q}?", f"{n}.jpg", answer, "mcq"] for q, n, answer in (("Q", 1, "A"), ("Q", 2, "B"), ("R", 1, "B"))]
+    lines = [
+        [f"{q}?", f"{n}.jpg", answer, "mcq"]
+        for q, n, answer in (("Q", 1, "A"), ("Q", 2, "B"), ("R", 1, "B"))
+    ]
     lines.append(["R?", "2.jpg", "A", "mcq"])
     same = [[*line[:2], "A", "mcq"] for line in lines]
     (row,) = read_counts(tmp_path, "test_set.json", lines + same + lines[:2])[1]
     kind = (("type", "multiple choice"),)
-    assert row == pair("finetuning_test", "1.jpg 2.jpg", "Q? A|Q? B|R? B|R? A", categories=kind, changed=True)
+    assert row == pair(
+        "finetuning_test", "1.jpg 2.jpg", "Q? A|Q? B|R? B|R? A", categories=kind, changed=True
+    )
 
 
 def test_files_of_two_sources_are_one_config(tmp_path: Path):
@@ -442,7 +528,9 @@ def test_files_of_two_sources_are_one_config(tmp_path: Path):
         "Attribute/vg/color.json": {"attribute_color/test": 1},
         "Attribute/vaw/color.json": {"attribute_color/test": 2},
     }
-    rows = load_dataset("vl_checklist", "attribute_color", "test", data_dir=tmp_path / "data").to_list()
+    rows = load_dataset(
+        "vl_checklist", "attribute_color", "test", data_dir=tmp_path / "data"
+    ).to_list()
     found = [(row["hard_negatives"], row["categories"][0]["name"]) for row in rows]
     assert found == [(["b"], "vg"), (["c"], "vaw"), (["d"], "vaw")]
     copy = tmp_path / "copy" / "Attribute" / "vg"
@@ -453,7 +541,12 @@ def test_files_of_two_sources_are_one_config(tmp_path: Path):
 
 
 def hard_positive(caption: str, negative: str = "n") -> dict[str, str]:
-    return {"image_id": "5", "true_caption": caption, "false_caption": negative, "image_path": "data/VG_100K/5.jpg"}
+    return {
+        "image_id": "5",
+        "true_caption": caption,
+        "false_caption": negative,
+        "image_path": "data/VG_100K/5.jpg",
+    }
 
 
 def test_hard_positives_are_in_a_second_file(tmp_path: Path):
@@ -461,9 +554,13 @@ def test_hard_positives_are_in_a_second_file(tmp_path: Path):
     with pytest.raises(ValueError, match="the hard positives are missing"):
         read_counts(tmp_path, f"data/{name}", [hard_positive("a"), hard_positive("b")])
     (tmp_path / "swapped_data").mkdir()
-    (tmp_path / "swapped_data" / name).write_text(json.dumps([hard_positive("c"), hard_positive("d", "m")]))
+    (tmp_path / "swapped_data" / name).write_text(
+        json.dumps([hard_positive("c"), hard_positive("d", "m")])
+    )
     counts, rows = read_counts(tmp_path, f"data/{name}", [hard_positive("a"), hard_positive("b")])
-    assert rows == [Row("replace_attribute", ("data/VG_100K/5.jpg",), ("a", "c"), ("n",), image_id="5")]
+    assert rows == [
+        Row("replace_attribute", ("data/VG_100K/5.jpg",), ("a", "c"), ("n",), image_id="5")
+    ]
     assert counts.dropped == {"the hard positive belongs to another row": 1}
     with pytest.raises(ValueError, match="2 rows; expected 1"):
         read_counts(tmp_path, f"data/{name}", [hard_positive("a")])
@@ -477,7 +574,10 @@ def test_whatsup_authors_count_a_tie_as_a_hit():
     score_NIT[1, 1, 3] = 1
     rule = whatsup.BENCHMARK.find_authors_rule("controlled_a")
     assert rule
-    accuracy = {name: metrics.summarise()["accuracy"] for name, metrics in authors.evaluate(rule, score_NIT).items()}
+    accuracy = {
+        name: metrics.summarise()["accuracy"]
+        for name, metrics in authors.evaluate(rule, score_NIT).items()
+    }
     assert accuracy == {"authors": 7 / 8, "authors_pair": 3 / 4, "authors_set": 1 / 2}
     rule = whatsup.BENCHMARK.find_authors_rule("vg_qa_one_obj")
     assert rule
@@ -503,13 +603,18 @@ def test_ccneg_is_read_without_executing_code(tmp_path: Path, capsys: pytest.Cap
     data = {"image_paths": ["/home/x/1.jpg", "2.jpg"], "annotations": [annotation, {"json": {}}]}
     torch.save(data, path)
     counts, rows = read_file(path)
-    assert (rows, counts.dropped) == ([choice("main", "1.jpg", "a dog", "a dog not a cat", changed=True)], MISSING)
+    assert (rows, counts.dropped) == (
+        [choice("main", "1.jpg", "a dog", "a dog not a cat", changed=True)],
+        MISSING,
+    )
     torch.save({"image_paths": ["1.jpg"], "annotations": []}, path)
     with pytest.raises(ValueError, match="expected image_paths and as many annotations"):
         read_file(path)
     for content in (pickle.dumps(Code()), b"PK\x03\x04", b"", b"text"):
         path.write_bytes(content)
-        with pytest.raises(ValueError, match=r"ccneg_preprocessed\.pt: cannot be read without executing code"):
+        with pytest.raises(
+            ValueError, match=r"ccneg_preprocessed\.pt: cannot be read without executing code"
+        ):
             read_file(path)
     torch.save(Code(), path)
     with pytest.raises(ValueError, match="cannot be read without executing code"):

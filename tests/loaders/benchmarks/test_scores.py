@@ -54,7 +54,9 @@ def questions(here: Path) -> Path:
         (here / "images" / image).parent.mkdir(parents=True, exist_ok=True)
         Image.new("RGB", (8, 8), COLORS[answer]).save(here / "images" / image)
         options = [f"{option} in {number}" for option in (answer, *wrong)]
-        lines += make_rotations(options[0], "|".join(options[1:]), image, question="Colour?", category="predicate")
+        lines += make_rotations(
+            options[0], "|".join(options[1:]), image, question="Colour?", category="predicate"
+        )
     (here / "crpe_relation.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     (here / "guesses.py").write_text(RANDOM)
     import_file("crpe_relation.jsonl")
@@ -78,7 +80,9 @@ def test_questions_of_blink_from_their_files_to_their_scores(here: Path):
                 "question": "Colour?",
                 "choices": [f"{one} {number}" for one in options],
             }
-            row |= {"answer": f"({'ABCD'[number]})"} | dict.fromkeys([f"image_{place}" for place in range(1, 5)])
+            row |= {"answer": f"({'ABCD'[number]})"} | dict.fromkeys(
+                [f"image_{place}" for place in range(1, 5)]
+            )
             for place in range(1, 3 if task == "Jigsaw" else 2):
                 row[f"image_{place}"] = {"bytes": file.getvalue(), "path": None}
             rows.append(row)
@@ -90,7 +94,10 @@ def test_questions_of_blink_from_their_files_to_their_scores(here: Path):
     for config, chance in (("spatial_relation", 1 / 2), ("counting", 1 / 4), ("jigsaw", 1 / 2)):
         for model, accuracy in (("Knows", 1), ("Constant", 0)):
             result = run("--model", f"python:toy_models:{model}", "--task", f"blink/{config}")
-            assert (result["metrics"]["recall@1"], result["chance"]["recall@1"]) == (accuracy, chance)
+            assert (result["metrics"]["recall@1"], result["chance"]["recall@1"]) == (
+                accuracy,
+                chance,
+            )
 
 
 def test_rotations_of_a_question_are_one_choice(questions: Path):

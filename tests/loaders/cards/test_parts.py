@@ -21,9 +21,15 @@ FILE = "raw/test-00000-of-00001.parquet"
 def write_set(root: Path, config: str, image: Crop | None = None) -> Path:
     """Write one row into a set and return the folder of its dataset."""
     root.mkdir(parents=True, exist_ok=True)
-    row = {key: value for key, value in hard_negative_row(root.parent, 0).items() if key in RAW_SCHEMA.names}
+    row = {
+        key: value
+        for key, value in hard_negative_row(root.parent, 0).items()
+        if key in RAW_SCHEMA.names
+    }
     storage = "by_reference" if image else "embedded"
-    dataset.write_config(root, config, {"test": [row | ({"image": image} if image else {})]}, RAW_SCHEMA, storage)
+    dataset.write_config(
+        root, config, {"test": [row | ({"image": image} if image else {})]}, RAW_SCHEMA, storage
+    )
     return root
 
 
@@ -38,11 +44,16 @@ def list_sets(folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("has_links", [True, False])
-def test_the_files_are_those_of_the_parts(tmp_path: Path, has_links: bool, monkeypatch: pytest.MonkeyPatch):
+def test_the_files_are_those_of_the_parts(
+    tmp_path: Path, has_links: bool, monkeypatch: pytest.MonkeyPatch
+):
     source = write_set(tmp_path / "parts/toy", "raw")
     with replace_crop_files(source, "shared"):
         pass
-    for left in (source / ".partial/raw.x/raw", source / "images/.partial/shared.x"):  # of killed runs
+    for left in (
+        source / ".partial/raw.x/raw",
+        source / "images/.partial/shared.x",
+    ):  # of killed runs
         left.mkdir(parents=True)
         (left / "test.0.partial").write_bytes(b"PAR1")
     (source / ".DS_Store").touch()
@@ -123,9 +134,13 @@ def test_a_folder_elsewhere_takes_some_of_the_sets(tmp_path: Path):
     with parts.assemble(tmp_path / "demo/toy", tmp_path, "cc12m|llm") as scratch:
         write_card(scratch, {"license": "mit"}, "", measure(scratch))
     assert list_sets(tmp_path / "demo/toy") == ["prod_raw"]
-    assert collect_stats(tmp_path / "demo/toy", tmp_path, "cc12m|llm")["funnels"] == {"productivity": [1]}
+    assert collect_stats(tmp_path / "demo/toy", tmp_path, "cc12m|llm")["funnels"] == {
+        "productivity": [1]
+    }
 
 
 def test_no_parts_are_an_error(tmp_path: Path):
-    with pytest.raises(FileNotFoundError, match=r"parts/toy: no such folder\. Run the stages .* `dvc repro toy`"):
+    with pytest.raises(
+        FileNotFoundError, match=r"parts/toy: no such folder\. Run the stages .* `dvc repro toy`"
+    ):
         assemble(tmp_path / "toy")

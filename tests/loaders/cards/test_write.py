@@ -23,7 +23,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write the whole dataset without its card and return the data folder."""
     root = tmp_path_factory.mktemp("data")
     own = {"mine": {"pattern": "a NOUN and a NOUN and a NOUN", "size": 3}}
-    generator.write(root / "compprompts", generator.Settings(0, own), yaml.safe_load(WORDS.read_text()))
+    generator.write(
+        root / "compprompts", generator.Settings(0, own), yaml.safe_load(WORDS.read_text())
+    )
     return root
 
 
@@ -72,16 +74,26 @@ def test_folder_is_checked_described_and_loadable(built: Path, monkeypatch: pyte
 
 def test_a_config_with_a_wrong_number_of_rows_is_reported(tmp_path: Path):
     rows = {config: {"test": kind.num_prompts} for config, kind in PROMPT_TYPES.items()}
-    assert check_compprompts(tmp_path, {"rows": rows | {"mine": {"test": 3}}})["added"] == {"mine": 3}
+    assert check_compprompts(tmp_path, {"rows": rows | {"mine": {"test": 3}}})["added"] == {
+        "mine": 3
+    }
     rows["obj2"] = {"test": 499}
     del rows["obj1"]
-    with pytest.raises(ValueError, match=r": obj1: 0 rows, 300 expected; obj2: 499 rows, 500 expected \(loaders/"):
+    with pytest.raises(
+        ValueError, match=r": obj1: 0 rows, 300 expected; obj2: 499 rows, 500 expected \(loaders/"
+    ):
         check_compprompts(tmp_path, {"rows": rows})
 
 
 @pytest.mark.parametrize(
     ("config", "size"),
-    [("laion_uc_hnatom", 5), ("cc12m_sc_hnall", 11), ("prod_hnatom", 6), ("prod_hnall", 16), ("laion_ua_raw", None)],
+    [
+        ("laion_uc_hnatom", 5),
+        ("cc12m_sc_hnall", 11),
+        ("prod_hnatom", 6),
+        ("prod_hnall", 16),
+        ("laion_ua_raw", None),
+    ],
 )
 def test_retrieval_set_sizes_of_table_6(config: str, size: int | None):
     assert retrieval_set_size(config) == size
@@ -96,13 +108,18 @@ def test_card_says_that_data_is_synthetic_and_compares_counts_with_the_paper(
     (parts / "crepe/toy_hnatom").rename(parts / "crepe/laion_uc_hnatom")
     (tmp_path / "params.yaml").write_text("source: microworld\n")
     (tmp_path / "stats" / "crepe").mkdir(parents=True)
-    counted = {"funnels": {"Regions": {"read": 12, "too small": 7}}, "unique": {"laion": {"uc": {"atoms": 2}}}}
+    counted = {
+        "funnels": {"Regions": {"read": 12, "too small": 7}},
+        "unique": {"laion": {"uc": {"atoms": 2}}},
+    }
     (tmp_path / "stats" / "crepe" / "regions.json").write_text(json.dumps(counted))
     monkeypatch.chdir(tmp_path)
     main("crepe")
     card = (folder / "README.md").read_text()
     assert "Synthetic replacement" in card
-    assert "| LAION-400M UC | - (201,595) | 12 (49,604) | - (74,406) |" in card  # 3 rows of 4 negatives
+    assert (
+        "| LAION-400M UC | - (201,595) | 12 (49,604) | - (74,406) |" in card
+    )  # 3 rows of 4 negatives
     assert "| too small | 7 |" in card
     assert "| LAION-400M | - (2,968) | - (12,401) | 2 (1,951) | - (15,721) |" in card
     block = yaml.safe_load(card.split("---\n")[1])

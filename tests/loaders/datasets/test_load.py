@@ -29,7 +29,10 @@ def test_load_dataset_returns_the_rows_of_plain_datasets_from_any_folder(
 
 def test_splits_and_configs(tmp_path: Path):
     toy_dataset(tmp_path)
-    assert list_configs("crepe", tmp_path) == {"toy_hnatom": {"test": 3}, "toy_raw": {"n4": 3, "n5": 1}}
+    assert list_configs("crepe", tmp_path) == {
+        "toy_hnatom": {"test": 3},
+        "toy_raw": {"n4": 3, "n5": 1},
+    }
     assert len(load_dataset("crepe", "toy_raw", "n5", tmp_path)) == 1
 
 
@@ -41,7 +44,10 @@ def test_splits_and_configs(tmp_path: Path):
             ("crepe", "toy_rw"),
             r"Unknown config of crepe 'toy_rw'\. Did you mean toy_raw\? Known: toy_hnatom, toy_raw\.",
         ),
-        (("crepe", "toy_raw", "n44"), r"Unknown split of crepe/toy_raw 'n44'\. Did you mean n4\? Known: n4, n5\."),
+        (
+            ("crepe", "toy_raw", "n44"),
+            r"Unknown split of crepe/toy_raw 'n44'\. Did you mean n4\? Known: n4, n5\.",
+        ),
     ],
 )
 def test_a_wrong_name_lists_the_known_ones(tmp_path: Path, asked: tuple[str, ...], message: str):
@@ -51,7 +57,9 @@ def test_a_wrong_name_lists_the_known_ones(tmp_path: Path, asked: tuple[str, ...
 
 
 def test_no_dataset_at_all_says_how_to_build_one(tmp_path: Path):
-    with pytest.raises(ValueError, match=r"No dataset found in .*compeval get NAME`, build one with `dvc repro`"):
+    with pytest.raises(
+        ValueError, match=r"No dataset found in .*compeval get NAME`, build one with `dvc repro`"
+    ):
         load_dataset("crepe", "toy_raw", data_dir=tmp_path)
 
 
@@ -62,7 +70,8 @@ def test_a_split_that_differs_from_the_statistics_blocks_itself_only(tmp_path: P
     (folder / "stats.json").write_text(json.dumps(stats))
     for split in ("n5", None):
         with pytest.raises(
-            ValueError, match=r"n5-00000-of-00001\.parquet: 1 rows in .* on disk, 2 rows in .* expected"
+            ValueError,
+            match=r"n5-00000-of-00001\.parquet: 1 rows in .* on disk, 2 rows in .* expected",
         ):
             load_dataset("crepe", "toy_raw", split, tmp_path)
     assert len(load_dataset("crepe", "toy_raw", "n4", tmp_path)) == 3
@@ -79,7 +88,9 @@ def test_a_variant_is_loaded_by_its_name_and_by_its_stored_name(tmp_path: Path):
         "test.shuffled.s9": tiny.choice_rows(1),
     }
     tiny.write_dataset(tmp_path, {"coco": splits}, "retrieval")
-    assert list_configs("retrieval", tmp_path) == {"coco": {"test": 3, "test.shuffled.s9": 1, "test.shuffled.s10": 2}}
+    assert list_configs("retrieval", tmp_path) == {
+        "coco": {"test": 3, "test.shuffled.s9": 1, "test.shuffled.s10": 2}
+    }
     for name in ("test@shuffled-s10", "@shuffled-s10", "test.shuffled.s10"):
         assert len(load_dataset("retrieval", "coco", name, tmp_path)) == 2
 

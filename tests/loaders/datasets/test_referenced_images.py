@@ -28,13 +28,25 @@ def made(root: Path, source: str = "visual_genome") -> Path:
     found = [hard_negative_row(root / "pictures", number) for number in range(3)]
     for row in found:
         row["provenance"] |= {"source": source}
-    named = [row | {"image": row["image"]._replace(path=row["image"].path.relative_to(root))} for row in found]
+    named = [
+        row | {"image": row["image"]._replace(path=row["image"].path.relative_to(root))}
+        for row in found
+    ]
     raw = [{name: row[name] for name in RAW_SCHEMA.names} for row in found]
     write_config(
-        root / "crepe", "prod_hnatom", {"n4": named[:2], "n5": named[2:]}, HARD_NEGATIVE_SCHEMA, "by_reference"
+        root / "crepe",
+        "prod_hnatom",
+        {"n4": named[:2], "n5": named[2:]},
+        HARD_NEGATIVE_SCHEMA,
+        "by_reference",
     )
     write_config(root / "crepe", "prod_raw", {"n4": raw}, RAW_SCHEMA)
-    write_card(root / "crepe", {"license": "mit"}, "# CREPE\n", measure(root / "crepe") | {"source": source})
+    write_card(
+        root / "crepe",
+        {"license": "mit"},
+        "# CREPE\n",
+        measure(root / "crepe") | {"source": source},
+    )
     return root / "crepe"
 
 
@@ -48,7 +60,10 @@ def test_a_row_has_path_and_box_in_plain_datasets_and_also_the_crop_in_compeval(
     assert "image" not in plain.column_names  # pyright: ignore
     assert plain[0]["image_path"] == "pictures/0.jpg"  # pyright: ignore
     for number, row in enumerate(ours):
-        place = Crop(tmp_path / "pictures" / f"{number}.jpg", hard_negative_row(tmp_path, number)["image"].box)
+        place = Crop(
+            tmp_path / "pictures" / f"{number}.jpg",
+            hard_negative_row(tmp_path, number)["image"].box,
+        )
         with Image.open(place.path) as whole:
             assert row["image"].tobytes() == whole.crop(round_corners(place.box)).tobytes()  # pyright: ignore
     assert ours["caption"] == ["red ball"] * 2, "columns without the image are read without it"
@@ -56,18 +71,24 @@ def test_a_row_has_path_and_box_in_plain_datasets_and_also_the_crop_in_compeval(
     assert [both[split][0]["image"].size for split in ("n4", "n5")] == [(40, 30)] * 2  # pyright: ignore
 
 
-def test_a_path_is_relative_to_the_parent_of_the_dataset_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_path_is_relative_to_the_parent_of_the_dataset_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     row = {"image_path": "pictures/0.jpg", "x": 1.0, "y": 2.0, "width": 3.0, "height": 4.0}
     monkeypatch.chdir(made(tmp_path))
     places = {get_crop(row, folder) for folder in (Path(), Path("../crepe"), tmp_path / "crepe")}
     assert {place.path.resolve() for place in places} == {tmp_path / "pictures" / "0.jpg"}
-    with pytest.raises(ValueError, match=r"'/far/0\.jpg' is outside the folders whose images may be read"):
+    with pytest.raises(
+        ValueError, match=r"'/far/0\.jpg' is outside the folders whose images may be read"
+    ):
         get_crop(row | {"image_path": "/far/0.jpg"}, Path())
 
 
 def test_a_missing_image_is_named(tmp_path: Path):
     made(tmp_path / "here")
-    moved = (tmp_path / "here").rename(tmp_path / "moved")  # an image that was open a moment ago is at hand
+    moved = (tmp_path / "here").rename(
+        tmp_path / "moved"
+    )  # an image that was open a moment ago is at hand
     (moved / "pictures" / "1.jpg").unlink()
     rows = load_dataset("crepe", "prod_hnatom", "n4", data_dir=moved)
     assert rows[0]["image"].size == (40, 30)  # pyright: ignore
@@ -80,7 +101,9 @@ def test_the_card_says_which_rows_contain_no_pixels(tmp_path: Path):
     assert "The rows of `prod_hnatom` hold no pixels." in card
 
 
-def test_a_push_adds_the_crops_if_redistribution_is_permitted(hub_server: Repositories, tmp_path: Path):
+def test_a_push_adds_the_crops_if_redistribution_is_permitted(
+    hub_server: Repositories, tmp_path: Path
+):
     folder = made(tmp_path / "data")
     push(folder, "me/crepe")
     shutil.rmtree(tmp_path / "data" / "pictures")
@@ -92,7 +115,9 @@ def test_a_push_adds_the_crops_if_redistribution_is_permitted(hub_server: Reposi
     assert hub_server.files["me/crepe"][name] == (folder / name).read_bytes()
 
 
-def test_a_push_removes_the_paths_if_redistribution_is_not_permitted(hub_server: Repositories, tmp_path: Path):
+def test_a_push_removes_the_paths_if_redistribution_is_not_permitted(
+    hub_server: Repositories, tmp_path: Path
+):
     push(made(tmp_path, source="coco"), "me/crepe")
     stored = load_dataset("me/crepe", "prod_hnatom", "n4")
     assert not {"image", "image_path"} & {*stored.column_names}  # pyright: ignore
@@ -112,11 +137,19 @@ def test_annotators_see_the_crops(tmp_path: Path):
 
 
 def test_statistics_do_not_depend_on_the_location_of_the_images(tmp_path: Path):
-    versions = [json.loads((made(tmp_path / at) / "stats.json").read_text())["version"] for at in ("a", "b")]
+    versions = [
+        json.loads((made(tmp_path / at) / "stats.json").read_text())["version"] for at in ("a", "b")
+    ]
     assert versions[0] == versions[1]
 
 
 def test_the_schema_states_the_image_storage(tmp_path: Path):
     folder = made(tmp_path)
-    names = [pq.read_schema(next((folder / config).glob("*.parquet"))).names for config in ("prod_hnatom", "prod_raw")]
-    assert [("image" in found, "image_path" in found) for found in names] == [(False, True), (True, False)]
+    names = [
+        pq.read_schema(next((folder / config).glob("*.parquet"))).names
+        for config in ("prod_hnatom", "prod_raw")
+    ]
+    assert [("image" in found, "image_path" in found) for found in names] == [
+        (False, True),
+        (True, False),
+    ]

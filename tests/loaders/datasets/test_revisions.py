@@ -24,10 +24,16 @@ from tests.rows import hard_negative_row, toy_dataset
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Tag v1 has three rows, and the files on disk have five. A third commit lacks the dataset."""
     folder = tmp_path_factory.mktemp("repository")
-    names = {f"GIT_{role}_{part}": "a@b.c" for role in ("AUTHOR", "COMMITTER") for part in ("NAME", "EMAIL")}
+    names = {
+        f"GIT_{role}_{part}": "a@b.c"
+        for role in ("AUTHOR", "COMMITTER")
+        for part in ("NAME", "EMAIL")
+    }
 
     def call(command: str) -> None:
-        subprocess.run(command, cwd=folder, shell=True, check=True, capture_output=True, env=os.environ | names)
+        subprocess.run(
+            command, cwd=folder, shell=True, check=True, capture_output=True, env=os.environ | names
+        )
 
     call("git init && dvc init --quiet && git commit --allow-empty -m empty && git tag v0")
     for rows, tag in ((3, "v1"), (5, "v2")):
@@ -39,12 +45,16 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.acceptance
 def test_a_tag_and_the_version_on_disk(repository: Path, tmp_path: Path):
     def count(name: str, revision: str | None = None) -> int:
-        return load_dataset(name, "toy_hnatom", "test", data_dir=repository, revision=revision).num_rows  # pyright: ignore
+        return load_dataset(
+            name, "toy_hnatom", "test", data_dir=repository, revision=revision
+        ).num_rows  # pyright: ignore
 
     assert (count("crepe"), count("crepe@v1"), count("crepe", "v2")) == (5, 3, 5)
     version = read_stats(repository / "crepe")["version"]
     assert count("crepe", version[:8]) == 5
-    commit = subprocess.run(["git", "rev-parse", "v1"], cwd=repository, capture_output=True, text=True).stdout.strip()
+    commit = subprocess.run(
+        ["git", "rev-parse", "v1"], cwd=repository, capture_output=True, text=True
+    ).stdout.strip()
     assert (tmp_path / "cache/revisions" / commit / "crepe/stats.json").is_file()
 
 
@@ -58,14 +68,25 @@ def test_an_unknown_revision_is_one_message(repository: Path):
     ):
         load_dataset("crepe@v9", "toy_hnatom", data_dir=repository)
     with pytest.raises(
-        ValueError, match=r"crepe at \w{12} is neither in the DVC cache nor in the remote of .*dvc repro"
+        ValueError,
+        match=r"crepe at \w{12} is neither in the DVC cache nor in the remote of .*dvc repro",
     ):
         load_dataset("crepe@v0", "toy_hnatom", data_dir=repository)
 
 
 @pytest.mark.acceptance
-def test_the_command_evaluates_a_revision_and_the_result_names_it(repository: Path, tmp_path: Path, here: Path):
-    options = ["--task", "crepe/toy_hnatom", "--data", str(repository), "--output", str(tmp_path / "results"), "--json"]
+def test_the_command_evaluates_a_revision_and_the_result_names_it(
+    repository: Path, tmp_path: Path, here: Path
+):
+    options = [
+        "--task",
+        "crepe/toy_hnatom",
+        "--data",
+        str(repository),
+        "--output",
+        str(tmp_path / "results"),
+        "--json",
+    ]
     command = ["run", "--model", "python:toy_models:Constant", *options]
     for revision, rows in (("v1", 3), (None, 5)):
         done = CliRunner().invoke(app, [*command, *(["--revision", revision] if revision else [])])
@@ -82,7 +103,9 @@ def flip_a_byte(path: Path) -> None:
     path.write_bytes(data)
 
 
-@pytest.mark.parametrize("file", ["toy_raw/n4-00000-of-00001.parquet", "images/toy/*.jpg", "images/toy/SHA256SUMS"])
+@pytest.mark.parametrize(
+    "file", ["toy_raw/n4-00000-of-00001.parquet", "images/toy/*.jpg", "images/toy/SHA256SUMS"]
+)
 def test_a_flipped_byte_is_one_message(tmp_path: Path, file: str):
     folder, row = tmp_path / "crepe", hard_negative_row(tmp_path, 1)
     with replace_crop_files(folder, "toy") as crop_files:
@@ -94,7 +117,8 @@ def test_a_flipped_byte_is_one_message(tmp_path: Path, file: str):
     flip_a_byte(path)
     place = "stats.json" if path.suffix != ".jpg" else "images/toy/SHA256SUMS"
     with pytest.raises(
-        ValueError, match=rf"{path.name}: SHA-256 \w{{64}}, \w{{64}} expected \({place}\)\. The file has"
+        ValueError,
+        match=rf"{path.name}: SHA-256 \w{{64}}, \w{{64}} expected \({place}\)\. The file has",
     ):
         load_dataset("crepe", "toy_raw", data_dir=tmp_path)
 
@@ -105,12 +129,16 @@ def test_a_damaged_list_of_hashes_is_named(tmp_path: Path, content: bytes):
     path = tmp_path / "images" / "toy" / "SHA256SUMS"
     path.write_bytes(content)
     stats = {"files": {}, "images": {"images/toy/SHA256SUMS": hashlib.sha256(content).hexdigest()}}
-    with pytest.raises(ValueError, match=r"images/toy/SHA256SUMS: not a list of hashes \(") as raised:
+    with pytest.raises(
+        ValueError, match=r"images/toy/SHA256SUMS: not a list of hashes \("
+    ) as raised:
         verify_images(tmp_path, stats)
     assert type(raised.value) is ValueError
 
 
-def test_files_before_one_that_differs_are_not_hashed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_files_before_one_that_differs_are_not_hashed_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     folder = tmp_path / "images" / "toy"
     folder.mkdir(parents=True)
     for name in ("a", "b"):
@@ -119,7 +147,11 @@ def test_files_before_one_that_differs_are_not_hashed_again(tmp_path: Path, monk
     (folder / "SHA256SUMS").write_text(sums)
     stats = {"images": {"images/toy/SHA256SUMS": hashlib.sha256(sums.encode()).hexdigest()}}
     hashed, file_digest = [], hashlib.file_digest
-    monkeypatch.setattr(hashlib, "file_digest", lambda file, *how: hashed.append(file.name) or file_digest(file, *how))
+    monkeypatch.setattr(
+        hashlib,
+        "file_digest",
+        lambda file, *how: hashed.append(file.name) or file_digest(file, *how),
+    )
     for _ in range(2):
         with pytest.raises(ValueError, match="toy/b: SHA-256"):
             verify_images(tmp_path, stats)
@@ -154,7 +186,9 @@ def test_datasets_in_two_folders_are_one_message(tmp_path: Path, monkeypatch: py
     assert versions[0] == versions[1]
     monkeypatch.chdir(tmp_path / "one")
     monkeypatch.setenv("COMPEVAL_DATA", str(tmp_path / "two"))
-    with pytest.raises(ValueError, match=r"are not in one folder: crepe in .*one, aro in .*two\. Evaluate"):
+    with pytest.raises(
+        ValueError, match=r"are not in one folder: crepe in .*one, aro in .*two\. Evaluate"
+    ):
         find_data_folder(["crepe", "aro"], versions[0], None)
 
 

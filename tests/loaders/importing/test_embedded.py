@@ -26,9 +26,17 @@ def picture(value: int) -> bytes:
 
 def items(first: int, last: int) -> list[dict]:
     return [
-        {"id": number, "caption_0": "an old dog", "caption_1": "a dog old", "collapsed_tag": "Relation"}
+        {
+            "id": number,
+            "caption_0": "an old dog",
+            "caption_1": "a dog old",
+            "collapsed_tag": "Relation",
+        }
         | {"secondary_tag": "", "tag": "Noun"}
-        | {f"image_{place}": {"bytes": picture(2 * number + place), "path": None} for place in (0, 1)}
+        | {
+            f"image_{place}": {"bytes": picture(2 * number + place), "path": None}
+            for place in (0, 1)
+        }
         for number in range(first, last)
     ]
 
@@ -43,13 +51,23 @@ def write_parts(folder: Path) -> list[Path]:
 
 def test_parts_of_a_table_become_one_split(tmp_path: Path):
     counts = importing.import_files(write_parts(tmp_path), tmp_path, tmp_path / "data")
-    assert [(file.read, file.written) for file in counts] == [(67, {"main/test": 67}), (3, {"main/test": 3})]
+    assert [(file.read, file.written) for file in counts] == [
+        (67, {"main/test": 67}),
+        (3, {"main/test": 3}),
+    ]
     rows = load_dataset("winoground", "main", "test", data_dir=tmp_path / "data")
     assert rows["image_id"] == [str(number) for number in range(70)]
-    reds = [rows[row][f"image_{place}"].getpixel((0, 0))[0] for row in (0, 66, 67) for place in (0, 1)]  # pyright: ignore
+    reds = [
+        rows[row][f"image_{place}"].getpixel((0, 0))[0] for row in (0, 66, 67) for place in (0, 1)
+    ]  # pyright: ignore
     assert reds == [0, 1, 132, 133, 134, 135]
-    assert (tmp_path / "data/sources/winoground/test-00001-of-00002/000000_image_1").read_bytes() == picture(135)
-    same = [tmp_path / "test-00000-of-00002.parquet", tmp_path / "copy" / "test-00000-of-00002.parquet"]
+    assert (
+        tmp_path / "data/sources/winoground/test-00001-of-00002/000000_image_1"
+    ).read_bytes() == picture(135)
+    same = [
+        tmp_path / "test-00000-of-00002.parquet",
+        tmp_path / "copy" / "test-00000-of-00002.parquet",
+    ]
     same[1].parent.mkdir()
     same[1].write_bytes(same[0].read_bytes())
     with pytest.raises(ValueError, match="are both main/test of winoground"):
@@ -66,11 +84,15 @@ def test_an_image_that_is_not_readable_is_named(tmp_path: Path):
     with pytest.raises(ValueError, match=message):
         importing.import_files([path], tmp_path, tmp_path / "data")
     assert not (tmp_path / "data/winoground").exists()
-    (counts,) = importing.import_files([path], tmp_path, tmp_path / "data", RowSelection(skip_missing=True))
+    (counts,) = importing.import_files(
+        [path], tmp_path, tmp_path / "data", RowSelection(skip_missing=True)
+    )
     assert (counts.dropped["image missing"], counts.written) == (2, {"main/test": 1})
 
 
-def test_extraction_resumes_and_a_full_disk_is_one_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_extraction_resumes_and_a_full_disk_is_one_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     file = identify(write_parts(tmp_path)[1])
     write, written = embedded.atomic_file, []
 
@@ -81,9 +103,13 @@ def test_extraction_resumes_and_a_full_disk_is_one_message(tmp_path: Path, monke
         return write(target)
 
     monkeypatch.setattr(embedded, "atomic_file", write_two)
-    with pytest.raises(ValueError, match=r"no space left in .*winoground for its images\. Free space and run"):
+    with pytest.raises(
+        ValueError, match=r"no space left in .*winoground for its images\. Free space and run"
+    ):
         embedded.extract_images(file, tmp_path / "data")
-    monkeypatch.setattr(embedded, "atomic_file", lambda target: written.append(target.name) or write(target))
+    monkeypatch.setattr(
+        embedded, "atomic_file", lambda target: written.append(target.name) or write(target)
+    )
     assert embedded.extract_images(file, tmp_path / "data") == {}
     assert written == [f"00000{number}_image_{place}" for number in range(3) for place in (0, 1)]
 
@@ -91,7 +117,9 @@ def test_extraction_resumes_and_a_full_disk_is_one_message(tmp_path: Path, monke
 def test_a_corrected_table_replaces_its_images(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     rows, path, data = items(0, 3), tmp_path / "test-00000-of-00001.parquet", tmp_path / "data"
     write, written = embedded.atomic_file, []
-    monkeypatch.setattr(embedded, "atomic_file", lambda target: written.append(target.name) or write(target))
+    monkeypatch.setattr(
+        embedded, "atomic_file", lambda target: written.append(target.name) or write(target)
+    )
 
     def import_rows() -> list[int]:
         """Return the red values of all images, after an import of the rows under the same name."""
@@ -124,16 +152,23 @@ def test_a_name_cannot_leave_the_folder(tmp_path: Path):
 def test_arrow_files_are_read_like_parquet(tmp_path: Path):
     table = pa.Table.from_pylist(items(0, 70))
     pq.write_table(table, tmp_path / "a.parquet")
-    with pa.OSFile(str(tmp_path / "a.arrow"), "wb") as file, pa.ipc.new_stream(file, table.schema) as writer:
+    with (
+        pa.OSFile(str(tmp_path / "a.arrow"), "wb") as file,
+        pa.ipc.new_stream(file, table.schema) as writer,
+    ):
         writer.write_table(table)
     for columns in (["id", "caption_0"], ["image_1"]):
-        read = [list(tables.read_table(tmp_path / name, columns)) for name in ("a.parquet", "a.arrow")]
+        read = [
+            list(tables.read_table(tmp_path / name, columns)) for name in ("a.parquet", "a.arrow")
+        ]
         assert read[0] == read[1]
         assert len(read[0]) == 70
     (tmp_path / "a.arrow").write_bytes((tmp_path / "a.arrow").read_bytes()[:900])
     with pytest.raises(ValueError, match=r"a\.arrow: not a readable table"):
         list(tables.read_table(tmp_path / "a.arrow", ["id"]))
-    with pytest.raises(ValueError, match=r"a\.parquet: no column question; its columns are id, caption_0"):
+    with pytest.raises(
+        ValueError, match=r"a\.parquet: no column question; its columns are id, caption_0"
+    ):
         list(tables.read_table(tmp_path / "a.parquet", ["question"]))
 
 
@@ -145,9 +180,16 @@ def test_images_of_a_question_are_joined(tmp_path: Path):
         file = io.BytesIO()
         Image.new("RGB", size, color).save(file, "PNG")
         files.append(file.getvalue())
-    parts = [{f"image_{place}": file for place, file in enumerate(row, 1)} for row in (files, [b"no image"], [])]
-    parts.append({"image_1": {"bytes": files[0], "path": None}, "image_2": {"bytes": None, "path": "2.jpg"}})
-    parts[:3] = [{name: {"bytes": file, "path": None} for name, file in row.items()} for row in parts[:3]]
+    parts = [
+        {f"image_{place}": file for place, file in enumerate(row, 1)}
+        for row in (files, [b"no image"], [])
+    ]
+    parts.append(
+        {"image_1": {"bytes": files[0], "path": None}, "image_2": {"bytes": None, "path": "2.jpg"}}
+    )
+    parts[:3] = [
+        {name: {"bytes": file, "path": None} for name, file in row.items()} for row in parts[:3]
+    ]
     question = {"question": "Which?", "choices": ["one", "two"], "answer": "(A)"}
     rows = [
         {"idx": f"val_Art_Style_{number}", **question}
@@ -181,5 +223,7 @@ def test_a_joined_image_of_too_many_pixels_is_not_made():
         file = io.BytesIO()
         Image.new("RGB", size).save(file, "PNG")
         files.append(file.getvalue())
-    with pytest.raises(ValueError, match="50,011 x 50,000 pixels side by side, at most 100,000,000 are joined"):
+    with pytest.raises(
+        ValueError, match="50,011 x 50,000 pixels side by side, at most 100,000,000 are joined"
+    ):
         embedded.join_images(files)

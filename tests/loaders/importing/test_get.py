@@ -37,13 +37,21 @@ def make_table(rows: int = 3) -> bytes:
     file = io.BytesIO()
     texts = {"caption": "a", "negative_caption": "b", "type": "add", "subtype": "obj"}
     images = [{"bytes": picture(40 * number), "path": None} for number in range(2 * rows)]
-    items = [texts | {"image": images[2 * n], "negative_image": images[2 * n + 1]} for n in range(rows)]
+    items = [
+        texts | {"image": images[2 * n], "negative_image": images[2 * n + 1]} for n in range(rows)
+    ]
     pq.write_table(pa.Table.from_pylist(items), file)
     return file.getvalue()
 
 
 def make_valse(dataset: str) -> bytes:
-    item = {"caption": "a", "foil": "b", "image_file": "000000000001.jpg", "mturk": {"caption": 3}, "dataset": dataset}
+    item = {
+        "caption": "a",
+        "foil": "b",
+        "image_file": "000000000001.jpg",
+        "mturk": {"caption": 3},
+        "dataset": dataset,
+    }
     return json.dumps({"1": item}).encode()
 
 
@@ -56,7 +64,10 @@ PAIRS = json.dumps([
      "caption2": f"a cup {number} that is red", "negative_caption": f"blue cup {number}"}
     for number in range(5)
 ]).encode()  # fmt: skip
-STATEMENTS = [{"image": f"{n:012}.jpg", "caption": f"cup {n}", "label": n % 2, "relation": "on"} for n in range(3)]
+STATEMENTS = [
+    {"image": f"{n:012}.jpg", "caption": f"cup {n}", "label": n % 2, "relation": "on"}
+    for n in range(3)
+]
 EXAMPLES = [
     {"id": n, "image_0": f"ex_{n}_img_0", "image_1": f"ex_{n}_img_1", "caption_0": "an old dog",
      "caption_1": "a dog old", "collapsed_tag": "Relation", "secondary_tag": ""}
@@ -65,22 +76,37 @@ EXAMPLES = [
 FRAMES = {f"image-sets/video-x/img{3 * n}.jpg": picture(20 * n) for n in range(10)}
 SPEC = {
     "count/image2text.json": json.dumps(
-        [{"query": f"{n}.jpg", "keys": [f"{k} cups" for k in range(9)], "label": n} for n in range(2)]
+        [
+            {"query": f"{n}.jpg", "keys": [f"{k} cups" for k in range(9)], "label": n}
+            for n in range(2)
+        ]
     ).encode(),
     **{f"count/{n}.jpg": picture(50 * n) for n in range(2)},
 }
 COCO_2014 = "COCO_val2014_000000000001.jpg"
-QUESTION = {"question_id": 1, "image": COCO_2014, "text": "Is there a dog in the image?", "label": "yes"}
+QUESTION = {
+    "question_id": 1,
+    "image": COCO_2014,
+    "text": "Is there a dog in the image?",
+    "label": "yes",
+}
 BOX = {"img_path": "val2017/000000000001.jpg", "bbox": [1, 1, 4, 4], "pos_expression": ["a red cup"],
        "neg_expression": [f"a {n} cup" for n in range(10)]}  # fmt: skip
-TRANSLATED = {"filename": "000000000001.jpg", "caption": "a", "negative_caption": "b", "source_caption": "c"}
+TRANSLATED = {
+    "filename": "000000000001.jpg",
+    "caption": "a",
+    "negative_caption": "b",
+    "source_caption": "c",
+}
 RATED = {"id": "00001", "prompt": "a cup", "models": {"DALLE_3": [4, 5, 5]}}
 ABOUT_VIDEO = {"src_dataset": "VATEX", "video_name": "-a.mp4", "caption": "a man sits", "counterfactual": "a man rises",
                "aspect": "Direction"}  # fmt: skip
 ROTATIONS = [line for image in ("coco/val2017/000000000001.jpg", "abnormal_images/2.jpg")
              for line in make_rotations("a cat", "a|b|c", image, category="subject")]  # fmt: skip
 PAIR = b"index,major,minor,pos_cap,neg_cap\n0,action,,a man sits,a man rises\n"
-EDITED = {"id": "7_0", "caption_0": "a cat", "caption_1": "a dog"} | {f"image_{n}": f"7_0_img_{n}" for n in (0, 1)}
+EDITED = {"id": "7_0", "caption_0": "a cat", "caption_1": "a dog"} | {
+    f"image_{n}": f"7_0_img_{n}" for n in (0, 1)
+}
 
 
 def make_questions() -> bytes:
@@ -104,8 +130,12 @@ def make_relations() -> bytes:
 NEW_FILES = {
     "pope": {"coco/coco_pope_random.json": make_lines([QUESTION, QUESTION | {"label": "no"}])},
     "amber": {
-        "query/query_discriminative.json": json.dumps([{"id": 1, "image": "A_1.jpg", "query": "Is it red?"}]).encode(),
-        "annotations.json": json.dumps([{"id": 1, "type": "discriminative-relation", "truth": "yes"}]).encode(),
+        "query/query_discriminative.json": json.dumps(
+            [{"id": 1, "image": "A_1.jpg", "query": "Is it red?"}]
+        ).encode(),
+        "annotations.json": json.dumps(
+            [{"id": 1, "type": "discriminative-relation", "truth": "yes"}]
+        ).encode(),
     },
     "fg_ovd": {"h_attributes_llava.jsonl": make_lines([BOX])},
     "visla": {
@@ -117,11 +147,20 @@ NEW_FILES = {
     },
     "tifa160": {
         "human_annotations_with_scores.json": json.dumps(
-            {"a": {"text_id": "a", "image_path": "a_sd.jpg", "text": "a cup", "human_scores": [4, 5]}}
+            {
+                "a": {
+                    "text_id": "a",
+                    "image_path": "a_sd.jpg",
+                    "text": "a cup",
+                    "human_scores": [4, 5],
+                }
+            }
         ).encode()
     },
     "genai_bench": {"genai_image.json": json.dumps({"00001": RATED}).encode()},
-    "seetrue": {"SeeTRUE.csv": b"image,text,label,original_dataset_id,dataset_source\nid_1.png,a cup,1,t,drawbench\n"},
+    "seetrue": {
+        "SeeTRUE.csv": b"image,text,label,original_dataset_id,dataset_source\nid_1.png,a cup,1,t,drawbench\n"
+    },
     "coco_counterfactuals": {"examples.jsonl": make_lines([EDITED])},
     "mmvp": {
         "Questions.csv": b"Index,Question,Options,Correct Answer\n1,A?,(a) Yes (b) No,(b)\n2,A?,(a) Yes (b) No,(a)\n"
@@ -130,7 +169,11 @@ NEW_FILES = {
     "blink": {"Spatial_Relation/val-00000-of-00001.parquet": make_relations()},
     "crpe": {"crpe_relation.jsonl": make_lines(ROTATIONS)},
     "vinoground": {"vinoground.csv": PAIR},
-    "vitatecs": {"Direction.jsonl": make_lines([ABOUT_VIDEO, ABOUT_VIDEO | {"counterfactual": "a man falls"}])},
+    "vitatecs": {
+        "Direction.jsonl": make_lines(
+            [ABOUT_VIDEO, ABOUT_VIDEO | {"counterfactual": "a man falls"}]
+        )
+    },
 }
 """Files of the benchmarks that are tested against the server only in :func:`test_new_benchmarks`."""
 NEW_SPLITS = {
@@ -159,12 +202,18 @@ IMAGES = {
     "imagecode": ("image-sets.zip", make_zip(FRAMES), "image-sets"),
     "winoground": (
         "data/images.zip",
-        make_zip({f"images/ex_{n}_img_{i}.png": picture(40 * n + i) for n in range(3) for i in (0, 1)}),
+        make_zip(
+            {f"images/ex_{n}_img_{i}.png": picture(40 * n + i) for n in range(3) for i in (0, 1)}
+        ),
         "images",
     ),
     "genai_bench": ("DALLE_3.zip", make_zip({"DALLE_3/00001.jpeg": picture(1)}), "DALLE_3"),
     "seetrue": ("images.zip", make_zip({"images/id_1.png": picture(2)}), "images"),
-    "coco_counterfactuals": ("images.zip", make_zip({f"images/7_0_img_{n}.jpg": picture(n) for n in (0, 1)}), "images"),
+    "coco_counterfactuals": (
+        "images.zip",
+        make_zip({f"images/7_0_img_{n}.jpg": picture(n) for n in (0, 1)}),
+        "images",
+    ),
 }
 """Archives of images: name, content, and the folder that it contains."""
 SPLITS = {
@@ -181,15 +230,21 @@ def mirror(site: Site, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Site:
     """Return a mirror with the files and images of these benchmarks."""
     monkeypatch.setenv("COMPEVAL_DATA", str(tmp_path / "data"))
     site.files |= {f"/coco/val2017/{n:012}.jpg": picture(100 * n) for n in range(3)}
-    site.files |= {f"/coco/val2014/{COCO_2014}": picture(3)} | {f"/mmvp/{n}.jpg": picture(n) for n in (1, 2)}
+    site.files |= {f"/coco/val2014/{COCO_2014}": picture(3)} | {
+        f"/mmvp/{n}.jpg": picture(n) for n in (1, 2)
+    }
     site.files["/crpe_abnormal/abnormal_images/2.jpg"] = picture(2)
-    site.files |= {f"/{name}/{file}": data for name, files in FILES.items() for file, data in files.items()}
+    site.files |= {
+        f"/{name}/{file}": data for name, files in FILES.items() for file, data in files.items()
+    }
     site.files |= {f"/{name}/{file}": data for name, (file, data, _) in IMAGES.items()}
     pin_files(monkeypatch)
     return site
 
 
-def pin_files(monkeypatch: pytest.MonkeyPatch, makes: str = "count", *, with_hashes: bool = True) -> None:
+def pin_files(
+    monkeypatch: pytest.MonkeyPatch, makes: str = "count", *, with_hashes: bool = True
+) -> None:
     """Pin the benchmarks to FILES and IMAGES. ``makes`` is what the archive of SPEC contains."""
     load = benchmarks.load
 
@@ -197,12 +252,18 @@ def pin_files(monkeypatch: pytest.MonkeyPatch, makes: str = "count", *, with_has
         benchmark = load(name)
         if name not in FILES:
             return benchmark
-        pins = [pin(file, data, makes if file == "data.zip" else None) for file, data in FILES[name].items()]
+        pins = [
+            pin(file, data, makes if file == "data.zip" else None)
+            for file, data in FILES[name].items()
+        ]
         if not with_hashes:
             pins = [replace(file, size=None, sha256=None) for file in pins]
         if name in IMAGES:
             archives = (pin(*IMAGES[name]),)
-            images = {file: replace(of_file, archives=archives) for file, of_file in benchmark.files.items()}
+            images = {
+                file: replace(of_file, archives=archives)
+                for file, of_file in benchmark.files.items()
+            }
             benchmark = replace(benchmark, images=images)
         return replace(benchmark, source=replace(benchmark.source, files=tuple(pins)))
 
@@ -223,7 +284,11 @@ def get_all_rows(name: str, site: Site, *options: str) -> None:
     assert done.exit_code == 0, done.output
     config, split, count = (SPLITS | NEW_SPLITS)[name]
     rows: Any = load_dataset(name, config, split)
-    images = [column for column in rows[0] if column.startswith("image") and column not in ("image_id", "image_path")]
+    images = [
+        column
+        for column in rows[0]
+        if column.startswith("image") and column not in ("image_id", "image_path")
+    ]
     assert all(row[column].size for row in rows for column in images)
     assert len(rows) == count
 
@@ -248,19 +313,30 @@ def test_get_downloads_what_a_run_needs(mirror: Site, here: Path, tmp_path: Path
     assert "sugarcrepe_pp/swap_obj: 5 rows written, 245 expected." in done.stderr
     assert (tmp_path / "data/sources/coco/val2017/000000000001.jpg").read_bytes() == picture(100)
     (_, row, *_) = load_dataset("sugarcrepe_pp", "swap_obj", "test")
-    assert (row["image_path"], row["paraphrase"]) == ("sources/coco/val2017/000000000001.jpg", "a cup 1 that is red")
+    assert (row["image_path"], row["paraphrase"]) == (
+        "sources/coco/val2017/000000000001.jpg",
+        "a cup 1 that is red",
+    )
     assert row["image"].size == (8, 6)
     (record,) = json.loads(call(*run).stdout)
-    assert [record["metrics"][name] for name in ("accuracy", "caption_accuracy", "text_accuracy")] == [0, 0, 0]
+    assert [
+        record["metrics"][name] for name in ("accuracy", "caption_accuracy", "text_accuracy")
+    ] == [0, 0, 0]
     listed = {line.split("\t")[0]: line for line in call("list", "benchmarks").stdout.splitlines()}
     assert str(tmp_path / "data" / "sugarcrepe_pp") in listed["sugarcrepe_pp"]
     assert call("audit", "sugarcrepe_pp").exit_code == 0
     other = call(*run[:3], "cola/*")
-    assert "cola is a published benchmark that is not here. Download it with `compeval get cola`." in other.stderr
+    assert (
+        "cola is a published benchmark that is not here. Download it with `compeval get cola`."
+        in other.stderr
+    )
 
 
 def test_images_in_archives_and_rows_of_several_images(mirror: Site, here: Path):
-    for name, config, metric in (("imagecode", "valid", "recall@1"), ("winoground", "main", "group_score")):
+    for name, config, metric in (
+        ("imagecode", "valid", "recall@1"),
+        ("winoground", "main", "group_score"),
+    ):
         done = get(name, mirror)
         assert done.exit_code == 0, done.output
         result = call("run", "python:toy_models:Constant", "--task", f"{name}/{config}", "--json")
@@ -277,7 +353,9 @@ def test_files_whose_images_must_be_downloaded_manually_are_left_out(mirror: Sit
     done = get("valse", mirror)
     assert done.exit_code == 0, done.output
     message = " ".join(done.stderr.split())
-    assert "existence.json: left out. The images of visual7w must be downloaded manually." in message
+    assert (
+        "existence.json: left out. The images of visual7w must be downloaded manually." in message
+    )
     assert "valse/relations: 1 rows written, 535 expected." in message
     assert not (tmp_path / "data/valse/existence").exists()
     own = write(tmp_path / "own", {"000000000001.jpg": picture(100)})
@@ -286,8 +364,12 @@ def test_files_whose_images_must_be_downloaded_manually_are_left_out(mirror: Sit
     assert (tmp_path / "data/valse/existence").exists()
     del mirror.files["/valse/relations.json"]
     only = write(tmp_path / "only", {"existence.json": make_valse("visual7w")})
-    failed = get("valse", mirror, "--from", str(only), "--partial", "--output", str(tmp_path / "other"))
-    assert_one_message(failed, "The images of visual7w must be downloaded manually", tmp_path / "other", "valse")
+    failed = get(
+        "valse", mirror, "--from", str(only), "--partial", "--output", str(tmp_path / "other")
+    )
+    assert_one_message(
+        failed, "The images of visual7w must be downloaded manually", tmp_path / "other", "valse"
+    )
 
 
 @pytest.mark.parametrize(("seed", "name"), [*enumerate(SPLITS)])
@@ -304,12 +386,16 @@ def test_cut_connections_resume_and_nothing_is_downloaded_twice(mirror: Site, na
 @pytest.mark.parametrize(("seed", "name"), [*enumerate(NEW_SPLITS)])
 def test_new_benchmarks(mirror: Site, tmp_path: Path, name: str, seed: int):
     """Connections are cut and resumed, and a file in which one byte differs is not used."""
-    own = write(tmp_path / "own", {path: picture(7 + n) for n, path in enumerate(OWN_IMAGES.get(name, ()))})
+    own = write(
+        tmp_path / "own", {path: picture(7 + n) for n, path in enumerate(OWN_IMAGES.get(name, ()))}
+    )
     options = ("--images", str(own)) if name in OWN_IMAGES else ()
     file = IMAGES[name][0] if name in IMAGES else next(iter(FILES[name]))
     content = mirror.files[f"/{name}/{file}"]
     place = random.Random(seed).randrange(len(content))
-    mirror.files[f"/{name}/{file}"] = content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
+    mirror.files[f"/{name}/{file}"] = (
+        content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
+    )
     refused = get(name, mirror, "--yes", *options)
     assert_one_message(refused, "differs from the registered file", tmp_path / "data", name)
     mirror.files[f"/{name}/{file}"] = content
@@ -324,13 +410,38 @@ def test_new_benchmarks(mirror: Site, tmp_path: Path, name: str, seed: int):
 @pytest.mark.parametrize(
     ("name", "path", "change", "message"),
     [
-        ("vsr", "/vsr/random/dev.jsonl", lambda data: data[:-1], " bytes, {size:,} expected. The file differs"),
-        ("vsr", "/vsr/random/dev.jsonl", lambda data: data[:-1] + b" ", "differs from the registered file"),
+        (
+            "vsr",
+            "/vsr/random/dev.jsonl",
+            lambda data: data[:-1],
+            " bytes, {size:,} expected. The file differs",
+        ),
+        (
+            "vsr",
+            "/vsr/random/dev.jsonl",
+            lambda data: data[:-1] + b" ",
+            "differs from the registered file",
+        ),
         ("vsr", "/vsr/random/dev.jsonl", None, "The server no longer has the file"),
-        ("vsr", "/coco/val2017/000000000001.jpg", lambda data: b"no image", "000000000001.jpg: not an image"),
-        ("vsr", "/coco/val2017/000000000001.jpg", None, "does not have 1 of 3 images; the first is 000000000001.jpg"),
+        (
+            "vsr",
+            "/coco/val2017/000000000001.jpg",
+            lambda data: b"no image",
+            "000000000001.jpg: not an image",
+        ),
+        (
+            "vsr",
+            "/coco/val2017/000000000001.jpg",
+            None,
+            "does not have 1 of 3 images; the first is 000000000001.jpg",
+        ),
         *(
-            (name, path, lambda data: data[:-1] + bytes([data[-1] ^ 1]), "differs from the registered file")
+            (
+                name,
+                path,
+                lambda data: data[:-1] + bytes([data[-1] ^ 1]),
+                "differs from the registered file",
+            )
             for name, path in (
                 ("imagecode", "/imagecode/image-sets.zip"),
                 ("bivlc", "/bivlc/data/test-00000-of-00002-23fe2e02660e9182.parquet"),
@@ -354,9 +465,15 @@ def test_a_wrong_or_missing_file_is_one_message(
 
 @pytest.mark.parametrize(
     ("name", "changed"),
-    [("vsr", make_lines([*STATEMENTS, {}])), ("bivlc", make_table(2)), ("spec", make_zip({"count/a": b"b"}))],
+    [
+        ("vsr", make_lines([*STATEMENTS, {}])),
+        ("bivlc", make_table(2)),
+        ("spec", make_zip({"count/a": b"b"})),
+    ],
 )
-def test_a_file_that_changed(mirror: Site, tmp_path: Path, name: str, changed: bytes, monkeypatch: pytest.MonkeyPatch):
+def test_a_file_that_changed(
+    mirror: Site, tmp_path: Path, name: str, changed: bytes, monkeypatch: pytest.MonkeyPatch
+):
     pin_files(monkeypatch, with_hashes=False)
     assert get(name, mirror, "--yes").exit_code == 0
     shutil.rmtree(tmp_path / "data/sources" / name)
@@ -367,10 +484,14 @@ def test_a_file_that_changed(mirror: Site, tmp_path: Path, name: str, changed: b
     assert "has changed" in done.stderr
 
 
-def test_an_image_that_is_missing_from_an_archive(mirror: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_an_image_that_is_missing_from_an_archive(
+    mirror: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     mirror.files["/imagecode/image-sets.zip"] = fewer = make_zip(dict([*FRAMES.items()][1:]))
     monkeypatch.setitem(IMAGES, "imagecode", ("image-sets.zip", fewer, "image-sets"))
-    assert_one_message(get("imagecode", mirror, "--yes"), "image not found", tmp_path / "data", "imagecode")
+    assert_one_message(
+        get("imagecode", mirror, "--yes"), "image not found", tmp_path / "data", "imagecode"
+    )
     mirror.files["/spec/data.zip"] = fewer = make_zip(
         {name: data for name, data in SPEC.items() if "1.jpg" not in name}
     )
@@ -402,12 +523,16 @@ def test_a_full_disk(mirror: Site, tmp_path: Path, name: str, monkeypatch: pytes
     assert_one_message(done, "Free space and run the same command again", tmp_path / "data", name)
     with monkeypatch.context() as patch:
         patch.setattr(importing, "write_split", fail)
-        assert_one_message(get(name, mirror, "--yes"), "No space left on device", tmp_path / "data", name)
+        assert_one_message(
+            get(name, mirror, "--yes"), "No space left on device", tmp_path / "data", name
+        )
     if name == "bivlc":
         shutil.rmtree(tmp_path / "data/sources/bivlc/test-00000-of-00002-23fe2e02660e9182")
         with monkeypatch.context() as patch:
             patch.setattr(embedded, "atomic_file", fail)
-            assert_one_message(get(name, mirror, "--yes"), "no space left in", tmp_path / "data", name)
+            assert_one_message(
+                get(name, mirror, "--yes"), "no space left in", tmp_path / "data", name
+            )
     get_all_rows(name, mirror)
 
 
@@ -427,7 +552,9 @@ def write(folder: Path, files: dict[str, bytes]) -> Path:
 @pytest.mark.parametrize("name", ["imagecode", "bivlc", "spec"])
 def test_own_copies(mirror: Site, tmp_path: Path, name: str):
     images = dict([IMAGES[name][:2]]) if name in IMAGES else {}
-    get_all_rows(name, mirror, "--partial", "--from", str(write(tmp_path / "own", FILES[name] | images)))
+    get_all_rows(
+        name, mirror, "--partial", "--from", str(write(tmp_path / "own", FILES[name] | images))
+    )
     assert mirror.requested_ranges == []
 
 
@@ -443,10 +570,16 @@ def test_corrected_copies_replace_the_images(
     def write_version(image: bytes | None) -> None:
         files = SPEC | ({f"count/{n}.jpg": image for n in range(2)} if image else {})
         if is_nested:
-            files = {"count.zip": make_zip({file.removeprefix("count/"): data for file, data in files.items()})}
+            files = {
+                "count.zip": make_zip(
+                    {file.removeprefix("count/"): data for file, data in files.items()}
+                )
+            }
         frames = FRAMES | (dict.fromkeys(FRAMES, image) if image else {})
         table = pq.read_table(io.BytesIO(make_table())).to_pylist()
-        for cell in (row[column] for row in table for column in ("image", "negative_image") if image):
+        for cell in (
+            row[column] for row in table for column in ("image", "negative_image") if image
+        ):
             cell["bytes"] = image
         parquet = io.BytesIO()
         pq.write_table(pa.Table.from_pylist(table), parquet)
@@ -467,7 +600,11 @@ def test_corrected_copies_replace_the_images(
         write_version(image)
         get_all_rows(name, mirror, "--partial", "--from", str(own))
         assert list_colours() == {is_blue}
-    states = {path: path.stat().st_mtime_ns for path in (tmp_path / "data/sources").rglob("*") if path.is_file()}
+    states = {
+        path: path.stat().st_mtime_ns
+        for path in (tmp_path / "data/sources").rglob("*")
+        if path.is_file()
+    }
     get_all_rows(name, mirror, "--partial", "--from", str(own))
     assert {path: path.stat().st_mtime_ns for path in states} == states
 
@@ -477,14 +614,22 @@ def test_a_corrected_release_asks_for_images_of_their_own_url(
 ):
     """The server has another picture under the same name, and then no more; pictures of other origin stay."""
     name, path = "vsr", "coco/val2017/000000000001.jpg"
-    target, manual = tmp_path / "data/sources" / path, tmp_path / "data/sources/coco/val2017/000000000002.jpg"
+    target, manual = (
+        tmp_path / "data/sources" / path,
+        tmp_path / "data/sources/coco/val2017/000000000002.jpg",
+    )
     write(manual.parent, {manual.name: picture(3)})
     get_all_rows(name, mirror)
     mirror.files[f"/{path}"], mirror.etag = picture(77), '"two"'
     get_all_rows(name, mirror)
     assert target.read_bytes() == picture(100), "the release is the same, so no server is asked"
     (file, data) = next(iter(FILES[name].items()))
-    for version, options, image in (("\n", (), 77), ("\n", ("--refresh",), 78), ("\n\n", (), 78), ("", (), None)):
+    for version, options, image in (
+        ("\n", (), 77),
+        ("\n", ("--refresh",), 78),
+        ("\n\n", (), 78),
+        ("", (), None),
+    ):
         if image is None:
             del mirror.files[f"/{path}"]
         elif picture(image) != mirror.files[f"/{path}"]:
@@ -505,12 +650,17 @@ def test_a_corrected_release_asks_for_images_of_their_own_url(
 def test_files_that_must_be_downloaded_manually(mirror: Site, tmp_path: Path):
     done = get("negbench", mirror)
     assert_one_message(
-        done, "negbench must be downloaded manually. Download the files of", tmp_path / "data", "negbench"
+        done,
+        "negbench must be downloaded manually. Download the files of",
+        tmp_path / "data",
+        "negbench",
     )
     row = b"data/coco/images/val2017/000000000001.jpg,0,a,b,c,d,positive\n"
     header = b"image_path,correct_answer,caption_0,caption_1,caption_2,caption_3,correct_answer_template\n"
     names = ("COCO_val_mcq_llama3.1_rephrased.csv", "val2017/000000000001.jpg", "unrelated.csv")
-    own = str(write(tmp_path / "own", dict(zip(names, (header + row, picture(1), b"a,b\n"), strict=True))))
+    own = str(
+        write(tmp_path / "own", dict(zip(names, (header + row, picture(1), b"a,b\n"), strict=True)))
+    )
     refused = call("get", "negbench", "--from", own, "--images", own)
     assert_one_message(refused, "negbench/coco_mcq: 1 of 5,914 rows", tmp_path / "data", "negbench")
     assert "Nothing was imported; --partial imports it as it is." in refused.stderr
@@ -520,8 +670,14 @@ def test_files_that_must_be_downloaded_manually(mirror: Site, tmp_path: Path):
 
 
 @pytest.mark.parametrize("unsafe", [False, True])
-def test_an_archive_in_an_archive(mirror: Site, tmp_path: Path, unsafe: bool, monkeypatch: pytest.MonkeyPatch):
-    inner = {"../../../out.txt": b""} if unsafe else {name.removeprefix("count/"): SPEC[name] for name in SPEC}
+def test_an_archive_in_an_archive(
+    mirror: Site, tmp_path: Path, unsafe: bool, monkeypatch: pytest.MonkeyPatch
+):
+    inner = (
+        {"../../../out.txt": b""}
+        if unsafe
+        else {name.removeprefix("count/"): SPEC[name] for name in SPEC}
+    )
     mirror.files["/spec/data.zip"] = nested = make_zip({"count.zip": make_zip(inner)})
     monkeypatch.setitem(FILES["spec"], "data.zip", nested)
     pin_files(monkeypatch, makes="count.zip")

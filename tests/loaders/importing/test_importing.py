@@ -50,11 +50,15 @@ def test_lists_and_sets_are_parsed_without_executing_code():
 
 def test_an_unclosed_quote_is_one_message(tmp_path: Path):
     path = productivity(tmp_path, line(), '1,"a cup' + "x" * 11_000_000)
-    with pytest.raises(ValueError, match=r"complexity_4\.csv, after line 2: not a valid table row \(field larger"):
+    with pytest.raises(
+        ValueError, match=r"complexity_4\.csv, after line 2: not a valid table row \(field larger"
+    ):
         read_file(path)
 
 
-@pytest.mark.parametrize("name", ["../secret.jpg", "{folder}/secret.jpg", "below/../../secret.jpg", "..", "/", ""])
+@pytest.mark.parametrize(
+    "name", ["../secret.jpg", "{folder}/secret.jpg", "below/../../secret.jpg", "..", "/", ""]
+)
 def test_no_name_leads_outside_the_image_folder(tmp_path: Path, name: str):
     (tmp_path / "secret.jpg").write_bytes(b"secret")
     (tmp_path / "images").mkdir()
@@ -73,7 +77,10 @@ def test_two_names_that_are_one_file_here_are_an_error(tmp_path: Path):
     (tmp_path / "1.png").write_bytes(b"")
     finder, images = ImageFinder(tmp_path, tmp_path), ImageSet("mine", ())
     finder.check_distinct(images, ["positive/1.png", "data/positive/1.png", "1.png"])
-    with pytest.raises(ValueError, match=r"^positive/1\.png and negative/1\.png are two images, but both are found as"):
+    with pytest.raises(
+        ValueError,
+        match=r"^positive/1\.png and negative/1\.png are two images, but both are found as",
+    ):
         finder.check_distinct(images, ["positive/1.png", "negative/1.png"])
     for folder in ("positive", "negative"):
         (tmp_path / folder).mkdir()
@@ -84,8 +91,13 @@ def test_two_names_that_are_one_file_here_are_an_error(tmp_path: Path):
 
 def test_rows_with_cells_beyond_the_header_are_unusable(tmp_path: Path):
     path = tmp_path / "pairs.csv"
-    path.write_text("image,caption\n1.png,a cup\n2.png,a cup, red\n3.png,a cup,\n", encoding="utf-8-sig")
-    read = read_each(read_csv(path, ("image", "caption")), lambda row: Row("c", (row["image"],), (row["caption"],)))
+    path.write_text(
+        "image,caption\n1.png,a cup\n2.png,a cup, red\n3.png,a cup,\n", encoding="utf-8-sig"
+    )
+    read = read_each(
+        read_csv(path, ("image", "caption")),
+        lambda row: Row("c", (row["image"],), (row["caption"],)),
+    )
     assert list(read) == [
         Row("c", ("1.png",), ("a cup",)),
         Unusable("the row has more cells than the header"),
@@ -107,7 +119,11 @@ GOOD = "1,a man eats,1,2,verb\n"
             {"the row has more cells than the header": 1},
         ),
         (f"{HEADER_OF_COMVG}{GOOD}1,a man ea", ["a man eats"], {"fields are missing": 1}),
-        (f'{HEADER_OF_COMVG}1,"a\r\nman",1,2,verb\n'.replace("verb\n", "verb\r\n"), ["a\r\nman"], {}),
+        (
+            f'{HEADER_OF_COMVG}1,"a\r\nman",1,2,verb\n'.replace("verb\n", "verb\r\n"),
+            ["a\r\nman"],
+            {},
+        ),
         (f"{HEADER_OF_COMVG}\n\n{GOOD}\n", ["a man eats"], {}),
         ((HEADER_OF_COMVG + GOOD).replace(",", "\t"), ["a man eats"], {}),
         ((HEADER_OF_COMVG + '1,"a ""red"" man\teats",1,2,verb\n'), ['a "red" man\teats'], {}),
@@ -122,15 +138,39 @@ def test_odd_tables(tmp_path: Path, text: str, captions: list[str], dropped: dic
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("ComVG.csv", f'{HEADER_OF_COMVG}1,"a man,1,2,verb\n{GOOD}', r"after line 0: .* \(a quote is not closed\)"),
-        ("ComVG.csv", HEADER_OF_COMVG.replace(",", ";"), "no column neg_image_id, .* are id;sentence;pos_image_id"),
-        ("ComVG.csv", HEADER_OF_COMVG.replace("id,", "sentence,", 1), "two columns are called sentence"),
-        ("mine.csv", "", r"mine\.csv: not recognised as a published file, .* Known benchmarks: .*, sugarcrepe, "),
+        (
+            "ComVG.csv",
+            f'{HEADER_OF_COMVG}1,"a man,1,2,verb\n{GOOD}',
+            r"after line 0: .* \(a quote is not closed\)",
+        ),
+        (
+            "ComVG.csv",
+            HEADER_OF_COMVG.replace(",", ";"),
+            "no column neg_image_id, .* are id;sentence;pos_image_id",
+        ),
+        (
+            "ComVG.csv",
+            HEADER_OF_COMVG.replace("id,", "sentence,", 1),
+            "two columns are called sentence",
+        ),
+        (
+            "mine.csv",
+            "",
+            r"mine\.csv: not recognised as a published file, .* Known benchmarks: .*, sugarcrepe, ",
+        ),
         ("swap_att.json", "{", r"swap_att\.json: not JSON"),
         ("swap_att.json", "1", "expected a list or an object of items"),
         ("swap_att.json", "[{}, 2]", r"none of its 2 rows is usable \(2 fields are missing\)"),
-        ("prod_vg_hard_negs_atom_complexity_4.csv", "", r"no column caption, hard_negs, .*its columns are none"),
-        ("prod_vg_hard_negs_atm_complexity_4.csv", HEADER, "unknown file name. Expected prod_vg_hard_negs_"),
+        (
+            "prod_vg_hard_negs_atom_complexity_4.csv",
+            "",
+            r"no column caption, hard_negs, .*its columns are none",
+        ),
+        (
+            "prod_vg_hard_negs_atm_complexity_4.csv",
+            HEADER,
+            "unknown file name. Expected prod_vg_hard_negs_",
+        ),
         # Hostile content under another name.
         *(
             (name, text, "not recognised as a published file")
@@ -153,15 +193,22 @@ def test_invalid_files_are_one_message(tmp_path: Path, name: str, text: str, mes
 
 
 def test_a_folder_is_not_a_file(tmp_path: Path):
-    with pytest.raises(ValueError, match=rf"^{tmp_path} is a folder\. Name its files, for example {tmp_path}/\*\.json"):
+    with pytest.raises(
+        ValueError,
+        match=rf"^{tmp_path} is a folder\. Name its files, for example {tmp_path}/\*\.json",
+    ):
         identify(tmp_path)
 
 
-def test_a_file_with_its_published_name_is_hashed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_file_with_its_published_name_is_hashed_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     path, hashed = productivity(tmp_path, line()), []
     write_stand_ins([path], tmp_path / "images")
     digest = hashlib.file_digest
-    monkeypatch.setattr(hashlib, "file_digest", lambda file, name: hashed.append(file.name) or digest(file, name))
+    monkeypatch.setattr(
+        hashlib, "file_digest", lambda file, name: hashed.append(file.name) or digest(file, name)
+    )
     identify(path)
     assert not hashed
     import_files([path], tmp_path / "images", tmp_path)
@@ -192,8 +239,12 @@ def test_repair_removes_cues_and_rows_without_a_single_correct_caption():
     cased = repair(row._replace(captions=("A tv.",), hard_negatives=("a TV set",)), counted)
     assert isinstance(cased, Row)
     assert cased.hard_negatives == ("A TV set.",)
-    assert repair(row._replace(hard_negatives=("A TV .", "x")), counted) == Unusable("a negative is the caption")
-    assert repair(row._replace(hard_negatives=("x", "X ")), counted) == Unusable("two negatives are the same")
+    assert repair(row._replace(hard_negatives=("A TV .", "x")), counted) == Unusable(
+        "a negative is the caption"
+    )
+    assert repair(row._replace(hard_negatives=("x", "X ")), counted) == Unusable(
+        "two negatives are the same"
+    )
 
 
 @pytest.mark.parametrize(
@@ -226,20 +277,33 @@ def test_imported_rows_reference_their_image_and_load_with_the_crop(tmp_path: Pa
     first = rows[0]
     with Image.open(first["image_path"]) as whole:
         x, y, width, height = (round(first[side]) for side in ("x", "y", "width", "height"))
-        assert first["image"].tobytes() == whole.convert("RGB").crop((x, y, x + width, y + height)).tobytes()
-    assert (first["caption"], first["hard_negatives"][0], first["complexity"]) == ("a cup", "a hat", 4)
+        assert (
+            first["image"].tobytes()
+            == whole.convert("RGB").crop((x, y, x + width, y + height)).tobytes()
+        )
+    assert (first["caption"], first["hard_negatives"][0], first["complexity"]) == (
+        "a cup",
+        "a hat",
+        4,
+    )
     assert first["provenance"]["source"] == "visual_genome"
 
 
 def test_whole_images_are_referenced_and_found_by_any_end_of_their_name(tmp_path: Path):
     path = tmp_path / "valid_neg_clip.tsv"
-    lines = ("0\ta b\tcoco/val2014/x.jpg\t['b a']\n", "1\ta b c\tcoco/val2014/x.jpg\t['b a c', 'c b a']\n")
+    lines = (
+        "0\ta b\tcoco/val2014/x.jpg\t['b a']\n",
+        "1\ta b c\tcoco/val2014/x.jpg\t['b a c', 'c b a']\n",
+    )
     path.write_text("\ttitle\tfilepath\tneg_caption\n" + "".join(lines))
     write_stand_ins([path], tmp_path / "all")
     (tmp_path / "flat").mkdir()
     image = (tmp_path / "all" / "coco" / "val2014" / "x.jpg").rename(tmp_path / "flat" / "x.jpg")
     import_files([path], tmp_path / "flat", tmp_path)
-    assert read_stats(tmp_path / "aro_published")["rows"] == {"negclip_1": {"valid": 1}, "negclip_2": {"valid": 1}}
+    assert read_stats(tmp_path / "aro_published")["rows"] == {
+        "negclip_1": {"valid": 1},
+        "negclip_2": {"valid": 1},
+    }
     (row,) = load_dataset("aro_published", "negclip_2", "valid", data_dir=tmp_path)
     assert row["hard_negatives"] == ["b a c", "c b a"]  # pyright: ignore
     assert row["image_path"] == str(image)  # pyright: ignore
@@ -251,19 +315,26 @@ def test_a_missing_image_is_named_or_its_rows_are_skipped(tmp_path: Path):
     path = productivity(tmp_path, line(1), line(2), line(3))
     write_stand_ins([path], tmp_path / "images")
     (tmp_path / "images" / "2.jpg").unlink()
-    with pytest.raises(FileNotFoundError, match=r"2\.jpg: image not found in .*VG_100K_2.*; 1 of 3 images are missing"):
+    with pytest.raises(
+        FileNotFoundError,
+        match=r"2\.jpg: image not found in .*VG_100K_2.*; 1 of 3 images are missing",
+    ):
         import_files([path], tmp_path / "images", tmp_path)
     assert not (tmp_path / "crepe_published").exists()
     (report,) = import_files([path], tmp_path / "images", tmp_path, RowSelection(skip_missing=True))
     assert (report.written, report.dropped) == ({"prod_hnatom/n4": 2}, {"image missing": 1})
     (tmp_path / "none").mkdir()
-    (report,) = import_files([path], tmp_path / "none", tmp_path / "other", RowSelection(skip_missing=True))
+    (report,) = import_files(
+        [path], tmp_path / "none", tmp_path / "other", RowSelection(skip_missing=True)
+    )
     assert (report.written, report.dropped) == ({}, {"image missing": 3})
 
 
 def test_all_configs_are_written_or_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     path = tmp_path / "valid_neg_clip.tsv"
-    path.write_text("title\tfilepath\tneg_caption\na b\tx.jpg\t['b a']\na b c\tx.jpg\t['b a c', 'c b a']\n")
+    path.write_text(
+        "title\tfilepath\tneg_caption\na b\tx.jpg\t['b a']\na b c\tx.jpg\t['b a c', 'c b a']\n"
+    )
     Image.new("RGB", (4, 4)).save(tmp_path / "x.jpg")
     write, written = importing.write_split, []
 
@@ -284,7 +355,10 @@ def test_all_configs_are_written_or_none(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_a_new_import_keeps_other_splits_and_replaces_its_own(tmp_path: Path):
     sets = "{'a', 'b', 'c', 'd', 'e'}"
-    four, eight = productivity(tmp_path, line(1, sets)), productivity(tmp_path, line(2), complexity=8)
+    four, eight = (
+        productivity(tmp_path, line(1, sets)),
+        productivity(tmp_path, line(2), complexity=8),
+    )
     write_stand_ins([four, eight], tmp_path / "images")
     import_files([four], tmp_path / "images", tmp_path)
     import_files([eight], tmp_path / "images", tmp_path)
@@ -304,7 +378,11 @@ def test_a_new_import_keeps_other_splits_and_replaces_its_own(tmp_path: Path):
 def test_the_three_files_of_a_complexity_are_joined(tmp_path: Path):
     """prod_hnall has the captions of all three files with their negatives, prod_raw those of any, once each."""
     files = [
-        productivity(tmp_path, *(line(row, str([f"{kind} {n}" for n in range(5)])) for row in rows), kind=kind)
+        productivity(
+            tmp_path,
+            *(line(row, str([f"{kind} {n}" for n in range(5)])) for row in rows),
+            kind=kind,
+        )
         for kind, rows in {"atom": (1, 2), "swap": (1,), "negate": (1, 3)}.items()
     ]
     write_stand_ins(files, tmp_path / "images")
@@ -319,8 +397,14 @@ def test_the_three_files_of_a_complexity_are_joined(tmp_path: Path):
     assert [row["image_id"] for row in raw] == ["1", "2", "3"]  # pyright: ignore
     assert "hard_negatives" not in raw.column_names  # pyright: ignore
     files[0].write_text(HEADER + line(2) + "\n")
-    import_files(files[:1], tmp_path / "images", tmp_path)  # the joined splits were made of another file
-    assert read_stats(tmp_path / "crepe_published")["rows"].keys() == {"prod_hnatom", "prod_hnswap", "prod_hnneg"}
+    import_files(
+        files[:1], tmp_path / "images", tmp_path
+    )  # the joined splits were made of another file
+    assert read_stats(tmp_path / "crepe_published")["rows"].keys() == {
+        "prod_hnatom",
+        "prod_hnswap",
+        "prod_hnneg",
+    }
 
 
 @pytest.mark.parametrize(
@@ -331,18 +415,24 @@ def test_the_three_files_of_a_complexity_are_joined(tmp_path: Path):
         pytest.param(12, 1577, 2008, marks=pytest.mark.acceptance),
     ],
 )
-def test_joined_rows_of_the_published_files(real_data: Path, complexity: int, joined: int, raw: int):
+def test_joined_rows_of_the_published_files(
+    real_data: Path, complexity: int, joined: int, raw: int
+):
     """The expected numbers were counted with csv and sets of (image, caption, box)."""
     splits: dict[tuple[str, str], list[Row]] = {}
     for kind in ("atom", "swap", "negate"):
         name = f"prod_vg_hard_negs_{kind}_complexity_{complexity}.csv"
-        splits |= read_published(identify(real_data / "crepe/prod_hard_negatives" / kind / name)).splits
+        splits |= read_published(
+            identify(real_data / "crepe/prod_hard_negatives" / kind / name)
+        ).splits
     rows = list(crepe_published.join(splits))
     assert Counter(row.config for row in rows) == {"prod_hnall": joined, "prod_raw": raw}
     assert {len(row.hard_negatives) for row in rows if row.config == "prod_hnall"} == {15}
 
 
-def test_a_file_that_is_named_twice_is_imported_once_and_two_files_of_one_split_are_an_error(tmp_path: Path):
+def test_a_file_that_is_named_twice_is_imported_once_and_two_files_of_one_split_are_an_error(
+    tmp_path: Path,
+):
     (tmp_path / "again").mkdir()
     files = [productivity(tmp_path, line()), productivity(tmp_path / "again", line())]
     write_stand_ins(files, tmp_path / "images")
@@ -401,15 +491,20 @@ def test_boxes_that_leave_the_image(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("corner", "share"), [((0, 0), 0), ((35, 0), 1 / 2), ((-5, -5), 3 / 4), ((40, 0), 1), ((-10, 0), 1)]
+    ("corner", "share"),
+    [((0, 0), 0), ((35, 0), 1 / 2), ((-5, -5), 3 / 4), ((40, 0), 1), ((-10, 0), 1)],
 )
-def test_share_of_a_box_outside_its_image(tmp_path: Path, corner: tuple[float, float], share: float):
+def test_share_of_a_box_outside_its_image(
+    tmp_path: Path, corner: tuple[float, float], share: float
+):
     Image.new("RGB", (40, 50)).save(tmp_path / "1.png")
     assert measure_outside(Box(*corner, 10, 10), tmp_path / "1.png") == share
 
 
 @pytest.mark.parametrize(("end", "changed"), [("", 0), ("\n", 1), (" ", 1)])
-def test_captions_of_karpathy_are_compared_with_the_text_of_the_file(tmp_path: Path, end: str, changed: int):
+def test_captions_of_karpathy_are_compared_with_the_text_of_the_file(
+    tmp_path: Path, end: str, changed: int
+):
     caption = "a red cup stands on a blue table in the small kitchen"
     entry = {"image": "1.jpg", "caption": [f"{caption}{end}"]}
     (tmp_path / "coco_karpathy_test.json").write_text(json.dumps([entry]))
@@ -420,12 +515,18 @@ def test_captions_of_karpathy_are_compared_with_the_text_of_the_file(tmp_path: P
 def test_captions_of_karpathy_are_all_counted_and_the_card_names_the_changes(tmp_path: Path):
     caption = "A red cup stands on a blue table in the small kitchen"
     entry = {"image": "val2014/1.jpg", "caption": [caption, f"{caption} ", " ", "a cup"]}
-    (tmp_path / "coco_karpathy_test.json").write_text(json.dumps([entry, entry | {"caption": caption}]))
+    (tmp_path / "coco_karpathy_test.json").write_text(
+        json.dumps([entry, entry | {"caption": caption}])
+    )
     (tmp_path / "val2014").mkdir()
     Image.new("RGB", (4, 4)).save(tmp_path / "val2014/1.jpg")
     (counts,) = import_files([tmp_path / "coco_karpathy_test.json"], tmp_path, tmp_path / "data")
     splits = ["test", *(f"test.s{seed}" for seed in range(1, 5))]
-    assert (counts.read, counts.written, counts.changed) == (5, {f"coco_order/{split}": 1 for split in splits}, 5)
+    assert (counts.read, counts.written, counts.changed) == (
+        5,
+        {f"coco_order/{split}": 1 for split in splits},
+        5,
+    )
     folder = tmp_path / "data/aro_published/coco_order"
     rows = [pq.read_table(next(folder.glob(f"{split}-*"))).to_pylist()[0] for split in splits]
     assert {row["caption"] for row in rows} == {rows[0]["caption"]}
@@ -437,26 +538,42 @@ def test_captions_of_karpathy_are_all_counted_and_the_card_names_the_changes(tmp
         "the image has this caption twice": 2,
     }
     card = (tmp_path / "data/aro_published/README.md").read_text()
-    assert "with these exceptions:\n\n- `*_order`: the shuffles are ours (seed 0, and 1 to 4" in card
+    assert (
+        "with these exceptions:\n\n- `*_order`: the shuffles are ours (seed 0, and 1 to 4" in card
+    )
     assert "5 rows have a text that differs from the published one." in card
 
 
-def test_the_card_counts_quotes_and_images_that_programs_show_in_different_ways(tmp_path: Path, real_data: Path):
+def test_the_card_counts_quotes_and_images_that_programs_show_in_different_ways(
+    tmp_path: Path, real_data: Path
+):
     """The images are as the authors' code sees them: deep pixels are clipped, and EXIF is ignored."""
     cases, images = real_data / "cases", tmp_path / "images"
     images.mkdir()
-    for number, name in enumerate(("grey16/ramp16.png", "orientation/phone.jpg", "orientation/phone180.jpg")):
+    for number, name in enumerate(
+        ("grey16/ramp16.png", "orientation/phone.jpg", "orientation/phone180.jpg")
+    ):
         shutil.copy(cases / name, images / f"{number}.jpg")
     Image.new("F", (4, 4)).save(images / "3.jpg", "TIFF")
     Image.new("RGB", (4, 4)).save(images / "4.jpg")
-    rows = "".join(f'1,"a "red" cup",{number},{number + 1},verb\n' for number in range(4)) + "2,a cup,0,4,verb\n"
+    rows = (
+        "".join(f'1,"a "red" cup",{number},{number + 1},verb\n' for number in range(4))
+        + "2,a cup,0,4,verb\n"
+    )
     (tmp_path / "ComVG.csv").write_text("id,sentence,pos_image_id,neg_image_id,neg_value\n" + rows)
     (counts,) = import_files([tmp_path / "ComVG.csv"], images, tmp_path / "data")
-    expected = {"more than 8 bits per channel": 1, "an EXIF rotation": 2, "floating-point pixels": 1}
+    expected = {
+        "more than 8 bits per channel": 1,
+        "an EXIF rotation": 2,
+        "floating-point pixels": 1,
+    }
     assert (counts.images, counts.quotes) == (expected, 4)
     card = (tmp_path / "data/comvg/README.md").read_text()
     assert "4 rows of the tables have text after a closing quote." in card
-    assert "ComVG.csv: 1 images have more than 8 bits per channel; 2 images have an EXIF rotation; 1 images" in card
+    assert (
+        "ComVG.csv: 1 images have more than 8 bits per channel; 2 images have an EXIF rotation; 1 images"
+        in card
+    )
     shown = list(load_dataset("comvg", "verb", "test", data_dir=tmp_path / "data"))
     for row, number in ((0, 0), (1, 1), (2, 2)):
         with Image.open(images / f"{number}.jpg") as image:

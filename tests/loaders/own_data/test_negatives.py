@@ -52,7 +52,9 @@ def folder(tmp_path: Path) -> Path:
         for number, captions in CAPTIONS.items():
             name = picture(tmp_path, number).name
             writer.writerows([name, text, "a lion", "", "animal"] for text in captions)
-    (tmp_path / "corpus.txt").write_text("a black dog\na white couch\na dog on a couch\na red car, a green truck\n")
+    (tmp_path / "corpus.txt").write_text(
+        "a black dog\na white couch\na dog on a couch\na red car, a green truck\n"
+    )
     return tmp_path
 
 
@@ -61,7 +63,9 @@ COLUMNS = UserColumns("file_name", "text", ("wrong", "also wrong"), "type")
 
 def build(folder: Path, **options) -> dict:
     kinds = options.pop("kinds", ("atom", "swap", "negation", "order"))
-    return make("mine", [folder / "captions.csv"], None, folder, COLUMNS, NegativeOptions(kinds, **options))
+    return make(
+        "mine", [folder / "captions.csv"], None, folder, COLUMNS, NegativeOptions(kinds, **options)
+    )
 
 
 def read_rows(config: str, folder: Path) -> list[dict[str, Any]]:
@@ -72,7 +76,10 @@ def read_rows(config: str, folder: Path) -> list[dict[str, Any]]:
 def test_captions_become_hard_negatives_of_every_kind(folder: Path):
     reported: list[tuple[str, int, int | None]] = []
     stats = build(folder, report=lambda *step: reported.append(step))
-    assert reported[3:5] == [("Parsing captions of images", 4, None), ("Parsing captions of images", 4, 4)]
+    assert reported[3:5] == [
+        ("Parsing captions of images", 4, None),
+        ("Parsing captions of images", 4, 4),
+    ]
     assert reported[-1] == ("Hard negatives of images", 4, 4)
     assert {"captions", "foils_1", "atom", "swap", "negation", "order"} <= stats["rows"].keys()
     assert stats["rows"]["captions"] == {"test": 4}
@@ -93,7 +100,9 @@ def test_captions_become_hard_negatives_of_every_kind(folder: Path):
     assert "| swap |" in card
     assert "100.0%" in card
     audits = audit_dataset(folder / "mine")
-    assert not any(sum(audits[f"{config}/test"].flaws.values()) for config in ("atom", "swap", "negation"))
+    assert not any(
+        sum(audits[f"{config}/test"].flaws.values()) for config in ("atom", "swap", "negation")
+    )
     assert build(folder)["version"] == stats["version"]
 
 
@@ -136,11 +145,21 @@ def answer(request: Request) -> Response:
     text = json.loads(request.data)["messages"][-1]["content"]
     if "Write" not in text:
         return Response(json.dumps(completion("True." if "puppy" in text else "false")))
-    animals = ["puppy", "cat", "dog", "horse", "wolf", "fox"] if "A black dog" in text.split("Write")[1] else []
-    return Response(json.dumps(completion(json.dumps([f"A black {animal} on a white couch" for animal in animals]))))
+    animals = (
+        ["puppy", "cat", "dog", "horse", "wolf", "fox"]
+        if "A black dog" in text.split("Write")[1]
+        else []
+    )
+    return Response(
+        json.dumps(
+            completion(json.dumps([f"A black {animal} on a white couch" for animal in animals]))
+        )
+    )
 
 
-def test_a_language_model_writes_and_judges_negatives(folder: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_language_model_writes_and_judges_negatives(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setenv(KEY_VARIABLE, KEY)
     by_rules = build(folder, kinds=("atom",))
     with HTTPServer(host="127.0.0.1") as server:
@@ -162,18 +181,38 @@ def test_a_language_model_writes_and_judges_negatives(folder: Path, monkeypatch:
     counts = stats["negatives"]["counts"]
     assert counts["negatives that the language model wrote"] == 4
     assert counts["requests to the language model: answered"] == requests
-    assert stats["rows"]["atom"]["test"] == by_rules["rows"]["atom"]["test"], "the rules write the other negatives"
+    assert stats["rows"]["atom"]["test"] == by_rules["rows"]["atom"]["test"], (
+        "the rules write the other negatives"
+    )
 
 
 @pytest.mark.parametrize(
     ("kind", "texts", "usable"),
     [
-        ("swap", ["a white dog on a black couch", "a white cat on a black couch"], ["A white dog on a black couch."]),
-        ("negation", ["A black dog not on a white couch.", "a dog"], ["A black dog not on a white couch."]),
-        ("atom", ["A black dog on a white couch!", "a man", "a black cat on a white couch and a man with a hat"], []),
+        (
+            "swap",
+            ["a white dog on a black couch", "a white cat on a black couch"],
+            ["A white dog on a black couch."],
+        ),
+        (
+            "negation",
+            ["A black dog not on a white couch.", "a dog"],
+            ["A black dog not on a white couch."],
+        ),
+        (
+            "atom",
+            [
+                "A black dog on a white couch!",
+                "a man",
+                "a black cat on a white couch and a man with a hat",
+            ],
+            [],
+        ),
     ],
 )
-def test_only_usable_answers_of_a_language_model_are_negatives(kind: str, texts: list[str], usable: list[str]):
+def test_only_usable_answers_of_a_language_model_are_negatives(
+    kind: str, texts: list[str], usable: list[str]
+):
     caption = "A black dog on a white couch."
     assert Texts(caption, (caption, "A dog sits."), kind, 1).select(json.dumps(texts)) == usable
 
@@ -193,7 +232,11 @@ def test_scene_graphs_of_coco_are_used(folder: Path, capsys: pytest.CaptureFixtu
             {"category_id": 1},
             "none",
         ],
-        "categories": [{"id": 1, "name": "dog"}, {"id": 2, "name": "couch"}, {"id": 3, "name": "cat"}],
+        "categories": [
+            {"id": 1, "name": "dog"},
+            {"id": 2, "name": "couch"},
+            {"id": 3, "name": "cat"},
+        ],
     }
     (folder / "instances_val2017.json").write_text(json.dumps(content))
     stats = build(folder, kinds=("atom",), graphs=[folder / "instances_val2017.json"])
@@ -206,14 +249,19 @@ def test_scene_graphs_of_coco_are_used(folder: Path, capsys: pytest.CaptureFixtu
         build(folder, kinds=("atom",), graphs=[folder / "instances_val2017.json"])
 
 
-@pytest.mark.parametrize(("path", "images"), [("visual_genome/v1.0.0", 5), ("visual_genome/v1.2.0", 5), ("gqa", 4)])
+@pytest.mark.parametrize(
+    ("path", "images"), [("visual_genome/v1.0.0", 5), ("visual_genome/v1.2.0", 5), ("gqa", 4)]
+)
 def test_real_scene_graphs_are_used(tmp_path: Path, real_data: Path, path: str, images: int):
     """Captions name the first objects of each graph; no negative names another object of the image."""
     graphs = {image.image_id: image for image in read_graphs([real_data / path], Flaws())}
     with (tmp_path / "captions.jsonl").open("w") as file:
         for number, image in enumerate(graphs.values(), 1):
             name = picture(tmp_path, number).rename(tmp_path / f"{image.image_id}.jpg").name
-            captions = [f"a {' '.join([*item.attributes[:1], item.name])}" for item in image.graph.objects[:6]]
+            captions = [
+                f"a {' '.join([*item.attributes[:1], item.name])}"
+                for item in image.graph.objects[:6]
+            ]
             file.write(json.dumps({"image": name, "captions": captions}) + "\n")
     options = NegativeOptions(("atom", "negation"), graphs=[real_data / path])
     stats = make("mine", [tmp_path / "captions.jsonl"], None, tmp_path, negatives=options)
@@ -223,13 +271,23 @@ def test_real_scene_graphs_are_used(tmp_path: Path, real_data: Path, path: str, 
     assert rows
     for row in rows:
         image = graphs[Path(row["image_id"]).stem]
-        names = {name for item in image.graph.objects for name in (item.name, *image.other_names.get(item.id, ()))}
+        names = {
+            name
+            for item in image.graph.objects
+            for name in (item.name, *image.other_names.get(item.id, ()))
+        }
         foils = [foil for foils in row["foils"] for foil in foils if foil["type"] == "object"]
         assert names.isdisjoint(foil["to"] for foil in foils)
 
 
 def test_scene_graphs_of_other_images_are_an_error(folder: Path):
-    content = {"7": {"width": 9, "height": 9, "objects": {"1": {"name": "cat", "x": 0, "y": 0, "w": 5, "h": 5}}}}
+    content = {
+        "7": {
+            "width": 9,
+            "height": 9,
+            "objects": {"1": {"name": "cat", "x": 0, "y": 0, "w": 5, "h": 5}},
+        }
+    }
     (folder / "val_sceneGraphs.json").write_text(json.dumps(content))
     message = "none of 1 scene graphs belongs to an image.*got the ids 7, and the images 1, 2, 3"
     with pytest.raises(ValueError, match=message):
@@ -239,7 +297,10 @@ def test_scene_graphs_of_other_images_are_an_error(folder: Path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"kinds": ("atom", "swop")}, "--negatives: unknown kind swop; known: atom, comp, swap, negation, order"),
+        (
+            {"kinds": ("atom", "swop")},
+            "--negatives: unknown kind swop; known: atom, comp, swap, negation, order",
+        ),
         ({"corpus": ["none*.txt"]}, r"none\*\.txt: no caption file found"),
         ({"graphs": [Path("none.json")]}, "none.json: no such file or folder of scene graphs"),
     ],
@@ -252,7 +313,11 @@ def test_wrong_options_are_named(folder: Path, options: dict, message: str):
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl"])
 def test_missing_columns_are_named_with_the_options(tmp_path: Path, suffix: str):
-    text = "file_name,positive\n1.jpg,a cup\n" if suffix == "csv" else '{"file_name": "1.jpg", "positive": "a cup"}\n'
+    text = (
+        "file_name,positive\n1.jpg,a cup\n"
+        if suffix == "csv"
+        else '{"file_name": "1.jpg", "positive": "a cup"}\n'
+    )
     (tmp_path / f"a.{suffix}").write_text(text)
     message = r"row 1: no column image, caption; its columns are file_name, positive\. Name them with --image-column"
     with pytest.raises(ValueError, match=message):
@@ -263,12 +328,20 @@ def test_a_negative_that_equals_its_caption_is_an_error_or_dropped(folder: Path)
     name = picture(folder, 1).name
     row = {"image": name, "caption": "A cup.", "hard_negatives": ["a cup", "a hat"]}
     (folder / "a.jsonl").write_text(json.dumps(row))
-    with pytest.raises(ValueError, match=r"row 1: the hard negative 'a cup' equals a caption.*--drop-equal"):
+    with pytest.raises(
+        ValueError, match=r"row 1: the hard negative 'a cup' equals a caption.*--drop-equal"
+    ):
         make("other", [folder / "a.jsonl"], None, folder)
-    (folder / "b.jsonl").write_text(json.dumps(row | {"hard_negatives": ["a hat", "a pen", "A hat."]}))
-    with pytest.raises(ValueError, match=r"row 1: the hard negative 'A hat.' is there twice.*--drop-equal"):
+    (folder / "b.jsonl").write_text(
+        json.dumps(row | {"hard_negatives": ["a hat", "a pen", "A hat."]})
+    )
+    with pytest.raises(
+        ValueError, match=r"row 1: the hard negative 'A hat.' is there twice.*--drop-equal"
+    ):
         make("other", [folder / "b.jsonl"], None, folder)
-    assert make("b", [folder / "b.jsonl"], None, folder, drop_equal=True)["rows"]["foils_2"] == {"test": 1}
+    assert make("b", [folder / "b.jsonl"], None, folder, drop_equal=True)["rows"]["foils_2"] == {
+        "test": 1
+    }
     stats = make("other", [folder / "a.jsonl"], None, folder, drop_equal=True)
     assert stats["rows"] == {"captions": {"test": 1}, "foils_1": {"test": 1}}
 
@@ -284,7 +357,10 @@ def test_a_table_is_loaded_without_a_dataset(folder: Path):
         "hard_negatives": ["a lion"],
         "kind": "animal",
     }
-    assert list(load_dataset(str(folder / "captions.csv"), **columns, negative_columns="wrong")) == rows
+    assert (
+        list(load_dataset(str(folder / "captions.csv"), **columns, negative_columns="wrong"))
+        == rows
+    )
     with pytest.raises(TypeError, match="a table has no split and no revision"):
         load_dataset(str(folder / "captions.csv"), split="test", revision="main", **columns)
     with pytest.raises(ValueError, match="a shard has neither columns nor a folder of images"):
@@ -346,7 +422,9 @@ def test_what_a_model_writes_needs_a_clear_verdict(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verdict: str, of_rules: bool, written: bool
 ):
     monkeypatch.setattr(language_model, "_read_answer", lambda client, messages: verdict)
-    model = LanguageModel(Endpoint("m", "http://localhost:1/v1", price_in=0.0, price_out=0.0), tmp_path)
+    model = LanguageModel(
+        Endpoint("m", "http://localhost:1/v1", price_in=0.0, price_out=0.0), tmp_path
+    )
     texts = Texts("a cat", ("a cat",), "atom", 1)
     assert [*model.drop_true(texts, ["a dog"], needs_verdict=False)] == ["a dog"] * of_rules
     assert [*model.drop_true(texts, ["a dog"], needs_verdict=True)] == ["a dog"] * written

@@ -32,7 +32,13 @@ RECIPE = {
     "model": {
         "embed_dim": 16,
         "vision_cfg": {"image_size": 64, "layers": [1, 1, 1, 1], "width": 2, "head_width": 64},
-        "text_cfg": {"context_length": 16, "vocab_size": 49408, "width": 16, "heads": 2, "layers": 1},
+        "text_cfg": {
+            "context_length": 16,
+            "vocab_size": 49408,
+            "width": 16,
+            "heads": 2,
+            "layers": 1,
+        },
     },
 }
 
@@ -52,11 +58,15 @@ def use_toy_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def test_checkpoint_loads_records_its_training_data_and_depends_on_the_seed(corpora: Path, tmp_path: Path):
+def test_checkpoint_loads_records_its_training_data_and_depends_on_the_seed(
+    corpora: Path, tmp_path: Path
+):
     weights = []
     for folder, seed in (("a", 3), ("b", 3), ("c", 4)):
         train_checkpoint("toy", seed, RECIPE, corpora, tmp_path / "checkpoints" / folder)
-        weights.append((tmp_path / "checkpoints" / folder / "open_clip_model.safetensors").read_bytes())
+        weights.append(
+            (tmp_path / "checkpoints" / folder / "open_clip_model.safetensors").read_bytes()
+        )
     assert weights[0] == weights[1] != weights[2]
     folder = tmp_path / "checkpoints" / "a"
     record = json.loads((folder / "training.json").read_text())
@@ -82,7 +92,9 @@ def test_text_features_equal_those_of_open_clip(tmp_path: Path):
     model = open_clip.create_model(f"local-dir:{tmp_path}", load_weights=False).eval()
     texts = open_clip.get_tokenizer(f"local-dir:{tmp_path}")(["a", "a red ball on a box", "two"])
     with torch.no_grad():
-        torch.testing.assert_close(encode_text(model, texts), model.encode_text(texts, normalize=True))  # pyright: ignore
+        torch.testing.assert_close(
+            encode_text(model, texts), model.encode_text(texts, normalize=True)
+        )  # pyright: ignore
 
 
 def test_pairs_keep_image_and_caption_together(corpora: Path):
@@ -95,25 +107,33 @@ def test_pairs_keep_image_and_caption_together(corpora: Path):
 
 
 def test_error_for_a_folder_without_shards(tmp_path: Path):
-    with pytest.raises(FileNotFoundError, match=r"no webdataset shard \(\*\.tar\)\. Run `dvc repro corpora`"):
+    with pytest.raises(
+        FileNotFoundError, match=r"no webdataset shard \(\*\.tar\)\. Run `dvc repro corpora`"
+    ):
         read_pairs(tmp_path, lambda image: image, lambda texts: texts)
 
 
 def test_error_for_a_truncated_shard(corpora: Path):
     shard = corpora / "toy" / "00000.tar"
     shard.write_bytes(shard.read_bytes()[:3000])
-    with pytest.raises(ValueError, match=r"toy/00000\.tar: the tar file is cut off or damaged \(.*\)\. Delete it"):
+    with pytest.raises(
+        ValueError, match=r"toy/00000\.tar: the tar file is cut off or damaged \(.*\)\. Delete it"
+    ):
         read_pairs(shard.parent, np.asarray, list)
 
 
-def test_pairs_with_an_undecodable_image_are_skipped_and_counted(corpora: Path, capsys: pytest.CaptureFixture):
+def test_pairs_with_an_undecodable_image_are_skipped_and_counted(
+    corpora: Path, capsys: pytest.CaptureFixture
+):
     shard = corpora / "toy" / "00000.tar"
     content = shard.read_bytes()
     shard.write_bytes(content[:512] + b"x" * 100 + content[612:])  # the first image
     pairs = read_pairs(shard.parent, lambda image: torch.zeros(3, 2, 2), lambda texts: texts)
     assert pairs.text_NT == [f"shade {number}" for number in range(1, 9)]
     assert len(pairs.image_NCHW) == 8
-    assert capsys.readouterr().err.endswith("toy: samples skipped: 1 with an image that cannot be decoded.\n")
+    assert capsys.readouterr().err.endswith(
+        "toy: samples skipped: 1 with an image that cannot be decoded.\n"
+    )
 
 
 def test_weight_decay_applies_to_matrices_only():
@@ -135,5 +155,11 @@ def test_muon_optimises_the_matrices_of_the_image_tower_and_adamw_the_rest(tmp_p
     )
     assert (rate, image_rate) == (1e-3, 1e-2)
     assert sorted(adamw_names + muon_names) == sorted(names.values())
-    assert {"visual.conv1.weight", "visual.layer1.0.conv2.weight", "visual.attnpool.c_proj.weight"} <= {*muon_names}
-    assert {"logit_scale", "visual.bn1.weight", "token_embedding.weight", "text_projection"} <= {*adamw_names}
+    assert {
+        "visual.conv1.weight",
+        "visual.layer1.0.conv2.weight",
+        "visual.attnpool.c_proj.weight",
+    } <= {*muon_names}
+    assert {"logit_scale", "visual.bn1.weight", "token_embedding.weight", "text_projection"} <= {
+        *adamw_names
+    }

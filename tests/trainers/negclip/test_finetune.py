@@ -37,7 +37,9 @@ def start(spec: str) -> starting_model.StartingModel:
     return starting_model.load(spec, "cpu")
 
 
-def test_chunk_size_does_not_change_loss_and_gradient(start: starting_model.StartingModel, monkeypatch) -> None:
+def test_chunk_size_does_not_change_loss_and_gradient(
+    start: starting_model.StartingModel, monkeypatch
+) -> None:
     monkeypatch.setattr(embedding, "has_fast_bfloat16", lambda device: False)
     generator = torch.Generator().manual_seed(0)
     pixels = torch.randn(6, 3, 16, 16, generator=generator)
@@ -49,7 +51,14 @@ def test_chunk_size_does_not_change_loss_and_gradient(start: starting_model.Star
         loss = compute_batch_loss(encoder, pixels, tokens, lambda feature: feature)
         loss.backward()
         gradients.append(
-            (loss.detach(), [weight.grad.clone() for weight in start.model.parameters() if weight.grad is not None])
+            (
+                loss.detach(),
+                [
+                    weight.grad.clone()
+                    for weight in start.model.parameters()
+                    if weight.grad is not None
+                ],
+            )
         )
     for loss, chunked_gradients in gradients[1:]:
         torch.testing.assert_close(loss, gradients[0][0])
@@ -60,15 +69,24 @@ def test_chunk_size_does_not_change_loss_and_gradient(start: starting_model.Star
 def test_text_features_do_not_depend_on_padding(start: starting_model.StartingModel) -> None:
     tokens = start.tokenizer(["a cup", "a red cup beside a blue car"])
     with torch.no_grad():
-        torch.testing.assert_close(encode_texts(start.model, tokens), start.model.encode_text(tokens, normalize=True))
+        torch.testing.assert_close(
+            encode_texts(start.model, tokens), start.model.encode_text(tokens, normalize=True)
+        )
 
 
 def test_text_towers_that_are_not_causal_use_open_clips_method() -> None:
-    config = {**toy.MODEL, "text_cfg": {**toy.MODEL["text_cfg"], "no_causal_mask": True, "pool_type": "last"}}
+    config = {
+        **toy.MODEL,
+        "text_cfg": {**toy.MODEL["text_cfg"], "no_causal_mask": True, "pool_type": "last"},
+    }
     model = open_clip.CustomTextCLIP(**config)
-    tokens = open_clip.get_tokenizer("ViT-B-32", context_length=16)(["a cup", "a red cup beside a blue car"])
+    tokens = open_clip.get_tokenizer("ViT-B-32", context_length=16)(
+        ["a cup", "a red cup beside a blue car"]
+    )
     with torch.no_grad():
-        torch.testing.assert_close(encode_texts(model, tokens), model.encode_text(tokens, normalize=True))
+        torch.testing.assert_close(
+            encode_texts(model, tokens), model.encode_text(tokens, normalize=True)
+        )
 
 
 def test_retrieval_treats_equal_captions_as_one_text(shards: Path) -> None:
@@ -86,7 +104,8 @@ def test_retrieval_treats_equal_captions_as_one_text(shards: Path) -> None:
     data = read_captioned_images(shards)
     data = type(data)(data.locations[:3], ("x", "y", "x"), data.image_C[:3])
     images = ImageDataset(
-        data.locations, lambda image: torch.eye(3)[0 if image.getpixel((0, 0))[1] == 0 else 1].reshape(3, 1, 1)
+        data.locations,
+        lambda image: torch.eye(3)[0 if image.getpixel((0, 0))[1] == 0 else 1].reshape(3, 1, 1),
     )
     # The first three images are red on the left, so all of them have the features of text "x" (images 0 and 2). Text
     # "y" (image 1) scores 0 with all images, so image-to-text retrieval succeeds for images 0 and 2 only.
@@ -101,14 +120,27 @@ def test_retrieval_treats_equal_captions_as_one_text(shards: Path) -> None:
 def expected(spec: str, shards: Path, tmp_path_factory) -> bytes:
     """The weights of an uninterrupted training."""
     folder = tmp_path_factory.mktemp("uninterrupted")
-    train("negclip", spec, TrainingData(shards), folder / "out", recipe=RECIPE, report=toy.ignore_progress)
+    train(
+        "negclip",
+        spec,
+        TrainingData(shards),
+        folder / "out",
+        recipe=RECIPE,
+        report=toy.ignore_progress,
+    )
     return (folder / "out" / WEIGHTS).read_bytes()
 
 
 # In the first epoch, at the end of the first epoch (after 4 steps), and in the second epoch of another recipe.
 @pytest.mark.parametrize(("last_step", "epochs"), [(1, 3), (4, 3), (5, 2)])
 def test_a_resumed_training_ends_with_the_same_weights(
-    last_step: int, epochs: int, spec: str, shards: Path, expected: bytes, tmp_path: Path, monkeypatch
+    last_step: int,
+    epochs: int,
+    spec: str,
+    shards: Path,
+    expected: bytes,
+    tmp_path: Path,
+    monkeypatch,
 ) -> None:
     monkeypatch.setattr(finetune, "STEPS_PER_STATE", 1)
 
@@ -155,8 +187,18 @@ def test_a_killed_training_ends_with_the_same_weights_after_a_restart(
 ) -> None:
     root = Path(__file__).parents[3]
     for last_step in (2, 5, 9, 0):  # 0: not killed
-        command = [sys.executable, "-c", KILLED, spec, str(shards), str(tmp_path / "out"), str(last_step)]
-        process = subprocess.run(command, cwd=root, env={**os.environ, "PYTHONPATH": str(root)}, check=False)
+        command = [
+            sys.executable,
+            "-c",
+            KILLED,
+            spec,
+            str(shards),
+            str(tmp_path / "out"),
+            str(last_step),
+        ]
+        process = subprocess.run(
+            command, cwd=root, env={**os.environ, "PYTHONPATH": str(root)}, check=False
+        )
         assert process.returncode == (-signal.SIGKILL if last_step else 0)
     assert (tmp_path / "out" / WEIGHTS).read_bytes() == expected
 
@@ -167,18 +209,25 @@ def test_loss_of_two_images_and_four_captions() -> None:
     # Column-wise, without negatives: -log(e / (e + 1)) = log(3.718282) - 1 = 0.313262. The mean is 0.582195.
     expected = (math.log(math.e + 2 + math.exp(0.5)) - 1 + math.log(math.e + 1) - 1) / 2
     assert abs(expected - 0.582195) < 1e-6
-    assert torch.isclose(negclip_loss(EYE, EYE, EYE / 2, ONE), torch.tensor(expected, dtype=torch.float64))
+    assert torch.isclose(
+        negclip_loss(EYE, EYE, EYE / 2, ONE), torch.tensor(expected, dtype=torch.float64)
+    )
 
 
 def test_loss_without_negatives_is_clips_loss() -> None:
-    image, text = functional.normalize(torch.randn(2, 5, 4, generator=torch.Generator().manual_seed(0)), dim=-1)
+    image, text = functional.normalize(
+        torch.randn(2, 5, 4, generator=torch.Generator().manual_seed(0)), dim=-1
+    )
     scale = torch.tensor(7.0)
     assert torch.isclose(negclip_loss(image, text, text[:0], scale), ClipLoss()(image, text, scale))
 
 
 def test_gradient_equals_finite_differences() -> None:
     generator = torch.Generator().manual_seed(1)
-    parts = [torch.randn(3, 4, generator=generator, dtype=torch.float64, requires_grad=True) for _ in range(3)]
+    parts = [
+        torch.randn(3, 4, generator=generator, dtype=torch.float64, requires_grad=True)
+        for _ in range(3)
+    ]
     scale = torch.tensor(2.0, dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(negclip_loss, (*parts, scale))
 
@@ -186,10 +235,14 @@ def test_gradient_equals_finite_differences() -> None:
 def test_negatives_change_only_the_row_wise_loss() -> None:
     # The negatives increase the loss by half of the increase of the row-wise loss.
     generator = torch.Generator().manual_seed(2)
-    image, text, negative = (torch.randn(3, 4, generator=generator, dtype=torch.float64) for _ in range(3))
-    logits = image @ torch.cat((text, negative)).T
-    row_wise_increase = functional.cross_entropy(logits, torch.arange(3)) - functional.cross_entropy(
-        logits[:, :3], torch.arange(3)
+    image, text, negative = (
+        torch.randn(3, 4, generator=generator, dtype=torch.float64) for _ in range(3)
     )
-    increase = negclip_loss(image, text, negative, ONE) - negclip_loss(image, text, negative[:0], ONE)
+    logits = image @ torch.cat((text, negative)).T
+    row_wise_increase = functional.cross_entropy(
+        logits, torch.arange(3)
+    ) - functional.cross_entropy(logits[:, :3], torch.arange(3))
+    increase = negclip_loss(image, text, negative, ONE) - negclip_loss(
+        image, text, negative[:0], ONE
+    )
     assert torch.isclose(increase, row_wise_increase / 2)

@@ -24,18 +24,24 @@ def test_shards_and_karpathy_files_yield_the_same_images(shards: Path, karpathy:
     # One caption for the first image, two for each of the 19 others.
     assert in_files.image_C.tolist() == [0, *(image for image in range(1, 20) for _ in range(2))]
     assert in_files.captions[1::2] == in_shards.captions[1:]
-    first, second = (ImageDataset(source.locations, get_red_channel) for source in (in_shards, in_files))
+    first, second = (
+        ImageDataset(source.locations, get_red_channel) for source in (in_shards, in_files)
+    )
     assert all(torch.equal(first[index], second[index]) for index in range(20))
 
 
-def test_images_are_read_in_the_requested_order_with_and_without_cache(shards: Path, monkeypatch) -> None:
+def test_images_are_read_in_the_requested_order_with_and_without_cache(
+    shards: Path, monkeypatch
+) -> None:
     data = read_captioned_images(shards)
     cached = ImageDataset(data.locations, get_red_channel)
     monkeypatch.setattr(image_text, "MAX_CACHED_BYTES", 0)
     streamed = ImageDataset(data.locations, get_red_channel)
     assert (cached.is_cached, streamed.is_cached) == (True, False)
     indices = [[3, 19], [0, 3], [7]]
-    batches = zip(cached.read_batches(indices), streamed.read_batches(indices, workers=2), strict=True)
+    batches = zip(
+        cached.read_batches(indices), streamed.read_batches(indices, workers=2), strict=True
+    )
     assert all(torch.equal(from_cache, from_files) for from_cache, from_files in batches)
     assert [len(batch) for batch in cached.read_in_order(8)] == [8, 8, 4]
 
@@ -49,7 +55,11 @@ def test_pixels_are_uint8_and_normalised_as_open_clip_does(shards: Path, monkeyp
     expected = torch.stack([preprocess(image) for _, image in toy.pairs()])
     for workers in (0, 2):
         parts = list(images.read_in_order(8, workers))
-        assert [(len(part), part.dtype) for part in parts] == [(8, torch.uint8), (8, torch.uint8), (4, torch.uint8)]
+        assert [(len(part), part.dtype) for part in parts] == [
+            (8, torch.uint8),
+            (8, torch.uint8),
+            (4, torch.uint8),
+        ]
         assert torch.equal(images.normalise(torch.cat(parts)), expected)
 
 
@@ -74,7 +84,9 @@ def test_images_without_a_remaining_caption_are_dropped(karpathy: Path) -> None:
     assert with_cups.locations[0].name == "images/1.png"
     assert with_cups.image_C.tolist() == list(range(19))
     train, held_out = data.split(5)
-    assert [location.name for location in held_out.locations] == [f"images/{number}.png" for number in range(15, 20)]
+    assert [location.name for location in held_out.locations] == [
+        f"images/{number}.png" for number in range(15, 20)
+    ]
     assert set(train.locations).isdisjoint(held_out.locations)
     assert len(train.captions) + len(held_out.captions) == len(data.captions)
     with pytest.raises(ValueError, match="Cannot hold out 20 of 20 images for validation"):
@@ -87,7 +99,8 @@ def test_errors_for_missing_files(tmp_path: Path) -> None:
     file = toy.write_karpathy(tmp_path / "coco")
     (tmp_path / "coco/images/4.png").unlink()
     with pytest.raises(
-        FileNotFoundError, match=r"images/4\.png: not found \(1 of the 20 images .* are missing\).*--images"
+        FileNotFoundError,
+        match=r"images/4\.png: not found \(1 of the 20 images .* are missing\).*--images",
     ):
         read_captioned_images(file)
 
@@ -103,12 +116,19 @@ def test_error_for_an_unreadable_image(tmp_path: Path) -> None:
 def test_error_for_a_truncated_shard(tmp_path: Path) -> None:
     shard = toy.write_shards(tmp_path / "shards") / "00000.tar"
     shard.write_bytes(shard.read_bytes()[:700])
-    with pytest.raises(ValueError, match=r"00000\.tar: the tar file is cut off or damaged \(.*\)\. Delete it"):
+    with pytest.raises(
+        ValueError, match=r"00000\.tar: the tar file is cut off or damaged \(.*\)\. Delete it"
+    ):
         read_captioned_images(tmp_path / "shards")
 
 
-def test_captions_that_are_not_utf8_are_skipped_and_counted(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_captions_that_are_not_utf8_are_skipped_and_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
     toy.write_shard(tmp_path / "00000.tar", [(b"1", b"caf\xe9"), (b"23", b"a cup\n")])
     data = read_captioned_images(tmp_path)
-    assert (data.captions, [location.read() for location in data.locations]) == (("a cup",), [b"23"])
+    assert (data.captions, [location.read() for location in data.locations]) == (
+        ("a cup",),
+        [b"23"],
+    )
     assert "samples skipped: 1 with a caption that is not in UTF-8." in capsys.readouterr().err

@@ -17,10 +17,21 @@ from compeval.generators.hard_negatives.negclip import negatives as negclip
 from compeval.generators.hard_negatives.negclip.negatives import Negative
 from compeval.trainers.negclip import mining
 from compeval.trainers.negclip.image_text import CaptionedImages, ImageLocation
-from compeval.trainers.negclip.mining import MinedData, find_nearest, get_texts, make_batches, to_array
+from compeval.trainers.negclip.mining import (
+    MinedData,
+    find_nearest,
+    get_texts,
+    make_batches,
+    to_array,
+)
 from tests.trainers import toy
 
-CAPTIONS = ("a red cup beside a blue car", "nothing", "a cat under a black table", "a white dog on a brown bench")
+CAPTIONS = (
+    "a red cup beside a blue car",
+    "nothing",
+    "a cat under a black table",
+    "a white dog on a brown bench",
+)
 EYE = torch.eye(6)
 mine = partial(mining.mine, workers=0, report=toy.ignore_progress)
 
@@ -40,13 +51,18 @@ def mined() -> MinedData:
     The neighbours of image i are i + 1, i + 2 and i + 3 (modulo 6).
     """
     images = [0, 1, 2, 2, 3, 4, 5]
-    negatives = tuple((Negative(f"not {number} a", "noun"), Negative(f"not {number} b", "noun")) for number in range(7))
+    negatives = tuple(
+        (Negative(f"not {number} a", "noun"), Negative(f"not {number} b", "noun"))
+        for number in range(7)
+    )
     neighbour_IK = (np.arange(6)[:, None] + [1, 2, 3]) % 6
     data = make_data(tuple(f"caption {number}" for number in range(7)), images)
     return MinedData(data, pa.chunked_array([to_array(negatives)]), neighbour_IK)
 
 
-def test_captions_without_a_negative_are_dropped_before_neighbours_are_searched(tmp_path: Path) -> None:
+def test_captions_without_a_negative_are_dropped_before_neighbours_are_searched(
+    tmp_path: Path,
+) -> None:
     captions = (*CAPTIONS, *CAPTIONS)
     encoded = []
 
@@ -80,7 +96,9 @@ def test_neighbours_are_searched_again_if_an_image_has_changed(tmp_path: Path) -
             path = tmp_path / f"{number}.jpg"
             if not path.exists() or path.read_bytes() != content:
                 path.write_bytes(content)
-        locations = tuple(ImageLocation(str(number), tmp_path / f"{number}.jpg") for number in range(6))
+        locations = tuple(
+            ImageLocation(str(number), tmp_path / f"{number}.jpg") for number in range(6)
+        )
         data = CaptionedImages(locations, (CAPTIONS[0],) * 6, np.arange(6))
         mine(data, embed, "a model", tmp_path / "mined")
     assert encoded == [b"old" * 6, b"new" * 6]
@@ -89,7 +107,11 @@ def test_neighbours_are_searched_again_if_an_image_has_changed(tmp_path: Path) -
 def test_an_interrupted_mining_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mining, "CAPTIONS_PER_CHUNK", 3)
     monkeypatch.setattr(mining, "IMAGES_PER_CHUNK", 2)
-    data, parsed, encoded = make_data((*CAPTIONS, *CAPTIONS), list(range(8))), list[str](), list[list[str]]()
+    data, parsed, encoded = (
+        make_data((*CAPTIONS, *CAPTIONS), list(range(8))),
+        list[str](),
+        list[list[str]](),
+    )
 
     def make_negatives(captions: Sequence[str], rules: str) -> Iterator[list[Negative]]:
         for caption in captions:
@@ -114,24 +136,48 @@ def test_an_interrupted_mining_resumes(tmp_path: Path, monkeypatch: pytest.Monke
     resumed = mine(data, embed, "a model", tmp_path / "mined")
     assert encoded == [["6", "7"]], "only the third chunk was left"
     monkeypatch.setattr(mining, "make_negatives", negclip.make_negatives)
-    whole = mine(data, lambda images: EYE[[int(image.name) % 6 for image in images]], "a model", tmp_path / "whole")
+    whole = mine(
+        data,
+        lambda images: EYE[[int(image.name) % 6 for image in images]],
+        "a model",
+        tmp_path / "whole",
+    )
     assert resumed.negatives.equals(whole.negatives)
     assert np.array_equal(resumed.neighbour_IK, whole.neighbour_IK)
 
 
-@pytest.mark.parametrize(("rules", "keep_all", "kept"), [(OURS, False, 6), (PAPER, False, 6), (PAPER, True, 8)])
-def test_clip_ft_keeps_captions_without_a_negative(tmp_path: Path, rules: str, keep_all: bool, kept: int) -> None:
+@pytest.mark.parametrize(
+    ("rules", "keep_all", "kept"), [(OURS, False, 6), (PAPER, False, 6), (PAPER, True, 8)]
+)
+def test_clip_ft_keeps_captions_without_a_negative(
+    tmp_path: Path, rules: str, keep_all: bool, kept: int
+) -> None:
     data = make_data((*CAPTIONS, *CAPTIONS), list(range(8)))
     mined = mine(
-        data, lambda images: torch.eye(8)[: len(images)], "m", tmp_path / "mined", rules=rules, keep_all=keep_all
+        data,
+        lambda images: torch.eye(8)[: len(images)],
+        "m",
+        tmp_path / "mined",
+        rules=rules,
+        keep_all=keep_all,
     )
-    assert (len(mined.data.captions), len(mined.negatives), len(mined.neighbour_IK)) == (kept, kept, kept)
+    assert (len(mined.data.captions), len(mined.negatives), len(mined.neighbour_IK)) == (
+        kept,
+        kept,
+        kept,
+    )
 
 
 def test_neighbours_of_other_captions_are_not_read(tmp_path: Path) -> None:
     data = make_data((*CAPTIONS, *CAPTIONS), list(range(8)))
     for keep_all, kept in ((True, 8), (False, 6)):
-        mined = mine(data, lambda images: torch.eye(8)[: len(images)], "m", tmp_path / "mined", keep_all=keep_all)
+        mined = mine(
+            data,
+            lambda images: torch.eye(8)[: len(images)],
+            "m",
+            tmp_path / "mined",
+            keep_all=keep_all,
+        )
         assert mined.neighbour_IK.shape == (kept, 3)
         assert mined.neighbour_IK.max() < kept
 
@@ -149,7 +195,9 @@ def test_error_if_no_caption_has_a_negative(tmp_path: Path) -> None:
         mine(make_data(("nothing",), [0]), lambda images: EYE, "a model", tmp_path / "mined")
 
 
-def test_batches_with_hard_negatives_contain_neighbours_with_captions_and_negatives(mined: MinedData) -> None:
+def test_batches_with_hard_negatives_contain_neighbours_with_captions_and_negatives(
+    mined: MinedData,
+) -> None:
     for epoch in range(4):
         first, second = make_batches(mined, 3, seed=0, epoch=epoch, use_hard_negatives=True)
         assert len({*first.caption_N[:3], *second.caption_N[:3]}) == 6, (
@@ -166,7 +214,9 @@ def test_batches_with_hard_negatives_contain_neighbours_with_captions_and_negati
                 assert wrong.startswith(f"not {caption.removeprefix('caption ')} ")
 
 
-def test_epochs_sample_different_negatives_and_both_methods_see_the_same_captions(mined: MinedData) -> None:
+def test_epochs_sample_different_negatives_and_both_methods_see_the_same_captions(
+    mined: MinedData,
+) -> None:
     sampled = [
         get_texts(mined, batch)
         for epoch in range(20)
@@ -176,11 +226,17 @@ def test_epochs_sample_different_negatives_and_both_methods_see_the_same_caption
         f"not {number} {letter}" for number in range(7) for letter in "ab"
     }
     for epoch in range(3):
-        hard, plain = (make_batches(mined, 3, seed=0, epoch=epoch, use_hard_negatives=hard) for hard in (True, False))
-        assert [batch.caption_N[:3].tolist() for batch in hard] == [batch.caption_N.tolist() for batch in plain]
+        hard, plain = (
+            make_batches(mined, 3, seed=0, epoch=epoch, use_hard_negatives=hard)
+            for hard in (True, False)
+        )
+        assert [batch.caption_N[:3].tolist() for batch in hard] == [
+            batch.caption_N.tolist() for batch in plain
+        ]
         assert all(get_texts(mined, batch)[1] == [] for batch in plain)
     orders = {
-        tuple(make_batches(mined, 7, seed=0, epoch=epoch, use_hard_negatives=False)[0].caption_N) for epoch in range(5)
+        tuple(make_batches(mined, 7, seed=0, epoch=epoch, use_hard_negatives=False)[0].caption_N)
+        for epoch in range(5)
     }
     assert len(orders) == 5
 
@@ -193,7 +249,9 @@ def search_brute_force(feature_ND: torch.Tensor, k: int) -> torch.Tensor:
 
 def test_equals_brute_force_with_an_incomplete_last_block(monkeypatch) -> None:
     monkeypatch.setattr(mining, "SCORES_PER_BLOCK", 17 * 101)
-    feature_ND = functional.normalize(torch.randn(101, 16, generator=torch.Generator().manual_seed(0)), dim=1)
+    feature_ND = functional.normalize(
+        torch.randn(101, 16, generator=torch.Generator().manual_seed(0)), dim=1
+    )
     assert torch.equal(find_nearest(feature_ND), search_brute_force(feature_ND, 3))
 
 
@@ -203,7 +261,9 @@ def test_ties_are_ranked_by_index_and_no_image_is_its_own_neighbour() -> None:
 
 
 def test_error_for_too_few_images() -> None:
-    with pytest.raises(ValueError, match="3 images are too few for 3 neighbours each; at least 4 are needed"):
+    with pytest.raises(
+        ValueError, match="3 images are too few for 3 neighbours each; at least 4 are needed"
+    ):
         find_nearest(torch.eye(3))
 
 
@@ -226,7 +286,9 @@ print(peak, torch.equal(neighbour_NK[rows], score.topk(3, dim=1).indices))
 @pytest.mark.acceptance
 def test_search_over_cocos_training_split_needs_less_than_2_gb() -> None:
     """120,000 images, of which 2,000 are compared with brute force. The features alone are 246 MB."""
-    process = subprocess.run([sys.executable, "-c", AT_SCALE], capture_output=True, text=True, check=True)
+    process = subprocess.run(
+        [sys.executable, "-c", AT_SCALE], capture_output=True, text=True, check=True
+    )
     peak, is_equal = process.stdout.split()
     assert is_equal == "True"
     assert int(peak) < 2e9

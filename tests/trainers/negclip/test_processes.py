@@ -36,7 +36,12 @@ def start_processes(*arguments: object, count: int = 2) -> list[subprocess.Popen
     with socket.socket() as free:
         free.bind(("localhost", 0))
         port = str(free.getsockname()[1])
-    shared = {"WORLD_SIZE": str(count), "MASTER_ADDR": "localhost", "MASTER_PORT": port, "PYTHONPATH": str(ROOT)}
+    shared = {
+        "WORLD_SIZE": str(count),
+        "MASTER_ADDR": "localhost",
+        "MASTER_PORT": port,
+        "PYTHONPATH": str(ROOT),
+    }
     command = [sys.executable, "-c", TRAIN, *map(str, arguments)]
     return [
         subprocess.Popen(
@@ -55,15 +60,24 @@ def read_log(folder: Path) -> list[dict[str, float]]:
 
 @pytest.mark.acceptance
 @pytest.mark.parametrize(("method", "chunk"), [("negclip", 256), ("clip-ft", 1)])
-def test_two_processes_train_like_one(method: str, chunk: int, spec: str, shards: Path, tmp_path: Path):
+def test_two_processes_train_like_one(
+    method: str, chunk: int, spec: str, shards: Path, tmp_path: Path
+):
     processes = start_processes(method, spec, shards, tmp_path / "two", chunk)
-    options = {"recipe": RECIPE, "chunk_size": chunk, "precision": "fp32", "report": toy.ignore_progress}
+    options = {
+        "recipe": RECIPE,
+        "chunk_size": chunk,
+        "precision": "fp32",
+        "report": toy.ignore_progress,
+    }
     train(method, spec, TrainingData(shards), tmp_path / "one", **options)  # pyright: ignore[reportArgumentType]
     for process in processes:
         _, errors = process.communicate(timeout=300)
         assert process.returncode == 0, errors
     one, two = read_log(tmp_path / "one"), read_log(tmp_path / "two")
-    assert [entry["loss"] for entry in two] == pytest.approx([entry["loss"] for entry in one], abs=1e-5)
+    assert [entry["loss"] for entry in two] == pytest.approx(
+        [entry["loss"] for entry in one], abs=1e-5
+    )
     expected = load_file(tmp_path / "one/open_clip_model.safetensors")
     actual = load_file(tmp_path / "two/open_clip_model.safetensors")
     start = load_file(Path(spec.removeprefix("local:")) / "open_clip_model.safetensors")
@@ -78,7 +92,10 @@ def test_shares_of_a_batch():
     # Eight items for three processes cannot be divided; six can: 0 1, 2 3 and 4 5.
     shares = [Processes("cpu", rank, 3).take_share(np.arange(6)).tolist() for rank in range(3)]
     assert shares == [[0, 1], [2, 3], [4, 5]]
-    with pytest.raises(ValueError, match=r"A batch of 8 is not divisible by 3 processes\. Use a --batch-size that is."):
+    with pytest.raises(
+        ValueError,
+        match=r"A batch of 8 is not divisible by 3 processes\. Use a --batch-size that is.",
+    ):
         Processes("cpu", 0, 3).take_share(np.arange(8))
 
 

@@ -34,16 +34,24 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "train_neg_clip.tsv"
 
 
-def test_captions_negatives_and_similar_images_are_the_files(file: Path, capsys: pytest.CaptureFixture) -> None:
+def test_captions_negatives_and_similar_images_are_the_files(
+    file: Path, capsys: pytest.CaptureFixture
+) -> None:
     data = read_captioned_images(file, file.parent)
-    assert [location.name for location in data.locations] == ["coco/1.png", "coco/0.png", "coco/3.png"]
+    assert [location.name for location in data.locations] == [
+        "coco/1.png",
+        "coco/0.png",
+        "coco/3.png",
+    ]
     assert data.captions == ("a dog on a mat .", "a mat under a dog .", "a cat in a hat .", "alone")
     assert data.image_C.tolist() == [0, 0, 1, 2]
     mined = read_mined(file, data)
     assert [location.name for location in mined.data.locations] == ["coco/1.png", "coco/0.png"]
     assert mined.neighbour_IK.tolist() == [[1, 1, 1], [0, 0, 0]]
     first, second = make_rows(mined)
-    assert [[negative["text"] for negative in caption["negatives"]] for caption in first["captions"]] == [
+    assert [
+        [negative["text"] for negative in caption["negatives"]] for caption in first["captions"]
+    ] == [
         ["a mat on a dog .", "mat a on a dog"],
         ["a dog under a mat ."],
     ]
@@ -55,7 +63,9 @@ def test_captions_negatives_and_similar_images_are_the_files(file: Path, capsys:
 
 def test_a_missing_image_is_an_error(file: Path) -> None:
     (file.parent / "3.png").unlink()
-    with pytest.raises(FileNotFoundError, match=r"coco/3\.png: image not found.*; 1 of 3 images are missing"):
+    with pytest.raises(
+        FileNotFoundError, match=r"coco/3\.png: image not found.*; 1 of 3 images are missing"
+    ):
         read_captioned_images(file, file.parent)
 
 
@@ -65,14 +75,19 @@ def test_images_whose_similar_images_are_all_left_out_are_left_out() -> None:
     assert drop_isolated([[1], [2], []]) == {}
 
 
-def test_similar_images_of_a_real_file_are_those_of_its_rows(real_data: Path, tmp_path: Path) -> None:
+def test_similar_images_of_a_real_file_are_those_of_its_rows(
+    real_data: Path, tmp_path: Path
+) -> None:
     """An excerpt of 500 rows, so most of the 4,839 rows that ``neg_image`` names are missing."""
     path = real_data / "aro" / "valid_neg_clip.head500.tsv"
     write_stand_ins([path], tmp_path)
     data = read_captioned_images(path, tmp_path)
     mined = read_mined(path, data)
     rows = list(read_csv(path, (), "\t"))
-    similar = {row["filepath"]: {rows[n]["filepath"] for n in json.loads(row["neg_image"]) if n < 500} for row in rows}
+    similar = {
+        row["filepath"]: {rows[n]["filepath"] for n in json.loads(row["neg_image"]) if n < 500}
+        for row in rows
+    }
     names = [location.name for location in mined.data.locations]
     assert len(data.locations) == len(similar) == 500
     assert len(names) == 125
@@ -89,8 +104,13 @@ def test_training_uses_the_published_negatives(spec: str, tmp_path: Path) -> Non
         for n, (caption, _) in enumerate(toy.pairs())
     ]
     file.write_text(HEADER + "".join(lines))
-    data, recipe = TrainingData(file, validation=file), Recipe(epochs=1, batch_size=4, learning_rates=(1e-3,))
-    metrics = train("negclip", spec, data, tmp_path / "out", recipe=recipe, report=toy.ignore_progress)
+    data, recipe = (
+        TrainingData(file, validation=file),
+        Recipe(epochs=1, batch_size=4, learning_rates=(1e-3,)),
+    )
+    metrics = train(
+        "negclip", spec, data, tmp_path / "out", recipe=recipe, report=toy.ignore_progress
+    )
     assert metrics["after"]["loss"] > 0
     record = json.loads((tmp_path / "out/training.json").read_text())
     assert (record["images"], record["captions"]) == (20, 20)

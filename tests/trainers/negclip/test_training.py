@@ -28,8 +28,17 @@ def test_preset_has_the_papers_hyperparameters() -> None:
 
 
 @pytest.mark.parametrize("method", ["negclip", "clip-ft"])
-def test_checkpoint_is_loadable_and_has_the_best_learning_rate(method, spec: str, shards: Path, tmp_path: Path) -> None:
-    metrics = train(method, spec, TrainingData(shards), tmp_path / "out", recipe=RECIPE, report=toy.ignore_progress)
+def test_checkpoint_is_loadable_and_has_the_best_learning_rate(
+    method, spec: str, shards: Path, tmp_path: Path
+) -> None:
+    metrics = train(
+        method,
+        spec,
+        TrainingData(shards),
+        tmp_path / "out",
+        recipe=RECIPE,
+        report=toy.ignore_progress,
+    )
     rates = {rate: log[-1] for rate, log in metrics["learning_rates"].items()}
     assert rates.keys() == {"0.001", "1e-12"}
     best = max(rates, key=lambda rate: rates[rate]["i2t_recall@1"] + rates[rate]["t2i_recall@1"])
@@ -42,14 +51,21 @@ def test_checkpoint_is_loadable_and_has_the_best_learning_rate(method, spec: str
     assert (record["method"], record["start"], record["captions"]) == (method, spec, 19)
 
 
-def test_training_on_a_karpathy_file_marks_the_model_as_contaminated(spec: str, karpathy: Path, tmp_path: Path) -> None:
+def test_training_on_a_karpathy_file_marks_the_model_as_contaminated(
+    spec: str, karpathy: Path, tmp_path: Path
+) -> None:
     """A learning rate of zero does not change the weights."""
-    data, recipe = TrainingData(karpathy, validation=karpathy), replace(RECIPE, learning_rates=(0.0,))
+    data, recipe = (
+        TrainingData(karpathy, validation=karpathy),
+        replace(RECIPE, learning_rates=(0.0,)),
+    )
     train("negclip", spec, data, tmp_path / "out", recipe=recipe, report=toy.ignore_progress)
     record = local.read_training(tmp_path / "out")
     assert record["corpus"] is None
     assert record["contaminated"] == "fine-tuned on train.json"
-    before, after = (folder / local.WEIGHTS for folder in (Path(spec.removeprefix("local:")), tmp_path / "out"))
+    before, after = (
+        folder / local.WEIGHTS for folder in (Path(spec.removeprefix("local:")), tmp_path / "out")
+    )
     assert before.read_bytes() == after.read_bytes()
 
 
@@ -57,8 +73,13 @@ def test_a_checkpoint_that_does_not_fit_its_configuration_is_refused(tmp_path: P
     folder = tmp_path / "clip"
     spec = toy.write_model(folder)
     weights = load_file(folder / local.WEIGHTS)
-    save_file(weights | {"token_embedding.weight": weights["token_embedding.weight"][:9]}, folder / local.WEIGHTS)
-    with pytest.raises(ValueError, match=r"clip: the model cannot be loaded .* size mismatch for token_embed"):
+    save_file(
+        weights | {"token_embedding.weight": weights["token_embedding.weight"][:9]},
+        folder / local.WEIGHTS,
+    )
+    with pytest.raises(
+        ValueError, match=r"clip: the model cannot be loaded .* size mismatch for token_embed"
+    ):
         starting_model.load(spec, "cpu")
 
 
@@ -81,7 +102,12 @@ def test_images_for_neighbours_are_read_by_other_processes(
 def test_error_for_fewer_captions_than_a_batch(spec: str, shards: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="19 captions have a negative, but a batch needs 1,024"):
         train(
-            "negclip", spec, TrainingData(shards), tmp_path / "out", recipe=PRESETS["paper"], report=toy.ignore_progress
+            "negclip",
+            spec,
+            TrainingData(shards),
+            tmp_path / "out",
+            recipe=PRESETS["paper"],
+            report=toy.ignore_progress,
         )
 
 

@@ -49,7 +49,10 @@ def test_prompts_and_noun_pairs_are_recognised(caption: str, is_prompt: bool, ha
 def test_overlap_counts_captions():
     overlap = PROMPTS.count_overlap(["a cat", "a dog", "dogs and cats", "cats"])
     assert overlap == (4, 1, 1)
-    assert str(overlap) == "4 captions; 1 are a prompt of CompPrompts, 1 contain two nouns of the same prompt"
+    assert (
+        str(overlap)
+        == "4 captions; 1 are a prompt of CompPrompts, 1 contain two nouns of the same prompt"
+    )
 
 
 def test_captions_contain_no_prompt_and_no_noun_pair():
@@ -57,12 +60,27 @@ def test_captions_contain_no_prompt_and_no_noun_pair():
     assert len(set(captions)) == 2000
     assert PROMPTS.count_overlap(captions) == (2000, 0, 0)
     used = {word for caption in captions for word in words(caption)}
-    assert {"cat", "cats", "oxen", "guinea", "yawning", "chasing", "orange", "left", "before", "not"} <= used
-    assert not any(" a orange" in f" {caption}" or " an red" in f" {caption}" for caption in captions)
+    assert {
+        "cat",
+        "cats",
+        "oxen",
+        "guinea",
+        "yawning",
+        "chasing",
+        "orange",
+        "left",
+        "before",
+        "not",
+    } <= used
+    assert not any(
+        " a orange" in f" {caption}" or " an red" in f" {caption}" for caption in captions
+    )
 
 
 def test_captions_depend_on_the_seed_only():
-    first, repeated, different = (list(probe_text.generate_captions(WORDS, 50, seed, PROMPTS)) for seed in (0, 0, 1))
+    first, repeated, different = (
+        list(probe_text.generate_captions(WORDS, 50, seed, PROMPTS)) for seed in (0, 0, 1)
+    )
     assert first == repeated != different
 
 
@@ -71,12 +89,17 @@ def test_error_if_all_captions_are_excluded():
         def has_prompt(self, caption: str) -> bool:
             return True
 
-    with pytest.raises(ValueError, match="5 captions requested; the grammar generates only about 0 distinct captions"):
+    with pytest.raises(
+        ValueError,
+        match="5 captions requested; the grammar generates only about 0 distinct captions",
+    ):
         list(probe_text.generate_captions(WORDS, 5, 0, AllCaptions(frozenset(), frozenset())))
 
 
 def test_words_of_compprompts_are_used():
-    listed = yaml.safe_load((compprompts.WORDS.parents[2] / "sample/words/compprompts.yaml").read_text())
+    listed = yaml.safe_load(
+        (compprompts.WORDS.parents[2] / "sample/words/compprompts.yaml").read_text()
+    )
     nouns = dict(probe_text.inflect_words(listed)["nouns"])
     assert nouns["hippopotamus"] in ("hippopotami", "hippopotamuses")
     assert nouns.keys() >= set(listed["nouns"])

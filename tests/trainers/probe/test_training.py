@@ -26,7 +26,12 @@ from compeval.trainers.probe.data import Collator, SimilarLengthSampler
 from compeval.trainers.probe.training import OneDeviceArguments, Recipe
 
 NOUNS, SIDES = ("cat", "dog", "cup", "box", "ox"), ("left", "right", "middle", "back")
-TEXTS = [f"{article} {noun} on the {side}" for article in ("a", "the") for noun in NOUNS for side in SIDES]
+TEXTS = [
+    f"{article} {noun} on the {side}"
+    for article in ("a", "the")
+    for noun in NOUNS
+    for side in SIDES
+]
 RECIPE = Recipe(epochs=2, batch_size=8, learning_rate=1e-2)
 
 
@@ -39,18 +44,25 @@ class LetterCounter:
     def encode_texts(self, texts, batch_size):
         self.num_encoded += len(texts)
         return np.array(
-            [[text.count(letter) for letter in "abcdefghijklmnopqrstuvwxyz"] for text in texts], dtype=float
+            [[text.count(letter) for letter in "abcdefghijklmnopqrstuvwxyz"] for text in texts],
+            dtype=float,
         )
 
 
 def make_letter_model(encoder: LetterCounter | None = None) -> Model:
-    return Model(spec="letters", name="letters", encoder=encoder or LetterCounter(), fingerprint="letters")
+    return Model(
+        spec="letters", name="letters", encoder=encoder or LetterCounter(), fingerprint="letters"
+    )
 
 
 @pytest.fixture(autouse=True)
 def use_small_t5(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COMPEVAL_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(probe, "SMALL", probe.SMALL | {"d_model": 32, "d_kv": 8, "d_ff": 32, "num_decoder_layers": 1})
+    monkeypatch.setattr(
+        probe,
+        "SMALL",
+        probe.SMALL | {"d_model": 32, "d_kv": 8, "d_ff": 32, "num_decoder_layers": 1},
+    )
     monkeypatch.setattr(probe, "SMALL_ENCODER_LAYERS", 1)
 
 
@@ -91,7 +103,9 @@ def test_sampler_depends_on_seed_and_epoch_only():
     assert first == list(SimilarLengthSampler(texts, 4, seed=0))
     order.set_epoch(1)
     assert list(order) != first
-    lengths = [{len(texts[index]) for index in first[start : start + 4]} for start in range(0, 44, 4)]
+    lengths = [
+        {len(texts[index]) for index in first[start : start + 4]} for start in range(0, 44, 4)
+    ]
     assert all(len(batch_lengths) <= 2 for batch_lengths in lengths)
 
 
@@ -131,7 +145,9 @@ def test_a_resumed_training_ends_with_the_same_weights(tmp_path, monkeypatch):
     uninterrupted = probe.train_probe(make_letter_model(), TEXTS, recipe, tmp_path / "a")
     trainer = probe._Trainer
     with monkeypatch.context() as patch:
-        patch.setattr(probe, "_Trainer", lambda **options: trainer(**options, callbacks=[_InterruptAtStep5()]))
+        patch.setattr(
+            probe, "_Trainer", lambda **options: trainer(**options, callbacks=[_InterruptAtStep5()])
+        )
         with pytest.raises(KeyboardInterrupt):
             probe.train_probe(make_letter_model(), TEXTS, recipe, tmp_path / "b")
     assert not (tmp_path / "b").exists()
@@ -170,7 +186,10 @@ def test_autoencoder_returns_mean_token_states_with_shuffled_dimensions(tmp_path
     model = RecoveryT5.from_pretrained(tmp_path / "ae").eval()
     tokenizer = encoder.encoder._tokenizer
     with torch.no_grad():
-        mean_states = [model.encoder(**tokenizer(text, return_tensors="pt"))[0].mean(1)[0].numpy() for text in texts]
+        mean_states = [
+            model.encoder(**tokenizer(text, return_tensors="pt"))[0].mean(1)[0].numpy()
+            for text in texts
+        ]
     np.testing.assert_allclose(feature_ND, np.stack(mean_states)[:, record["shuffle"]], atol=1e-5)
     probe.train_probe(encoder, TEXTS, RECIPE, tmp_path / "probe")
     recovered = resolve(f"local:{tmp_path / 'probe'}").encoder.recover(["a cat on the left"])
@@ -185,7 +204,13 @@ def test_decoder_of_a_pretrained_t5(tmp_path):
     """The T5 has the layout of t5-large: encoder and decoder layers, the usual weight names, and a tokenizer."""
     tokenizer = recovery_data.train_tokenizer(TEXTS)
     config = T5Config(
-        vocab_size=len(tokenizer), d_model=16, d_kv=8, num_heads=2, d_ff=16, num_layers=2, decoder_start_token_id=0
+        vocab_size=len(tokenizer),
+        d_model=16,
+        d_kv=8,
+        num_heads=2,
+        d_ff=16,
+        num_layers=2,
+        decoder_start_token_id=0,
     )
     pretrained = T5ForConditionalGeneration(config)
     pretrained.save_pretrained(tmp_path / "t5")
@@ -199,7 +224,9 @@ def test_decoder_of_a_pretrained_t5(tmp_path):
     assert len(model.encoder.block) == 0
     assert len(model.decoder.block) == 2
     probe.train_probe(make_letter_model(), TEXTS, recipe, tmp_path / "probe")
-    assert json.loads((tmp_path / "probe" / PROBE).read_text())["recipe"]["decoder"] == recipe.decoder
+    assert (
+        json.loads((tmp_path / "probe" / PROBE).read_text())["recipe"]["decoder"] == recipe.decoder
+    )
 
 
 def test_error_for_an_indivisible_batch_size():
@@ -213,10 +240,14 @@ def test_error_for_a_model_without_text_features(tmp_path):
         probe.train_probe(scorer, TEXTS, RECIPE, tmp_path / "p")
 
 
-def test_one_gpu_is_used_and_it_is_the_requested_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_one_gpu_is_used_and_it_is_the_requested_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     chosen: list[str] = []
     monkeypatch.setattr("torch.cuda.set_device", lambda device: chosen.append(str(device)))
-    on_all_gpus = property(lambda arguments: vars(arguments).update(_n_gpu=4) or torch.device("cuda:0"))
+    on_all_gpus = property(
+        lambda arguments: vars(arguments).update(_n_gpu=4) or torch.device("cuda:0")
+    )
     monkeypatch.setattr(TrainingArguments, "_setup_devices", on_all_gpus)
     arguments = OneDeviceArguments(output_dir=str(tmp_path), one_device="cuda:1")
     assert (str(arguments.device), arguments.n_gpu, chosen[-1]) == ("cuda:1", 1, "cuda:1")
@@ -230,14 +261,24 @@ def test_one_gpu_is_used_and_it_is_the_requested_one(tmp_path: Path, monkeypatch
 def test_processes_divide_the_batch():
     recipe = Recipe(batch_size=512, accumulate=2)
     assert [probe.divide_batch(recipe, processes) for processes in (1, 2, 4)] == [256, 128, 64]
-    with pytest.raises(ValueError, match=r"Batch size 512 is not divisible by 2 \(accumulate\) times 3 \(processes\)"):
+    with pytest.raises(
+        ValueError,
+        match=r"Batch size 512 is not divisible by 2 \(accumulate\) times 3 \(processes\)",
+    ):
         probe.divide_batch(recipe, 3)
 
 
 def train_in_a_process(rank: int, num_processes: int, port: int, folder: Path) -> None:
     """Train a probe as one of several processes that torchrun starts."""
-    environment = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": num_processes, "MASTER_PORT": port}
-    os.environ |= {name: str(value) for name, value in environment.items()} | {"MASTER_ADDR": "127.0.0.1"}
+    environment = {
+        "RANK": rank,
+        "LOCAL_RANK": rank,
+        "WORLD_SIZE": num_processes,
+        "MASTER_PORT": port,
+    }
+    os.environ |= {name: str(value) for name, value in environment.items()} | {
+        "MASTER_ADDR": "127.0.0.1"
+    }
     os.environ["COMPEVAL_CACHE"] = str(folder.parent / "cache")
     probe.SMALL |= {"d_model": 32, "d_kv": 8, "d_ff": 32, "num_decoder_layers": 1}
     probe.MAX_VALIDATION_TEXTS = 1
@@ -252,7 +293,9 @@ def test_two_processes_learn_what_one_learns(tmp_path: Path, monkeypatch: pytest
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     torch.multiprocessing.spawn(train_in_a_process, (2, port, tmp_path / "two"), nprocs=2)
-    probe.train_probe(make_letter_model(), TEXTS, replace(RECIPE, batch_size=6, epochs=1), tmp_path / "one")
+    probe.train_probe(
+        make_letter_model(), TEXTS, replace(RECIPE, batch_size=6, epochs=1), tmp_path / "one"
+    )
     one, two = (load_file(tmp_path / name / "model.safetensors") for name in ("one", "two"))
     # The decoder attends to one position, so the gradients of queries and keys are rounding errors, which Adafactor
     # scales.

@@ -34,7 +34,9 @@ def make_pair(subject: str, relation: str, target: str) -> AnnotatedImage:
     return make_image(*objects, relations=(Relation(f"{subject}0", relation, f"{target}0"),))
 
 
-def pairs(miner, image: AnnotatedImage, *others: AnnotatedImage) -> tuple[list[tuple[str, str]], Counter[str]]:
+def pairs(
+    miner, image: AnnotatedImage, *others: AnnotatedImage
+) -> tuple[list[tuple[str, str]], Counter[str]]:
     dropped = Counter[str]()
     attested = AttestedPairs.from_graphs(each.graph for each in (image, *others))
     return [(pair.true, pair.false) for pair in miner(image, attested, dropped)], dropped
@@ -42,7 +44,9 @@ def pairs(miner, image: AnnotatedImage, *others: AnnotatedImage) -> tuple[list[t
 
 def test_large_objects() -> None:
     sides = {"wide": Box(0, 0, 25, 25), "narrow": Box(0, 0, 24, 90), "flat": Box(0, 0, 90, 24)}
-    image = make_image(*(make_object(name, box=box) for name, box in sides.items()), SceneObject("x", "boxless"))
+    image = make_image(
+        *(make_object(name, box=box) for name, box in sides.items()), SceneObject("x", "boxless")
+    )
     assert [item.name for item in select_large_objects(image)] == ["wide"]
 
 
@@ -55,7 +59,9 @@ def test_a_relation_and_its_box() -> None:
     assert pair.category == "eating"
 
 
-@pytest.mark.parametrize("relation", ["near", "next to", "standing next to", "with", "sitting beside", "sitting by"])
+@pytest.mark.parametrize(
+    "relation", ["near", "next to", "standing next to", "with", "sitting beside", "sitting by"]
+)
 def test_symmetric_relations_are_dropped(relation) -> None:
     image = make_pair("man", relation, "car")
     assert pairs(mine_relation_pairs, image) == ([], Counter({"symmetric relation": 1}))
@@ -71,7 +77,9 @@ def test_every_relation_of_the_papers_macro_accuracy_is_mined(relation) -> None:
 
 def test_objects_of_one_category_are_dropped() -> None:
     image = make_image(
-        make_object("man"), make_object("man", box=RIGHT, number=1), relations=(Relation("man0", "behind", "man1"),)
+        make_object("man"),
+        make_object("man", box=RIGHT, number=1),
+        relations=(Relation("man0", "behind", "man1"),),
     )
     assert pairs(mine_relation_pairs, image)[1] == Counter({"objects of one category": 1})
 
@@ -91,7 +99,9 @@ def test_a_swap_that_another_pair_makes_true_is_dropped() -> None:
     )
     # The second relation is not annotated, but follows from the boxes.
     other_image = make_image(
-        make_object("cat"), make_object("dog"), relations=(Relation("cat0", "to the left of", "dog0"),)
+        make_object("cat"),
+        make_object("dog"),
+        relations=(Relation("cat0", "to the left of", "dog0"),),
     )
     assert pairs(mine_relation_pairs, make_image(*objects, relations=(edge,)), other_image)[0] == []
 
@@ -104,7 +114,9 @@ def test_attribute_captions_are_exchanged() -> None:
 
 
 def test_an_exchange_that_the_graph_states_is_dropped() -> None:
-    image = make_image(make_object("ball", "red", "small"), make_object("box", "small", "red", box=RIGHT))
+    image = make_image(
+        make_object("ball", "red", "small"), make_object("box", "small", "red", box=RIGHT)
+    )
     texts, dropped = pairs(mine_attribute_pairs, image)
     assert texts == []
     assert dropped == Counter({"one attribute": 2, "the swapped caption may be true": 2})
@@ -126,10 +138,18 @@ def test_shades_of_a_colour_are_one_attribute() -> None:
 
 
 def test_not_asymmetric_has_reasons_and_includes_the_symmetric_groups() -> None:
-    listed = {name: reason for kind in load_lexicon("not_asymmetric").values() for name, reason in kind.items()}
+    listed = {
+        name: reason
+        for kind in load_lexicon("not_asymmetric").values()
+        for name, reason in kind.items()
+    }
     assert all(isinstance(reason, str) and len(reason) > 5 for reason in listed.values())
     groups = load_lexicon("relations")["groups"]
-    symmetric = [group for group in groups if relations.converse_situations(group) == relations.situations(group)]
+    symmetric = [
+        group
+        for group in groups
+        if relations.converse_situations(group) == relations.situations(group)
+    ]
     assert {"next to", "near", "far from", "with"} == set(symmetric)
     assert all(not is_asymmetric(group) for group in symmetric)
 

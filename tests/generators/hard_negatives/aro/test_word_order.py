@@ -32,7 +32,9 @@ def make_words(pairs: list[tuple[str, str]]) -> Words:
     return Words(tuple(word for word, _ in pairs), gaps, tuple(kind for _, kind in pairs))
 
 
-words = st.lists(st.tuples(st.sampled_from("abcdefgh"), st.sampled_from(KINDS)), max_size=12).map(make_words)
+words = st.lists(st.tuples(st.sampled_from("abcdefgh"), st.sampled_from(KINDS)), max_size=12).map(
+    make_words
+)
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +62,18 @@ def test_capitals_of_names_are_kept(tagger) -> None:
 def test_kinds_of_table_1(tagger) -> None:
     (caption_words,) = tagger([TABLE_1])
     assert caption_words.kinds == (
-        *("adjective", "noun", "other", "other", "adjective", "noun", "other", "other", "adjective", "noun"),
+        *(
+            "adjective",
+            "noun",
+            "other",
+            "other",
+            "adjective",
+            "noun",
+            "other",
+            "other",
+            "adjective",
+            "noun",
+        ),
     )
 
 
@@ -112,18 +125,25 @@ def test_caption_without_another_order() -> None:
 
 def test_four_wrong_captions_are_different() -> None:
     """Two perturbations of this caption can return the same text, "sees cat a dog"."""
-    caption_words = Words(("a", "cat", "sees", "dog"), ("", " ", " ", " ", "."), ("other", "noun", "other", "noun"))
+    caption_words = Words(
+        ("a", "cat", "sees", "dog"), ("", " ", " ", " ", "."), ("other", "noun", "other", "noun")
+    )
     for seed in range(50):
         assert len(set(make_wrong_captions(caption_words, seed) or ())) == 4
 
 
-REPEATED_WORDS = Words(("fish", "dive", "dive", "fish"), ("", " ", " ", " ", "."), ("other", "noun", "other", "noun"))
+REPEATED_WORDS = Words(
+    ("fish", "dive", "dive", "fish"), ("", " ", " ", " ", "."), ("other", "noun", "other", "noun")
+)
 """Shuffled nouns and shuffled trigrams have the same only other order: "fish fish dive dive"."""
 
 
 def test_caption_with_three_other_orders() -> None:
     for seed in range(5):
-        assert all(perturb(REPEATED_WORDS, perturbation, seed) for perturbation in WRONG_CAPTION_PERTURBATIONS)
+        assert all(
+            perturb(REPEATED_WORDS, perturbation, seed)
+            for perturbation in WRONG_CAPTION_PERTURBATIONS
+        )
         assert make_wrong_captions(REPEATED_WORDS, seed) is None
 
 
@@ -143,7 +163,10 @@ def test_real_captions(real_data, tagger, tmp_path) -> None:
         for seed in range(5):
             wrong = make_wrong_captions(caption_words, seed)
             assert wrong is None or len(set(wrong)) == 4
-            for text in (perturb(caption_words, perturbation, seed) for perturbation in WRONG_CAPTION_PERTURBATIONS):
+            for text in (
+                perturb(caption_words, perturbation, seed)
+                for perturbation in WRONG_CAPTION_PERTURBATIONS
+            ):
                 if text is not None:
                     changed += 1
                     assert text.lower() != caption.lower()

@@ -81,7 +81,8 @@ def rows() -> list[dict]:
     """Return every colour of every noun, each in an image of its own, twice."""
     pairs = [(noun, color) for noun in NOUNS for color in COLORS] * 2
     return [
-        make_row(f"a {color} {noun}".replace("a orange", "an orange"), str(n)) for n, (noun, color) in enumerate(pairs)
+        make_row(f"a {color} {noun}".replace("a orange", "an orange"), str(n))
+        for n, (noun, color) in enumerate(pairs)
     ]
 
 
@@ -111,7 +112,9 @@ def test_no_foil_makes_a_compound_of_the_other_split(rows: list[dict]):
     foreign = {ao(noun, color) for noun, color in zip(NOUNS, COLORS, strict=False)}
     own = [row for row in rows if Compound(**row["compounds"][0]) not in foreign]
     for kind in BALANCED_NEGATIVES:
-        columns = make_balanced_negatives(own, kind, PAIRS - foreign, NO_IMAGES, foreign, refine=False)
+        columns = make_balanced_negatives(
+            own, kind, PAIRS - foreign, NO_IMAGES, foreign, refine=False
+        )
         made = {ao(*read_words(item["caption"])) for negatives in columns for item in negatives}
         assert made
         assert made.isdisjoint(foreign)
@@ -134,13 +137,19 @@ def test_foils_are_stated_by_other_captions_as_often_as_true_compounds():
     5 * (5 + 0.5) / 5. A new one is expected 3/6 times per compound.
     """
     weights = CountWeights([1, 1, 1, 2, 2, 5])
-    assert [weights.weigh(count) for count in (1, 2, 5)] == pytest.approx([4.5 / 3, 2 * 0.5 / 4, 5 * 5.5 / 5])
+    assert [weights.weigh(count) for count in (1, 2, 5)] == pytest.approx(
+        [4.5 / 3, 2 * 0.5 / 4, 5 * 5.5 / 5]
+    )
     assert (weights.new_share, weights.new_per_compound) == (3 / 12, 3 / 6)
 
 
 def test_weights_leave_out_the_caption_itself():
     """Without the caption itself, a cup is on a table once and a hat twice. A lamp on a table is of the other split."""
-    captions = [oro("cup", "on", "table")] * 2 + [oro("hat", "on", "table")] * 2 + [oro("hat", "on", "box")]
+    captions = (
+        [oro("cup", "on", "table")] * 2
+        + [oro("hat", "on", "table")] * 2
+        + [oro("hat", "on", "box")]
+    )
     weights = SplitCompounds(captions, set(), {oro("lamp", "on", "table")}, NO_IMAGES)
     words = weights.weigh(oro("cup", "on", "table"), "subject", ["cup", "hat", "lamp", "vase"])
     # Counts 2, 2 and 1: four true compounds are stated by one other caption, and one by none.
@@ -153,33 +162,56 @@ def test_related_nouns_may_be_new_combinations():
     Two nouns are on a table, two captions have a vase on something, and one a kite. Five of the seven captions state a
     compound of their own, of six compounds. No image shows the ball with a table.
     """
-    captions = [oro("cup", "on", "table")] * 2 + [oro("hat", "on", "table"), oro("vase", "on", "box")]
+    captions = [oro("cup", "on", "table")] * 2 + [
+        oro("hat", "on", "table"),
+        oro("vase", "on", "box"),
+    ]
     captions += [oro("vase", "on", "bed"), oro("kite", "on", "box"), oro("ball", "on", "box")]
-    shown = [["vase", "table"]] * 2 + [["vase"]] * 2 + [["kite", "table"]] + [["kite"]] * 2 + [["ball"]]
+    shown = (
+        [["vase", "table"]] * 2 + [["vase"]] * 2 + [["kite", "table"]] + [["kite"]] * 2 + [["ball"]]
+    )
     images = ImageNouns({str(image): nouns for image, nouns in enumerate(shown)})
-    words = SplitCompounds(captions, set(), set(), images).weigh(captions[0], "subject", ["vase", "kite", "ball"])
+    words = SplitCompounds(captions, set(), set(), images).weigh(
+        captions[0], "subject", ["vase", "kite", "ball"]
+    )
     vase, kite, num_nouns_on_a_table = 2 * 2 / 4, 1 * 1 / 3, 2
     new = 5 / 6 * num_nouns_on_a_table
-    assert words == pytest.approx({"vase": new * vase / (vase + kite), "kite": new * kite / (vase + kite), "ball": 0})
+    assert words == pytest.approx(
+        {"vase": new * vase / (vase + kite), "kite": new * kite / (vase + kite), "ball": 0}
+    )
 
 
 def test_new_combinations_are_of_nouns_that_an_image_shows_together():
-    captions = [oro("cup", "on", "table"), oro("hat", "on", "box"), oro("hat", "on", "table"), oro("cup", "on", "bed")]
+    captions = [
+        oro("cup", "on", "table"),
+        oro("hat", "on", "box"),
+        oro("hat", "on", "table"),
+        oro("cup", "on", "bed"),
+    ]
     images = ImageNouns({"1": ["cup", "box"], "2": ["hat", "bed"]})
-    for shown, new in ((images, {oro("cup", "on", "box"), oro("hat", "on", "bed")}), (NO_IMAGES, set())):
+    for shown, new in (
+        (images, {oro("cup", "on", "box"), oro("hat", "on", "bed")}),
+        (NO_IMAGES, set()),
+    ):
         compounds = SplitCompounds(captions, set(), set(), shown)
-        drawn = {compound for seed in range(50) for compound in compounds.draw(captions[0], Random(seed))}
+        drawn = {
+            compound for seed in range(50) for compound in compounds.draw(captions[0], Random(seed))
+        }
         assert drawn - {*captions} == new
 
 
 def test_a_true_combination_is_shown_by_another_image():
     captions = [oro("cup", "on", "table"), oro("hat", "on", "box")]
     images = ImageNouns({"1": ["cup", "table"], "2": ["cup", "table"], "3": ["hat", "box"]})
-    assert [SplitCompounds(captions, set(), set(), images).may_be_true(item) for item in captions] == [True, False]
+    assert [
+        SplitCompounds(captions, set(), set(), images).may_be_true(item) for item in captions
+    ] == [True, False]
 
 
 def test_a_noun_and_its_attribute_must_be_stated_by_another_caption():
-    compounds = SplitCompounds([ao("ball", "red"), ao("ball", "red"), ao("ball", "pink")], [], [], NO_IMAGES)
+    compounds = SplitCompounds(
+        [ao("ball", "red"), ao("ball", "red"), ao("ball", "pink")], [], [], NO_IMAGES
+    )
     assert compounds.may_be_true(ao("ball", "red"))
     assert not compounds.may_be_true(ao("ball", "pink"))
 
@@ -190,7 +222,11 @@ def test_words_that_are_rarely_false_are_cues():
     def negatives(noun: str, *foils: str) -> list[HardNegative]:
         return [HardNegative(f"a {foil}", (Foil("object", noun, foil),)) for foil in foils]
 
-    rows = [negatives("ball", "hat", "cup")] * 3 + [negatives("hat", "cup", "box"), negatives("cup", "ball", "hat"), []]
+    rows = [negatives("ball", "hat", "cup")] * 3 + [
+        negatives("hat", "cup", "box"),
+        negatives("cup", "ball", "hat"),
+        [],
+    ]
     # True and false: ball 3 and 1/2, hat 1 and 2, cup 1 and 2, box 0 and 1/2.
     assert find_usable_words(rows) == set()
     assert find_usable_words([*rows, negatives("hat", "box", "kite")]) == {("object", "hat")}
@@ -204,10 +240,17 @@ def test_only_usable_words_replace_and_are_replaced():
     assert (color["text"], color["words"]) == ("red", [])
 
 
-@given(st.lists(st.tuples(st.sampled_from(NOUNS), st.sampled_from(COLORS)), min_size=1), st.integers(0, 9))
-def test_drawn_compounds_have_the_relation_and_the_words_of_the_split(pairs: list[tuple[str, str]], seed: int):
+@given(
+    st.lists(st.tuples(st.sampled_from(NOUNS), st.sampled_from(COLORS)), min_size=1),
+    st.integers(0, 9),
+)
+def test_drawn_compounds_have_the_relation_and_the_words_of_the_split(
+    pairs: list[tuple[str, str]], seed: int
+):
     compounds = [ao(*pair) for pair in pairs] + [Compound("oro", "cup", "on", "table")]
-    for drawn in SplitCompounds(compounds, PAIRS, frozenset(), NO_IMAGES).draw(compounds[0], Random(seed)):
+    for drawn in SplitCompounds(compounds, PAIRS, frozenset(), NO_IMAGES).draw(
+        compounds[0], Random(seed)
+    ):
         assert drawn.relation is None
         assert drawn.subject in {noun for noun, _ in pairs}
         assert drawn.object in {color for _, color in pairs}

@@ -27,7 +27,9 @@ from tests.generators.captioner.test_captioner import find_false_negations, writ
 from tests.generators.captioner.test_realiser import subgraphs
 
 NEGATION = re.compile(r"\b(?:no|not)\b")
-FUNCTION_WORDS = re.compile(r"\b(?:an?|the|there|is|are|also|visible|that|and|not?|of|to|with|in|has|have|does|do)\b")
+FUNCTION_WORDS = re.compile(
+    r"\b(?:an?|the|there|is|are|also|visible|that|and|not?|of|to|with|in|has|have|does|do)\b"
+)
 
 
 @settings(max_examples=30, deadline=None)
@@ -41,7 +43,9 @@ def test_every_atom_can_be_negated_and_the_others_are_asserted(graph: SceneGraph
         assert removed[Atom(negated.kind, negated.text)] == 1
         if negated.kind == "object":
             item = graph.by_id[negated.object]
-            num_relations = sum(negated.object in (edge.subject, edge.object) for edge in graph.relations)
+            num_relations = sum(
+                negated.object in (edge.subject, edge.object) for edge in graph.relations
+            )
             assert removed.total() == 1 + len(item.attributes) + num_relations
         else:
             assert removed.total() == 1
@@ -77,7 +81,9 @@ def test_atoms_that_another_object_may_make_true_are_not_negated(graph: SceneGra
     atoms = [negated for negated in find_negatable_atoms(graph) if negated.kind != "object"]
     assume(atoms)
     doubles = tuple(SceneObject(f"{item.id}+", item.name, (), item.box) for item in graph.objects)
-    facts = collect_facts(SceneGraph((*graph.objects, *(SceneObject(d.id, d.name) for d in doubles)), graph.relations))
+    facts = collect_facts(
+        SceneGraph((*graph.objects, *(SceneObject(d.id, d.name) for d in doubles)), graph.relations)
+    )
     assert not any(proves_false(facts, graph, negated) for negated in atoms)
 
 
@@ -86,7 +92,9 @@ def test_atoms_that_another_object_may_make_true_are_not_negated(graph: SceneGra
 def test_negatives_are_all_negations_that_the_image_proves_false(graph: SceneGraph) -> None:
     caption, facts = write_grammar_caption(graph), collect_facts(graph)
     provable = {
-        caption.negate(negated) for negated in find_negatable_atoms(graph) if proves_false(facts, graph, negated)
+        caption.negate(negated)
+        for negated in find_negatable_atoms(graph)
+        if proves_false(facts, graph, negated)
     }
     negatives = make_negation_negatives(find_false_negations(graph, facts), caption, Random(1))
     captions = {item.caption for item in negatives if item.foils[0].original}
@@ -109,7 +117,9 @@ SLOTS = {"red": "green", "small": "large", "striped": "spotted", "above": "below
 """The atoms of the scene on which no other atom depends, and their only contraries."""
 
 
-def draw_balanced_set(seed: int, graph: SceneGraph = SCENE, texts: Sequence[SceneGraph] = ()) -> BalancedSet:
+def draw_balanced_set(
+    seed: int, graph: SceneGraph = SCENE, texts: Sequence[SceneGraph] = ()
+) -> BalancedSet:
     facts = collect_facts(graph).with_texts(texts)
     atoms = AtomFoils(graph, facts, write_grammar_caption(graph), VOCABULARY)
     balanced_set = make_balanced_set(atoms, Random(seed))
@@ -123,12 +133,16 @@ def list_captions(balanced_set: BalancedSet) -> list[str]:
 
 def list_content_words(caption: str) -> list[str]:
     """Return the words of a caption that occur in the names, attributes and relations of the scenes."""
-    words = {word for scene in (SCENE, OTHER_SCENE) for atom in scene.atoms for word in atom.text.split()}
+    words = {
+        word for scene in (SCENE, OTHER_SCENE) for atom in scene.atoms for word in atom.text.split()
+    }
     return sorted(set(re.findall(r"\w+", caption)) & words)
 
 
 def list_foils(balanced_set: BalancedSet) -> set[tuple[str, str]]:
-    return {(foil.original, foil.replacement) for item in balanced_set.negatives for foil in item.foils}
+    return {
+        (foil.original, foil.replacement) for item in balanced_set.negatives for foil in item.foils
+    }
 
 
 def list_contraries(balanced_set: BalancedSet) -> set[str]:
@@ -151,7 +165,8 @@ def test_captions_of_a_balanced_set_by_hand():
     """The scene without "striped" has exactly three atoms that can be denied."""
     graph = SceneGraph((CUP, SceneObject("2", "table")), (ABOVE,))
     sets = {
-        balanced_set.caption: balanced_set for balanced_set in (draw_balanced_set(seed, graph) for seed in range(60))
+        balanced_set.caption: balanced_set
+        for balanced_set in (draw_balanced_set(seed, graph) for seed in range(60))
     }
     assert set(sets) == {
         "there is a small cup above a table. the cup is not green",
@@ -162,15 +177,24 @@ def test_captions_of_a_balanced_set_by_hand():
         "there is a red cup and a table. the cup is not large and is not below the table",
     }
     balanced_set = sets["there is a small cup above a table. the cup is not green"]
-    assert balanced_set.asserted == SceneGraph((SceneObject("1", "cup", ("small",)), graph.objects[1]), (ABOVE,))
+    assert balanced_set.asserted == SceneGraph(
+        (SceneObject("1", "cup", ("small",)), graph.objects[1]), (ABOVE,)
+    )
     assert {item.caption: [foil[1:] for foil in item.foils] for item in balanced_set.negatives} == {
-        "there is a green cup above a table. the cup is not small": [("not green", "green"), ("small", "not small")],
+        "there is a green cup above a table. the cup is not small": [
+            ("not green", "green"),
+            ("small", "not small"),
+        ],
         "there is a small green cup and a table. the cup is not above the table": [
             ("not green", "green"),
             ("above", "not above"),
         ],
-        "there is a cup above a table. the cup is not green and is not small": [("small", "not small")],
-        "there is a small cup and a table. the cup is not green and is not above the table": [("above", "not above")],
+        "there is a cup above a table. the cup is not green and is not small": [
+            ("small", "not small")
+        ],
+        "there is a small cup and a table. the cup is not green and is not above the table": [
+            ("above", "not above")
+        ],
         "there is a green cup and a table. the cup is not small and is not above the table": [
             ("not green", "green"),
             ("small", "not small"),
@@ -183,11 +207,18 @@ def test_the_captions_of_a_balanced_set_deny_one_or_two_of_three_atoms_and_have_
     counts = Counter[int]()
     for seed in range(60):
         balanced_set = draw_balanced_set(seed)
-        assert len({tuple(list_content_words(caption)) for caption in list_captions(balanced_set)}) == 1
+        assert (
+            len({tuple(list_content_words(caption)) for caption in list_captions(balanced_set)})
+            == 1
+        )
         denied = list_denied(balanced_set)
         slots = set().union(*denied)
-        assert {frozenset(pattern) for size in (1, 2) for pattern in combinations(slots, size)} == set(denied)
-        assert [len(NEGATION.findall(caption)) for caption in list_captions(balanced_set)] == list(map(len, denied))
+        assert {
+            frozenset(pattern) for size in (1, 2) for pattern in combinations(slots, size)
+        } == set(denied)
+        assert [len(NEGATION.findall(caption)) for caption in list_captions(balanced_set)] == list(
+            map(len, denied)
+        )
         replaced = [word for word, contrary in SLOTS.items() if contrary in denied[0]]
         assert Counter(SCENE.atoms) - Counter(balanced_set.asserted.atoms) == Counter(
             Atom("relation" if word == "above" else "attribute", word) for word in replaced
@@ -211,7 +242,9 @@ def test_true_captions_do_not_deny_attributes_of_region_phrases():
 def test_an_object_with_attributes_or_relations_is_not_denied():
     lamp = SceneObject("3", "lamp")
     graph = SceneGraph((CUP, TABLE, lamp), (ABOVE,))
-    denied = set().union(*(set().union(*list_denied(draw_balanced_set(seed, graph))) for seed in range(40)))
+    denied = set().union(
+        *(set().union(*list_denied(draw_balanced_set(seed, graph))) for seed in range(40))
+    )
     assert "lamp" in denied
     assert denied.isdisjoint({"cup", "table"})
 
@@ -240,7 +273,9 @@ def test_contraries_that_the_caption_excludes_are_not_denied():
 def test_atoms_that_are_never_a_contrary_are_not_denied():
     """ "on" has no converse in the lexicon, and a noun without a family has no contrary."""
     graph = SceneGraph((CUP, TABLE, SceneObject("3", "street")), (ON, ABOVE))
-    denied = set().union(*(set().union(*list_denied(draw_balanced_set(seed, graph))) for seed in range(20)))
+    denied = set().union(
+        *(set().union(*list_denied(draw_balanced_set(seed, graph))) for seed in range(20))
+    )
     assert denied <= {*SLOTS, *SLOTS.values()}
 
 
@@ -265,7 +300,12 @@ def test_captions_are_unique_and_foils_name_the_six_patterns(graph: SceneGraph):
         return
     captions = list_captions(balanced_set)
     assert len(set(captions)) == 6
-    assert len({frozenset(re.findall(r"\w+", FUNCTION_WORDS.sub("", caption))) for caption in captions}) == 1
+    assert (
+        len(
+            {frozenset(re.findall(r"\w+", FUNCTION_WORDS.sub("", caption))) for caption in captions}
+        )
+        == 1
+    )
     num_denied = len(graph.atoms) - len(balanced_set.asserted.atoms)
     assert Counter(len(NEGATION.findall(caption)) for caption in captions) == {1: 3, 2: 3}
     assert len(NEGATION.findall(balanced_set.caption)) == num_denied
@@ -275,7 +315,8 @@ def test_captions_are_unique_and_foils_name_the_six_patterns(graph: SceneGraph):
 
 def test_counterpart_has_the_same_position():
     edited = SceneGraph(
-        (replace(CUP, attributes=("green", "small")), replace(TABLE, name="bowl")), (replace(ABOVE, predicate="below"),)
+        (replace(CUP, attributes=("green", "small")), replace(TABLE, name="bowl")),
+        (replace(ABOVE, predicate="below"),),
     )
     assert find_counterpart(Negated("attribute", "1", "red"), SCENE, edited).text == "green"
     assert find_counterpart(Negated("object", "2", "table"), SCENE, edited).text == "bowl"
@@ -293,14 +334,25 @@ def test_parsed_caption_negates_the_edited_word():
         Mention("object", "table", 15, 20, "NN", "2"),
     )
     parsed = ParsedCaption(graph, caption, mentions, "model")
-    green = replace(graph, objects=(replace(graph.objects[0], attributes=("green",)), graph.objects[1]))
-    under = replace(graph, relations=(replace(ON, predicate="under"),))
-    assert parsed.negate(Negated("attribute", "1", "red"), edited=green) == "a cup on a table. the cup is not green"
-    assert parsed.negate(Negated("attribute", "1", "red"), Negated("relation", "1", "on", ON), edited=green) == (
-        "a cup not on a table. the cup is not green"
+    green = replace(
+        graph, objects=(replace(graph.objects[0], attributes=("green",)), graph.objects[1])
     )
-    assert parsed.negate(Negated("relation", "1", "on", ON), edited=green) == "a green cup not on a table"
-    assert parsed.negate(Negated("relation", "1", "on", ON), edited=under) == "a red cup not under a table"
+    under = replace(graph, relations=(replace(ON, predicate="under"),))
+    assert (
+        parsed.negate(Negated("attribute", "1", "red"), edited=green)
+        == "a cup on a table. the cup is not green"
+    )
+    assert parsed.negate(
+        Negated("attribute", "1", "red"), Negated("relation", "1", "on", ON), edited=green
+    ) == ("a cup not on a table. the cup is not green")
+    assert (
+        parsed.negate(Negated("relation", "1", "on", ON), edited=green)
+        == "a green cup not on a table"
+    )
+    assert (
+        parsed.negate(Negated("relation", "1", "on", ON), edited=under)
+        == "a red cup not under a table"
+    )
     assert parsed.negate_all() == [
         "it is not true that there is a red cup on a table",
         "there is no red cup on a table",

@@ -14,7 +14,9 @@ from compeval.generators.hard_negatives.crepe.selection import (
 )
 from compeval.generators.hard_negatives.hard_negative import Foil, HardNegative
 
-SHORTER, LONGER = ([HardNegative("c" * size, ()) for size in sizes] for sizes in (range(1, 7), range(11, 17)))
+SHORTER, LONGER = (
+    [HardNegative("c" * size, ()) for size in sizes] for sizes in (range(1, 7), range(11, 17))
+)
 
 
 def rank_by_length(chosen: tuple[HardNegative, ...], truth: str) -> int:
@@ -28,7 +30,10 @@ def test_truth_has_each_rank_equally_often():
     """
     truth = "c" * 8
     rank_counts = Counter(
-        rank_by_length(select_rank_balanced(truth, [*SHORTER, *LONGER], [measure_length], 5, Random(seed)), truth)
+        rank_by_length(
+            select_rank_balanced(truth, [*SHORTER, *LONGER], [measure_length], 5, Random(seed)),
+            truth,
+        )
         for seed in range(600)
     )
     assert set(rank_counts) == set(range(6))
@@ -58,11 +63,17 @@ def make_negative(caption: str, original: str, replacement: str) -> HardNegative
 
 def select_longest(candidates: Sequence[HardNegative], k: int) -> tuple[HardNegative, ...]:
     """Return the k most plausible candidates, if long captions are plausible."""
-    return select_most_plausible(candidates, k, {item.caption: float(len(item.caption)) for item in candidates})
+    return select_most_plausible(
+        candidates, k, {item.caption: float(len(item.caption)) for item in candidates}
+    )
 
 
 def test_most_plausible_selects_the_highest_scores_and_the_earlier_of_ties():
-    candidates = [make_negative("bb", "x", "b"), make_negative("ccc", "y", "c"), make_negative("aa", "z", "a")]
+    candidates = [
+        make_negative("bb", "x", "b"),
+        make_negative("ccc", "y", "c"),
+        make_negative("aa", "z", "a"),
+    ]
     assert select_longest(candidates, 2) == (candidates[1], candidates[0])
 
 
@@ -100,29 +111,47 @@ def test_atom_that_occurs_twice_counts_twice():
     One candidate reaches the limit of two, and two candidates reach the limit of four.
     """
     twice = [
-        HardNegative(f"{index}", (Foil("object", "man", f"a{index}"), Foil("object", "man", f"b{index}")))
+        HardNegative(
+            f"{index}", (Foil("object", "man", f"a{index}"), Foil("object", "man", f"b{index}"))
+        )
         for index in range(5)
     ]
     assert select_longest(twice, 4) == ()
-    assert len(select_longest([*twice, make_negative("x", "cup", "x"), make_negative("y", "hat", "y")], 4)) == 4
+    assert (
+        len(
+            select_longest(
+                [*twice, make_negative("x", "cup", "x"), make_negative("y", "hat", "y")], 4
+            )
+        )
+        == 4
+    )
 
 
 def test_the_top_has_no_limit_on_words_and_no_rejected_negative():
     candidates = [make_negative(text, "cup", "dog") for text in ("a", "bb", "ccc", "dd")]
     scores = {item.caption: float(len(item.caption)) for item in candidates}
     assert select_top(candidates, 3, scores) == (candidates[2], candidates[1], candidates[3])
-    assert select_top(candidates, 3, scores, frozenset({"bb"})) == (candidates[2], candidates[3], candidates[0])
+    assert select_top(candidates, 3, scores, frozenset({"bb"})) == (
+        candidates[2],
+        candidates[3],
+        candidates[0],
+    )
     assert select_top(candidates, 4, scores, frozenset({"bb"})) == ()
 
 
 def test_as_many_candidates_as_needed_are_all_selected():
-    assert select_rank_balanced("c", LONGER[:5], [measure_length], 5, Random(0)) == tuple(LONGER[:5])
+    assert select_rank_balanced("c", LONGER[:5], [measure_length], 5, Random(0)) == tuple(
+        LONGER[:5]
+    )
 
 
 def test_a_negative_of_the_same_length_counts_as_half_above():
     """The drawn rank is 0 or 1. Each is reached by another negative exactly; the equal one is never nearest."""
     pool = [HardNegative(text, ()) for text in ("ccc", "c", "dd")]
-    chosen = {select_rank_balanced("cc", pool, [measure_length], 1, Random(seed))[0].caption for seed in range(40)}
+    chosen = {
+        select_rank_balanced("cc", pool, [measure_length], 1, Random(seed))[0].caption
+        for seed in range(40)
+    }
     assert chosen == {"ccc", "c"}
 
 

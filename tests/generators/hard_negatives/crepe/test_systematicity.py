@@ -41,7 +41,9 @@ def parse(marked: str, *relations: tuple[str, str, str, str]) -> Parse:
     """
     caption, mentions, objects = "", [], {}
     attributes: dict[str, list[str]] = {}
-    edges = {surface: (subject, predicate, target) for subject, predicate, target, surface in relations}
+    edges = {
+        surface: (subject, predicate, target) for subject, predicate, target, surface in relations
+    }
     for plain, marks in re.findall(r"([^\[\]]+)|\[([^\]]+)\]", marked):
         caption += plain
         if not marks:
@@ -60,7 +62,9 @@ def parse(marked: str, *relations: tuple[str, str, str, str]) -> Parse:
         else:
             subject, predicate, target = edges[surface]
             mentions.append(Mention("relation", predicate, start, end, tag, subject, target))
-    nodes = tuple(SceneObject(name, noun, tuple(attributes.get(name, ()))) for name, noun in objects.items())
+    nodes = tuple(
+        SceneObject(name, noun, tuple(attributes.get(name, ()))) for name, noun in objects.items()
+    )
     graph = SceneGraph(nodes, tuple(Relation(*edge) for edge in edges.values()))
     return Parse(caption, graph, tuple(mentions))
 
@@ -72,16 +76,26 @@ def make_foils(
     return make_atom_foils(caption, collect_facts(image or caption.graph), vocabulary)
 
 
-def list_captions(caption: Parse, vocabulary: Vocabulary = MICROWORLD, image: SceneGraph | None = None) -> list[str]:
+def list_captions(
+    caption: Parse, vocabulary: Vocabulary = MICROWORLD, image: SceneGraph | None = None
+) -> list[str]:
     return [negative.caption for negative in make_foils(caption, vocabulary, image)]
 
 
 def list_replacements(negatives: list[HardNegative], original: str) -> list[str]:
-    return [foil.replacement for negative in negatives for foil in negative.foils if foil.original == original]
+    return [
+        foil.replacement
+        for negative in negatives
+        for foil in negative.foils
+        if foil.original == original
+    ]
 
 
 def find_words(
-    caption: Parse, original: str, vocabulary: Vocabulary = MICROWORLD, image: SceneGraph | None = None
+    caption: Parse,
+    original: str,
+    vocabulary: Vocabulary = MICROWORLD,
+    image: SceneGraph | None = None,
 ) -> set[str]:
     """Return the words that replace an atom of a caption."""
     return set(list_replacements(make_foils(caption, vocabulary, image), original))
@@ -99,7 +113,10 @@ def test_relation_without_complement_has_no_foil():
 
 def test_one_atom_is_replaced_and_its_article_adapted():
     negatives = make_foils(RED_CUP)
-    assert HardNegative("An orange cup on a table.", (Foil("attribute", "red", "orange"),)) in negatives
+    assert (
+        HardNegative("An orange cup on a table.", (Foil("attribute", "red", "orange"),))
+        in negatives
+    )
     assert HardNegative("A red bowl on a table.", (Foil("object", "cup", "bowl"),)) in negatives
     assert HardNegative("A red cup under a table.", (Foil("relation", "on", "under"),)) in negatives
     assert len({fold_case_and_space(caption) for caption, _ in negatives}) == len(negatives)
@@ -112,7 +129,12 @@ def test_colours_are_replaced_only_by_colours():
 @pytest.mark.parametrize(
     ("marked", "noun", "foil", "allowed"),
     [
-        ("a [man:NN=m] with a [hat:NN=h] on his head", "man", "woman", False),  # "a woman with a hat on his head"
+        (
+            "a [man:NN=m] with a [hat:NN=h] on his head",
+            "man",
+            "woman",
+            False,
+        ),  # "a woman with a hat on his head"
         ("a [man:NN=m] and a [hat:NN=h]", "man", "woman", True),
         ("a [statue:NN=s] with a [hat:NN=h] on it", "statue", "woman", False),
         ("a [striped:JJ>s] [statue:NN=s]", "statue", "woman", False),
@@ -131,7 +153,8 @@ def test_foils_keep_pronouns_and_attributes_that_fit_only_people_or_things(
 def test_objects_of_the_image_are_never_foils():
     # The image has a bowl. A flower and a tree are plants, and the image has a plant.
     image = SceneGraph(
-        (*RED_CUP.graph.objects, SceneObject("1", "bowl"), SceneObject("2", "plant")), RED_CUP.graph.relations
+        (*RED_CUP.graph.objects, SceneObject("1", "bowl"), SceneObject("2", "plant")),
+        RED_CUP.graph.relations,
     )
     words = find_words(RED_CUP, "cup", image=image)
     assert not {"bowl", "flower", "tree"} & set(words)
@@ -145,7 +168,9 @@ def test_objects_in_texts_about_the_image_are_never_foils():
         Vocabulary.of(SceneGraph((SceneObject(n, n),)) for n in ("sofa", "couch", "lamp")),
     )
     text = SceneGraph((SceneObject("o0", "couch"), SceneObject("o1", "desk", ("blue",))))
-    before, after = (make_atom_foils(desk, facts, words) for facts in (image, image.with_texts([text])))
+    before, after = (
+        make_atom_foils(desk, facts, words) for facts in (image, image.with_texts([text]))
+    )
     assert {"sofa", "couch"} <= set(list_replacements(before, "desk"))  # furniture, like the desk
     assert not {"sofa", "couch"} & set(list_replacements(after, "desk"))
     assert set(list_replacements(before, "red")) - set(list_replacements(after, "red")) == {"blue"}
@@ -177,7 +202,15 @@ def test_compatible_attributes_are_never_foils():
 
 def test_relations_that_the_graph_does_not_exclude_are_never_foils():
     words = find_words(RED_CUP, "on")
-    assert {"under", "next to", "to the left of", "to the right of", "behind", "support", "contain"} == set(words)
+    assert {
+        "under",
+        "next to",
+        "to the left of",
+        "to the right of",
+        "behind",
+        "support",
+        "contain",
+    } == set(words)
     assert "above" not in words  # an object that is on another is above it
 
 
@@ -200,7 +233,10 @@ def test_relation_foils_are_false_of_every_pair_with_the_names():
 def test_boxes_exclude_relations_without_annotations():
     """A second cup without relations is 100 pixels to the right of the table, so it is not below the table."""
     table = SceneObject("t", "table", (), Box(0, 50, 100, 50))
-    cups = (SceneObject("1", "cup", (), Box(10, 30, 20, 20)), SceneObject("2", "cup", (), Box(200, 80, 20, 20)))
+    cups = (
+        SceneObject("1", "cup", (), Box(10, 30, 20, 20)),
+        SceneObject("2", "cup", (), Box(200, 80, 20, 20)),
+    )
     plain = parse("a [cup:NN=c] [on:IN] a [table:NN=t]", ("c", "on", "t", "on"))
     image = SceneGraph((table, *cups), (Relation("1", "on", "t"),))
     words = find_words(plain, "on", image=image)
@@ -211,16 +247,36 @@ def test_boxes_exclude_relations_without_annotations():
 @pytest.mark.parametrize(
     ("marked", "relation", "expected", "unexpected"),
     [
-        ("the [hat:NN=h] [worn:VBN] by a [cat:NN=c]", "c wear h", "the hat under a cat", "the hat worn under a cat"),
-        ("a [cat:NN=c] [wearing:VBG] a [hat:NN=h]", "c wear h", "a cat on a hat", "a cat under a hat"),
-        ("a [cat:NN=c] [wears:VBZ] a [hat:NN=h]", "c wear h", "a cat contains a hat", "a cat on a hat"),
+        (
+            "the [hat:NN=h] [worn:VBN] by a [cat:NN=c]",
+            "c wear h",
+            "the hat under a cat",
+            "the hat worn under a cat",
+        ),
+        (
+            "a [cat:NN=c] [wearing:VBG] a [hat:NN=h]",
+            "c wear h",
+            "a cat on a hat",
+            "a cat under a hat",
+        ),
+        (
+            "a [cat:NN=c] [wears:VBZ] a [hat:NN=h]",
+            "c wear h",
+            "a cat contains a hat",
+            "a cat on a hat",
+        ),
         (
             "a [cup:NN=c] [sitting on:VBG] a [box:NN=b]",
             "c sit-on b",
             "a cup sitting next to a box",
             "a cup next to a box",
         ),
-        ("a [cup:NN=c] [is on:VBZ] a [box:NN=b]", "c on b", "a cup is supporting a box", "a cup supports a box"),
+        (
+            "a [cup:NN=c] [is on:VBZ] a [box:NN=b]",
+            "c on b",
+            "a cup is supporting a box",
+            "a cup supports a box",
+        ),
         (
             "a [cup:NN=c] [to the left of:IN] a [box:NN=b]",
             "c left-of b",
@@ -239,7 +295,12 @@ def test_boxes_exclude_relations_without_annotations():
             "a bus in front of a car",
             "a bus behind a car",
         ),
-        ("[men|man:NNS=m] [riding:VBG] [mules|mule:NNS=h]", "m ride h", "men feeding mules", "men on mules"),
+        (
+            "[men|man:NNS=m] [riding:VBG] [mules|mule:NNS=h]",
+            "m ride h",
+            "men feeding mules",
+            "men on mules",
+        ),
     ],
 )
 def test_relation_foils_keep_the_form(marked: str, relation: str, expected: str, unexpected: str):
@@ -263,7 +324,10 @@ def test_number_degree_case_and_mass_nouns():
 
 
 def test_capitals_of_the_caption_are_kept():
-    shouting, title = parse("A [RED|red:JJ>c] [CAR|car:NN=c]"), parse("The [Red|red:JJ>c] [Car|car:NN=c]")
+    shouting, title = (
+        parse("A [RED|red:JJ>c] [CAR|car:NN=c]"),
+        parse("The [Red|red:JJ>c] [Car|car:NN=c]"),
+    )
     assert "A BLUE CAR" in list_captions(shouting)
     assert "The Blue Car" in list_captions(title)
     acronym = parse("a [TV|tv:NN=t] [on:IN] a [table:NN=b]", ("t", "on", "b", "on"))
@@ -276,7 +340,8 @@ def test_compound_foils_of_the_paper():
     vocabulary = Vocabulary({"truck": 1}, {"blue": 1})
     negatives = make_comp_foils(car, collect_facts(car.graph), vocabulary)
     assert negatives[0] == HardNegative(
-        "A blue car and a pink truck.", (Foil("attribute", "pink", "blue"), Foil("object", "car", "truck"))
+        "A blue car and a pink truck.",
+        (Foil("attribute", "pink", "blue"), Foil("object", "car", "truck")),
     )
     assert all(len(negative.foils) == 2 for negative in negatives)
 
@@ -284,7 +349,10 @@ def test_compound_foils_of_the_paper():
 def test_compound_foils_replace_two_different_atoms_of_a_relation():
     plain = parse("a [cup:NN=c] [on:IN] a [table:NN=t]", ("c", "on", "t", "on"))
     negatives = make_comp_foils(plain, collect_facts(plain.graph), MICROWORLD)
-    kinds = {tuple(sorted((foil.type, foil.original) for foil in negative.foils)) for negative in negatives}
+    kinds = {
+        tuple(sorted((foil.type, foil.original) for foil in negative.foils))
+        for negative in negatives
+    }
     assert kinds == {
         (("object", "cup"), ("relation", "on")),
         (("object", "cup"), ("object", "table")),
@@ -298,7 +366,10 @@ def test_compound_foils_require_exactly_one_compound():
     core = extract_only_compound(with_tree)
     assert core is not None
     assert core.caption == "a red car"
-    assert [core.caption[mention.start : mention.end] for mention in core.mentions] == ["red", "car"]
+    assert [core.caption[mention.start : mention.end] for mention in core.mentions] == [
+        "red",
+        "car",
+    ]
 
 
 def test_with_is_not_replaced_before_a_pronoun():
@@ -325,7 +396,12 @@ def test_each_microworld_attribute_has_known_foils(attribute: str):
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_each_microworld_relation_has_three_foils(relation: str):
     verb, text = relation.split()[0], relation
-    if relation in ("eaten by", "pulled by", "pushed by", "ridden by"):  # the parser returns the active verb
+    if relation in (
+        "eaten by",
+        "pulled by",
+        "pushed by",
+        "ridden by",
+    ):  # the parser returns the active verb
         text = verb_lemma(verb)
         parsed = parse(f"a [cat:NN=c] [{verb}:VBN] by a [hat:NN=h]", ("h", text, "c", verb))
     elif relation in ("eating", "pulling", "pushing", "riding"):
@@ -337,8 +413,16 @@ def test_each_microworld_relation_has_three_foils(relation: str):
 
 
 def test_vocabulary_counts_lemmas_and_synonyms_together():
-    objects = (SceneObject("1", "cups", ("red",)), SceneObject("2", "cup"), SceneObject("3", "grey keys"))
-    edges = (Relation("1", "under", "2"), Relation("2", "is below", "1"), Relation("1", "eating", "2"))
+    objects = (
+        SceneObject("1", "cups", ("red",)),
+        SceneObject("2", "cup"),
+        SceneObject("3", "grey keys"),
+    )
+    edges = (
+        Relation("1", "under", "2"),
+        Relation("2", "is below", "1"),
+        Relation("1", "eating", "2"),
+    )
     known = Vocabulary.of([SceneGraph(objects, edges)])
     assert known.nouns == {"cup": 2}  # WordNet has no "grey key"
     assert known.attributes == {"red": 1}
@@ -350,11 +434,17 @@ def test_nouns_of_a_real_image_are_never_its_foils(real_data: Path):
     objects = json.loads((real_data / "visual_genome/v1.2.0/objects.json").read_text())
     for record in objects[:2]:
         names = sorted({name for item in record["objects"] for name in item["names"]})
-        image = SceneGraph(tuple(SceneObject(str(number), name) for number, name in enumerate(names)))
-        vocabulary = Vocabulary.of([image, SceneGraph(tuple(SceneObject(noun, noun) for noun in ALL_NOUNS))])
+        image = SceneGraph(
+            tuple(SceneObject(str(number), name) for number, name in enumerate(names))
+        )
+        vocabulary = Vocabulary.of(
+            [image, SceneGraph(tuple(SceneObject(noun, noun) for noun in ALL_NOUNS))]
+        )
         for name in names[::8]:
             caption = Parse(
-                name, SceneGraph((SceneObject("n", name),)), (Mention("object", name, 0, len(name), "NN", "n"),)
+                name,
+                SceneGraph((SceneObject("n", name),)),
+                (Mention("object", name, 0, len(name), "NN", "n"),),
             )
             assert not find_words(caption, name, vocabulary, image=image) & set(names)
 
@@ -370,7 +460,8 @@ def scenes(draw: st.DrawFn) -> tuple[Parse, SceneGraph]:
         ("a", relation, "b", relation),
     )
     objects = tuple(
-        SceneObject(f"{n}", *pair) for n, pair in enumerate(zip(nouns, ((color,) for color in colors), strict=True))
+        SceneObject(f"{n}", *pair)
+        for n, pair in enumerate(zip(nouns, ((color,) for color in colors), strict=True))
     )
     return parsed, SceneGraph(objects, (Relation("0", relation, "1"),))
 
@@ -381,7 +472,12 @@ def test_foils_change_exactly_one_atom(scene: tuple[Parse, SceneGraph]):
     parsed, image = scene
     negatives = make_foils(parsed, image=image)
     assert (
-        len({fold_case_and_space(caption) for caption in (parsed.caption, *(item.caption for item in negatives))})
+        len(
+            {
+                fold_case_and_space(caption)
+                for caption in (parsed.caption, *(item.caption for item in negatives))
+            }
+        )
         == len(negatives) + 1
     )
     for caption, ((kind, original, replacement),) in negatives:
@@ -418,4 +514,9 @@ def test_negatives_do_not_depend_on_the_hash_seed():
 
 def dump_negatives() -> str:
     dog = parse("a [small:JJ>d] [dog:NN=d]")
-    return json.dumps([make_atom_foils(dog, collect_facts(dog.graph)), make_comp_foils(dog, collect_facts(dog.graph))])
+    return json.dumps(
+        [
+            make_atom_foils(dog, collect_facts(dog.graph)),
+            make_comp_foils(dog, collect_facts(dog.graph)),
+        ]
+    )

@@ -11,7 +11,11 @@ from hypothesis import strategies as st
 
 from compeval.base.schemas.annotated_image import AnnotatedImage
 from compeval.base.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
-from compeval.generators.captioner.captioned_walks import WalkCondition, WalkSettings, sample_keyed_walk
+from compeval.generators.captioner.captioned_walks import (
+    WalkCondition,
+    WalkSettings,
+    sample_keyed_walk,
+)
 from compeval.generators.graphs.assignments import SearchLimitError
 from compeval.generators.graphs.facts import ImageFacts, collect_facts
 from compeval.generators.hard_negatives.crepe import walk_conditions
@@ -43,9 +47,17 @@ IN_A_ROW = SceneGraph(
 @pytest.mark.parametrize(
     ("graph", "swaps", "orbit"),
     [
-        (HAT_ON_MAN, True, False),  # no other two of them touch, but everybody knows what a hat is on
+        (
+            HAT_ON_MAN,
+            True,
+            False,
+        ),  # no other two of them touch, but everybody knows what a hat is on
         (IN_A_ROW, False, True),  # three pairs can be swapped
-        (replace(IN_A_ROW, relations=(Relation("1", "left of", "3"),)), False, False),  # the box is, too
+        (
+            replace(IN_A_ROW, relations=(Relation("1", "left of", "3"),)),
+            False,
+            False,
+        ),  # the box is, too
         (replace(IN_A_ROW, relations=()), False, False),  # all orders are the same
     ],
 )
@@ -55,7 +67,9 @@ def test_short_walks_with_false_swaps(graph: SceneGraph, swaps: bool, orbit: boo
     assert has_false_orbit(graph, facts) is orbit
 
 
-def sample(image: AnnotatedImage, condition: WalkCondition) -> tuple[SceneGraph | None, Counter[str]]:
+def sample(
+    image: AnnotatedImage, condition: WalkCondition
+) -> tuple[SceneGraph | None, Counter[str]]:
     settings, dropped = WalkSettings(seed=0, attempts=40, visible=0.1), Counter[str]()
     facts = collect_facts(image.facts())
     walk = sample_keyed_walk(image, 4, settings, condition, facts, dropped=dropped)
@@ -79,7 +93,9 @@ def test_a_condition_is_checked_once_for_each_subgraph() -> None:
     checked: list[SceneGraph] = []
     objects = tuple(replace(item, attributes=("red",)) for item in HAT_ON_MAN.objects)
     image = AnnotatedImage("1", 300, 250, replace(HAT_ON_MAN, objects=objects))
-    _, dropped = sample(image, WalkCondition("none", "refused", lambda graph, facts: bool(checked.append(graph))))
+    _, dropped = sample(
+        image, WalkCondition("none", "refused", lambda graph, facts: bool(checked.append(graph)))
+    )
     assert dropped["refused"] > len(checked) == len(set(checked)) > 1
 
 

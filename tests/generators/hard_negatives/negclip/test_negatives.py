@@ -18,7 +18,9 @@ def kind_by_negative(caption: str) -> dict[str, str]:
 
 
 def test_example_of_the_paper() -> None:
-    negatives = kind_by_negative("The horse is eating the grass and the zebra is drinking the water.")
+    negatives = kind_by_negative(
+        "The horse is eating the grass and the zebra is drinking the water."
+    )
     assert len(negatives) == MAX_NEGATIVES
     assert negatives["The horse is drinking the grass and the zebra is eating the water."] == "verb"
     assert set(negatives.values()) == {"noun", "verb"}
@@ -27,7 +29,10 @@ def test_example_of_the_paper() -> None:
 @pytest.mark.parametrize(
     ("caption", "expected"),
     [
-        ("Two dogs play in the snow.", {"Two snow play in the dogs.": "noun"}),  # number and place do not matter
+        (
+            "Two dogs play in the snow.",
+            {"Two snow play in the dogs.": "noun"},
+        ),  # number and place do not matter
         ("A cat and a dog.", {"A dog and a cat.": "noun"}),
         (
             "a man is not looking up while a child sleeps",
@@ -47,7 +52,9 @@ def test_example_of_the_paper() -> None:
         ("a dog", {}),
     ],
 )
-def test_one_negative_of_each_kind_by_the_papers_rules(caption: str, expected: dict[str, str]) -> None:
+def test_one_negative_of_each_kind_by_the_papers_rules(
+    caption: str, expected: dict[str, str]
+) -> None:
     (negatives,) = make_negatives([caption], PAPER)
     assert {negative.text: negative.kind for negative in negatives} == expected
 
@@ -60,7 +67,11 @@ def test_capitals_and_articles_are_adapted() -> None:
 def test_lists_and_symmetric_relations_are_not_swapped() -> None:
     assert kind_by_negative("A cat and a dog.") == {}
     assert kind_by_negative("A cat is next to a dog.") == {}
-    assert not [text for text, kind in kind_by_negative("A plane in a cloudy blue sky.").items() if kind == "adjective"]
+    assert not [
+        text
+        for text, kind in kind_by_negative("A plane in a cloudy blue sky.").items()
+        if kind == "adjective"
+    ]
     # The objects of the attributes make a difference.
     assert kind_by_negative("A white cat and a black dog.") == {
         "A white dog and a black cat.": "noun",
@@ -69,14 +80,28 @@ def test_lists_and_symmetric_relations_are_not_swapped() -> None:
 
 
 def test_equal_nouns_in_a_list_and_shared_complements_are_not_swapped() -> None:
-    assert "adjective" not in kind_by_negative("A gray chair and a black chair are in a room.").values()
-    assert "adjective" not in kind_by_negative("A living room with several chairs and clean windows.").values()
-    assert "verb" not in kind_by_negative("Horses stand and drink from pond water near the road.").values()
+    assert (
+        "adjective"
+        not in kind_by_negative("A gray chair and a black chair are in a room.").values()
+    )
+    assert (
+        "adjective"
+        not in kind_by_negative("A living room with several chairs and clean windows.").values()
+    )
+    assert (
+        "verb"
+        not in kind_by_negative("Horses stand and drink from pond water near the road.").values()
+    )
 
 
 def test_verbs_keep_their_complements_and_compounds_are_swapped_as_a_whole() -> None:
     # "standing a bat while holding on a field" is not English.
-    assert "verb" not in kind_by_negative("A baseball player holding a bat while standing on a field.").values()
+    assert (
+        "verb"
+        not in kind_by_negative(
+            "A baseball player holding a bat while standing on a field."
+        ).values()
+    )
     negatives = kind_by_negative("A man with a wrench is turning off a fire hydrant.")
     assert "noun" in negatives.values()
     assert not [text for text in negatives if "fire hydrant" not in text.lower()]
@@ -84,7 +109,9 @@ def test_verbs_keep_their_complements_and_compounds_are_swapped_as_a_whole() -> 
 
 def test_nouns_inside_prepositions_are_not_swapped() -> None:
     # "A cup is to the lemon of a right." is not English.
-    assert kind_by_negative("A lemon is to the right of a cup.") == {"A cup is to the right of a lemon.": "noun"}
+    assert kind_by_negative("A lemon is to the right of a cup.") == {
+        "A cup is to the right of a lemon.": "noun"
+    }
     assert kind_by_negative("A man in front of a dog.") == {"A dog in front of a man.": "noun"}
 
 

@@ -22,20 +22,33 @@ def parser() -> CaptionParser:
     return make_parser()
 
 
-def make_image(parser: CaptionParser, captions: list[str], graph: SceneGraph | None = None) -> AnnotatedImage:
+def make_image(
+    parser: CaptionParser, captions: list[str], graph: SceneGraph | None = None
+) -> AnnotatedImage:
     regions = (
-        Region(text, text, BOX, text, parse) for text, parse in zip(captions, parser.parse(captions), strict=True)
+        Region(text, text, BOX, text, parse)
+        for text, parse in zip(captions, parser.parse(captions), strict=True)
     )
     return AnnotatedImage("1", 100, 100, graph or SceneGraph(), tuple(regions))
 
 
-def make_maker(captions: list[str], annotated: frozenset[str] = frozenset(), rejected: frozenset[str] = frozenset()):
+def make_maker(
+    captions: list[str],
+    annotated: frozenset[str] = frozenset(),
+    rejected: frozenset[str] = frozenset(),
+):
     vocabulary, kinds = extend_vocabulary(Vocabulary()), ("atom", "comp", "swap", "negation")
     ranker, companions = CorpusStatistics.of(captions), Companions.of([])
     return FoilMaker(kinds, vocabulary, ranker, companions, {"crop": rejected}, annotated)
 
 
-def list_texts(parser: CaptionParser, captions: list[str], kind: str, graph: SceneGraph | None = None, **options):
+def list_texts(
+    parser: CaptionParser,
+    captions: list[str],
+    kind: str,
+    graph: SceneGraph | None = None,
+    **options,
+):
     """Return the texts of all candidates of the first caption, and whether each is proven."""
     image, maker = make_image(parser, captions, graph), make_maker(captions, **options)
     first = next(maker.make(image, "crop"))
@@ -78,13 +91,17 @@ def test_captions_prove_attributes_and_relations_and_not_the_absence_of_objects(
 
 
 def test_a_scene_graph_proves_the_absence_of_the_nouns_that_it_lists(parser):
-    graph = SceneGraph((SceneObject("1", "car", ("red",), BOX), SceneObject("2", "street", (), BOX)))
+    graph = SceneGraph(
+        (SceneObject("1", "car", ("red",), BOX), SceneObject("2", "street", (), BOX))
+    )
     captions = ["a red car on a street"]
     assert list_texts(parser, captions, "atom", graph)["a red truck on a street"] is True
     for listed, is_proven in (("truck", True), ("bus", False)):
         of_coco = list_texts(parser, captions, "atom", graph, annotated=frozenset({listed}))
         assert of_coco["a red truck on a street"] is is_proven
-    with_truck = SceneGraph((*graph.objects, SceneObject("3", "truck", (), BOX)), (Relation("3", "on", "2"),))
+    with_truck = SceneGraph(
+        (*graph.objects, SceneObject("3", "truck", (), BOX)), (Relation("3", "on", "2"),)
+    )
     assert "a red truck on a street" not in list_texts(parser, captions, "atom", with_truck)
 
 
@@ -126,7 +143,9 @@ def test_rejected_negatives_are_replaced(parser):
     assert set(first[1:]) <= set(second)
 
 
-@pytest.mark.parametrize("caption", ["how amazing is this table ?", "I love my dog", "50% off @ shop", "###"])
+@pytest.mark.parametrize(
+    "caption", ["how amazing is this table ?", "I love my dog", "50% off @ shop", "###"]
+)
 def test_texts_that_describe_nothing_have_no_negatives(parser, caption: str):
     assert not list(make_maker([caption]).make(make_image(parser, [caption]), "crop"))
 
@@ -135,12 +154,16 @@ def test_captions_are_merged_by_name_and_number(parser):
     captions = ["a black dog and a white dog", "a dog on a couch", "two dogs"]
     facts = merge_captions(list(parser.parse(captions)))
     dogs = [(entity.id, entity.attributes) for entity in facts.entities if "dog" in entity.names]
-    assert dogs[:2] == [("0", ("black", "2")), ("0+", ())], "captions disagree about the number, so another is unknown"
+    assert dogs[:2] == [("0", ("black", "2")), ("0+", ())], (
+        "captions disagree about the number, so another is unknown"
+    )
     assert ("1", ("white",)) in dogs
 
 
 def test_nouns_that_images_show_together_are_companions():
-    companions = Companions.of([["sink", "mirror"]] * 20 + [["sink"]] * 20 + [["kite", "mirror"]] * 3)
+    companions = Companions.of(
+        [["sink", "mirror"]] * 20 + [["sink"]] * 20 + [["kite", "mirror"]] * 3
+    )
     assert companions.share("mirror", ["sink"]) == 0.5
     assert companions.share("mirror", ["kite"]) == 0.0, "three images say nothing"
     assert companions.share("lion", ["sink"]) == 0.0

@@ -68,8 +68,18 @@ def test_a_relation():
             "": ("bird wearing a hat", "bird wearing the hat", "there is a bird wearing a hat"),
             "there is ": ("a bird wearing the hat",),
             "a bird ": (
-                *("wearing a hat", "wearing the hat", "that is wearing a hat", "that is wearing the hat"),
-                *("that wears a hat", "that wears the hat", "is wearing a hat", "is wearing the hat"),
+                *(
+                    "wearing a hat",
+                    "wearing the hat",
+                    "that is wearing a hat",
+                    "that is wearing the hat",
+                ),
+                *(
+                    "that wears a hat",
+                    "that wears the hat",
+                    "is wearing a hat",
+                    "is wearing the hat",
+                ),
                 *("wears a hat", "wears the hat"),
             ),
             "the bird ": ("is wearing a hat", "wears a hat"),
@@ -107,7 +117,13 @@ def test_twins_are_described_by_shared_attributes():
 
 @pytest.mark.parametrize(
     ("noun", "expected"),
-    [("box", "boxes"), ("bus", "buses"), ("bench", "benches"), ("fish", "fish"), ("lorry", "lorries")],
+    [
+        ("box", "boxes"),
+        ("bus", "buses"),
+        ("bench", "benches"),
+        ("fish", "fish"),
+        ("lorry", "lorries"),
+    ],
 )
 def test_plurals(noun, expected):
     assert pluralise(noun) == expected
@@ -115,7 +131,10 @@ def test_plurals(noun, expected):
 
 def test_articles_of_every_word():
     attributes = (*COLORS, *PATTERNS, *SIZES)
-    words = [noun for cluster in NOUNS.values() for noun in cluster] + [*attributes, *chain(*SYNONYMS.values())]
+    words = [noun for cluster in NOUNS.values() for noun in cluster] + [
+        *attributes,
+        *chain(*SYNONYMS.values()),
+    ]
     assert {text for text in words if add_article(text) == f"an {text}"} == {
         *("apple", "egg", "elephant", "umbrella", "orange", "automobile", "auto"),
     }
@@ -133,7 +152,9 @@ def samples(wordings_of, kinds, count=150):
 CAPTIONS = [
     *samples(write_region_phrase, REGION_KINDS),
     *samples(write_training_caption, TRAINING_KINDS),
-    *samples(lambda facts, content, rng: write_content(facts, content, rng, richness=0.8), IMAGE_KINDS),
+    *samples(
+        lambda facts, content, rng: write_content(facts, content, rng, richness=0.8), IMAGE_KINDS
+    ),
 ]
 
 
@@ -141,7 +162,9 @@ def test_neither_aro_nor_crepe_templates():
     relations = "|".join(phrase for entry in RELATIONS.values() for phrase in entry.phrases)
     looks = "|".join((*COLORS, *PATTERNS, *SIZES, "little", "tiny", "big", "dotted", "checked"))
     for _, _, text in CAPTIONS:
-        assert not re.search(rf"\bthe (\w+ ){{1,4}}is ({relations}) the (?!left|right)", text.lower()), text
+        assert not re.search(
+            rf"\bthe (\w+ ){{1,4}}is ({relations}) the (?!left|right)", text.lower()
+        ), text
         assert ". " not in text
         assert not re.search(rf"\b({looks}) and ({looks}) \w", text.lower()), text
 
@@ -157,7 +180,10 @@ def test_english_is_well_formed():
 def test_sizes_are_named_only_in_whole_views():
     sizes = {"small", "large", *SYNONYMS["small"], *SYNONYMS["large"]}
     texts = {
-        facts.attributes[name][:1] for facts, _, text in CAPTIONS for name in facts.nouns if set(text.split()) & sizes
+        facts.attributes[name][:1]
+        for facts, _, text in CAPTIONS
+        for name in facts.nouns
+        if set(text.split()) & sizes
     }
     assert texts
     for facts, _, text in CAPTIONS:

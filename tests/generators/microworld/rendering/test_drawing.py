@@ -5,7 +5,13 @@ import pytest
 import skia
 
 from compeval.generators.microworld.rendering.brush import Brush
-from compeval.generators.microworld.rendering.drawing import DRAWINGS, FOLDER, Opening, Surface, read_drawing
+from compeval.generators.microworld.rendering.drawing import (
+    DRAWINGS,
+    FOLDER,
+    Opening,
+    Surface,
+    read_drawing,
+)
 
 FILES = sorted(FOLDER.rglob("*.svg"))
 WITHOUT_IMAGES = [path for path in FILES if "<image" not in path.read_text()]
@@ -46,7 +52,13 @@ def test_fields_are_attributes_of_the_root(tmp_path):
 
 def test_fields_default_to_a_standing_object_without_surfaces(tmp_path):
     drawing = read(tmp_path, "")
-    assert (drawing.top, drawing.inside, drawing.head, drawing.back, drawing.hangs) == (None, None, None, None, False)
+    assert (drawing.top, drawing.inside, drawing.head, drawing.back, drawing.hangs) == (
+        None,
+        None,
+        None,
+        None,
+        False,
+    )
     assert drawing.pattern_period == 24
 
 
@@ -96,16 +108,25 @@ def test_style_is_read_like_attributes_and_commands_may_be_relative(tmp_path):
 
 @pytest.mark.parametrize(
     "transform",
-    ["translate(20 30) scale(0.5)", "translate(20,30) scale(0.5, 0.5)", "matrix(0.5 0 0 0.5 20 30)"],
+    [
+        "translate(20 30) scale(0.5)",
+        "translate(20,30) scale(0.5, 0.5)",
+        "matrix(0.5 0 0 0.5 20 30)",
+    ],
 )
 def test_transforms(tmp_path, transform):
-    part = read(tmp_path, f'<g transform="{transform}"><rect fill="#ff0000" width="100" height="100"/></g>')
+    part = read(
+        tmp_path, f'<g transform="{transform}"><rect fill="#ff0000" width="100" height="100"/></g>'
+    )
     rows, columns = np.nonzero(painted(part.front)[..., 3])
     assert (columns.min(), columns.max(), rows.min(), rows.max()) == (20, 69, 30, 79)
 
 
 def test_rotation_about_a_point(tmp_path):
-    part = read(tmp_path, '<rect fill="#ff0000" x="50" y="40" width="40" height="20" transform="rotate(90 50 50)"/>')
+    part = read(
+        tmp_path,
+        '<rect fill="#ff0000" x="50" y="40" width="40" height="20" transform="rotate(90 50 50)"/>',
+    )
     rows, columns = np.nonzero(painted(part.front)[..., 3] > 127)
     assert (columns.min(), columns.max(), rows.min(), rows.max()) == (40, 59, 50, 89)
 
@@ -117,7 +138,13 @@ def test_a_hole_in_a_path(tmp_path):
         'd="M0 0 H100 V100 H0 Z M70 50 A20 20 0 1 1 30 50 A20 20 0 0 1 70 50 Z"/>',
     )
     opacity = painted(ring.front)[..., 3]
-    assert (opacity[50, 50], opacity[50, 25], opacity[50, 75], opacity[65, 50], opacity[75, 50]) == (
+    assert (
+        opacity[50, 50],
+        opacity[50, 25],
+        opacity[50, 75],
+        opacity[65, 50],
+        opacity[75, 50],
+    ) == (
         0,
         255,
         255,
@@ -128,7 +155,9 @@ def test_a_hole_in_a_path(tmp_path):
 
 def test_a_coat_without_fill_is_a_ring(tmp_path):
     """From radius 20 to radius 40."""
-    drawing = read(tmp_path, '<circle class="coat" stroke="#ff0000" cx="50" cy="50" r="30" stroke-width="20"/>')
+    drawing = read(
+        tmp_path, '<circle class="coat" stroke="#ff0000" cx="50" cy="50" r="30" stroke-width="20"/>'
+    )
     opacity = painted(drawing.front)[50, :, 3]
     assert (opacity[[12, 27, 73, 87]] == 255).all()
     assert (opacity[[5, 35, 50, 65, 95]] == 0).all()
@@ -145,7 +174,9 @@ def test_the_group_named_back_is_a_layer_of_its_own(tmp_path):
 
 
 def test_an_image_is_another_drawing_in_the_same_colour(tmp_path):
-    (tmp_path / "small.svg").write_text(svg('<rect class="trim unlit" fill="#ff0000" width="100" height="100"/>'))
+    (tmp_path / "small.svg").write_text(
+        svg('<rect class="trim unlit" fill="#ff0000" width="100" height="100"/>')
+    )
     drawing = read(tmp_path, '<image href="small.svg" x="40" y="20" width="50" height="50"/>')
     pixels = painted(drawing.front, "green")
     assert pixels[45, 65].tolist() == [0x2E, 0x9E, 0x4F, 255]  # world.COLORS["green"]
@@ -159,8 +190,14 @@ def test_an_image_is_another_drawing_in_the_same_colour(tmp_path):
         (svg('<path class="cote" d="M0 0 Z"/>'), "cup.svg: class 'cote': expected coat, trim"),
         (svg('<path fill="#ff0000"/>'), "cup.svg: attribute 'd' is missing"),
         (svg('<path fill="red" d="M0 0 Z"/>'), "cup.svg: colour 'red': expected #rrggbb or none"),
-        (svg('<path transform="skewX(9)" d="M0 0 Z"/>'), r"cup.svg: transform 'skewX\(9\)': expected"),
-        (svg("").replace("0 0 100 100", "0 0 64 64"), "cup.svg: viewBox is '0 0 64 64': expected '0 0 WIDTH 100'"),
+        (
+            svg('<path transform="skewX(9)" d="M0 0 Z"/>'),
+            r"cup.svg: transform 'skewX\(9\)': expected",
+        ),
+        (
+            svg("").replace("0 0 100 100", "0 0 64 64"),
+            "cup.svg: viewBox is '0 0 64 64': expected '0 0 WIDTH 100'",
+        ),
         ("<!DOCTYPE svg [<!ENTITY a 'a'>]>" + svg("&a;"), "cup.svg: document types and entities"),
     ],
 )
@@ -181,7 +218,9 @@ def test_a_file_is_a_picture_of_its_noun(path):
     picture.setContainerSize(skia.Size(*size))
     picture.render(skia.Surface(seen, skia.kRGBA_8888_ColorType).getCanvas())
 
-    layers = [painted(layer, "red", "plain", size) for layer in (drawing.back, drawing.front) if layer]
+    layers = [
+        painted(layer, "red", "plain", size) for layer in (drawing.back, drawing.front) if layer
+    ]
     opaque = np.max([layer[..., 3] for layer in layers], axis=0) > 127
     assert (opaque == (seen[..., 3] > 127)).mean() > 0.97  # rings have no outline in the file
     front = layers[-1][..., 3] == 255

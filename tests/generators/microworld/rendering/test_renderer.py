@@ -13,11 +13,21 @@ from compeval.generators.microworld.gallery import make_contact_sheet, render_no
 from compeval.generators.microworld.rendering.brush import Brush
 from compeval.generators.microworld.rendering.drawing import DRAWINGS, FOLDER
 from compeval.generators.microworld.rendering.pictures import POSES, RENDERINGS, find_pose
-from compeval.generators.microworld.rendering.renderer import BACKGROUNDS, HORIZON, draw_object, render
+from compeval.generators.microworld.rendering.renderer import (
+    BACKGROUNDS,
+    HORIZON,
+    draw_object,
+    render,
+)
 from compeval.generators.microworld.scene import DrawnObject, Scene
 from compeval.generators.microworld.world import ALL_NOUNS, COLORS, NOUNS, PATTERNS
 
-PICTURES = [name for noun in ALL_NOUNS for rendering in RENDERINGS[noun].pictures for name in rendering.values()]
+PICTURES = [
+    name
+    for noun in ALL_NOUNS
+    for rendering in RENDERINGS[noun].pictures
+    for name in rendering.values()
+]
 """The drawings of nouns in all renderings, states and poses."""
 CONTAINERS = [name for name in PICTURES if DRAWINGS[name].inside]
 CARRIERS = [name for name in PICTURES if DRAWINGS[name].top]
@@ -61,7 +71,9 @@ def find_color_name(rgb):
         return "white" if value > 0.5 else "black"
 
     def measure_distance(name):
-        named_hue = colorsys.rgb_to_hsv(*(int(COLORS[name][i : i + 2], 16) / 255 for i in (1, 3, 5)))[0]
+        named_hue = colorsys.rgb_to_hsv(
+            *(int(COLORS[name][i : i + 2], 16) / 255 for i in (1, 3, 5))
+        )[0]
         return abs((hue - named_hue + 0.5) % 1 - 0.5)
 
     return min((name for name in COLORS if name not in ("white", "black")), key=measure_distance)
@@ -93,11 +105,17 @@ def test_metadata_is_in_the_box(noun):
         assert all(0 <= value <= 1 for value in getattr(shape, name) or ()), name
     for start, end, *_ in filter(None, (shape.top, shape.head)):
         assert start < end
-    assert (shape.inside is None) or (shape.inside[0] < shape.inside[2] and shape.inside[1] < shape.inside[3])
+    assert (shape.inside is None) or (
+        shape.inside[0] < shape.inside[2] and shape.inside[1] < shape.inside[3]
+    )
     name = noun.split("-")[0]
-    containers = {"cup", "bucket", "bowl", "basket", "boat"} | ({"box", "suitcase"} if shape.state == "open" else set())
+    containers = {"cup", "bucket", "bowl", "basket", "boat"} | (
+        {"box", "suitcase"} if shape.state == "open" else set()
+    )
     assert (shape.inside is None) == (name not in containers)
-    assert (shape.head is None) == (name not in (*NOUNS["animal"], *NOUNS["person"]) or name == "rabbit")
+    assert (shape.head is None) == (
+        name not in (*NOUNS["animal"], *NOUNS["person"]) or name == "rabbit"
+    )
     assert shape.scale > 0.3
     for point in filter(None, (shape.saddle, shape.seat, shape.hand, shape.tip)):
         assert all(-0.05 <= value <= 1.05 for value in point)
@@ -126,14 +144,22 @@ def test_patterns_show_at_twenty_pixels(noun):
     """Any two patterns of an object differ by at least 5 of 255 levels per pixel; in a person's poses, by 3."""
     minimum = 3 if noun.endswith(POSES) else 5
     for color in COLORS:
-        images = {pattern: render_single(noun, 20, color, pattern)[0].astype(int) for pattern in PATTERNS}
+        images = {
+            pattern: render_single(noun, 20, color, pattern)[0].astype(int) for pattern in PATTERNS
+        }
         solid = images["plain"][..., 3] == 255
         for first, second in combinations(PATTERNS, 2):
-            assert np.abs(images[first] - images[second])[solid][:, :3].mean() > minimum, (color, first, second)
+            assert np.abs(images[first] - images[second])[solid][:, :3].mean() > minimum, (
+                color,
+                first,
+                second,
+            )
 
 
 def test_nouns_differ_from_each_other():
-    images = {noun: render_noun(noun, "green", "plain", "studio", 32).astype(int) for noun in ALL_NOUNS}
+    images = {
+        noun: render_noun(noun, "green", "plain", "studio", 32).astype(int) for noun in ALL_NOUNS
+    }
     for first, second in combinations(ALL_NOUNS, 2):
         assert np.abs(images[first] - images[second]).mean() > 6, (first, second)
 
@@ -143,7 +169,9 @@ def test_front_hides_what_is_inside(noun):
     left, top, right, bottom = DRAWINGS[noun].inside
     opacity = render_front(noun, 200)
     height, width = opacity.shape
-    hidden = opacity[round(top * height) : round(bottom * height), round(left * width) : round(right * width)]
+    hidden = opacity[
+        round(top * height) : round(bottom * height), round(left * width) : round(right * width)
+    ]
     assert (hidden == 255).mean() > 0.999
 
 
@@ -152,7 +180,9 @@ def test_the_top_surface_is_opaque(noun):
     """The drawing is opaque just below the surface, except between the merlons of the tower."""
     left, right, y = DRAWINGS[noun].top
     pixels, width = render_single(noun, 200)
-    row = pixels[MARGIN + round(y * 200) + 4, MARGIN + round(left * width) : MARGIN + round(right * width), 3]
+    row = pixels[
+        MARGIN + round(y * 200) + 4, MARGIN + round(left * width) : MARGIN + round(right * width), 3
+    ]
     assert (row > 200).mean() > (0.65 if noun.startswith("tower") else 0.99)
 
 
@@ -161,7 +191,9 @@ def test_contents_are_painted_between_back_and_front(ball_depth):
     box = make_object("box", Box(100, 200, 240, 200), "blue")
     ball = make_object("ball", Box(170, 220, 100, 100), "red", depth=ball_depth)
     image = render(Scene(0, 640, 480, "studio", (box, ball), (("ball", "in", "box"),)), (640, 480))
-    assert find_color_name(image[270, 200]) == "red"  # above the front's edge at 200 + 0.43 * 200 = 286
+    assert (
+        find_color_name(image[270, 200]) == "red"
+    )  # above the front's edge at 200 + 0.43 * 200 = 286
     assert find_color_name(image[310, 200]) == "blue"  # below it
 
 
@@ -169,7 +201,9 @@ def test_contents_are_painted_between_back_and_front(ball_depth):
 def test_hat_is_painted_over_the_wearer(hat_depth):
     cat = make_object("cat", Box(100, 100, 188, 200), "blue")
     hat = make_object("hat", Box(130, 80, 96, 60), "red", depth=hat_depth)
-    image = render(Scene(0, 640, 480, "studio", (hat, cat), (("cat", "wearing", "hat"),)), (640, 480))
+    image = render(
+        Scene(0, 640, 480, "studio", (hat, cat), (("cat", "wearing", "hat"),)), (640, 480)
+    )
     assert find_color_name(image[134, 178]) == "red"  # the brim, over the cat's forehead
 
 
@@ -180,7 +214,9 @@ def test_a_mirrored_object_is_painted_the_other_way_round():
         for item in (horse, replace(horse, mirrored=True))
     ]
     head = [np.abs(image - image[0, 5]).sum(2).argmax(1).mean() for image in images]
-    assert head[0] < 138 < head[1]  # the head is at the left, or at the right of the box's centre at 40 + 98
+    assert (
+        head[0] < 138 < head[1]
+    )  # the head is at the left, or at the right of the box's centre at 40 + 98
 
 
 def test_light_changes_all_colours_alike():

@@ -7,7 +7,12 @@ from compeval.base.schemas.corpus_names import CORPORA
 from compeval.generators.microworld.captions.wording import SYNONYMS, pluralise
 from compeval.generators.microworld.corpora import sample_caption
 from compeval.generators.microworld.rendering.pictures import RENDERINGS
-from compeval.generators.microworld.scenes.held_out import ATTRIBUTES, NAMED_SIZES, choose_held_out, list_attributes
+from compeval.generators.microworld.scenes.held_out import (
+    ATTRIBUTES,
+    NAMED_SIZES,
+    choose_held_out,
+    list_attributes,
+)
 from compeval.generators.microworld.scenes.splits import sample_training_scene, training_ids
 from compeval.generators.microworld.world import ALL_NOUNS, CONVERSE
 
@@ -28,7 +33,10 @@ def test_no_image_or_caption_has_held_out_content(corpus):
     for image_id in training_ids(list(CORPORA).index(corpus), NUM_EXAMPLES):
         scene = sample_training_scene(0, corpus, image_id)
         nouns = {item.id: item.noun for item in scene.objects}
-        assert not {(nouns[a], relation, nouns[b]) for a, relation, b in scene.relations} & rules.triples
+        assert (
+            not {(nouns[a], relation, nouns[b]) for a, relation, b in scene.relations}
+            & rules.triples
+        )
         for item in scene.objects:
             assert item.noun not in rules.nouns
             assert not set(list_attributes(item)) & rules.attributes
@@ -48,7 +56,9 @@ def test_shares(corpus):
     directed = Counter(relation for _, relation, _ in rules.triples)
     assert directed["left of"] == directed["right of"]
     for first, second in combinations(ALL_NOUNS, 2):
-        assert not {(first, "left of", second), (first, "right of", second)} <= rules.triples  # one direction remains
+        assert (
+            not {(first, "left of", second), (first, "right of", second)} <= rules.triples
+        )  # one direction remains
 
 
 @pytest.mark.parametrize("corpus", CORPORA)
@@ -57,7 +67,9 @@ def test_every_noun_and_attribute_keeps_partners(corpus):
     for noun in set(ALL_NOUNS) - rules.nouns:
         assert sum(rules.forbids(noun, attribute) for attribute in ATTRIBUTES) <= 4
         assert not all(rules.forbids(noun, size) for size in NAMED_SIZES)
-        assert not RENDERINGS[noun].states or not all(rules.forbids(noun, state) for state in RENDERINGS[noun].states)
+        assert not RENDERINGS[noun].states or not all(
+            rules.forbids(noun, state) for state in RENDERINGS[noun].states
+        )
     for attribute in set(ATTRIBUTES) - rules.attributes:
         assert sum(rules.forbids(noun, attribute) for noun in ALL_NOUNS) <= 17
 
@@ -65,8 +77,17 @@ def test_every_noun_and_attribute_keeps_partners(corpus):
 def test_on_is_held_out_with_above():
     for corpus in CORPORA:
         triples = choose_held_out(0, corpus).triples
-        carried = {(a, b) for c in CORPORA for a, relation, b in choose_held_out(0, c).triples if relation == "on"}
-        assert all((a, "on", b) in triples for a, relation, b in triples if relation == "above" and (a, b) in carried)
+        carried = {
+            (a, b)
+            for c in CORPORA
+            for a, relation, b in choose_held_out(0, c).triples
+            if relation == "on"
+        }
+        assert all(
+            (a, "on", b) in triples
+            for a, relation, b in triples
+            if relation == "above" and (a, b) in carried
+        )
 
 
 def test_corpora_hold_out_different_content():

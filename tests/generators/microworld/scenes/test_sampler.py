@@ -20,7 +20,12 @@ from compeval.generators.microworld.scenes.affordances import (
 )
 from compeval.generators.microworld.scenes.object_sampler import make_zipf_weights
 from compeval.generators.microworld.scenes.sampler import GROUND, sample_scene, sample_surroundings
-from compeval.generators.microworld.scenes.spatial_relations import Layout, Link, find_ambiguities, find_relations
+from compeval.generators.microworld.scenes.spatial_relations import (
+    Layout,
+    Link,
+    find_ambiguities,
+    find_relations,
+)
 from compeval.generators.microworld.scenes.splits import (
     TEST_IDS,
     sample_test_scene,
@@ -37,14 +42,26 @@ def make_scene(image_id, n_objects=3, width=640, height=480):
 SCENES = [make_scene(image_id, 1 + image_id % 6) for image_id in range(1, 61)]
 
 
-LINKS = ("worn by", "riding", "pouring into", "eaten by", "held by", "pulled by", "pushed by", "in", "on")
+LINKS = (
+    "worn by",
+    "riding",
+    "pouring into",
+    "eaten by",
+    "held by",
+    "pulled by",
+    "pushed by",
+    "in",
+    "on",
+)
 
 
 def make_layout(scene):
     """Reconstruct the links from the relations. An object that is neither carried nor hanging stands on the ground."""
     links = {}
     for item in scene.objects:
-        parents = {relation: parent for child, relation, parent in scene.relations if child == item.id}
+        parents = {
+            relation: parent for child, relation, parent in scene.relations if child == item.id
+        }
         # a worn hat is also on its wearer, a rider on the horse, and what is eaten is held
         for relation in LINKS:
             if relation in parents:
@@ -62,7 +79,11 @@ def test_relations_are_clear_and_complete(scene):
     layout = make_layout(scene)
     assert find_relations(layout) == scene.relations
     # Positions are rounded to 0.1 pixels after the check, so an ambiguity can depend on the last digit.
-    assert [reason for reason in find_ambiguities(layout) if "hidden" not in reason and "covered" not in reason] == []
+    assert [
+        reason
+        for reason in find_ambiguities(layout)
+        if "hidden" not in reason and "covered" not in reason
+    ] == []
     assert all((b, CONVERSE[relation], a) in scene.relations for a, relation, b in scene.relations)
 
 
@@ -129,7 +150,9 @@ def test_background_and_light_are_independent_of_the_objects():
     assert len({(scene.background, scene.light) for scene in scenes}) == 1
     surroundings = Counter(sample_surroundings(0, image_id) for image_id in TEST_IDS[:24_000])
     assert len(surroundings) == len(BACKGROUNDS) * len(LIGHTS)
-    assert all(abs(count - 1000) < 160 for count in surroundings.values())  # 24 combinations; 5 standard deviations
+    assert all(
+        abs(count - 1000) < 160 for count in surroundings.values()
+    )  # 24 combinations; 5 standard deviations
 
 
 def test_unseen_renderings_occur_in_test_scenes_only():
@@ -161,7 +184,9 @@ def test_training_and_test_ids_are_disjoint():
 def test_every_noun_is_in_a_theme():
     assert {noun for nouns in THEMES.values() for noun in nouns} == set(ALL_NOUNS)
     assert share_theme("car", "house")
-    assert all(6 <= sum(share_theme(noun, other) for other in ALL_NOUNS) - 1 <= 40 for noun in ALL_NOUNS)
+    assert all(
+        6 <= sum(share_theme(noun, other) for other in ALL_NOUNS) - 1 <= 40 for noun in ALL_NOUNS
+    )
     assert not share_theme("car", "bowl")
 
 
