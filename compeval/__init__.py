@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -28,6 +29,11 @@ __all__ = [
     "list_datasets",
     "load_dataset",
 ]
+
+if not Path(__file__).with_name("base").is_dir():
+    # In a checkout, compeval/base and its neighbours are links to folders at the top level. A clone
+    # without symbolic links (Windows, core.symlinks=false) has text files in their place.
+    __path__.append(str(Path(__file__).resolve().parents[1]))
 
 _MODULE_OF = {
     "evaluate": "compeval.evaluators.in_process",

@@ -10,8 +10,9 @@ to their neighbours. ``punctuation``: only punctuation differs from the caption.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
+from importlib.util import find_spec
 from typing import NamedTuple
 
 from compeval.base.texts import fold_case_and_space, words
@@ -132,18 +133,25 @@ TESTS_OF_TEXTS: dict[str, Callable[[str], str]] = {
     "mojibake": lambda text: find_match(MOJIBAKE, text),
     "chatter": lambda text: find_match(CHATTER, text) or find_match(QUOTED, text),
 }
-KINDS = ("mangled word", *TESTS_OF_PAIRS, *TESTS_OF_TEXTS)
+MANGLED = "mangled word"
+KINDS = (MANGLED, *TESTS_OF_PAIRS, *TESTS_OF_TEXTS)
 
 
-def find_malformed(rows: Sequence[Texts]) -> Iterator[Finding]:
-    """Yield what is malformed in a set, by row. ``rows`` is read twice, because a word of any caption is a word."""
+def list_available_kinds() -> tuple[str, ...]:
+    """Return the kinds that can be found here: mangled words need a dictionary, the extra ``generate``."""
+    return KINDS if find_spec("nltk") else tuple(kind for kind in KINDS if kind != MANGLED)
+
+
+def find_malformed(rows: Sequence[Texts], kinds: Collection[str] = KINDS) -> Iterator[Finding]:
+    """Yield the malformed texts of these kinds, by row. ``rows`` is read twice: a word of any caption is a word."""
     known = {word for row in rows for word in words(row.caption)}
     for index, row in enumerate(rows):
         for candidate, text in enumerate((row.caption, *row.hard_negatives)):
             found = {kind: test(text) for kind, test in TESTS_OF_TEXTS.items()}
             if candidate:
                 found |= {kind: test(row.caption, text) for kind, test in TESTS_OF_PAIRS.items()}
-                found["mangled word"] = find_mangled_word(row.caption, text, known)
+                if MANGLED in kinds:
+                    found[MANGLED] = find_mangled_word(row.caption, text, known)
             for kind, detail in found.items():
-                if detail:
+                if detail and kind in kinds:
                     yield Finding(index, candidate, kind, detail, row.caption, text)

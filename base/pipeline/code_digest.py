@@ -121,10 +121,17 @@ def _list_imported(path: Path) -> frozenset[Path]:
 
 def _module_file(root: Path, name: str) -> Path | None:
     """Return the file of a project module, or None for any other name."""
-    path = root / name.replace(".", "/")
-    files = (path.with_suffix(".py"), path / "__init__.py")
-    is_ours = name.split(".")[0] in PROJECT_PACKAGES
-    return next((file.resolve() for file in files if is_ours and file.is_file()), None)
+    if name.split(".")[0] not in PROJECT_PACKAGES:
+        return None
+    # A clone without symbolic links has compeval.base at base/ only.
+    for path in (
+        root / name.replace(".", "/"),
+        root / name.removeprefix("compeval.").replace(".", "/"),
+    ):
+        for file in (path.with_suffix(".py"), path / "__init__.py"):
+            if file.is_file():
+                return file.resolve()
+    return None
 
 
 def list_data_files(modules: Iterable[Path]) -> set[Path]:

@@ -7,10 +7,14 @@ from typing import Any
 
 import typer
 
+from compeval.base.extras import describe_missing
+
 
 def run(main: Callable[..., Any]) -> None:
     """Run ``main`` with arguments from the command line."""
     try:
         typer.run(main)
-    except (ValueError, OSError, ImportError) as error:  # OSError: a missing file, a dead worker
+    except ImportError as error:
+        sys.exit(f"{Path(sys.argv[0]).stem}: {describe_missing(error)}")
+    except (ValueError, OSError) as error:  # OSError: a missing file, a dead worker
         sys.exit(f"{Path(sys.argv[0]).stem}: {error}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
+from compeval.base.extras import install_command
 from compeval.cli.console import (
     check_writable,
     check_writable_file,
@@ -234,6 +235,12 @@ def _audit_targets(
 
     A name that two targets have is preceded by the second one.
     """
+    from compeval.loaders.malformed import KINDS, list_available_kinds
+
+    if missing := set(KINDS) - set(list_available_kinds()):
+        note(
+            f"Not looked for: {', '.join(missing)}, which need WordNet ({install_command('nltk')})."
+        )
     audited: AuditedTarget = ({}, {}, {})
     failed: list[tuple[str, str]] = []
     for target in targets:
@@ -259,7 +266,7 @@ def _audit_target(target: str, data: Path | None) -> AuditedTarget:
     from compeval.loaders.audit import audit_dataset, read_splits
     from compeval.loaders.datasets.folders import resolve_folder
     from compeval.loaders.datasets.split_names import name_of_stored
-    from compeval.loaders.malformed import find_malformed
+    from compeval.loaders.malformed import find_malformed, list_available_kinds
 
     folder = resolve_folder(target, data)
     audits = audit_dataset(folder)
@@ -271,7 +278,8 @@ def _audit_target(target: str, data: Path | None) -> AuditedTarget:
     }
     texts_by_split = read_splits(folder) if _is_english(folder.name) else {}
     malformed = {
-        names[split]: list(find_malformed(list(texts))) for split, texts in texts_by_split.items()
+        names[split]: list(find_malformed(list(texts), list_available_kinds()))
+        for split, texts in texts_by_split.items()
     }
     return {names[split]: result for split, result in audits.items()}, baselines, malformed
 
@@ -280,7 +288,7 @@ def _audit_file(path: Path) -> AuditedTarget:
     from compeval.evaluators.validity.best_baselines import find_best
     from compeval.loaders.importing.identify import identify
     from compeval.loaders.importing.importing import read_published
-    from compeval.loaders.malformed import find_malformed
+    from compeval.loaders.malformed import find_malformed, list_available_kinds
 
     published = identify(path)
     read = read_published(published)
@@ -305,7 +313,9 @@ def _audit_file(path: Path) -> AuditedTarget:
         )
     }
     malformed = {
-        names[f"{config}/{name}"]: list(find_malformed([row.texts() for row in rows]))
+        names[f"{config}/{name}"]: list(
+            find_malformed([row.texts() for row in rows], list_available_kinds())
+        )
         for (config, name), rows in read.splits.items()
         if f"{config}/{name}" in names and "en" in published.benchmark.languages
     }

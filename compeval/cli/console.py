@@ -24,6 +24,7 @@ from rich.console import Console
 from rich.markup import escape
 from typer.core import TyperGroup
 
+from compeval.base.extras import describe_missing
 from compeval.cli.options import AsJson, FormatName, LanguageModel
 
 WIDTH_WITHOUT_TERMINAL = 160
@@ -140,6 +141,8 @@ def describe_error(error: Exception) -> str:
     """Return the message of an error. The system's errors begin with the path, and unexpected ones with their type."""
     if isinstance(error, OSError) and error.filename and error.strerror:
         return f"{os.fsdecode(error.filename)}: {error.strerror}."
+    if isinstance(error, ModuleNotFoundError):
+        return describe_missing(error)
     return str(error) if isinstance(error, USER_ERRORS) else f"{type(error).__name__}: {error}"
 
 

@@ -16,7 +16,7 @@ from compeval.evaluators.metrics.intervals import compute_share_interval
 from compeval.evaluators.protocols.choice import rank_truth
 from compeval.evaluators.results.compose import get_clusters
 from compeval.loaders.audit import Texts
-from compeval.loaders.malformed import find_malformed
+from compeval.loaders.malformed import find_malformed, list_available_kinds
 
 
 def score_without_malformed(folder: Path, datasets: Collection[str]) -> Iterator[dict[str, Any]]:
@@ -34,7 +34,7 @@ def score_without_malformed(folder: Path, datasets: Collection[str]) -> Iterator
         ]
         score_NK = np.array(table["scores"].to_pylist())
         malformed_NK = np.zeros(score_NK.shape, dtype=bool)
-        for finding in find_malformed(texts):
+        for finding in find_malformed(texts, list_available_kinds()):
             malformed_NK[finding.row, finding.candidate] = True
         if malformed_NK.any():
             masks = {

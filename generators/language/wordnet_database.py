@@ -18,10 +18,6 @@ from typing import Any
 from compeval.generators.language.lexicon import load_lexicon
 from compeval.generators.language.optional_imports import without
 
-with without("scipy", "sklearn", "pandas", "matplotlib"):
-    import nltk
-    from nltk.corpus.reader.wordnet import WordNetCorpusReader
-
 VERSION = "3.0"
 LEXICOGRAPHER_FILES: list[str] = load_lexicon("lexicographer_files")
 NOT_FOUND_MESSAGE = (
@@ -33,31 +29,46 @@ NOT_FOUND_MESSAGE = (
 )
 
 
-class _Reader(WordNetCorpusReader):
-    """NLTK's reader, extended to Debian's database and without multilingual tables."""
+@cache
+def _nltk() -> Any:
+    """Return the module, which is imported at the first look-up: the extra ``generate`` installs it."""
+    with without("scipy", "sklearn", "pandas", "matplotlib"):
+        import nltk
+    return nltk
 
-    def open(self, file: str) -> Any:
-        if file == "lexnames":
-            return io.StringIO(
-                "".join(f"{n:02d}\t{name}\t0\n" for n, name in enumerate(LEXICOGRAPHER_FILES))
-            )
-        return super().open(file)
 
-    def map_wn(self, version: str = "wordnet") -> None:
-        """Do nothing. NLTK would map other versions to WordNet 3.0, but the database is already version 3.0."""
+def _make_reader(root: Any) -> Any:
+    """Return NLTK's reader of a database, extended to Debian's and without multilingual tables."""
+    with without("scipy", "sklearn", "pandas", "matplotlib"):
+        from nltk.corpus.reader.wordnet import WordNetCorpusReader
+
+    class Reader(WordNetCorpusReader):
+        def open(self, file: str) -> Any:
+            if file == "lexnames":
+                names = enumerate(LEXICOGRAPHER_FILES)
+                return io.StringIO("".join(f"{n:02d}\t{name}\t0\n" for n, name in names))
+            return super().open(file)
+
+        def map_wn(self, version: str = "wordnet") -> None:
+            """Do nothing. NLTK would map other versions to WordNet 3.0; this is version 3.0."""
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about the missing multilingual tables
+        return Reader(root, None)
 
 
 def _find_nltk_corpus() -> Any | None:
     for name in ("corpora/wordnet", "corpora/wordnet.zip/wordnet/"):
         with suppress(LookupError):
-            return nltk.data.find(name)
+            return _nltk().data.find(name)
     return None
 
 
 def _find_system_database() -> str | None:
     for folder in (Path("/usr/share/wordnet"), Path(sys.prefix, "share", "wordnet")):
         if (folder / "data.noun").exists():
-            nltk.data.path.append(str(folder))  # NLTK reads only from the folders of its path
+            # NLTK reads only from the folders of its path.
+            _nltk().data.path.append(str(folder))
             return str(folder)
     return None
 
@@ -70,13 +81,11 @@ def wordnet() -> Any:
     FileNotFoundError if there is none, and ValueError if the database has another version.
     """
     root = _find_nltk_corpus() or _find_system_database()
-    if not root and nltk.download("wordnet", quiet=True):
+    if not root and _nltk().download("wordnet", quiet=True):
         root = _find_nltk_corpus()
     if not root:
         raise FileNotFoundError(NOT_FOUND_MESSAGE)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about the missing multilingual tables
-        reader = _Reader(root, None)
+    reader = _make_reader(root)
     if reader.get_version() != VERSION:
         raise ValueError(
             f"{root}: WordNet {reader.get_version()}, expected {VERSION}. Remove that database.\n{NOT_FOUND_MESSAGE}"

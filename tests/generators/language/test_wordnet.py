@@ -1,6 +1,7 @@
 """Facts of WordNet 3.0, which were looked up in its files and are noted next to each test."""
 
 from itertools import combinations
+from types import SimpleNamespace
 
 import nltk
 import pytest
@@ -44,8 +45,8 @@ def test_missing_wordnet_raises_an_error_with_the_remedies(monkeypatch: pytest.M
 
 
 def test_other_versions_raise_an_error(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(wordnet_database._Reader, "__init__", lambda *_: None)
-    monkeypatch.setattr(wordnet_database._Reader, "get_version", lambda _: "3.1")
+    other = SimpleNamespace(get_version=lambda: "3.1")
+    monkeypatch.setattr(wordnet_database, "_make_reader", lambda _: other)
     with pytest.raises(ValueError, match=r"WordNet 3\.1, expected 3\.0"):
         wordnet.__wrapped__()
 
