@@ -22,6 +22,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from compeval.base.draw_keys import make_image_key
 from compeval.base.files.atomic import atomic_folder, write_json
 from compeval.base.pipeline import stage
 from compeval.base.pipeline.params import OURS, read_params, read_rules
@@ -65,11 +66,17 @@ _parts = pa.list_(
     )
 )
 NEGATIVES_SCHEMA = pa.schema(
-    [("repeated", pa.bool_()), ("parts", _parts), *((kind, _negatives) for kind in NEGATIVES)]
+    [
+        ("repeated", pa.bool_()),
+        ("draw_key", pa.string()),
+        ("parts", _parts),
+        *((kind, _negatives) for kind in NEGATIVES),
+    ]
 )
 """The negatives of a caption: ``hnatom`` and ``hncomp``, or [] if there are too few.
 
-``repeated`` is True if an earlier row has the same scene graph. Such a row is only used in balanced sets. ``parts`` has
+``repeated`` is True if an earlier row has the same scene graph. Such a row is only used in balanced sets. ``draw_key``
+seeds the draws of the balanced negatives (base/draw_keys.py); no dataset has it. ``parts`` has
 the words that may replace those of the compound in a balanced set (hard_negatives/balanced/compounds.py), or is [].
 """
 
@@ -140,16 +147,18 @@ def _make_rows(
     columns = iter(
         negatives.columns(image, facts, [item for item in candidates if not item.repeated])
     )
+    image_key = make_image_key(image)
     rows: list[Row] = []
-    for item in candidates:
+    for number, item in enumerate(candidates):
         parts: Sequence[Row] = ()
+        draw_key = f"{image_key}:{number}"
         if is_in_balanced_sets(image, item.parse.graph, balanced_share):
-            rng = Random(f"{image.image_id}:{item.parse.caption}")
+            rng = Random(f"{draw_key}:parts")
             parts = [
                 part._asdict() for part in find_parts(item.parse, facts, negatives.vocabulary, rng)
             ]
         own = {kind: [] for kind in NEGATIVES} if item.repeated else next(columns)
-        rows.append({"repeated": item.repeated, "parts": parts, **own})
+        rows.append({"repeated": item.repeated, "draw_key": draw_key, "parts": parts, **own})
     return captions, rows
 
 

@@ -176,10 +176,8 @@ class BalancedSplits:
 def read_compounds(regions: Path, mask: Sequence[bool] | None = None) -> Iterator[Row]:
     """Yield what the balanced negatives of a caption are made from."""
     captions = read_captions(regions, ["image_id", "crop_id", "caption", "compounds"], mask)
-    return (
-        row | parts
-        for row, parts in zip(captions, read_negatives(regions, ["parts"], mask), strict=True)
-    )
+    drawn_from = read_negatives(regions, ["draw_key", "parts"], mask)
+    return (row | parts for row, parts in zip(captions, drawn_from, strict=True))
 
 
 def add_negatives(captions: Iterator[Row], negatives: Sequence[Sequence[Row]]) -> Iterator[Row]:

@@ -27,6 +27,7 @@ from itertools import islice, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from compeval.base.draw_keys import make_source_key
 from compeval.base.files.atomic import write_json
 from compeval.base.files.untrusted import read_file
 from compeval.base.pipeline import stage
@@ -97,6 +98,12 @@ class Entry(NamedTuple):
     """Hash of the image file."""
     box: Box
     """The whole image."""
+    key: str = ""
+    """Seeds the orders of the captions (base/draw_keys.py)."""
+
+    def make_key(self, index: int, seed: int) -> str:
+        """Return the key of one caption for a seed."""
+        return f"{self.key}:{index}:{seed}"
 
     def make_row(self, provenance: Row, patches: Patches | None = None) -> Row:
         """Return the columns that CHOICE_SCHEMA and RETRIEVAL_SCHEMA share, except for the image."""
@@ -124,15 +131,29 @@ def make_order_rows(
     image_row = 0
     for entry in entries:
         row = entry.make_row(provenance | {"seed": seed})
-        captions = [words for words in entry.captions if has_wrong_captions(words)]
-        for index, words in enumerate(captions):
-            texts = {
-                "caption": words.text,
-                "hard_negatives": word_order.make_wrong_captions(words, seed),
-            }
-            is_first = seed == ORDER_SEEDS[0] and index == 0
+        indices = [
+            index
+            for index, words in enumerate(entry.captions)
+            if has_wrong_captions(words, tuple(entry.make_key(index, seed) for seed in ORDER_SEEDS))
+        ]
+        for index in indices:
+            words = entry.captions[index]
+            negatives = word_order.make_wrong_captions(words, entry.make_key(index, seed))
+            texts = {"caption": words.text, "hard_negatives": negatives}
+            is_first = seed == ORDER_SEEDS[0] and index == indices[0]
             yield row | texts | entry.make_image_cells(image_row, is_first, storage)
-        image_row += len(captions)
+        image_row += len(indices)
+
+
+@lru_cache(maxsize=1 << 17)
+def has_wrong_captions(words: Words, keys: tuple[str, ...]) -> bool:
+    """Return True if the caption has four different perturbations with every key."""
+    return all(word_order.make_wrong_captions(words, key) for key in keys)
+
+
+def make_retrieval_key(words: Words, name: str, seed: int) -> str:
+    """Return the seed of a perturbed caption. It may contain the caption: the true one is not among the texts."""
+    return f"{seed}:{name}:{words.text}"
 
 
 def make_retrieval_rows(
@@ -143,7 +164,8 @@ def make_retrieval_rows(
     for number, entry in enumerate(entries):
         patches = draw_patches(name, entry.image.image_id, seed) if name in GRIDS else None
         captions = [
-            (perturbation and perturb(words, perturbation, seed)) or words.text
+            (perturbation and perturb(words, perturbation, make_retrieval_key(words, name, seed)))
+            or words.text
             for words in entry.captions
         ]
         row = entry.make_row(provenance | {"seed": seed}, patches) | {"captions": captions}
@@ -186,16 +208,17 @@ def read_entries(
                 print(f"Unreadable images are left out. The first: {error}", file=sys.stderr)
             skipped["unreadable images"] += 1
     tagged = tagger(text for image, _, _ in readable for text in image.captions)
+    source_key = make_source_key(text for image, _, _ in readable for text in image.captions)
     return [
-        Entry(image, tuple(islice(tagged, len(image.captions))), sha256, box)
+        Entry(
+            image,
+            tuple(islice(tagged, len(image.captions))),
+            sha256,
+            box,
+            f"{source_key}:{image.image_id}",
+        )
         for image, sha256, box in readable
     ]
-
-
-@lru_cache(maxsize=1 << 17)
-def has_wrong_captions(words: Words) -> bool:
-    """Return True if the caption has four different perturbations with every seed."""
-    return all(word_order.make_wrong_captions(words, seed) for seed in ORDER_SEEDS)
 
 
 def count_unchanged(entries: Iterable[Entry]) -> dict[str, int]:
@@ -203,7 +226,11 @@ def count_unchanged(entries: Iterable[Entry]) -> dict[str, int]:
     captions = [words for entry in entries for words in entry.captions]
     return {
         f"captions that {perturbation.__name__} leaves as they are": sum(
-            any(perturb(words, perturbation, seed) is None for seed in RETRIEVAL_SEEDS)
+            any(
+                perturb(words, perturbation, make_retrieval_key(words, perturbation.__name__, seed))
+                is None
+                for seed in RETRIEVAL_SEEDS
+            )
             for words in captions
         )
         for perturbation in TEXT_PERTURBATIONS

@@ -99,18 +99,23 @@ def select_rows_at_chance(
     """Return a boolean mask of the N retrieval sets to keep, with ``unrelated`` out of ``select_unrelated_rows``."""
     if not len(sets):
         return np.zeros(0, dtype=bool)
-    keys = [
-        f"{seed}:{image}:{captions[0]}"
-        for image, captions in zip(sets.images, sets.captions, strict=True)
-    ]
-    order_N = np.array([hashlib.sha256(key.encode()).hexdigest() for key in keys]).argsort(
-        kind="stable"
-    )
+    order_N = np.array(
+        [_hash_row(seed, *row) for row in zip(sets.images, sets.captions, strict=True)]
+    ).argsort(kind="stable")
     if unrelated:
         order_N = order_N[select_unrelated_rows(sets.take(order_N))]
     keep_N = np.zeros(len(sets), dtype=bool)
     keep_N[order_N[_select_in_rounds(sets.take(order_N), baselines)]] = True
     return keep_N
+
+
+def _hash_row(seed: int, image: str, captions: Sequence[str]) -> str:
+    """Return a hash that does not depend on which caption is true.
+
+    Of two rows of an image that do not fit each other, the one with the smaller hash is kept. If the true caption were
+    hashed, the kept rows would be those whose true captions have small hashes.
+    """
+    return hashlib.sha256("\0".join((str(seed), image, *sorted(captions))).encode()).hexdigest()
 
 
 def select_unrelated_rows(sets: RetrievalSets) -> np.ndarray:

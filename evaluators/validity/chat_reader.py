@@ -54,10 +54,11 @@ def format_question(captions: Sequence[str]) -> str:
 
 
 def shuffle_captions(captions: Sequence[str]) -> list[str]:
-    """Return the captions in an order that depends on the captions only."""
-    seed = hashlib.sha256("\n".join(captions).encode()).digest()
-    order = np.random.default_rng(int.from_bytes(seed[:8], "big")).permutation(len(captions))
-    return [captions[int(index)] for index in order]
+    """Return the captions in an order that depends on the captions only, and not on which one is true."""
+    ordered = sorted(captions)
+    seed = hashlib.sha256("\n".join(ordered).encode()).digest()
+    order = np.random.default_rng(int.from_bytes(seed[:8], "big")).permutation(len(ordered))
+    return [ordered[int(index)] for index in order]
 
 
 def read_choice(answer: str, captions: Sequence[str]) -> int | None:

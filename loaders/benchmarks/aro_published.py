@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from compeval.base.draw_keys import make_source_key
 from compeval.base.readers import karpathy
 from compeval.generators.hard_negatives.aro.word_order import Tagger, make_wrong_captions
 from compeval.loaders.published import (
@@ -84,10 +85,12 @@ def _order(path: Path, name: str) -> Iterator[Row | Unusable]:
         for text in ([entry] if isinstance(entry, str) else entry)
     ]
     published = {(image, text.strip()): text for image, text in reversed(texts)}
-    for (image, caption), words in zip(
-        captions, Tagger()(caption for _, caption in captions), strict=True
-    ):
-        shuffles = make_wrong_captions(words, ORDER_SEED)
+    source_key, tagged = (
+        make_source_key(caption for _, caption in captions),
+        Tagger()(text for _, text in captions),
+    )
+    for number, ((image, caption), words) in enumerate(zip(captions, tagged, strict=True)):
+        shuffles = make_wrong_captions(words, f"{source_key}:{number}:{ORDER_SEED}")
         if shuffles is None:
             yield Unusable("a shuffle would leave the caption unchanged")
         else:
@@ -109,9 +112,10 @@ def _draw_further_orders(rows: Mapping[tuple[str, str], Sequence[Row]]) -> Itera
         if not config.endswith("_order"):
             continue
         captions = list(Tagger()(row.captions[0] for row in of_split))
+        source_key = make_source_key(row.captions[0] for row in of_split)
         for seed in FURTHER_SEEDS:
-            for row, words in zip(of_split, captions, strict=True):
-                if shuffles := make_wrong_captions(words, seed):
+            for number, (row, words) in enumerate(zip(of_split, captions, strict=True)):
+                if shuffles := make_wrong_captions(words, f"{source_key}:{number}:{seed}"):
                     yield row._replace(hard_negatives=tuple(shuffles), split=f"{split}.s{seed}")
 
 

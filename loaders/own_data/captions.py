@@ -7,6 +7,7 @@ from functools import partial
 from itertools import islice
 from typing import NamedTuple, Self
 
+from compeval.base.draw_keys import make_source_key
 from compeval.base.pipeline.workers import map_with
 from compeval.base.readers.annotations import Annotations
 from compeval.base.schemas.annotated_image import AnnotatedImage, Region
@@ -29,7 +30,6 @@ IMAGES_PER_CHUNK = 64
 """Images that a worker parses at once."""
 MANY_CAPTIONS, MIN_COUNT = 5_000, 3
 """In larger datasets, a word must occur this often in the captions to be a foil."""
-ORDER_SEED = 0
 
 
 def parse_images(
@@ -68,7 +68,7 @@ def make_foil_maker(
     rejected: Mapping[str, frozenset[str]],
     annotated: frozenset[str],
 ) -> FoilMaker:
-    """Count the words of all captions in three passes; memory follows the vocabulary. See :class:`FoilMaker`."""
+    """Read all captions in four passes; memory follows the vocabulary. See :class:`FoilMaker`."""
     graphs = (region.parse.graph for image in images for region in image.regions if region.parse)
     min_count = MIN_COUNT if counts["captions"] >= MANY_CAPTIONS else 1
     return FoilMaker(
@@ -77,6 +77,7 @@ def make_foil_maker(
         CorpusStatistics.of(region.caption for image in images for region in image.regions),
         Companions.of(map(_list_nouns, images)),
         rejected,
+        make_source_key(region.caption for image in images for region in image.regions),
         annotated,
     )
 
@@ -105,12 +106,12 @@ class CaptionWorker(NamedTuple):
         for row, (caption, _) in zip(captions, made, strict=True):
             if is_in_balanced_sets(image, caption.parse.graph, self.balanced_share):
                 row["parts"] = self.maker.find_parts(caption, row["caption"])
+                row["draw_key"] = caption.draw_key
         rejected = self.maker.rejected.get(image.files[0].stem, frozenset())
         if self.tagger:
-            for row, words in zip(
-                captions, self.tagger(row["caption"] for row in captions), strict=True
-            ):
-                shuffles = make_wrong_captions(words, ORDER_SEED) or []
+            tagged = self.tagger(row["caption"] for row in captions)
+            for row, (caption, _), words in zip(captions, made, tagged, strict=True):
+                shuffles = make_wrong_captions(words, f"{caption.draw_key}:{ORDER}") or []
                 shuffles = shuffles if rejected.isdisjoint(shuffles) else []
                 row |= {
                     "shuffled": words.text,

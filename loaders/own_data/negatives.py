@@ -256,7 +256,7 @@ def _write_balanced(
     made: Made,
 ) -> None:
     """Write the balanced configs of a kind: one for each split that has captions with such negatives."""
-    columns = ["image_id", "crop_id", "caption", "atoms", "compounds", "parts"]
+    columns = ["image_id", "crop_id", "caption", "atoms", "compounds", "parts", "draw_key"]
     pairs = zip(splits, read_table(table, columns), strict=True)
     rows = {
         split: [row for name, row in pairs if name == split and row["parts"]] for split in SPLITS

@@ -41,11 +41,10 @@ _negatives = pa.list_(
 TABLE_SCHEMA = pa.schema(
     [
         *RAW_SCHEMA,
-        *(
-            ("captions", pa.list_(pa.string())),
-            NEGATIVES_SCHEMA.field("parts"),
-            ("shuffled", pa.string()),
-        ),
+        ("captions", pa.list_(pa.string())),
+        NEGATIVES_SCHEMA.field("parts"),
+        NEGATIVES_SCHEMA.field("draw_key"),
+        ("shuffled", pa.string()),
         *((kind, _negatives) for kind in KINDS),
     ]
 )
@@ -108,6 +107,7 @@ class Rows(NamedTuple):
             **columns,
             **negatives,
             "parts": [],
+            "draw_key": "",
             "shuffled": "",
             ORDER: [],
         }

@@ -1,7 +1,7 @@
 """Perturb the word order of captions.
 
 Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), section 2.2, Table 1 and section 3.1. A perturbed caption depends
-only on a seed and the caption. The authors join tokens with spaces, so extra spaces also reveal a perturbed caption.
+only on a key and the caption. The authors join tokens with spaces, so extra spaces also reveal a perturbed caption.
 Here a perturbed caption differs from the true caption only in the order of its words. Differences from the paper:
 
 - Clitics and hyphenated parts stay in their words ("man's", "black-and-white"). Spaces and punctuation are not moved.
@@ -184,23 +184,28 @@ TEXT_PERTURBATIONS: tuple[Perturbation, ...] = (*WRONG_CAPTION_PERTURBATIONS, sh
 
 
 def perturb(
-    words: Words, perturbation: Perturbation, seed: int, excluded: Sequence[str] = ()
+    words: Words, perturbation: Perturbation, key: str, excluded: Sequence[str] = ()
 ) -> str | None:
     """Return the caption with its words in a new order, or None if none is found in MAX_DRAWS draws.
 
-    The result differs from the caption and from all texts in ``excluded``, not only in upper and lower case.
+    ``key`` seeds the draws. The result differs from the caption and from all texts in ``excluded``, not only in upper
+    and lower case.
     """
-    rng = Random(f"{seed}:{perturbation.__name__}:{words.text}")
+    rng = Random(key)
     known = {text.lower() for text in (words.text, *excluded)}
     draws = (words.in_order(perturbation(rng, words.kinds)) for _ in range(MAX_DRAWS))
     return next((text for text in draws if text.lower() not in known), None)
 
 
-def make_wrong_captions(words: Words, seed: int) -> list[str] | None:
-    """Return four different wrong captions of a caption, or None if one of them is not found in MAX_DRAWS draws."""
+def make_wrong_captions(words: Words, key: str) -> list[str] | None:
+    """Return four different wrong captions of a caption, or None if one of them is not found in MAX_DRAWS draws.
+
+    ``key`` seeds the draws. It must not be known to a reader of the captions (base/draw_keys.py): the draws of each of
+    the five captions could be replayed, and only those of the true one are the others.
+    """
     texts: list[str] = []
     for perturbation in WRONG_CAPTION_PERTURBATIONS:
-        text = perturb(words, perturbation, seed, texts)
+        text = perturb(words, perturbation, f"{key}:{perturbation.__name__}", texts)
         if text is None:
             return None
         texts.append(text)

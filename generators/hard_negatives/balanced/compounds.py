@@ -310,8 +310,9 @@ def make_balanced_negatives(
 ) -> list[list[dict[str, Any]]]:
     """Return the negatives of each row of a split (``caption`` and ``foils``), or [].
 
-    ``rows`` have the columns ``image_id``, ``crop_id``, ``caption``, ``compounds`` and ``parts``. ``kind`` is a key of
-    ``BALANCED_NEGATIVES``, ``in_split`` and ``out_of_split`` are the compounds of this split and of the others, and
+    ``rows`` have the columns ``image_id``, ``crop_id``, ``caption``, ``compounds``, ``parts`` and ``draw_key``, which
+    seeds their draws (base/draw_keys.py). ``kind`` is a key of ``BALANCED_NEGATIVES``, ``in_split`` and
+    ``out_of_split`` are the compounds of this split and of the others, and
     ``rejected`` the rejected texts by crop id. ``image_nouns`` are the nouns of all images.
 
     With ``refine``, rows on which text-only baselines are above chance have no negatives, and neither have rows that
@@ -347,7 +348,7 @@ def _make_negatives(
     make = {"hnatom_balanced": replace_one_atom, "hncomp_balanced": replace_compound}[kind]
     negatives_by_row: list[list[HardNegative]] = []
     for row in rows:
-        rng = Random(f"{row['image_id']}:{row['caption']}:{kind}")
+        rng = Random(f"{row['draw_key']}:{kind}")
         may_be_true = row["parts"] and stated.may_be_true(Compound(**row["compounds"][0]))
         negatives = make(row, stated, rng) if may_be_true else []
         is_rejected = not rejected.get(row["crop_id"], frozenset()).isdisjoint(

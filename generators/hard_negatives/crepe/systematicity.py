@@ -17,6 +17,7 @@ from itertools import combinations, islice, product
 from random import Random
 from typing import Any, NamedTuple
 
+from compeval.base.draw_keys import make_image_key
 from compeval.base.pipeline.params import OURS, PAPER
 from compeval.base.readers.annotations import Annotations
 from compeval.base.schemas.annotated_image import AnnotatedImage
@@ -145,7 +146,8 @@ def _make_unannotated_pool(
     parse: Parse, image: AnnotatedImage, facts: ImageFacts, vocabulary: Vocabulary
 ) -> dict[str, list[HardNegative]]:
     """Return candidates of each kind by the paper's rules, drawn at random: not annotated in the image."""
-    graph, rng = image.facts(), Random(f"{image.image_id}:{parse.caption}")
+    number = [region.caption for region in image.regions].index(parse.caption)
+    graph, rng = image.facts(), Random(f"{make_image_key(image)}:{number}")
     atoms = [
         negative for pool in paper_foils.draw_atom_pools(parse, graph, rng) for negative in pool
     ]

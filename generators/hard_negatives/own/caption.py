@@ -42,9 +42,11 @@ class OwnCaption:
     facts: ImageFacts
     has_graph: bool
     """Whether the image has a scene graph, so that a noun that it lacks is absent."""
+    draw_key: str
+    """Seeds random draws (base/draw_keys.py)."""
 
     @classmethod
-    def of(cls, parse: Parse, facts: ImageFacts, *, has_graph: bool) -> Self | None:
+    def of(cls, parse: Parse, facts: ImageFacts, *, has_graph: bool, draw_key: str) -> Self | None:
         """Return the caption, or None if its text is no description or lacks an atom without its final mark."""
         first = min(parse.mentions, key=lambda mention: mention.start, default=None)
         if first is None or NO_DESCRIPTION.search(parse.caption):
@@ -53,7 +55,9 @@ class OwnCaption:
         form, body = split_form(parse.caption, begins_with_name=is_name)
         if any(mention.end > len(body) for mention in parse.mentions):
             return None
-        return cls(replace(parse, caption=body), form, facts.with_caption(parse.graph), has_graph)
+        return cls(
+            replace(parse, caption=body), form, facts.with_caption(parse.graph), has_graph, draw_key
+        )
 
     @cached_property
     def editable(self) -> ParsedCaption:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
 from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -115,6 +115,8 @@ class FoilMaker:
     companions: Companions
     rejected: Mapping[str, frozenset[str]]
     """Texts that people judged true, by crop id."""
+    source_key: str
+    """Digest of all captions, with which random draws are seeded (base/draw_keys.py)."""
     annotated: frozenset[str] = frozenset()
     """The nouns that scene graphs list where an image shows them, such as COCO's categories; empty: all nouns."""
 
@@ -122,8 +124,10 @@ class FoilMaker:
         """Yield the captions of an image, each with its negatives. Captions with equal scene graphs count once."""
         facts, signatures = collect_caption_facts(image), set[Any]()
         true = frozenset(fold_case_and_space(region.caption) for region in image.regions)
-        for parse in (region.parse for region in image.regions if region.parse):
-            caption = OwnCaption.of(parse, facts, has_graph=bool(image.graph.objects))
+        has_graph = bool(image.graph.objects)
+        for number, parse in enumerate(region.parse for region in image.regions if region.parse):
+            draw_key = f"{self.source_key}:{image.image_id}:{number}"
+            caption = OwnCaption.of(parse, facts, has_graph=has_graph, draw_key=draw_key)
             if caption is None or parse.graph.signature in signatures:
                 continue
             signatures.add(parse.graph.signature)
@@ -152,7 +156,9 @@ class FoilMaker:
         """
         parse = replace(caption.replaceable, caption=text)
         others, rows = sorted(caption.nouns), list[dict[str, Any]]()
-        for part in find_parts(parse, caption.facts, self.vocabulary, Random(f"{text}:parts")):
+        for part in find_parts(
+            parse, caption.facts, self.vocabulary, Random(f"{caption.draw_key}:parts")
+        ):
             words = list(part.words)
             if part.kind == "object":
                 words = [word for word in words if self.companions.share(word, others) <= MAX_SHARE]
@@ -168,8 +174,9 @@ class FoilMaker:
                 case "atom":
                     found = self._replace_atoms(caption)
                 case "comp":
+                    find_words = partial(self._find_words, caption.draw_key)
                     negatives = make_comp_foils(
-                        caption.parse, caption.facts, self.vocabulary, self._find_words
+                        caption.parse, caption.facts, self.vocabulary, find_words
                     )
                     found = (
                         item
@@ -188,19 +195,22 @@ class FoilMaker:
 
     def _replace_atoms(self, caption: OwnCaption) -> Iterator[HardNegative]:
         """Yield at most ``MAX_FOILS`` foils of each atom."""
+        find_words = partial(self._find_words, caption.draw_key)
         for mention in caption.replaceable.mentions:
             foils = replace_mention(
-                caption.parse, mention, caption.facts, self.vocabulary, self._find_words
+                caption.parse, mention, caption.facts, self.vocabulary, find_words
             )
             yield from islice(
                 (foil for foil in foils if self._is_usable(foil.foils[0], caption)), MAX_FOILS
             )
 
-    def _find_words(self, parse: Parse, mention: Mention, vocabulary: Vocabulary) -> Words:
+    def _find_words(
+        self, draw_key: str, parse: Parse, mention: Mention, vocabulary: Vocabulary
+    ) -> Words:
         """Return the words of the captions that may replace an atom. Nouns are drawn by frequency and nearness."""
         if mention.kind == "object":
             weights = self._weigh_near_nouns(lemmatise_noun(mention.text))
-            near = draw_words(weights, Random(f"{parse.caption}:{mention.start}"))
+            near = draw_words(weights, Random(f"{draw_key}:{mention.start}"))
         else:
             near = find_words(parse, mention, vocabulary).near
         return Words(near, iter(()))
@@ -286,7 +296,7 @@ def make_proven_swaps(caption: OwnCaption) -> Iterator[HardNegative]:
 
 def make_negations(caption: OwnCaption) -> Iterator[HardNegative]:
     """Yield a random negation, of the whole caption or of one atom. It is proven: the caption states the contrary."""
-    rng, graph = Random(caption.parse.caption), caption.parse.graph
+    rng, graph = Random(f"{caption.draw_key}:negation"), caption.parse.graph
     atoms = list(filter(caption.is_negatable, find_negatable_atoms(graph)))
     for atom in rng.sample([None, *atoms], len(atoms) + 1):
         if atom is None:

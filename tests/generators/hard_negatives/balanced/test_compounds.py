@@ -54,6 +54,7 @@ def make_row(caption: str, image_id: str = "1") -> dict:
         "caption": caption,
         "compounds": compounds,
         "parts": [part._asdict() for part in parts],
+        "draw_key": f"key {image_id}",
     }
 
 

@@ -39,7 +39,7 @@ def make_maker(
 ):
     vocabulary, kinds = extend_vocabulary(Vocabulary()), ("atom", "comp", "swap", "negation")
     ranker, companions = CorpusStatistics.of(captions), Companions.of([])
-    return FoilMaker(kinds, vocabulary, ranker, companions, {"crop": rejected}, annotated)
+    return FoilMaker(kinds, vocabulary, ranker, companions, {"crop": rejected}, "key", annotated)
 
 
 def list_texts(
