@@ -2,6 +2,8 @@
 
 import json
 import re
+import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -147,6 +149,36 @@ def test_page_is_self_contained(results: Path, tmp_path: Path):
     assert table["mean"].tolist() == pytest.approx([0.95, 0.9, 0.275])
     assert pd.read_csv(tmp_path / "out/leaderboard.csv")["sugarcrepe rank"].tolist() == [1, 1, 3]
     assert r"95.0 \#1 [8" in (tmp_path / "out/leaderboard.tex").read_text()
+
+
+CHOOSE = """<script type="module">
+const form = document.getElementById("controls");
+while (!document.getElementById("count").textContent) await new Promise((resolve) => setTimeout(resolve, 20));
+form.elements.NAME.value = "VALUE";
+form.dispatchEvent(new Event("input"));
+</script>"""
+"""Changes a field of the form when the page has set itself up, as a visitor does."""
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs a browser")
+@pytest.mark.parametrize(
+    ("address", "name", "value", "expected"),
+    [("", "family", "C", "1 of 3 models"), ("#model-A-x", "search", "x", "2 of 3 models")],
+)
+def test_search_and_filters_work_in_a_browser(
+    results: Path, tmp_path: Path, address: str, name: str, value: str, expected: str
+):
+    pytest.importorskip("itables")
+    pytest.importorskip("vl_convert")
+    page = leaderboard.build([results], tmp_path / "page", with_published=False)
+    with page.open("a") as file:
+        file.write(CHOOSE.replace("NAME", name).replace("VALUE", value))
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"]
+    options += ["--disable-background-networking", "--disable-component-update", "--virtual-time-budget=5000"]
+    command = ["chromium", *options, f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", page.as_uri() + address]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+    assert f'<p id="count" role="status">{expected}' in shown
+    assert len(re.findall(r'<tr[^>]* class="chosen"', shown)) == bool(address)
 
 
 def test_published_models_are_next_to_ones_own(tmp_path: Path, add_scores: Callable[..., None]):
