@@ -7,12 +7,15 @@ compeval.example_captions(["lab coat", "rain coat"])
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
-from importlib.metadata import version
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
+# `python -m compeval` imports this module while the current folder is first on its path, so nothing
+# is imported here that the interpreter has not imported before.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from compeval.evaluators.in_process import evaluate
     from compeval.generators.captioner.example_captions import example_captions
     from compeval.loaders.datasets.folders import list_datasets
@@ -30,9 +33,11 @@ __all__ = [
     "load_dataset",
 ]
 
-if not Path(__file__).with_name("base").is_dir():
+if not os.path.isdir(os.path.join(os.path.dirname(__file__), "base")):  # noqa: PTH112, PTH118, PTH120
     # In a checkout, compeval/base and its neighbours are links to folders at the top level. A clone
     # without symbolic links (Windows, core.symlinks=false) has text files in their place.
+    from pathlib import Path
+
     __path__.append(str(Path(__file__).resolve().parents[1]))
 
 _MODULE_OF = {
@@ -47,6 +52,8 @@ _MODULE_OF = {
 def __getattr__(name: str) -> Any:
     # The modules import heavy libraries (torch, datasets), so they are imported at the first use.
     if name == "__version__":
+        from importlib.metadata import version
+
         return version("compeval")
     if name in _MODULE_OF:
         return getattr(import_module(_MODULE_OF[name]), name)

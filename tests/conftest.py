@@ -62,8 +62,7 @@ def few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
 def one_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """``compeval inspect`` measures in this process: starting others takes seconds."""
     monkeypatch.setattr(
-        "compeval.evaluators.inspection.ProcessPoolExecutor",
-        lambda workers, context: ThreadPoolExecutor(1),
+        "compeval.evaluators.inspection.SafePool", lambda workers: ThreadPoolExecutor(1)
     )
 
 

@@ -62,8 +62,11 @@ class Commands(TyperGroup):
         err.quiet = False
         _log.setLevel(logging.WARNING)
         os.environ.setdefault("HF_DATASETS_DISABLE_PROGRESS_BARS", "1")
+        from compeval.base.pipeline.workers import safe_path
+
         try:
-            return super().invoke(ctx)
+            with safe_path():  # also for the processes that libraries start
+                return super().invoke(ctx)
         except USER_ERRORS as error:
             if isinstance(error, OSError) and error.errno == errno.EPIPE:
                 raise

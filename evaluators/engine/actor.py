@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -55,7 +54,6 @@ class Actor:
         os.chdir(
             folder
         )  # relative paths of weights, and modules of ``python:`` specs, are the caller's
-        sys.path.insert(0, str(folder))
         self._device, self._threads = device, threads
         self._lock = Lock()
         self._models: dict[tuple[str, Precision], Model] = {}

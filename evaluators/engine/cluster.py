@@ -21,6 +21,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+from compeval.base.pipeline.workers import start_ray
 from compeval.evaluators.engine.actor import Actor, ModelOptions
 from compeval.evaluators.engine.compute import NUM_THREADS, Chunk, OnError, Results
 from compeval.evaluators.models import Model, Precision, resolve
@@ -175,7 +176,7 @@ def _connect(ray: Any, address: str | None, options: dict[str, Any]) -> None:
     """Start Ray, or connect to a cluster. On a busy machine, Ray may not start within its 30 seconds: try again."""
     for attempt in range(START_ATTEMPTS):
         try:
-            ray.init(address=address, **options)
+            start_ray(address, **options)
             return
         except ConnectionError as error:
             raise ConnectionError(f"--ray-address {address}: no cluster found ({error}).") from None

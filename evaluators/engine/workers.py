@@ -17,11 +17,10 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from itertools import accumulate, chain, repeat
 from mmap import mmap
-from multiprocessing import forkserver, get_context, parent_process
+from multiprocessing import forkserver, parent_process
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -29,6 +28,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from compeval.base.pipeline.workers import SafePool, safe_path
 from compeval.evaluators.engine.images import ImageCrops, UnreadableImageError, preprocess_crops
 from compeval.evaluators.models.pixels import PixelTransform
 
@@ -97,15 +97,16 @@ def start_server(preprocess: Callable[[Image.Image], Any]) -> None:
     forkserver.set_forkserver_preload(
         [__name__, getattr(preprocess, "func", preprocess).__module__]
     )
-    forkserver.ensure_running()
+    with safe_path():
+        forkserver.ensure_running()
 
 
-class Workers(ProcessPoolExecutor):
+class Workers(SafePool):
     """Executor of ``count`` processes that run ``preprocess`` on images (Linux)."""
 
     def __init__(self, preprocess: Callable[[Image.Image], Any], count: int) -> None:
         start_server(preprocess)
-        super().__init__(count, get_context("forkserver"), _start)
+        super().__init__(count, "forkserver", _start)
         self._preprocess = preprocess
 
     def _spawn_process(self) -> None:
@@ -113,7 +114,7 @@ class Workers(ProcessPoolExecutor):
         main = sys.modules["__main__"]
         sys.modules["__main__"] = ModuleType("__main__")
         try:
-            super()._spawn_process()  # pyright: ignore[reportAttributeAccessIssue]
+            super()._spawn_process()
         finally:
             sys.modules["__main__"] = main
 

@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
 from itertools import chain, zip_longest
-from multiprocessing import get_context
 from pathlib import Path
 
 from compeval.base.files.atomic import atomic_file
+from compeval.base.pipeline.workers import SafePool
 from compeval.evaluators.inspection.measures import SetReport, measure_set
 from compeval.evaluators.inspection.predictability import write_predictability
 from compeval.evaluators.inspection.rows import Source, TextRow, open_sources
@@ -47,7 +46,7 @@ def inspect(
 
     ``report`` is called with a line about the progress.
     """
-    with ProcessPoolExecutor(min(WORKERS, len(source.sets)), get_context("spawn")) as pool:
+    with SafePool(min(WORKERS, len(source.sets))) as pool:
         jobs = [pool.submit(measure_set, name, rows) for name, rows in source.sets.items()]
         reports: list[SetReport] = []
         for job in jobs:

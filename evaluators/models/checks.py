@@ -12,8 +12,11 @@ import re
 import socket
 import sys
 import urllib.request
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec, PathFinder
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from compeval.evaluators.models import open_clip_names, parse
@@ -51,8 +54,7 @@ def check_module(name: str) -> str:
         if not path.is_absolute() and ".." not in path.parts:
             hint = f"Did you mean python:{'.'.join(path.parts)}:{class_name}?"
         raise ValueError(f"python:{name}: expected a module, not a file. {hint}")
-    if str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))
+    search_current_folder(module)
     error = f"No module named {module!r}"
     try:
         if importlib.util.find_spec(module):
@@ -62,6 +64,44 @@ def check_module(name: str) -> str:
     except Exception:  # the module's package fails, which the import reports
         return module
     raise ValueError(f"python:{name}: {error}. The current folder and PYTHONPATH are searched.")
+
+
+class _CurrentFolderFinder:
+    """Finds a top-level module of the user's own in the current folder, if no other finder has found it.
+
+    These are the named modules, and those that a module from this folder imports. A library that tries to import an
+    optional package does not get a file with its name.
+    """
+
+    named: ClassVar[set[str]] = set()
+
+    @classmethod
+    def find_spec(
+        cls, name: str, path: Sequence[str] | None = None, target: Any = None
+    ) -> ModuleSpec | None:
+        if path is None and (
+            name in cls.named or _find_importing_file().is_relative_to(Path.cwd())
+        ):
+            return PathFinder.find_spec(name, [str(Path.cwd())], target)
+        return None
+
+
+def _find_importing_file() -> Path:
+    """Return the file of the code that imports a module, seen from a finder."""
+    frame = sys._getframe(2)
+    while frame.f_back and "importlib" in frame.f_code.co_filename:
+        frame = frame.f_back
+    return Path(frame.f_code.co_filename).absolute()
+
+
+def search_current_folder(module: str) -> None:
+    """Let this process import a module of the user's own (``python:``) from the current folder.
+
+    The folder is not added to Python's path, which worker processes get, too.
+    """
+    _CurrentFolderFinder.named.add(module.partition(".")[0])
+    if _CurrentFolderFinder not in sys.meta_path:
+        sys.meta_path.append(_CurrentFolderFinder)
 
 
 def check_available(spec: str) -> None:

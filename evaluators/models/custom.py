@@ -1,6 +1,7 @@
 """Evaluate your own model: ``python:my_module:MyModel`` names a class in a module.
 
-The module is searched on Python's path and in the current folder. The class is called with the device if it takes one.
+The module is searched on Python's path and, if it is not there, in the current folder. The class is
+called with the device if it takes one.
 A dual encoder looks like this:
 
     class MyModel:

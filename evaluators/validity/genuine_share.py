@@ -16,9 +16,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -28,6 +26,7 @@ from tqdm import tqdm
 
 from compeval.base.pipeline import stage
 from compeval.base.pipeline.params import read_params
+from compeval.base.pipeline.workers import SafePool
 from compeval.base.readers.corpora import Skipped, list_shards, read_captions
 from compeval.base.schemas.corpus_names import get_kind
 from compeval.base.storage import parquet
@@ -243,7 +242,7 @@ def main() -> None:
         source=source,
         unseen_renderings=world["unseen_renderings"],
     )
-    with ProcessPoolExecutor(WORKERS, get_context("spawn")) as pool:
+    with SafePool(WORKERS) as pool:
         judged_by_recall = pool.map(
             build, settings["recalls"]
         )  # runs while this process judges the built sets

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from compeval.base.pipeline.workers import map_with
+from compeval.base.pipeline.workers import map_with, start_ray
 from compeval.generators.parser.caption_parser import RULES, make_parser
 from compeval.generators.seen_analysis.shards import (
     MakeParser,
@@ -62,7 +62,7 @@ def make_ray_engine(make_parser: MakeParser, workers: int, address: str | None =
         ) from error
     if not ray.is_initialized():
         cpus = None if address else workers
-        ray.init(address=address, num_cpus=cpus, include_dashboard=False, log_to_driver=False)
+        start_ray(address, num_cpus=cpus, include_dashboard=False, log_to_driver=False)
 
     def run_shards(
         search: Search, numbers: Sequence[int], seen: frozenset[int], folder: Path

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from compeval.base.files.cache_folder import cache_folder
+from compeval.base.pipeline.workers import safe_path
 from compeval.loaders.datasets.folders import list_datasets, search_path
 from compeval.loaders.datasets.stats import read_version
 
@@ -89,7 +90,8 @@ def _copy_from(repository: Path, commit: str, name: str) -> Path:
         folder.parent.mkdir(parents=True, exist_ok=True)
         options = ["--quiet", "--force", "--rev", commit, "--out", str(folder)]
         command = [sys.executable, "-m", "dvc", "get", *options, str(repository), name]
-        done = subprocess.run(command, capture_output=True, text=True)
+        with safe_path():
+            done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode or not (folder / "stats.json").is_file():
             reason = (
                 (done.stderr.strip() or "it has no stats.json")

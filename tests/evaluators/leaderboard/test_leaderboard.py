@@ -173,9 +173,26 @@ def test_search_and_filters_work_in_a_browser(
     page = leaderboard.build([results], tmp_path / "page", with_published=False)
     with page.open("a") as file:
         file.write(CHOOSE.replace("NAME", name).replace("VALUE", value))
-    options = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"]
-    options += ["--disable-background-networking", "--disable-component-update", "--virtual-time-budget=5000"]
-    command = ["chromium", *options, f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", page.as_uri() + address]
+    options = [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-sync",
+    ]
+    options += [
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--virtual-time-budget=5000",
+    ]
+    command = [
+        "chromium",
+        *options,
+        f"--user-data-dir={tmp_path / 'profile'}",
+        "--dump-dom",
+        page.as_uri() + address,
+    ]
     shown = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
     assert f'<p id="count" role="status">{expected}' in shown
     assert len(re.findall(r'<tr[^>]* class="chosen"', shown)) == bool(address)

@@ -1,6 +1,8 @@
 import json
 import os
 import shutil
+import sys
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,6 +19,7 @@ from typer.testing import CliRunner
 from compeval.cli import app
 from compeval.evaluators import models
 from compeval.evaluators.models import custom, open_clip_names, openclip
+from compeval.evaluators.models.checks import check_module
 from compeval.evaluators.models.custom import adapt
 from tests.evaluators import tiny
 
@@ -25,6 +28,26 @@ def test_specs():
     assert models.parse("ViT-B-32/laion400m_e32") == ("open_clip", "ViT-B-32/laion400m_e32")
     assert models.parse("local:checkpoints/clip-laion") == ("local", "checkpoints/clip-laion")
     assert models.parse("python:my_module:MyModel") == ("python", "my_module:MyModel")
+
+
+def test_only_modules_of_ones_own_are_found_in_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The named module finds its neighbour, also when a method runs. A library's optional package is not found."""
+    (tmp_path / "own_model_1.py").write_text(
+        "from own_part_1 import VALUE\ndef late():\n    import own_part_2\n    return own_part_2.VALUE + VALUE\n"
+    )
+    (tmp_path / "own_part_1.py").write_text("VALUE = 1\n")
+    (tmp_path / "own_part_2.py").write_text("VALUE = 2\n")
+    (tmp_path / "optional_package_1.py").write_text("raise AssertionError('executed')\n")
+    (tmp_path / "json.py").write_text("raise AssertionError('executed')\n")
+    monkeypatch.chdir(tmp_path)
+    path = list(sys.path)
+    assert check_module("own_model_1:late") == "own_model_1"
+    assert import_module("own_model_1").late() == 3
+    with pytest.raises(ModuleNotFoundError):
+        exec(compile("import optional_package_1", "/somewhere/library.py", "exec"))
+    assert sys.path == path
 
 
 def test_folder_names_of_specs():
