@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from compeval.evaluators.in_process import evaluate
     from compeval.generators.captioner.example_captions import example_captions
     from compeval.loaders.datasets.folders import list_datasets
-    from compeval.loaders.datasets.load import load_dataset
     from compeval.loaders.datasets.stats import list_configs
+    from compeval.loaders.load import load_dataset
 
     __version__: str
 
@@ -45,7 +45,7 @@ _MODULE_OF = {
     "example_captions": "compeval.generators.captioner.example_captions",
     "list_configs": "compeval.loaders.datasets.stats",
     "list_datasets": "compeval.loaders.datasets.folders",
-    "load_dataset": "compeval.loaders.datasets.load",
+    "load_dataset": "compeval.loaders.load",
 }
 
 

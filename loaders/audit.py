@@ -10,12 +10,13 @@ model can exploit a cue that selects the correct caption more often than chance.
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from compeval.base.schemas.texts import Texts
 from compeval.base.storage import parquet
 from compeval.base.texts import fold_case_and_space, have_same_words, words
 from compeval.loaders.datasets.stats import parquet_files, read_stats, split_name
@@ -40,17 +41,6 @@ SWAP_CONFIGS = re.compile(
     r"hnswap$|^swap_|_swap$|^vg_(relation|attribution)$|_order$|^negclip(_\d+)?$"
 )
 """Configs without a column ``foils`` whose negatives are swaps or shuffles of the caption's words."""
-
-
-class Texts(NamedTuple):
-    """Caption and hard negatives of a row."""
-
-    caption: str
-    hard_negatives: Sequence[str]
-    swaps: Sequence[bool]
-    """For each negative, True if it is meant to contain the caption's words in another order."""
-    unordered: bool = False
-    """True if the published file stores the negatives as a set, which has no defined order."""
 
 
 def _introduces(pattern: str) -> Callable[[str, str], bool]:

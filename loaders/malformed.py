@@ -15,9 +15,9 @@ from functools import lru_cache
 from importlib.util import find_spec
 from typing import NamedTuple
 
+from compeval.base.schemas.texts import Texts
 from compeval.base.texts import fold_case_and_space, words
 from compeval.generators.language.wordnet_database import wordnet
-from compeval.loaders.audit import Texts
 
 MIN_MANGLED = 3
 """Fewest letters of a mangled word."""

@@ -10,8 +10,8 @@ import datasets
 import pytest
 import yaml
 
-from compeval.loaders.datasets.load import load_dataset
 from compeval.loaders.datasets.stats import read_stats
+from compeval.loaders.load import load_dataset
 
 ROOT = Path(__file__).parent.parent
 SETS = """

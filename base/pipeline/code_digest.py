@@ -96,7 +96,7 @@ def list_code_files(module: Path) -> list[Path]:
 def _list_imported(path: Path) -> frozenset[Path]:
     """Return the project files that a file imports, at module level or inside functions.
 
-    A module that calls ``import_module`` imports the modules of its folder by name.
+    A package that calls ``import_module`` imports the modules of its folder by name.
     """
     root = path.parent
     while (root / "__init__.py").exists():
@@ -110,7 +110,8 @@ def _list_imported(path: Path) -> frozenset[Path]:
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    calls = ast.walk(tree) if "import_module" in source else ()
+    is_package = path.name == "__init__.py"
+    calls = ast.walk(tree) if is_package and "import_module" in source else ()
     if any(
         isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module")
         for node in calls

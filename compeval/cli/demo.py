@@ -18,8 +18,8 @@ def demo(output: Path = Path("compeval-demo")) -> None:
     """
     check_writable(output)
     with err.status("Loading the model"):
+        from compeval.cli.demo_summary import print_summary
         from compeval.demo import FOLDER, MODEL, SAMPLE, write_model
-        from compeval.demo.summary import print_summary
         from compeval.evaluators import models
         from compeval.evaluators.engine import tasks
         from compeval.evaluators.report import build

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from compeval.base.schemas.texts import Texts
 from compeval.evaluators.inspection.predictability import read_choices
 from compeval.evaluators.metrics.intervals import compute_share_interval
 from compeval.evaluators.protocols.choice import rank_truth
 from compeval.evaluators.results.compose import get_clusters
-from compeval.loaders.audit import Texts
 from compeval.loaders.malformed import find_malformed, list_available_kinds
 
 

@@ -15,15 +15,16 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from compeval.base.schemas.texts import Texts
 from compeval.base.storage import parquet
-from compeval.loaders.audit import Audit, Texts, audit, read_texts
+from compeval.loaders.audit import Audit, audit, read_texts
 from compeval.loaders.datasets.folders import resolve_folder
 from compeval.loaders.datasets.image_sources import list_image_sources
-from compeval.loaders.datasets.load import load_dataset
 from compeval.loaders.datasets.natural import natural_key
 from compeval.loaders.datasets.stats import parquet_files, read_stats, split_name
 from compeval.loaders.importing.identify import PublishedFile, identify
 from compeval.loaders.importing.importing import read_published
+from compeval.loaders.load import load_dataset
 
 SAMPLE_ROWS = 500
 """Random rows per set that the learned baselines and the tests use."""

@@ -26,8 +26,8 @@ import pandas as pd
 from compeval.evaluators.engine.task_dataset import load
 from compeval.evaluators.engine.tasks import Task
 from compeval.evaluators.report.results import Result
-from compeval.loaders.datasets.load import load_dataset
 from compeval.loaders.datasets.natural import natural_key
+from compeval.loaders.load import load_dataset
 
 EXAMPLES_PER_TASK = 4
 IMAGE_SIZE, CHOSEN_SIZE = 480, 160

@@ -12,8 +12,8 @@ eval/videoclip.py (captions and names of the videos) and get_score_all.py (categ
 
 from typing import Any
 
-from compeval.loaders.importing.frames import NUM_FRAMES
 from compeval.loaders.published import Benchmark, Row, read_image_set, video_group_schema
+from compeval.loaders.published.schemas import NUM_FRAMES
 
 VIDEOS = ("pos", "neg")
 

@@ -7,8 +7,8 @@ MSR-VTT and VATEX. Models get frames, which loaders/importing/frames.py takes fr
 authors' evaluation of CLIP4Clip, evenly spaced over the whole video (theirs: over one frame per second).
 """
 
-from compeval.loaders.importing.frames import NUM_FRAMES
 from compeval.loaders.published import Benchmark, Columns, read_image_set, video_schema
+from compeval.loaders.published.schemas import NUM_FRAMES
 
 VIDEO = "{src_dataset}/{video_name}"
 BENCHMARK = Benchmark(

@@ -16,9 +16,8 @@ from tqdm import tqdm
 
 from compeval.base.files.atomic import atomic_folder
 from compeval.base.pipeline import stage
+from compeval.loaders.published.schemas import NUM_FRAMES
 
-NUM_FRAMES = 12
-"""Frames per video, as in the evaluation of CLIP4Clip by VITATECS (arXiv:2311.17404)."""
 SUFFIXES = (".avi", ".mkv", ".mov", ".mp4", ".webm")
 QUALITY = 95
 """Quality of the JPEG files."""

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 from compeval.base.files import csv_tables, json_lines
 from compeval.base.files.untrusted import safe_name
 from compeval.base.schemas.scene_graph import Box
+from compeval.base.schemas.texts import Texts
 from compeval.base.storage.crops import check_corners
-from compeval.loaders.audit import Texts
 from compeval.loaders.published import tables
 from compeval.loaders.published.image_sets import ImageSet
 

@@ -41,6 +41,10 @@ def image_choice_schema(count: int) -> pa.Schema:
     return pa.schema([*images, *GROUP_FIELDS, ("caption", pa.string())])
 
 
+NUM_FRAMES = 12
+"""Frames per video, as in the evaluation of CLIP4Clip by VITATECS (arXiv:2311.17404)."""
+
+
 def video_schema(count: int) -> pa.Schema:
     """Return the schema of ``count`` frames of a video (``image_0``, ``image_1`` and so on), its caption and wrong
     captions (evaluators/protocols/video_choice.py)."""

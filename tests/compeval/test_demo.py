@@ -8,9 +8,9 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from compeval.cli.demo_summary import NEGATIVES, compare_with_chance
 from compeval.demo import FOLDER, MODEL, SAMPLE, write_model
 from compeval.demo.make import ROWS, read_texts, sample_rows, shrink_model
-from compeval.demo.summary import NEGATIVES, compare_with_chance
 from compeval.evaluators import models
 from compeval.evaluators.models.local import EMBEDDING, TOKEN_IDS, WEIGHTS
 from compeval.evaluators.results import documents

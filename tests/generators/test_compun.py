@@ -24,8 +24,8 @@ from compeval.generators.language import wordnet
 from compeval.generators.llm.client import Cache, Message, request_hash
 from compeval.generators.microworld.compun_images import ImageCollection, can_draw, render_compound
 from compeval.loaders.cards.card import write_card
-from compeval.loaders.datasets.load import load_dataset
 from compeval.loaders.datasets.stats import measure
+from compeval.loaders.load import load_dataset
 
 WORDS = Path(__file__).parents[2] / "sample/words"
 NOUNS = read_nouns(WORDS / "compun.csv")

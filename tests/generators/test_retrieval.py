@@ -17,8 +17,8 @@ from compeval.generators.hard_negatives.aro.patch_order import GRIDS, draw_patch
 from compeval.generators.hard_negatives.aro.word_order import TEXT_PERTURBATIONS, Tagger, Words
 from compeval.loaders.cards.write import main as write_card
 from compeval.loaders.datasets.image_sources import list_image_sources
-from compeval.loaders.datasets.load import load_dataset
 from compeval.loaders.datasets.stats import list_configs
+from compeval.loaders.load import load_dataset
 from compeval.loaders.push import prepare_upload
 
 CAPTIONS = {

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from compeval.loaders import half_truths
-from compeval.loaders.datasets.load import load_dataset
+from compeval.loaders.load import load_dataset
 from tests.rows import toy_dataset
 
 

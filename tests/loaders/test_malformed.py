@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from compeval.loaders.audit import Texts
+from compeval.base.schemas.texts import Texts
 from compeval.loaders.importing.identify import identify
 from compeval.loaders.importing.importing import read_published
 from compeval.loaders.importing.selection import RowSelection

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from compeval.loaders.datasets.load import load_dataset
+from compeval.loaders.load import load_dataset
 from compeval.loaders.user_files import make
 from tests.rows import picture
 

@@ -34,9 +34,9 @@ from compeval.evaluators.models.questions import Scoring
 from compeval.evaluators.protocols import choice, classification, group, recall
 from compeval.evaluators.results.external import score_file
 from compeval.evaluators.run import run
-from compeval.loaders.datasets.load import load_dataset
 from compeval.loaders.datasets.stats import read_stats
 from compeval.loaders.datasets.verified import verify_files
+from compeval.loaders.load import load_dataset
 from compeval.loaders.own_data.entries import read_entries
 from compeval.loaders.published import tables
 from compeval.loaders.user_files import make

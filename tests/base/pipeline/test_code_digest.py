@@ -49,6 +49,12 @@ def test_a_package_that_imports_its_modules_by_name_depends_on_all_of_them(modul
     assert module.parent / "part/plugin.py" in list_code_files(module)
 
 
+def test_a_module_that_imports_another_one_by_name_does_not_depend_on_its_folder(module: Path):
+    with module.open("a") as file:
+        file.write("\n\nfrom importlib import import_module\nPLUGIN = import_module('somebody')\n")
+    assert module.parent / "other.py" not in list_code_files(module)
+
+
 @pytest.mark.parametrize(
     ("name", "text", "is_same"),
     [

@@ -12,6 +12,7 @@ from scipy.stats import norm
 from typer.testing import CliRunner
 
 from compeval.base.schemas.rows import GROUP_SCHEMA
+from compeval.base.schemas.texts import Texts
 from compeval.base.storage.dataset import write_config
 from compeval.base.text_only.baselines import RetrievalSets
 from compeval.cli import app
@@ -26,7 +27,6 @@ from compeval.evaluators.inspection.predictability import (
 from compeval.evaluators.inspection.rows import SetRows, Source, TextRow, gather, open_sources
 from compeval.evaluators.report.text_only import read_text_only
 from compeval.evaluators.results import documents
-from compeval.loaders.audit import Texts
 from compeval.loaders.cards.card import write_card
 from compeval.loaders.datasets.stats import measure
 from tests.evaluators import tiny

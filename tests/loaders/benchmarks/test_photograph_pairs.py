@@ -11,7 +11,7 @@ from compeval.base.schemas.scene_graph import Box, Relation, SceneGraph, SceneOb
 from compeval.generators.hard_negatives import photograph_pairs as pair_candidates
 from compeval.generators.hard_negatives.photograph_pairs import Candidate, find_candidates
 from compeval.loaders.benchmarks import photograph_pairs
-from compeval.loaders.datasets.load import load_dataset
+from compeval.loaders.load import load_dataset
 
 
 def image(

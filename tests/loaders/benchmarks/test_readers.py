@@ -18,8 +18,8 @@ from PIL import Image
 from compeval.base.schemas.scene_graph import Box
 from compeval.evaluators.protocols import authors
 from compeval.loaders.benchmarks import countercurate, crpe, imagecode, load, naturalbench, whatsup
-from compeval.loaders.datasets.load import load_dataset
 from compeval.loaders.importing.importing import ImportedFile, import_files
+from compeval.loaders.load import load_dataset
 from compeval.loaders.published.image_sets import COCO, SWIG, VISDIAL, VISUAL7W
 from compeval.loaders.published.rows import Row, find_option
 from tests.published_files import list_leaves, make_rotations, read_file

@@ -9,8 +9,8 @@ import yaml
 
 from compeval.generators import compprompts as generator
 from compeval.loaders.cards.write import check_compprompts, main
-from compeval.loaders.datasets.load import load_dataset
 from compeval.loaders.datasets.stats import list_configs
+from compeval.loaders.load import load_dataset
 from compeval.loaders.papers.figures import retrieval_set_size
 from compeval.loaders.papers.prompt_types import PROMPT_TYPES, TOTAL_PROMPTS, is_in_table_3
 from tests.rows import toy_dataset

@@ -13,10 +13,10 @@ from compeval.base.storage.crops import replace_crop_files
 from compeval.base.storage.dataset import write_config
 from compeval.cli import app
 from compeval.loaders.cards.card import write_card
-from compeval.loaders.datasets.load import load_dataset
 from compeval.loaders.datasets.revisions import find_data_folder, find_revision
 from compeval.loaders.datasets.stats import measure, read_stats
 from compeval.loaders.datasets.verified import verify_images
+from compeval.loaders.load import load_dataset
 from tests.rows import hard_negative_row, toy_dataset
 
 

@@ -11,10 +11,10 @@ import pytest
 from PIL import Image
 
 from compeval.loaders.benchmarks import load
-from compeval.loaders.datasets.load import load_dataset
 from compeval.loaders.importing import embedded, importing
 from compeval.loaders.importing.identify import PublishedFile, identify
 from compeval.loaders.importing.selection import RowSelection
+from compeval.loaders.load import load_dataset
 from compeval.loaders.published import tables
 
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from compeval.cli import app
 from compeval.loaders.importing import frames
-from compeval.loaders.importing.frames import NUM_FRAMES
+from compeval.loaders.published.schemas import NUM_FRAMES
 from tests.evaluators.tiny import COLORS
 
 

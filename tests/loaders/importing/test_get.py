@@ -19,9 +19,9 @@ from typer.testing import CliRunner, Result
 from compeval.base.sources import download
 from compeval.cli import app
 from compeval.loaders import benchmarks
-from compeval.loaders.datasets.load import load_dataset
 from compeval.loaders.importing import embedded, importing
 from compeval.loaders.importing.frames import NUM_FRAMES
+from compeval.loaders.load import load_dataset
 from compeval.loaders.published.declaration import Benchmark
 from tests.base.sources.server import Site, make_zip, pin
 from tests.published_files import make_rotations

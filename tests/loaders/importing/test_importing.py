@@ -13,7 +13,6 @@ from PIL import Image
 from compeval.base.schemas.scene_graph import Box
 from compeval.loaders.audit import audit_dataset
 from compeval.loaders.benchmarks import crepe_published
-from compeval.loaders.datasets.load import load_dataset
 from compeval.loaders.datasets.stats import read_stats
 from compeval.loaders.importing import importing
 from compeval.loaders.importing.identify import identify
@@ -21,6 +20,7 @@ from compeval.loaders.importing.images import ImageFinder, measure_outside
 from compeval.loaders.importing.importing import import_files, read_published
 from compeval.loaders.importing.repair import match_stop, normalize_spacing, repair
 from compeval.loaders.importing.selection import RowSelection
+from compeval.loaders.load import load_dataset
 from compeval.loaders.published.image_sets import ImageSet
 from compeval.loaders.published.rows import Row, Unusable, parse_texts, read_csv, read_each
 from tests.published_files import read_file

@@ -19,7 +19,7 @@ from compeval.generators.llm.client import KEY_VARIABLE, Endpoint
 from compeval.generators.parser.caption_parser import make_parser
 from compeval.generators.seen_analysis import engines
 from compeval.loaders.audit import audit_dataset
-from compeval.loaders.datasets.load import load_dataset
+from compeval.loaders.load import load_dataset
 from compeval.loaders.own_data import captions
 from compeval.loaders.own_data.columns import UserColumns
 from compeval.loaders.own_data.graphs import read_graphs

@@ -1,6 +1,6 @@
 """Print the results of a demo as a table of a few lines.
 
-    python -m compeval.demo.summary build/demo/results
+    python -m compeval.cli.demo_summary build/demo/results
 
 Used by ``compeval demo`` and ``make demo``.
 """

@@ -7,8 +7,8 @@ import datasets
 import pytest
 
 from compeval.loaders.datasets.folders import list_datasets
-from compeval.loaders.datasets.load import load_dataset
 from compeval.loaders.datasets.stats import list_configs
+from compeval.loaders.load import load_dataset
 from tests.evaluators import tiny
 from tests.rows import toy_dataset
 

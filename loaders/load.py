@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,8 +28,6 @@ from compeval.loaders.datasets.verified import verify_files, verify_images
 
 if TYPE_CHECKING:
     from datasets import Dataset, DatasetDict
-
-    from compeval.loaders.own_data.columns import UserColumns
 
 
 def load_dataset(
@@ -60,6 +56,8 @@ def load_dataset(
     table. Raises TypeError if ``columns`` are given with a config, or a split or revision with a table.
     """
     if config is None:
+        from compeval.loaders.own_data.table import load_table
+
         return load_table(name, data_dir, columns, {"split": split, "revision": revision})
     if columns:
         raise TypeError(f"load_dataset: {', '.join(columns)} cannot be combined with a config.")
@@ -112,70 +110,6 @@ def _read_rows(folder: Path, config: str, split: str | None) -> Dataset | Datase
         images = rows if split == first else read(data_files={first: files[first]}, split=first)
         return share_images(rows, decode_stored(images, folder), names)
     return rows
-
-
-def load_table(
-    file: str,
-    image_folder: str | Path | None,
-    columns: Mapping[str, Any],
-    others: Mapping[str, str | None],
-) -> Dataset:
-    """Return the rows of a table: ``image``, ``image_id``, ``captions``, ``hard_negatives`` and ``kind``.
-
-    The images are those that ``compeval make`` stores: upright, with 8 bits, on white.
-
-    Raises TypeError if one of the arguments ``others`` of datasets is given.
-    """
-    from datasets import Dataset, Image
-
-    from compeval.loaders.own_data.entries import (
-        FILE_SUFFIXES,
-        check_is_table,
-        read_entries,
-        read_upright,
-    )
-
-    path = Path(file)
-    if not path.name.endswith(FILE_SUFFIXES):
-        raise ValueError(
-            f"load_dataset({file!r}) needs a config: `compeval list configs` prints those of all datasets."
-        )
-    if given := [name for name, value in others.items() if value is not None]:
-        raise TypeError(f"load_dataset({file!r}): a table has no {' and no '.join(given)}.")
-    user_columns = _name_columns(columns)
-    check_is_table([path], image_folder, user_columns)
-    with tempfile.TemporaryDirectory() as scratch:
-        rows = [
-            {
-                "image": {"bytes": read_upright(entry.image)[0], "path": entry.image.name},
-                "image_id": entry.image_id,
-                "captions": list(entry.captions),
-                "hard_negatives": list(entry.hard_negatives),
-                "kind": entry.kind,
-            }
-            for entry in read_entries(
-                path, Path(image_folder or path.parent), Path(scratch), user_columns
-            )
-        ]
-    return Dataset.from_list(rows).cast_column("image", Image())
-
-
-def _name_columns(columns: Mapping[str, Any]) -> UserColumns:
-    """Return the names of a table's columns, given the arguments of load_dataset. Raises ValueError for others."""
-    from compeval.loaders.own_data.columns import UserColumns
-
-    names = {name: f"{name}_column" for name in UserColumns._fields} | {
-        "negatives": "negative_columns"
-    }
-    if unknown := columns.keys() - set(names.values()):
-        raise ValueError(
-            f"load_dataset: unknown {', '.join(sorted(unknown))}; known: {', '.join(names.values())}."
-        )
-    given = {name: columns[key] for name, key in names.items() if key in columns}
-    if "negatives" in given:
-        negatives = given["negatives"]
-        given["negatives"] = (negatives,) if isinstance(negatives, str) else tuple(negatives)
-    return UserColumns(**given)
 
 
 def _find(name: str, config: str, data_dir: str | Path | None, revision: str | None) -> Path:
