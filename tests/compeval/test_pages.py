@@ -50,6 +50,7 @@ OTHER_PAGES = (
     "papers",
     "security",
     "versioned-data",
+    "versions",
 )
 """The commands of crepe-on-visual-genome are run by tests/test_paper_preset.py."""
 WORLD = Params(seed=3, test_images=20, train_images=6, train_size=64, annotation_recall=0.9)
