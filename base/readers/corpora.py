@@ -254,11 +254,13 @@ def _to_list(column: pa.Array) -> list[Any]:
 
 def _tar(shard: Shard, column: Column, skipped: Skipped) -> Iterator[Any]:
     """Yield the .txt file of each sample, or ``column`` of its .json file."""
-    for _, members in webdataset.read_samples(shard.path, ("txt", "json"), Counter()):
+    reasons = Counter[str]()
+    for _, members in webdataset.read_samples(shard.path, ("txt", "json"), reasons):
         if "txt" in members:
             yield _decode(members["txt"].content or b"")
         else:
             yield _json_value(members["json"].content or b"", column) if "json" in members else None
+    skipped.rows += reasons.total()
 
 
 _READERS: dict[str, Callable[[Shard, Column, Skipped], Iterator[Any]]] = {

@@ -9,16 +9,18 @@ A damaged shard raises an error. A bad sample is skipped, and the reason is coun
 from __future__ import annotations
 
 import gzip
+import os
 import sys
 import tarfile
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from PIL import Image
 
+from compeval.base.files.listing import is_hidden
 from compeval.base.files.untrusted import decode_image
 
 IMAGE_SUFFIXES = ("jpg", "jpeg", "png", "webp")
@@ -50,8 +52,10 @@ class Pair(NamedTuple):
 def read_samples(path: Path, suffixes: Collection[str], skipped: Counter[str]) -> Iterator[Sample]:
     """Yield the samples of a shard (``.tar`` or ``.tar.gz``) in file order.
 
-    The files of a sample must be adjacent in the tar file. Only files with one of ``suffixes`` are read. Raises
-    ValueError if the shard is damaged, possibly after readable samples were yielded.
+    The files of a sample must be adjacent in the tar file. Only files with one of ``suffixes`` are read. Of archives
+    that were joined (``cat a.tar b.tar``), all samples are read. A hard link is the file that it links to. Raises
+    ValueError if the shard is damaged, possibly after readable samples were yielded, or if it is compressed and has
+    hard links.
     """
     # Imported here because it loads PyTorch, which takes seconds.
     from webdataset.tariterators import group_by_keys
@@ -61,11 +65,14 @@ def read_samples(path: Path, suffixes: Collection[str], skipped: Counter[str]) -
         return True
 
     try:
-        for sample in group_by_keys(_members(path, suffixes), handler=skip):
-            members = {
-                suffix: member for suffix, member in sample.items() if isinstance(member, Member)
-            }
-            yield from _split_by_dots(Sample(sample["__key__"], members))
+        for archive in _open_archives(path):
+            for sample in group_by_keys(_members(path, archive, suffixes, skipped), handler=skip):
+                members = {
+                    suffix: member
+                    for suffix, member in sample.items()
+                    if isinstance(member, Member)
+                }
+                yield from _split_by_dots(Sample(sample["__key__"], members))
     except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise ValueError(
             f"{path}: the tar file is cut off or damaged ({error}). Delete it and download it again, or run "
@@ -95,24 +102,83 @@ def _split_by_dots(sample: Sample) -> Iterator[Sample]:
         yield Sample(f"{sample.key}.{dotted}" if dotted else sample.key, by_key[dotted])
 
 
-def _members(path: Path, suffixes: Collection[str]) -> Iterator[dict[str, Any]]:
-    """Yield the regular files of a tar file in the format of ``group_by_keys``."""
+def _open_archives(path: Path) -> Iterator[tarfile.TarFile]:
+    """Yield the archives that a file consists of, usually one. Each has to be read before the next one is asked for."""
+    with gzip.open(path) if _is_compressed(path) else path.open("rb") as file:
+        while True:
+            with tarfile.open(fileobj=file, mode="r:") as archive:
+                yield archive
+            # tarfile stops without an error at a damaged header, or if the file ends between two members.
+            file.seek(archive.offset)
+            if file.read(tarfile.BLOCKSIZE) != bytes(tarfile.BLOCKSIZE):
+                raise tarfile.ReadError("the end-of-archive block is missing")
+            # Blocks of zeros fill the archive up. tarfile stops at the first of them, whatever follows.
+            while (block := file.read(tarfile.BLOCKSIZE)) == bytes(tarfile.BLOCKSIZE):
+                pass
+            if not block.strip(b"\0"):
+                return
+            file.seek(-len(block), os.SEEK_CUR)
+
+
+def _is_compressed(path: Path) -> bool:
+    return path.suffix == ".gz"
+
+
+def _members(
+    path: Path, archive: tarfile.TarFile, suffixes: Collection[str], skipped: Counter[str]
+) -> Iterator[dict[str, Any]]:
+    """Yield the files of an archive in the format of ``group_by_keys``, without hidden ones (``._1.jpg`` of macOS)."""
     from webdataset.tariterators import base_plus_ext
 
-    with tarfile.open(path, "r:gz" if path.suffix == ".gz" else "r:") as archive:
+    targets: dict[str, Member] | None = None
+    for info in archive:
+        if is_hidden(PurePosixPath(info.name)):
+            continue
+        _, suffix = base_plus_ext(info.name)
+        is_read = bool(suffix) and suffix.lower().rpartition(".")[2] in suffixes
+        member = Member(info.offset_data, info.size, None)
+        if info.islnk():
+            targets = _list_files(path) if targets is None else targets
+            if info.linkname not in targets:
+                skipped["with a hard link to a file that is not in the shard"] += 1
+                continue
+            member = targets[info.linkname]
+        if info.isreg() or info.islnk():
+            content = _read(archive, member) if is_read else None
+            yield {
+                "fname": info.name,
+                "data": member._replace(content=content),
+                "__url__": str(path),
+            }
+        archive.members = []  # pyright: ignore[reportAttributeAccessIssue]  (keeps memory constant)
+
+
+def _read(archive: tarfile.TarFile, member: Member) -> bytes:
+    """Return the bytes of a member. Raises tarfile.ReadError if the file ends before them."""
+    assert archive.fileobj is not None
+    archive.fileobj.seek(member.start)
+    content = archive.fileobj.read(member.size)
+    if len(content) < member.size:
+        raise tarfile.ReadError("unexpected end of data")
+    return content
+
+
+def _list_files(path: Path) -> dict[str, Member]:
+    """Return the regular files of a shard by name: what hard links can point to. Needs memory for all names.
+
+    Raises ValueError for a compressed shard, in which each link would read the file from its beginning.
+    """
+    if _is_compressed(path):
+        raise ValueError(
+            f"{path}: hard links in a compressed tar file cannot be followed. Decompress it with gunzip."
+        )
+    files: dict[str, Member] = {}
+    for archive in _open_archives(path):
         for info in archive:
             if info.isreg():
-                _, suffix = base_plus_ext(info.name)
-                is_read = bool(suffix) and suffix.lower().rpartition(".")[2] in suffixes
-                file = archive.extractfile(info) if is_read else None
-                member = Member(info.offset_data, info.size, file.read() if file else None)
-                yield {"fname": info.name, "data": member, "__url__": str(path)}
-            archive.members = []  # pyright: ignore[reportAttributeAccessIssue]  (keeps memory constant)
-        # tarfile stops without an error at a damaged header, or if the file ends between two members.
-        assert archive.fileobj is not None
-        archive.fileobj.seek(archive.offset)
-        if archive.fileobj.read(tarfile.BLOCKSIZE) != bytes(tarfile.BLOCKSIZE):
-            raise tarfile.ReadError("the end-of-archive block is missing")
+                files.setdefault(info.name, Member(info.offset_data, info.size, None))
+            archive.members = []  # pyright: ignore[reportAttributeAccessIssue]
+    return files
 
 
 def read_pairs(path: Path, skipped: Counter[str], *, read_images: bool = True) -> Iterator[Pair]:

@@ -16,6 +16,7 @@ from compeval.cli.console import (
     note,
     print_records,
     refuse,
+    report_failure,
 )
 from compeval.cli.options import Data, Format, FormatName
 
@@ -82,9 +83,9 @@ def _print_summary(judged: Mapping[str, tuple[str, list[str]]]) -> None:
 
 def _stop(failed: Sequence[tuple[str, str]], count: int) -> NoReturn:
     """Print why some of ``count`` targets cannot be read, and exit with 1."""
-    note(f"{len(failed)} of {count} targets cannot be read:")
+    report_failure(f"{len(failed)} of {count} targets cannot be read:")
     for _, reason in failed:
-        note(reason)
+        report_failure(reason)
     raise typer.Exit(1)
 
 
@@ -295,7 +296,7 @@ def _audit_file(path: Path) -> AuditedTarget:
     counts = read.counts
     if unreadable := sum(counts.dropped.values()):
         reasons = "; ".join(f"{count:,} {reason}" for reason, count in counts.dropped.items())
-        note(
+        report_failure(
             f"{path}: {unreadable:,} of {counts.read:,} rows cannot be read and are not counted ({reasons})."
         )
     names = {

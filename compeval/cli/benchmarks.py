@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from compeval.cli.console import check_writable, err, note, print_records, progress, refuse
+from compeval.cli.console import (
+    check_writable,
+    err,
+    note,
+    print_records,
+    progress,
+    refuse,
+    report_failure,
+)
 from compeval.cli.options import DatasetsOutput, Format, FormatName, LanguageModel, TableColumns
 from compeval.loaders.importing.selection import RowSelection
 
@@ -66,6 +74,7 @@ class Terminal(NamedTuple):
     """True if downloads need no confirmation."""
 
     inform = staticmethod(note)
+    warn = staticmethod(report_failure)
     show_progress = staticmethod(progress)
 
     def confirm(self, name: str) -> None:

@@ -222,6 +222,15 @@ def note(text: str) -> None:
     err.print(escape(text), highlight=False, soft_wrap=True)
 
 
+def report_failure(text: str) -> None:
+    """Print what failed to stderr, also with --quiet, which hides progress and notes only."""
+    is_quiet, err.quiet = err.quiet, False
+    try:
+        note(text)
+    finally:
+        err.quiet = is_quiet
+
+
 def echo_json(data: Any) -> None:
     """Print JSON to stdout."""
     typer.echo(json.dumps(data, indent=1, ensure_ascii=False))

@@ -20,6 +20,7 @@ from compeval.cli.console import (
     print_records,
     progress,
     refuse,
+    report_failure,
 )
 from compeval.cli.options import Data, Format, FormatName, Limit, Models, OptionalPositive, Results
 from compeval.cli.results import print_results
@@ -203,7 +204,7 @@ def _report(
     if not results and refused and not failed:
         raise ValueError("\n".join(map(str, refused)))
     for refusal in refused:
-        note(f"Not evaluated: {refusal}")
+        report_failure(f"Not evaluated: {refusal}")
     if results:
         places = {(item["source"], item["model"]["name"]) for item in results}
         folders = sorted(
@@ -213,9 +214,9 @@ def _report(
             results, output_format, " ".join(folders) if len(specs) == 1 else str(options.output)
         )
     if failed:
-        note(f"{len(failed)} of {len(specs)} models failed:")
+        report_failure(f"{len(failed)} of {len(specs)} models failed:")
         for spec, reason in failed.items():
-            note(f"- {spec}: {reason}")
+            report_failure(f"- {spec}: {reason}")
     if refused or failed:
         raise typer.Exit(1)
 
@@ -362,6 +363,6 @@ def _print_plan(
     )
     errors = [f"{plan.model} would fail: {plan.error}" for plan in plans if plan.error]
     for error in errors:
-        note(error)
+        report_failure(error)
     if errors:
         raise typer.Exit(1)

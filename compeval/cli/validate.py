@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from compeval.cli.console import check_writable, err, note, print_records, progress, refuse
+from compeval.cli.console import (
+    check_writable,
+    err,
+    note,
+    print_records,
+    progress,
+    refuse,
+    report_failure,
+)
 from compeval.cli.options import Data, Format, FormatName, Models
 
 if TYPE_CHECKING:
@@ -142,7 +150,7 @@ def _run(
     except (
         ValueError
     ) as error:  # a published name, which results may have that `compeval run --name` wrote
-        note(f"Not evaluated: {error}")
+        report_failure(f"Not evaluated: {error}")
         return
     check_available(model)
     chosen = models.pick_device(device)
@@ -158,7 +166,7 @@ def _run(
     with progress() as report:
         run_tasks(loaded, tasks, on_error="skip", report=report, **options)
     for refusal in refused:
-        note(f"Not evaluated: {refusal}")
+        report_failure(f"Not evaluated: {refusal}")
 
 
 def _print(matches: Sequence[Match], known: int, output_format: FormatName) -> None:
@@ -181,6 +189,8 @@ def _print(matches: Sequence[Match], known: int, output_format: FormatName) -> N
         f"; {counts[verdict]} {text}" for verdict, text in VERDICTS.items() if counts[verdict]
     )
     rest = f"{known - len(matches)} more published scores were not compared."
-    err.print(f"{agreeing} of {len(comparable)} agree{others}; {rest}")
+    summary = f"{agreeing} of {len(comparable)} agree{others}; {rest}"
     if agreeing < len(comparable):
+        report_failure(summary)
         raise typer.Exit(1)
+    note(summary)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from compeval.base.files import csv_tables
+from compeval.base.files.listing import list_files
 from compeval.evaluators.annotations.forms import ANSWERS, CONTROL
 from compeval.evaluators.annotations.items import CAPTION, Item, read_items
 from compeval.evaluators.annotations.items import FILE as SAMPLE
@@ -93,7 +94,7 @@ def read_answers(folder: Path) -> Answers:
     """Read all answers, including answers to items of earlier samples."""
     return {
         path.stem: {row["id"]: row["answer"] for row in csv_tables.read(path, COLUMNS)}
-        for path in sorted((folder / FOLDER).glob("*.csv"))
+        for path in list_files(folder / FOLDER, "*.csv")
     }
 
 

@@ -23,6 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from compeval.base.files.atomic import atomic_file
+from compeval.base.files.listing import list_files
 from compeval.base.files.untrusted import resolve_below, safe_name
 from compeval.evaluators.models import Model, slug
 from compeval.loaders.datasets.natural import natural_key
@@ -198,6 +199,11 @@ def read_undamaged(folder: Path) -> dict[Path, Result]:
 
 
 def list_documents(folder: Path) -> list[Path]:
-    """Return the paths of all result documents in a folder and its subfolders, in natural order."""
-    paths = (path for path in folder.rglob("*.json") if not path.name.endswith(SIDE_SUFFIX))
+    """Return the paths of all result documents in a folder and its subfolders, in natural order.
+
+    Hidden files and folders, such as ``.ipynb_checkpoints`` and ``._NAME.json``, contain no results.
+    """
+    paths = (
+        path for path in list_files(folder, "**/*.json") if not path.name.endswith(SIDE_SUFFIX)
+    )
     return sorted(paths, key=lambda path: list(map(natural_key, path.with_suffix("").parts)))

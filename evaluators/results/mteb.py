@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import requests
 
+from compeval.base.files.listing import list_files
 from compeval.evaluators.results.scores import add_scores, read_columns, read_models
 
 SOURCE = "mteb"
@@ -77,7 +78,7 @@ def pull(place: str) -> Pulled:
 
 
 def _read_folder(folder: Path) -> Iterator[dict[str, Any]]:
-    for path in sorted(folder.rglob("*.json")):
+    for path in list_files(folder, "**/*.json"):
         if path.stem in list_tasks():
             meta = path.with_name(META)
             if not meta.is_file():

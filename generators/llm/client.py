@@ -24,6 +24,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
+from compeval.base.files.listing import list_files
+
 if TYPE_CHECKING:
     from openai import OpenAI
 
@@ -116,7 +118,7 @@ class Cache:
         self._file, self._lock = file, threading.Lock()
         self._answers: dict[str, str] = {}
         for folder in folders:
-            for path in sorted(folder.glob("*.jsonl")):
+            for path in list_files(folder, "*.jsonl"):
                 self._answers |= _read(path)
 
     def get(self, key: str) -> str | None:

@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from random import Random
 from typing import NamedTuple
 
+from compeval.base.files.listing import is_hidden, list_files
 from compeval.base.files.untrusted import ARCHIVE_ERRORS, decode_image, open_archive, read_file
 from compeval.generators.microworld.rendering.drawing import DRAWINGS
 from compeval.generators.microworld.rendering.images import place_object, render_jpeg
@@ -53,7 +54,7 @@ class ImageCollection:
         """Open a folder or a zip file. Raises FileNotFoundError if ``path`` is neither, and ValueError if it is
         damaged."""
         if path.is_dir():
-            names = [str(file.relative_to(path)) for file in sorted(path.rglob("*"))]
+            names = [str(file.relative_to(path)) for file in list_files(path, "**/*")]
         elif zipfile.is_zipfile(path):
             try:
                 with open_archive(zipfile.ZipFile, path) as archive:
@@ -68,7 +69,9 @@ class ImageCollection:
             )
         files: dict[str, list[str]] = {}
         for name in names:
-            if PurePosixPath(name).suffix.lower() in EXTENSIONS:
+            if PurePosixPath(name).suffix.lower() in EXTENSIONS and not is_hidden(
+                PurePosixPath(name)
+            ):
                 files.setdefault(_make_key(PurePosixPath(name).stem), []).append(name)
         return cls(path, files)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from compeval.base.files.hashes import hash_file
+from compeval.base.files.listing import list_files
 from compeval.base.files.untrusted import safe_name
 from compeval.base.storage import parquet
 from compeval.base.storage.crops import HASHES, IMAGES
@@ -23,7 +24,7 @@ Stats = dict[str, Any]
 
 def parquet_files(folder: Path) -> list[Path]:
     """Return all parquet files of a dataset folder, sorted by name."""
-    return sorted(folder.glob("*/*.parquet"))
+    return list_files(folder, "*/*.parquet")
 
 
 def split_name(path: Path) -> str:

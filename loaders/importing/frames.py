@@ -15,6 +15,7 @@ import numpy as np
 from tqdm import tqdm
 
 from compeval.base.files.atomic import atomic_folder
+from compeval.base.files.listing import list_files
 from compeval.base.pipeline import stage
 from compeval.loaders.published.schemas import NUM_FRAMES
 
@@ -64,9 +65,7 @@ def main(videos: Path, output: Path) -> None:
     """
     if not videos.is_dir():
         raise FileNotFoundError(f"{videos}: no such folder of videos.")
-    paths = sorted(
-        path for path in videos.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file()
-    )
+    paths = [path for path in list_files(videos, "**/*") if path.suffix.lower() in SUFFIXES]
     if not paths:
         raise ValueError(f"{videos}: no videos ({', '.join(SUFFIXES)}).")
     unreadable: list[str] = []

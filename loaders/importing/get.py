@@ -18,6 +18,7 @@ from urllib.parse import quote
 
 from compeval.base.files.atomic import atomic_folder, write_json
 from compeval.base.files.file_state import is_made_from, read_state, record_origin, refresh
+from compeval.base.files.listing import list_files
 from compeval.base.files.untrusted import SOURCES, decode_image, read_file, resolve_below
 from compeval.base.sources import DataSource, RemoteFile
 from compeval.base.sources.download import REMEDY, download
@@ -53,8 +54,8 @@ def get_files(
     fetch(
         benchmark.source, folder, mirror=mirror, existing=existing, lock=data / LOCK, report=report
     )
-    for archive in sorted(folder.rglob("*.zip")):
-        if WORK_FOLDER not in archive.parts and not is_made_from(archive.with_suffix(""), archive):
+    for archive in list_files(folder, "**/*.zip"):
+        if not is_made_from(archive.with_suffix(""), archive):
             with atomic_folder(archive.with_suffix("")) as scratch:
                 unpack(archive, scratch)
                 record_origin(scratch, archive)
@@ -66,10 +67,10 @@ def _has(folder: Path, file: RemoteFile) -> bool:
 
 
 def _find_files(benchmark: Benchmark, folder: Path) -> Iterator[PublishedFile]:
-    for path in sorted(folder.rglob("*")):
+    for path in list_files(folder, "**/*"):
         relative = PurePosixPath(path.relative_to(folder))
         pattern = benchmark.find_pattern(relative)
-        if pattern and WORK_FOLDER not in relative.parts and path.is_file():
+        if pattern:
             yield PublishedFile(
                 path, benchmark, "/".join(relative.parts[-len(PurePosixPath(pattern).parts) :])
             )

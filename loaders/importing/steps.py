@@ -37,6 +37,10 @@ class User(Protocol):
 
     def inform(self, text: str) -> None: ...
 
+    def warn(self, text: str) -> None:
+        """Say what is missing from the result, also to a user who wants no notes."""
+        ...
+
     def confirm(self, name: str) -> None:
         """Ask for the permission to download. Raises an error if it is not given."""
         ...
@@ -91,7 +95,7 @@ def get_benchmark(
         read, options.images, data, skip_missing=options.selection.skip_missing
     )
     for difference in compare_counts(benchmark, imported):
-        user.inform(difference)
+        user.warn(difference)
     return imported
 
 
@@ -120,7 +124,7 @@ def _update_images(files: list[ReadFile], data: Path, options: Options, user: Us
         with user.show_progress(in_bytes=False) as report:
             absent = update_images(images, [*names[images]], data, options.mirror, report)
         if absent:
-            user.inform(
+            user.warn(
                 f"{images.name}: the server no longer has {len(absent):,} images, which stay; the first is {absent[0]}."
             )
 
@@ -186,7 +190,7 @@ def _list_missing_images(
         )
         if manual and not options.selection.skip_missing:
             reason = f"{explain_manual_download(manual)} Name their folder with --images."
-            user.inform(f"{read.counts.file}: left out. {reason}")
+            user.warn(f"{read.counts.file}: left out. {reason}")
             continue
         usable.append(read)
         for images, names in absent.items():

@@ -1,5 +1,6 @@
 """The columns of a table of a user's own images and captions, and the texts in their cells."""
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -56,10 +57,12 @@ class UserColumns(NamedTuple):
         captions = row[self.caption] if self.caption else row.get("captions") or row.get("caption")
         cells = [row.get(name) for name in self.negatives or ("hard_negatives",)]
         negatives = tuple(
-            text for cell in cells for text in read_texts([] if cell in (None, "") else cell)
+            text for cell in cells for text in read_texts([] if is_empty(cell) else cell)
         )
-        kind = (str(row[self.kind] or "").strip() or NO_KIND) if self.kind else ""
-        return UserTexts(str(row[self.image or "image"]), _read_captions(captions), negatives, kind)
+        kind = read_name(row[self.kind]) or NO_KIND if self.kind else ""
+        image = row[self.image or "image"]
+        name = image if isinstance(image, str) else read_name(image)
+        return UserTexts(name, _read_captions(captions), negatives, kind)
 
     def find_unread(self, row: Mapping[str, Any]) -> list[str]:
         """Return the columns that are not read, but whose names look like those of hard negatives or captions."""
@@ -69,6 +72,25 @@ class UserColumns(NamedTuple):
         return [
             name for name in names if re.search("neg|foil|distractor|caption", name, re.IGNORECASE)
         ]
+
+
+def is_empty(cell: Any) -> bool:
+    """Return True for a cell without a value: null, "", or NaN, as pandas writes it. 0 and false are values.
+
+    Texts for a missing value ("nan") are in MISSING: which of them are meant depends on the column.
+    """
+    return cell is None or cell == "" or cell != cell
+
+
+def read_name(cell: Any) -> str:
+    """Return a cell with a name as a text, "" for an empty cell or a text for a missing value ("nan").
+
+    Numbers and booleans are written as in JSON: a cell says the same in every kind of file.
+    """
+    if is_empty(cell):
+        return ""
+    text = (cell if isinstance(cell, str) else json.dumps(cell, ensure_ascii=False)).strip()
+    return "" if text in MISSING else text
 
 
 def _read_list(text: str) -> Sequence[str]:

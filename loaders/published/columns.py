@@ -71,7 +71,7 @@ class Columns:
             split=split or "test",
             swaps=fnmatchcase(config, self.swaps),
             categories=tuple(
-                (kind, " ".join(str(item[name]) for name in names))
+                (kind, " ".join(_name_category(item[name]) for name in names))
                 for kind, names in self.categories.items()
             ),
             label=LABELS[item[self.label]] if self.label else None,
@@ -83,6 +83,11 @@ class Columns:
                 config for pattern, config in self.config.items() if fnmatchcase(file, pattern)
             )
         return self.config or str(PurePosixPath(file).with_suffix("")).lower()
+
+
+def _name_category(value: Any) -> str:
+    """Return the value of a category as a text, "none" for null and NaN."""
+    return "none" if value is None or value != value else str(value)
 
 
 def _find_names(text: str) -> list[str]:

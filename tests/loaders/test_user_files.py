@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 from compeval.loaders.load import load_dataset
+from compeval.loaders.own_data.columns import UserColumns
 from compeval.loaders.user_files import make
 from tests.rows import picture
 
@@ -429,3 +430,33 @@ def test_doubled_keys_and_images_of_a_shard_are_counted(
         "1 with more than one image, 1 with the key of an earlier sample."
         in capsys.readouterr().err
     )
+
+
+@pytest.mark.parametrize(
+    ("cell", "kind"),
+    [
+        (0, "0"),
+        (False, "false"),
+        (0.5, "0.5"),
+        (1, "1"),
+        (float("nan"), "none"),
+        (None, "none"),
+        ("", "none"),
+        (" nan ", "none"),
+        ("swap", "swap"),
+    ],
+)
+def test_a_kind_is_what_its_cell_says_and_none_without_a_value(
+    folder: Path, cell: object, kind: str
+):
+    row = {"image": "1.jpg", "caption": "a cup", "hard_negatives": ["a hat"], "kind": cell}
+    (folder / "pairs.jsonl").write_text(json.dumps(row) + "\n")
+    make("mine", [folder / "pairs.jsonl"], None, folder, UserColumns(kind="kind"))
+    (made,) = load_dataset("mine", "foils_1", "test", data_dir=folder)
+    assert made["categories"] == [{"by": "kind", "name": kind}]  # pyright: ignore
+
+
+def test_a_number_that_is_missing_is_no_negative(folder: Path):
+    rows = [{"image": "1.jpg", "caption": "a cup", "hard_negatives": float("nan")}]
+    (folder / "pairs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert make("mine", [folder / "pairs.jsonl"], None, folder)["rows"] == {"captions": {"test": 1}}

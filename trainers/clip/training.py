@@ -31,6 +31,7 @@ from torch.nn import functional
 from tqdm import trange
 
 from compeval.base.files.atomic import atomic_folder
+from compeval.base.files.listing import list_files
 from compeval.base.pipeline import stage
 from compeval.base.pipeline.params import read_params
 from compeval.base.readers import shards
@@ -70,7 +71,7 @@ def read_pairs(folder: Path, preprocess: Callable, tokenize: Callable) -> Pairs:
 
     Raises FileNotFoundError if there is no shard, and ValueError if a shard is damaged or no pair is readable.
     """
-    paths = sorted(folder.glob("*.tar"))
+    paths = list_files(folder, "*.tar")
     if not paths:
         raise FileNotFoundError(f"{folder}: no webdataset shard (*.tar). Run `dvc repro corpora`.")
     images, texts, digest, skipped = [], [], hashlib.sha256(), Counter[str]()

@@ -26,6 +26,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 from torchvision.transforms import Compose, ConvertImageDtype, Normalize, PILToTensor, ToTensor
 
+from compeval.base.files.listing import list_files
 from compeval.base.files.untrusted import decode_image
 from compeval.base.readers import karpathy, shards
 
@@ -149,7 +150,7 @@ def _read_karpathy(file: Path, image_folder: Path, splits: Collection[str]) -> C
 
 
 def _read_shards(folder: Path) -> CaptionedImages:
-    paths = sorted(folder.glob("*.tar"))
+    paths = list_files(folder, "*.tar")
     if not paths:
         raise FileNotFoundError(f"{folder}: found no webdataset shard (*.tar).")
     skipped = Counter[str]()

@@ -128,3 +128,67 @@ def test_a_bad_sample_is_skipped_and_counted(tmp_path: Path, capsys: pytest.Capt
 def test_nothing_is_printed_if_nothing_was_skipped(file: Path, capsys: pytest.CaptureFixture):
     shards.print_skipped(file, Counter())
     assert capsys.readouterr().err == ""
+
+
+def test_archives_that_were_joined_are_read_to_the_last(file: Path, tmp_path: Path):
+    second = write(tmp_path / "b.tar", [("3.txt", b"a hat")])
+    joined = tmp_path / "joined.tar"
+    joined.write_bytes(file.read_bytes() + second.read_bytes())
+    samples = read(joined, "txt")
+    assert [sample.key for sample in samples] == ["0", "1", "2", "3"]
+    member = samples[-1].members["txt"]
+    assert (
+        joined.read_bytes()[member.start : member.start + member.size] == member.content == b"a hat"
+    )
+    zipped = tmp_path / "joined.tar.gz"
+    zipped.write_bytes(gzip.compress(file.read_bytes()) + gzip.compress(second.read_bytes()))
+    assert read(zipped, "txt") == samples
+    joined.write_bytes(file.read_bytes() + b"not an archive")
+    with pytest.raises(ValueError, match=r"joined\.tar: the tar file is cut off or damaged"):
+        read(joined, "txt")
+
+
+def write_links(path: Path) -> Path:
+    """Write a sample, a second one whose image is a hard link to that of the first, and a dangling link."""
+    write(path, [("1.png", png()), ("1.txt", b"a cup"), ("2.txt", b"a hat"), ("3.txt", b"-")])
+    with tarfile.open(path, "a") as archive:
+        for name, target in (("4.png", "1.png"), ("5.png", "0.png")):
+            member = tarfile.TarInfo(name)
+            member.type, member.linkname = tarfile.LNKTYPE, target
+            archive.addfile(member)
+            text = tarfile.TarInfo(name.replace("png", "txt"))
+            text.size = 1
+            archive.addfile(text, io.BytesIO(b"x"))
+    return path
+
+
+def test_a_hard_link_is_the_file_that_it_links_to(tmp_path: Path):
+    skipped = Counter[str]()
+    path = write_links(tmp_path / "a.tar")
+    pairs = list(shards.read_pairs(path, skipped))
+    assert [(pair.key, pair.caption) for pair in pairs] == [("1", "a cup"), ("4", "x")]
+    assert pairs[0].image == pairs[1].image
+    assert pairs[0].image.content == png()
+    assert skipped == {
+        "with a hard link to a file that is not in the shard": 1,
+        "without an image": 3,
+    }
+    located = list(shards.read_pairs(path, Counter(), read_images=False))
+    assert [pair.image.start for pair in located] == [512, 512]
+    zipped = tmp_path / "a.tar.gz"
+    zipped.write_bytes(gzip.compress(path.read_bytes()))
+    with pytest.raises(ValueError, match=r"a\.tar\.gz: hard links .* Decompress it with gunzip"):
+        list(shards.read_pairs(zipped, Counter()))
+
+
+def test_the_files_that_macos_writes_next_to_others_are_no_samples(tmp_path: Path):
+    members = [
+        ("x/._1.png", b"\0\5"),
+        ("x/._1.txt", b"\0\5"),
+        ("x/1.png", png()),
+        ("x/1.txt", b"a cup"),
+    ]
+    skipped = Counter[str]()
+    pairs = list(shards.read_pairs(write(tmp_path / "a.tar", members), skipped))
+    assert [pair.key for pair in pairs] == ["x/1"]
+    assert not skipped

@@ -36,6 +36,17 @@ def test_a_model_that_fails_does_not_stop_the_others(checkpoints: Path, data: Pa
     assert "Traceback" not in result.output
 
 
+def test_quiet_hides_notes_but_not_failures(checkpoints: Path, data: Path):
+    quiet = call("run", "--model", "local:checkpoints/*", *TASK, "--data", data, "-q")
+    assert quiet.exit_code == 1
+    total, reason = quiet.stderr.splitlines()
+    assert total == "1 of 3 models failed:"
+    assert reason.startswith("- local:checkpoints/b: checkpoints/b: the model cannot be loaded (")
+    planned = call("run", "local:checkpoints/b", "--task", "crepe/prod_hnatom", "--dry-run", "-q")
+    assert planned.exit_code in (1, 2)
+    assert planned.stderr.strip()
+
+
 def test_unknown_names_and_unexpected_errors_are_reported_too(here: Path, data: Path):
     Path("toy_bug.py").write_text(
         "class Bug:\n    fingerprint = 'bug'\n    def __init__(self, device): ...\n"

@@ -1,0 +1,28 @@
+from pathlib import Path
+
+from compeval.base.files.listing import is_hidden, list_files
+
+
+def test_copies_that_programs_hide_are_no_files_of_a_folder(tmp_path: Path):
+    folder = tmp_path / ".cache"  # the folder itself may be hidden
+    names = (
+        "a/b.json",
+        "c.json",
+        "._c.json",
+        "a/.ipynb_checkpoints/b-checkpoint.json",
+        "__MACOSX/a/b.json",
+    )
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+    (folder / "folder.json").mkdir()
+    assert list_files(folder, "**/*.json") == [folder / "a/b.json", folder / "c.json"]
+    assert list_files(folder, "*.json") == [folder / "c.json"]
+
+
+def test_the_current_folder_is_not_hidden():
+    assert [is_hidden(Path(name)) for name in ("./a.txt", "a/b.c.txt", "a/.b/c.txt")] == [
+        False,
+        False,
+        True,
+    ]
