@@ -31,6 +31,10 @@ DEEP, FLOATING = "more than 8 bits per channel", "floating-point pixels"
 ROTATED, TRANSPARENT = "an EXIF rotation", "transparent pixels"
 RANGES = {"I": (65_535,), "F": (1, 255, 65_535)}
 """Largest possible value of the pixels, by the first letter of Pillow's mode."""
+BITS_PER_SAMPLE, PHOTOMETRIC_INTERPRETATION, WHITE_IS_ZERO = 258, 262, 0
+"""Tags of TIFF files, and the value of the second one if large numbers are dark. Pillow inverts up to 8 bits itself."""
+GREY_LEVELS = {"L;2": 3, "L;4": 15}
+"""Largest value of a grey PNG file with 2 or 4 bits, by Pillow's name of its pixels in the file."""
 IMAGE_FORMATS = ("JPEG", "PNG", "WEBP", "AVIF", "GIF", "BMP", "TIFF")
 """Pillow's names of the formats that are decoded."""
 MAX_PIXELS = 100_000_000
@@ -213,31 +217,19 @@ def count_oddities(paths: Iterable[Path]) -> Counter[str]:
 def make_upright_rgb(data: bytes) -> bytes:
     """Return an image file with upright 8-bit pixels, which every program shows in the same way.
 
-    An image with more than 8 bits per channel is scaled by the range of its mode, one whose EXIF data say that it is
-    rotated is turned, and transparent pixels are laid on white; all these become PNG. Other files are returned as they
-    are, and only their header is read. ``data`` is an image that :func:`decode_image` reads. Raises ValueError for
-    pixels of 32 bits beyond the range of 16.
+    An image with more than 8 bits per channel is scaled by its range, one whose EXIF data say that it is rotated is
+    turned, and transparent pixels are laid on white; all these become PNG. Other files are returned as they are, and
+    only their header is read. ``data`` is an image that :func:`decode_image` reads. Raises ValueError for pixels of 32
+    bits beyond the range of 16.
     """
     image = Image.open(io.BytesIO(data), formats=IMAGE_FORMATS)
+    _scale_transparent_color(image)
     oddities = list_oddities(image)
     if not oddities:
         return data
     if DEEP in oddities or FLOATING in oddities:
-        pixels = np.asarray(image, dtype=np.float64)
-        limit = next(
-            (
-                limit
-                for limit in RANGES[image.mode[0]]
-                if pixels.min() >= 0 and pixels.max() <= limit
-            ),
-            None,
-        )
-        if limit is None:
-            raise ValueError(
-                f"pixels of mode {image.mode} from {pixels.min():g} to {pixels.max():g}; convert the image to 8 bits"
-            )
         exif = image.getexif()
-        image = Image.fromarray(np.round(255 * pixels / limit).astype(np.uint8))
+        image = _scale_to_bytes(image)
         image.getexif().update(exif)
     upright = ImageOps.exif_transpose(image)
     if TRANSPARENT in oddities:
@@ -246,6 +238,44 @@ def make_upright_rgb(data: bytes) -> bytes:
     buffer = io.BytesIO()
     upright.convert("RGB").save(buffer, "PNG")
     return buffer.getvalue()
+
+
+def _scale_transparent_color(image: Image.Image) -> None:
+    """Give the transparent colour of a PNG file the depth of Pillow's pixels. The image must not be decoded yet.
+
+    The file states it at its own depth, and Pillow leaves it so. Of 16 bits per channel, Pillow decodes the upper 8.
+    """
+    color = image.info.get("transparency")
+    raw_mode = str(image.tile[0][3]) if image.format == "PNG" and image.tile else ""
+    if color is None:
+        return
+    if raw_mode in GREY_LEVELS:
+        image.info["transparency"] = color * 255 // GREY_LEVELS[raw_mode]
+    elif raw_mode == "RGB;16B":
+        image.info["transparency"] = tuple(channel >> 8 for channel in color)
+
+
+def _scale_to_bytes(image: Image.Image) -> Image.Image:
+    """Return a grey image with deep or floating-point pixels as ``L``, or as ``LA`` if it has a transparent colour.
+
+    TIFF files can state that white is zero, and how many of 16 bits they use. Raises ValueError for a larger range.
+    """
+    tags: Any = getattr(image, "tag_v2", {})
+    bits = tags.get(BITS_PER_SAMPLE, (16,))[0]
+    limits = (2**bits - 1,) if image.mode.startswith("I;") else RANGES[image.mode[0]]
+    pixels = np.asarray(image, dtype=np.float64)
+    limit = next((limit for limit in limits if pixels.min() >= 0 and pixels.max() <= limit), None)
+    if limit is None:
+        span = f"{pixels.min():g} to {pixels.max():g}"
+        raise ValueError(f"pixels of mode {image.mode} from {span}; convert the image to 8 bits")
+    is_white_zero = tags.get(PHOTOMETRIC_INTERPRETATION) == WHITE_IS_ZERO
+    shown = limit - pixels if is_white_zero else pixels
+    grey = Image.fromarray(np.round(255 * shown / limit).astype(np.uint8))
+    color = image.info.get("transparency")
+    if color is None:
+        return grey
+    alpha = Image.fromarray(np.where(pixels == color, 0, 255).astype(np.uint8))
+    return Image.merge("LA", (grey, alpha))
 
 
 def decode_image(data: bytes) -> Image.Image:
