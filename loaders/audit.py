@@ -94,7 +94,7 @@ ROW_FLAW_NAMES = (*FLAWS_OF_ROWS, DUPLICATED, UNORDERED)
 FLAW_NAMES = (*ROW_FLAW_NAMES, *FLAWS_OF_SWAPS, *FLAWS_OF_NEGATIVES)
 DESCRIPTIONS = {
     "truth": "rows have the caption among their negatives",
-    "case": "rows have a negative that is the caption in other case or spacing",
+    "case": "rows have a negative that is the caption in other case, spacing or Unicode form",
     "final stop": "rows have a final full stop in only one of caption and negative",
     "caption space": "rows have a caption that begins or ends with a space, and a negative that does not",
     DUPLICATED: "rows have two equal negatives",

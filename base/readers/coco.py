@@ -18,6 +18,7 @@ import ijson
 from compeval.base.readers.records import MALFORMED, Flaws, RecordsByImage
 from compeval.base.schemas.annotated_image import AnnotatedImage
 from compeval.base.schemas.scene_graph import Box, SceneGraph, SceneObject
+from compeval.base.texts import normalize_text
 
 
 def read_categories(path: Path) -> dict[int, str]:
@@ -32,7 +33,7 @@ def read_categories(path: Path) -> dict[int, str]:
             raise ValueError(
                 f"{path}, category {number}: got {json.dumps(item)[:100]}, expected an id and a name."
             )
-        names[item["id"]] = item["name"].split("-")[0].lower()
+        names[item["id"]] = normalize_text(item["name"]).split("-")[0].lower()
     return names
 
 

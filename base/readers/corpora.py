@@ -32,6 +32,7 @@ import pyarrow as pa
 from compeval.base.files import csv_tables
 from compeval.base.readers import shards as webdataset
 from compeval.base.storage import parquet
+from compeval.base.texts import normalize_text
 
 PARQUET_ROWS = 50_000
 """Rows in one shard of a parquet file."""
@@ -78,15 +79,16 @@ def list_shards(pattern: str) -> list[Shard]:
 
 
 def read_captions(shard: Shard, column: Column, skipped: Skipped | None = None) -> Iterator[str]:
-    """Yield the unchanged captions of one shard in file order; count rows without a readable caption in ``skipped``.
+    """Yield the captions of one shard in file order, in the normal form of texts (base/texts.py).
 
-    ``column`` is ignored for txt files, and for tar samples with a .txt file. Raises ValueError if the file lacks the
-    column or is damaged.
+    Rows without a readable caption are counted in ``skipped``. ``column`` is ignored for txt files, and for tar samples
+    with a .txt file. Raises ValueError if the file lacks the column or is damaged.
     """
     try:
         for value in _READERS[_kind(shard.path)](shard, column, skipped or Skipped()):
-            if isinstance(value, str) and value.strip():
-                yield value
+            caption = normalize_text(value) if isinstance(value, str) else ""
+            if caption.strip():
+                yield caption
             elif skipped is not None:
                 skipped.rows += 1
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:

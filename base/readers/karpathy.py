@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from compeval.base.files.json_lines import make_object
+from compeval.base.texts import normalize_text
 
 TRAIN = ("train", "restval")
 """The splits of Karpathy's own layout that people train on."""
@@ -58,7 +59,7 @@ def read_images(
                 f"{file}, entry {number}: expected a string 'image', and a string or a list 'caption'."
             )
         captions.setdefault(entry["image"], {}).update(
-            dict.fromkeys(text.strip() for text in texts if text.strip())
+            dict.fromkeys(filter(None, (normalize_text(text).strip() for text in texts)))
         )
     for image_id, image_captions in captions.items():
         yield CaptionedImage(image_id, image_folder / image_id, tuple(image_captions))

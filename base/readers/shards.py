@@ -22,6 +22,7 @@ from PIL import Image
 
 from compeval.base.files.listing import is_hidden
 from compeval.base.files.untrusted import decode_image
+from compeval.base.texts import normalize_text
 
 IMAGE_SUFFIXES = ("jpg", "jpeg", "png", "webp")
 
@@ -192,7 +193,7 @@ def read_pairs(path: Path, skipped: Counter[str], *, read_images: bool = True) -
         images = [members[suffix] for suffix in IMAGE_SUFFIXES if suffix in members]
         try:
             caption = (
-                (members["txt"].content or b"").decode("utf-8-sig").strip()
+                normalize_text((members["txt"].content or b"").decode("utf-8-sig")).strip()
                 if "txt" in members
                 else ""
             )

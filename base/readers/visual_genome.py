@@ -25,6 +25,7 @@ from typing import Any
 from compeval.base.readers.records import MALFORMED, Flaws, RecordsByImage, stream_records
 from compeval.base.schemas.annotated_image import AnnotatedImage, Region
 from compeval.base.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
+from compeval.base.texts import normalize_text
 
 Record = Mapping[str, Any]
 
@@ -94,10 +95,10 @@ def get_first(record: Any, *keys: str) -> Any:
 
 
 def _normalize_text(value: Any) -> str:
-    """Return a text in lower case with single spaces. Raises ValueError for any other type."""
+    """Return the normal form of a text in lower case with single spaces. Raises ValueError for any other type."""
     if not isinstance(value, str):
         raise ValueError(f"got {value!r}, expected a string.")
-    return " ".join(value.lower().split())
+    return " ".join(normalize_text(value).lower().split())
 
 
 def _normalize_texts(values: Any) -> list[str]:
@@ -239,7 +240,7 @@ class ImageReader:
         if not isinstance(phrase, str):
             raise ValueError(f"phrase {phrase!r}, expected a string.")
         if (box := self._clip(_read_box(record))) is not None:
-            self._regions.append(Region(region_id, phrase, box))
+            self._regions.append(Region(region_id, normalize_text(phrase), box))
 
     def _add_node(self, record: Record, object_id: str) -> _Node | None:
         """Return the node with the record's box and one of its names, or a new node. Returns None without a name.

@@ -23,6 +23,7 @@ import yaml
 
 from compeval.base.pipeline.params import OURS
 from compeval.base.schemas.scene_graph import Parse, Relation, SceneGraph, SceneObject
+from compeval.base.texts import normalize_text
 from compeval.generators.captioner import template
 from compeval.generators.captioner.captioner import (
     Captioner,
@@ -186,7 +187,7 @@ def make_prompt(graph: SceneGraph) -> str:
 
 def normalise_answer(answer: str) -> str:
     """Return an answer in the style of all captions: lower case, one line, no quotes, no final period."""
-    return " ".join(answer.split()).strip("\"' ").rstrip(".").lower()
+    return " ".join(normalize_text(answer).split()).strip("\"' ").rstrip(".").lower()
 
 
 @dataclass(frozen=True)

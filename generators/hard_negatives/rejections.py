@@ -15,6 +15,7 @@ from compeval.base.files import csv_tables
 from compeval.base.schemas.annotated_image import AnnotatedImage
 from compeval.base.schemas.scene_graph import Box
 from compeval.base.storage.crops import crop_id
+from compeval.base.texts import normalize_text
 
 FOLDER = Path("data/annotations/crepe")
 FILE = "rejected.csv"
@@ -45,7 +46,7 @@ class Rejections(NamedTuple):
         by_crop: dict[str, set[str]] = {}
         try:
             for row in rows:
-                by_crop.setdefault(row["crop_id"], set()).add(row["text"])
+                by_crop.setdefault(row["crop_id"], set()).add(normalize_text(row["text"]))
             images = frozenset(row["image_id"] for row in rows)
         except KeyError as error:
             raise ValueError(

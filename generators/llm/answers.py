@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from compeval.base.texts import normalize_text
+
 MAX_LENGTH = 20_000
 """Only this many characters of an answer are read."""
 MAX_WORDS = 25
@@ -28,7 +30,7 @@ def read_list(answer: str) -> list[str]:
 
     Returns [] if there is no list; never raises an error.
     """
-    text = answer[:MAX_LENGTH].translate(_QUOTES)
+    text = normalize_text(answer[:MAX_LENGTH]).translate(_QUOTES)
     fenced = _FENCE.search(text)
     body = fenced[1] if fenced else text
     for find_items in (_find_bracketed, _ITEM.findall, _find_quoted, _find_lines):

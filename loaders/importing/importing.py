@@ -5,8 +5,9 @@ repairs the rows or drops malformed ones if requested, finds their images, which
 dataset folder named after the benchmark. A file is read once. For each file, the card and stats.json list the numbers
 of rows that were read, dropped and repaired, and the flaws.
 
-Without repair, the rows are exactly as published, so that scores can be compared with published scores. There is one
-exception: negatives that the file stores as a Python set, which has no fixed order, are sorted.
+Without repair, the rows are exactly as published, so that scores can be compared with published scores. There are two
+exceptions: negatives that the file stores as a Python set, which has no fixed order, are sorted; and letters with an
+accent are one character (NFC), as in every other text here, so that a caption is the same text in all files.
 """
 
 import fnmatch
@@ -24,6 +25,7 @@ from compeval.base.files.atomic import MARKER, atomic_folder
 from compeval.base.files.csv_tables import count_misplaced_quotes
 from compeval.base.files.untrusted import allow_images, count_oddities
 from compeval.base.storage.dataset import remove_empty_splits, write_split
+from compeval.base.texts import compose_characters
 from compeval.loaders.audit import FLAW_NAMES, Audit, audit
 from compeval.loaders.cards.card import render, write_card
 from compeval.loaders.datasets.split_names import parse_stored
@@ -130,6 +132,7 @@ def read_published(file: PublishedFile, selection: RowSelection = ALL) -> ReadFi
         if isinstance(row, Row) and not all(caption.strip() for caption in row.captions):
             row = Unusable("a caption is empty")
         if isinstance(row, Row):
+            row = _compose_texts(row)
             published[row.config, row.split].append(row)
             row = repair_row(row, counts.repaired) if repair else row
         if isinstance(row, Unusable):
@@ -164,6 +167,17 @@ def read_published(file: PublishedFile, selection: RowSelection = ALL) -> ReadFi
     if file.path.suffix in (".csv", ".tsv"):
         counts.quotes = count_misplaced_quotes(file.path, find_delimiter(file.path))
     return ReadFile(file, counts, dict(splits))
+
+
+def _compose_texts(row: Row) -> Row:
+    """Return the row with its letters in one Unicode form (NFC), in which é is one character."""
+    captions, negatives = (
+        tuple(map(compose_characters, texts)) for texts in (row.captions, row.hard_negatives)
+    )
+    is_changed = (captions, negatives) != (tuple(row.captions), tuple(row.hard_negatives))
+    return row._replace(
+        captions=captions, hard_negatives=negatives, changed=row.changed or is_changed
+    )
 
 
 def _drop_malformed(rows: Sequence[Row], dropped: Counter[str]) -> list[Row]:

@@ -1,12 +1,12 @@
 """Repair published rows: remove differences in form, and drop rows with more than one correct caption.
 
-The form is the spacing, the case and the final full stop.
+The form is the spacing, the case, the final full stop, and the normal form of texts (base/texts.py).
 """
 
 import re
 from collections import Counter
 
-from compeval.base.texts import fold_case_and_space
+from compeval.base.texts import fold_case_and_space, normalize_text
 from compeval.loaders.published.rows import Row, Unusable
 
 SPACE_BEFORE_MARK = re.compile(r"\s+(?=[.,;:!?]+(?:\s|$)|['’](?:s|re|ll|ve|d|m)\b|n['’]t\b)")
@@ -24,6 +24,13 @@ def repair(row: Row, counts: Counter[str]) -> Row | Unusable:
 
     Returns Unusable if a negative then equals a caption or another negative.
     """
+    captions, negatives = (
+        tuple(map(normalize_text, texts)) for texts in (row.captions, row.hard_negatives)
+    )
+    others = sum(map(str.__ne__, (*captions, *negatives), (*row.captions, *row.hard_negatives)))
+    if others:
+        counts["form"] += others
+    row = row._replace(captions=captions, hard_negatives=negatives)
     captions = tuple(map(normalize_spacing, row.captions))
     spaced = [normalize_spacing(negative) for negative in row.hard_negatives]
     stopped = [match_stop(negative, captions[0]) for negative in spaced]

@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from compeval.base.texts import normalize_text
 from compeval.loaders.published.rows import NOT_TEXTS, check_text, has_missing_comma, parse_texts
 
 MISSING = frozenset({"nan", "NaN", "null", "None", "<NA>", "N/A", "n/a", "NA", "#N/A"})
@@ -124,15 +125,21 @@ def _read_captions(value: str | Sequence[str] | None) -> tuple[str, ...]:
 
 
 def read_texts(value: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Return the texts of a string, a list of strings, or a string that holds a list. Raises ValueError."""
+    """Return the texts of a string, a list of strings, or a string that holds a list, in their normal form.
+
+    Raises ValueError for anything else, and for an empty text.
+    """
     if isinstance(value, str):
         value = _read_list(value)
     if not isinstance(value, (list, tuple)):
         raise ValueError("texts are a string or a list of strings")
-    for text in value:
-        check_text(text)
-        if not text.strip() or text.strip() in MISSING:
+    texts: list[str] = []
+    for cell in value:
+        check_text(cell)
+        text = normalize_text(cell).strip()
+        if not text or text in MISSING:
             raise ValueError(
-                f"a text is {text.strip() or 'empty'}; leave the cell empty if there is no text"
+                f"a text is {text or 'empty'}; leave the cell empty if there is no text"
             )
-    return tuple(text.strip() for text in value)
+        texts.append(text)
+    return tuple(texts)

@@ -31,6 +31,7 @@ from compeval.base.files.untrusted import decode_image, make_upright_rgb
 from compeval.base.readers import coco, corpora, gqa, karpathy, shards, visual_genome
 from compeval.base.readers.records import Flaws
 from compeval.base.schemas.scene_graph import Box
+from compeval.base.texts import normalize_text
 from compeval.evaluators import models
 from compeval.loaders.importing.embedded import extract_images
 from compeval.loaders.own_data.entries import read_entries
@@ -398,7 +399,8 @@ def test_readers_of_corpora(suffix: str, tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(corpora, "TEXT_BYTES", 50)
     found = corpora.list_shards(str(tmp_path / f"a{suffix}"))
     assert (len(found) > 3) == (suffix in (".tsv", ".jsonl", ".txt")), "shards begin within lines"
-    assert [text for shard in found for text in corpora.read_captions(shard, "caption")] == expected
+    read = [text for shard in found for text in corpora.read_captions(shard, "caption")]
+    assert read == list(map(normalize_text, expected))
 
 
 def test_readers_of_lists(tmp_path: Path):
@@ -441,14 +443,14 @@ def test_readers_of_graphs(tmp_path: Path):
         "categories": categories,
     }
     (tmp_path / "instances.json").write_text(json.dumps(content))
-    normal = [" ".join(json.loads(json.dumps(text)).lower().split()) for text in names]
+    normal = [" ".join(normalize_text(text).lower().split()) for text in names]
     for reader, image_id, expected in (
         (visual_genome.read(vg, Flaws()), str(2**53 + 1), normal),
         (gqa.read(tmp_path / "sceneGraphs.json", tmp_path, Flaws()), "7", normal),
         (
             coco.read(tmp_path / "instances.json", Flaws()),
             "7",
-            [text.split("-")[0].lower() for text in names],
+            [normalize_text(text).split("-")[0].lower() for text in names],
         ),
     ):
         (image,) = reader
@@ -480,7 +482,8 @@ def test_readers_of_captioned_images(tmp_path: Path):
             for item in karpathy.read_images(tmp_path / "a.json", tmp_path)
         ]
         assert found == [
-            (entry["image"], [text.strip() for text in entry["caption"]]) for entry in entries
+            (entry["image"], [normalize_text(text).strip() for text in entry["caption"]])
+            for entry in entries
         ]
 
 
@@ -524,7 +527,7 @@ def test_own_tables(tmp_path: Path):
             tmp_path / f"a.{suffix}", tmp_path / "pictures", tmp_path / "scratch"
         )
         assert [(entry.image.name, entry.captions) for entry in entries] == [
-            (record["image"], (record["caption"].strip(),)) for record in records
+            (record["image"], (normalize_text(record["caption"]).strip(),)) for record in records
         ]
     for data in IMAGES:
         image = Image.open(io.BytesIO(data))
