@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from compeval.loaders.datasets.load import load_dataset
 from compeval.loaders.importing.identify import identify
 from compeval.loaders.importing.importing import read_published
 from compeval.loaders.importing.selection import RowSelection
+from compeval.loaders.load import load_dataset
 from compeval.loaders.user_files import make
 
 CAPTION = "a red café & a naïve cat"

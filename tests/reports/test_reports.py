@@ -17,7 +17,7 @@ from tests.reports.reports import REPORTS, Report
 TOLERANCE = 1e-6
 WITHOUT_ENCODING = re.compile(
     r"\.read_text\(\)|(?<!realiser)\.write_text\((?!.*encoding=)."
-    r"|\.write_text\(\n(?:(?! *\)\n|.*encoding=).*\n)+? *\)\n"
+    r"|(?<!realiser)\.write_text\(\n(?:(?! *\)\n|.*encoding=).*\n)+? *\)\n"
 )
 """Calls without an encoding, on one line or on several, as ruff's formatter writes them."""
 
