@@ -26,6 +26,7 @@ from compeval.base.pipeline import stage
 from compeval.base.storage import parquet
 from compeval.loaders.cards.card import write_card
 from compeval.loaders.datasets.folders import resolve_folder
+from compeval.loaders.datasets.referenced_images import read_stored
 from compeval.loaders.datasets.stats import measure
 
 FOILS = ("object", "attribute", "relation")
@@ -74,7 +75,11 @@ def make_half_truth(row: Mapping[str, Any]) -> HalfTruth | None:
 
 
 def make_rows(path: Path) -> Iterator[pa.Table]:
-    """Yield the rows of a parquet file that have a half-truth, with its texts. Raises ValueError for another schema."""
+    """Yield the rows of a parquet file that have a half-truth, with its texts and its image.
+
+    Several configs of a dataset may share image files; the rows of the result contain the bytes. Raises ValueError for
+    another schema, or an image that is not here.
+    """
     schema = parquet.read_schema(path)
     if not {*schema.names} >= NEEDED or "image_row" in schema.names:
         raise ValueError(
@@ -82,13 +87,16 @@ def make_rows(path: Path) -> Iterator[pa.Table]:
         )
     for batch in parquet.read_batches(path, ROWS_PER_BATCH):
         table = pa.Table.from_batches([batch])
-        if table.flatten().column("image.bytes").null_count:
-            raise ValueError(f"{path}: half-truths need rows that contain their images.")
         rows = table.drop_columns(["image"]).to_pylist()
         pairs = [
             (number, pair) for number, row in enumerate(rows) if (pair := make_half_truth(row))
         ]
         selected = table.take(pa.array([number for number, _ in pairs], pa.int64()))
+        place = schema.get_field_index("image")
+        images = [embed_image(cell, path.parent.parent) for cell in selected["image"].to_pylist()]
+        selected = selected.set_column(
+            place, schema.field(place), pa.array(images, schema.field(place).type)
+        )
         for name, values in _make_columns(rows, pairs).items():
             if name in schema.names:
                 place = schema.get_field_index(name)
@@ -96,6 +104,11 @@ def make_rows(path: Path) -> Iterator[pa.Table]:
                     place, schema.field(name), pa.array(values, schema.field(name).type)
                 )
         yield selected
+
+
+def embed_image(cell: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Return the cell of an image column with the bytes of its file, which a dataset folder may contain."""
+    return {"bytes": read_stored(cell, folder), "path": Path(cell["path"] or "").name or None}
 
 
 def _make_columns(

@@ -24,14 +24,23 @@ MIN_MANGLED = 3
 MOJIBAKE = re.compile(
     r"\ufffd|[ÂÃâ][\u0080-\u00bf€™œž“”¢˜]|ï¿½|&(?:amp|quot|lt|gt|#\d+);|\\u[0-9a-f]{4}"
 )
+_PHRASES = (
+    r"^\W*(?:sure|certainly|of course|okay)\s*[,!:]|"
+    r"^\W*here(?:'s| is| are)\b[^.:]*(?:caption|sentence|version|rewrit|rephras)|\bas an ai\b|"
+    r"\b(?:rewritten|revised|rephrased|modified|original|negated) (?:caption|sentence|version)\b|"
+    r"^\W*(?:caption|output|answer|note|explanation)\s*:|\blet me know\b"
+)
+CHATTER_OF_CAPTIONS = re.compile(
+    _PHRASES + r'|^\s*"(?:[^"\s]+\s+){3,}[^"\s]+[.!?]"\s*\S', re.IGNORECASE
+)
+"""Phrases of a language model, or a quoted sentence with text after it. A person may quote a sign, too."""
 CHATTER = re.compile(
-    r"^\W*(?:sure|certainly|of course|okay)\s*[,!:]|^\W*here(?:'s| is| are)\b[^.:]*(?:caption|sentence|version|rewrit|"
-    r"rephras)|\bas an ai\b|\b(?:rewritten|revised|rephrased|modified|original|negated) (?:caption|sentence|version)\b|"
-    r"^\W*(?:caption|output|answer|note|explanation)\s*:|\bi (?:cannot|can't|apologi[sz]e)\b|\blet me know\b|"
-    r"\bthe change is\b|\bis (?:very )?(?:small|minor|subtle)\.$",
+    _PHRASES
+    + r"|\bi (?:cannot|can't|apologi[sz]e)\b|\bthe change is\b|\bis (?:very )?(?:small|minor|subtle)\.$",
     re.IGNORECASE,
 )
-QUOTED = re.compile(r'^\s*"{2,}.*"|^\s*"[^"]*"\s*\S')
+"""Phrases of a language model around a negative."""
+QUOTED = re.compile(r'^\s*"{2,}.*"|^\s*"[^"]*"\s*\S+')
 """Quotation marks left over from a list of answers, or an answer with text after it."""
 DOUBLED = re.compile(r"\b(\w+) \1\b", re.IGNORECASE)
 VOWEL_SOUND = re.compile(r"(?!eu|ewe|one|once)[aeio]|u(?:m|n(?!i)|p|g)", re.IGNORECASE)
@@ -54,41 +63,57 @@ def find_mangled_word(caption: str, negative: str, known: set[str]) -> str:
     """Return the first word of a negative that was made inside a word of the caption ("person>persinside"), or "".
 
     The word is neither in a dictionary nor in ``known``, the words of all captions. It begins and ends like a word of
-    the caption that has lost an occurrence, and between them another word of the caption was replaced by a word.
+    the caption, and between them another word of the caption, or its base form, was replaced by a word: "tree" in
+    "trees" by "grass", which makes "grasss". One of the two words of the caption has lost an occurrence.
     """
     truth = Counter(words(caption))
     lost = truth - Counter(words(negative))
     for word in words(negative):
         if len(word) < MIN_MANGLED or word in known or any(map(str.isdigit, word)):
             continue
-        parts = ((source, part) for source in lost for part in _list_inserted(word, source, truth))
-        origin = next(
-            (source for source, part in parts if part in known or is_in_dictionary(part)), ""
-        )
-        if origin and not is_in_dictionary(word):
-            return f"{origin}>{word}"
+        if is_in_dictionary(word):
+            continue
+        for source, part in _list_inserted(word, truth, lost):
+            if part in known or is_in_dictionary(part):
+                return f"{source}>{word}"
     return ""
 
 
-def _list_inserted(word: str, source: str, others: Iterable[str]) -> Iterator[str]:
-    """Yield what ``word`` has in place of another word inside ``source``."""
-    for inner in others:
-        start = source.find(inner) if inner != source else -1
-        while start >= 0:
-            before, after = source[:start], source[start + len(inner) :]
-            if (
-                word.startswith(before)
-                and word.endswith(after)
-                and len(word) > len(before) + len(after)
-            ):
-                yield word[len(before) : len(word) - len(after)]
-            start = source.find(inner, start + 1)
+def _list_inserted(
+    word: str, truth: Iterable[str], lost: Collection[str]
+) -> Iterator[tuple[str, str]]:
+    """Yield a word of the caption, and what ``word`` has in place of another word inside it.
+
+    ``truth`` are the words of the caption, and ``lost`` those that have lost an occurrence.
+    """
+    inner_words = {inner: own for own in truth for inner in (own, find_base_form(own))}
+    for source in truth:
+        for inner, own in inner_words.items():
+            if inner == source or not {source, own} & {*lost}:
+                continue
+            start = source.find(inner)
+            while start >= 0:
+                before, after = source[:start], source[start + len(inner) :]
+                is_longer = len(word) > len(before) + len(after)
+                if is_longer and word.startswith(before) and word.endswith(after):
+                    yield source, word[len(before) : len(word) - len(after)]
+                start = source.find(inner, start + 1)
+
+
+@lru_cache(100_000)
+def find_base_form(word: str) -> str:
+    """Return the singular of a noun, or the word."""
+    return wordnet().morphy(word, "n") or word
 
 
 @lru_cache(100_000)
 def is_in_dictionary(word: str) -> bool:
-    """Return True if WordNet has the word or a word that it is a form of."""
-    return any(wordnet().morphy(word, part) for part in "nvar")
+    """Return True if WordNet has the word or a word that it is a form of.
+
+    WordNet takes an "s" off any word, also off "grasss": a plural of a word in "s" is none.
+    """
+    bases = (wordnet().morphy(word, part) for part in "nvar")
+    return any(base and not (base.endswith("s") and word == f"{base}s") for base in bases)
 
 
 def find_doubled_word(caption: str, negative: str) -> str:
@@ -124,17 +149,32 @@ def find_match(pattern: re.Pattern[str], text: str) -> str:
     return match[0] if match else ""
 
 
+def find_chatter(caption: str, negative: str) -> str:
+    """Return a phrase of a language model in a negative, or "".
+
+    The caption has no such phrase and lacks one of its words. Otherwise the phrase is the caption's: a quoted sign, or
+    words in another order ("the toilet is very small" of "the sink next to the small toilet is very dirty").
+    """
+    for pattern in (CHATTER, QUOTED):
+        phrase = find_match(pattern, negative)
+        if phrase and not pattern.search(caption) and not {*words(phrase)} <= {*words(caption)}:
+            return phrase
+    return ""
+
+
 TESTS_OF_PAIRS: dict[str, Callable[[str, str], str]] = {
     "doubled word": find_doubled_word,
     "article": find_article,
     "punctuation": find_punctuation,
+    "mojibake": lambda caption, negative: find_match(MOJIBAKE, negative),
+    "chatter": find_chatter,
 }
-TESTS_OF_TEXTS: dict[str, Callable[[str], str]] = {
+TESTS_OF_CAPTIONS: dict[str, Callable[[str], str]] = {
     "mojibake": lambda text: find_match(MOJIBAKE, text),
-    "chatter": lambda text: find_match(CHATTER, text) or find_match(QUOTED, text),
+    "chatter": lambda text: find_match(CHATTER_OF_CAPTIONS, text),
 }
 MANGLED = "mangled word"
-KINDS = (MANGLED, *TESTS_OF_PAIRS, *TESTS_OF_TEXTS)
+KINDS = (MANGLED, *TESTS_OF_PAIRS)
 
 
 def list_available_kinds() -> tuple[str, ...]:
@@ -146,12 +186,13 @@ def find_malformed(rows: Sequence[Texts], kinds: Collection[str] = KINDS) -> Ite
     """Yield the malformed texts of these kinds, by row. ``rows`` is read twice: a word of any caption is a word."""
     known = {word for row in rows for word in words(row.caption)}
     for index, row in enumerate(rows):
-        for candidate, text in enumerate((row.caption, *row.hard_negatives)):
-            found = {kind: test(text) for kind, test in TESTS_OF_TEXTS.items()}
-            if candidate:
-                found |= {kind: test(row.caption, text) for kind, test in TESTS_OF_PAIRS.items()}
-                if MANGLED in kinds:
-                    found[MANGLED] = find_mangled_word(row.caption, text, known)
+        for kind, test in TESTS_OF_CAPTIONS.items():
+            if kind in kinds and (detail := test(row.caption)):
+                yield Finding(index, 0, kind, detail, row.caption, row.caption)
+        for candidate, text in enumerate(row.hard_negatives, 1):
+            found = {kind: test(row.caption, text) for kind, test in TESTS_OF_PAIRS.items()}
+            if MANGLED in kinds:
+                found[MANGLED] = find_mangled_word(row.caption, text, known)
             for kind, detail in found.items():
                 if detail and kind in kinds:
                     yield Finding(index, candidate, kind, detail, row.caption, text)

@@ -92,11 +92,10 @@ def _stop(failed: Sequence[tuple[str, str]], count: int) -> NoReturn:
 def _judge(
     name: str, result: Audit, baselines: Mapping[str, BestBaseline]
 ) -> tuple[str, list[str]]:
-    """Return the verdict on a set, from its audit and the best text-only baseline of its config, and what was found."""
-    config = next((key for key in baselines if name == key or name.startswith(f"{key}/")), None)
-    if config is None or not baselines[config].beats_chance:
+    """Return the verdict on a set, from its audit and its best text-only baseline, and what was found."""
+    best = baselines.get(name)
+    if best is None or not best.beats_chance:
         return result.verdict, result.findings
-    best = baselines[config]
     found = (
         f"text-only baseline {best.name!r} selects the caption in {best.recall:.1%} of rows "
         f"(chance {best.chance:.1%})"
@@ -258,7 +257,7 @@ def _audit_targets(
 
 
 def _audit_target(target: str, data: Path | None) -> AuditedTarget:
-    """Return the audits and malformed texts by split, and the best baselines by config, of a dataset or published file.
+    """Return the audits and malformed texts by split, and the best baselines by set, of a dataset or published file.
 
     Prints how many rows of a file are unreadable.
     """
@@ -274,9 +273,7 @@ def _audit_target(target: str, data: Path | None) -> AuditedTarget:
     names = {split: name_of_stored(folder.name, *split.split("/")) for split in audits}
     from compeval.evaluators.validity.best_baselines import find_best_of_dataset
 
-    baselines = {
-        f"{folder.name}/{config}": result for config, result in find_best_of_dataset(folder).items()
-    }
+    baselines = find_best_of_dataset(folder)
     texts_by_split = read_splits(folder) if _is_english(folder.name) else {}
     malformed = {
         names[split]: list(find_malformed(list(texts), list_available_kinds()))
@@ -349,7 +346,8 @@ def inspect(
     Args:
         targets: Names or folders of datasets, or published files.
         output: Folder of the pages.
-        results: Folder of a model's results: its score on the sampled rows, and on the least predictable half of them.
+        results: Folder of a model's results: its score on the sampled rows, and on the least predictable half of them,
+            unless a text-only baseline beats chance on that half.
     """
     check_writable(output)
     _check_targets(targets, data)
@@ -459,9 +457,13 @@ def balance(
 
 def _describe_half(record: Mapping[str, Any]) -> dict[str, str]:
     from compeval.evaluators.report.tables import format_with_interval
+    from compeval.evaluators.report.text_only import name_baseline
 
     texts = {"task": record["task"], "model": record["model"]}
     for name, title in (("all", "sampled rows"), ("least", "least predictable half")):
         score = format_with_interval(record[name], record[f"{name} interval"])
         texts[f"{title} %"] = f"{score} of {record[f'{name} rows']:,}"
+    if record["solved by"]:
+        baseline, recall = record["solved by"]
+        texts["least predictable half %"] = f"none: {name_baseline(baseline)} selects {recall:.1%}"
     return texts

@@ -68,7 +68,7 @@ def inspect(
     version = {"version": source.version} if source.version else {}
     documents = {report.name: asdict(report) | version for report in reports}
     for document in documents.values():
-        del document["predictability"]  # in the file of the rows
+        del document["predictability"], document["hits"]  # in the file of the rows
     files = {
         f"text_only_{source.name}.json": json.dumps(documents, indent=1) + "\n",
         f"{source.name}.html": page,

@@ -61,6 +61,8 @@ class SetReport:
     """Words that are significantly more or less frequent in true captions, most significant first."""
     duplicates: Mapping[str, int]
     flaws: list[str]
+    hits: Mapping[str, list[float]] = field(default_factory=dict, repr=False)
+    """Text-only baseline -> its Recall@1 on each sampled row."""
     predictability: list[float] = field(default_factory=list, repr=False)
     """The share of the baselines that select the true caption, of each sampled row (evaluators/inspection/rows.py)."""
 
@@ -108,6 +110,7 @@ def measure_set(name: str, rows: SetRows) -> SetReport:
         words=contrast_words(sets)[:MAX_WORDS],
         duplicates=rows.duplicates,
         flaws=rows.audit.flaws_found,
+        hits={key: recall_at_1(score_NK).tolist() for key, score_NK in scores.items()},
         predictability=compute_predictability(scores.values()).tolist(),
     )
 

@@ -1,7 +1,8 @@
 """The text-only predictability of rows, and a model's score on the rows that texts predict least.
 
 s(x) of a row is the share of cross-fitted text-only baselines that select its true caption (measures.py). A model that
-needs the image is as good on the least predictable half of the rows as on all of them.
+needs the image is as good on the least predictable half of the rows as on all of them. The half is only a test if no
+baseline solves it: on CREPE's HN-Atom, the medoid is right in all rows, also in those where most baselines are wrong.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from compeval.evaluators.inspection.rows import Source
 from compeval.evaluators.metrics.intervals import compute_share_interval
 from compeval.evaluators.results import documents
 from compeval.evaluators.results.compose import get_clusters
+from compeval.evaluators.validity.best_baselines import beats_chance
 
 KEYS = pd.Index(["split", "row"])
 COLUMNS = ("set", "split", "row", "image_id", "predictability")
@@ -46,9 +48,11 @@ def score_least_predictable(
 ) -> Iterator[dict[str, Any]]:
     """Yield the Recall@1 of a model on all sampled rows of each task, and on the least predictable half of a set.
 
-    ``folder`` has the results of the model. Tasks whose rows were not sampled are left out.
+    ``folder`` has the results of the model. Tasks whose rows were not sampled are left out. ``solved by`` is the best
+    text-only baseline on the half with its Recall@1 if it beats chance there, else None.
     """
     by_config = {report.name: report for report in reports}
+    solved = {report.name: find_solver(report, source) for report in reports}
     for result, table in read_choices(folder, {source.name}):
         if (report := by_config.get(result["config"])) is None:
             continue
@@ -64,7 +68,21 @@ def score_least_predictable(
         rows = sample.merge(pd.DataFrame({**hits, "cluster": get_clusters(table)}), on=list(KEYS))
         if rows["least"].any():
             groups = {"all": rows, "least": rows[rows["least"]]}
-            yield {"task": result["task"], "model": result["model"]["name"], **_describe(groups)}
+            names = {"task": result["task"], "model": result["model"]["name"]}
+            yield {**names, **_describe(groups), "solved by": solved[report.name]}
+
+
+def find_solver(report: SetReport, source: Source) -> tuple[str, float] | None:
+    """Return the text-only baseline that beats chance on the least predictable half, and its Recall@1 there."""
+    least_N = select_least_predictable(np.array(report.predictability))
+    images = [row.image_id for row in source.sets[report.name].sample]
+    images = [image for image, is_least in zip(images, least_N, strict=True) if is_least]
+    hits = {name: np.array(hit_N)[least_N] for name, hit_N in report.hits.items()}
+    best = max(hits, key=lambda name: hits[name].mean(), default=None)
+    if best is None:
+        return None
+    recall, interval = float(hits[best].mean()), compute_share_interval(hits[best], images)
+    return (best, recall) if beats_chance(recall, interval, report.chance) else None
 
 
 def read_choices(

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import heapq
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -30,7 +31,8 @@ from compeval.base.text_only.relative_baselines import RELATIVE_BASELINES
 from compeval.evaluators.metrics.intervals import Interval, compute_share_interval
 from compeval.loaders.audit import CUE_MARGIN, CUES
 from compeval.loaders.datasets.folders import is_published, list_datasets
-from compeval.loaders.datasets.stats import parquet_files
+from compeval.loaders.datasets.split_names import name_of_stored
+from compeval.loaders.datasets.stats import parquet_files, split_name
 
 BASELINES: Mapping[str, Baseline] = {
     **{name: partial(score_by_function, function=value, sign=-1) for name, value in CUES.items()},
@@ -74,13 +76,16 @@ class BestBaseline(NamedTuple):
 
 
 def find_best(rows: Iterable[Row]) -> BestBaseline | None:
-    """Return the best text-only baseline on the rows of a set.
+    """Return the best text-only baseline on the rows of a set; None if there are no negatives.
 
-    Returns None if there are no negatives, or if their number differs.
+    Of rows with different numbers of negatives, those with the most frequent number are measured.
     """
     sampled = _sample(rows)
-    if len({len(candidates) for _, candidates in sampled} | {1}) != 2:
+    sizes = Counter(len(candidates) for _, candidates in sampled)
+    size = max(sizes, key=lambda size: (sizes[size], size), default=1)
+    if size == 1:
         return None
+    sampled = [row for row in sampled if len(row[1]) == size]
     sets = RetrievalSets([candidates for _, candidates in sampled], [image for image, _ in sampled])
     best = choose_best(sets, FAST_BASELINES)
     return best._replace(name=best.name.replace("_", " "))
@@ -114,13 +119,18 @@ def _sample(rows: Iterable[Row]) -> list[Row]:
 
 
 def find_best_of_dataset(folder: Path) -> dict[str, BestBaseline]:
-    """Return the best baseline for each config of a dataset folder that has hard negatives, over all its splits."""
+    """Return the best baseline on each task of a dataset folder that has hard negatives.
+
+    Splits are measured one by one: those of a config may have different numbers of negatives, and a balanced subset
+    is a split.
+    """
     files: dict[str, list[Path]] = {}
     for path in parquet_files(folder):
         if {"image_id", "hard_negatives"} <= {*parquet.read_schema(path).names}:
-            files.setdefault(path.parent.name, []).append(path)
-    found = {config: find_best(_read_rows(paths)) for config, paths in files.items()}
-    return {config: best for config, best in found.items() if best}
+            task = name_of_stored(folder.name, path.parent.name, split_name(path))
+            files.setdefault(task, []).append(path)
+    found = {task: find_best(_read_rows(paths)) for task, paths in files.items()}
+    return {task: best for task, best in found.items() if best}
 
 
 def _read_rows(paths: Iterable[Path]) -> Iterator[Row]:
@@ -133,12 +143,11 @@ def _read_rows(paths: Iterable[Path]) -> Iterator[Row]:
 def find_best_of_published(
     names: Iterable[str], data_dir: Path | None = None
 ) -> dict[str, BestBaseline]:
-    """Return the best baseline on each ``dataset/config`` of the published datasets among ``names`` that are here."""
+    """Return the best baseline on each task of the published datasets among ``names`` that are here."""
     published = sorted(filter(is_published, names))
     here = list_datasets(data_dir) if published else {}
-    return {
-        f"{name}/{config}": best
-        for name in published
-        if name in here
-        for config, best in find_best_of_dataset(here[name]).items()
-    }
+    found: dict[str, BestBaseline] = {}
+    for name in published:
+        if name in here:
+            found |= find_best_of_dataset(here[name])
+    return found

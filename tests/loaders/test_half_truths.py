@@ -3,11 +3,17 @@
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
+from compeval.base.schemas.rows import HARD_NEGATIVE_SCHEMA
+from compeval.base.storage.crops import encode_crop, replace_crop_files
+from compeval.base.storage.dataset import write_config
 from compeval.loaders import half_truths
+from compeval.loaders.cards.card import write_card
+from compeval.loaders.datasets.stats import measure
 from compeval.loaders.load import load_dataset
-from tests.rows import toy_dataset
+from tests.rows import hard_negative_row, toy_dataset
 
 
 def make_row(negative: str, kind: str, old: str, new: str, *nouns: str) -> dict[str, Any]:
@@ -52,6 +58,23 @@ def test_a_config_of_a_dataset(tmp_path: Path):
         assert row["hard_negatives"][0] in source["hard_negatives"]
         assert row["image"].tobytes() == source["image"].tobytes()
         assert [atom["text"] for atom in row["atoms"]] == ["ball"]
+
+
+def test_a_config_whose_images_are_files_of_the_dataset(tmp_path: Path):
+    """As the pipeline writes them: several configs share the crops, and the rows have their paths."""
+    folder = tmp_path / "data/crepe"
+    rows = [hard_negative_row(tmp_path, index) for index in range(3)]
+    with replace_crop_files(folder, "regions") as crop_files:
+        write_config(folder, "toy", {"test": rows}, HARD_NEGATIVE_SCHEMA, crop_files=crop_files)
+    write_card(folder, {"license": "mit"}, "A toy.\n", measure(folder))
+    made = half_truths.build("crepe/toy", folder.parent, tmp_path / "new")
+    (table,) = (pq.read_table(path).to_pylist() for path in made.glob("toy/*.parquet"))
+    assert [row["image"]["bytes"] for row in table] == [encode_crop(*row["image"]) for row in rows]
+    assert [row["caption"] for row in table] == ["a ball"] * 3
+    files = sorted((folder / "images/regions").glob("*.jpg"))
+    files[0].unlink()
+    with pytest.raises((OSError, ValueError), match=files[0].name):
+        half_truths.build("crepe/toy", folder.parent, tmp_path / "again")
 
 
 def test_a_config_without_half_truths_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

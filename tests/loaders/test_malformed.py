@@ -57,8 +57,33 @@ GOOD = "a person in front of a street sign"
         ("a dog", 'Sure, here is the caption: "a cat"', "chatter", "Sure,"),
         ("a dog", "Here is a cat", "", ""),
         ("a dog", "a sure-footed cat", "", ""),
-        ("a dog", '"a cat" is also possible', "chatter", '"a cat" i'),
+        ("a dog", '"a cat" is also possible', "chatter", '"a cat" is'),
         ("a dog", "As an AI, I cannot", "chatter", "As an AI"),
+        (
+            "a grove of trees, and a tree above the grass",
+            "a grove of grasss, and a tree above the tree",
+            "mangled word",
+            "trees>grasss",
+        ),
+        ("four dogs by the hands", "four handss by the dog", "mangled word", "dogs>handss"),
+        (
+            "a man in a hat wearing a ring",
+            "a man wearing a hat wearwearingg a ring",
+            "mangled word",
+            "wearing>wearwearingg",
+        ),
+        (
+            "a cat in a box behind a bus",
+            "a cat behind a box behbehindd a bus",
+            "mangled word",
+            "behind>behbehindd",
+        ),
+        ("two dresses", "two glasses on grass", "", ""),  # plurals of words in "s"
+        # A sign that the caption quotes, and words of the caption in another order.
+        ('"stop" sign by a cat', '"stop" sign by a dog', "", ""),
+        ('a pole with a "stop" sign', '"stop" sign with a pole', "", ""),
+        ("I cannot see a dog", "I cannot see a cat", "", ""),
+        ("a dog by a small cat is very red.", "a cat by a red dog is very small.", "", ""),
     ],
 )
 def test_each_kind(caption: str, negative: str, kind: str, detail: str) -> None:
@@ -74,6 +99,10 @@ def test_captions_are_searched_and_their_words_are_words() -> None:
         Texts("a person on a mat", ["a persinside"], [False]),
     ]
     assert list(find_malformed(rows)) == []
+    quoting = ['"Stop" sign by a cat', "something I cannot make out", "a sink that is very small."]
+    assert not [*find_malformed([Texts(caption, ["a cat"], [False]) for caption in quoting])]
+    note = '"This image includes a car." (Note: corrected)'
+    assert len([*find_malformed([Texts(note, ["a cat"], [False])])]) == 1
     (found,) = find_malformed([Texts("Sure, a dog", ["a cat"], [False])])
     assert (found.candidate, found.kind) == (0, "chatter")
 

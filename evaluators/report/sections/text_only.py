@@ -11,7 +11,7 @@ def make_section(results: Results) -> Section | None:
     """Make the section. Returns None if no published set with hard negatives is here."""
     best_scores: dict[str, float] = {}
     for result in results:
-        name = f"{result.data['dataset']}/{result.data['config']}"
+        name = result.data["task"]
         best_scores[name] = max(best_scores.get(name, 0.0), result.metrics[result.data["main"][0]])
     records = [
         baseline._asdict()

@@ -20,6 +20,7 @@ from compeval.evaluators.inspection import measures
 from compeval.evaluators.inspection.malformed import score_without_malformed
 from compeval.evaluators.inspection.measures import contrast, contrast_words, measure_set
 from compeval.evaluators.inspection.predictability import (
+    find_solver,
     score_least_predictable,
     select_least_predictable,
     write_predictability,
@@ -269,7 +270,7 @@ def test_score_on_the_least_predictable_half_by_hand(tmp_path: Path):
         "toy", {"main": rows}, is_synthetic=False, version=None, read_image=lambda row: None
     )
     report = measure_set("main", gather(make_rows([("cup", ["hat"])] * 12)))
-    report = dataclasses.replace(report, predictability=[0.9, 0.1, 0.2, 0.8])
+    report = dataclasses.replace(report, hits={}, predictability=[0.9, 0.1, 0.2, 0.8])
     table = pa.table(
         {"row": [0, 1, 2, 3], "image_id": list("abcd"), "rank": [1, 1, 2, 1], "tie": [False] * 4}
     )
@@ -291,10 +292,29 @@ def test_score_on_the_least_predictable_half_by_hand(tmp_path: Path):
         0.5,
         2,
     )
+    assert record["solved by"] is None
     write_predictability(tmp_path / "rows.csv", source, [report])
     lines = (tmp_path / "rows.csv").read_text().splitlines()
     assert lines[0] == "set,split,row,image_id,predictability"
     assert [line.split(",")[2] for line in lines[1:]] == ["1", "2", "3", "0"]
+
+
+def test_a_half_that_one_baseline_solves_is_no_test_of_vision():
+    """Eleven of twelve baselines are wrong in the first half, in which the other one is right."""
+    rows = [*make_rows([(f"cup {n}", ["hat"]) for n in range(40)])]
+    sample = [row._replace(image_id=str(n)) for n, row in enumerate(rows)]
+    set_rows = SetRows(None, 40, {2: 40}, sample, {})  # type: ignore[arg-type]
+    source = Source(
+        "toy", {"main": set_rows}, is_synthetic=False, version=None, read_image=lambda row: None
+    )
+    report = measure_set("main", gather(make_rows([("cup", ["hat"])] * 12)))
+    half = [0.0] * 20 + [1.0] * 20
+    hits = {"medoid": [1.0] * 40, **{f"other {n}": half for n in range(11)}}
+    predictability = np.mean([*hits.values()], axis=0).tolist()
+    report = dataclasses.replace(report, hits=hits, predictability=predictability)
+    assert find_solver(report, source) == ("medoid", 1.0)
+    wrong = {name: of for name, of in hits.items() if name != "medoid"}
+    assert find_solver(dataclasses.replace(report, hits=wrong), source) is None
 
 
 def test_scores_without_malformed_texts_by_hand(tmp_path: Path):

@@ -79,7 +79,6 @@ def test_drawn_words_have_no_baseline_above_chance_and_rows_are_limited():
 def test_rows_without_negatives_have_none():
     assert find_best([("1", ("a dog",))]) is None
     assert find_best([]) is None
-    assert find_best([("1", ("a", "b")), ("2", ("a", "b", "c"))]) is None
 
 
 def test_published_crepe_falls_to_the_medoid(real_data: Path):
@@ -103,8 +102,8 @@ def test_audit_of_several_sets_and_report_show_the_baselines(tmp_path: Path):
     found = find_best_of_dataset(tmp_path / "sugarcrepe")
     rule = "no final stop, or outer spaces"
     assert [(name, *best[:2]) for name, best in found.items()] == [
-        ("swap_att", rule, 1),
-        ("swap_obj", rule, 1),
+        ("sugarcrepe/swap_att", rule, 1),
+        ("sugarcrepe/swap_obj", rule, 1),
     ]
     printed = CliRunner().invoke(
         app, ["audit", "sugarcrepe", "--data", str(tmp_path), "--format", "md"]
@@ -133,6 +132,37 @@ def test_audit_of_several_sets_and_report_show_the_baselines(tmp_path: Path):
         "75.0",
     )
     assert find_best_of_published({"crepe"}, tmp_path) == {}
+
+
+def test_splits_with_other_numbers_of_negatives_are_measured_one_by_one(tmp_path: Path):
+    """As an import writes a file with a balanced subset: six captions in one split, two in the other."""
+    rows = [
+        row
+        | {
+            "caption": f"ball {number}",
+            "hard_negatives": [f"ball {number} {n} ." for n in range(5)],
+        }
+        for number, row in enumerate(tiny.choice_rows(12, 1))
+    ]
+    pairs = [row | {"hard_negatives": row["hard_negatives"][:1]} for row in rows]
+    splits = {"n8": rows, "n8.balanced": pairs}
+    tiny.write_dataset(tmp_path, {"prod_hnswap": splits}, "crepe_published")
+    found = find_best_of_dataset(tmp_path / "crepe_published")
+    assert {name: (best.recall, best.chance, best.rows) for name, best in found.items()} == {
+        "crepe_published/prod_hnswap/n8": (1, 1 / 6, 12),
+        "crepe_published/prod_hnswap/n8@balanced": (1, 1 / 2, 12),
+    }
+    command = ["audit", "crepe_published", "--data", str(tmp_path), "--format", "md"]
+    printed = CliRunner().invoke(app, command)
+    assert "A text-only baseline beats chance on 2 of 2 sets." in printed.stderr
+
+
+def test_rows_with_another_number_of_negatives_are_left_out():
+    most = [(str(number), (f"a {number}", f"b {number}")) for number in range(12)]
+    found = find_best([*most, ("12", ("a", "b", "c")), ("13", ("a",))])
+    assert found is not None
+    assert (found.rows, found.chance) == (12, 1 / 2)
+    assert find_best([("1", ("a",))]) is None
 
 
 def test_audit_reads_the_other_targets_after_a_bad_one(tmp_path: Path):
