@@ -24,6 +24,7 @@ from compeval.evaluators.leaderboard.published import (
     describe_published,
     find_published,
     get_aliases,
+    measure_ties,
 )
 from compeval.evaluators.leaderboard.scores import BenchmarkScores, make_benchmarks
 from compeval.evaluators.report.examples import (
@@ -50,8 +51,8 @@ ABOUT = ("family", "parameters", "date", "training_data", "text_only")
 """Columns that a file about models may have, next to ``model``."""
 EXAMPLES_PER_BENCHMARK = 8
 NOT_RANKED = "†"
-SCORE, PLACE = ("", " low", " high", " rank"), (" place", " models")
-"""Suffixes of a benchmark's columns; the prefix is its name."""
+SCORE, PLACE = ("", " low", " high", " rank"), (" place", " best place", " models")
+"""Suffixes of a benchmark's columns; the prefix is its name. The best place is that with ties right."""
 COUNTED = " counted"
 """Suffix of the column with the scores that count for a mean."""
 EXTRA = "Install what the leaderboard needs: pip install 'compeval[leaderboard]'"
@@ -192,6 +193,15 @@ def make_scores(benchmark: BenchmarkScores, published: Published) -> pd.DataFram
     )
     scores[" place"] = rounded.rank(method="min", ascending=False)
     scores[" models"] = np.where(rounded.notna(), rounded.count(), np.nan)
+    with_ties = rounded + 100 * scores["model"].map(measure_ties(benchmark)).where(
+        scores["published"] == "", 0.0
+    )
+    may_have_ties = scores["model"].isin(published.lenient) & (scores["published"] == "yes")
+    limit_NN = np.where(
+        may_have_ties.to_numpy(), with_ties.to_numpy()[:, None], rounded.to_numpy()[:, None]
+    )
+    best_places = pd.Series(1 + (rounded.to_numpy() > limit_NN).sum(axis=1), scores.index)
+    scores[" best place"] = best_places.where(rounded.notna())
     return scores.set_index(["published", "model"])
 
 
@@ -276,11 +286,16 @@ def make_models_table(
 
 
 def format_score(row: Mapping[str, Any], name: str) -> str:
-    """Format, for example, "95.0 #1 [88.0, 98.0] (3 of 203)", or "61.2 (88 of 203)" for a published model."""
+    """Format, for example, "95.0 #1 [88.0, 98.0] (3 of 203)", or "61.2 (88 of 203)" for a published model.
+
+    With ties, the place is a range: "(3 to 9 of 203)".
+    """
     if pd.isna(row[name]):
         return MISSING
     position, count, rank = (row[f"{name} {part}"] for part in ("place", "models", "rank"))
-    place = "" if pd.isna(position) else f"({position} of {count})"
+    best = row[f"{name} best place"]
+    span = f"{position}" if best == position else f"{best} to {position}"
+    place = "" if pd.isna(position) else f"({span} of {count})"
     if row["published"]:
         return f"{format_percent(row[name])} {place or f'({NOT_RANKED})'}"
     interval = (row[f"{name} low"], row[f"{name} high"])

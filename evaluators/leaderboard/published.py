@@ -1,22 +1,24 @@
 """Published models next to one's own on a leaderboard (evaluators/results/ranks.py says which scores are comparable).
 
 The score of a published model on a benchmark is the mean over the same tasks and metrics as that of one's own models.
-It has no interval and no paired test: its place is 1 + the number of models with a higher score.
+It has no interval and no paired test: its place is 1 + the number of models with a higher score. If one's own model has
+ties, and a source counts them otherwise or does not say how, the place of the own model is a range: from that with ties
+right to that with ties wrong.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
 
 from compeval.evaluators.leaderboard.scores import COUNTED, BenchmarkScores
 from compeval.evaluators.report.results import Result
 from compeval.evaluators.results.matches import find_difference, get_tolerance
 from compeval.evaluators.results.published import get_alias, get_names
 from compeval.evaluators.results.ranks import explain_difference, group_by_metric
-from compeval.evaluators.results.scores import Model, PublishedScore, read_models
+from compeval.evaluators.results.scores import SAME_TIES, Model, PublishedScore, read_models
+from compeval.evaluators.results.ties import SHOWN_FROM, get_tie_rate
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,8 @@ class Published:
     """Model -> mean over the tasks, of models with a score that cannot."""
     reasons: dict[str, None] = field(default_factory=dict)
     """Why they cannot."""
+    lenient: set[str] = field(default_factory=set)
+    """Models with a score that may count ties as right."""
     disagreements: list[tuple[PublishedScore, PublishedScore, str]] = field(default_factory=list)
     """Scores of two sources for one model that differ, and the cause, "" if it is not known."""
 
@@ -48,9 +52,13 @@ def find_published(benchmark: BenchmarkScores) -> Published:
         for metric in COUNTED[results[0]["protocol"]]:
             part: dict[str, tuple[float, bool]] = {}
             for model, scores in _group(task, metric, own).items():
-                reasons = {score: _explain(score, metric, results) for score in scores}
+                reasons = {
+                    score: _explain(score, metric, results[0]["data"]["rows"]) for score in scores
+                }
                 score = min(scores, key=lambda score: bool(reasons[score]))
                 part[model] = score.percent / 100, not reasons[score]
+                if score.ties != SAME_TIES:
+                    published.lenient.add(model)
                 published.reasons.update(dict.fromkeys(filter(None, reasons.values())))
                 published.disagreements.extend(_compare_sources(scores, results[0]["data"]["rows"]))
             parts.append(part)
@@ -82,12 +90,28 @@ def _group(task: str, metric: str, own: set[str]) -> dict[str, list[PublishedSco
     return groups
 
 
-def _explain(score: PublishedScore, metric: str, results: Sequence[Mapping[str, Any]]) -> str:
+def _explain(score: PublishedScore, metric: str, rows: int) -> str:
     """Return why a score cannot be ranked with the metric of one's own models, "" if it can."""
     if score.metric != metric:
         return f"the mean is over {score.mean} in {score.source}, here over rows"
-    reason = explain_difference(score, results[0]["data"]["rows"], results)
+    reason = explain_difference(score, rows)
     return reason and f"{score.source}: {reason}"
+
+
+def measure_ties(benchmark: BenchmarkScores) -> dict[str, float]:
+    """Return own model -> the most that its score (a share) would be higher if ties were right.
+
+    0 for a share up to SHOWN_FROM.
+    """
+    shares: dict[str, list[float]] = {}
+    for by_model in benchmark.results.values():
+        for model, result in by_model.items():
+            metrics = COUNTED[result.data["protocol"]]
+            shares.setdefault(model, []).extend(
+                get_tie_rate(result.data["metrics"], metric) for metric in metrics
+            )
+    means = {model: sum(values) / len(values) for model, values in shares.items()}
+    return {model: share if share > SHOWN_FROM else 0.0 for model, share in means.items()}
 
 
 def _compare_sources(
@@ -95,7 +119,7 @@ def _compare_sources(
 ) -> list[tuple[PublishedScore, PublishedScore, str]]:
     first, *rest = scores
     return [
-        (first, other, find_difference(first.task, first.metric))
+        (first, other, find_difference(first, other))
         for other in rest
         if abs(other.percent - first.percent) > get_tolerance(first, rows)
     ]

@@ -45,3 +45,15 @@ VIEWS: dict[tuple[str, str], Callable[[Mapping[str, int]], list[str]]] = {
     **{(by, name_frequent(by)): partial(select_frequent, by) for by in MIN_ROWS},
 }
 """(``by``, name of the view) -> function that selects categories, given category -> number of rows."""
+
+
+def select_categories(name: str, by: str, rows: Mapping[str, int]) -> list[str]:
+    """Return the categories of a macro mean, given what follows ``_macro_`` in its name: ``by``, or ``by`` and a view.
+
+    ``rows``: category of ``by`` -> number of rows. Returns [] if the mean is not over categories of ``by``.
+    """
+    prefix = by.replace(" ", "_")
+    if name == prefix:
+        return list(rows)
+    select = VIEWS.get((by, name.removeprefix(f"{prefix}_")))
+    return select(rows) if select and name.startswith(f"{prefix}_") else []

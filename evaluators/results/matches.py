@@ -1,6 +1,7 @@
 """A published score, our score of the same model and task, and whether they agree.
 
-If several sources have a score for the same number and they differ, ``published_differences.csv`` has the cause.
+A score that is marked in ``published_columns.csv`` (``apart``) neither agrees nor disagrees, and is ranked with no
+other. If several sources have a score for the same number and they differ, ``published_differences.csv`` has the cause.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ ROWS_TOLERANCE = 0.001
 VERDICTS = {
     "yes": "",
     "no": "",
+    "not comparable": "not comparable",
     "other rows": "on other rows",
     "other source": "of another source, which differs from the one that agrees or is nearer",
     "other activation": "of another activation",
@@ -75,6 +77,8 @@ class Match(NamedTuple):
         """One of VERDICTS. A published model with another activation than its weights is another model."""
         if any(cause.kind == "activation" for cause in self.causes):
             return "other activation"
+        if self.score.apart:
+            return "not comparable"
         if self.is_on_other_rows:
             return "other rows"
         return "yes" if self.agrees else "other source" if self.nearest else "no"
@@ -97,11 +101,10 @@ class Match(NamedTuple):
     def explanation(self) -> str:
         """The known causes of a difference, one per line; "unknown" if it has none."""
         texts = [cause.text for cause in self.causes]
+        if self.verdict == "not comparable":
+            texts.append(self.score.apart)
         if self.verdict == "other source":
-            texts.append(
-                find_difference(self.score.task, self.score.metric)
-                or f"{self.nearest} has a nearer score"
-            )
+            texts.append(find_difference(self.score) or f"{self.nearest} has a nearer score")
         return "\n".join(texts) or ("" if self.agrees else "unknown")
 
     def to_json(self) -> dict[str, Any]:
@@ -132,20 +135,14 @@ def _read_differences() -> list[dict[str, str]]:
     return read_csv("differences")
 
 
-def find_difference(task: str, metric: str) -> str:
-    """Return why the sources differ on a metric of a task, "" if it is not known."""
-    return _find_row(task, metric).get("cause", "")
-
-
-def is_apart(score: PublishedScore) -> bool:
-    """Return True if a source differs from the others on all models, so that it cannot be ranked with them."""
-    return _find_row(score.task, score.metric).get("apart") == score.source
-
-
-def _find_row(task: str, metric: str) -> dict[str, str]:
-    rows = (
-        row
-        for row in _read_differences()
-        if fnmatchcase(task, row["task"]) and row["metric"] == metric
+def find_difference(first: PublishedScore, other: PublishedScore | None = None) -> str:
+    """Return why two sources differ on a metric of a task, or a source from all others; "" if it is not known."""
+    if apart := first.apart or (other.apart if other else ""):
+        return apart
+    rows = _read_differences()
+    causes = (
+        row["cause"]
+        for row in rows
+        if fnmatchcase(first.task, row["task"]) and row["metric"] == first.metric
     )
-    return next(rows, {})
+    return next(causes, "")

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import requests
 
 from compeval.base.files.listing import list_files
-from compeval.evaluators.results.scores import add_scores, read_columns, read_models
+from compeval.evaluators.results.scores import add_pulled_scores, read_columns, read_models
 
 SOURCE = "mteb"
 META = "model_meta.json"
@@ -73,7 +73,7 @@ def pull(place: str) -> Pulled:
     unknown = tuple(sorted({row["name"] for row in rows} - {row["name"] for row in known}))
     if not rows:
         raise ValueError(f"{place}: no result file of MTEB on {', '.join(sorted(list_tasks()))}.")
-    add_scores(known)
+    add_pulled_scores(known)
     return Pulled(len(known), len({row["name"] for row in known}), unknown)
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cache
-from typing import Any
+from operator import mul
+from typing import Any, NamedTuple
 
 from compeval.evaluators.results.causes import find_causes
 from compeval.evaluators.results.matches import Match
@@ -22,12 +23,26 @@ from compeval.evaluators.results.scores import (
     read_models,
     read_scores,
 )
+from compeval.evaluators.results.ties import measure_ties
 
 ALIASES = {
     "NegCLIP/coco-ft": "NegCLIP",
     "openai/clip-vit-large-patch14-336": "ViT-L-14-336/openai",
     **{name: model.name for (source, name), model in read_models().items() if source == "mteb"},
 }
+
+
+class Measured(NamedTuple):
+    """The value of results for the metric of a published score, in percent."""
+
+    percent: float
+    rows: int
+    results: Sequence[Mapping[str, Any]]
+    interval: tuple[float, float] | None
+    """95 % interval. Of a weighted mean over tasks, it is the mean of their bounds, which is wide enough also if all
+    tasks share their images."""
+    ties: float
+    """The most that ``percent`` would be higher if ties were right."""
 
 
 @cache
@@ -136,10 +151,8 @@ def _judge(matches: Sequence[Match]) -> list[Match]:
     return judged
 
 
-def measure(
-    score: PublishedScore, by_task: Mapping[str, Mapping[str, Any]]
-) -> tuple[float, int, list[Mapping[str, Any]]] | None:
-    """Return the value of a score's metric in percent, its rows and its results; None if something is missing.
+def measure(score: PublishedScore, by_task: Mapping[str, Mapping[str, Any]]) -> Measured | None:
+    """Return the value of a score's metric in the results of its tasks; None if something is missing.
 
     The rows of a mean over seeds are those of one seed, as of the score.
     """
@@ -151,20 +164,18 @@ def measure(
         members = [result for task, result in by_task.items() if fnmatchcase(task, score.task)]
     else:
         return None
-    measured = [(result, *part) for result in members if (part := _get_part(score, result))]
-    if not measured or (score.tasks and len(measured) != score.tasks):
+    parts = [part for result in members if (part := _measure_part(score, result))]
+    if not parts or (score.tasks and len(parts) != score.tasks):
         return None
-    rows = sum(rows for _, _, rows in measured)
-    percent = 100 * sum(rows * value for _, value, rows in measured) / rows
-    if not score.tasks:  # seeds of the same rows
-        rows = measured[0][2]
-    return percent, rows, [result for result, *_ in measured]
+    rows = sum(part.rows for part in parts)
+    whole = _average(parts, [part.rows / rows for part in parts])
+    return whole if score.tasks else whole._replace(rows=parts[0].rows)  # seeds of the same rows
 
 
 def _measure_mean(
     score: PublishedScore, by_task: Mapping[str, Mapping[str, Any]]
-) -> tuple[float, int, list[Mapping[str, Any]]] | None:
-    value, rows, members = 0.0, 0, []
+) -> Measured | None:
+    parts, weights = [], []
     for column, weight in read_means()[score.task, score.metric].items():
         part = PublishedScore(
             score.model, percent=0.0, source="", **read_columns()["vl_compo", column]
@@ -172,12 +183,25 @@ def _measure_mean(
         measured = measure(part, by_task)
         if measured is None:
             return None
-        value, rows, members = (
-            value + weight * measured[0],
-            rows + measured[1],
-            [*members, *measured[2]],
-        )
-    return value, rows, members
+        parts.append(measured)
+        weights.append(weight)
+    return _average(parts, weights)
+
+
+def _average(parts: Sequence[Measured], weights: Sequence[float]) -> Measured:
+    """Return the weighted mean of values. It has an interval if all of them have one."""
+    bounds = [part.interval for part in parts if part.interval]
+    interval = None
+    if len(bounds) == len(parts):
+        low, high = (sum(map(mul, weights, side)) for side in zip(*bounds, strict=True))
+        interval = low, high
+    return Measured(
+        sum(weight * part.percent for weight, part in zip(weights, parts, strict=True)),
+        sum(part.rows for part in parts),
+        [result for part in parts for result in part.results],
+        interval,
+        sum(weight * part.ties for weight, part in zip(weights, parts, strict=True)),
+    )
 
 
 def _match_score(
@@ -187,20 +211,27 @@ def _match_score(
     measured = measure(score, by_task)
     if measured is None:
         return None
-    ours, rows, members = measured
-    match = Match(score, ours, rows, tasks=tuple(member["task"] for member in members))
+    tasks = tuple(result["task"] for result in measured.results)
+    match = Match(score, measured.percent, measured.rows, tasks=tasks)
     if match.agrees and not match.is_on_other_rows:
         return match
-    return match._replace(causes=tuple(find_causes(score, model, members, match)))
+    return match._replace(causes=tuple(find_causes(score, model, measured.results, match)))
 
 
-def _get_part(score: PublishedScore, result: Mapping[str, Any]) -> tuple[float, int] | None:
-    """Return the value of a score's metric and its number of rows in a result, or None if they are missing."""
-    if not score.category:
-        return (
-            (result["metrics"][score.metric], result["data"]["rows"])
-            if score.metric in result["metrics"]
-            else None
-        )
-    part = result.get("categories", {}).get(score.by, {}).get(score.category, {})
-    return (part[score.metric], part["rows"]) if score.metric in part else None
+def _measure_part(score: PublishedScore, result: Mapping[str, Any]) -> Measured | None:
+    """Return the value of a score's metric in a result, or None if it is missing."""
+    if score.category:
+        part = result.get("categories", {}).get(score.by, {}).get(score.category, {})
+        if score.metric not in part:
+            return None
+        return Measured(100 * part[score.metric], part["rows"], [result], None, 0.0)
+    if score.metric not in result["metrics"]:
+        return None
+    bounds = result.get("intervals", {}).get(score.metric)
+    return Measured(
+        100 * result["metrics"][score.metric],
+        result["data"]["rows"],
+        [result],
+        (100 * bounds[0], 100 * bounds[1]) if bounds else None,
+        100 * measure_ties(result, score.metric),
+    )

@@ -1,11 +1,11 @@
 """Where a result stands among the published models (evaluators/results/scores.py).
 
 A model is compared with the scores of other models for the same metric on the same rows. If several sources have a
-score for a model, the first one counts: vl_compo, MTEB, FSC-CLIP, papers. The rank is 1 + the number of models with a
-higher score; models with equal scores share it. Scores on other rows are not ranked, nor are those of sources that
-count ties otherwise, or do not say how, if there are ties, and of a source that differs from the others on all
-models (published_differences.csv). Results on drawn scenes and on a limited number of rows have
-no rank.
+score for a model, the first one counts: vl_compo, MTEB, FSC-CLIP and so on, papers. The rank is 1 + the number of
+models with a higher score; models with equal scores share it. The ranks at the bounds of the 95 % interval are next to
+it. If there are ties, and a source counts them otherwise or does not say how, the rank is a range: from that with ties
+right to that with ties wrong. Scores on other rows are not ranked, nor are those that are marked as not comparable
+(published_columns.csv). Results on drawn scenes and on a limited number of rows have no rank.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from compeval.evaluators.results.causes import describe_rows
-from compeval.evaluators.results.matches import find_difference, has_other_rows, is_apart
+from compeval.evaluators.results.matches import has_other_rows
 from compeval.evaluators.results.published import get_alias, get_names, group_by_model, measure
 from compeval.evaluators.results.scores import (
     DECIMALS,
@@ -25,7 +25,7 @@ from compeval.evaluators.results.scores import (
     PublishedScore,
     read_scores,
 )
-from compeval.evaluators.results.ties import SHOWN_FROM, get_tie_rate
+from compeval.evaluators.results.ties import SHOWN_FROM
 
 
 class Position(NamedTuple):
@@ -41,21 +41,59 @@ class Position(NamedTuple):
     """Other model -> its score."""
     left_out: str
     """Why scores are not ranked, "" if all are."""
+    interval: tuple[float, float] | None = None
+    """95 % interval."""
+    ties: float = 0.0
+    """The most that ``percent`` would be higher if ties were right."""
+    lenient: frozenset[str] = frozenset()
+    """Models whose scores may count ties as right."""
 
     @property
     def rank(self) -> int:
+        """Rank if ties are wrong."""
         return compute_rank(self.percent, self.published.values())
+
+    @property
+    def best_rank(self) -> int:
+        """Rank if ties are right, where the other score may count them so."""
+        return self._rank_with_ties_right(self.percent)
+
+    @property
+    def rank_bounds(self) -> tuple[int, int] | None:
+        """Ranks at the upper bound of the interval (ties right, as for ``best_rank``) and at the lower (ties wrong)."""
+        if self.interval is None:
+            return None
+        low, high = self.interval
+        return self._rank_with_ties_right(high), compute_rank(low, self.published.values())
+
+    def _rank_with_ties_right(self, percent: float) -> int:
+        gain = dict.fromkeys(self.lenient, self.ties)
+        return 1 + sum(
+            other > percent + gain.get(model, 0.0) for model, other in self.published.items()
+        )
 
     def __str__(self) -> str:
         name = self.task if self.is_main else f"{self.task} {self.metric.replace('_', ' ')}"
+        has_range = bool(self.ties and self.lenient)
+        value = f"{self.percent:.1f}" + (f" to {self.percent + self.ties:.1f}" if has_range else "")
+        interval = " [{:.1f}, {:.1f}]".format(*self.interval) if self.interval else ""
         if not self.published:
-            return f"{name} {self.percent:.1f}: not ranked among the published models ({self.left_out})"
-        best = max(self.published, key=lambda model: self.published[model])
+            return (
+                f"{name} {value}{interval}: not ranked among the published models ({self.left_out})"
+            )
+        rank = f"{self.best_rank} to {self.rank}" if has_range else f"{self.rank}"
         equal = sum(percent == self.percent for percent in self.published.values())
+        best = max(self.published, key=lambda model: self.published[model])
+        parts = [
+            f"rank {rank} of {len(self.published) + 1}{' (ties right to ties wrong)' if has_range else ''}",
+            "{} to {} within the 95 % interval".format(*self.rank_bounds)
+            if self.rank_bounds
+            else "",
+            f"shared with {equal}" if equal and not has_range else "",
+        ]
         return (
-            f"{name} {self.percent:.1f}: rank {self.rank} of {len(self.published) + 1}"
-            f"{f', shared with {equal}' if equal else ''} ({len(self.published)} published models; median "
-            f"{median(self.published.values()):.1f}; best {self.published[best]:.1f}, {best})"
+            f"{name} {value}{interval}: {', '.join(filter(None, parts))} ({len(self.published)} published models; "
+            f"median {median(self.published.values()):.1f}; best {self.published[best]:.1f}, {best})"
         )
 
 
@@ -92,11 +130,21 @@ def _find_positions(by_task: Mapping[str, Mapping[str, Any]]) -> Iterator[Positi
         )
         if measured is None:
             continue
-        percent, rows, members = measured
-        published, left_out = select_comparable(others, rows, members)
-        is_main = metric == MEAN or metric in members[0].get("main", (metric,))[:1]
+        comparable, left_out = select_comparable(others, measured.rows)
+        has_ties = measured.ties > 100 * SHOWN_FROM
         yield Position(
-            names[1], task, metric, is_main, round(percent, DECIMALS), published, left_out
+            names[1],
+            task,
+            metric,
+            is_main=metric == MEAN or metric in measured.results[0].get("main", (metric,))[:1],
+            percent=round(measured.percent, DECIMALS),
+            published={model: score.percent for model, score in comparable.items()},
+            left_out=left_out,
+            interval=measured.interval,
+            ties=measured.ties if has_ties else 0.0,
+            lenient=frozenset(
+                model for model, score in comparable.items() if score.ties != SAME_TIES
+            ),
         )
 
 
@@ -111,28 +159,21 @@ def group_by_metric() -> dict[tuple[str, str], list[PublishedScore]]:
 
 
 def select_comparable(
-    scores: Iterable[PublishedScore], rows: int, results: Sequence[Mapping[str, Any]]
-) -> tuple[dict[str, float], str]:
-    """Return model -> score for the scores that a value of these results can be ranked with, and why others cannot."""
-    published: dict[str, float] = {}
+    scores: Iterable[PublishedScore], rows: int
+) -> tuple[dict[str, PublishedScore], str]:
+    """Return model -> score for the scores that a value on ``rows`` rows can be ranked with, and why others cannot."""
+    comparable: dict[str, PublishedScore] = {}
     reasons: dict[str, None] = {}
     for score in scores:
-        if reason := explain_difference(score, rows, results):
+        if reason := explain_difference(score, rows):
             reasons[f"{score.source}: {reason}"] = None
         else:
-            published.setdefault(score.model, score.percent)
-    return published, "; ".join(reasons)
+            comparable.setdefault(score.model, score)
+    return comparable, "; ".join(reasons)
 
 
-def explain_difference(
-    score: PublishedScore, rows: int, results: Sequence[Mapping[str, Any]]
-) -> str:
-    """Return why a score and a value of these results cannot be ranked together, "" if they can."""
-    if is_apart(score):
-        return find_difference(score.task, score.metric)
-    if has_other_rows(score, rows):
-        return f"other rows, {describe_rows(score, rows)}"
-    ties = max(get_tie_rate(result["metrics"], score.metric) for result in results)
-    if score.ties != SAME_TIES and ties > SHOWN_FROM:
-        return f"ties ({ties:.1%}) are errors here, there: {score.ties}"
-    return ""
+def explain_difference(score: PublishedScore, rows: int) -> str:
+    """Return why a score cannot be ranked with a value on ``rows`` rows, "" if it can."""
+    if score.apart:
+        return score.apart
+    return f"other rows, {describe_rows(score, rows)}" if has_other_rows(score, rows) else ""

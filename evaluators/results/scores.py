@@ -1,16 +1,15 @@
 """The published scores: of papers' tables, of tables of many models, and those that benchmarks declare.
 
-published_papers.csv    the papers' tables. ARO's authors scored rows by FLAVA's match and BLIP's match plus cosine
-published_scores.csv    one score per column of vl_compo (Oh et al. 2024, arXiv:2406.09388) for five of its 202 models
-published_columns.csv   what a column measures, and on which rows
-published_means.csv     the weights of a mean over columns. vl_compo's are those that reproduce its table of means
-published_models.csv    the names of the models in each source and here; their parameters (millions), corpus and year
-published_sources.csv   commit and date of each source, and how it counts ties
+published_papers.csv      the papers' tables. ARO's authors scored rows by FLAVA's match and BLIP's match plus cosine
+published_scores.parquet  one score per model and column of the tables of many models, in percent with four decimals
+published_columns.csv     what a column measures, on which rows, and why its scores must not be ranked with others
+published_means.csv       the weights of a mean over columns. vl_compo's are those that reproduce its table of means
+published_models.csv      the names of the models in each source and here; their parameters (millions), corpus and year
+published_sources.csv     commit and date of each source, and how it counts ties
 
-The scores of the other models of vl_compo, of MTEB's results repository and of FSC-CLIP's table are not part of the
-package. `tools/published-scores write vl_compo=CLONE mteb=CLONE fsc_clip=CLONE` reads them from clones of these
-repositories and writes them to published_scores.parquet in the cache folder (``$COMPEVAL_CACHE`` or
-~/.cache/compeval). They are added to those of published_scores.csv; if both have a number, that of the cache counts.
+`tools/published-scores write` makes published_scores.parquet from clones of the sources, and `check` compares the two
+number by number. Result files of MTEB that `compeval results pull` has read are in mteb_scores.parquet of the cache
+folder (``$COMPEVAL_CACHE`` or ~/.cache/compeval); a score there replaces the packaged one of the same model and column.
 
 CREPE's authors did not release the raw pairs of Tables 15 and 16. The importer makes raw configs from the captions of
 the released files, which are other rows (:func:`count_rows`).
@@ -20,7 +19,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -43,9 +42,10 @@ NOT_STATED = "not stated"
 SAME_TIES = "errors"
 DECIMALS = 4
 """Decimals of the scores in files, which are in percent."""
-ADDED_SCHEMA = pa.schema(
-    [(name, pa.string()) for name in ("source", "name", "column")]
-    + [("percent", pa.float64()), ("seconds", pa.float32())]
+PACKAGED = FOLDER / "published_scores.parquet"
+KEY = ("source", "name", "column")
+SCHEMA = pa.schema(
+    [(name, pa.string()) for name in KEY] + [("percent", pa.float64()), ("seconds", pa.float32())]
 )
 ROWS = {
     **{"retrieval/coco": 5000, "retrieval/flickr30k": 1000, "classification/imagenet": 50_000},
@@ -76,6 +76,8 @@ class PublishedScore(NamedTuple):
     """Which rows, if they are not those of the released file."""
     ties: str = NOT_STATED
     """How a tie with a wrong candidate counts."""
+    apart: str = ""
+    """Why the score cannot be compared with others although it is equal to its source, "" if it can."""
     commit: str = ""
     date: str = ""
     seconds: float | None = None
@@ -151,53 +153,59 @@ def read_scores() -> tuple[PublishedScore, ...]:
     return (*_read_tables(), *_read_papers(), *_read_declared())
 
 
-def find_added_scores() -> Path:
-    """Return the path of the user's file of more models, which `tools/published-scores write` writes."""
-    return cache_folder() / "published_scores.parquet"
+def find_pulled_scores() -> Path:
+    """Return the path of the user's file, with the scores that `compeval results pull` read."""
+    return cache_folder() / "mteb_scores.parquet"
 
 
-def add_scores(rows: Sequence[Mapping[str, Any]], *, keep: bool = True) -> Path:
+def add_pulled_scores(rows: Sequence[Mapping[str, Any]]) -> Path:
     """Add rows of source, name, column, percent and seconds to the user's file, and return its path.
 
-    Rows of the same source, name and column are replaced; without ``keep``, all are.
+    Rows of the same source, name and column are replaced.
     """
-    path = find_added_scores()
-    earlier = _read_added(path) if keep and path.exists() else []
-    merged = {(row["source"], row["name"], row["column"]): row for row in [*earlier, *rows]}
-    rounded = [{**row, "percent": round(row["percent"], DECIMALS)} for row in merged.values()]
+    path = find_pulled_scores()
+    earlier = _read_pulled(path) if path.exists() else []
     path.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_file(path) as partial:
-        pq.write_table(
-            pa.Table.from_pylist(rounded, ADDED_SCHEMA),
-            partial,
-            compression="zstd",
-            compression_level=19,
-        )
+    write_scores(path, _merge(earlier, rows))
     return path
 
 
-def read_tables() -> list[dict[str, Any]]:
-    """Return the rows of the tables of many models, ordered by source: source, name, column, percent and seconds.
+def write_scores(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write rows of source, name, column, percent and seconds to a parquet file, ordered by these names."""
+    rounded = [{**row, "percent": round(row["percent"], DECIMALS)} for row in rows]
+    table = pa.Table.from_pylist(sorted(rounded, key=_get_key), SCHEMA)
+    with atomic_file(path) as partial:
+        pq.write_table(table, partial, compression="zstd", compression_level=19)
 
-    Rows of the user's file replace those of published_scores.csv with the same source, name and column.
+
+def read_tables() -> list[dict[str, Any]]:
+    """Return the rows of the tables of many models: source, name, column, percent and seconds (None: not known).
+
+    They are ordered by source, as in published_sources.csv: if several sources have a score, the first one counts.
 
     Raises:
-        ValueError: The user's file is not one that this version of tools/published-scores wrote.
+        ValueError: The user's file is not one that this version of `compeval results pull` wrote.
     """
-    path = find_added_scores()
-    added = _read_added(path) if path.exists() else []
-    rows = {
-        (row["source"], row["name"], row["column"]): row for row in [*read_csv("scores"), *added]
-    }
-    order = list(read_sources())
-    return sorted(rows.values(), key=lambda row: order.index(row["source"]))
+    pulled = find_pulled_scores()
+    rows = pq.read_table(PACKAGED).to_pylist()
+    if pulled.exists():
+        rows = _merge(rows, _read_pulled(pulled))
+    order = {source: number for number, source in enumerate(read_sources())}
+    return sorted(rows, key=lambda row: order[row["source"]])
 
 
-def _read_added(path: Path) -> list[dict[str, Any]]:
+def _get_key(row: Mapping[str, Any]) -> tuple[str, str, str]:
+    return row["source"], row["name"], row["column"]
+
+
+def _merge(rows: Iterable[Mapping[str, Any]], others: Iterable[Mapping[str, Any]]) -> list[Any]:
+    """Return the rows of both; those of ``others`` replace rows of the same source, name and column."""
+    return list({_get_key(row): row for row in (*rows, *others)}.values())
+
+
+def _read_pulled(path: Path) -> list[dict[str, Any]]:
     try:
-        rows = pq.read_table(
-            path, columns=["source", "name", "column", "percent", "seconds"]
-        ).to_pylist()
+        rows = pq.read_table(path, columns=SCHEMA.names).to_pylist()
         known = all(
             (row["source"], row["name"]) in read_models()
             and (row["source"], row["column"]) in read_columns()
@@ -207,7 +215,7 @@ def _read_added(path: Path) -> list[dict[str, Any]]:
         known, rows = False, []
     if not known:
         raise ValueError(
-            f"{path}: not a file of this version's `tools/published-scores write`. Delete or rewrite it."
+            f"{path}: not a file of this version's `compeval results pull`. Delete it and pull again."
         )
     return rows
 
@@ -217,12 +225,14 @@ def _read_tables() -> Iterator[PublishedScore]:
 
     A model that is twice in a source, with equal scores, counts once.
     """
+    columns = {key: measured | _get_facts(key[0]) for key, measured in read_columns().items()}
     scores: dict[str, dict[tuple[str, str], PublishedScore]] = {}
     for row in read_tables():
         source, column = row["source"], row["column"]
         model = read_models()[source, row["name"]].name
-        measured = read_columns()[source, column] | _get_facts(source)
-        score = PublishedScore(model, percent=row["percent"], seconds=row["seconds"], **measured)
+        score = PublishedScore(
+            model, percent=row["percent"], seconds=row["seconds"], **columns[source, column]
+        )
         scores.setdefault(source, {}).setdefault((model, column), score)
     for source, by_column in scores.items():
         yield from by_column.values()

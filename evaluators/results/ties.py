@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from compeval.evaluators.metrics.macro_views import select_categories
 
 if TYPE_CHECKING:
     from compeval.evaluators.engine.score import Scored
@@ -23,6 +25,23 @@ def get_tie_rate(metrics: Mapping[str, float], metric: str) -> float:
     base = metric.partition("_macro_")[0]
     name, found = re.subn(r"(recall@\d+|avg_recall|score|accuracy|top\d)$", "tie_rate", base)
     return metrics.get(name, 0.0) if found else 0.0
+
+
+def measure_ties(result: Mapping[str, Any], metric: str) -> float:
+    """Return the share of the queries of a metric with a tie, of a macro mean as the mean over its categories.
+
+    It is the most that the metric would be higher if ties were right.
+    """
+    share = get_tie_rate(result["metrics"], metric)
+    _, is_macro, view = metric.partition("_macro_")
+    if not (is_macro and share):
+        return share
+    for by, categories in result.get("categories", {}).items():
+        if names := select_categories(
+            view, by, {name: part["rows"] for name, part in categories.items()}
+        ):
+            return float(np.mean([get_tie_rate(categories[name], metric) for name in names]))
+    return share
 
 
 def explain_ties(

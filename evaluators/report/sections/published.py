@@ -14,6 +14,12 @@ from compeval.evaluators.results.published import match_scores
 UNKNOWN = "unknown"
 COUNTED_AS_DIFFERENT = ("no", "other activation")
 """Verdicts that are marked. A score on other rows, or of a source that differs from another one, is not."""
+SHORT_VERDICTS = {
+    "not comparable": "not comparable",
+    "other rows": "on other rows",
+    "other source": "of another source",
+}
+"""Verdicts that are only counted."""
 
 
 def make_section(results: Results) -> Section | None:
@@ -79,7 +85,7 @@ def format_cell(matches: Sequence[Match]) -> str | None:
         if counted
         else []
     )
-    for verdict, text in (("other rows", "on other rows"), ("other source", "of another source")):
+    for verdict, text in SHORT_VERDICTS.items():
         count = sum(match.verdict == verdict for match in matches)
         parts += [f"{count} {text}"] * bool(count)
     return "; ".join(parts)
