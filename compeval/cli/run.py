@@ -139,8 +139,7 @@ def run(
     `compeval list tasks` print the available names. Tasks that cannot be evaluated are refused before anything is
     encoded; the exit code is then 1. Of several models, one that fails does not stop the others: it is reported at the
     end, and the exit code is 1. The last lines say where each result on a published set stands among the published
-    models known here (not with --quiet); tools/published-scores adds about 250. `compeval report results` compares
-    models.
+    models (not with --quiet). `compeval report results` compares models.
 
     Args:
         task: Names or globs of tasks, separated by commas; repeatable. retrieval/coco is the original set,

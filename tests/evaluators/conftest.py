@@ -10,10 +10,7 @@ import pytest
 
 from compeval.evaluators.results.published import group_scores
 from compeval.evaluators.results.ranks import group_by_metric
-from compeval.evaluators.results.scores import find_added_scores, read_scores
-
-ADDED_SCORES = find_added_scores()
-"""The user's file, named before tests get a cache of their own."""
+from compeval.evaluators.results.scores import find_pulled_scores, read_scores
 
 
 @pytest.fixture(scope="session")
@@ -43,27 +40,16 @@ def forget_scores() -> None:
 
 @pytest.fixture
 def add_scores() -> Iterator[Callable[..., None]]:
-    """Function that writes (source, name, column, percent) of several scores to the user's file of more models."""
+    """Function that writes (source, name, column, percent) of several scores to the user's file of pulled scores."""
 
     def add(*scores: tuple[str, str, str, float]) -> None:
         rows = [
             {"source": source, "name": name, "column": column, "percent": percent, "seconds": 1.5}
             for source, name, column, percent in scores
         ]
-        find_added_scores().parent.mkdir(parents=True, exist_ok=True)
-        pq.write_table(pa.Table.from_pylist(rows), find_added_scores())
+        find_pulled_scores().parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(pa.Table.from_pylist(rows), find_pulled_scores())
         forget_scores()
 
     yield add
-    forget_scores()
-
-
-@pytest.fixture
-def all_models(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Read the file that `tools/published-scores write` wrote; the test is skipped if there is none."""
-    if not ADDED_SCORES.exists():
-        pytest.skip(f"{ADDED_SCORES} is missing: tools/published-scores write")
-    monkeypatch.setenv("COMPEVAL_CACHE", str(ADDED_SCORES.parent))
-    forget_scores()
-    yield
     forget_scores()

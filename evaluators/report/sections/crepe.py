@@ -29,7 +29,10 @@ SINGLE_KINDS = ("hnatom", "hnswap", "hnneg")
 """Kinds of Figures 5 and 6."""
 DIRECTIONS = {"i2t_recall@1": "Image to text", "t2i_recall@1": "Text to image"}
 FIGURE_4 = "Seen and unseen compounds (Figure 4 of the paper)."
-FIGURE_5 = "Recall@1 against complexity, by type of hard negative, mean of the models of a corpus (Figure 5 of the paper)."
+FIGURE_5 = (
+    "Recall@1 against complexity, by type of hard negative, mean of the models of a corpus (Figure 5 of "
+    "the paper)."
+)
 FIGURE_13 = "Recall@1 against complexity, all types together (Figure 13 of the paper)."
 FIGURE_6 = "Recall@1 against complexity, models with other training data (Figure 6 of the paper)."
 OPENAI, OPENAI_TITLE = "/openai", "OpenAI CLIP"

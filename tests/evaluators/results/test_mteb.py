@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
 from compeval.cli import app
-from compeval.evaluators.results.scores import find_added_scores, read_scores, read_tables
+from compeval.evaluators.results.scores import find_pulled_scores, read_scores
 from tests.base.sources.server import Site
 from tests.evaluators.conftest import forget_scores
 
@@ -44,12 +45,10 @@ def write(folder: Path, name: str, *files: tuple[str, bytes]) -> Path:
     return folder
 
 
-def list_added() -> dict[tuple[str, str], float]:
-    return {
-        (row["name"], row["column"]): row["percent"]
-        for row in read_tables()
-        if row["source"] == "mteb"
-    }
+def list_pulled() -> dict[tuple[str, str], float]:
+    rows = pq.read_table(find_pulled_scores()).to_pylist()
+    assert {row["source"] for row in rows} == {"mteb"}
+    return {(row["name"], row["column"]): row["percent"] for row in rows}
 
 
 def test_a_folder_of_results(tmp_path: Path):
@@ -59,9 +58,18 @@ def test_a_folder_of_results(tmp_path: Path):
     assert done.exit_code == 0, done.output
     assert "1 scores of 1 models of MTEB" in done.stderr
     assert "not known here: nobody/knows." in " ".join(done.stderr.split())
-    assert list_added() == {(NAME, "SugarCrepe:text_acc"): 75.0}
-    (score,) = [score for score in read_scores() if score.source == "MTEB's results repository"]
-    assert (score.task, score.rows, score.seconds) == ("sugarcrepe/*", 7511, 120.5)
+    assert list_pulled() == {(NAME, "SugarCrepe:text_acc"): 75.0}
+    (score,) = [
+        score
+        for score in read_scores()
+        if (score.source, score.model, score.task)
+        == ("MTEB's results repository", "ViT-B-32-quickgelu/openai", "sugarcrepe/*")
+    ]
+    assert (score.percent, score.rows, score.seconds) == (
+        75.0,
+        7511,
+        120.5,
+    )  # replaces the packaged score
 
 
 def test_files_of_a_server_replace_earlier_ones(site: Site):
@@ -80,7 +88,7 @@ def test_files_of_a_server_replace_earlier_ones(site: Site):
         "Winoground:image_acc": 10,
         "Winoground:text_acc": 30,
     }
-    assert list_added() == {(NAME, column): percent for column, percent in expected.items()}
+    assert list_pulled() == {(NAME, column): percent for column, percent in expected.items()}
 
 
 @pytest.mark.parametrize(
@@ -96,6 +104,6 @@ def test_what_is_not_a_result(tmp_path: Path, content: bytes | None, message: st
     done = pull(tmp_path)
     assert (done.exit_code, done.stderr.count("Error:")) == (2, 1)
     assert message in " ".join(done.stderr.split())
-    assert not find_added_scores().exists()
+    assert not find_pulled_scores().exists()
     missing = pull("http://127.0.0.1:9/results/a/b/SugarCrepe.json")
     assert "Download the file and name its folder" in " ".join(missing.stderr.split())

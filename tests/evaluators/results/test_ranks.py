@@ -1,12 +1,11 @@
-"""The ranks among the five built-in models of vl_compo's table, counted without this package.
+"""The ranks among the published models, counted without this package.
 
-swap_obj    75.9 (NegCLIP), 62.9 (ViT-L-14/laion400m_e32), 61.2245 (ViT-B-32/openai), twice 60.4
-swap_att    77.0, 69.4, 67.4, 64.0 (ViT-B-32/openai), 62.3
-
-150 of 245 rows of swap_obj are 61.2245 %: two models are better. 400 of 666 rows of swap_att are 60.0601 %: all are.
+swap_obj: vl_compo has 201 models (one of its 202 is there twice). 150 of 245 rows are 61.2245 %: 85 models are better,
+and 8 equal. Wilson's interval is [54.99, 67.11]: 13 and 179 models are better than its bounds. 14 models are at least
+5 points better, and 5 at least 10.
 """
 
-from collections.abc import Callable
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +15,11 @@ from typer.testing import CliRunner
 from compeval.cli import app
 from compeval.evaluators.results import ranks
 from compeval.evaluators.results.ranks import Position, compute_rank, find_positions
-from compeval.evaluators.results.scores import PublishedScore
+from compeval.evaluators.results.scores import PublishedScore, count_rows
+from compeval.evaluators.results.ties import measure_ties
 from tests.evaluators.results.test_published import MODEL, make_result
 from tests.evaluators.written import write_hits
 
-MTEB = ("openai/clip-vit-base-patch32", "BAAI/bge-visualized-base")
 REAL = {"synthetic": False, "source": "coco", "chance": 0.5}
 
 
@@ -39,76 +38,146 @@ def test_models_with_equal_scores_share_a_rank(percent: float, rank: int):
 
 
 @pytest.mark.parametrize(
-    ("model", "others", "last"),
+    ("model", "place", "last"),
     [
-        ("mine", "6, shared with 1 (5 published models; median 61.2; best 75.9, NegCLIP)", 6),
-        (MODEL, "5 (4 published models; median 61.6; best 75.9, NegCLIP)", 5),
-        ("ViT-B-32/openai", "5 (4 published models; median 61.6; best 75.9, NegCLIP)", 5),
+        ("mine", "86 of 202, shared with 8 (201 published models", 121),
+        (MODEL, "86 of 201, shared with 7 (200 published models", 120),
+        ("ViT-B-32/openai", "86 of 201, shared with 7 (200 published models", 120),
     ],
 )
-def test_rank_among_the_published_models(model: str, others: str, last: int):
+def test_rank_among_the_published_models(model: str, place: str, last: int):
     """A published model is not ranked with its own score."""
     results = make_results(model, swap_obj=150 / 245, swap_att=400 / 666)
     if model == "ViT-B-32/openai":
         results = [result | {"model": result["model"] | {"effective": MODEL}} for result in results]
     first, second = find_positions(results)
-    assert str(first) == f"sugarcrepe/swap_obj 61.2: rank 3 of {others}"
+    rest = "; median 60.4; best 75.9, NegCLIP)"
+    assert str(first) == f"sugarcrepe/swap_obj 61.2: rank {place}{rest}"
     assert second.rank == last
 
 
+def test_the_ranks_at_the_bounds_of_the_interval():
+    (result,) = make_results(swap_obj=150 / 245)
+    result["intervals"] = {"recall@1": [0.5499493381, 0.6710749247]}
+    (position,) = find_positions([result])
+    assert position.rank_bounds == (14, 180)
+    assert str(position).startswith(
+        "sugarcrepe/swap_obj 61.2 [55.0, 67.1]: rank 86 of 202, 14 to 180 within the 95 % interval, shared with 8 ("
+    )
+
+
 @pytest.mark.parametrize(
-    ("changes", "text"),
+    ("tie_rate", "best", "text"),
     [
-        ({"data": {"rows": 200, "limit": None}}, "other rows, 200 rows here, 245 published"),
-        (
-            {"metrics": {"recall@1": 0.6, "tie_rate": 0.02}},
-            "ties (2.0%) are errors here, there: not stated",
-        ),
+        (0.05, 19, "61.2 to 66.2: rank 19 to 86 of 202 (ties right to ties wrong) (201"),
+        (0.1, 6, "61.2 to 71.2: rank 6 to 86 of 202 (ties right to ties wrong) (201"),
+        (0.009, 86, "61.2: rank 86 of 202, shared with 8 (201"),  # too few to show
     ],
 )
-def test_what_differs_in_rows_or_ties_is_not_ranked(changes: dict[str, Any], text: str):
-    (position,) = find_positions([make_results(swap_obj=0.6)[0] | changes])
+def test_with_ties_that_others_may_count_as_right_the_rank_is_a_range(
+    tie_rate: float, best: int, text: str
+):
+    (result,) = make_results(swap_obj=150 / 245)
+    result["metrics"]["tie_rate"] = tie_rate
+    (position,) = find_positions([result])
+    assert (position.rank, position.best_rank) == (86, best)
+    assert str(position).startswith(f"sugarcrepe/swap_obj {text} published models; median 60.4")
+    same = [
+        PublishedScore("a", "d/c", "recall@1", 62.0, 1, "x", ties="errors"),
+        PublishedScore("b", "d/c", "recall@1", 63.0, 1, "x"),
+    ]
+    comparable, _ = ranks.select_comparable(same, 245)
+    lenient = frozenset(model for model, score in comparable.items() if score.ties != "errors")
+    percents = {model: score.percent for model, score in comparable.items()}
+    mixed = Position("mine", "d/c", "recall@1", True, 61.0, percents, "", None, 5.0, lenient)
+    assert (mixed.rank, mixed.best_rank) == (3, 2)  # a counts ties as we do: it stays better
+
+
+def test_ties_of_a_macro_mean_are_those_of_its_categories():
+    """Relations with 10 and 90 rows have ties in 0.2 and 0.0 of them: 0.02 of the rows, 0.1 of the macro mean."""
+    result = {
+        "metrics": {"recall@1": 0.5, "tie_rate": 0.02},
+        "categories": {
+            "relation": {
+                "on": {"rows": 10, "recall@1": 0.5, "tie_rate": 0.2},
+                "under": {"rows": 90, "recall@1": 0.5, "tie_rate": 0.0},
+            }
+        },
+    }
+    assert measure_ties(result, "recall@1") == 0.02
+    assert measure_ties(result, "recall@1_macro_relation") == pytest.approx(0.1)
+    assert measure_ties(result, "recall@1_macro_relation_from_10_rows") == pytest.approx(0.1)
+    del result["metrics"]["tie_rate"]
+    assert measure_ties(result, "recall@1_macro_relation") == 0.0
+
+
+def test_a_mean_over_tasks_has_the_mean_of_their_bounds_and_ties():
+    """SugarCrepe's mean is over its three types, so swap_obj weighs 245 / 911 / 3. It alone has ties."""
+    names = (
+        "add_att",
+        "add_obj",
+        "replace_att",
+        "replace_obj",
+        "replace_rel",
+        "swap_att",
+        "swap_obj",
+    )
+    results = []
+    for name in names:
+        result = make_result(f"sugarcrepe/{name}", 0.7, count_rows(f"sugarcrepe/{name}") or 0)
+        low = 0.6 if name == "swap_obj" else 0.67
+        result["intervals"] = {"recall@1": [low, 0.73]}
+        result["metrics"]["tie_rate"] = 0.21 if name == "swap_obj" else 0.0
+        results.append(result)
+    positions = {position.task: position for position in find_positions(results)}
+    mean = positions["sugarcrepe"]
+    weight = 245 / 911 / 3
+    assert mean.interval == pytest.approx((67 - 7 * weight, 73.0))
+    assert mean.ties == pytest.approx(21 * weight)
+    del results[0]["intervals"]
+    positions = {position.task: position for position in find_positions(results)}
+    assert positions["sugarcrepe"].interval is None
+
+
+def test_what_differs_in_rows_is_not_ranked():
+    (position,) = find_positions(
+        [make_results(swap_obj=0.6)[0] | {"data": {"rows": 200, "limit": None}}]
+    )
     assert position.published == {}
     assert "not ranked among the published models (vl_compo's table of published models: " in str(
         position
     )
-    assert text in str(position)
+    assert "other rows, 200 rows here, 245 published" in str(position)
 
 
-def test_a_source_that_differs_on_all_models_is_not_ranked_with_another(
-    add_scores: Callable[..., None],
-):
-    """MTEB's ImageCoDe is not vl_compo's; its Winoground is. Of its two models here, vl_compo has one, too."""
-    add_scores(
-        *(("mteb", name, "ImageCoDe:accuracy", 14.0) for name in MTEB),
-        *(("mteb", name, "Winoground:accuracy", 9.0) for name in MTEB),
-        ("fsc_clip", "fsc-clip/openai_coco/ViT-B-32", "imagecode", 22.0),
-        ("fsc_clip", "fsc-clip/openai_coco/ViT-B-32", "winoground", 6.5),
-    )
-    images, pairs = find_positions(
-        [
-            make_result("imagecode/valid", 0.2, 2302)
-            | {"model": dict.fromkeys(("spec", "name", "effective"), "mine")},
-            make_result("winoground/main", 0.1, 400, "group_score")
-            | {"model": dict.fromkeys(("spec", "name", "effective"), "mine")},
-        ]
-    )
-    assert len(images.published) == 5 + 1  # vl_compo and FSC-CLIP
-    assert images.left_out.startswith(
-        "MTEB's results repository: MTEB and vl_compo have other scores"
-    )
-    assert (len(pairs.published), pairs.left_out) == (5 + 1 + 2 - 1, "")
+def test_marked_scores_are_never_ranked():
+    """MTEB's ImageCoDe has other labels, its ARO whole images; its Winoground is ranked with the others."""
+    model = {"model": dict.fromkeys(("spec", "name", "effective"), "mine")}
+    results = [
+        make_result("imagecode/valid", 0.2, 2302) | model,
+        make_result("winoground/main", 0.1, 400, "group_score") | model,
+        make_result("aro_published/vg_relation", 0.5, 23_937) | model | {"main": ["recall@1"]},
+        make_result("aro_published/vg_attribution", 0.5, 28_748) | model | {"main": ["recall@1"]},
+    ]
+    images, pairs, relation, attribution = find_positions(results)
+    assert len(images.published) == 201 + 12  # vl_compo and FSC-CLIP
+    assert images.left_out.startswith("MTEB's results repository: MTEB's copy of the data numbers")
+    assert (len(pairs.published), pairs.left_out) == (
+        246,
+        "",
+    )  # 201 + 49 + 12, of which 16 are in two
+    for position in (relation, attribution):
+        assert position.published == {}
+        assert "not ranked among the published models (MTEB's results" in str(position)
+        assert "appears to show whole images" in str(position)
 
 
-def test_what_differs_in_the_mean_is_ranked_by_its_own_metric(add_scores: Callable[..., None]):
-    """MTEB has the micro mean, here of two models, and Table 2 the macro mean, which vl_compo has, too."""
-    add_scores(*(("mteb", name, "AROVisualRelation:text_acc", 52.0) for name in MTEB))
+def test_what_differs_in_the_mean_is_ranked_by_its_own_metric():
+    """Table 2 has the macro mean over 45 relations, which vl_compo has, too."""
     result = make_result("aro_published/vg_relation", 0.52, 23_937) | {"main": ["recall@1"]}
-    (micro,) = find_positions([result])
     result["metrics"] = {"recall@1_macro_relation_table_2": 0.6}
     (macro,) = find_positions([result])
-    assert (micro.metric, len(micro.published)) == ("recall@1", 1)
-    assert len(macro.published) == 5 - 1 + 4  # of Table 2 also CLIP-FT, BLIP, X-VLM and FLAVA
+    assert len(macro.published) == 201 - 1 + 4  # of Table 2 also CLIP-FT, BLIP, X-VLM and FLAVA
     assert str(macro).startswith(
         "aro_published/vg_relation recall@1 macro relation table 2 60.0: rank "
     )
@@ -127,7 +196,8 @@ def test_the_first_source_of_a_model_counts():
         PublishedScore(model, "sugarcrepe/swap_obj", "recall@1", percent, 1, source)
         for model, percent, source in (("a", 70.0, "x"), ("a", 50.0, "y"), ("b", 60.0, "y"))
     ]
-    published, _ = ranks.select_comparable(others, 245, make_results(swap_obj=0.6))
+    comparable, _ = ranks.select_comparable(others, 245)
+    published = {model: score.percent for model, score in comparable.items()}
     assert published == {"a": 70.0, "b": 60.0}
     assert str(Position("mine", "d/c", "recall@1", True, 60.0, published, "")) == (
         "d/c 60.0: rank 2 of 3, shared with 1 (2 published models; median 65.0; best 70.0, a)"
@@ -138,8 +208,9 @@ def test_show_ends_with_the_ranks(tmp_path: Path):
     """A result with a published model's hits, under another name. --quiet prints no ranks."""
     path = write_hits(tmp_path, "mine", "sugarcrepe/swap_obj", 150, 245, **REAL)
     shown = CliRunner().invoke(app, ["show", str(path)])
-    assert "sugarcrepe/swap_obj 61.2: rank 3 of 6, shared with 1 (5 published" in " ".join(
-        shown.stderr.split()
+    line = " ".join(shown.stderr.split())
+    assert re.search(
+        r"sugarcrepe/swap_obj 61\.2 \[\d+\.\d, \d+\.\d\]: rank 86 of 202, \d+ to \d+ within", line
     )
     assert CliRunner().invoke(app, ["show", str(path), "--quiet"]).stderr == ""
     drawn = write_hits(tmp_path, "mine", "sugarcrepe/swap_obj", 150, 245)
