@@ -194,22 +194,35 @@ def leaderboard(
     output: Path = Path("leaderboard"),
     data: Data = None,
     about: Path | None = None,
-    published: bool = True,
+    published: Annotated[bool | None, typer.Option()] = None,
+    benchmark: Annotated[list[str] | None, typer.Option("--benchmark", "-b")] = None,
 ) -> None:
     """Write a self-contained page that ranks models, with CSV, parquet and LaTeX. Needs the extra `leaderboard`.
+
+    `compeval leaderboard --published` shows the published models alone: no results are needed.
 
     Args:
         results: Result folders, of many models. Default: all results in results/.
         output: Folder of the page and its tables.
         about: CSV with a column model and any of family, parameters, date, training_data, text_only.
-        published: Show published models with scores on the same rows, in another style. tools/published-scores adds
-            models.
+        published: Show published models with scores on the same rows, in another style. This is the default; without
+            result folders, --published shows only them.
+        benchmark: With --published alone, show all columns of this benchmark, such as sugarcrepe. Repeatable.
     """
+    check_writable(output)
+    if published and results is None:
+        refuse("with --published alone, without results", data=data, about=about)
+        with err.status("Ranking"):
+            from compeval.evaluators.leaderboard import build_published
+
+            page = build_published(output, benchmark or ())
+        typer.echo(f"The leaderboard of published models: {page}")
+        return
+    refuse("without --published, or with result folders", benchmark=benchmark)
     results = results or [Path("results")]
     check_results(results)
-    check_writable(output)
     with err.status("Ranking"):
         from compeval.evaluators.leaderboard import build
 
-        page = build(results, output, data, about, with_published=published)
+        page = build(results, output, data, about, with_published=published is not False)
     typer.echo(f"The leaderboard: {page}")

@@ -35,4 +35,16 @@ def demo(output: Path = Path("compeval-demo")) -> None:
     with err.status("Writing the report"):
         build([output / "results"], output / "report", output)
     print_summary(results)
+    _print_rank()
     typer.echo(f"Report: {output}/report/index.html")
+
+
+def _print_rank() -> None:
+    """Print what a rank among the published models looks like: drawn scenes have none."""
+    from compeval.evaluators.results.ranks import describe_published
+
+    model = "ViT-B-32-quickgelu/openai"
+    rank = describe_published(model, "sugarcrepe/swap_obj", "recall@1")
+    typer.echo(
+        f"On a published set, a run ends with the rank among the published models, as of {model}:\n{rank}"
+    )

@@ -1,6 +1,7 @@
 """Build a leaderboard: one self-contained page, and its table as CSV, parquet and LaTeX (``compeval leaderboard``).
 
     build([Path("results")], Path("leaderboard"))
+    build_published(Path("leaderboard"))
 
 The page works from a file without a network: DataTables (of the package itables) sorts and searches the table,
 Vega-Lite (of vl-convert) draws the figure, and both are part of the page.
@@ -9,7 +10,7 @@ Vega-Lite (of vl-convert) draws the figure, and both are part of the page.
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,13 @@ from compeval.evaluators.leaderboard.published import (
     get_aliases,
     measure_ties,
 )
+from compeval.evaluators.leaderboard.published_page import (
+    choose_averaged,
+    make_columns,
+    make_columns_table,
+)
+from compeval.evaluators.leaderboard.published_page import make_models as make_published_models
+from compeval.evaluators.leaderboard.published_page import make_models_table as make_published_table
 from compeval.evaluators.leaderboard.scores import BenchmarkScores, make_benchmarks
 from compeval.evaluators.report.examples import (
     Example,
@@ -72,7 +80,7 @@ def build(
     CSV with the column ``model`` and any of ABOUT. Raises ValueError if the results are of drawn scenes and of
     photographs, since these must not be in one table, or if there is no benchmark.
     """
-    bundles = _read_bundles()
+    _read_bundles()  # before the work: the extra may be missing
     results, benchmarks = read_benchmarks(folders)
     is_synthetic = any(result.is_synthetic for result in results)
     published = {
@@ -83,23 +91,50 @@ def build(
     }
     models = make_models(results, benchmarks, published, read_about(about) if about else {})
     table = make_models_table(models, benchmarks, published)
-    output.mkdir(parents=True, exist_ok=True)
-    (output / "leaderboard.csv").write_text(
-        to_csv(Table("leaderboard", table.caption, models)), encoding="utf-8"
-    )
-    models.to_parquet(output / "leaderboard.parquet", index=False)
-    (output / "leaderboard.tex").write_text(to_latex(table), encoding="utf-8")
     context = {
         "benchmarks": make_benchmarks_table(benchmarks),
-        "table": table,
         "models": list(models["model"][models["published"] == ""]),
         "is_synthetic": is_synthetic,
         "sources": make_sources_table(published),
         "chart": make_chart(models, benchmarks),
         "examples": list(collect_examples(benchmarks, data_dir)),
+        "columns": (),
     }
+    return _write(output, models, table, context)
+
+
+def build_published(output: Path, benchmarks: Collection[str] = ()) -> Path:
+    """Write the leaderboard of the published models alone and return the path of its page.
+
+    It has one column per benchmark, or all columns of the given benchmarks. Raises ValueError for a benchmark without
+    published scores.
+    """
+    columns = make_columns(benchmarks)
+    models = make_published_models(columns)
+    context = {
+        "benchmarks": make_columns_table(columns),
+        "models": [],
+        "is_synthetic": False,
+        "sources": None,
+        "chart": None,
+        "examples": [],
+        "averaged": len(choose_averaged(columns)),
+        "columns": [column.name for column in columns],
+    }
+    return _write(output, models, make_published_table(models, columns), context)
+
+
+def _write(output: Path, models: pd.DataFrame, table: Table, context: Mapping[str, Any]) -> Path:
+    """Write the page and the table as CSV, parquet and LaTeX, and return the path of the page."""
+    bundles = _read_bundles()
+    output.mkdir(parents=True, exist_ok=True)
+    csv = to_csv(Table("leaderboard", table.caption, models))
+    (output / "leaderboard.csv").write_text(csv, encoding="utf-8")
+    models.to_parquet(output / "leaderboard.parquet", index=False)
+    (output / "leaderboard.tex").write_text(to_latex(table), encoding="utf-8")
     page = output / "index.html"
-    page.write_text(render("leaderboard.html.j2", FOLDER, **context, **bundles), encoding="utf-8")
+    text = render("leaderboard.html.j2", FOLDER, table=table, **context, **bundles)
+    page.write_text(text, encoding="utf-8")
     return page
 
 

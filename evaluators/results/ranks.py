@@ -15,6 +15,7 @@ from functools import cache
 from statistics import median
 from typing import Any, NamedTuple
 
+from compeval.evaluators.metrics.intervals import wilson_interval
 from compeval.evaluators.results.causes import describe_rows
 from compeval.evaluators.results.matches import has_other_rows
 from compeval.evaluators.results.published import get_alias, get_names, group_by_model, measure
@@ -146,6 +147,26 @@ def _find_positions(by_task: Mapping[str, Mapping[str, Any]]) -> Iterator[Positi
                 model for model, score in comparable.items() if score.ties != SAME_TIES
             ),
         )
+
+
+def describe_published(model: str, task: str, metric: str) -> str:
+    """Return the rank of a published model as it would be printed if the model had been evaluated here.
+
+    Its interval takes the rows as independent. Raises ValueError if there is no such score.
+    """
+    scores = group_by_metric().get((task, metric), ())
+    score = next((score for score in scores if score.model == model and score.rows), None)
+    if score is None or score.rows is None:
+        raise ValueError(f"{model}: no published {metric} on {task}.")
+    share = score.percent / 100
+    result = {
+        "task": task,
+        "model": dict.fromkeys(("spec", "name", "effective"), model),
+        "data": {"rows": score.rows, "limit": None},
+        "metrics": {metric: share},
+        "intervals": {metric: wilson_interval(share, score.rows)},
+    }
+    return next(str(item) for item in find_positions([result]) if item.metric == metric)
 
 
 @cache

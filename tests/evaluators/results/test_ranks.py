@@ -66,6 +66,15 @@ def test_the_ranks_at_the_bounds_of_the_interval():
     )
 
 
+def test_the_rank_of_a_published_model_as_if_it_had_been_evaluated_here():
+    assert ranks.describe_published(MODEL, "sugarcrepe/swap_obj", "recall@1") == (
+        "sugarcrepe/swap_obj 61.2 [55.0, 67.1]: rank 86 of 201, 14 to 179 within the 95 % interval, shared with 7 "
+        "(200 published models; median 60.4; best 75.9, NegCLIP)"
+    )
+    with pytest.raises(ValueError, match="nobody: no published recall@1 on sugarcrepe/swap_obj"):
+        ranks.describe_published("nobody", "sugarcrepe/swap_obj", "recall@1")
+
+
 @pytest.mark.parametrize(
     ("tie_rate", "best", "text"),
     [
