@@ -145,7 +145,7 @@ ERRORS = {
     "score scores.csv --task crepe/laion_uc_raw --name x DATA": "crepe/laion_uc_raw: only tasks whose rows are scored "
     "independently can be scored from a file.",
     "validate": ONE_MODEL.format("got none."),
-    "validate nobody/none": r"nobody/none: no published scores. Models with .* scores: .*flava-full@itm; \d+ in all\.",
+    "validate nobody/none": r"nobody/none: no published scores. Models with .* scores: .*, .*; \d+ in all\.",
     "validate ViT-B-32/openai --results empty": r"empty: no result of ViT-B-32/openai on a published dataset. "
     r"\d+ scores on .*aro_published, .*Import the files with `compeval import`, .*",
     "report --where": "report/index.html: no such report. `make demo` or `compeval report` writes one.",
