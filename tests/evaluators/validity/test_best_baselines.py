@@ -2,6 +2,7 @@
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -135,21 +136,21 @@ def test_audit_of_several_sets_and_report_show_the_baselines(tmp_path: Path):
 
 
 def test_splits_with_other_numbers_of_negatives_are_measured_one_by_one(tmp_path: Path):
-    """As an import writes a file with a balanced subset: six captions in one split, two in the other."""
-    rows = [
-        row
-        | {
-            "caption": f"ball {number}",
-            "hard_negatives": [f"ball {number} {n} ." for n in range(5)],
-        }
-        for number, row in enumerate(tiny.choice_rows(12, 1))
-    ]
-    pairs = [row | {"hard_negatives": row["hard_negatives"][:1]} for row in rows]
+    """As an import writes a file with a balanced subset: five captions in one split, two in the other."""
+
+    def make(count: int) -> list[dict[str, Any]]:
+        return [
+            row
+            | {"caption": f"ball {n}", "hard_negatives": [f"ball {n} {k} ." for k in range(count)]}
+            for n, row in enumerate(tiny.choice_rows(12, count))
+        ]
+
+    rows, pairs = make(4), make(1)
     splits = {"n8": rows, "n8.balanced": pairs}
     tiny.write_dataset(tmp_path, {"prod_hnswap": splits}, "crepe_published")
     found = find_best_of_dataset(tmp_path / "crepe_published")
     assert {name: (best.recall, best.chance, best.rows) for name, best in found.items()} == {
-        "crepe_published/prod_hnswap/n8": (1, 1 / 6, 12),
+        "crepe_published/prod_hnswap/n8": (1, 1 / 5, 12),
         "crepe_published/prod_hnswap/n8@balanced": (1, 1 / 2, 12),
     }
     command = ["audit", "crepe_published", "--data", str(tmp_path), "--format", "md"]
