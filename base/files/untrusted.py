@@ -8,6 +8,7 @@ Every use of such data goes through this module.
 from __future__ import annotations
 
 import gzip
+import hashlib
 import io
 import os
 import re
@@ -24,6 +25,8 @@ from typing import Any
 
 import numpy as np
 from PIL import Image, ImageOps
+
+from compeval.base.files.cache_folder import cache_folder
 
 ORIENTATION = 0x0112
 """EXIF tag: how an image has to be turned."""
@@ -53,8 +56,8 @@ ARCHIVE_ERRORS = (
 """Errors that damaged and encrypted archives cause."""
 SOURCES = "sources"
 """Folder next to the dataset folders: images that the pipeline reads or downloads."""
-IMAGE_ROOTS = "image_roots.txt"
-"""File next to the dataset folders: further folders whose images the datasets may reference, one per line."""
+IMAGES_VARIABLE = "COMPEVAL_IMAGES"
+"""Variable of the environment: further folders whose images datasets may reference."""
 
 _NAME = re.compile(r"[\w(][\w .,()+@=~%-]*")
 
@@ -90,56 +93,65 @@ def resolve_below(folder: Path, path: str) -> Path:
 def resolve_image(dataset: Path, path: str) -> Path:
     """Return the image file that a row of the dataset folder ``dataset`` references.
 
-    ``path`` is absolute or relative to the folder that contains ``dataset``. The file has to be below ``dataset`` (also
-    after links are followed), below ``sources`` next to it, or below a folder listed in ``image_roots.txt`` next to it.
-    Raises UnsafeNameError.
+    ``path`` is absolute or relative to the folder that contains ``dataset``. The file has to be below
+    ``dataset`` or below ``sources`` next to it, also after links are followed, or below a folder that
+    the user has named (``list_image_roots``). Raises UnsafeNameError.
     """
     parent = dataset.absolute().parent
     image = parent / path
-    if ".." in Path(path).parts or "\0" in path or not _may_read(dataset, image):
+    if ".." in Path(path).parts or "\0" in path or not _may_read(dataset.absolute(), image):
         raise UnsafeNameError(
-            f"{path!r} is outside the folders whose images may be read. If you trust the dataset, add the folder of "
-            f"its images to {parent / IMAGE_ROOTS}."
+            f"{path!r} is outside the folders whose images may be read. If you trust the dataset, name the folder of "
+            f"its images: {IMAGES_VARIABLE}=FOLDER."
         )
     return image
 
 
 def _may_read(dataset: Path, image: Path) -> bool:
-    if any(map(image.is_relative_to, _image_roots(dataset.absolute().parent))):
+    if any(map(image.is_relative_to, list_image_roots(dataset.parent))):
         return True
-    return image.is_relative_to(dataset.absolute()) and image.resolve().is_relative_to(
-        dataset.resolve()
+    resolved, sources = image.resolve(), dataset.parent.resolve() / SOURCES
+    return (image.is_relative_to(dataset) and resolved.is_relative_to(dataset.resolve())) or (
+        image.is_relative_to(dataset.parent / SOURCES) and resolved.is_relative_to(sources)
     )
 
 
-def _image_roots(folder: Path) -> list[Path]:
-    """Return the folders whose images the datasets in ``folder`` may reference."""
-    return [folder / SOURCES, *(folder / root for root in read_image_roots(folder))]
+def list_image_roots(folder: Path) -> list[Path]:
+    """Return the folders of images that the user has named for the datasets in ``folder``.
+
+    They are those of earlier imports and builds, and of $COMPEVAL_IMAGES, which are for all datasets.
+    """
+    named = os.environ.get(IMAGES_VARIABLE, "").split(os.pathsep)
+    roots = [*filter(None, named), *read_image_roots(folder)]
+    return [folder.absolute() / root for root in roots]
 
 
 def read_image_roots(folder: Path) -> list[str]:
-    """Return the lines of ``folder/image_roots.txt``, none if there is no such file.
+    """Return the folders that ``allow_images`` has recorded for ``folder``.
 
-    Relative lines of ``parts/image_roots.txt`` are relative to the folder above ``parts``.
+    Relative paths of ``parts`` are relative to the folder above ``parts``.
     """
-    listed = folder / IMAGE_ROOTS
-    return (
-        [line for line in listed.read_text(encoding="utf-8").splitlines() if line]
-        if listed.is_file()
-        else []
-    )
+    recorded = _find_record(folder)
+    return recorded.read_text(encoding="utf-8").splitlines() if recorded.is_file() else []
 
 
 def allow_images(folder: Path, image_folders: Iterable[Path]) -> None:
-    """Add folders of images to ``folder/image_roots.txt``, unless datasets in ``folder`` may read them already.
+    """Record that the datasets in ``folder`` may reference the images in some folders.
 
-    Relative folders are relative to ``folder``.
+    Relative folders are relative to ``folder``. The record is in the cache folder of the user, not next
+    to the datasets, where a download could bring its own.
     """
-    roots = _image_roots(folder)
-    new = {path for path in image_folders if not any(map((folder / path).is_relative_to, roots))}
+    new = set(map(str, image_folders)) - set(read_image_roots(folder))
     if new:
-        with (folder / IMAGE_ROOTS).open("a", encoding="utf-8") as file:
+        recorded = _find_record(folder)
+        recorded.parent.mkdir(parents=True, exist_ok=True)
+        with recorded.open("a", encoding="utf-8") as file:
             file.writelines(f"{root}\n" for root in sorted(new))
+
+
+def _find_record(folder: Path) -> Path:
+    name = hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:16]
+    return cache_folder() / "image_roots" / f"{name}.txt"
 
 
 def open_archive(open_archive: Callable[[Path], Any], archive: Path) -> Any:

@@ -12,12 +12,12 @@ from PIL import Image
 
 from compeval.base.files import untrusted
 from compeval.base.files.untrusted import (
-    IMAGE_ROOTS,
     UnsafeNameError,
     allow_images,
     decode_image,
     is_file,
     read_file,
+    read_image_roots,
     resolve_below,
     resolve_image,
     safe_name,
@@ -91,13 +91,48 @@ def test_a_dataset_may_reference_images_in_its_own_folder_in_sources_and_in_list
     ):
         with pytest.raises(UnsafeNameError):
             resolve_image(dataset, path)
-    allow_images(data, [elsewhere, data / "sources", Path("sources/coco"), Path("pictures")])
+    (data / "image_roots.txt").write_text("/\n")  # a downloaded dataset may bring it
+    allow_images(data, [elsewhere, Path("pictures")])
     allow_images(data, [elsewhere])
-    assert (data / IMAGE_ROOTS).read_text() == f"{elsewhere}\npictures\n"
+    assert read_image_roots(data) == [str(elsewhere), "pictures"]
     assert resolve_image(dataset, str(elsewhere / "1.jpg")) == elsewhere / "1.jpg"
     assert resolve_image(dataset, "pictures/1.jpg") == data / "pictures/1.jpg"
-    with pytest.raises(UnsafeNameError, match="If you trust the dataset, add the folder"):
+    with pytest.raises(UnsafeNameError, match="If you trust the dataset, name the folder"):
         resolve_image(dataset, "/etc/passwd")
+
+
+def test_roots_are_of_one_folder_or_of_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    first, second, photos = tmp_path / "first/crepe", tmp_path / "second/crepe", tmp_path / "photos"
+    allow_images(first.parent, [photos])
+    assert resolve_image(first, str(photos / "1.jpg")) == photos / "1.jpg"
+    with pytest.raises(UnsafeNameError, match="COMPEVAL_IMAGES=FOLDER"):
+        resolve_image(second, str(photos / "1.jpg"))
+    monkeypatch.setenv("COMPEVAL_IMAGES", f"{tmp_path / 'other'}{os.pathsep}{photos}")
+    assert resolve_image(second, str(photos / "1.jpg")) == photos / "1.jpg"
+
+
+def test_a_link_in_sources_does_not_lead_outside(tmp_path: Path):
+    """A stranger's ``sources`` may be a link, or contain one. Of a folder that the user named, links are followed."""
+    dataset, private = tmp_path / "data/crepe", tmp_path / "private"
+    dataset.mkdir(parents=True)
+    private.mkdir()
+    (private / "1.jpg").touch()
+    sources = dataset.parent / "sources"
+    sources.symlink_to(private)
+    with pytest.raises(UnsafeNameError):
+        resolve_image(dataset, "sources/1.jpg")
+    sources.unlink()
+    sources.mkdir()
+    (sources / "link").symlink_to(private)
+    (sources / "1.jpg").touch()
+    assert resolve_image(dataset, "sources/1.jpg") == sources / "1.jpg"
+    for path in ("sources/link/1.jpg", str(sources / "link/1.jpg")):
+        with pytest.raises(UnsafeNameError):
+            resolve_image(dataset, path)
+    allow_images(dataset.parent, [Path("sources/link")])
+    assert resolve_image(dataset, "sources/link/1.jpg") == sources / "link/1.jpg"
 
 
 def test_a_link_in_a_dataset_folder_does_not_lead_outside(tmp_path: Path):

@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 from compeval import load_dataset
+from compeval.base.files.untrusted import allow_images
 from compeval.base.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA
 from compeval.base.storage.crops import Crop, encode_crop, round_corners
 from compeval.base.storage.dataset import write_config
@@ -89,6 +90,7 @@ def test_a_missing_image_is_named(tmp_path: Path):
     moved = (tmp_path / "here").rename(
         tmp_path / "moved"
     )  # an image that was open a moment ago is at hand
+    allow_images(moved, [Path("pictures")])
     (moved / "pictures" / "1.jpg").unlink()
     rows = load_dataset("crepe", "prod_hnatom", "n4", data_dir=moved)
     assert rows[0]["image"].size == (40, 30)  # pyright: ignore

@@ -1,0 +1,33 @@
+"""Texts as they may be shown and stored: without control characters and without secrets in URLs."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlsplit, urlunsplit
+
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""Control characters (C0, delete and C1) except tab and line feed. A terminal obeys them: some write to
+the clipboard, clear the screen, or hide text."""
+URL = re.compile(r"([a-z][a-z0-9+.-]*://)(?:[^\s/?#]*(?:@|%40))?([^\s?#'\"]*)([?#]\S*?(?=[\s.,:;)'\"]*(?:\s|$)))?", re.I)
+"""A URL in a text: its scheme, its host and path, and the rest."""
+
+
+def strip_controls(text: str) -> str:
+    """Return a text without control characters, for a terminal."""
+    return CONTROL.sub("", text)
+
+
+def escape_controls(json_text: str) -> str:
+    """Return a JSON text with the control characters that JSON does not escape itself escaped."""
+    return CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", json_text)
+
+
+def strip_url(url: str) -> str:
+    """Return scheme, host, port and path of a URL: no user, password, query or fragment."""
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+def strip_urls(text: str) -> str:
+    """Return a text with only scheme, host, port and path of each URL in it."""
+    return URL.sub(r"\1\2", text)
