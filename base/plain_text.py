@@ -8,8 +8,12 @@ from urllib.parse import urlsplit, urlunsplit
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 """Control characters (C0, delete and C1) except tab and line feed. A terminal obeys them: some write to
 the clipboard, clear the screen, or hide text."""
-URL = re.compile(r"([a-z][a-z0-9+.-]*://)(?:[^\s/?#]*(?:@|%40))?([^\s?#'\"]*)([?#]\S*?(?=[\s.,:;)'\"]*(?:\s|$)))?", re.I)
-"""A URL in a text: its scheme, its host and path, and the rest."""
+URL = re.compile(
+    r"([a-z][a-z0-9+.-]*://)(?:[^\s/?#]*(?:@|%40))?((?:(?!%3F|%23)[^\s?#'\"])*)"
+    r"([?#]\S*?(?=[\s.,:;)'\"]*(?:\s|$))|(?:%3F|%23)[^\s&]*)?",
+    re.IGNORECASE,
+)
+"""A URL in a text: its scheme, its host and path, and the rest. In the settings of a model, some marks are quoted."""
 
 
 def strip_controls(text: str) -> str:

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from compeval.base.plain_text import strip_urls
+
 
 def check_repository(repository: str, example: str = "") -> None:
     """Raise ValueError if a name is not ORG/NAME. The message contains ``example``, if it is given."""
@@ -27,10 +29,12 @@ def explain_errors(repository: str, endpoint: str | None) -> Iterator[None]:
     try:
         yield
     except (errors.HfHubHTTPError, errors.LocalTokenNotFoundError) as error:
+        reason = strip_urls(str(error)).strip()
         raise ValueError(
-            f"{repository}: the Hub refused ({str(error).strip()}). Check the name, or log in with `hf auth login`."
+            f"{repository}: the Hub refused ({reason}). Check the name, or log in with `hf auth login`."
         ) from None
     except errors.HTTPError as error:  # pyright: ignore[reportPrivateImportUsage] - of httpx or httpx2
+        address, reason = strip_urls(str(endpoint)), strip_urls(str(error)).strip()
         raise ValueError(
-            f"{repository}: the Hub at {endpoint} cannot be reached ({str(error).strip()}). Check the network."
+            f"{repository}: the Hub at {address} cannot be reached ({reason}). Check the network."
         ) from None

@@ -8,6 +8,7 @@ from typing import Any
 import typer
 
 from compeval.base.extras import describe_missing
+from compeval.base.plain_text import strip_controls, strip_urls
 
 
 def run(main: Callable[..., Any]) -> None:
@@ -15,6 +16,9 @@ def run(main: Callable[..., Any]) -> None:
     try:
         typer.run(main)
     except ImportError as error:
-        sys.exit(f"{Path(sys.argv[0]).stem}: {describe_missing(error)}")
+        message = describe_missing(error)
     except (ValueError, OSError) as error:  # OSError: a missing file, a dead worker
-        sys.exit(f"{Path(sys.argv[0]).stem}: {error}")
+        message = str(error)
+    else:
+        return
+    sys.exit(strip_urls(strip_controls(f"{Path(sys.argv[0]).stem}: {message}")))

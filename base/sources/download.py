@@ -12,11 +12,13 @@ import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import requests
 import urllib3
 
 from compeval.base.files.hashes import hash_file
+from compeval.base.plain_text import strip_url, strip_urls
 
 CHUNK = 1 << 20
 MAX_FAILURES = 5
@@ -53,6 +55,7 @@ def download(
     partial, version = (
         path.with_name(f"{path.name}{suffix}") for suffix in (".partial", ".partial.version")
     )
+    shown = strip_url(url)  # without a password
     failures = 0
     while True:
         previous_size = _size(partial)
@@ -64,17 +67,23 @@ def download(
             failures = 1 if _size(partial) > previous_size else failures + 1
             if failures == MAX_FAILURES:
                 raise ValueError(
-                    f"{url}: the connection failed {MAX_FAILURES} times in a row after {_size(partial):,} bytes "
-                    f"({error}). Run the same command again to resume. {REMEDY}"
+                    f"{shown}: the connection failed {MAX_FAILURES} times in a row after {_size(partial):,} bytes "
+                    f"({_explain(error, url)}). Run the same command again to resume. {REMEDY}"
                 ) from None
         time.sleep(PAUSE * 2 ** (failures - 1))
     try:
-        verify(partial, size, sha256, url)
+        verify(partial, size, sha256, shown)
     except ValueError:  # the file is complete but wrong
         partial.unlink()
         version.unlink(missing_ok=True)
         raise
     return _finish(partial, version, path)
+
+
+def _explain(error: Exception, url: str) -> str:
+    """Return the message of an error. Those of requests contain the query of a URL, which may be secret."""
+    query = urlsplit(url).query
+    return strip_urls(str(error).replace(f"?{query}", "") if query else str(error))
 
 
 def _finish(partial: Path, version: Path, path: Path) -> str:
@@ -127,6 +136,7 @@ def _append_rest(
                 return True
             partial.unlink()
             raise requests.ConnectionError("the partial download is larger than the file")
+        url = strip_url(url)  # in errors
         _check_status(url, answer)
         server_version = answer.headers.get("ETag") or answer.headers.get("Last-Modified")
         if known and (answer.status_code == requests.codes.not_modified or server_version == known):

@@ -22,14 +22,58 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.markup import escape
+from rich.segment import Segment
 from typer.core import TyperGroup
 
 from compeval.base.extras import describe_missing
+from compeval.base.plain_text import escape_controls, strip_controls, strip_urls
 from compeval.cli.options import AsJson, FormatName, LanguageModel
 
 WIDTH_WITHOUT_TERMINAL = 160
-out = Console(width=None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL, emoji=False)
-err = Console(stderr=True, emoji=False)
+
+
+class PlainConsole(Console):
+    """A console that drops the control characters of texts, but not those of its own styles and progress bars."""
+
+    def render(self, renderable: Any, options: Any = None) -> Iterator[Segment]:
+        for segment in super().render(renderable, options):
+            text = strip_controls(segment.text)
+            yield segment if segment.control else Segment(text, segment.style)
+
+
+class PlainStream:
+    """A stream of texts without control characters, whatever prints them: a command or a library."""
+
+    def __init__(self, stream: Any) -> None:
+        self.rich_proxied_file = stream
+        """The stream itself. Rich's consoles write to it, with the sequences of their styles."""
+
+    def write(self, text: str) -> int:
+        start = "\r" if text.startswith("\r") else ""  # of a library's progress bar
+        self.rich_proxied_file.write(start + strip_controls(text))
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.rich_proxied_file, name)
+
+
+@contextmanager
+def plain_streams() -> Iterator[None]:
+    """In the block, only the consoles write control characters to stdout and stderr."""
+    streams: tuple[Any, Any] = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = map(PlainStream, streams)  # pyright: ignore[reportAttributeAccessIssue]
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = streams
+
+
+out = PlainConsole(width=None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL, emoji=False)
+err = PlainConsole(stderr=True, emoji=False)
 _log = logging.getLogger("compeval")
 """Its level is INFO with --verbose. Libraries may change the level of the root logger."""
 
@@ -64,14 +108,22 @@ class Commands(TyperGroup):
         os.environ.setdefault("HF_DATASETS_DISABLE_PROGRESS_BARS", "1")
         from compeval.base.pipeline.workers import safe_path
 
+        with safe_path(), plain_streams():  # also for the processes that libraries start
+            return self._invoke(ctx)
+
+    def _invoke(self, ctx: Any) -> Any:
         try:
-            with safe_path():  # also for the processes that libraries start
-                return super().invoke(ctx)
+            return super().invoke(ctx)
         except USER_ERRORS as error:
             if isinstance(error, OSError) and error.errno == errno.EPIPE:
                 raise
             if _log.isEnabledFor(logging.INFO):
-                traceback.print_exc()
+                err.print(
+                    strip_urls(traceback.format_exc()),
+                    markup=False,
+                    highlight=False,
+                    soft_wrap=True,
+                )
             err.quiet = False
             err.print(
                 f"[red]Error:[/red] {escape(describe_error(error))}",
@@ -105,9 +157,18 @@ def _set_quiet(value: bool) -> None:
     err.quiet = err.quiet or value
 
 
+class _Formatter(logging.Formatter):
+    """Formats log messages without secrets in URLs and without control characters."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return strip_urls(strip_controls(super().format(record)))
+
+
 def _set_verbose(value: bool) -> None:
     if value:
-        logging.basicConfig(level=logging.INFO, format="%(name)s: %(message)s", force=True)
+        logging.basicConfig(level=logging.INFO, force=True)
+        for handler in logging.root.handlers:
+            handler.setFormatter(_Formatter("%(name)s: %(message)s"))
         _log.setLevel(logging.INFO)
 
 
@@ -146,7 +207,8 @@ def describe_error(error: Exception) -> str:
         return f"{os.fsdecode(error.filename)}: {error.strerror}."
     if isinstance(error, ModuleNotFoundError):
         return describe_missing(error)
-    return str(error) if isinstance(error, USER_ERRORS) else f"{type(error).__name__}: {error}"
+    message = str(error) if isinstance(error, USER_ERRORS) else f"{type(error).__name__}: {error}"
+    return strip_urls(message)
 
 
 def print_records(
@@ -219,7 +281,7 @@ def print_table(
 
 def note(text: str) -> None:
     """Print a message to stderr, without rich markup and line breaks."""
-    err.print(escape(text), highlight=False, soft_wrap=True)
+    err.print(escape(strip_urls(text)), highlight=False, soft_wrap=True)
 
 
 def report_failure(text: str) -> None:
@@ -233,7 +295,7 @@ def report_failure(text: str) -> None:
 
 def echo_json(data: Any) -> None:
     """Print JSON to stdout."""
-    typer.echo(json.dumps(data, indent=1, ensure_ascii=False))
+    typer.echo(escape_controls(json.dumps(data, indent=1, ensure_ascii=False)))
 
 
 def check_writable(folder: Path, option: str = "--output") -> None:

@@ -25,6 +25,7 @@ from PIL.Image import Image
 from PIL.Image import new as new_image
 
 from compeval.base.files.cache_folder import cache_folder
+from compeval.base.plain_text import strip_urls
 from compeval.evaluators.models import Model, fingerprint
 from compeval.evaluators.models.answers import AnswerStore
 from compeval.evaluators.models.endpoint import Answer, Endpoint, RequestError
@@ -201,7 +202,7 @@ def load(name: str, device: str, precision: str) -> Model:
 
     Raises ValueError if a setting is wrong, if there is no key, or if the endpoint does not answer.
     """
-    spec = f"api:{name}"
+    spec = strip_urls(f"api:{name}")
     name, settings = split_settings(name, (*SETTINGS, "base_url", *NUMBERS), spec)
     try:
         numbers = {key: float(settings.get(key, default)) for key, default in NUMBERS.items()}
@@ -226,7 +227,7 @@ def load(name: str, device: str, precision: str) -> Model:
         endpoint, scoring, store, numbers
     )
     record = scoring.describe() | {
-        "base_url": endpoint.base_url,
+        "base_url": endpoint.address,
         "log_probabilities": has_log_probabilities,
     }
     return Model(

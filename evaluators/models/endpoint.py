@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from compeval.base.plain_text import strip_url
+
 if TYPE_CHECKING:
     from openai import OpenAI
 
@@ -62,9 +64,14 @@ class Endpoint:
         }
 
     @property
+    def address(self) -> str | None:
+        """The address without what may be secret: it is stored and printed. None for OpenAI's."""
+        return self.base_url and strip_url(self.base_url)
+
+    @property
     def identity(self) -> tuple[str, str | None]:
         """What tells the model from others."""
-        return self.model, self.base_url
+        return self.model, self.address
 
     @cached_property
     def _client(self) -> OpenAI:
@@ -102,7 +109,7 @@ class Endpoint:
 
     @property
     def _where(self) -> str:
-        return self.base_url or "OpenAI"
+        return self.address or "OpenAI"
 
     def _send(self, messages: Any, max_requests: int) -> str:
         """Return the response as text. Arguments that the server refuses are left out, and the request is repeated."""

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from compeval.base.plain_text import strip_urls
 from compeval.evaluators.engine.feature_cache import cache_folder, count_features
 from compeval.evaluators.engine.task_dataset import load
 from compeval.evaluators.engine.tasks import Task, defaults
@@ -55,8 +56,9 @@ def plan_run(
     try:
         model = _peek(spec)
     except (ValueError, OSError) as error:
-        return PlannedRun(spec, 0, 0, 0, 0, None, str(error))
-    earlier = find_results(output, model.spec)
+        return PlannedRun(strip_urls(spec), 0, 0, 0, 0, None, str(error))
+    spec = strip_urls(spec)  # as in results
+    earlier = find_results(output, strip_urls(model.spec))
     tasks = defaults(known, model) if selected is None else selected
     rows, finished, error = 0, 0, None
     for task in tasks:

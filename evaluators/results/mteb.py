@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import requests
 
 from compeval.base.files.listing import list_files
+from compeval.base.plain_text import strip_url, strip_urls
 from compeval.evaluators.results.scores import add_pulled_scores, read_columns, read_models
 
 SOURCE = "mteb"
@@ -94,10 +95,10 @@ def _download(url: str) -> Iterable[dict[str, Any]]:
             answer.raise_for_status()
         except requests.RequestException as error:
             raise ValueError(
-                f"{address}: {error}. Download the file and name its folder."
+                f"{strip_url(address)}: {strip_urls(str(error))}. Download the file and name its folder."
             ) from None
         texts.append(answer.content)
-    return _parse_texts(url, *texts)
+    return _parse_texts(strip_url(url), *texts)
 
 
 def _parse_texts(place: str, result: bytes, meta: bytes) -> Iterator[dict[str, Any]]:

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from compeval.base.files.listing import list_files
+from compeval.base.plain_text import strip_url
 
 if TYPE_CHECKING:
     from openai import OpenAI
@@ -70,6 +71,12 @@ class Endpoint:
             raise ValueError(
                 f"params.yaml, {key}: got {', '.join(fields) or 'no keys'}; expected model and, where needed, "
                 f"{', '.join(name for name in cls.__annotations__ if name != 'model')}."
+            )
+        address = fields.get("base_url")
+        if address and strip_url(address) != address:
+            raise ValueError(
+                f"params.yaml, {key}: base_url is {strip_url(address)} and more. dvc.lock would store a password or a "
+                "query: leave them out, and set OPENAI_API_KEY."
             )
         return cls(**fields)
 

@@ -20,6 +20,7 @@ from compeval.base.files.atomic import atomic_folder, write_json
 from compeval.base.files.file_state import is_made_from, read_state, record_origin, refresh
 from compeval.base.files.listing import list_files
 from compeval.base.files.untrusted import SOURCES, decode_image, read_file, resolve_below
+from compeval.base.plain_text import strip_url
 from compeval.base.sources import DataSource, RemoteFile
 from compeval.base.sources.download import REMEDY, download
 from compeval.base.sources.obtain import WORK_FOLDER, ProgressCallback, fetch, is_other_version
@@ -162,7 +163,7 @@ def _update_one(images: ImageSet, folder: Path, mirror: str | None, name: str) -
             target := resolve_below(folder, path)
         ).is_file():
             known = json.loads(record.read_text(encoding="utf-8"))
-            is_same = known["url"] == _make_url(images, mirror, path) and refresh(
+            is_same = known["url"] == strip_url(_make_url(images, mirror, path)) and refresh(
                 target, known["state"]
             )
             try:
@@ -191,6 +192,7 @@ def _download_image(
     target, scratch = resolve_below(folder, path), resolve_below(folder / WORK_FOLDER, path)
     url = _make_url(images, mirror, path)
     version = download(url, scratch, known=known)
+    url = strip_url(url)  # in errors and in the record
     if not scratch.exists():
         return
     try:

@@ -1,11 +1,14 @@
 import csv
 import json
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.compeval.cli.test_cli import call, run_toy
 from tests.evaluators import tiny
+from tests.evaluators.written import EXAMPLES, write_result
 
 
 @pytest.fixture(scope="module")
@@ -79,3 +82,37 @@ def test_power():
 def test_power_of_two_results(folders: list[str]):
     lines = json.loads(call("power", *folders[:2], "--json").stdout)
     assert [line["disagreement"] for line in lines] == [1.0, 1.0]
+
+
+ESCAPES = "\x1b]52;c;aGk=\x07\x1b[2Jclear\x9b31m\x85\x08\x7f\r"
+"""Writes to the clipboard, clears the screen and colours the text, by C0 and C1 characters."""
+
+
+def test_no_text_of_a_result_controls_the_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Names and categories of foreign results, in all commands that print them and in all formats."""
+    monkeypatch.chdir(tmp_path)
+    row = [{"by": "relation", "name": f"on{ESCAPES}"}]
+    for model in (f"one{ESCAPES}", f"two{ESCAPES}"):
+        folder = tmp_path / "results" / model[:3]
+        examples = EXAMPLES | {"categories": [row] * 3, "rank": [1, 2, 1 + (model[:3] == "one")]}
+        changes: Any = {
+            "warnings": [f"warned{ESCAPES}"],
+            "about": {"contaminated": f"yes{ESCAPES}"},
+        }
+        write_result(folder, model, "crepe/toy_hnatom", {"recall@1": 1 / 3}, examples, **changes)
+    one, two = (next((tmp_path / "results" / name).rglob("*.json")) for name in ("one", "two"))
+    commands = [["show", "results"], ["compare", one, two], ["compare", one, two, "--by-category"]]
+    for command in commands:
+        for output_format in ("table", "csv", "md", "latex", "json"):
+            shown = call(*map(str, command), "--format", output_format)
+            assert shown.exit_code == 0, shown.output
+            assert re.sub(r"[\n\t]", "", shown.output).isprintable(), (command, output_format)
+    assert json.loads(call("show", "results", "--json").stdout)[0]["model"]["name"].startswith(
+        f"one{ESCAPES}"[:6]
+    )
+    odd = tmp_path / f"odd{ESCAPES}.json"
+    odd.write_text("[]")
+    for command in (["import", odd], ["show", odd], ["inspect", odd], ["audit", odd, "nothing"]):
+        shown = call(*map(str, command))
+        assert shown.exit_code
+        assert re.sub(r"[\n\t]", "", shown.output).isprintable(), command

@@ -216,6 +216,33 @@ def test_declined_questions_are_counted_and_not_repeated(
     assert set(model.asked.values()) == {1}
 
 
+def test_a_password_in_the_address_is_sent_and_never_stored_or_printed(
+    server: HTTPServer, model: ChatModel, rows: Path
+):
+    """The files of the run, results and caches, are searched for it; a failing run prints the address."""
+    address = server.url_for("/v1").replace("://", "://user:secret%40word@")
+    result = result_of(CliRunner().invoke(app, [*command(server, rows), "--base-url", address]))
+    assert result["model"]["scoring"]["base_url"] == server.url_for("/v1")
+    files = [path for path in rows.parent.rglob("*") if path.is_file()]
+    assert {path.suffix for path in files} >= {".json", ".parquet", ".sqlite"}
+    for secret in (b"secret", b"user"):
+        assert not [path for path in files if secret in path.read_bytes()]
+    model.before = lambda question: Response("{}", 403, mimetype="application/json")
+    for more in ((), ("--verbose",), ("--dry-run",)):
+        failing = [
+            *command(server, rows),
+            "--base-url",
+            address,
+            "--setting",
+            "question=Is this {}?",
+            "--name",
+            "other",
+        ]
+        done = CliRunner().invoke(app, [*failing, *more])
+        assert "secret" not in done.output
+        assert more == ("--dry-run",) or "HTTP status 403" in done.output
+
+
 def test_a_wrong_key_is_one_message_without_the_key(
     server: HTTPServer, model: ChatModel, rows: Path
 ):
