@@ -13,7 +13,7 @@ READERS := compeval.base.readers compeval.base.files.untrusted compeval.base.fil
 	compeval.evaluators.results.documents compeval.evaluators.results.hub
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: demo test acceptance lint fuzz bench docs site clean setup
+.PHONY: demo test test-floors acceptance lint fuzz bench docs site clean setup
 
 demo: $(READY)
 	@$(BIN)/python tools/demo
@@ -23,6 +23,10 @@ test: $(TOOLS)
 
 acceptance: $(TOOLS)
 	pytest -m acceptance
+
+# The oldest releases that pyproject.toml allows, in an environment of their own.
+test-floors: $(TOOLS)
+	tools/test-floors
 
 lint: $(TOOLS)
 	ruff check .

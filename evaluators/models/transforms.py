@@ -23,7 +23,10 @@ RESAMPLING = {
     InterpolationMode.BICUBIC: Image.Resampling.BICUBIC,
     InterpolationMode.BILINEAR: Image.Resampling.BILINEAR,
 }
-KNOWN_ENDS = [[kind, transforms.Normalize] for kind in (transforms.ToTensor, library.MaybeToTensor)]
+# Since 3.3, open_clip has these two classes of its own; earlier releases use torchvision's ToTensor and no other.
+MAYBE_TO_TENSOR: Any = getattr(library, "MaybeToTensor", transforms.ToTensor)
+MAYBE_CONVERT_MODE: Any = getattr(library, "MaybeConvertMode", None)
+KNOWN_ENDS = [[kind, transforms.Normalize] for kind in (transforms.ToTensor, MAYBE_TO_TENSOR)]
 PROBE_SIZE = (313, 250)
 
 
@@ -69,7 +72,7 @@ def divide(preprocess: Any, device: str) -> DividedTransform | None:
 def _converts_to_rgb(step: Any) -> bool:
     """Return True for a step that leaves an RGB image as it is."""
     return step is library._convert_to_rgb or (
-        type(step) is library.MaybeConvertMode and step.mode == "RGB"
+        type(step) is MAYBE_CONVERT_MODE and step.mode == "RGB"
     )
 
 
