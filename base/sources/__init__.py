@@ -25,7 +25,9 @@ class RemoteFile:
     """A file to download.
 
     ``makes`` is the file or folder inside an archive, or None if the file is not unpacked. ``size`` is in bytes.
-    ``size`` and ``sha256`` are None if they are unknown.
+    ``git_blob`` is the id that the authors' git repository gives the file: the SHA-1 of its length and content. It pins
+    files that are too large for the copies of the repository in which sizes and SHA-256 were read. ``size``, ``sha256``
+    and ``git_blob`` are None if they are unknown.
     """
 
     url: str
@@ -33,6 +35,12 @@ class RemoteFile:
     makes: str | None = None
     size: int | None = None
     sha256: str | None = None
+    git_blob: str | None = None
+
+    @property
+    def is_pinned(self) -> bool:
+        """True if a download is compared with a known hash."""
+        return self.sha256 is not None or self.git_blob is not None
 
     @property
     def final_name(self) -> str:
@@ -58,9 +66,9 @@ class DataSource:
 
     @property
     def pinned(self) -> str:
-        """How many of all files have a known SHA-256; the first download of the others is recorded in sources.lock."""
+        """How many of all files have a known hash; the first download of the others is recorded in sources.lock."""
         files = (*self.files, *self.image_archives)
-        return f"{sum(file.sha256 is not None for file in files)} of {len(files)}"
+        return f"{sum(file.is_pinned for file in files)} of {len(files)}"
 
     @property
     def size(self) -> int | None:

@@ -7,6 +7,7 @@ bytes again. The package Pooch cannot resume downloads.
 """
 
 import errno
+import hashlib
 import os
 import shutil
 import time
@@ -43,6 +44,7 @@ def download(
     sha256: str | None = None,
     report: ProgressCallback = lambda done, total: None,
     known: str = "",
+    git_blob: str | None = None,
 ) -> str:
     """Download the file at ``url`` to ``path`` and return the server's version of it, or "" if it states none.
 
@@ -72,7 +74,7 @@ def download(
                 ) from None
         time.sleep(PAUSE * 2 ** (failures - 1))
     try:
-        verify(partial, size, sha256, shown)
+        verify(partial, size, sha256, shown, git_blob)
     except ValueError:  # the file is complete but wrong
         partial.unlink()
         version.unlink(missing_ok=True)
@@ -94,13 +96,28 @@ def _finish(partial: Path, version: Path, path: Path) -> str:
     return server_version
 
 
-def verify(path: Path, size: int | None, sha256: str | None, name: str) -> None:
+def verify(
+    path: Path, size: int | None, sha256: str | None, name: str, git_blob: str | None = None
+) -> None:
     """Raise ValueError if a file is empty or has another size or hash. ``name`` identifies the file in the message."""
     _check_size(path.stat().st_size, size, name)
-    if sha256 is not None and (digest := hash_file(path)) != sha256:
-        raise ValueError(
-            f"{name}: SHA-256 {digest}, {sha256} expected. The file differs from the registered file. {REMEDY}"
-        )
+    for kind, expected, compute in (
+        ("SHA-256", sha256, hash_file),
+        ("git blob", git_blob, compute_git_blob),
+    ):
+        if expected is not None and (digest := compute(path)) != expected:
+            raise ValueError(
+                f"{name}: {kind} {digest}, {expected} expected. The file differs from the registered file. {REMEDY}"
+            )
+
+
+def compute_git_blob(path: Path) -> str:
+    """Return the id of a file in a git repository: the SHA-1 of "blob", its length, a zero byte and its content."""
+    digest = hashlib.sha1(f"blob {path.stat().st_size}\0".encode(), usedforsecurity=False)
+    with path.open("rb") as file:
+        while chunk := file.read(1 << 20):
+            digest.update(chunk)
+    return digest.hexdigest()
 
 
 def _check_size(actual: int, size: int | None, name: str) -> None:

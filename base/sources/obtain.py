@@ -65,6 +65,7 @@ def fetch(
                 file.size,
                 file.sha256,
                 lambda *counts, name=file.name: report(name, *counts),
+                git_blob=file.git_blob,
             )
         try:
             _add_file(source, file, packed, folder, existing, lock, report)
@@ -107,7 +108,7 @@ def _add_file(
         _install(file, root, dict.fromkeys(_list_unpacked(file, existing)), folder, place)
         return
     if existing:
-        verify(packed, file.size, file.sha256, str(packed))
+        verify(packed, file.size, file.sha256, str(packed), file.git_blob)
     if lock is not None and file.sha256 is None:
         compare_or_record(lock, source.name, file, packed)
     sha256 = file.sha256 or hash_file(packed)

@@ -79,10 +79,13 @@ def _list_benchmarks(data: Path | None) -> list[dict[str, str | int]]:
         {
             "benchmark": benchmark.name,
             "asks": benchmark.description,
-            "rows": f"{sum(benchmark.rows.values()):,}" if benchmark.rows else "?",
+            "rows": benchmark.row_count,
             "images": decimal(benchmark.image_bytes) if benchmark.image_bytes else "?",
             "year": benchmark.year,
-            "reader": "untested" if benchmark.untested else "tested",
+            "reader": benchmark.reader_state,
+            "files with a hash": benchmark.source.pinned
+            if benchmark.source.files
+            else "manual download",
             "here": str(here.get(benchmark.name, "no")),
             "licence": benchmark.source.licence,
         }

@@ -26,7 +26,7 @@ Folder = Annotated[Path, typer.Option("--output", help="Folder of the sources.")
 def list_(as_json: AsJson = False) -> None:
     """List the sources with size, licence and citation.
 
-    The first download of a file without a known SHA-256 is recorded in sources.lock, and later ones must equal it.
+    The first download of a file without a known hash is recorded in sources.lock, and later ones must equal it.
     """
     from compeval.base.sources import read_registry
 
@@ -42,7 +42,7 @@ def list_(as_json: AsJson = False) -> None:
             (source.name, source.title, source.pinned, size, source.licence, source.citation)
         )
     print_table(
-        ("source", "content", "files with SHA-256", "size", "licence", "citation"), rows, left=6
+        ("source", "content", "files with a hash", "size", "licence", "citation"), rows, left=6
     )
 
 

@@ -359,10 +359,21 @@ def compare_counts(benchmark: Benchmark, imported: Sequence[ImportedFile]) -> li
     """Return a message for each declared config whose number of written rows differs."""
     counts = count_by_config(chain.from_iterable(file.written.items() for file in imported))
     return [
-        f"{benchmark.name}/{config}: {counts[config]:,} rows written, {expected:,} expected."
+        f"{benchmark.name}/{config}: {count:,} rows written, {expected:,} expected."
         for config, expected in benchmark.rows.items()
-        if counts[config] != expected
+        if (count := sum_counts(counts, config)) != expected
     ]
+
+
+def sum_counts(counts: Mapping[str, int], config: str) -> int:
+    """Return the number of rows of a config, a ``config/split``, or of all configs that a pattern matches."""
+    if "*" not in config:
+        return counts.get(config, 0)
+    return sum(
+        count
+        for name, count in counts.items()
+        if "/" not in name and fnmatch.fnmatchcase(name, config)
+    )
 
 
 def _write(

@@ -24,6 +24,7 @@ from compeval.loaders.importing.importing import (
     import_published,
     is_correction,
     read_all,
+    sum_counts,
 )
 from compeval.loaders.importing.selection import ALL, RowSelection
 from compeval.loaders.published import Benchmark, ImageSet
@@ -135,9 +136,9 @@ def _check_complete(benchmark: Benchmark, files: list[ReadFile], existing: Path)
         ("/".join(key), len(rows)) for read in files for key, rows in read.splits.items()
     )
     incomplete = [
-        f"{benchmark.name}/{config}: {counts[config]:,} of {expected:,} rows"
+        f"{benchmark.name}/{config}: {count:,} of {expected:,} rows"
         for config, expected in benchmark.rows.items()
-        if 0 < counts[config] < expected
+        if 0 < (count := sum_counts(counts, config)) < expected
     ]
     if incomplete:
         raise ValueError(

@@ -78,7 +78,7 @@ class Benchmark:
     name: str = ""
     """Name of the module, filled in by :func:`compeval.loaders.benchmarks.load`."""
     source: DataSource = field(default_factory=lambda: DataSource(""))
-    """Entry of the registry, filled in by :func:`compeval.loaders.benchmarks.load`, as are the next seven fields."""
+    """Entry of the registry, filled in by :func:`compeval.loaders.benchmarks.load`, as are the next nine fields."""
     description: str = ""
     """The question that a model has to answer, in one line."""
     year: int = 0
@@ -87,7 +87,13 @@ class Benchmark:
     languages: tuple[str, ...] = ("en",)
     """Languages of the captions."""
     rows: Mapping[str, int] = field(default_factory=dict)
-    """Rows of each config, or of each ``config/split`` if a config has several splits, in the published files."""
+    """Rows of each config, or of each ``config/split`` if a config has several splits, in the published files. A
+    pattern stands for all configs that it matches together."""
+    has_more_rows: bool = False
+    """True if further configs are not counted."""
+    unseen: str = ""
+    """Which part of the benchmark nobody could look at when its reader was written, or is not read; "" if it is all
+    read. The reader of an unseen part follows the description and the code of the authors."""
     image_count: int | None = None
     """Number of distinct images. None: not counted, at most one per row."""
     flaws: tuple[Flaw, ...] = ()
@@ -129,6 +135,19 @@ class Benchmark:
     """True if the reader follows the documented format and has not been tried on the published files."""
     changes: Mapping[str, str] = field(default_factory=dict)
     """How texts differ from the published file, by config or pattern."""
+
+    @property
+    def row_count(self) -> str:
+        """Number of rows of all counted configs, with "+" if there are more; "?" if none is counted."""
+        count = sum(self.rows.values())
+        return f"{count:,}{'+' if self.has_more_rows else ''}" if count else "?"
+
+    @property
+    def reader_state(self) -> str:
+        """What the reader was tried on: "tested", "not tested", or which part was not."""
+        if self.untested:
+            return "not tested"
+        return f"tested, except {self.unseen}" if self.unseen else "tested"
 
     @property
     def files(self) -> Mapping[str, ImageSet]:

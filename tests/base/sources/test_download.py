@@ -54,6 +54,20 @@ def test_a_cut_connection_is_resumed(site: Site, tmp_path: Path, position: int):
     assert list_names(tmp_path) == ["a.bin"]
 
 
+def test_a_file_is_compared_with_the_id_of_its_git_repository(site: Site, tmp_path: Path):
+    """`git hash-object` gives 980a0d5f19a64b4b30a87d4206aade58726b60e3 for "Hello World!\\n"."""
+    site.files["/hello.txt"] = b"Hello World!\n"
+    blob = "980a0d5f19a64b4b30a87d4206aade58726b60e3"
+    path = tmp_path / "hello.txt"
+    download(f"{site.url}/hello.txt", path, git_blob=blob)
+    assert module.compute_git_blob(path) == blob
+    path.unlink()
+    site.files["/hello.txt"] = b"Hello world!\n"
+    with pytest.raises(ValueError, match=rf"git blob [0-9a-f]{{40}}, {blob} expected"):
+        download(f"{site.url}/hello.txt", path, git_blob=blob)
+    assert list_names(tmp_path) == []
+
+
 def test_ten_cuts_in_one_file(site: Site, tmp_path: Path):
     site.cuts = [1_000] * 10
     assert download_a(site, tmp_path).read_bytes() == DATA

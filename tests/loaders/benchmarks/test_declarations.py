@@ -1,7 +1,7 @@
 """Every module of loaders/benchmarks: its pins, its patterns, and its chance levels."""
 
 import re
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 import numpy as np
 import pytest
@@ -15,6 +15,9 @@ from compeval.loaders.published.schemas import list_caption_columns, list_image_
 
 ALL = benchmarks.load_all()
 COMMIT = re.compile(r"/[0-9a-f]{40}[/.]")
+MOVING = ("colorswap", "crpe", "mmvp", "vinoground")
+"""Benchmarks at ``resolve/main``: no commit of theirs could be read anywhere."""
+README = Path(__file__).parents[3] / "README.md"
 
 
 def names(benchmark: Benchmark) -> str:
@@ -29,14 +32,50 @@ def test_declaration(benchmark: Benchmark):
         is_read = (
             benchmark.find_pattern(PurePosixPath(file.name)) or file.name in benchmark.companions
         )
-        assert is_read or file.makes
+        assert is_read or file.makes or file.name.endswith(".zip")
         if "github" in file.url:
             assert COMMIT.search(file.url), "a full commit"
         if "raw.githubusercontent" in file.url:
+            assert file.is_pinned
+        if file.sha256:
             assert file.size
-            assert re.fullmatch(r"[0-9a-f]{64}", file.sha256 or "")
+            assert re.fullmatch(r"[0-9a-f]{64}", file.sha256)
+        if file.git_blob:
+            assert "raw.githubusercontent" in file.url
+            assert re.fullmatch(r"[0-9a-f]{40}", file.git_blob)
+            assert benchmark.unseen, "a file that was too large to be read"
+        if "huggingface.co" in file.url and benchmark.name not in MOVING:
+            assert COMMIT.search(file.url), "a full commit"
     for config in benchmark.rows:
         assert 0 < benchmark.find_chance(config.partition("/")[0]) < 1
+
+
+def test_the_readme_counts_what_is_declared():
+    """The number of sets, of readers that were run on files of the authors, and of files without a hash."""
+    text = " ".join(README.read_text().split())
+    tested = sum(not benchmark.untested for benchmark in ALL)
+    assert f"reads [{len(ALL)} of them](docs/benchmarks.md); {tested} readers were run" in text
+    assert f"| benchmarks of composition | {len(ALL)}, among them" in text
+    files = [file for item in ALL for file in (*item.source.files, *item.source.image_archives)]
+    pinned = sum(file.is_pinned for file in files)
+    assert f"{pinned} of {len(files)} files are verified by a known hash" in text
+    manual = sum(not benchmark.source.files for benchmark in ALL)
+    assert f"{manual} sets have to be downloaded by hand" in text
+
+
+def test_what_list_benchmarks_says_of_files_and_readers():
+    by_name = {benchmark.name: benchmark for benchmark in ALL}
+    assert by_name["vl_checklist"].row_count == "214,918+"
+    assert by_name["vl_checklist"].source.pinned == "56 of 56"
+    assert by_name["vl_checklist"].reader_state.startswith("tested, except ten files of more than")
+    assert by_name["hard_positives"].row_count == f"{10_575 + 16_868 + 28_748:,}"
+    assert 2 * (10_575 + 16_868 + 28_748) == 112_382  # captions of the paper's abstract
+    assert by_name["cv_bench"].row_count == "2,638"
+    assert by_name["svo_probes"].row_count == "?"
+    assert (by_name["sugarcrepe"].reader_state, by_name["crpe"].reader_state) == (
+        "tested",
+        "not tested",
+    )
 
 
 @pytest.mark.parametrize("benchmark", ALL, ids=names)

@@ -17,7 +17,16 @@ from PIL import Image
 
 from compeval.base.schemas.scene_graph import Box
 from compeval.evaluators.protocols import authors
-from compeval.loaders.benchmarks import countercurate, crpe, imagecode, load, naturalbench, whatsup
+from compeval.loaders.benchmarks import (
+    countercurate,
+    crpe,
+    hard_positives,
+    imagecode,
+    load,
+    naturalbench,
+    whatsup,
+)
+from compeval.loaders.importing.identify import identify
 from compeval.loaders.importing.importing import ImportedFile, import_files
 from compeval.loaders.load import load_dataset
 from compeval.loaders.published.image_sets import COCO, SWIG, VISDIAL, VISUAL7W
@@ -566,6 +575,32 @@ def test_hard_positives_are_in_a_second_file(tmp_path: Path):
         read_counts(tmp_path, f"data/{name}", [hard_positive("a")])
     with pytest.raises(ValueError, match="not recognised"):
         read_file(tmp_path / "swapped_data" / name)
+
+
+def test_hard_positives_of_swapped_attributes_are_crops(tmp_path: Path, real_data: Path):
+    """ARO's rows, whose file has the same name, with a hard positive in which the phrases change places."""
+    name = "visual_genome_attribution.json"
+    items = json.loads((real_data / "benchmarks/aro" / name).read_text())[:5]
+    swapped = []
+    for item in items:
+        first, second = item["true_caption"].split(" and ")
+        swapped.append(item | {"true_caption": f"{second} and {first}"})
+    folder = tmp_path / "swapped_data"
+    folder.mkdir()
+    (folder / name).write_text(json.dumps(swapped))
+    path = tmp_path / "data" / name
+    path.parent.mkdir()
+    path.write_text(json.dumps(items))
+    rows = list(hard_positives.BENCHMARK.read(path, f"data/{name}"))
+    assert [row.config for row in rows if isinstance(row, Row)] == ["swap_attribute"] * 5
+    row, item = rows[0], items[0]
+    assert isinstance(row, Row)
+    assert row.captions == (item["true_caption"], swapped[0]["true_caption"])
+    assert row.hard_negatives == (item["false_caption"],)
+    assert row.box == Box(*(float(item[f"bbox_{side}"]) for side in "xywh"))
+    # Without the name of the benchmark, it is ARO's file.
+    assert identify(path).benchmark.name == "aro_published"
+    assert identify(path, hard_positives.BENCHMARK).name == f"data/{name}"
 
 
 def test_whatsup_authors_count_a_tie_as_a_hit():
