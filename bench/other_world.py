@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -28,15 +28,13 @@ import typer
 
 from compeval.base.schemas.corpus_names import parse_systematicity
 from compeval.base.text_only.baselines import (
-    HELD_OUT_BASELINES,
     Baseline,
     RetrievalSets,
     recall_at_1,
 )
-from compeval.base.text_only.ngram import FOLDS, TOKEN, assign_folds
-from compeval.base.text_only.refinement import REFINEMENT_BASELINES
-from compeval.base.text_only.relative_baselines import RELATIVE_BASELINES
-from compeval.base.text_only.unseen_baselines import UNSEEN_BASELINES
+from compeval.base.text_only.judges import select_judges
+from compeval.base.text_only.ngram import TOKEN
+from compeval.base.text_only.transfer import join_sets, score_transferred
 from compeval.evaluators.metrics.intervals import compute_share_interval
 from compeval.evaluators.validity.text_only import read
 
@@ -46,31 +44,6 @@ Training = Literal["before", "others", "within"]
 """What the baselines that score a world are trained on."""
 Keys = Callable[[Sequence[str], int], Sequence[object]]
 """Returns the properties of one caption of a set."""
-
-
-@dataclass(frozen=True, eq=False)
-class OtherWorlds(RetrievalSets):
-    """Retrieval sets of worlds to train on, and then of the world that is scored."""
-
-    num_first: int = 0
-    """Number of sets to train on."""
-
-    def splits(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the first sets as training and the others as test rows.
-
-        If only some rows may be trained on, they are also the test rows of models of each other, fold by fold, because
-        a feature of training rows must not come from a model that has seen them.
-        """
-        rows = np.arange(len(self))
-        yield rows[: self.num_first], rows[self.num_first :]
-        if self.trainable_N is not None:
-            fold_of = assign_folds(self.images[: self.num_first])
-            fold_N = np.array([fold_of.get(image, -1) for image in self.images])
-            for fold in range(FOLDS):
-                yield (
-                    np.flatnonzero(self.trainable_N & (fold_N != fold)),
-                    np.flatnonzero(fold_N == fold),
-                )
 
 
 def score_by_keys(sets: RetrievalSets, keys: Keys) -> np.ndarray:
@@ -122,10 +95,7 @@ SHOWN = ("left_out", "other_rows", *INVENTED)
 """Baselines that have columns of their own."""
 ROUNDING = 1e-6
 BASELINES = {
-    **REFINEMENT_BASELINES,
-    **HELD_OUT_BASELINES,
-    **RELATIVE_BASELINES,
-    **UNSEEN_BASELINES,
+    **select_judges("refining", "held_out", "comparing", "unseen"),
     **INVENTED,
 }
 
@@ -140,13 +110,11 @@ class Measured(NamedTuple):
 
 def score_other(training: Sequence[RetrievalSets], second: RetrievalSets) -> dict[str, np.ndarray]:
     """Return the Recall@1 (N) of each baseline on a world's sets if it is trained on those of other worlds."""
-    num_first = sum(map(len, training))
-    worlds = (*training, second)
-    captions = [candidates for sets in worlds for candidates in sets.captions]
-    both = OtherWorlds(
-        captions, [image for sets in worlds for image in sets.images], num_first=num_first
-    )
-    return {name: recall_at_1(baseline(both))[num_first:] for name, baseline in BASELINES.items()}
+    first = join_sets(training)
+    return {
+        name: recall_at_1(score_transferred(second, baseline, first))
+        for name, baseline in BASELINES.items()
+    }
 
 
 def score_within(sets: RetrievalSets) -> dict[str, np.ndarray]:

@@ -18,25 +18,10 @@ from typing import Any
 
 from compeval.base.schemas.texts import Texts
 from compeval.base.storage import parquet
+from compeval.base.text_only.cues import CUES, has_final_stop, has_negation
 from compeval.base.texts import fold_case_and_space, have_same_words, words
 from compeval.loaders.datasets.stats import parquet_files, read_stats, split_name
 
-NEGATIONS = frozenset(
-    {
-        "no",
-        "not",
-        "never",
-        "none",
-        "nothing",
-        "nobody",
-        "nowhere",
-        "neither",
-        "nor",
-        "without",
-        "cannot",
-    }
-)
-NEGATED_VERB = re.compile(r"n['’]t\b", re.IGNORECASE)
 SWAP_CONFIGS = re.compile(
     r"hnswap$|^swap_|_swap$|^vg_(relation|attribution)$|_order$|^negclip(_\d+)?$"
 )
@@ -47,11 +32,6 @@ def _introduces(pattern: str) -> Callable[[str, str], bool]:
     """Return a test for a flaw: the negative matches ``pattern`` and the caption does not."""
     matches = re.compile(pattern).search
     return lambda caption, negative: matches(negative) is not None and matches(caption) is None
-
-
-def has_final_stop(text: str) -> bool:
-    """Return True if the text ends with a full stop, apart from spaces."""
-    return text.rstrip().endswith(".")
 
 
 Flaws = dict[str, Callable[[str, str], bool]]
@@ -126,20 +106,6 @@ def count_flaws(row: Texts) -> Counter[str]:
     )
     counts[UNORDERED] = row.unordered
     return +counts
-
-
-def has_negation(text: str) -> bool:
-    """Return True if the text contains a negation word."""
-    return not NEGATIONS.isdisjoint(words(text)) or NEGATED_VERB.search(text) is not None
-
-
-CUES: Mapping[str, Callable[[str], int]] = {
-    "no negation word": has_negation,
-    "fewest words": lambda text: len(words(text)),
-    "most words": lambda text: -len(words(text)),
-    "no final stop, or outer spaces": lambda text: has_final_stop(text) - (text != text.strip()),
-}
-"""Value that each cue computes for a text. The cue selects the text with the smallest value, ties at random."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ scikit-learn and SciPy are imported where models are fitted, because they take s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import combinations
@@ -336,13 +336,3 @@ score_characters = partial(score_linear, analyzer="char_wb")
 score_words_naive_bayes = partial(score_naive_bayes, token_pattern=TOKEN.pattern)
 score_ordered_pairs = partial(score_linear, analyzer=list_ordered_pairs)
 """Finds which word comes first: swaps have the same words in another order."""
-
-HELD_OUT_BASELINES: Mapping[str, Baseline] = {
-    "wordiest": partial(score_by_function, function=count_words),
-    "tersest": partial(score_by_function, function=count_words, sign=-1),
-    "trigram_model": partial(score_ngram_likelihood, order=3),
-    "character_trigrams": partial(score_characters, ngram_range=(3, 3)),
-    "naive_bayes": partial(score_words_naive_bayes, ngram_range=(1, 2)),
-    "naive_bayes_of_ordered_pairs": partial(score_naive_bayes, analyzer=list_ordered_pairs),
-    "form": score_form,
-}

@@ -24,7 +24,6 @@ from rapidfuzz.distance import Levenshtein
 from compeval.base.text_only.baselines import (
     DECIMALS,
     MAX_PAIRED_WORDS,
-    Baseline,
     RetrievalSets,
     count_ngrams,
     make_form_features,
@@ -286,13 +285,3 @@ def score_other_rows(sets: RetrievalSets, order: int = 3) -> np.ndarray:
     differs_NF.data = (count_NF.data < sets.size).astype(float)
     other_NF = (image_CF[image_N] - known_NF).multiply(differs_NF).tocsr()
     return np.asarray(has_MF.multiply(other_NF[row_M]).sum(axis=1)).reshape(len(sets), sets.size)
-
-
-RELATIVE_BASELINES: Mapping[str, Baseline] = {
-    "medoid_of_characters": score_medoid_of_characters,
-    "medoid_of_words": score_medoid_of_words,
-    "nearest_to_mean": score_nearest_to_mean,
-    "learned": score_learned,
-    "left_out": score_left_out,
-    "other_rows": score_other_rows,
-}

@@ -407,52 +407,67 @@ def _describe_set(dataset: str, report: SetReport) -> dict[str, Any]:
 
 
 def balance(
-    files: list[Path], output: Path = Path("sources/balanced.yaml"), output_format: Format = "table"
+    files: list[Path],
+    output: Path = Path("sources/balanced.yaml"),
+    corpus: str | None = None,
+    corpus_column: str = "caption",
+    output_format: Format = "table",
 ) -> None:
     """Select the pairs of published files on which no text-only baseline is above chance.
 
-    A pair is a caption with one negative; of several negatives of a row, one is drawn. The list of pairs is written to
-    a file, and `compeval import` then writes the task @balanced. The lists of the published files are in the package,
-    also of those that have no subset. Each file takes minutes.
+    A pair is a caption with one negative; of several negatives of a row, one is drawn. A subset is only offered if it
+    has at least 100 pairs and no judge is more than 3 points above chance: text-only baselines that are trained on
+    other images of the subset, on the pairs that were removed, on the other files of the benchmark in this call, and
+    n-gram models of a corpus. Expect that most files have no subset, and more of them the more files and captions you
+    give. Each file takes minutes.
+
+    The list of pairs is written to a file, and `compeval import` then writes the task @balanced. Nothing of the other
+    files and of the corpus is written.
 
     Args:
-        files: Published files, each of one set with negatives.
+        files: Published files, each of one set with negatives. Files of one benchmark judge each other.
         output: File of the lists; `compeval import` reads the default one.
+        corpus: Glob of caption files (parquet, csv, tsv, jsonl, txt, or tar) on which n-gram models are trained.
+        corpus_column: Name of the column with the captions, or its position (from 0) in a table without a header.
     """
     check_writable_file(output)
-    from compeval.evaluators.report.tables import format_with_interval
-    from compeval.evaluators.validity.balanced_subsets import balance_file
+    from compeval.evaluators.validity.balanced_subsets import (
+        Outside,
+        balance_file,
+        read_corpus,
+        read_siblings,
+    )
     from compeval.loaders.published.balanced import write_lists
 
+    column = int(corpus_column) if corpus_column.isdecimal() else corpus_column
+    models = read_corpus(corpus, column) if corpus else None
     entries: list[dict[str, Any]] = []
     for path in files:
         with err.status(f"{path}: selecting"):
-            entries.append(balance_file(path))
+            siblings, names = read_siblings(path, files)
+            entries.append(balance_file(path, Outside(siblings, names, models)))
         write_lists(output, entries)
-    rows = []
-    for entry in entries:
-        kept = f"{entry.get('pairs_kept', 0):,} of {entry['pairs_tried']:,}"
-        row = {"file": entry["file"], "pairs": f"{entry['pairs']:,}", "kept": kept}
-        for group, when in (
-            ("seen", "before"),
-            ("seen", "after"),
-            ("unseen", "before"),
-            ("unseen", "after"),
-        ):
-            scores = entry.get(when, {}).get(group)
-            row[f"{group}, {when} %"] = (
-                format_with_interval(scores["accuracy"], scores["interval"]) if scores else ""
-            )
-        excluded = (
-            f"no subset: {entry['excluded_by']['baseline']}"
-            if "excluded_by" in entry
-            else "no subset"
+    print_records(output_format, list(map(_describe_balanced, entries)), entries)
+    note(f"{output}: the pairs. The best judge of each kind is shown, after refinement.")
+
+
+JUDGE_KINDS = ("seen", "unseen", "cues", "removed", "siblings", "corpus")
+
+
+def _describe_balanced(entry: Mapping[str, Any]) -> dict[str, str]:
+    """Return an entry of balanced.yaml as a row of a table."""
+    from compeval.evaluators.report.tables import format_with_interval
+
+    kept = f"{entry.get('pairs_kept', 0):,} of {entry['pairs_tried']:,}"
+    row = {"file": entry["file"], "kept": kept}
+    for kind in JUDGE_KINDS:
+        scores = entry.get("after", {}).get(kind)
+        row[f"{kind} %"] = (
+            format_with_interval(scores["accuracy"], scores["interval"]) if scores else ""
         )
-        rows.append(row | {"balanced": "yes" if "kept" in entry else excluded})
-    print_records(output_format, rows, entries)
-    note(
-        f"{output}: the pairs. seen: the best text-only baseline of those that select; unseen: of those that judge."
-    )
+    if "excluded_by" in entry:
+        return row | {"balanced": f"no subset: {entry['excluded_by']['baseline']}"}
+    return row | {"balanced": "yes" if "kept" in entry else "no subset"}
 
 
 def _describe_half(record: Mapping[str, Any]) -> dict[str, str]:

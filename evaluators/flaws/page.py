@@ -1,12 +1,13 @@
-"""Write the page "What is wrong with compositionality benchmarks" from published files.
+"""Write the page "Flaws in the texts of CREPE and SugarCrepe" from published files.
 
     # measures the files that it lacks; writes the page
     python -m compeval.evaluators.flaws.page docs/flaws.json FILE ...
 
-Writes benchmark-flaws.md and benchmark-flaws.svg next to the JSON file. A file is measured once, by its SHA-256. Shares
-are fractions of 1 with 95 % intervals over images. The best text-only baseline is chosen with knowledge of the truth,
-out of those that take seconds (best_baselines.py), on at most ``MAX_ROWS`` random rows. A file in the folder
-data_unrefined is a control: it is compared with the file of that name in data, its neighbour.
+Writes benchmark-flaws.md and benchmark-flaws.svg next to the JSON file. The texts of a file are counted each time, its
+baselines are measured once, by its SHA-256. Shares are fractions of 1 with 95 % intervals over images. The best
+text-only baseline is chosen with knowledge of the truth, out of those that take seconds, on at most ``MAX_ROWS`` random
+rows, and of the judges of its balanced subset. A file in the folder data_unrefined is a control: it is compared with
+the file of that name in data, its neighbour.
 """
 
 from __future__ import annotations
@@ -23,17 +24,22 @@ import typer
 
 from compeval.base.files.atomic import write_json
 from compeval.base.text_only.baselines import RetrievalSets
-from compeval.base.text_only.relative_baselines import score_medoid_of_words
+from compeval.base.text_only.judges import select_audited
 from compeval.base.texts import fold_case_and_space
 from compeval.evaluators.metrics.intervals import compute_share_interval
 from compeval.evaluators.report.figures import draw
-from compeval.evaluators.validity.balanced_subsets import measure_pairs, read_sets
-from compeval.evaluators.validity.best_baselines import FAST_BASELINES, choose_best
+from compeval.evaluators.validity.balanced_subsets import (
+    MARGIN,
+    MIN_PAIRS,
+    measure_pairs,
+    read_sets,
+)
+from compeval.evaluators.validity.best_baselines import choose_best
 from compeval.loaders.datasets.natural import natural_key
 from compeval.loaders.importing.identify import identify
-from compeval.loaders.importing.importing import read_published
+from compeval.loaders.importing.importing import ReadFile, read_published
 from compeval.loaders.malformed import KINDS, find_malformed
-from compeval.loaders.published.balanced import LISTS, read_lists
+from compeval.loaders.published.balanced import LISTS, is_balanced, read_lists
 
 MAX_ROWS = 300
 OTHER_ROWS = "other_rows"
@@ -47,42 +53,60 @@ HUMAN_CHECKS = {
 }
 """What is known of the negatives' falsehood, by config. Source: CREPE (arXiv:2212.07796), appendix A.5."""
 
+FORM = ("capital", "final stop", "unordered", "truth", "case")
+"""Flaws of form that the page counts (loaders/audit.py)."""
+KIND_NAMES = {
+    "seen": "trained on other images",
+    "unseen": "trained on other images",
+    "cues": "not trained",
+    "removed": "trained on removed pairs",
+    "siblings": "trained on other files",
+    "corpus": "trained on captions of CC3M",
+}
+"""Kinds of judges (evaluators/validity/balanced_subsets.py) on the page."""
+
 Measured = dict[str, Any]
 
 
-def measure_file(path: Path) -> Measured:
-    """Return what the page says of a published file with one set of rows."""
-    read = read_published(identify(path))
+def measure_texts(read: ReadFile) -> Measured:
+    """Return the counts of a published file with one set of rows."""
     sets = read_sets(read)
-    rows = next(iter(read.splits.values()))
-    malformed = Counter[str]()
+    rows = next(rows for (_, split), rows in read.splits.items() if not is_balanced(split))
+    findings = Counter[str]()
     flawed: dict[str, set[int]] = {kind: set() for kind in KINDS}
+    negatives: set[tuple[int, int]] = set()
     for finding in find_malformed([row.texts() for row in rows]):
         if finding.candidate:
-            malformed[finding.kind] += 1
+            findings[finding.kind] += 1
             flawed[finding.kind].add(finding.row)
+            negatives.add((finding.row, finding.candidate))
     texts = [tuple(map(fold_case_and_space, row.list_candidates())) for row in rows]
-    seen = Counter((image, *sorted(of)) for image, of in zip(sets.images, texts, strict=True))
-    identical = [len(set(of)) < len(of) for of in texts]
-    repeated = [seen[image, *sorted(of)] > 1 for image, of in zip(sets.images, texts, strict=True)]
-    shares: Measured = {"repeated rows": repeated, "identical texts": identical}
+    shares: Measured = {"identical texts": [len(set(of)) < len(of) for of in texts]}
     shares |= {kind: [row in flawed[kind] for row in range(len(rows))] for kind in KINDS}
-    is_control = path.parent.name == CONTROL
+    ((config, split),) = (key for key in read.splits if not is_balanced(key[1]))
+    (audit,) = read.counts.audits.values()
     return {
         "benchmark": read.file.benchmark.name,
-        "config": "/".join(next(iter(read.splits))).removesuffix("/test"),
+        "config": f"{config}/{split}".removesuffix("/test"),
         "file": read.counts.file,
-        "is_control": is_control,
+        "is_control": read.file.path.parent.name == CONTROL,
         "rows": len(sets),
         "candidates": sets.size,
-        "negatives": dict(malformed),
+        "malformed negatives": len(negatives),
+        "findings": dict(findings),
+        "form": {name: audit.flaws[name] for name in FORM if audit.flaws[name]},
         "shares": {
             name: describe(np.array(hits, dtype=float), sets.images)
             for name, hits in shares.items()
         },
-        "baselines": measure_baselines(draw_rows(sets, MAX_ROWS)),
-        **({"control": measure_control(path)} if is_control else {}),
     }
+
+
+def measure_file(path: Path) -> Measured:
+    """Return the text-only baselines of a published file, which take minutes, and of a control the comparison."""
+    sets = read_sets(read_published(identify(path)))
+    measured: Measured = {"baselines": measure_baselines(draw_rows(sets, MAX_ROWS))}
+    return measured | ({"control": measure_control(path)} if path.parent.name == CONTROL else {})
 
 
 def measure_control(path: Path) -> Measured:
@@ -112,14 +136,12 @@ def describe(value_N: np.ndarray, images: Sequence[str]) -> Measured:
 
 
 def measure_baselines(sets: RetrievalSets) -> Measured:
-    """Return the best baseline on Recall@1 and on pairs, and the medoid on pairs."""
-    on_pairs = {name: baseline for name, baseline in FAST_BASELINES.items() if name != OTHER_ROWS}
+    """Return the best baseline on Recall@1 and on pairs."""
+    baselines = select_audited(with_slow=False)
+    on_pairs = {name: baseline for name, baseline in baselines.items() if name != OTHER_ROWS}
     best = {
-        "recall@1": choose_best(sets, FAST_BASELINES),
+        "recall@1": choose_best(sets, baselines),
         "pairwise": choose_best(sets, on_pairs, on_pairs=True),
-        "medoid on pairs": choose_best(
-            sets, {"medoid_of_words": score_medoid_of_words}, on_pairs=True
-        ),
     }
     return {
         key: {
@@ -132,29 +154,66 @@ def measure_baselines(sets: RetrievalSets) -> Measured:
     }
 
 
-def render(measured: Mapping[str, Measured], balanced: Sequence[Mapping[str, Any]]) -> str:
+def find_best(item: Measured, entry: Measured, key: str) -> Measured:
+    """Return the best text-only baseline that was measured on a file, here or before its pairs were selected.
+
+    ``key``: ``recall@1``, or ``pairwise``, which is the same for a file with one negative a row. ``entry`` is that of
+    the balanced subset, or {}.
+    """
+    known = [item["baselines"][key]]
+    if key == "pairwise" or item["candidates"] == 2:
+        found = [
+            *entry.get("before", {}).values(),
+            *([entry["excluded_by"]] if "excluded_by" in entry else []),
+        ]
+        known += [{**scores, "share": scores["accuracy"]} for scores in found]
+    return max(known, key=lambda one: one["share"])
+
+
+def select_best_after(entry: Measured) -> Measured | None:
+    """Return the best judge after refinement, with its kind; None if no pairs were selected."""
+    after = entry.get("after", {})
+    kind = max(after, key=lambda kind: after[kind]["accuracy"], default=None)
+    return after[kind] | {"kind": KIND_NAMES[kind]} if kind else None
+
+
+def render(
+    measured: Mapping[str, Measured], balanced: Sequence[Mapping[str, Any]], date: str = ""
+) -> str:
     """Render the page. ``measured``: what is known of each file, by its SHA-256; ``balanced``: entries of subsets."""
-    items = list(measured.values())
+    by_hash = {entry.get("sha256"): entry for entry in balanced}
+    items = [
+        item
+        | {key: find_best(item, by_hash.get(sha256, {}), key) for key in ("recall@1", "pairwise")}
+        for sha256, item in measured.items()
+    ]
     template = jinja2.Template(
         TEMPLATE.read_text(encoding="utf-8"), trim_blocks=True, lstrip_blocks=True
     )
     return template.render(
-        items=items, balanced=balanced, max_rows=MAX_ROWS, human_checks=HUMAN_CHECKS
+        items=items,
+        balanced=[entry | {"best_after": select_best_after(entry)} for entry in balanced],
+        max_rows=MAX_ROWS,
+        margin=MARGIN,
+        min_pairs=MIN_PAIRS,
+        human_checks=HUMAN_CHECKS,
+        date=date,
     )
 
 
-def draw_figure(measured: Mapping[str, Measured]) -> str:
-    """Draw the best text-only baseline on each set on Recall@1 and on pairs, with intervals and chance."""
-    items = [item for item in measured.values() if not item["is_control"]][::-1]
+def draw_figure(
+    measured: Mapping[str, Measured], balanced: Sequence[Mapping[str, Any]] = ()
+) -> str:
+    """Draw the best text-only baseline on each set on Recall@1 and on pairs, with intervals and both chance levels."""
+    by_hash = {entry.get("sha256"): entry for entry in balanced}
+    named = [(sha, item) for sha, item in measured.items() if not item["is_control"]][::-1]
+    items = [item for _, item in named]
     heights = np.arange(len(items))
 
     def paint(panels: list[Any]) -> None:
         (axes,) = panels
-        for key, label, shift in (
-            ("recall@1", "Recall@1", 0.15),
-            ("pairwise", "on pairs (chance 50)", -0.15),
-        ):
-            known = [item["baselines"][key] for item in items]
+        for key, label, shift in (("recall@1", "Recall@1", 0.15), ("pairwise", "on pairs", -0.15)):
+            known = [find_best(item, by_hash.get(sha, {}), key) for sha, item in named]
             share = np.array([100 * entry["share"] for entry in known])
             bounds = 100 * np.array([entry["interval"] for entry in known]).T
             axes.errorbar(
@@ -165,13 +224,9 @@ def draw_figure(measured: Mapping[str, Measured]) -> str:
                 markersize=4,
                 label=label,
             )
-        axes.scatter(
-            [100 / item["candidates"] for item in items],
-            heights,
-            marker="|",
-            color="#777777",
-            label="chance",
-        )
+        chance = [100 / item["candidates"] for item in items]
+        axes.scatter(chance, heights + 0.15, marker="|", color="#333333", label="chance")
+        axes.scatter([50] * len(items), heights - 0.15, marker="|", color="#333333")
         axes.set_xlim(0, 102)
         axes.set_xlabel("best text-only baseline, %")
         axes.set_yticks(heights, [f"{item['benchmark']}/{item['config']}" for item in items])
@@ -180,26 +235,32 @@ def draw_figure(measured: Mapping[str, Measured]) -> str:
     return draw(1, paint, size=(6.5, 1 + 0.28 * len(items)))
 
 
-def main(output: Path, files: Annotated[list[Path] | None, typer.Argument()] = None) -> None:
-    """Measure files, and write the page from all that are measured."""
+def main(
+    output: Path,
+    files: Annotated[list[Path] | None, typer.Argument()] = None,
+    date: Annotated[str, typer.Option()] = "",
+) -> None:
+    """Measure files, and write the page from all that are measured. ``--date`` is that of the measurement."""
     measured: dict[str, Measured] = (
         json.loads(output.read_text(encoding="utf-8")) if output.is_file() else {}
     )
     for path in files or []:
-        sha256 = identify(path).sha256
-        if sha256 not in measured:
-            measured[sha256] = measure_file(path)
-            write_json(output, measured)
-            typer.echo(f"{path}: measured")
+        read = read_published(identify(path))
+        known = measured.get(read.file.sha256, {})
+        costly = {key: known[key] for key in ("baselines", "control") if key in known}
+        measured[read.file.sha256] = measure_texts(read) | (costly or measure_file(path))
+        write_json(output, measured)
+        typer.echo(f"{path}: measured")
     measured = dict(
         sorted(
             measured.items(), key=lambda item: (item[1]["benchmark"], natural_key(item[1]["file"]))
         )
     )
     write_json(output, measured)
-    text = render(measured, read_lists(LISTS))
-    (output.parent / "benchmark-flaws.md").write_text(text, encoding="utf-8")
-    (output.parent / "benchmark-flaws.svg").write_text(draw_figure(measured), encoding="utf-8")
+    balanced = read_lists(LISTS)
+    page = output.parent / "benchmark-flaws.md"
+    page.write_text(render(measured, balanced, date), encoding="utf-8")
+    page.with_suffix(".svg").write_text(draw_figure(measured, balanced), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -20,10 +20,11 @@ from compeval.base.text_only.baselines import (
     score_by_function,
     score_ngram_likelihood,
 )
+from compeval.base.text_only.judges import select_audited
 from compeval.base.text_only.ngram import TOKEN
 from compeval.evaluators.inspection.rows import SetRows
 from compeval.evaluators.metrics.statistics import correct_by_holm
-from compeval.evaluators.validity.best_baselines import BASELINES, beats_chance
+from compeval.evaluators.validity.best_baselines import beats_chance
 from compeval.evaluators.validity.text_only import describe_scores
 
 MIN_IMAGES = 10
@@ -97,7 +98,7 @@ def measure_set(name: str, rows: SetRows) -> SetReport:
             sets, 3
         ),
     }
-    scores = {key: baseline(sets) for key, baseline in BASELINES.items()}
+    scores = {key: baseline(sets) for key, baseline in select_audited().items()}
     return SetReport(
         name=name,
         rows=rows.audit.rows,

@@ -1,9 +1,9 @@
 """Find the best text-only baseline on a published set.
 
 A model can use what a baseline uses, so a set that one solves does not measure vision. `compeval inspect` examines one
-set in detail; here, many are compared. The baselines are the cues of the audit (loaders/audit.py), the medoid (a truth
-of which all negatives are edits is closest to them), and models that learn from the captions of other images
-(base/text_only/baselines.py). The best one is chosen with knowledge of the truth. Tied captions share the hit.
+set in detail; here, many are compared. The baselines (base/text_only/judges.py) are cues, the medoid (a truth of which
+all negatives are edits is closest to them), and models that learn from the captions of other images. The best one is
+chosen with knowledge of the truth. Tied captions share the hit.
 Sets whose candidates are images, and pairs of images with the same two captions, cannot be solved by a text alone.
 """
 
@@ -13,43 +13,23 @@ import hashlib
 import heapq
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from compeval.base.storage import parquet
 from compeval.base.text_only.baselines import (
-    HELD_OUT_BASELINES,
     Baseline,
     RetrievalSets,
     measure_on_pairs,
     recall_at_1,
-    score_by_function,
-    score_cooccurrence,
 )
-from compeval.base.text_only.relative_baselines import RELATIVE_BASELINES
+from compeval.base.text_only.judges import select_audited
 from compeval.evaluators.metrics.intervals import Interval, compute_share_interval
-from compeval.loaders.audit import CUE_MARGIN, CUES
+from compeval.loaders.audit import CUE_MARGIN
 from compeval.loaders.datasets.folders import is_published, list_datasets
 from compeval.loaders.datasets.split_names import name_of_stored
 from compeval.loaders.datasets.stats import parquet_files, split_name
 
-BASELINES: Mapping[str, Baseline] = {
-    **{name: partial(score_by_function, function=value, sign=-1) for name, value in CUES.items()},
-    # The cues of the audit contain the lengths.
-    **{
-        name: baseline
-        for name, baseline in HELD_OUT_BASELINES.items()
-        if name not in ("wordiest", "tersest")
-    },
-    "cooccurrence": score_cooccurrence,
-    **RELATIVE_BASELINES,
-}
-SLOW_BASELINES = ("learned", "character_trigrams", "nearest_to_mean")
-"""The baselines that take more than a few seconds on a thousand rows."""
-FAST_BASELINES = {
-    name: baseline for name, baseline in BASELINES.items() if name not in SLOW_BASELINES
-}
 MAX_ROWS = 1000
 """Number of distinct random rows of a set on which the baselines are tried."""
 Row = tuple[str, tuple[str, ...]]
@@ -87,7 +67,7 @@ def find_best(rows: Iterable[Row]) -> BestBaseline | None:
         return None
     sampled = [row for row in sampled if len(row[1]) == size]
     sets = RetrievalSets([candidates for _, candidates in sampled], [image for image, _ in sampled])
-    best = choose_best(sets, FAST_BASELINES)
+    best = choose_best(sets, select_audited(with_slow=False))
     return best._replace(name=best.name.replace("_", " "))
 
 

@@ -32,16 +32,14 @@ from compeval.base.pipeline.workers import map_with
 from compeval.base.schemas.corpus_names import get_kind, parse_productivity
 from compeval.base.storage import parquet
 from compeval.base.text_only.baselines import (
-    HELD_OUT_BASELINES,
     Baseline,
     RetrievalSets,
     measure_pairwise_accuracy,
     measure_random_recall,
     recall_at_1,
 )
+from compeval.base.text_only.judges import select_judges
 from compeval.base.text_only.language_models import load_language_model
-from compeval.base.text_only.refinement import REFINEMENT_BASELINES
-from compeval.base.text_only.relative_baselines import RELATIVE_BASELINES
 from compeval.evaluators.metrics.intervals import compute_share_interval
 from compeval.loaders.cards.card import table
 from compeval.loaders.datasets.stats import read_stats
@@ -123,10 +121,10 @@ def describe_scores(score_NK: np.ndarray, images: Sequence[str]) -> dict[str, An
 def list_held_out(model: str | None) -> dict[str, Baseline]:
     """Return the held-out baselines, the language model ``model`` included."""
     if not model:
-        return dict(HELD_OUT_BASELINES)
+        return select_judges("held_out")
     score = load_language_model(model).score
     return {
-        **HELD_OUT_BASELINES,
+        **select_judges("held_out"),
         "language_model": lambda sets: np.reshape(score(sets.texts), (-1, sets.size)),
     }
 
@@ -139,10 +137,10 @@ def measure(held_out: Mapping[str, Baseline], group: tuple[str, RetrievalSets]) 
         "images": len(set(sets.images)),
         "chance": sets.chance,
         "by_design": explain(name),
-        "refining": measure_baselines(sets, REFINEMENT_BASELINES),
+        "refining": measure_baselines(sets, select_judges("refining")),
         "held_out": measure_baselines(sets, held_out),
         "random_scorers": float(measure_random_recall(sets).mean()),
-        "comparing": measure_baselines(sets, RELATIVE_BASELINES),
+        "comparing": measure_baselines(sets, select_judges("comparing")),
     }
 
 

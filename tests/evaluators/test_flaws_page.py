@@ -47,74 +47,103 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "longest": lambda sets: score_by_function(sets, len),
         "medoid_of_words": score_medoid_of_words,
     }
-    monkeypatch.setattr(page, "FAST_BASELINES", baselines)
+    monkeypatch.setattr(page, "select_audited", lambda with_slow: baselines)
     return path
 
 
 def test_every_cell_by_hand(file: Path, tmp_path: Path) -> None:
-    item = page.measure_file(file)
+    page.main(tmp_path / "flaws.json", [file], "29 November 2026")
+    (item,) = json.loads((tmp_path / "flaws.json").read_text()).values()
     counts = {
         name: round(8 * entry["share"]) for name, entry in item["shares"].items() if entry["share"]
     }
-    assert counts == {"repeated rows": 2, "identical texts": 1, "mangled word": 1, "article": 1}
-    assert item["negatives"] == {"mangled word": 1, "article": 1}
+    assert counts == {"identical texts": 1, "mangled word": 1, "article": 1}
+    assert (item["malformed negatives"], item["findings"]) == (2, {"mangled word": 1, "article": 1})
+    assert item["form"] == {"capital": 1, "case": 1}
     assert item["baselines"]["recall@1"] == item["baselines"]["pairwise"]
-    assert (item["baselines"]["pairwise"]["baseline"], item["baselines"]["pairwise"]["share"]) == (
-        "longest",
-        6 / 8,
-    )
-    assert item["baselines"]["medoid on pairs"]["share"] == 0.5
-    page.main(tmp_path / "flaws.json", [file])
+    best = item["baselines"]["pairwise"]
+    assert (best["baseline"], best["share"]) == ("longest", 6 / 8)
     text = (tmp_path / "benchmark-flaws.md").read_text()
-    (line,) = [line for line in text.splitlines() if line.startswith("| sugarcrepe / swap_att")]
-    cells = [cell.strip() for cell in line.split("|")[1:-1]]
-    assert cells[1:4] == ["8", f"{format_share(item['baselines']['recall@1'])}, longest", "50.0"]
-    assert cells[8:10] == ["2", format_share(item["shares"]["repeated rows"])]
+    assert "Measured on 29 November 2026." in text
+    assert "1 published files with 8 rows" in text
+    solved, malformed, form = (
+        [cell.strip() for cell in line.split("|")[2:-1]]
+        for line in text.splitlines()
+        if line.startswith("| SugarCrepe swap_att")
+    )
+    assert solved == ["8", "50.0", f"{format_share(best)}, longest", "the same"]
+    shares = [format_share(item["shares"][name]) for name in ("mangled word", "article")]
+    assert malformed == [*shares, "2", format_share(item["shares"]["identical texts"])]
+    assert form == ["1 of 8", "0 of 8", "0 of 8"]
     assert (tmp_path / "benchmark-flaws.svg").read_text().startswith("<svg")
 
 
-def test_a_measured_file_is_not_measured_again(
+def test_a_negative_with_two_findings_counts_once(file: Path, tmp_path: Path) -> None:
+    rows = json.loads(file.read_text())
+    rows["4"]["negative_caption"] = "an cat cat"
+    file.write_text(json.dumps(rows))
+    page.main(tmp_path / "flaws.json", [file])
+    (item,) = json.loads((tmp_path / "flaws.json").read_text()).values()
+    assert sum(item["findings"].values()) == 3
+    assert item["malformed negatives"] == 2
+
+
+def test_baselines_are_measured_once_and_texts_each_time(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    page.main(tmp_path / "flaws.json", [file])
+    output = tmp_path / "flaws.json"
+    page.main(output, [file])
+    measured = json.loads(output.read_text())
+    ((sha256, item),) = measured.items()
+    output.write_text(json.dumps({sha256: item | {"findings": {}}}))
     monkeypatch.setattr(page, "measure_file", lambda path: pytest.fail("measured again"))
+    page.main(output, [file])
+    assert json.loads(output.read_text()) == measured
+
+
+def score(accuracy: float) -> dict[str, Any]:
+    interval = [accuracy - 0.1, accuracy + 0.1]
+    return {"baseline": "a_b", "accuracy": accuracy, "interval": interval}
+
+
+def test_the_best_baseline_is_the_best_of_all_tables() -> None:
+    known = {"share": 0.6, "interval": [0.5, 0.7], "baseline": "c"}
+    item = {"candidates": 6, "baselines": {"recall@1": known | {"share": 1.0}, "pairwise": known}}
+    entry = {"before": {"seen": score(0.5), "unseen": score(0.8)}}
+    assert page.find_best(item, entry, "pairwise")["share"] == 0.8
+    assert page.find_best(item, {}, "pairwise") == known
+    assert page.find_best(item, entry, "recall@1")["share"] == 1
+    two = {"candidates": 2, "baselines": {"recall@1": known, "pairwise": known}}
+    assert page.find_best(two, {"excluded_by": score(0.99)}, "recall@1")["share"] == 0.99
+
+
+def test_balanced_subsets_are_described(file: Path, tmp_path: Path) -> None:
     page.main(tmp_path / "flaws.json", [file])
-
-
-def test_balanced_subsets_are_described() -> None:
-    scores = {
-        name: {"baseline": "a_b", "accuracy": 0.7, "interval": [0.6, 0.8]}
-        for name in ("seen", "unseen")
-    }
-    entry = {
-        "file": "set: x.csv",
-        "pairs": 20,
-        "pairs_tried": 10,
-        "pairs_kept": 5,
-        "before": scores,
-        "after": scores,
-    }
-    excluded = {"baseline": "a_b", "accuracy": 0.99, "interval": [0.9, 1.0], "least": 0.98}
-    text = page.render({}, [entry, entry | {"kept": ""}, entry | {"excluded_by": excluded}])
-    lines = [
-        line.strip("| ").split(" | ")
-        for line in text.splitlines()
-        if line.startswith("| set | x.csv")
-    ]
-    start, named = ["set", "x.csv", "20", "10"], ["70.0 (60.0 to 80.0), a b"] * 4
-    assert lines[:2] == [[*start, "none", *named], [*start, "5", *named]]
-    assert " | ".join([*start, "none: a b orders 99.0 |  |  |  |  |"]) in text
+    measured = json.loads((tmp_path / "flaws.json").read_text())
+    after = {"seen": score(0.5), "siblings": score(0.7)}
+    before = {"seen": score(0.8), "unseen": score(0.75)}
+    entry = {"file": "set: x.csv", "pairs_tried": 10, "before": before, "after": after}
+    excluded = {**entry, "file": "set: y.csv", "excluded_by": score(0.99) | {"least": 0.98}}
+    text = page.render(measured, [entry, excluded])
+    line = "| x.csv | 10 | 80.0 (70.0 to 90.0), a b | 70.0 (60.0 to 80.0), a b |"
+    assert f"{line} trained on other files |" in text
+    assert "| y.csv | 10 | 99.0 (89.0 to 109.0), a b | at least 98.0 in any half |" in text
+    assert "None could be made" in text
+    assert "1 of 2 files have a subset" in page.render(measured, [entry | {"kept": ""}, excluded])
 
 
 def test_the_control_is_compared_with_equally_many_published_rows(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The caption is the longer text in 6 of 8 published rows, and in all of the unrefined ones."""
+    longest, medoid = page.select_audited(with_slow=False), {"medoid": score_medoid_of_words}
+    del longest["medoid_of_words"]
     monkeypatch.setattr(
-        balanced_subsets, "REFINEMENT_BASELINES", {"longest": page.FAST_BASELINES["longest"]}
+        balanced_subsets,
+        "select_judges",
+        lambda *groups: longest if groups == ("refining",) else medoid,
     )
-    for name in ("HELD_OUT_BASELINES", "UNSEEN_BASELINES"):
-        monkeypatch.setattr(balanced_subsets, name, {"medoid": score_medoid_of_words})
+    monkeypatch.setattr(balanced_subsets, "select_untrained", lambda: medoid)
     control = tmp_path / "data_unrefined/swap_att.json"
     control.parent.mkdir()
     texts = {"caption": "a red cup", "negative_caption": "a cup"}
@@ -123,14 +152,9 @@ def test_the_control_is_compared_with_equally_many_published_rows(
     )
     page.main(tmp_path / "flaws.json", [file, control])
     text = (tmp_path / "benchmark-flaws.md").read_text()
-    assert "1 published files, 8 rows" in text
+    assert "1 published files with 8 rows" in text
     (line,) = [line for line in text.splitlines() if line.startswith("| swap_att |")]
     cells = [cell.strip() for cell in line.split("|")[2:-1]]
     assert cells[0] == "8"
-    assert [cell.partition(" (")[0] for cell in cells[1:]] == ["75.0", "100.0", "50.0", "50.0"]
-    assert [cell.rpartition(", ")[2] for cell in cells[1:]] == [
-        "longest",
-        "longest",
-        "medoid",
-        "medoid",
-    ]
+    assert [cell.partition(" (")[0] for cell in cells[1:]] == ["75.0", "100.0"]
+    assert [cell.rpartition(", ")[2] for cell in cells[1:]] == ["longest", "longest"]

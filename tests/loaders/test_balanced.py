@@ -8,6 +8,7 @@ import pytest
 from PIL import Image
 
 from compeval.base.text_only.baselines import RetrievalSets, score_by_function
+from compeval.base.text_only.judges import select_judges
 from compeval.evaluators.engine.tasks import discover
 from compeval.evaluators.validity import balanced_subsets
 from compeval.loaders.importing.identify import identify
@@ -42,25 +43,17 @@ def test_subset_of_a_file_is_a_task(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     longest = {"longest": lambda sets: score_by_function(sets, len)}
-    for name in (
-        "REFINEMENT_BASELINES",
-        "HELD_OUT_BASELINES",
-        "UNSEEN_BASELINES",
-        "UNTRAINED_BASELINES",
-    ):
-        monkeypatch.setattr(balanced_subsets, name, longest)
+    for name in ("select_judges", "select_untrained", "select_transferable"):
+        monkeypatch.setattr(balanced_subsets, name, lambda *groups: longest)
     monkeypatch.setattr(balanced_subsets, "MIN_PAIRS", 20)
-    select = balanced_subsets.select_rows_at_chance
-    monkeypatch.setattr(
-        balanced_subsets, "select_rows_at_chance", lambda sets, seed: select(sets, seed, longest)
-    )
     entry = balanced_subsets.balance_file(file)
     assert (entry["pairs"], entry["pairs_kept"], entry["before"]["seen"]["accuracy"]) == (
         40,
         20,
         0.75,
     )
-    assert entry["after"]["unseen"]["accuracy"] == 0.5
+    assert {scores["accuracy"] for scores in entry["after"].values()} == {0.5}
+    assert {*entry["after"]} == {"seen", "unseen", "cues", "removed"}
     balanced.write_lists(balanced.OWN_LISTS, [entry])
     read = read_published(identify(file))
     texts = [(row.captions, row.hard_negatives) for row in read.splits["swap_att", "test"]]
@@ -78,9 +71,47 @@ def test_subset_of_a_file_is_a_task(
     ]
 
 
+def test_no_subset_that_a_reader_of_other_texts_solves(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Word counts are at chance on the subset; a model of the other file or of a corpus knows that "big" is true."""
+    shortest = {"shortest": lambda sets: score_by_function(sets, len, sign=-1)}
+    monkeypatch.setattr(balanced_subsets, "select_judges", lambda *groups: shortest)
+    monkeypatch.setattr(balanced_subsets, "select_untrained", lambda: shortest)
+    words = {"words": select_judges("refining")["words"]}
+    monkeypatch.setattr(balanced_subsets, "select_transferable", lambda: words)
+    monkeypatch.setattr(balanced_subsets, "MIN_PAIRS", 5)
+    rows = {
+        str(row): {
+            "filename": f"{row:012d}.jpg",
+            "caption": f"a cup {row} big",
+            "negative_caption": f"a big cup {row}",
+        }
+        for row in range(40)
+    }
+    file.write_text(json.dumps(rows))
+    other = file.with_name("swap_obj.json")
+    texts = {"caption": "a big cup", "negative_caption": "a cup"}
+    other.write_text(
+        json.dumps({str(n): texts | {"filename": f"{n + 30:012d}.jpg"} for n in range(40)})
+    )
+    (tmp_path / "corpus.txt").write_text("a cup big\n" * 50)
+    siblings, names = balanced_subsets.read_siblings(file, [file, other])
+    assert names == ["swap_obj.json"]
+    outside = balanced_subsets.Outside(siblings, names, None)
+    entry = balanced_subsets.balance_file(file, outside)
+    assert entry["sibling_pairs"] == 30  # without the ten images of the file
+    corpus = balanced_subsets.read_corpus(str(tmp_path / "*.txt"), 0)
+    entry = balanced_subsets.balance_file(file, balanced_subsets.Outside(None, [], corpus))
+    assert entry["corpus_captions"] == 50
+    assert entry["after"]["corpus"]["accuracy"] == 1
+    assert "kept" not in entry
+    assert "a cup big" not in json.dumps(entry)
+
+
 def test_no_subset_of_pairs_that_length_orders(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     length = {"longest": lambda sets: score_by_function(sets, len)}
-    monkeypatch.setattr(balanced_subsets, "UNTRAINED_BASELINES", length)
+    monkeypatch.setattr(balanced_subsets, "select_untrained", lambda: length)
     rows = json.loads(file.read_text())
     for row in (
         "0",

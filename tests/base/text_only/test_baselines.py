@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 from compeval.base.text_only.baselines import (
-    HELD_OUT_BASELINES,
     RetrievalSets,
     list_ordered_pairs,
     measure_on_pairs,
@@ -16,10 +15,10 @@ from compeval.base.text_only.baselines import (
     score_form,
     split_pairs,
 )
-from compeval.base.text_only.refinement import REFINEMENT_BASELINES
+from compeval.base.text_only.judges import select_judges
 from compeval.base.text_only.relative_baselines import score_medoid_of_words
 
-BASELINES = {**REFINEMENT_BASELINES, **HELD_OUT_BASELINES}
+BASELINES = select_judges("refining", "held_out")
 NOUNS = ("cup", "table", "cat", "bus", "lamp", "chair", "apple", "box", "tree", "hat")
 
 

@@ -5,18 +5,13 @@ from random import Random
 import numpy as np
 import pytest
 
-from compeval.base.text_only.baselines import HELD_OUT_BASELINES, RetrievalSets
+from compeval.base.text_only.baselines import RetrievalSets
+from compeval.base.text_only.judges import select_judges
 from compeval.base.text_only.ngram import assign_folds
-from compeval.base.text_only.refinement import REFINEMENT_BASELINES
-from compeval.base.text_only.relative_baselines import RELATIVE_BASELINES
-from compeval.base.text_only.unseen_baselines import UNSEEN_BASELINES
 
 pytestmark = pytest.mark.usefixtures("few_trees")
 ALL_BASELINES = {
-    **HELD_OUT_BASELINES,
-    **REFINEMENT_BASELINES,
-    **RELATIVE_BASELINES,
-    **UNSEEN_BASELINES,
+    **select_judges("held_out", "refining", "comparing", "unseen"),
 }
 ROWS, FOLD = 60, 0
 WORDS = ["cup", "hat", "cat", "bus", "box", "map", "pen", "jar"]

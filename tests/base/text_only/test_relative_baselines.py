@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from compeval.base.text_only.baselines import RetrievalSets, recall_at_1
+from compeval.base.text_only.judges import select_judges
 from compeval.base.text_only.relative_baselines import (
-    RELATIVE_BASELINES,
     make_relative_features,
     make_word_features,
     score_extra_trees,
@@ -24,6 +24,7 @@ pytestmark = pytest.mark.usefixtures("few_trees")
 WORDS = ("cup", "hat", "cat", "bus", "box", "map", "pen", "jar")
 STAR = ["a red cup on a box", "a red cup on a hat", "a blue cup on a box", "a red cup in a box"]
 """Each negative replaces another word of the truth."""
+RELATIVE_BASELINES = select_judges("comparing")
 
 
 def make_sets(captions: list[list[str]]) -> RetrievalSets:

@@ -15,6 +15,7 @@ from compeval.base.schemas.rows import GROUP_SCHEMA
 from compeval.base.schemas.texts import Texts
 from compeval.base.storage.dataset import write_config
 from compeval.base.text_only.baselines import RetrievalSets
+from compeval.base.text_only.judges import JUDGES
 from compeval.cli import app
 from compeval.evaluators.inspection import measures
 from compeval.evaluators.inspection.malformed import score_without_malformed
@@ -136,7 +137,8 @@ def test_a_set_whose_truth_is_the_medoid_is_above_chance():
 
 @pytest.fixture
 def one_baseline(one_process: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measures, "BASELINES", {"fewest words": measures.BASELINES["fewest words"]})
+    fewest = {"fewest words": JUDGES["fewest words"].score}
+    monkeypatch.setattr(measures, "select_audited", lambda: fewest)
 
 
 @pytest.mark.usefixtures("one_baseline")

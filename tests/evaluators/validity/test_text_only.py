@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from compeval.base.text_only.baselines import HELD_OUT_BASELINES, RetrievalSets
-from compeval.base.text_only.refinement import REFINEMENT_BASELINES
+from compeval.base.text_only.baselines import RetrievalSets
+from compeval.base.text_only.judges import select_judges
 from compeval.evaluators.validity import text_only
 from compeval.evaluators.validity.text_only import (
     group_configs,
@@ -74,7 +74,7 @@ def test_scores_by_hand():
 
     So the tersest baseline ties with the second negative: half a hit, and 1.5 of 2 pairs.
     """
-    results = measure_baselines(make_negations(), {**REFINEMENT_BASELINES, **HELD_OUT_BASELINES})
+    results = measure_baselines(make_negations(), select_judges("refining", "held_out"))
     assert results["longest"]["recall@1"] == 0
     assert results["tersest"]["recall@1"] == pytest.approx(1 / 2)
     assert results["tersest"]["pairwise_accuracy"] == pytest.approx(3 / 4)
@@ -113,11 +113,11 @@ def test_a_sample_keeps_the_order():
 
 
 def test_all_baselines_of_a_group_are_measured():
-    results = measure(HELD_OUT_BASELINES, ("prod_hnneg", make_negations()))
+    results = measure(select_judges("held_out"), ("prod_hnneg", make_negations()))
     assert results["chance"] == 1 / 3
     assert results["held_out"]["form"]["recall@1"] == 1
-    assert set(results["refining"]) == set(REFINEMENT_BASELINES)
-    assert set(results["held_out"]) == set(HELD_OUT_BASELINES)
+    assert set(results["refining"]) == set(select_judges("refining"))
+    assert set(results["held_out"]) == set(select_judges("held_out"))
     assert results["comparing"]["learned"]["recall@1"] == 1
     # Half of the random baselines favour long captions and never select the truth, since "not" adds a word. The others
     # select the truth if "no" weighs more than "a", which is true half of the time.

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from compeval.base.text_only.baselines import Baseline, RetrievalSets, recall_at_1
-from compeval.base.text_only.unseen_baselines import UNSEEN_BASELINES
+from compeval.base.text_only.judges import select_judges
 
 WORDS = ("cup", "hat", "cat", "bus", "box", "map", "pen", "jar")
+
+UNSEEN_BASELINES = select_judges("unseen")
 
 
 def make_sets(cue: bool, rows: int = 60) -> RetrievalSets:
@@ -26,7 +28,7 @@ def make_sets(cue: bool, rows: int = 60) -> RetrievalSets:
 def test_finds_a_cue_and_is_at_chance_without_one(
     baseline: Baseline, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("compeval.base.text_only.unseen_baselines.BOOSTING_STEPS", 5)
+    monkeypatch.setattr("compeval.base.text_only.judges.BOOSTING_STEPS", 5)
     assert recall_at_1(baseline(make_sets(cue=True))).mean() > 0.95
     assert recall_at_1(baseline(make_sets(cue=False))).mean() == pytest.approx(1 / 3, abs=0.2)
 
