@@ -40,6 +40,7 @@ OTHER_PAGES = (
     "add-a-benchmark",
     "add-to-the-micro-world",
     "api",
+    "architecture",
     "benchmarks",
     "cli",
     "concepts",
