@@ -50,7 +50,8 @@ from compeval.base.schemas.scene_graph import Box
 from compeval.base.storage import dataset
 from compeval.base.storage.crops import replace_crop_files
 from compeval.base.text_only.baselines import RetrievalSets
-from compeval.base.text_only.language_models import EntailmentModel, MaskedLM
+from compeval.base.text_only.gaps import score_by_caption
+from compeval.base.text_only.language_models import EntailmentModel, MaskedWordScorer
 from compeval.base.text_only.ngram import NgramModel
 from compeval.base.text_only.refinement import select_rows_at_chance
 from compeval.generators import captioned_walks
@@ -91,7 +92,7 @@ class Settings:
     rules: str = field(default=OURS, kw_only=True)
     """``paper``: the negatives of CREPE's authors, whose HN-Atoms ``ranker`` ranks."""
     ranker: str = field(default=STATISTICS, kw_only=True)
-    """The masked language model that ranks HN-Atoms under ``rules: paper``; otherwise, the bigram model does."""
+    """The masked language model that selects the words of HN-Atoms under ``rules: paper``, or the bigram model."""
     entailment: str | None = None
     """The natural language inference model that filters the swaps; None: no filter."""
     complexities: Sequence[int] = COMPLEXITIES
@@ -181,30 +182,25 @@ class Builder:
         return EntailmentModel(self.settings.entailment) if self.settings.entailment else None
 
     @cached_property
-    def ranker(self) -> MaskedLM | None:
-        """The masked language model of the paper's rules, or None: the bigram model ranks the negatives."""
-        is_used = (
-            self.settings.rules == PAPER
-            and self.settings.ranker != STATISTICS
-            and not self.settings.balanced
+    def word_scorer(self) -> MaskedWordScorer | None:
+        """The masked language model of the paper's rules, or None: the bigram model ranks the words."""
+        return (
+            MaskedWordScorer(self.settings.ranker) if self.settings.ranker != STATISTICS else None
         )
-        return MaskedLM(self.settings.ranker) if is_used else None
 
     def make_examples(self, item: ImageWalks) -> list[ExampleRows]:
-        """Return the examples of an image. The entailment model gets the swaps of all captions at once."""
+        """Return the examples of an image. The language models get the texts of all captions at once."""
         image = ImageSource(self.source.images[item.image_id], self.source)
-        ranker = self.ranker or self.bigrams.leave_out(item.texts)
+        bigrams = self.bigrams.leave_out(item.texts)
         captioned = (
             CaptionedWalk.from_row(row, self.settings.variant or DEFAULT) for row in item.walks
         )
-        make_example = (
-            PaperExample if self.settings.rules == PAPER and not self.settings.balanced else Example
-        )
-        examples = [
-            make_example(walk, image, ranker.score, self.entailment)
-            for walk in captioned
-            if walk is not None
-        ]
+        walks = [walk for walk in captioned if walk is not None]
+        examples: Sequence[Example]
+        if self.settings.rules == PAPER and not self.settings.balanced:
+            examples = self._make_paper_examples(walks, image, bigrams)
+        else:
+            examples = [Example(walk, image, bigrams.score, self.entailment) for walk in walks]
         if self.entailment is not None:
             need_swaps = (
                 example
@@ -215,6 +211,21 @@ class Builder:
                 [pair for example in need_swaps for pair in example.list_swap_pairs()]
             )
         return [self._make_rows(example, item.kinds[example.complexity]) for example in examples]
+
+    def _make_paper_examples(
+        self, walks: Iterable[CaptionedWalk], image: ImageSource, bigrams: NgramModel
+    ) -> list[PaperExample]:
+        by_caption = score_by_caption(bigrams.score, lambda word: bigrams.grams.get((word,), 0) > 0)
+        score_words = self.word_scorer.score_words if self.word_scorer else by_caption
+        examples = [
+            PaperExample(walk, image, bigrams.score, self.entailment, score_words=score_words)
+            for walk in walks
+        ]
+        if self.word_scorer is not None:
+            self.word_scorer.score_words(
+                [slot.gap for example in examples for slot in example.slots]
+            )
+        return examples
 
     def _make_rows(self, example: Example, kinds: frozenset[str]) -> ExampleRows:
         walk = example.walk

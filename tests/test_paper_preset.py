@@ -31,6 +31,7 @@ from compeval.generators import (
 from compeval.generators.graphs.walks import COMPLEXITIES
 from compeval.generators.llm.client import KEY_VARIABLE, Endpoint
 from compeval.generators.microworld.build import Params
+from compeval.loaders.papers.figures import figures
 from tests.annotated import annotations_of
 from tests.generators.llm_answers import KEY, completion
 from tests.graph_captions import GraphCaptions
@@ -39,7 +40,7 @@ ROOT = Path(__file__).parent.parent
 PRESET = ROOT / "params" / "paper.yaml"
 PAGE = ROOT / "docs" / "crepe-on-visual-genome.md"
 PROGRAMS = {"python": sys.executable}
-FREE_FORM = {"captioner", "own_copies", "cells", "chat"}
+FREE_FORM = {"captioner", "own_copies", "cells", "chat", "productivity_variants"}
 """Blocks whose keys are the user's."""
 
 
@@ -67,10 +68,12 @@ def test_preset_is_the_paper_s_crepe():
     assert params["crepe_systematicity"]["ranker"] == "bert-base-uncased"
     productivity = params["crepe_productivity"] | params["captioned_walks"]
     assert (productivity["rows"], productivity["visible"], productivity["refine"]) == (
-        2000,
+        2250,
         1.0,
         True,
     )
+    assert productivity["rows"] >= max(row[0] for row in figures("crepe")["productivity"].values())
+    assert params["productivity_variants"] == {}
     assert productivity["entailment"] == "roberta-large-mnli"
     assert "microworld" not in yaml.safe_dump(
         {name: params[name] for name in ("corpora", "aro", "retrieval")}

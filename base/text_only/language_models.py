@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import islice
 from typing import Any, TypeVar
 
 from compeval.base.files.cache_folder import cache_folder
 from compeval.base.text_only.corpus_statistics import Ranker
+from compeval.base.text_only.gaps import Gap
 from compeval.base.text_only.score_cache import ScoreCache
 
 Item = TypeVar("Item")
@@ -87,22 +88,56 @@ class _LanguageModel(_Model):
         return [scores[caption][0] for caption in captions]
 
 
-class MaskedLM(_LanguageModel):
+class _MaskedModel(_Model):
+    """A masked language model that predicts single tokens."""
+
+    def __init__(self, name: str, batch_size: int | None = None) -> None:
+        # Padded on the right, because positions count from the left.
+        super().__init__("AutoModelForMaskedLM", name, batch_size, padding_side="right")
+
+    def _predict(self, rows: Sequence[tuple[Sequence[int], int]]) -> Any:
+        """Return the log-probabilities of the vocabulary, of shape (rows, vocabulary), at one position of each row.
+
+        A row is its token ids and the position, which is masked here.
+        """
+        import torch
+
+        numbers, positions = (
+            torch.arange(len(rows)),
+            torch.tensor([position for _, position in rows]),
+        )
+        inputs = self.tokenizer.pad(
+            {"input_ids": [list(ids) for ids, _ in rows]}, return_tensors="pt"
+        )
+        inputs["input_ids"][numbers, positions] = self.tokenizer.mask_token_id
+
+        # Only the masked positions are compared with the vocabulary, which is a fifth of the work of BERT-base.
+        vocabulary_layer = self.model.get_output_embeddings()
+        hook = vocabulary_layer.register_forward_pre_hook(
+            lambda _, hidden_BTD: (hidden_BTD[0][numbers, positions],)
+        )
+        try:
+            with torch.inference_mode():
+                logits_BV = self.model(**inputs.to(self.model.device)).logits.float()
+        finally:
+            hook.remove()
+        return logits_BV.log_softmax(-1).cpu()
+
+
+class MaskedLM(_MaskedModel, _LanguageModel):
     """Scores captions by pseudo-log-likelihood (Salazar et al. 2020).
 
     The score is the mean log-probability of the tokens, each masked in turn. A caption of T tokens needs T rows; a
     batch may contain several captions.
     """
 
-    def __init__(self, name: str, batch_size: int | None = None) -> None:
-        # Padded on the right, because positions count from the left.
-        super().__init__("AutoModelForMaskedLM", name, batch_size, padding_side="right")
-
     def _compute(self, texts: Sequence[str]) -> Iterator[list[float]]:
         sums, lengths = [0.0] * len(texts), [0] * len(texts)
         for batch in split_batches(self._mask_each_token(texts), self.batch_size):
-            for (caption, *_), value in zip(batch, self._log_probabilities(batch), strict=True):
-                sums[caption] += value
+            predicted = self._predict([(ids, position) for _, ids, position in batch])
+            truth = [ids[position] for _, ids, position in batch]
+            for number, (caption, _, _) in enumerate(batch):
+                sums[caption] += predicted[number, truth[number]].item()
                 lengths[caption] += 1
         return ([total / max(length, 1)] for total, length in zip(sums, lengths, strict=True))
 
@@ -120,30 +155,56 @@ class MaskedLM(_LanguageModel):
                 if token not in special
             )
 
-    def _log_probabilities(self, batch: Sequence[tuple[int, list[int], int]]) -> list[float]:
-        import torch
 
-        rows, positions = (
-            torch.arange(len(batch)),
-            torch.tensor([position for _, _, position in batch]),
-        )
-        inputs = self.tokenizer.pad(
-            {"input_ids": [ids for _, ids, _ in batch]}, return_tensors="pt"
-        )
-        truth = inputs["input_ids"][rows, positions].clone()
-        inputs["input_ids"][rows, positions] = self.tokenizer.mask_token_id
+class MaskedWordScorer(_MaskedModel):
+    """Scores the words for a gap in a caption by one prediction of a masked language model.
 
-        # Only the masked positions are compared with the vocabulary, which is a fifth of the work of BERT-base.
-        vocabulary_layer = self.model.get_output_embeddings()
-        hook = vocabulary_layer.register_forward_pre_hook(
-            lambda _, hidden_BTD: (hidden_BTD[0][rows, positions],)
+    Source: CREPE (arXiv:2212.07796), section 4.1. The gap is one mask token, so only words that are a single token of
+    the model's vocabulary have a score: in the published files, 95.7 % of the new words are one of BERT's.
+    """
+
+    def score_words(self, gaps: Sequence[Gap]) -> list[dict[str, float]]:
+        """Return the log-probability of each word of each gap that the vocabulary has as a single token."""
+        scored = [
+            [word for word in gap.words if self._find_token(word) is not None] for gap in gaps
+        ]
+        mask = self.tokenizer.mask_token
+        texts = [
+            SEPARATOR.join((gap.fill(mask), *words))
+            for gap, words in zip(gaps, scored, strict=True)
+        ]
+        scores = self.cache.score(
+            [text for text, words in zip(texts, scored, strict=True) if words], self._compute
         )
-        try:
-            with torch.inference_mode():
-                logits_BV = self.model(**inputs.to(self.model.device)).logits.float()
-        finally:
-            hook.remove()
-        return logits_BV.log_softmax(-1).cpu()[rows, truth].tolist()
+        return [
+            dict(zip(words, scores[text], strict=True)) if words else {}
+            for text, words in zip(texts, scored, strict=True)
+        ]
+
+    @lru_cache(maxsize=1 << 18)  # noqa: B019  (one scorer per process)
+    def _find_token(self, word: str) -> int | None:
+        """Return the token that is the whole word after a space, or None if there is none."""
+        ids = self.tokenizer(f" {word}", add_special_tokens=False)["input_ids"]
+        return ids[0] if len(ids) == 1 and ids[0] != self.tokenizer.unk_token_id else None
+
+    def _compute(self, texts: Sequence[str]) -> Iterator[list[float]]:
+        captions, words = zip(*(text.split(SEPARATOR, 1) for text in texts), strict=True)
+        ids_by_caption = self.tokenizer(list(captions))["input_ids"]
+        rows = [self._cut(ids) for ids in ids_by_caption]
+        for numbers in split_batches(range(len(rows)), self.batch_size):
+            predicted = self._predict([rows[number] for number in numbers])
+            for row, number in enumerate(numbers):
+                tokens = [self._find_token(word) for word in words[number].split(SEPARATOR)]
+                yield predicted[row, tokens].tolist()
+
+    def _cut(self, ids: Sequence[int]) -> tuple[Sequence[int], int]:
+        """Return the tokens around the mask that the model can read, and the position of the mask in them."""
+        position, limit = (
+            list(ids).index(self.tokenizer.mask_token_id),
+            self.tokenizer.model_max_length,
+        )
+        start = max(0, min(position - limit // 2, len(ids) - limit))
+        return ids[start : start + limit], position - start
 
 
 class CausalLM(_LanguageModel):

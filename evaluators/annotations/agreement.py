@@ -31,7 +31,7 @@ Source: CREPE, Tables 4 and 7; section 4.3 for all captions, and for all hard ne
 """
 POOLED = {
     "productivity": ("prod_hnatom", "prod_hnswap", "prod_hnneg"),
-    "systematicity": ("hnatom", "hncomp"),
+    "systematicity": ("sc_hnatom", "sc_hncomp", "uc_hnatom", "uc_hncomp"),
 }
 """Dataset of CREPE -> its types of hard negatives, which have one line together."""
 

@@ -25,11 +25,7 @@ from compeval.generators.captioner.captioner import (
 from compeval.generators.captioner.parsed_caption import ParsedCaption
 from compeval.generators.captioner.realiser import can_express_predicate
 from compeval.generators.graphs.facts import ImageFacts
-from compeval.generators.graphs.uniform_walks import (
-    draw_uniform_walk,
-    repeats_object,
-    select_annotated,
-)
+from compeval.generators.graphs.uniform_walks import draw_uniform_walk, select_annotated
 from compeval.generators.graphs.walks import (
     Walk,
     is_redundant,
@@ -205,7 +201,9 @@ def _select_describable(graph: SceneGraph) -> SceneGraph:
 
 WALK_RULES = {
     OURS: WalkRules(_select_describable, random_walk, is_redundant),
-    PAPER: WalkRules(lru_cache(maxsize=1)(select_annotated), draw_uniform_walk, repeats_object),
+    PAPER: WalkRules(
+        lru_cache(maxsize=1)(select_annotated), draw_uniform_walk, lambda graph: False
+    ),
 }
 
 

@@ -16,6 +16,7 @@ from compeval.base.schemas.scene_graph import AtomKey, Mention, SceneGraph, Scen
 from compeval.generators.captioner.captioner import EditableCaption
 from compeval.generators.captioner.substitution import PRONOUN, keeps_pronouns, replace_atom_text
 from compeval.generators.graphs.entailment import Negated
+from compeval.generators.language.grammar import is_plural as is_plural_noun
 from compeval.generators.language.grammar import sort_adjectives
 from compeval.generators.language.inflection import fit_article
 from compeval.generators.language.lexicon.nouns import is_person
@@ -30,6 +31,13 @@ COORDINATED = re.compile(r",|\band\b")
 RELATIVE_PRONOUN = re.compile(r"\bwhich\b")
 NO_PLACE_FOR_NOT = re.compile(r"(?:^|\. |\b(?:also|part(?:ly|ially)|which(?: is| are)?) )$")
 """The text before a relation that is not negated."""
+DETERMINER = re.compile(
+    r"(?:\b(?:another|other|its|his|her|their|two|three|four|several|many)|'s)\s+$"
+)
+JOINT = re.compile(r"^(?:\s*,\s*(?:and\b)?|\s+and\b)")
+JOINT_BEFORE = re.compile(r"(?:\s*,|\s+and|\s*,\s*and)\s+$")
+PLURAL = ("NNS", "NNPS")
+POSSESSIVE = ("PRP$", "POS")
 FINITE = {"VBZ": "does", "VBP": "do"}
 """The auxiliary of a negated verb, by Penn tag."""
 
@@ -145,18 +153,22 @@ class ParsedCaption(EditableCaption):
             return self._deny_object(caption, mention, word)
         if mention.kind == "relation":
             return _negate_relation(caption, mention, word)
-        return _negate_attribute(caption, mention, word, name)
+        nouns = self._list_mentions("object", mention.object)
+        copula = "are" if nouns and nouns[0].tag in PLURAL else "is"
+        return _negate_attribute(caption, mention, word, name, copula)
 
     def _deny_object(self, caption: str, mention: Mention, word: str) -> str | None:
         """Return "something is on a table. there is no red cup".
 
-        Returns None for objects that the caption only lists ("there is also something and a box").
+        Returns None for objects that the caption only lists ("there is also something and a box"), for several objects,
+        and after words that "something" does not follow ("another cup", "its paw", "two cups").
         """
         start = self._find_phrase_start(self.graph.by_id[mention.object])
         is_related = any(
             mention.object in (edge.subject, edge.object) for edge in self.graph.relations
         )
-        if start is None or not is_related or mention.tag not in ("NN", "NNP"):
+        is_plural = mention.tag not in ("NN", "NNP") or is_plural_noun(mention.text)
+        if start is None or not is_related or is_plural or DETERMINER.search(caption[:start]):
             return None
         shifted = replace(mention, start=mention.start - start, end=mention.end - start)
         phrase = caption[start : mention.end]
@@ -164,11 +176,9 @@ class ParsedCaption(EditableCaption):
         article = ARTICLE.search(caption[:start])
         before = caption[: article.start() if article else start]
         pronoun = "someone" if is_person(mention.text) else "something"
-        return (
-            None
-            if denied is None
-            else f"{before}{pronoun}{caption[mention.end :]}. there is no {denied}"
-        )
+        if denied is None:
+            return None
+        return _add_sentence(f"{before}{pronoun}{caption[mention.end :]}", f"there is no {denied}")
 
     def negate_all(self) -> list[str]:
         """Return "it is not true that ... and that ...", and "there is no red cup on a table" for one such phrase.
@@ -215,7 +225,7 @@ def _negate_relation(caption: str, mention: Mention, word: str) -> str | None:
     if edited is None:
         return None
     before, after = edited[: mention.start], edited[mention.start :]
-    if NO_PLACE_FOR_NOT.search(before):
+    if NO_PLACE_FOR_NOT.search(before) or mention.tag in POSSESSIVE:
         return None
     if mention.tag not in FINITE:
         return f"{before}not {after}"
@@ -223,13 +233,27 @@ def _negate_relation(caption: str, mention: Mention, word: str) -> str | None:
     return " ".join([f"{before}{FINITE[mention.tag]} not {verb_lemma(verb)}", *rest])
 
 
-def _negate_attribute(caption: str, mention: Mention, word: str, name: str) -> str | None:
-    """Return "a cup is on a table. the cup is not red" or "the cup is not red"."""
+def _negate_attribute(
+    caption: str, mention: Mention, word: str, name: str, copula: str
+) -> str | None:
+    """Return "a cup is on a table. the cup is not red" or "the cup is not red". Numbers are not negated."""
     before, after = caption[: mention.start], caption[mention.end :]
+    if word.isdigit() or mention.tag == "CD":
+        return None
     if BE.search(before) and not re.match(r",| and\b", after):
         return f"{before}not {word}{after}"
-    if not re.match(rf" (?:[\w-]+ )*{re.escape(name)}\b", after):
+    # What joins the attribute to the next one goes with it, or else what joins the previous one to it.
+    rest = JOINT.sub("", after)
+    if rest == after:
+        before = JOINT_BEFORE.sub(" ", before)
+    if not re.match(rf" (?:[\w-]+ )*{re.escape(name)}\b", rest):
         return None
-    after = after.lstrip()
-    before = fit_article(before, after.split(maxsplit=1)[0])
-    return f"{before}{after}. the {name} is not {word}"
+    rest = rest.lstrip()
+    before = fit_article(before, rest.split(maxsplit=1)[0])
+    return _add_sentence(f"{before}{rest}", f"the {name} {copula} not {word}")
+
+
+def _add_sentence(caption: str, sentence: str) -> str:
+    """Return the caption with a last sentence; the final period of the caption stays the last character."""
+    end = "." if caption.endswith(".") else ""
+    return f"{caption.removesuffix('.')}. {sentence}{end}"

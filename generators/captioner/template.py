@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 
 from compeval.base.schemas.scene_graph import Relation, SceneGraph, SceneObject
 from compeval.generators.captioner.words import (
-    ARTICLE,
     Piece,
     Words,
     attribute_piece,
@@ -61,30 +61,41 @@ def write_caption(graph: SceneGraph, negated: Sequence[Negated] = ()) -> Words:
 
 
 def write_published(graph: SceneGraph) -> Words:
-    """Return the caption of any graph in the style of the published files: "cup on table. table under cup and a vase".
+    """Return the caption of any graph in the style of the published files: "cup on table. there is a vase.".
 
-    Subject, relation and object of each relation are strung together, and unrelated objects are appended with "and a".
-    Attributes are before the first mention of their object.
+    Subject, relation and object of each relation are strung together to a sentence, and each unrelated object has one:
+    "there is a end table", whatever its sound and number, in 1,191 of 1,258 captions. Of several objects with one name,
+    all but the first are "another". Attributes are before the first mention of their object.
     """
-    clauses: list[Words] = []
-    named: set[str] = set()
+    sentences: list[Words] = []
+    phrases = _Phrases(graph)
     for edge in graph.relations:
-        subject, other = (
-            graph.by_id[key] if key not in named else replace(graph.by_id[key], attributes=())
-            for key in (edge.subject, edge.object)
+        subject = phrases.write(edge.subject)
+        predicate = write_predicate([edge], graph.by_id[edge.subject], clause=False)._replace(
+            text=edge.predicate
         )
-        named |= {edge.subject, edge.object}
-        predicate = write_predicate([edge], subject, clause=False)._replace(text=edge.predicate)
-        clauses.append(
-            (*_write_noun_phrase(subject, ()), predicate, *_write_noun_phrase(other, ()))
-        )
-    phrases = [_write_noun_phrase(item, ()) for item in graph.objects if item.id not in named]
-    pieces = clauses[0] if clauses else phrases.pop(0)
-    for clause in clauses[1:]:
-        pieces += (Piece("."), *clause)
-    for phrase in phrases:
-        pieces += (Piece("and"), ARTICLE, *phrase)
-    return pieces
+        sentences.append((*subject, predicate, *phrases.write(edge.object)))
+    for item in graph.objects:
+        if item.id not in phrases.named:
+            article = () if item.id in phrases.others else (Piece("a"),)
+            sentences.append((*to_pieces("there is"), *article, *phrases.write(item.id)))
+    return tuple(chain.from_iterable((*sentence, Piece(".")) for sentence in sentences))
+
+
+class _Phrases:
+    """Writes the noun phrases of a published caption. ``others`` are the objects that are named "another"."""
+
+    def __init__(self, graph: SceneGraph) -> None:
+        self.graph = graph
+        first = {item.name: item.id for item in reversed(graph.objects)}
+        self.others = {item.id for item in graph.objects if first[item.name] != item.id}
+        self.named: set[str] = set()
+
+    def write(self, key: str) -> Words:
+        item = self.graph.by_id[key]
+        phrase = _write_noun_phrase(replace(item, attributes=()) if key in self.named else item, ())
+        self.named.add(key)
+        return (Piece("another"), *phrase) if key in self.others else phrase
 
 
 def negate_all(graph: SceneGraph) -> Words:

@@ -262,37 +262,48 @@ def grand_hypernym_siblings(noun: str) -> tuple[str, ...]:
 
 
 @lru_cache(CACHED_WORDS)
-def list_published_foils(word: str) -> tuple[str, ...]:
-    """Return the antonyms of a word, and the words at most two steps below a hypernym or grand-hypernym, sorted.
+def list_published_foils(
+    word: str, kind: Literal["object", "attribute", "relation"]
+) -> tuple[str, ...]:
+    """Return the words that replace an atom in CREPE's published hard negatives, sorted, before BERT ranks them.
 
-    Every sense and part of speech of the word counts, as in CREPE (arXiv:2212.07796), section 4.1 and its published
-    hard negatives ("cat": "wolf", but also "gossip"). Antonyms of synonyms and of similar adjectives count, too. The
-    words include hypernyms and hyponyms of the word. Synonyms and names (capitalised) are omitted.
+    Source: CREPE (arXiv:2212.07796), section 4.1, and the published productivity files, whose edits they explain:
+
+    - every atom: the antonyms of a word, also of its synonyms, in every sense and part of speech ("has": "lack"). A
+      relation has no other foils in WordNet;
+    - objects: the words with the same grand-hypernym, two steps below it, of the first sense ("cat": "wolf", but not
+      "gossip"). The synonyms of this sense are omitted;
+    - attributes: the same, of the sense that is a colour where there is one ("white" is a person in its first sense).
+
+    All are single words in lower case, because BERT fills in a single token.
     """
-    forms = {
-        _wordnet_name(word),
-        *(wordnet().morphy(_wordnet_name(word), pos) for pos in "nvar"),
-    } - {None}
-    own = list(
-        dict.fromkeys(
-            sense for form in sorted(filter(None, forms)) for sense in wordnet().synsets(form)
-        )
-    )
-    lemmas = [
-        lemma for sense in own for near in (sense, *sense.similar_tos()) for lemma in near.lemmas()
-    ]
-    names = {other.name() for lemma in lemmas for other in lemma.antonyms()}
-    level = own
-    shared: dict[Synset, None] = {}
+    name = _wordnet_name(word)
+    names = {
+        other.name()
+        for sense in wordnet().synsets(name)
+        for lemma in sense.lemmas()
+        for other in lemma.antonyms()
+    }
+    synonyms = {word, name}
+    nouns = wordnet().synsets(name, "n")
+    if kind != "relation" and nouns:
+        colors = _color_synsets(word) if kind == "attribute" else frozenset[Synset]()
+        sense = next((noun for noun in nouns if noun in colors), nouns[0])
+        names |= {lemma.name() for cousin in _find_cousins(sense) for lemma in cousin.lemmas()}
+        synonyms |= {lemma.name() for lemma in sense.lemmas()}
+    return tuple(sorted(foil for foil in names - synonyms if foil.isalpha() and foil.islower()))
+
+
+def _find_cousins(sense: Synset) -> dict[Synset, None]:
+    """Return the synsets that share a grand-hypernym with a synset: two steps up, then two steps down."""
+    level: dict[Synset, None] = {sense: None}
     for _ in range(2):
-        level = [up for sense in level for up in (*sense.hypernyms(), *sense.instance_hypernyms())]
-        shared |= dict.fromkeys(level)
-    level = list(shared)
+        level = {
+            up: None for near in level for up in (*near.hypernyms(), *near.instance_hypernyms())
+        }
     for _ in range(2):
-        level = list(dict.fromkeys(down for sense in level for down in sense.hyponyms()))
-        names |= {lemma.name() for sense in level if sense not in own for lemma in sense.lemmas()}
-    synonyms = {lemma.name() for sense in own for lemma in sense.lemmas()} | forms
-    return tuple(sorted(name.replace("_", " ") for name in names - synonyms if name.islower()))
+        level = {down: None for near in level for down in near.hyponyms()}
+    return level
 
 
 def _similar_senses(adjective: str) -> set[Synset]:

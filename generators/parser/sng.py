@@ -1,10 +1,11 @@
 """The parser that CREPE's authors used (``SceneGraphParser`` on PyPI), with our interface (``parser: sng``).
 
 Source: https://github.com/vacancy/SceneGraphParser, release 0.1.0; CREPE (arXiv:2212.07796), section 4.1: objects and
-relations are the parser's, and attributes are the words that spaCy tags as adjectives. They belong to the noun that
-they modify, or to the subject of their verb ("the dog is black"). Pronouns are not objects, and numbers are not
-attributes. The parser runs on the installed spaCy model. It does not report the positions of atoms. Atoms whose words
-are found at a unique position get a mention, so that foils can replace them; other atoms have no mention.
+relations are the parser's, and attributes are the words that spaCy tags as adjectives. They belong to the noun in whose
+noun phrase they are (in the published files, "red" of "a red brick paved sidewalk" is the sidewalk's), or to the
+subject of their verb ("the dog is black"). Pronouns are not objects, and numbers are not attributes. The parser runs on
+the installed spaCy model. It does not report the positions of atoms. Atoms whose words are found at a unique position
+get a mention, so that foils can replace them; other atoms have no mention.
 """
 
 from __future__ import annotations
@@ -97,7 +98,9 @@ def _read_adjectives(parsed: dict[str, Any], doc: Doc) -> dict[str, Any]:
         | {
             "modifiers": [
                 {"dep": token.dep_, "span": token.text, "lemma_span": token.lemma_, "token": token}
-                for token in _find_adjectives(roots[index])
+                for token in _find_adjectives(
+                    roots[index], doc[slice(*parsed["entities"][index]["span_bounds"])]
+                )
                 if token.text not in parsed["entities"][index]["head"].split()
             ]
         }
@@ -112,16 +115,14 @@ def _read_adjectives(parsed: dict[str, Any], doc: Doc) -> dict[str, Any]:
     return parsed | {"entities": entities, "relations": relations}
 
 
-def _find_adjectives(noun: Token) -> list[Token]:
-    """Return the adjectives that modify a noun, or that its verb predicates of it, with those joined to them."""
-    own = [child for child in noun.children if child.pos_ == "ADJ" and child.dep_ != "det"]
+def _find_adjectives(noun: Token, phrase: Iterable[Token]) -> list[Token]:
+    """Return the adjectives of a noun phrase, or that its verb predicates of it, with those joined to them."""
+    own = [token for token in phrase if token.pos_ == "ADJ" and token.dep_ != "det"]
+    own += [child for child in noun.children if child.pos_ == "ADJ" and child.dep_ != "det"]
     if noun.dep_ == "nsubj":
         own += [child for child in noun.head.children if child.dep_ == "acomp"]
-    return list(
-        dict.fromkeys(
-            token for item in own for token in (item, *item.conjuncts) if token.pos_ == "ADJ"
-        )
-    )
+    joined = (token for item in own for token in (item, *item.conjuncts) if token.pos_ == "ADJ")
+    return list(dict.fromkeys(joined))
 
 
 def _build_graph(parsed: dict[str, Any]) -> SceneGraph:

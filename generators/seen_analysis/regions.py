@@ -19,7 +19,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from compeval.base.pipeline import stage
-from compeval.base.pipeline.params import read_params, read_parser_params
+from compeval.base.pipeline.params import (
+    OURS,
+    PAPER,
+    read_params,
+    read_parser_params,
+    read_rules,
+)
 from compeval.base.pipeline.workers import map_with
 from compeval.base.readers.annotations import Annotations, write_images
 from compeval.base.schemas.annotated_image import AnnotatedImage, Region
@@ -46,10 +52,13 @@ class RegionReader(NamedTuple):
 
     parser: CaptionParser
     spell: Callable[[str], str]
+    keep_mark: bool = False
+    """If True, captions keep their final mark (``rules: paper``)."""
 
     @classmethod
-    def make(cls, parser: str, spelling: bool) -> RegionReader:
-        return cls(make_parser(parser), Speller().correct if spelling else str)
+    def make(cls, parser: str, spelling: bool, rules: str = OURS) -> RegionReader:
+        spell = Speller().correct if spelling else str
+        return cls(make_parser(parser), spell, keep_mark=rules == PAPER)
 
     def read(self, images: Iterable[AnnotatedImage]) -> list[AnnotatedImage]:
         """Return the images with the captions and the parses of their regions.
@@ -58,7 +67,10 @@ class RegionReader(NamedTuple):
         """
         images = list(images)
         captions = [
-            [normalize_caption(self.spell(region.phrase)) for region in image.regions]
+            [
+                normalize_caption(self.spell(region.phrase), keep_mark=self.keep_mark)
+                for region in image.regions
+            ]
             for image in images
         ]
         distinct = [dict.fromkeys(filter(None, texts)) for texts in captions]
@@ -147,7 +159,7 @@ def find_fault(image: AnnotatedImage, region: Region) -> str | None:
 
 def main() -> None:
     images = Annotations(Path("annotations/visual_genome.parquet"))
-    make_reader = partial(RegionReader.make, **read_parser_params())
+    make_reader = partial(RegionReader.make, **read_parser_params(), rules=read_rules())
     workers = read_params("crepe_systematicity")["workers"]
     write_images(Path("annotations/parsed.parquet"), read_regions(images, make_reader, workers))
 

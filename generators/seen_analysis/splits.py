@@ -146,6 +146,13 @@ def assign_splits(
     return splits, table, dict(sorted(funnel.items()))
 
 
-def normalize_caption(phrase: str) -> str:
-    """Return a phrase in lower case, with single spaces and without punctuation at its ends."""
-    return re.sub(r"\s+([,.;:!?])", r"\1", " ".join(phrase.split())).strip(' .,;:!?"`').lower()
+def normalize_caption(phrase: str, *, keep_mark: bool = False) -> str:
+    """Return a phrase in lower case, with single spaces and without punctuation at its ends.
+
+    With ``keep_mark``, a final period, exclamation or question mark stays, as in the published files of CREPE ("a cat
+    on the sofa.", Table 17).
+    """
+    text = re.sub(r"\s+([,.;:!?])", r"\1", " ".join(phrase.split()))
+    body = text.strip(' .,;:!?"`').lower()
+    mark = re.search(r"[.!?]$", text) if keep_mark and body else None
+    return body + (mark[0] if mark else "")

@@ -31,7 +31,8 @@ FOLLOWS_RULES = frozenset({"aro", "compun", "crepe", "retrieval"})
 PAPER_NOTE = """
 ## Rules
 
-Made with `rules: paper`, the procedure of the paper to the letter. Hard negatives are not proven to be false.
+Made with `rules: paper`, the procedure of the paper to the letter; docs/papers.md names what still deviates. Hard
+negatives are not proven to be false.
 """
 
 COMPUN_VARIANTS = (
@@ -162,8 +163,10 @@ def main(
         else:
             stats = measure(target) | {"source": name}
             metadata = {"pretty_name": card.title, **card.metadata}
-        text = render(name, stats=stats, figures=figures, **card.values(target, stats))
-        if name in FOLLOWS_RULES and PARAMS.exists() and read_rules() == PAPER:
+        by_paper = name in FOLLOWS_RULES and PARAMS.exists() and read_rules() == PAPER
+        values = card.values(target, stats) | {"by_paper": by_paper}
+        text = render(name, stats=stats, figures=figures, **values)
+        if by_paper:
             text = f"{text.rstrip()}\n{PAPER_NOTE}"
         write_card(target, metadata, text, stats)
 

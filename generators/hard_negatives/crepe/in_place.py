@@ -1,39 +1,127 @@
 """Swaps and negations written into a caption as in CREPE's published files (``rules: paper``).
 
-Source: the published productivity files of CREPE (arXiv:2212.07796). Words change places as they are, whatever their
-number, and pronouns stay ("two stroller sitting on a bench"). "not" is added before any relation or attribute, and
-"there is no cup" after a caption that has a cup. Texts that our captions can write (parsed_caption.py) are preferred.
+Source: the published productivity files of CREPE (arXiv:2212.07796).
+
+- A swap exchanges the words of two atoms at all their mentions, as they are: articles, number and pronouns stay ("a
+  word on it" becomes "a building on it", and "a ear with a tail").
+- "not" is added before all mentions of a relation ("tray not has edge"), an attribute follows its noun ("a sky that is
+  not blue"), and "there is no X" follows the caption. Where X is not its first noun, "something" replaces it ("a tree
+  in front of something ... there is no building"), and a sentence "there is a X" is removed.
+- The whole caption is negated by "there is no" before it, for its article.
+
+Differences from the published files, which a grammar checker has corrected: the case and the final mark of the caption
+stay (theirs are capitalised beside a lower-case caption), a removed sentence leaves no ". .", and articles fit ("an
+outlet that is not electrical").
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from compeval.base.schemas.scene_graph import AtomKey, SceneGraph
+from compeval.base.schemas.scene_graph import AtomKey, Mention, SceneGraph
 from compeval.generators.captioner.captioner import EditableCaption
 from compeval.generators.graphs.entailment import Negated
 from compeval.generators.language.inflection import fit_article
 
+_ARTICLE = re.compile(r"\b(?:an?|the|another)\s+$", re.IGNORECASE)
+_EXISTENTIAL = re.compile(r"\bthere (?:is|are) $", re.IGNORECASE)
+_BE = re.compile(r"\b(?:is|are|was|were) $", re.IGNORECASE)
+_PLURAL = ("NNS", "NNPS")
+
 
 def negate_in_place(caption: EditableCaption, atom: Negated) -> str | None:
     """Return the caption with an atom negated, or None if the caption does not mention it."""
-    mention = next((item for item in caption.mentions if item.atom_key == atom.atom_key), None)
-    text = caption.negate(atom)
-    if text is not None or mention is None:
+    mentions = [mention for mention in caption.mentions if mention.atom_key == atom.atom_key]
+    if not mentions:
+        return None
+    if atom.kind == "relation":
+        text = caption.text
+        for start in sorted({mention.start for mention in mentions}, reverse=True):
+            text = f"{text[:start]}not {text[start:]}"
         return text
-    if atom.kind == "object":
-        return f"{caption.text.rstrip('.')}. there is no {atom.text}"
-    return f"{caption.text[: mention.start]}not {caption.text[mention.start :]}"
+    first = min(mentions, key=lambda mention: mention.start)
+    return (
+        _deny_object(caption, first) if atom.kind == "object" else _deny_attribute(caption, first)
+    )
+
+
+def _deny_attribute(caption: EditableCaption, mention: Mention) -> str:
+    """Return "a sky that is not blue" for "a blue sky", and "the sky is not blue" for "the sky is blue"."""
+    text, word = caption.text, caption.text[mention.start : mention.end]
+    nouns = (
+        item for item in caption.mentions if (item.kind, item.object) == ("object", mention.object)
+    )
+    noun = min(
+        (item for item in nouns if item.start >= mention.end),
+        key=lambda item: item.start,
+        default=None,
+    )
+    if noun is None or _BE.search(text[: mention.start]) or "." in text[mention.end : noun.start]:
+        return f"{text[: mention.start]}not {text[mention.start :]}"
+    # Without the attribute, what joins it to the next one goes, or else what joins the previous one to it.
+    before, between = text[: mention.start], text[mention.end : noun.end]
+    rest = re.sub(r"^(?:\s|,|and\b)+", "", between)
+    if rest == between.lstrip():
+        before = re.sub(r"(?:,|\band)\s+$", "", before)
+    copula = "are" if noun.tag in _PLURAL else "is"
+    return f"{fit_article(before, rest.split(maxsplit=1)[0])}{rest} that {copula} not {word}{text[noun.end :]}"
+
+
+def _deny_object(caption: EditableCaption, mention: Mention) -> str:
+    """Return the caption and that there is no such object, which is not named before, unless it is the first noun."""
+    text, noun = caption.text, caption.text[mention.start : mention.end]
+    start = _find_phrase_start(caption, mention)
+    article = _ARTICLE.search(text[:start])
+    before, after = text[: article.start() if article else start], text[mention.end :]
+    existential = _EXISTENTIAL.search(before)
+    if not before.strip():
+        body = text
+    elif existential and before[: existential.start()].strip() and re.match(r"\s*(?:\.|$)", after):
+        body = before[: existential.start()].rstrip().removesuffix(".") + (
+            after if after.strip(" .") else after.strip()
+        )
+    else:
+        body = f"{before}something{after}"
+    mark = "." if text.endswith(".") else ""
+    denial = f"there {'are' if mention.tag in _PLURAL else 'is'} no {noun}"
+    return f"{body.rstrip().removesuffix('.')}. {denial}{mark}"
+
+
+def _find_phrase_start(caption: EditableCaption, noun: Mention) -> int:
+    """Return the start of the attributes directly before a mention of an object, or that of the mention."""
+    start = noun.start
+    attributes = (
+        item for item in caption.mentions if (item.kind, item.object) == ("attribute", noun.object)
+    )
+    for item in sorted(attributes, key=lambda item: -item.start):
+        if item.end <= start and re.fullmatch(r"(?:\s|,|and\b)*", caption.text[item.end : start]):
+            start = item.start
+    return start
+
+
+def negate_all_in_place(caption: EditableCaption) -> list[str]:
+    """Return "there is no cat on a table" for "a cat on a table" and "there is a cat on a table"."""
+    nouns = [mention for mention in caption.mentions if mention.kind == "object"]
+    first = min(nouns, key=lambda mention: mention.start, default=None)
+    copula = "are" if first and first.tag in _PLURAL else "is"
+    rest = re.sub(
+        r"^(?:there (?:is|are) )?(?:(?:an?|the|another|some) )?",
+        "",
+        caption.text,
+        flags=re.IGNORECASE,
+    )
+    return [f"there {copula} no {rest}"]
 
 
 def swap_in_place(caption: EditableCaption, edited: SceneGraph) -> str | None:
-    """Return the caption of a swapped graph, or None if an attribute moves to an object with another number of them."""
-    text = caption.edit(edited)
-    if text is not None:
-        return text
+    """Return the caption of a swapped graph, or None if it cannot be written.
+
+    Words change places. Only an attribute that moves to an object with another number of attributes is written anew.
+    """
     new_texts = dict(_list_changes(caption.graph, edited))
     if None in new_texts.values():
-        return None
+        return caption.edit(edited)
     surfaces = {
         (item.kind, item.text): caption.text[item.start : item.end] for item in caption.mentions
     }
@@ -41,8 +129,9 @@ def swap_in_place(caption: EditableCaption, edited: SceneGraph) -> str | None:
     for mention in sorted(caption.mentions, key=lambda mention: -mention.start):
         new = new_texts.get(mention.atom_key)
         if new is not None:
-            word = surfaces.get((mention.kind, new), new)
-            text = fit_article(text[: mention.start], word) + word + text[mention.end :]
+            text = (
+                text[: mention.start] + surfaces.get((mention.kind, new), new) + text[mention.end :]
+            )
     return text
 
 

@@ -69,9 +69,10 @@ def make_negation_negatives(
     negate: Callable[[EditableCaption, Negated], str | None] = lambda caption, atom: caption.negate(
         atom
     ),
+    negate_all: Callable[[EditableCaption], list[str]] = lambda caption: caption.negate_all(),
 ) -> Iterator[HardNegative]:
     """Yield the negations of these atoms and one of the whole caption if it has any, in random order, each once."""
-    whole_negations = caption.negate_all()
+    whole_negations = negate_all(caption)
     whole_negation = rng.choice(whole_negations) if whole_negations else None
     choices: list[Negated | None] = [None, *false_negations]  # None stands for the whole caption
     rng.shuffle(choices)

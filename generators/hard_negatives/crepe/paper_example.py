@@ -8,22 +8,23 @@ an atom, or the whole caption, with the checks of A.4. Nothing is proven, and no
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
-from random import Random
 
-from compeval.base.schemas.scene_graph import Parse, SceneGraph
+from compeval.base.schemas.scene_graph import SceneGraph
+from compeval.base.text_only.gaps import ScoreWords
 from compeval.generators.graphs.entailment import Negated
 from compeval.generators.hard_negatives.crepe.annotated import is_new, may_be_negated
-from compeval.generators.hard_negatives.crepe.in_place import negate_in_place, swap_in_place
-from compeval.generators.hard_negatives.crepe.negation import list_atoms, make_negation_negatives
-from compeval.generators.hard_negatives.crepe.paper_foils import (
-    draw_atom_pools,
-    draw_atoms_at_random,
+from compeval.generators.hard_negatives.crepe.in_place import (
+    negate_all_in_place,
+    negate_in_place,
+    swap_in_place,
 )
+from compeval.generators.hard_negatives.crepe.negation import list_atoms, make_negation_negatives
+from compeval.generators.hard_negatives.crepe.paper_foils import Slot, draw_atoms, list_slots
 from compeval.generators.hard_negatives.crepe.productivity import Example
-from compeval.generators.hard_negatives.crepe.selection import POOL, replace_rejected
+from compeval.generators.hard_negatives.crepe.selection import POOL, drop_entailed, replace_rejected
 from compeval.generators.hard_negatives.crepe.swap import make_swaps
 from compeval.generators.hard_negatives.crepe.walk_conditions import PER_TYPE
 from compeval.generators.hard_negatives.hard_negative import HardNegative, drop_duplicates
@@ -31,20 +32,28 @@ from compeval.generators.hard_negatives.hard_negative import HardNegative, drop_
 
 @dataclass(frozen=True)
 class PaperExample(Example):
-    """A captioned walk and its hard negatives. ``likelihood`` ranks the HN-Atoms: BERT's score, in the paper."""
+    """A captioned walk and its hard negatives. ``likelihood`` is not used."""
+
+    score_words: ScoreWords = field(kw_only=True)
+    """Selects the foils of each atom: one prediction of BERT, in the paper."""
 
     @property
     def _image_graph(self) -> SceneGraph:
         return self.source.image.graph
 
     @cached_property
+    def slots(self) -> list[Slot]:
+        """The atoms that HN-Atom can replace."""
+        return list_slots(self.walk.caption.text, self.walk.caption.mentions)
+
+    @cached_property
     def hnatom(self) -> tuple[HardNegative, ...]:
-        rng, caption = self._rng("hnatom"), self.walk.caption
-        parse = Parse(caption.text, caption.graph, caption.mentions)
-        pools = draw_atom_pools(parse, self._image_graph, rng)
-        texts = [negative.caption for pool in pools for negative in pool]
-        scores = dict(zip(texts, self.likelihood(texts), strict=True)) if texts else {}
-        return self._choose(caption.text, draw_atoms_at_random(pools, scores, rng), rng)
+        scores = self.score_words([slot.gap for slot in self.slots])
+        return self._take_first(draw_atoms(self.slots, scores, self._rng("hnatom")))
+
+    @cached_property
+    def hnswap(self) -> tuple[HardNegative, ...]:
+        return self._take_first(drop_entailed(self.walk.caption.text, self._swaps, self.entailment))
 
     @cached_property
     def _swaps(self) -> list[HardNegative]:
@@ -67,13 +76,12 @@ class PaperExample(Example):
         return atoms if len(atoms) >= PER_TYPE - 1 else None
 
     def _negate(self, false_negations: Sequence[Negated]) -> Iterator[HardNegative]:
+        rng = self._rng("hnneg")
         return make_negation_negatives(
-            false_negations, self.walk.caption, self._rng("hnneg"), negate_in_place
+            false_negations, self.walk.caption, rng, negate_in_place, negate_all_in_place
         )
 
-    def _choose(
-        self, truth: str, candidates: Iterable[HardNegative], rng: Random
-    ) -> tuple[HardNegative, ...]:
+    def _take_first(self, candidates: Iterable[HardNegative]) -> tuple[HardNegative, ...]:
         """Return the first candidates, without those that annotators rejected."""
         pool = tuple(islice(candidates, POOL))
         return (

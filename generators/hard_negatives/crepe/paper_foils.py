@@ -1,108 +1,167 @@
 """The foils of an atom by the rules of CREPE's authors (``rules: paper``).
 
-Source: CREPE (arXiv:2212.07796), sections 4.1 and 4.2, appendix A.1 and A.4, and the published productivity files: one
-word of an atom is replaced by an antonym or by a word with the same hypernym or grand-hypernym in WordNet, in any
-sense; the prepositions of PREPOSITIONS replace one another. A foil is a word with which the image's scene graph does
-not have the atom. It is not proven false: an object without a colour may have every colour.
-Differences from the published files: a whole word is replaced (theirs also replace "on" in "person"), it takes the
-number and the article of the old word, and names are no foils.
+Source: CREPE (arXiv:2212.07796), sections 4.1 and 4.2, appendix A.1 and B.4, and the 27,500 edits of the published
+productivity files with 4, 8 and 12 atoms, which say what the paper leaves open:
+
+- One atom of one word is replaced at its first mention; other mentions, articles and the number of nouns stay as they
+  are ("an grape" for "an apple"). If the graph has "car" and the caption "cars", the ending stays ("trucks", but also
+  "couchs" and "benchs"). In systematicity, the whole word is replaced (Table 17: "park" for "plants").
+- The words are those of ``wordnet.list_published_foils``. Prepositions replace one another: PREPOSITIONS, without those
+  that may mean the same. In systematicity, they also have WordNet's antonyms (Table 17: "cat off sofa").
+- BERT predicts the masked atom once, and the NUM_RANKED most probable of the words remain: words with five candidates
+  or fewer have each of them equally often ("car": 33 truck, 31 bike, 29 tank, 28 motorcycle, 28 cat), and of more, none
+  is above a fifth. Of these five, the hard negatives are drawn at random, in productivity at most MAX_PER_ATOM.
+
+No scene graph is consulted: 539 of the published foils are words of their own caption.
+Difference from the published files: an atom is a whole word, or its beginning as above. Theirs also replace "on" in
+"person" ("persinside", 1,002 edits).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from itertools import islice
+from heapq import nlargest
 from random import Random
+from typing import NamedTuple
 
-from compeval.base.schemas.scene_graph import Compound, Mention, Parse, SceneGraph
-from compeval.generators.captioner.substitution import replace_atom_text
+from compeval.base.schemas.scene_graph import AtomKey, Mention
+from compeval.base.text_only.gaps import Gap
 from compeval.generators.hard_negatives.hard_negative import Foil, HardNegative
-from compeval.generators.language.inflection import fit_article, lemmatise_noun
 from compeval.generators.language.wordnet import list_published_foils
 
-PREPOSITIONS = (
-    "above", "across", "around", "at", "below", "by", "in", "inside", "near", "on", "over", "under",
-)  # fmt: skip
-"""The prepositions that are foils in the published files; each of them replaces all others."""
-MAX_RANKED = 64
-"""Candidates of a caption that are ranked, drawn at random. WordNet has hundreds of words for most atoms, and the paper
-does not say which of them BERT reads."""
-_WORD = re.compile(r"[\w'-]+")
+_ALL = (
+    "above",
+    "across",
+    "around",
+    "at",
+    "below",
+    "by",
+    "in",
+    "inside",
+    "near",
+    "on",
+    "over",
+    "under",
+)
+_SAME = {"around": "near", "near": "around", "below": "under", "under": "below"}
+"""Prepositions that do not replace each other."""
+PREPOSITIONS: dict[str, tuple[str, ...]] = {
+    word: tuple(other for other in _ALL if other not in (word, _SAME.get(word))) for word in _ALL
+} | {
+    "on": ("across", "below", "inside", "under"),
+    "in": ("above", "across", "around", "below", "by", "near", "over", "under"),
+    "at": ("above", "across", "around", "below", "by", "near", "over", "under"),
+}
+"""The foils of each preposition in the published files."""
+PHRASES = {"on top of": ("underneath",), "underneath": ("on top of",)}
+"""Relations of several words in the examples of the paper (section 4.1 and Table 2)."""
+NUM_RANKED = 5
+"""Words of an atom that the language model selects in productivity."""
+NUM_RANKED_IN_REGIONS = 10
+"""The same in systematicity: the published row of "a red brick paved sidewalk" has six colours for "red"."""
+MAX_PER_ATOM = 2
+"""Hard negatives of a productivity caption that replace the same atom: 2 in all but 164 of 5,500 published rows, where
+the same word is in several atoms."""
 
 
-def list_words(text: str) -> tuple[str, ...]:
-    """Return the foils of a word, in alphabetical order."""
-    if text in PREPOSITIONS:
-        return tuple(word for word in PREPOSITIONS if word != text)
-    return list_published_foils(text)
+class Slot(NamedTuple):
+    """An atom at its first mention, the gap that foils fill, and what follows the gap in the same word."""
+
+    mention: Mention
+    gap: Gap
+    ending: str = ""
+
+    def write(self, word: str) -> HardNegative:
+        """Return the caption with a word in the gap."""
+        return HardNegative(
+            self.gap.fill(word), (Foil(self.mention.kind, self.mention.text, word + self.ending),)
+        )
 
 
-def list_edits(caption: str, mention: Mention) -> Iterator[tuple[Mention, str]]:
-    """Yield the words of a mention, each as a mention of its own, with the word that replaces it.
+def list_words(mention: Mention, text: str, *, with_antonyms: bool = False) -> tuple[str, ...]:
+    """Return the foils of an atom that is written ``text``.
 
-    An atom of several words is also replaced as a whole ("fire hydrant").
+    With ``with_antonyms``, prepositions have WordNet's antonyms, too.
     """
-    spans = [match.span() for match in _WORD.finditer(caption, mention.start, mention.end)]
-    whole = [(mention.start, mention.end)] if len(spans) > 1 else []
-    for start, end in (*whole, *spans):
-        part = replace(mention, start=start, end=end)
-        yield from ((part, word) for word in list_words(caption[start:end].lower()))
+    if mention.kind != "relation":
+        return list_published_foils(text, mention.kind)
+    listed = PREPOSITIONS.get(text) or PHRASES.get(text)
+    if listed is None:
+        return list_published_foils(text, "relation") if " " not in text else ()
+    return (*listed, *list_published_foils(text, "relation")) if with_antonyms else listed
 
 
-def write_edit(caption: str, part: Mention, word: str) -> str:
-    """Return the caption with one word of an atom replaced, in the form of the old word where it has one."""
-    inflected = replace_atom_text(caption, part, word)
-    return inflected or fit_article(caption[: part.start], word) + word + caption[part.end :]
+def list_slots(caption: str, mentions: Sequence[Mention]) -> list[Slot]:
+    """Return the atoms of a productivity caption that have foils, in the order of their first mentions."""
+    first: dict[AtomKey, Slot] = {}
+    for mention in sorted(mentions, key=lambda mention: mention.start):
+        if mention.atom_key not in first:
+            first[mention.atom_key] = _make_slot(caption, mention)
+    return [slot for slot in first.values() if slot.gap.words]
 
 
-def is_annotated(parse: Parse, mention: Mention, new: str, graph: SceneGraph) -> bool:
-    """Return True if the image's graph has the caption's atom or compound with ``new`` in place of the old text."""
-    item = parse.graph.by_id[mention.object]
-    if mention.kind == "object":
-        return lemmatise_noun(new) in {lemmatise_noun(other.name) for other in graph.objects}
-    if mention.kind == "attribute":
-        return Compound("ao", item.name, None, new) in graph.compounds
-    assert mention.target is not None
+def _make_slot(caption: str, mention: Mention) -> Slot:
+    """Return the slot of an atom that has the name of the graph, which the caption may write with an ending."""
+    written = caption[mention.start : mention.end].lower()
+    ending = written.removeprefix(mention.text) if mention.kind == "object" else ""
+    if ending not in ("s", "es"):
+        return Slot(
+            mention, Gap(caption, mention.start, mention.end, _list_single(mention, written))
+        )
+    gap = Gap(
+        caption, mention.start, mention.end - len(ending), _list_single(mention, mention.text)
+    )
+    return Slot(mention, gap, ending)
+
+
+def _list_single(mention: Mention, text: str, *, with_antonyms: bool = False) -> tuple[str, ...]:
+    """Return the foils of an atom of one word, or of a phrase of PHRASES; other atoms have none."""
+    is_single = re.fullmatch(r"[^\W\d_]+", text) is not None
     return (
-        Compound("oro", item.name, new, parse.graph.by_id[mention.target].name) in graph.compounds
+        list_words(mention, text, with_antonyms=with_antonyms)
+        if is_single or text in PHRASES
+        else ()
     )
 
 
-def draw_foils(
-    parse: Parse, mention: Mention, graph: SceneGraph, rng: Random
-) -> Iterator[HardNegative]:
-    """Yield the HN-Atoms of one mention that the image's graph does not contain, in random order."""
-    edits = list(list_edits(parse.caption, mention))
-    for part, word in rng.sample(edits, len(edits)):
-        new = (
-            parse.caption[mention.start : part.start] + word + parse.caption[part.end : mention.end]
+def list_region_slots(caption: str, mentions: Sequence[Mention]) -> list[Slot]:
+    """Return the atoms of a region caption that have foils. The whole word is replaced, whatever its number."""
+    slots = [
+        Slot(
+            mention,
+            Gap(
+                caption, mention.start, mention.end, _list_single(mention, text, with_antonyms=True)
+            ),
         )
-        if not is_annotated(parse, mention, new, graph):
-            caption = write_edit(parse.caption, part, word)
-            if caption.lower() != parse.caption.lower():
-                yield HardNegative(caption, (Foil(mention.kind, mention.text, new),))
-
-
-def draw_atom_pools(parse: Parse, graph: SceneGraph, rng: Random) -> list[list[HardNegative]]:
-    """Return the candidates of each mention, at most MAX_RANKED in all."""
-    limit = max(1, MAX_RANKED // max(1, len(parse.mentions)))
-    return [
-        list(islice(draw_foils(parse, mention, graph, rng), limit)) for mention in parse.mentions
+        for mention in mentions
+        for text in [caption[mention.start : mention.end].lower()]
     ]
+    return [slot for slot in slots if slot.gap.words]
 
 
-def draw_atoms_at_random(
-    pools: Sequence[Sequence[HardNegative]], scores: Mapping[str, float], rng: Random
+def select_best(scores: Mapping[str, float], count: int = NUM_RANKED) -> list[str]:
+    """Return the most plausible words, best first; of equal ones, the first in the alphabet."""
+    return nlargest(count, sorted(scores), key=lambda word: scores[word])
+
+
+def draw_atoms(
+    slots: Sequence[Slot], scores: Sequence[Mapping[str, float]], rng: Random
 ) -> Iterator[HardNegative]:
-    """Yield the most plausible negative of an atom that is drawn at random each time (section 4.2)."""
-    ranked = [sorted(pool, key=lambda item: -scores[item.caption]) for pool in pools if pool]
+    """Yield the hard negatives of a productivity caption in random order, MAX_PER_ATOM of each atom first.
+
+    ``scores`` are those of the words of each slot. The other words of the five best follow, which are used only if
+    annotators rejected negatives.
+    """
+    best = [rng.sample(words, len(words)) for words in map(select_best, scores)]
     seen: set[str] = set()
-    while ranked:
-        pool = rng.choice(ranked)
-        negative = pool.pop(0)
-        if negative.caption not in seen:
-            seen.add(negative.caption)
-            yield negative
-        ranked = [pool for pool in ranked if pool]
+    for part in (slice(MAX_PER_ATOM), slice(MAX_PER_ATOM, None)):
+        negatives = [
+            slot.write(word)
+            for slot, words in zip(slots, best, strict=True)
+            for word in words[part]
+        ]
+        for negative in rng.sample(negatives, len(negatives)):
+            if negative.caption not in seen:
+                seen.add(negative.caption)
+                yield negative

@@ -43,21 +43,6 @@ def select_most_plausible(
     return replace_rejected(chosen, ranked, rejected) if len(chosen) == k else ()
 
 
-def select_top(
-    candidates: Sequence[HardNegative],
-    k: int,
-    scores: Mapping[str, float],
-    rejected: frozenset[str] = frozenset(),
-) -> tuple[HardNegative, ...]:
-    """Return the k most plausible candidates that are not rejected, or () if there are fewer.
-
-    Source: CREPE, section 4.1, which has no limit on the use of an atom or a word.
-    """
-    usable = [candidate for candidate in candidates if candidate.caption not in rejected]
-    ranked = sorted(usable, key=lambda candidate: -scores[candidate.caption])
-    return tuple(ranked[:k]) if len(ranked) >= k else ()
-
-
 def _select_diverse(ranked: Sequence[HardNegative], k: int) -> list[HardNegative]:
     """Return at most k candidates. An atom that occurs twice in a caption counts twice."""
     chosen: list[int] = []

@@ -23,19 +23,24 @@ from compeval.base.readers.annotations import Annotations
 from compeval.base.schemas.annotated_image import AnnotatedImage
 from compeval.base.schemas.scene_graph import Mention, Parse, SceneGraph
 from compeval.base.text_only.corpus_statistics import CorpusStatistics, Ranker
-from compeval.base.text_only.language_models import MaskedLM
+from compeval.base.text_only.gaps import Gap, score_by_caption
+from compeval.base.text_only.language_models import MaskedLM, MaskedWordScorer
 from compeval.base.texts import fold_case_and_space
 from compeval.generators.captioner.substitution import read_as_written
 from compeval.generators.graphs.facts import ImageFacts
 from compeval.generators.graphs.vocabulary import Vocabulary
-from compeval.generators.hard_negatives.crepe import paper_foils
+from compeval.generators.hard_negatives.crepe.paper_regions import (
+    Compound,
+    draw_region_atoms,
+    draw_region_compounds,
+)
 from compeval.generators.hard_negatives.crepe.replacements import (
     ALL_WORDS,
     FindWords,
     find_words,
     make_foil,
 )
-from compeval.generators.hard_negatives.crepe.selection import select_most_plausible, select_top
+from compeval.generators.hard_negatives.crepe.selection import select_most_plausible
 from compeval.generators.hard_negatives.hard_negative import HardNegative
 from compeval.generators.hard_negatives.rejections import Rejections
 from compeval.generators.seen_analysis.regions import Candidate
@@ -57,10 +62,10 @@ class SystematicityNegatives(NamedTuple):
     """Generates and ranks the hard negatives of captions."""
 
     vocabulary: Vocabulary
-    ranker: Ranker
+    ranker: Ranker | MaskedWordScorer
     rejections: Rejections
     rules: str = OURS
-    """A key of FOIL_RULES."""
+    """OURS: proven negatives, ranked by a :class:`Ranker`; PAPER: those of CREPE's authors (paper_regions.py)."""
 
     def columns(
         self, image: AnnotatedImage, facts: ImageFacts, candidates: Sequence[Candidate]
@@ -69,8 +74,25 @@ class SystematicityNegatives(NamedTuple):
 
         The ranker scores the candidates of all captions at once.
         """
-        rules = FOIL_RULES[self.rules]
-        pools = [self._make_pool(item.parse, image, facts) for item in candidates]
+        make = self._make_by_paper if self.rules == PAPER else self._make_by_ours
+        negatives = make(image, facts, candidates)
+        return [
+            {
+                kind: [
+                    {"caption": negative.caption, "foils": negative.foil_rows}
+                    for negative in chosen
+                ]
+                for kind, chosen in of_caption.items()
+            }
+            for of_caption in negatives
+        ]
+
+    def _make_by_ours(
+        self, image: AnnotatedImage, facts: ImageFacts, candidates: Sequence[Candidate]
+    ) -> list[dict[str, tuple[HardNegative, ...]]]:
+        """Return the most plausible of the candidates that the facts prove false, words of the vocabulary first."""
+        assert not isinstance(self.ranker, MaskedWordScorer)
+        pools = [self._make_pool(item.parse, facts) for item in candidates]
         texts = list(
             dict.fromkeys(
                 foil.caption for pool in pools for foils in pool.values() for foil in foils
@@ -79,30 +101,68 @@ class SystematicityNegatives(NamedTuple):
         scores = dict(zip(texts, self.ranker.score(texts), strict=True))
         return [
             {
-                kind: [
-                    {"caption": negative.caption, "foils": negative.foil_rows}
-                    for negative in rules.select(
-                        foils,
-                        NEGATIVES[kind],
-                        scores,
-                        self.rejections.texts(image, item.region.box),
-                    )
-                ]
+                kind: select_most_plausible(
+                    foils, NEGATIVES[kind], scores, self.rejections.texts(image, item.region.box)
+                )
                 for kind, foils in pool.items()
             }
             for item, pool in zip(candidates, pools, strict=True)
         ]
 
-    def _make_pool(
-        self, parse: Parse, image: AnnotatedImage, facts: ImageFacts
-    ) -> Mapping[str, Sequence[HardNegative]]:
+    def _make_pool(self, parse: Parse, facts: ImageFacts) -> Mapping[str, Sequence[HardNegative]]:
         """Return the candidates of each kind, or [] if there are too few to select from."""
         if len(parse.graph.compounds) != 1:
             return {kind: [] for kind in NEGATIVES}
-        pool = FOIL_RULES[self.rules].make_pool(parse, image, facts, self.vocabulary)
+        pool = {
+            "hnatom": make_atom_foils(parse, facts, self.vocabulary),
+            "hncomp": make_comp_foils(parse, facts, self.vocabulary),
+        }
         return {
             kind: foils if len(foils) >= NEGATIVES[kind] else [] for kind, foils in pool.items()
         }
+
+    def _make_by_paper(
+        self, image: AnnotatedImage, facts: ImageFacts, candidates: Sequence[Candidate]
+    ) -> list[dict[str, tuple[HardNegative, ...]]]:
+        """Return negatives drawn at random from the words that the ranker selects. The facts are not used."""
+        compounds = [Compound.find(item.parse) for item in candidates]
+        slots = [compound.list_slots() if compound else [] for compound in compounds]
+        scores = iter(self._score_words([slot.gap for of_caption in slots for slot in of_caption]))
+        image_key, captions = make_image_key(image), [item.caption for item in image.regions]
+        negatives: list[dict[str, tuple[HardNegative, ...]]] = []
+        for item, compound, of_caption in zip(candidates, compounds, slots, strict=True):
+            of_words = [next(scores) for _ in of_caption]
+            drawn: dict[str, Iterator[HardNegative]] = {kind: iter(()) for kind in NEGATIVES}
+            if compound is not None:
+                rng = Random(f"{image_key}:{captions.index(item.parse.caption)}")
+                drawn["hnatom"] = draw_region_atoms(of_caption, of_words, rng)
+                drawn["hncomp"] = draw_region_compounds(compound, of_caption, of_words, rng)
+            rejected = self.rejections.texts(image, item.region.box)
+            negatives.append(
+                {
+                    kind: _take(candidates, NEGATIVES[kind], rejected)
+                    for kind, candidates in drawn.items()
+                }
+            )
+        return negatives
+
+    def _score_words(self, gaps: Sequence[Gap]) -> Sequence[dict[str, float]]:
+        if isinstance(self.ranker, MaskedWordScorer):
+            return self.ranker.score_words(gaps)
+        knows = (
+            self.ranker.words.__contains__
+            if isinstance(self.ranker, CorpusStatistics)
+            else lambda word: True
+        )
+        return score_by_caption(self.ranker.score, knows)(gaps)
+
+
+def _take(
+    candidates: Iterable[HardNegative], count: int, rejected: frozenset[str]
+) -> tuple[HardNegative, ...]:
+    """Return the first distinct candidates that annotators did not reject, or () if there are too few."""
+    usable = {item.caption: item for item in candidates if item.caption not in rejected}
+    return tuple(islice(usable.values(), count)) if len(usable) >= count else ()
 
 
 def make_negatives_factory(
@@ -128,59 +188,10 @@ def make_negatives_factory(
 def _make(
     vocabulary: Vocabulary, ranker: CorpusStatistics | str, rules: str
 ) -> SystematicityNegatives:
-    model = MaskedLM(ranker) if isinstance(ranker, str) else ranker
+    if not isinstance(ranker, str):
+        return SystematicityNegatives(vocabulary, ranker, Rejections.read(), rules)
+    model = MaskedWordScorer(ranker) if rules == PAPER else MaskedLM(ranker)
     return SystematicityNegatives(vocabulary, model, Rejections.read(), rules)
-
-
-def _make_proven_pool(
-    parse: Parse, image: AnnotatedImage, facts: ImageFacts, vocabulary: Vocabulary
-) -> dict[str, list[HardNegative]]:
-    """Return the candidates of each kind by our rules: proven false, words of the vocabulary first."""
-    return {
-        "hnatom": make_atom_foils(parse, facts, vocabulary),
-        "hncomp": make_comp_foils(parse, facts, vocabulary),
-    }
-
-
-def _make_unannotated_pool(
-    parse: Parse, image: AnnotatedImage, facts: ImageFacts, vocabulary: Vocabulary
-) -> dict[str, list[HardNegative]]:
-    """Return candidates of each kind by the paper's rules, drawn at random: not annotated in the image."""
-    number = [region.caption for region in image.regions].index(parse.caption)
-    graph, rng = image.facts(), Random(f"{make_image_key(image)}:{number}")
-    atoms = [
-        negative for pool in paper_foils.draw_atom_pools(parse, graph, rng) for negative in pool
-    ]
-    compound = extract_only_compound(parse)
-    joined: list[HardNegative] = []
-    if compound and len(compound.mentions) > 1:
-        for _ in range(paper_foils.MAX_RANKED):
-            mentions = rng.sample(compound.mentions, 2)
-            first, second = (
-                next(paper_foils.draw_foils(compound, item, graph, rng), None) for item in mentions
-            )
-            if first and second:
-                joined.append(
-                    HardNegative(
-                        _join_captions(first.caption, second.caption), first.foils + second.foils
-                    )
-                )
-    return {"hnatom": _drop_repeated(atoms), "hncomp": _drop_repeated(joined)}
-
-
-def _drop_repeated(negatives: Iterable[HardNegative]) -> list[HardNegative]:
-    return list({fold_case_and_space(item.caption): item for item in negatives}.values())
-
-
-class FoilRules(NamedTuple):
-    """How the candidates of a caption are made, and how its hard negatives are selected from them."""
-
-    make_pool: Callable[
-        [Parse, AnnotatedImage, ImageFacts, Vocabulary], dict[str, list[HardNegative]]
-    ]
-    select: Callable[
-        [Sequence[HardNegative], int, Mapping[str, float], frozenset[str]], tuple[HardNegative, ...]
-    ]
 
 
 def make_atom_foils(
@@ -291,9 +302,3 @@ def replace_mention(
             if (negative := make_foil(parse, mention, word, facts)) is not None:
                 count += 1
                 yield negative
-
-
-FOIL_RULES = {
-    OURS: FoilRules(_make_proven_pool, select_most_plausible),
-    PAPER: FoilRules(_make_unannotated_pool, select_top),
-}

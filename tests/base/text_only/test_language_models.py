@@ -6,10 +6,12 @@ from typing import Any
 import pytest
 
 from compeval.base.text_only import language_models, score_cache
+from compeval.base.text_only.gaps import MIN_WORDS, Gap, score_by_caption
 from compeval.base.text_only.language_models import (
     CausalLM,
     EntailmentModel,
     MaskedLM,
+    MaskedWordScorer,
     load_language_model,
 )
 from compeval.generators.hard_negatives.crepe import selection
@@ -202,7 +204,53 @@ def test_configuration_decides_the_type_of_language_model(tiny_bert: str):
     assert isinstance(load_language_model(tiny_bert), MaskedLM)
 
 
-def count_rows(model: MaskedLM | EntailmentModel) -> list[int]:
+def test_words_are_scored_by_one_prediction(tiny_bert: str):
+    """The score is the log-probability of the word at the mask; "green" and "red cup" are no single tokens."""
+    torch = pytest.importorskip("torch")
+    scorer = MaskedWordScorer(tiny_bert, batch_size=2)
+    gaps = [
+        Gap("a red cup on a table", 2, 5, ("blue", "green", "red", "red cup")),
+        Gap("a red cup on a table", 14, 19, ("cup",)),
+        Gap("a red cup", 2, 5, ("green",)),
+        Gap("cups", 0, 3, ("table",)),
+    ]
+    rows = count_rows(scorer)
+    scores = scorer.score_words(gaps)
+    assert [list(words) for words in scores] == [["blue", "red"], ["cup"], [], ["table"]]
+    assert sum(rows) == 3
+    text = ["[CLS]", "a", "[MASK]", "cup", "on", "a", "table", "[SEP]"]
+    with torch.inference_mode():
+        logits = scorer.model(
+            input_ids=torch.tensor([[WORDS.index(word) for word in text]])
+        ).logits[0, 2]
+    expected = logits.log_softmax(-1)
+    assert scores[0]["blue"] == pytest.approx(expected[WORDS.index("blue")].item(), abs=1e-5)
+    assert scores[0]["red"] == pytest.approx(expected[WORDS.index("red")].item(), abs=1e-5)
+    assert (
+        MaskedWordScorer(tiny_bert).score_words(gaps[::-1]) == scores[::-1]
+    )  # from the cache on disk
+
+
+def test_the_words_around_the_mask_are_read(tiny_bert: str):
+    scorer = MaskedWordScorer(tiny_bert)
+    scorer.tokenizer.model_max_length = 8
+    caption = "a cup on a table " * 9
+    assert (
+        scorer.score_words([Gap(caption, len(caption) - 6, len(caption) - 1, ("cup",))])[0]["cup"]
+        < 0
+    )
+
+
+def test_models_without_masks_score_whole_captions():
+    gap = Gap("a cup", 2, 5, ("table", "mug", *"abcdefghijkl"))
+    scores = score_by_caption(
+        lambda texts: [len(text) for text in texts], {"mug", "l"}.__contains__
+    )([gap])
+    assert scores == [{"mug": 5, "l": 3, "table": 7} | dict.fromkeys("abcdefg", 3)]
+    assert len(scores[0]) == MIN_WORDS
+
+
+def count_rows(model: MaskedLM | MaskedWordScorer | EntailmentModel) -> list[int]:
     """Return a list to which every forward pass of the model appends its number of rows."""
     rows: list[int] = []
     model.model.register_forward_hook(

@@ -7,7 +7,7 @@ from compeval.evaluators.annotations.agreement import (
     compute_pairwise_agreement,
     make_report,
 )
-from compeval.evaluators.annotations.items import CAPTION, Item
+from compeval.evaluators.annotations.items import CAPTION, Item, get_type
 
 NAN = np.nan
 
@@ -53,6 +53,15 @@ def test_the_types_of_a_dataset_have_a_line_together_with_the_published_one():
         0.6,
     )
     assert PUBLISHED["productivity", None] == (83.7, None, 84.3)
+
+
+def test_systematicity_has_a_line_together():
+    """The types of items are configs without the corpus (items.get_type)."""
+    kinds = ("sc_hnatom", "uc_hnatom", "sc_hncomp", "uc_hncomp")
+    items = [make_item(n, get_type(f"laion_{kind}")) for n, kind in enumerate(kinds)]
+    *_, pooled = make_report(items, {"anna": {f"i{n}": "false" for n in range(4)}})
+    assert (pooled.type, pooled.items, pooled.accuracy) == ("systematicity", 4, 1.0)
+    assert PUBLISHED["systematicity", None] == (86.0, None, 83.7)
 
 
 def test_interval_of_annotators_with_very_different_numbers_of_items_contains_their_mean():

@@ -54,6 +54,13 @@ def test_parsers_have_different_code_versions():
     assert code_version("rules") != code_version("sng")
 
 
+def test_adjectives_belong_to_the_noun_in_whose_phrase_they_are(sng: SngParser):
+    """As in the published files, where "a brown brick paved sidewalk" is an HN-Atom: "red" is not of the brick."""
+    (parse,) = sng.parse(["a red brick paved sidewalk"])
+    assert [item.name for item in parse.graph.objects] == ["sidewalk"]
+    assert "red" in parse.graph.objects[0].attributes
+
+
 def test_mentions_have_the_positions_of_atoms(sng: SngParser):
     caption = (
         "Two large dogs next to a man wearing a blue shirt and holding a tennis racket on the beach"

@@ -103,6 +103,9 @@ def test_normalize_caption() -> None:
         == "the man's t-shirt, which is red"
     )
     assert normalize_caption(" .") == ""
+    assert normalize_caption("A cat on the SOFA .", keep_mark=True) == "a cat on the sofa."
+    assert normalize_caption("a cat,", keep_mark=True) == "a cat"
+    assert normalize_caption(" .", keep_mark=True) == ""
 
 
 @pytest.fixture(scope="module")

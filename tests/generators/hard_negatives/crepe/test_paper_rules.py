@@ -7,34 +7,49 @@ from random import Random
 
 import pytest
 
-from compeval.base.pipeline.params import OURS, PAPER
+from compeval.base.pipeline.params import PAPER
 from compeval.base.readers.annotations import Annotations
 from compeval.base.schemas.annotated_image import AnnotatedImage
-from compeval.base.schemas.scene_graph import Box, Mention, Parse, Relation, SceneGraph, SceneObject
+from compeval.base.schemas.scene_graph import (
+    AtomKind,
+    Box,
+    Mention,
+    Parse,
+    Relation,
+    SceneGraph,
+    SceneObject,
+)
+from compeval.base.text_only.gaps import score_by_caption
 from compeval.generators.captioner.captioned_walks import CaptionedWalk
 from compeval.generators.captioner.captioner import EditableCaption, NoCaption, Request
 from compeval.generators.captioner.parsed_caption import ParsedCaption
 from compeval.generators.captioner.prompted import make_captioner
 from compeval.generators.graphs.entailment import Negated
-from compeval.generators.graphs.facts import collect_facts
-from compeval.generators.graphs.uniform_walks import (
-    draw_uniform_walk,
-    repeats_object,
-    select_annotated,
-)
+from compeval.generators.graphs.uniform_walks import draw_uniform_walk, select_annotated
 from compeval.generators.graphs.vocabulary import Vocabulary
 from compeval.generators.graphs.walks import Walk
 from compeval.generators.hard_negatives.crepe.annotated import is_new, may_be_negated
-from compeval.generators.hard_negatives.crepe.in_place import negate_in_place, swap_in_place
+from compeval.generators.hard_negatives.crepe.in_place import (
+    negate_all_in_place,
+    negate_in_place,
+    swap_in_place,
+)
 from compeval.generators.hard_negatives.crepe.paper_example import PaperExample
 from compeval.generators.hard_negatives.crepe.paper_foils import (
-    PREPOSITIONS,
-    draw_foils,
+    Slot,
+    draw_atoms,
+    list_region_slots,
+    list_slots,
     list_words,
+)
+from compeval.generators.hard_negatives.crepe.paper_regions import (
+    Compound,
+    draw_region_atoms,
+    draw_region_compounds,
 )
 from compeval.generators.hard_negatives.crepe.source import ImageSource, Source
 from compeval.generators.hard_negatives.crepe.swap import make_swaps
-from compeval.generators.hard_negatives.crepe.systematicity import FOIL_RULES
+from compeval.generators.hard_negatives.hard_negative import Foil
 from compeval.generators.hard_negatives.rejections import Rejections
 
 BOX = Box(0, 0, 300, 250)
@@ -42,9 +57,6 @@ PINK_CAR = Parse(
     "a pink car",
     SceneGraph((SceneObject("o0", "car", ("pink",)),)),
     (Mention("attribute", "pink", 2, 6, "JJ", "o0"), Mention("object", "car", 7, 10, "NN", "o0")),
-)
-TWO_CARS = SceneGraph(
-    (SceneObject("1", "car", ("pink",), BOX), SceneObject("2", "car", (), Box(400, 0, 200, 200)))
 )
 DOGS = SceneGraph(
     (
@@ -63,38 +75,159 @@ def keep_first(graph: SceneGraph, *keys: str) -> SceneGraph:
 
 
 @pytest.mark.parametrize(
-    ("word", "included", "excluded"),
+    ("kind", "word", "included", "excluded"),
     [
+        # carnivore is above cat's hypernym; "gossip" is a cousin of another sense; "big cat" has two words
+        ("object", "cat", {"dog", "wolf", "fox"}, {"cat", "gossip", "big cat", "lion tamer"}),
         (
-            "cat",
-            {"dog", "wolf", "fox"},
-            {"cat"},
-        ),  # the shared hypernym is carnivore; wolf: two steps up and two down
-        ("light", {"dark"}, {"light"}),
-        ("has", {"lack", "refuse"}, {"have"}),
-        ("in", set(PREPOSITIONS) - {"in"}, {"in"}),
+            "object",
+            "car",
+            {"truck", "bike", "tank", "motorcycle", "cat"},
+            {"auto", "automobile", "machine"},
+        ),
+        ("object", "sky", {"helium", "neon", "breath"}, {"He", "Ne"}),
+        ("object", "trees", {"bush", "shrub"}, {"trees"}),
+        (
+            "attribute",
+            "white",
+            {"black", "green"},
+            {"stranger"},
+        ),  # not a person, the first sense of the noun
+        ("attribute", "big", {"little", "small"}, {"large"}),
+        ("relation", "has", {"lack", "refuse"}, {"have", "latitude"}),
+        ("relation", "riding", {"walk"}, {"riding"}),
+        (
+            "relation",
+            "on",
+            {"across", "below", "inside", "under"},
+            {"off", "near", "by", "at", "in", "over"},
+        ),
+        ("relation", "in", {"over", "by", "near"}, {"at", "on", "inside"}),
+        ("relation", "near", {"on", "at"}, {"around"}),
+        ("relation", "on top of", {"underneath"}, set()),
     ],
 )
 def test_words_of_the_published_files_are_foils(
-    word: str, included: set[str], excluded: set[str]
+    kind: AtomKind, word: str, included: set[str], excluded: set[str]
 ) -> None:
-    assert set(list_words(word)) >= included
-    assert excluded.isdisjoint(list_words(word))
+    words = set(list_words(Mention(kind, word, 0, 0, "", "1"), word))
+    assert words >= included
+    assert excluded.isdisjoint(words)
 
 
-def test_a_foil_is_not_annotated_and_need_not_be_false() -> None:
-    """Of two cars, one has no colour: nothing proves that there is no blue car, and the graph does not have one."""
-    pool = {rules: FOIL_RULES[rules].make_pool for rules in (OURS, PAPER)}
-    image, facts = AnnotatedImage("1", 300, 250, TWO_CARS), collect_facts(TWO_CARS)
-    ours, paper = (pool[rules](PINK_CAR, image, facts, Vocabulary()) for rules in (OURS, PAPER))
-    assert not [item for item in ours["hnatom"] if item.foils[0].type == "attribute"]
-    captions = {
-        item.caption for item in draw_foils(PINK_CAR, PINK_CAR.mentions[0], TWO_CARS, Random(0))
-    }
-    assert {"a blue car", "a white car"} <= captions
-    assert "a pink car" not in captions
-    assert len(paper["hncomp"]) > 6
-    assert {item.foils[0].type for item in paper["hnatom"]} == {"attribute", "object"}
+def make_slots(caption: str, *atoms: tuple[AtomKind, str, str, str]) -> list[Slot]:
+    """Return the slots of atoms that are given as kind, text, words in the caption, and tag."""
+    mentions = [
+        Mention(kind, text, caption.find(words), caption.find(words) + len(words), tag, text)
+        for kind, text, words, tag in atoms
+    ]
+    return list_slots(caption, mentions)
+
+
+def test_one_word_is_replaced_as_it_is() -> None:
+    """As published: "a glass ... with an grape", "trucks" for the cars of a "car", "bush" for the "trees"."""
+    caption = "an apple near cars, trees and a fire hydrant. there is another apple."
+    slots = make_slots(
+        caption,
+        ("object", "apple", "apple", "NN"),
+        ("object", "car", "cars", "NNS"),
+        ("object", "trees", "trees", "NNS"),
+        ("object", "fire hydrant", "fire hydrant", "NN"),
+    )
+    assert [slot.mention.text for slot in slots] == [
+        "apple",
+        "car",
+        "trees",
+    ]  # an atom of two words has no foils
+    texts = [
+        slot.write(word).caption
+        for slot, word in zip(slots, ("grape", "truck", "bush"), strict=True)
+    ]
+    assert texts == [
+        "an grape near cars, trees and a fire hydrant. there is another apple.",
+        "an apple near trucks, trees and a fire hydrant. there is another apple.",
+        "an apple near cars, bush and a fire hydrant. there is another apple.",
+    ]
+    assert slots[1].write("truck").foils == (Foil("object", "car", "trucks"),)
+
+
+def test_two_of_the_five_best_words_of_an_atom_are_drawn() -> None:
+    slots = make_slots(
+        "a cat on a wall", ("object", "cat", "cat", "NN"), ("object", "wall", "wall", "NN")
+    )
+    cats, walls = ["dog", "fox", "wolf", "bear", "seal", "hyena"], ["door", "room"]
+    scores = [{word: -float(rank) for rank, word in enumerate(words)} for words in (cats, walls)]
+    drawn = [[negative.foils[0].replacement for negative in draw_atoms(slots, scores, Random(seed))] for seed in
+             range(200)]  # fmt: skip
+    assert all(
+        sorted(map(walls.__contains__, words[:4])) == [False, False, True, True] for words in drawn
+    )
+    counts = Counter(word for words in drawn for word in words[:4] if word in cats)
+    assert set(counts) == set(cats[:5])
+    assert max(counts.values()) < 1.5 * min(counts.values())
+
+
+def make_region(
+    caption: str, graph: SceneGraph, *atoms: tuple[AtomKind, str, str, str | None]
+) -> Parse:
+    """Return a parse whose mentions are given as kind, text, object and target."""
+    spans = [(caption.find(text), text) for _, text, _, _ in atoms]
+    mentions = (
+        Mention(kind, text, start, start + len(text), "NN", key, target)
+        for (start, _), (kind, text, key, target) in zip(spans, atoms, strict=True)
+    )
+    return Parse(caption, graph, tuple(mentions))
+
+
+SIDEWALK = make_region(
+    "a red brick paved sidewalk",
+    SceneGraph((SceneObject("1", "sidewalk", ("red",)),)),
+    ("attribute", "red", "1", None),
+    ("object", "sidewalk", "1", None),
+)
+CAT = make_region(
+    "a cat on the sofa.",
+    SceneGraph((SceneObject("1", "cat"), SceneObject("2", "sofa")), (Relation("1", "on", "2"),)),
+    ("object", "cat", "1", None),
+    ("relation", "on", "1", "2"),
+    ("object", "sofa", "2", None),
+)
+
+
+def test_region_negatives_have_the_form_of_the_published_ones() -> None:
+    """Rows of the published files and of Table 17."""
+    for parse, words, atoms, compounds in (
+        (
+            SIDEWALK,
+            [{"mall": 0.0}, {"blue": 0.0}],
+            {"a blue brick paved sidewalk", "a red brick paved mall"},
+            {"a red mall and blue sidewalk"},
+        ),
+        (
+            CAT,
+            [{"badger": 0.0}, {"console": 0.0}, {"off": 0.0}],
+            {"a badger on the sofa.", "a cat on the console.", "a cat off the sofa."},
+            {
+                "badger on sofa and cat on console",
+                "badger on sofa and cat off sofa",
+                "cat on console and cat off sofa",
+            },
+        ),
+    ):
+        compound = Compound.find(parse)
+        assert compound is not None
+        slots = compound.list_slots()
+        assert {item.caption for item in draw_region_atoms(slots, words, Random(0))} == atoms
+        joined = list(draw_region_compounds(compound, slots, words, Random(0)))
+        assert {item.caption for item in joined} == compounds
+        assert all(len(item.foils) == 2 for item in joined)
+
+
+def test_a_foil_need_not_be_false() -> None:
+    """The paper consults no graph: a second car may be blue."""
+    words = [slot.gap.words for slot in list_region_slots(PINK_CAR.caption, PINK_CAR.mentions)]
+    assert {"blue", "white"} <= {*words[0]}
+    assert "off" in list_region_slots(CAT.caption, CAT.mentions)[1].gap.words
 
 
 @pytest.mark.parametrize(
@@ -151,63 +284,101 @@ def test_an_object_does_not_get_an_attribute_that_it_has() -> None:
     )
 
 
-def test_texts_are_those_of_the_published_files() -> None:
-    objects = tuple(SceneObject(name, name) for name in ("woman", "water", "hand"))
-    graph = SceneGraph(objects, (Relation("woman", "on", "water"),))
-    text = "woman on water. there is a hand"
-    mentions = tuple(Mention("object", name, text.find(name), text.find(name) + len(name), "NNS", name) for name in
-                     ("woman", "water", "hand"))  # fmt: skip
-    caption = ParsedCaption(
-        graph, text, (*mentions, Mention("relation", "on", 6, 8, "IN", "woman", "water")), ""
+def make_caption() -> ParsedCaption:
+    objects = (
+        SceneObject("1", "ear", ("big",)),
+        SceneObject("2", "tails"),
+        SceneObject("3", "apple"),
     )
-    names = {"woman": "woman", "water": "hand", "hand": "water"}
-    swapped = SceneGraph(tuple(SceneObject(key, names[key]) for key in names), graph.relations)
-    assert swap_in_place(caption, swapped) == "woman on hand. there is a water"
-    assert (
-        negate_in_place(caption, Negated("object", "hand", "hand")) == f"{text}. there is no hand"
+    graph = SceneGraph(objects, (Relation("1", "has", "2"),))
+    text = "a big ear has tails. there is a apple."
+    mentions = tuple(
+        Mention(kind, word, text.find(word), text.find(word) + len(word), tag, *ids)
+        for kind, word, tag, *ids in (
+            ("attribute", "big", "JJ", "1"),
+            ("object", "ear", "NN", "1"),
+            ("relation", "has", "VBZ", "1", "2"),
+            ("object", "tails", "NNS", "2"),
+            ("object", "apple", "NN", "3"),
+        )
     )
-    assert negate_in_place(caption, Negated("attribute", "hand", "left")) is None
+    return ParsedCaption(graph, text, mentions, "")  # pyright: ignore[reportArgumentType]
 
 
-def test_walks_use_the_whole_graph() -> None:
-    graph = select_annotated(DOGS)
+@pytest.mark.parametrize(
+    ("atom", "expected"),
+    [
+        (Negated("object", "1", "ear"), "a big ear has tails. there is a apple. there is no ear."),
+        (
+            Negated("object", "2", "tails"),
+            "a big ear has something. there is a apple. there are no tails.",
+        ),
+        (Negated("object", "3", "apple"), "a big ear has tails. there is no apple."),
+        (Negated("attribute", "1", "big"), "an ear that is not big has tails. there is a apple."),
+        (
+            Negated("relation", "1", "has", Relation("1", "has", "2")),
+            "a big ear not has tails. there is a apple.",
+        ),
+        (Negated("attribute", "1", "red"), None),
+    ],
+)
+def test_negations_are_those_of_the_published_files(atom: Negated, expected: str | None) -> None:
+    assert negate_in_place(make_caption(), atom) == expected
+    assert negate_all_in_place(make_caption()) == [
+        "there is no big ear has tails. there is a apple."
+    ]
+
+
+def test_swaps_are_those_of_the_published_files() -> None:
+    caption = make_caption()
+    first, second, third = caption.graph.objects
+    swapped = SceneGraph(
+        (replace(first, name="apple"), second, replace(third, name="ear")), caption.graph.relations
+    )
+    assert swap_in_place(caption, swapped) == "a big apple has tails. there is a ear."
+
+
+def test_walks_are_relations_and_a_last_object() -> None:
+    """Three of four published captions of 8 atoms have 5 objects and 3 relations in 2 components."""
+    ids = [str(number) for number in range(12)]
+    objects = tuple(SceneObject(key, f"thing {key}", ("big",), BOX) for key in ids)
+    tree = tuple(Relation(key, "on", str(int(key) // 2)) for key in ids[1:8])
+    graph = select_annotated(SceneGraph(objects, (*tree, Relation("1", "of", "2"))))
     assert {edge.predicate for edge in graph.relations} == {
         "on",
         "of",
     }  # the grammar cannot express "of"
-    walks = [
-        draw_uniform_walk(graph, size, Random(seed)) for size in (4, 5, 9) for seed in range(20)
-    ]
-    assert {walk.complexity for walk in walks if walk} == {
-        4,
-        5,
-        9,
-    }  # a walk may end with a relation that does not fit
-    assert draw_uniform_walk(graph, 10, Random(0)) is None
-    assert repeats_object(SceneGraph((SceneObject("1", "lamb"), SceneObject("2", "lamb"))))
-    assert not repeats_object(
-        SceneGraph((SceneObject("1", "lamb"), SceneObject("2", "lamb", ("white",))))
-    )
-
-
-def test_the_first_compound_is_drawn_uniformly() -> None:
-    """The roof has two relations and no attribute; the first dog has two attributes and a relation."""
-    starts = Counter[str]()
-    for seed in range(600):
-        walk = draw_uniform_walk(select_annotated(DOGS), 2, Random(seed))
-        if walk is not None and walk.objects[0].id == "1":
-            starts[walk.objects[0].attributes[0]] += 1
-    assert abs(starts["black"] - starts["big"]) < 60  # with two atoms, the relation does not fit
-    assert 100 < starts.total() < 260
+    shapes: dict[int, Counter[tuple[int, int, int]]] = {}
+    for size in (4, 5, 8):
+        walks = [draw_uniform_walk(graph, size, Random(seed)) for seed in range(200)]
+        assert {walk.complexity for walk in walks if walk} == {size}
+        shapes[size] = Counter(
+            (
+                len(walk.objects),
+                len(walk.relations),
+                sum(len(item.attributes) for item in walk.objects),
+            )
+            for walk in walks
+            if walk
+        )
+    assert set(shapes[4]) <= {(3, 1, 0), (2, 2, 0)}
+    assert set(shapes[5]) == {(3, 2, 0)}
+    assert shapes[8].most_common(1)[0][0] == (5, 3, 0)
+    assert 20 < shapes[8][4, 3, 1] < 80
+    assert draw_uniform_walk(graph, 40, Random(0)) is None
 
 
 @pytest.mark.parametrize(
     ("graph", "text"),
     [
-        (keep_first(DOGS, "1", "3"), "black and big dog on roof"),
-        (keep_first(DOGS, "3", "4"), "cat of roof"),
-        (keep_first(DOGS, "1", "3", "4"), "black and big dog on roof. cat of roof"),
-        (keep_first(DOGS, "3", "2"), "big dog and a roof"),
+        (keep_first(DOGS, "1", "3"), "black and big dog on roof."),
+        (keep_first(DOGS, "3", "4"), "cat of roof."),
+        (keep_first(DOGS, "1", "3", "4"), "black and big dog on roof. cat of roof."),
+        (keep_first(DOGS, "1", "3", "2"), "black and big dog on roof. there is another big dog."),
+        (
+            SceneGraph((SceneObject("1", "tails"), SceneObject("2", "ear"))),
+            "there is a tails. there is a ear.",
+        ),
     ],
 )
 def test_template_expresses_every_predicate(graph: SceneGraph, text: str) -> None:
@@ -234,7 +405,8 @@ def test_an_example_has_five_negatives_of_each_type() -> None:
         image, Source(Annotations(Path("none")), Vocabulary.of([DOGS]), Rejections({}))
     )
     walk = CaptionedWalk("key", "1", Walk(graph, BOX), caption)
-    example = PaperExample(walk, source, lambda texts: [float(len(text)) for text in texts])
+    score = score_by_caption(lambda texts: [float(len(text)) for text in texts])
+    example = PaperExample(walk, source, lambda texts: [], score_words=score)
     counts = {kind: len(getattr(example, kind)) for kind in ("hnatom", "hnswap", "hnneg", "hnall")}
     assert counts == {"hnatom": 5, "hnswap": 5, "hnneg": 5, "hnall": 15}
     assert len({negative.caption for negative in example.hnall}) == 15

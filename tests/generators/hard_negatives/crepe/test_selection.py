@@ -10,7 +10,6 @@ from compeval.generators.hard_negatives.crepe.selection import (
     measure_length,
     select_most_plausible,
     select_rank_balanced,
-    select_top,
 )
 from compeval.generators.hard_negatives.hard_negative import Foil, HardNegative
 
@@ -125,18 +124,6 @@ def test_atom_that_occurs_twice_counts_twice():
         )
         == 4
     )
-
-
-def test_the_top_has_no_limit_on_words_and_no_rejected_negative():
-    candidates = [make_negative(text, "cup", "dog") for text in ("a", "bb", "ccc", "dd")]
-    scores = {item.caption: float(len(item.caption)) for item in candidates}
-    assert select_top(candidates, 3, scores) == (candidates[2], candidates[1], candidates[3])
-    assert select_top(candidates, 3, scores, frozenset({"bb"})) == (
-        candidates[2],
-        candidates[3],
-        candidates[0],
-    )
-    assert select_top(candidates, 4, scores, frozenset({"bb"})) == ()
 
 
 def test_as_many_candidates_as_needed_are_all_selected():
