@@ -57,12 +57,13 @@ class RecipeOptions(NamedTuple):
     """The recipe of a fine-tuning.
 
     Args:
-        preset: paper: batches of 1,024, three learning rates. microworld: for tiny models.
+        preset: paper: batches of 256 captions (1,024 texts), three learning rates. microworld: for tiny models.
         epochs: Overrides the preset.
         batch_size: Overrides the preset.
         learning_rate: Overrides the preset; repeatable.
         rules: paper: one negative of each kind, as in the paper's appendix C.1, and clip-ft keeps captions without one.
-            Without effect on the authors' files (*.tsv), which have their own negatives.
+            Default: with the preset paper; otherwise ours. Without effect on the authors' files (*.tsv), which have
+            their own negatives.
         augment: Crop images at random, as open_clip does in training. Default: with the preset paper.
         count_neighbours: The similar images are a half of the batch size, not added to it.
     """
@@ -71,7 +72,7 @@ class RecipeOptions(NamedTuple):
     epochs: OptionalPositive = None
     batch_size: Annotated[int | None, typer.Option(min=2)] = None
     learning_rate: list[float] | None = None
-    rules: Literal["ours", "paper"] = "ours"
+    rules: Literal["ours", "paper"] | None = None
     augment: bool | None = None
     count_neighbours: bool = False
 

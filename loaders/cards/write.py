@@ -164,7 +164,7 @@ def main(
             stats = measure(target) | {"source": name}
             metadata = {"pretty_name": card.title, **card.metadata}
         by_paper = name in FOLLOWS_RULES and PARAMS.exists() and read_rules() == PAPER
-        values = card.values(target, stats) | {"by_paper": by_paper}
+        values = {**card.values(target, stats), "by_paper": by_paper}
         text = render(name, stats=stats, figures=figures, **values)
         if by_paper:
             text = f"{text.rstrip()}\n{PAPER_NOTE}"

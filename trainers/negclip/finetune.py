@@ -1,9 +1,9 @@
 """Fine-tune a CLIP on captioned images, with hard negatives (NegCLIP) or without (CLIP-FT).
 
 Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), section 4 and appendix C.3: AdamW, cosine schedule after 50 steps of
-warm-up, batches of 1,024. Both methods see the same captions in the same order for the same number of steps, except
-under ``rules: paper``, where CLIP-FT keeps the captions without a negative. NegCLIP's loss is CLIP's with negative
-captions as additional candidates for each image.
+warm-up, batches of 256 captions. Both methods see the same captions in the same order for the same number of steps,
+except under ``rules: paper``, where CLIP-FT keeps the captions without a negative. NegCLIP's loss is CLIP's with
+negative captions as additional candidates for each image.
 
 To train with large batches in little memory, features are computed in chunks, and the loss compares all images with all
 captions of the batch. The idea is that of gradient caching (Gao et al. 2021, arXiv:2101.06983), implemented with

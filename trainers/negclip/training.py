@@ -39,11 +39,15 @@ from compeval.trainers.negclip.starting_model import StartingModel
 Method = Literal["negclip", "clip-ft"]
 
 PRESETS = {
-    "paper": Recipe(epochs=5, batch_size=1024, learning_rates=(1e-5, 5e-6, 1e-6), augment=True),
+    "paper": Recipe(
+        epochs=5, batch_size=256, learning_rates=(1e-5, 5e-6, 1e-6), augment=True, rules=PAPER
+    ),
     "microworld": Recipe(epochs=4, batch_size=32, learning_rates=(3e-4,), weight_decay=0.1),
 }
-"""``paper``: appendix C.3, with the augmentation of open_clip, on whose code it builds. ``microworld``: for tiny
-models; in its small batches, captions with the same words in another order are rare."""
+"""``paper``: appendix C.3, with the augmentation of open_clip, on whose code it builds. The authors' command has
+``--batch-size=256``: 256 images and their neighbours are 512 images, and with the negatives there are 1,024 texts, the
+paper's N = 1,024. ``microworld``: for tiny models; in its small batches, captions with the same words in another order
+are rare."""
 IMAGES_PER_VALIDATION_IMAGE = 20
 """Without validation data, one image in 20 (the last 5 %) is held out."""
 CHUNK_SIZE = 256

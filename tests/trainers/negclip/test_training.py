@@ -9,6 +9,7 @@ import pytest
 from PIL.Image import Image
 from safetensors.torch import load_file, save_file
 
+from compeval.base.pipeline.params import PAPER
 from compeval.evaluators.models import local, resolve
 from compeval.trainers.negclip import image_text, starting_model
 from compeval.trainers.negclip.finetune import Recipe
@@ -22,7 +23,7 @@ RECIPE = Recipe(epochs=1, batch_size=4, learning_rates=(1e-3, 1e-12), warmup=1)
 def test_preset_has_the_papers_hyperparameters() -> None:
     # Appendix C.3.
     recipe = PRESETS["paper"]
-    assert (recipe.epochs, recipe.batch_size, recipe.warmup) == (5, 1024, 50)
+    assert (recipe.epochs, recipe.batch_size, recipe.warmup, recipe.rules) == (5, 256, 50, PAPER)
     assert recipe.learning_rates == (1e-5, 5e-6, 1e-6)
     assert recipe.augment  # it builds on open_clip's code
 
@@ -100,7 +101,7 @@ def test_images_for_neighbours_are_read_by_other_processes(
 
 
 def test_error_for_fewer_captions_than_a_batch(spec: str, shards: Path, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="19 captions have a negative, but a batch needs 1,024"):
+    with pytest.raises(ValueError, match="19 captions have a negative, but a batch needs 256"):
         train(
             "negclip",
             spec,

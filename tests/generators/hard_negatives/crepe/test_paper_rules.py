@@ -292,17 +292,18 @@ def make_caption() -> ParsedCaption:
     )
     graph = SceneGraph(objects, (Relation("1", "has", "2"),))
     text = "a big ear has tails. there is a apple."
-    mentions = tuple(
-        Mention(kind, word, text.find(word), text.find(word) + len(word), tag, *ids)
-        for kind, word, tag, *ids in (
-            ("attribute", "big", "JJ", "1"),
-            ("object", "ear", "NN", "1"),
-            ("relation", "has", "VBZ", "1", "2"),
-            ("object", "tails", "NNS", "2"),
-            ("object", "apple", "NN", "3"),
-        )
+    atoms: list[tuple[AtomKind, str, str, str, str | None]] = [
+        ("attribute", "big", "JJ", "1", None),
+        ("object", "ear", "NN", "1", None),
+        ("relation", "has", "VBZ", "1", "2"),
+        ("object", "tails", "NNS", "2", None),
+        ("object", "apple", "NN", "3", None),
+    ]
+    mentions = (
+        Mention(kind, word, text.find(word), text.find(word) + len(word), tag, key, target)
+        for kind, word, tag, key, target in atoms
     )
-    return ParsedCaption(graph, text, mentions, "")  # pyright: ignore[reportArgumentType]
+    return ParsedCaption(graph, text, tuple(mentions), "")
 
 
 @pytest.mark.parametrize(
