@@ -25,6 +25,8 @@ from compeval.evaluators.results.scores import (
 )
 from compeval.evaluators.results.ties import measure_ties
 
+BACKENDS = ("transformers", "vlm", "api")
+"""Backends whose models are recorded under the name that follows."""
 ALIASES = {
     "NegCLIP/coco-ft": "NegCLIP",
     "openai/clip-vit-large-patch14-336": "ViT-L-14-336/openai",
@@ -64,7 +66,8 @@ def get_canonical_name(name: str) -> str:
 
 def get_alias(name: str) -> str:
     """Return the name under which the scores of a model are recorded."""
-    name = name.removeprefix("transformers:")
+    backend, _, rest = name.partition(":")
+    name = rest if backend in BACKENDS else name
     return ALIASES.get(name, name)
 
 

@@ -177,6 +177,42 @@ def test_validate_finds_results_under_any_name(
 
 
 @pytest.mark.parametrize(
+    ("spec", "task", "metrics", "rows"),
+    [
+        (
+            "vlm:llava-hf/llava-1.5-13b-hf",
+            "naturalbench/main",
+            {"question_accuracy": 0.386, "image_accuracy": 0.435, "group_accuracy": 0.144},
+            1900,
+        ),
+        ("api:gpt-4o-2024-08-06", "naturalbench/main", {"group_accuracy": 0.405}, 1900),
+        ("vlm:zhiqiulin/clip-flant5-xl", "winoground/main", {"group_score": 0.348}, 400),
+    ],
+)
+def test_generative_models_have_published_scores(
+    spec: str,
+    task: str,
+    metrics: dict[str, float],
+    rows: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """The authors' VQAScore and answers; a result that is five points off disagrees."""
+    result = make_result(task, 0.0, rows) | {"metrics": metrics}
+    title = spec.rpartition("/")[2]
+    result["model"] |= {"spec": spec, "name": title, "effective": title}
+    matches = match_scores([result])
+    assert {match.score.metric: match.verdict for match in matches} == dict.fromkeys(metrics, "yes")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "results").mkdir()
+    first = next(iter(metrics))
+    result["metrics"] = {first: metrics[first] + 0.05}
+    (tmp_path / "results/a.json").write_text(json.dumps(result))
+    done = CliRunner().invoke(app, ["validate", spec, "--no-run", "--json"])
+    assert (done.exit_code, [line["verdict"] for line in json.loads(done.stdout)]) == (1, ["no"])
+
+
+@pytest.mark.parametrize(
     ("name", "same"),
     [
         ("ViT-B-32/openai", MODEL),
@@ -418,6 +454,7 @@ def test_every_published_score_is_recorded_once_and_is_of_a_declared_config():
         "crepe_published",
         "aro_published",
         "compun",
+        "vl_checklist",
     }
     for score in scores:
         dataset, config, *_ = score.task.split("/")
