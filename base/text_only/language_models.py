@@ -14,6 +14,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from compeval.base.files.cache_folder import cache_folder
+from compeval.base.pretrained import load_complete
 from compeval.base.text_only.corpus_statistics import Ranker
 from compeval.base.text_only.gaps import Gap
 from compeval.base.text_only.score_cache import ScoreCache
@@ -52,9 +53,7 @@ class _Model:
         self.tokenizer: Any = transformers.AutoTokenizer.from_pretrained(
             name, trust_remote_code=False, **tokenizer_options
         )
-        model = getattr(transformers, auto_class).from_pretrained(
-            name, trust_remote_code=False, dtype=torch.float32
-        )
+        model = load_complete(getattr(transformers, auto_class), name, dtype=torch.float32)
         self.model: Any = model.eval().to(device)
         self.batch_size = batch_size or BATCH_ROWS[device]
 

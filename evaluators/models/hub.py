@@ -5,10 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import open_clip
+from open_clip.pretrained import download_pretrained_from_hf
 
-from compeval.evaluators.models import Model
+from compeval.evaluators.models import Model, weights_file
 from compeval.evaluators.models.checks import unavailable
-from compeval.evaluators.models.openclip import UNREADABLE, contaminated, create, describe
+from compeval.evaluators.models.openclip import (
+    UNREADABLE,
+    contaminated,
+    create_empty,
+    describe,
+    make_transform,
+)
 
 
 def load(name: str, device: str, precision: str) -> Model:
@@ -18,20 +25,28 @@ def load(name: str, device: str, precision: str) -> Model:
     """
     spec = f"hf-hub:{name}"
     try:
-        model, preprocess = create(spec, device, precision)
+        model = create_empty(spec, device, precision)
+        state = weights_file.read_state(download_pretrained_from_hf(name))
         tokenizer = open_clip.get_tokenizer(spec)
     except UNREADABLE as error:
         raise unavailable(spec, name, error) from None
+    difference = weights_file.describe_difference(model, state)
+    try:
+        weights_file.load_state(model, state, resize=bool(difference))
+    except ValueError as error:
+        raise ValueError(f"{spec}: the weights do not fit its configuration ({error}).") from None
     mark = contaminated(name.partition("/")[2])
+    resized = f"The weights are for {difference} as their configuration says: open_clip interpolated the positions."
     return describe(
         model,
-        preprocess,
+        make_transform(model),
         tokenizer,
         device=device,
         precision=precision,
         spec=spec,
         name=name,
         contaminated=mark,
+        warnings_of_files=[resized] if difference else [],
     )
 
 

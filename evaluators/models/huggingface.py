@@ -30,10 +30,12 @@ from safetensors import SafetensorError
 from torch import Tensor
 from torch.nn.functional import normalize
 
+from compeval.base.pretrained import load_pretrained
 from compeval.evaluators.models import NUM_RERANKED, Model, fingerprint
 from compeval.evaluators.models.batches import in_batches
 from compeval.evaluators.models.checks import SCORES, unavailable
 from compeval.evaluators.models.hub import get_title, read_family
+from compeval.evaluators.models.missing_tensors import check_missing
 
 CONTAMINATED: dict[str, str] = dict.fromkeys(
     ("flava", "blip", "blip-2"), "trained on Visual Genome and COCO"
@@ -64,11 +66,8 @@ def load(name: str, device: str, precision: str) -> Model:
     architecture, adapter = ADAPTERS[score][family]
     kind: Any = getattr(transformers, architecture)
     try:
-        model: Any = (
-            kind.from_pretrained(name, dtype=DTYPES[precision], trust_remote_code=False)
-            .to(device)
-            .eval()
-        )
+        model, missing = load_pretrained(kind, name, dtype=DTYPES[precision])
+        model = model.to(device).eval()
         tokenizer: Any = transformers.AutoTokenizer.from_pretrained(name, trust_remote_code=False)
         image_processor: Any = transformers.AutoImageProcessor.from_pretrained(
             name, trust_remote_code=False
@@ -87,10 +86,12 @@ def load(name: str, device: str, precision: str) -> Model:
         precision,
         *([score] if score else []),
     ]
+    encoder = adapter(model, tokenizer, image_processor, device)
+    check_missing(spec, model, encoder, missing)
     return Model(
         spec,
         get_title(name) + score,
-        adapter(model, tokenizer, image_processor, device),
+        encoder,
         fingerprint.of_json(parts),
         precision,
         contaminated=CONTAMINATED.get(family),

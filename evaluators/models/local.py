@@ -19,7 +19,8 @@ from PIL.Image import Image
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from compeval.evaluators.models import Model
+from compeval.base.pretrained import check_no_adapter
+from compeval.evaluators.models import Model, weights_file
 from compeval.evaluators.models.local_folder import (
     CONFIG,
     TRAINING,
@@ -30,10 +31,11 @@ from compeval.evaluators.models.local_folder import (
 )
 from compeval.evaluators.models.openclip import (
     UNREADABLE,
-    create,
+    create_empty,
     describe,
     describe_error,
     load_tokenizer,
+    make_transform,
 )
 
 EMBEDDING, TOKEN_IDS = "token_embedding.weight", "token_ids"
@@ -50,7 +52,14 @@ def load(name: str, device: str, precision: str) -> Model:
     model, preprocess = load_weights(folder, device, precision)
     tokenizer = load_tokenizer(f"local-dir:{folder}", spec)
     about = {"spec": spec, "name": folder.absolute().name, **read_training(folder)}
-    return describe(model, preprocess, tokenizer, device=device, precision=precision, **about)
+    return describe(
+        model,
+        preprocess,
+        tokenizer,
+        device=device,
+        precision=precision,
+        **about,
+    )
 
 
 def load_weights(
@@ -59,9 +68,16 @@ def load_weights(
     """Return model and image transform. Raises ValueError if the weights do not fit the configuration."""
     try:
         with tempfile.TemporaryDirectory() as scratch:
+            files = folder
             if has_few_embeddings(folder):
-                folder = restore_embeddings(folder, Path(scratch) / folder.name)
-            return create(f"local-dir:{folder}", device, precision)
+                files = restore_embeddings(folder, Path(scratch) / folder.name)
+            check_no_adapter(folder)
+            model = create_empty(f"local-dir:{files}", device, precision)
+            state = weights_file.read_state(files / WEIGHTS)
+            if difference := weights_file.describe_difference(model, state):
+                raise ValueError(f"{WEIGHTS} is for {difference} as {CONFIG} says")
+            weights_file.load_state(model, state)
+            return model, make_transform(model)
     except (*UNREADABLE, ValueError) as error:
         raise ValueError(
             f"{folder}: the model cannot be loaded ({describe_error(error)})."

@@ -26,6 +26,10 @@ CORPUS_OF_TAG = {
     "laion400m_e32": "laion",
 }
 """Corpus of CREPE's systematicity splits that the weights of a tag were trained on."""
+PREPROCESSING = ("mean", "std", "interpolation", "resize_mode")
+"""How images are prepared, in open_clip's record of a tag."""
+LIKE = "?like="
+"""Before a tag, behind a weights file: the file was trained from the weights of the tag, or as they were."""
 LIGHT = "_open_clip_without_torch"
 """Name under which modules of open_clip are imported without its ``__init__``, which imports torch."""
 
@@ -93,18 +97,62 @@ def parse_name(name: str) -> tuple[str, str, bool]:
     """
     architecture, weights = split(name)
     built = architecture.removesuffix("-gelu")
-    tag = get_pretrained_cfg(architecture, weights)
+    tag = get_pretrained_cfg(architecture, weights) or find_like(name)
     has_both = f"{architecture}-quickgelu" in list_models()
-    if (
-        not tag and built == architecture and has_both
-    ):  # a file of weights does not state its activation
+    if not tag and built == architecture and has_both:
+        # a file of weights does not state its activation
         raise ValueError(
             f"{weights}: nothing states the activation that these weights were trained with. Ask for "
-            f"{architecture}-quickgelu/... (OpenAI, NegCLIP, LAION-400M ViT-B-32) or {architecture}-gelu/...; the "
-            "wrong one moves scores by several points."
+            f"{architecture}-quickgelu/... (OpenAI, NegCLIP, LAION-400M ViT-B-32) or {architecture}-gelu/..., or name "
+            f"the tag that they were trained from, {architecture}/...{LIKE}openai; the wrong one moves scores by "
+            "several points."
         )
     config = read_config(built)
-    return built, weights, bool(tag.get("quick_gelu")) and not config.get("quick_gelu")
+    is_stated = built != architecture or bool(config.get("quick_gelu"))
+    return built, weights, bool(tag.get("quick_gelu")) and not is_stated
+
+
+def find_like(name: str) -> dict[str, Any]:
+    """Return open_clip's record of the tag that a weights file is like; {} if the name states none.
+
+    Raises ValueError if the architecture has no such tag.
+    """
+    _, found, like = name.rpartition(LIKE)
+    if not found:
+        return {}
+    architecture, _ = split(name)
+    if tag := get_pretrained_cfg(architecture.removesuffix("-gelu"), like):
+        return tag
+    raise _unknown(f"tag of {architecture}", like, _list_tags(architecture.removesuffix("-gelu")))
+
+
+def find_preprocessing(name: str) -> dict[str, Any]:
+    """Return how images are prepared for a weights file: as for the pretrained weights of its architecture.
+
+    {} if there are none: open_clip trains new architectures with its own default. Raises ValueError if the pretrained
+    weights differ, and the name does not state which of them the file is like.
+    """
+    architecture, _ = split(name)
+    built, like = architecture.removesuffix("-gelu"), find_like(name)
+    tags = (
+        {"": like} if like else {tag: get_pretrained_cfg(built, tag) for tag in _list_tags(built)}
+    )
+    found: dict[str, tuple[str, dict[str, Any]]] = {}
+    for tag, record in tags.items():
+        if built == architecture or not record.get("quick_gelu"):
+            prepared = {key: record[key] for key in PREPROCESSING if record.get(key) is not None}
+            found.setdefault(json.dumps(prepared, sort_keys=True), (tag, prepared))
+    if len(found) > 1:
+        choices = " or ".join(f"{name}{LIKE}{tag}" for tag, _ in found.values())
+        raise ValueError(
+            f"{name}: nothing states how images were prepared in the training of these weights, and the pretrained "
+            f"weights of {built} differ in it. Name a tag whose preprocessing is theirs: {choices}."
+        )
+    return next((prepared for _, prepared in found.values()), {})
+
+
+def _list_tags(architecture: str) -> list[str]:
+    return [tag for name, tag in list_pretrained() if name == architecture]
 
 
 def split(name: str) -> tuple[str, str]:
@@ -113,6 +161,7 @@ def split(name: str) -> tuple[str, str]:
     Raises ValueError, with similar known names, if there is no such slash.
     """
     known = list_models()
+    name, _, _ = name.partition(LIKE)
     cuts = [index for index, letter in enumerate(name) if letter == "/"]
     for cut in reversed(cuts):
         architecture, weights = name[:cut], name[cut + 1 :]
@@ -128,7 +177,7 @@ def split(name: str) -> tuple[str, str]:
             known,
             f" Other models begin with {', '.join(others)} or {last}.",
         )
-    tags = [tag for name, tag in list_pretrained() if name == architecture]
+    tags = _list_tags(architecture)
     if not weights:
         raise ValueError(
             f"Model {name!r} has no weights. Tags of {architecture}: {', '.join(tags) or 'none'}."

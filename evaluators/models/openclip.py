@@ -5,7 +5,7 @@ Names are, for example, ``ViT-B-32/laion400m_e32`` or ``ViT-B-32-quickgelu/path/
 open_clip chooses the activation (GELU or QuickGELU) by the architecture's name and only warns if the weights were
 trained with the other. Here the weights decide: ``ViT-B-32/laion400m_e32`` runs with QuickGELU, and the result names
 the requested model and the model that ran. For a weights file, the architecture's name must end in ``-quickgelu`` or
-``-gelu``.
+``-gelu``, or the file's in ``?like=TAG``, the tag that it was trained from.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from __future__ import annotations
 import json
 import logging
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any
@@ -23,13 +25,15 @@ import open_clip
 import PIL.Image
 import torch
 from open_clip.tokenizer import HFTokenizer, SimpleTokenizer
+from open_clip.transform import PreprocessCfg, image_transform_v2
 from PIL.Image import Image
 from safetensors import SafetensorError
 from torch import Tensor
 
-from compeval.evaluators.models import Model, fingerprint
+from compeval.evaluators.models import Model, fingerprint, weights_file
 from compeval.evaluators.models.open_clip_names import (
     CORPUS_OF_TAG,
+    find_preprocessing,
     get_pretrained_cfg,
     missing_weights,
     parse_name,
@@ -262,7 +266,7 @@ def load(name: str, device: str, precision: str) -> Model:
     return describe(
         model,
         preprocess,
-        load_tokenizer(built, name),
+        load_tokenizer(built, name, get_context_length(model)),
         device=device,
         precision=precision,
         spec=name,
@@ -280,10 +284,16 @@ def contaminated(name: str) -> str | None:
     )
 
 
-def load_tokenizer(built: str, spec: str) -> Any:
+def get_context_length(model: Any) -> int | None:
+    """Return the number of tokens that a text tower of open_clip reads; None if its tokeniser says it."""
+    tower = getattr(model, "text", model)
+    return getattr(tower, "context_length", None)
+
+
+def load_tokenizer(built: str, spec: str, context_length: int | None = None) -> Any:
     """Load the tokeniser of an architecture. Raises FileNotFoundError if its files are not available."""
     try:
-        return open_clip.get_tokenizer(built)
+        return open_clip.get_tokenizer(built, context_length=context_length)
     except (*UNREADABLE, ValueError) as error:
         raise FileNotFoundError(
             f"{spec}: its tokeniser is not on this machine and could not be downloaded ({describe_error(error)})."
@@ -291,32 +301,68 @@ def load_tokenizer(built: str, spec: str) -> Any:
 
 
 def create_named(name: str, device: str, precision: str) -> tuple[Any, Callable[[Image], Tensor]]:
-    """Create ``architecture/tag`` or ``architecture/file`` with the right activation. Returns model and transform."""
+    """Create ``architecture/tag`` or ``architecture/file`` with the right activation. Returns model and transform.
+
+    A file's image size and number of tokens are its own; its images are prepared as for the pretrained weights of its
+    architecture (``find_preprocessing``).
+    """
     built, weights, quick_gelu = parse_name(name)
-    try:
-        return create(built, device, precision, pretrained=weights, force_quick_gelu=quick_gelu)
-    except UNREADABLE as error:
-        reason = describe_error(error)
-        if not get_pretrained_cfg(*split(name)):
+    if not get_pretrained_cfg(*split(name)):
+        options = {"force_quick_gelu": quick_gelu, "force_preprocess_cfg": find_preprocessing(name)}
+        make = partial(create_empty, built, device, precision, **options)
+        try:
+            model = weights_file.load(make, Path(weights))
+        except (*UNREADABLE, ValueError) as error:
+            reason = describe_error(error)
             raise ValueError(
                 f"{name}: the weights do not fit or cannot be read ({reason})."
             ) from None
-        raise missing_weights(name, reason) from None
+        return model, make_transform(model)
+    try:
+        return create(built, device, precision, pretrained=weights, force_quick_gelu=quick_gelu)
+    except UNREADABLE as error:
+        raise missing_weights(name, describe_error(error)) from None
+
+
+def create_empty(name: str, device: str, precision: str, **options: Any) -> Any:
+    """Return an untrained model of open_clip, whose weights are loaded afterwards. Nothing is downloaded for it."""
+    with silence():
+        return open_clip.create_model(
+            name,
+            device=device,
+            precision=precision,
+            load_weights=False,
+            pretrained_text=False,
+            **options,
+        ).eval()
+
+
+def make_transform(model: Any) -> Callable[[Image], Tensor]:
+    """Return open_clip's image transform of a model for evaluation."""
+    config = PreprocessCfg(**open_clip.get_model_preprocess_cfg(model))
+    return image_transform_v2(config, is_train=False)
+
+
+@contextmanager
+def silence() -> Iterator[None]:
+    """Suppress the log messages and warnings of open_clip."""
+    logging.disable(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(logging.NOTSET)
 
 
 def create(
     name: str, device: str, precision: str, **options: Any
 ) -> tuple[Any, Callable[[Image], Tensor]]:
     """Return model and image transform, without log messages of open_clip. Never unpickles arbitrary objects."""
-    logging.disable(logging.ERROR)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            created: Any = open_clip.create_model_from_pretrained(
-                name, device=device, precision=precision, weights_only=True, **options
-            )
-    finally:
-        logging.disable(logging.NOTSET)
+    with silence():
+        created: Any = open_clip.create_model_from_pretrained(
+            name, device=device, precision=precision, weights_only=True, **options
+        )
     return created[0].eval(), created[1]
 
 
@@ -327,11 +373,12 @@ def describe(
     *,
     device: str,
     precision: str,
+    warnings_of_files: Sequence[str] = (),
     **about: Any,
 ) -> Model:
     """Return the loaded model with a fingerprint over weights, structure, transform, tokeniser, precision and library.
 
-    ``about`` are further fields of Model.
+    ``about`` are further fields of Model, ``warnings_of_files`` what readers of its results should know of its files.
     """
     encoder = OpenClipEncoder(model, preprocess, tokenizer, device, precision)
     parts = [
@@ -351,7 +398,7 @@ def describe(
         encoder=encoder,
         fingerprint=fingerprint.of_json(parts),
         precision=precision,
-        warnings=encoder.warnings,
+        warnings=(*warnings_of_files, *encoder.warnings),
         **about,
     )
 

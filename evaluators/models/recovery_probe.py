@@ -23,6 +23,7 @@ from torch.nn import functional
 from transformers import AutoTokenizer, T5Config, T5ForConditionalGeneration
 from transformers.modeling_outputs import BaseModelOutput
 
+from compeval.base.pretrained import load_complete
 from compeval.evaluators.models import Model, TextEncoder, fingerprint, resolve
 from compeval.evaluators.models.batches import in_batches, scale_to_unit_length
 from compeval.evaluators.models.local_folder import AUTOENCODER, PROBE
@@ -156,7 +157,7 @@ def load(folder: Path, spec: str, device: str, precision: str) -> Model:
     is_probe = (folder / PROBE).is_file()
     record = json.loads((folder / (PROBE if is_probe else AUTOENCODER)).read_text(encoding="utf-8"))
     try:
-        model: Any = RecoveryT5.from_pretrained(folder, dtype=DTYPES[precision]).to(device).eval()  # pyright: ignore[reportArgumentType]
+        model: Any = load_complete(RecoveryT5, folder, dtype=DTYPES[precision]).to(device).eval()
         tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
     except (OSError, ValueError) as error:
         raise ValueError(

@@ -11,9 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from compeval.base.pretrained import check_no_adapter, collect_missing
 from compeval.evaluators.models import Model, fingerprint
 from compeval.evaluators.models.checks import unavailable
 from compeval.evaluators.models.hub import get_title
+from compeval.evaluators.models.missing_tensors import check_missing
 
 
 class SentenceEncoder:
@@ -52,12 +54,15 @@ def load(name: str, device: str, precision: str) -> Model:
     from compeval.evaluators.models.huggingface import DTYPES
 
     spec, options = f"sentence-transformers:{name}", {"dtype": DTYPES[precision]}
+    check_no_adapter(name)
     try:
-        model = sentence_transformers.SentenceTransformer(
-            name, device=device, model_kwargs=options
-        ).eval()
+        with collect_missing() as missing:
+            model = sentence_transformers.SentenceTransformer(
+                name, device=device, model_kwargs=options
+            ).eval()
     except (OSError, ValueError) as error:
         raise unavailable(spec, name, error) from None
+    check_missing(spec, model, SentenceEncoder(model), missing)
     parts = [
         fingerprint.of_weights(model.state_dict()),
         repr(model),

@@ -18,6 +18,7 @@ import transformers
 from safetensors import SafetensorError
 from torch import Tensor
 
+from compeval.base.pretrained import load_complete
 from compeval.evaluators.models import Model, fingerprint
 from compeval.evaluators.models.checks import unavailable
 from compeval.evaluators.models.generative import PROBES, Generative, first_tokens, log_probability
@@ -91,11 +92,7 @@ def _load_pretrained(
     kind: Any = getattr(transformers, KIND)
     try:
         processor = transformers.AutoProcessor.from_pretrained(name, trust_remote_code=False)
-        model: Any = (
-            kind.from_pretrained(name, dtype=DTYPES[precision], trust_remote_code=False)
-            .to(device)
-            .eval()
-        )
+        model = load_complete(kind, name, dtype=DTYPES[precision]).to(device).eval()
     except (OSError, SafetensorError) as error:
         raise unavailable(spec, name, error) from None
     except ImportError as error:

@@ -16,6 +16,7 @@ from torch import Tensor
 from torchvision.transforms import Compose
 
 from compeval.evaluators.models import fingerprint, local, openclip, parse
+from compeval.evaluators.models.weights_file import get_image_size
 
 
 class StartingModel(NamedTuple):
@@ -64,13 +65,18 @@ def load(spec: str, device: str) -> StartingModel:
     model, preprocess = openclip.create_named(name, device, "fp32")
     config = open_clip.get_model_config(architecture)
     assert config is not None, "openclip.parse_name knows the architecture"
+    context_length = openclip.get_context_length(model)
+    # A file of weights can have other inputs than its architecture.
+    config["vision_cfg"]["image_size"] = get_image_size(model)
+    if context_length and "hf_model_name" not in config["text_cfg"]:
+        config["text_cfg"]["context_length"] = context_length
     preprocess_config = open_clip.get_model_preprocess_cfg(model)
     kept = ("size", "mean", "std", "interpolation", "resize_mode", "fill_color")
     return StartingModel(
         spec,
         model,
         preprocess,
-        open_clip.get_tokenizer(architecture),
+        open_clip.get_tokenizer(architecture, context_length=context_length),
         {**config, "quick_gelu": True} if quick_gelu else config,
         {key: value for key, value in preprocess_config.items() if key in kept},
         {
