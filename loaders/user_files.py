@@ -24,11 +24,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from compeval.base.files.atomic import atomic_folder, check_replaceable
+from compeval.base.files.hashes import hash_file
 from compeval.base.files.untrusted import safe_name
 from compeval.base.schemas.rows import CHOICE_SCHEMA, RETRIEVAL_SCHEMA
 from compeval.base.storage import parquet
 from compeval.base.storage.crops import crop_id
 from compeval.base.storage.dataset import write_config
+from compeval.base.storage.image_ids import ImageIds
 from compeval.loaders.cards.card import render, write_card
 from compeval.loaders.datasets.stats import Stats, measure
 from compeval.loaders.own_data.columns import UserColumns
@@ -136,14 +138,19 @@ def _read_all(
     columns: UserColumns,
     drop_equal: bool,
 ) -> Iterator[Entry]:
-    """Yield the entries of all files. With several files, the name of a file is part of an image's id."""
+    """Yield the entries of all files. Different pictures have different ids, also if their names are equal.
+
+    With several files, the name of a file is part of an image's id.
+    """
+    ids, hashes = ImageIds(), dict[Path, str]()
     for file in files:
         for entry in read_entries(
             file, image_folder or file.parent, scratch, columns, drop_equal=drop_equal
         ):
-            yield entry._replace(
-                image_id=entry.image_id if len(files) == 1 else f"{file.name}/{entry.image_id}"
-            )
+            name = entry.image_id if len(files) == 1 else f"{file.name}/{entry.image_id}"
+            if entry.image not in hashes:
+                hashes[entry.image] = hash_file(entry.image)
+            yield entry._replace(image_id=ids.find(hashes[entry.image], name))
 
 
 def caption_rows(

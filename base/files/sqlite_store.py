@@ -90,6 +90,11 @@ class SqliteStore:
                 f"INSERT OR IGNORE INTO {self.table} VALUES (?, ?)", values
             ).rowcount
 
+    def replace(self, values: Iterable[tuple[Any, Any]]) -> None:
+        """Store pairs of a key and a value in one transaction, in place of earlier values."""
+        with self._lock, self._explain_errors(), self._database:
+            self._database.executemany(f"INSERT OR REPLACE INTO {self.table} VALUES (?, ?)", values)
+
     def count(self) -> int:
         """Return the number of stored values."""
         with self._explain_errors():

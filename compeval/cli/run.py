@@ -66,6 +66,7 @@ class RunOptions(NamedTuple):
         max_requests: api: refuse runs that need more requests. Stored answers do not count.
         setting: vlm and api: scoring=yes (the probability of yes, VQAScore) or scoring=choice (between two captions,
             in both orders); question='Is this {}?'; answers=Yes,No. Part of the model's name; repeatable.
+        no_cache: Compute everything again, and ask endpoints again: stored features, answers and results are not read.
         dry_run: Print what would run, without loading or downloading weights.
         on_error: What to do with an image that cannot be read.
     """
@@ -83,6 +84,7 @@ class RunOptions(NamedTuple):
     max_requests: Annotated[int, typer.Option(min=0)] = MAX_REQUESTS
     setting: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE")] = None
     output: Results = Path("results")
+    no_cache: bool = False
     dry_run: bool = False
     on_error: Literal["stop", "skip"] = "stop"
 
@@ -182,7 +184,9 @@ def _evaluate(
     """Evaluate the models, on Ray workers if the options need them; finished tasks are only read."""
     refused: list[RefusedTask] = []
     with _start_cluster(options.device, options.ray_address, options.workers) as (cluster, device):
-        finished = [] if cluster else _read_finished(specs, options, device, choose_tasks, settings)
+        finished: list[Result] = []
+        if not cluster and not options.no_cache:
+            finished = _read_finished(specs, options, device, choose_tasks, settings)
         if finished:
             return Outcome(finished, {}, refused)
         settings |= {"device": device, "cluster": cluster, "batch_size": options.batch_size}
@@ -305,6 +309,9 @@ def _load(options: RunOptions, device: str, cluster: Cluster | None, spec: str) 
             remember(loaded)
         if isinstance(loaded.encoder, models.MeteredScorer):
             loaded.encoder.max_requests = options.max_requests
+            loaded.encoder.asks_again = options.no_cache
+    if options.no_cache:
+        loaded = replace(loaded, is_cached=False)
     return loaded if options.name is None else replace(loaded, name=options.name)
 
 

@@ -29,5 +29,5 @@ class AnswerStore(SqliteStore):
         return next((json.loads(answer) for answer in self.read([request]).values()), None)
 
     def put(self, request: str, answer: dict[str, Any]) -> None:
-        """Store an answer; it is on disk when this returns."""
-        self.write([(request, json.dumps(answer))])
+        """Store an answer, which replaces an earlier one; it is on disk when this returns."""
+        self.replace([(request, json.dumps(answer))])

@@ -1,9 +1,10 @@
 """Load models behind an OpenAI-compatible endpoint: ``api:MODEL`` (OpenAI), ``api:MODEL?base_url=URL`` (vLLM, SGLang).
 
 An endpoint with log-probabilities is scored as VQAScore (``compeval.evaluators.models.questions``): the
-probabilities of the first token that spell yes are summed. If the 20 most probable tokens contain no yes, the score is
-the upper bound that they imply. An endpoint without log-probabilities is asked to choose between two captions, in both
-orders. Declined questions are counted on the result: they score as "no", or as half of a choice.
+probabilities of the tokens that spell yes are summed, where the answer begins: behind a thought, marks and "The answer
+is". If the 20 most probable tokens contain no, but not yes, the score is the upper bound that they imply. An endpoint
+without log-probabilities is asked to choose between two captions, in both orders. Questions that were declined, or
+whose answer is none of the two, are counted on the result: they score as "no", or as half of a choice.
 
 The key is read from ``OPENAI_API_KEY`` and never written. The number of requests is stated before the first of them and
 capped; every answer is stored when it arrives (``compeval.evaluators.models.answers``).
@@ -28,7 +29,7 @@ from compeval.base.files.cache_folder import cache_folder
 from compeval.base.plain_text import strip_urls
 from compeval.evaluators.models import Model, fingerprint
 from compeval.evaluators.models.answers import AnswerStore
-from compeval.evaluators.models.endpoint import Answer, Endpoint, RequestError
+from compeval.evaluators.models.endpoint import Answer, Endpoint, RequestError, strip_thoughts
 from compeval.evaluators.models.questions import SETTINGS, Scoring, make_scoring, split_settings
 
 NUMBERS = {
@@ -48,11 +49,17 @@ DECLINED = -100.0
 
 
 class Sent(NamedTuple):
-    """An image as it is sent, and a digest of its pixels."""
+    """An image that is sent if a question about it has no stored answer, and a digest of its pixels."""
 
-    url: str
+    image: Image
     digest: str
     pixels: int
+
+    def make_url(self) -> str:
+        """Return the image as a URL with its data."""
+        buffer = io.BytesIO()
+        self.image.save(buffer, "PNG")
+        return f"data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode()}"
 
 
 class ApiScorer:
@@ -71,13 +78,13 @@ class ApiScorer:
             numbers,
         )
         self.max_requests = DEFAULT_MAX_REQUESTS
+        self.asks_again = False
+        """True if stored answers are not used, but those of this process."""
+        self._new, self._times = set[str](), list[str]()
 
     def preprocess(self, image: Image) -> Sent:
-        buffer = io.BytesIO()
-        image.save(buffer, "PNG")
-        url = f"data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode()}"
         pixels = fingerprint.digest(str(image.size).encode(), image.tobytes()).hex()
-        return Sent(url, pixels, image.width * image.height)
+        return Sent(image, pixels, image.width * image.height)
 
     def score(self, images: Sequence[Sent], texts: Sequence[Any]) -> np.ndarray:
         """Return the scores (B,). Questions with a stored answer are not asked again."""
@@ -98,16 +105,41 @@ class ApiScorer:
     def ask(self, image: Sent, captions: Any) -> Answer:
         """Return the stored answer, or ask and store it."""
         key = self._key(image, captions)
-        stored = self._store.get(key)
-        if stored is None:
-            answer = self._endpoint.ask(self._scoring.ask(captions), image.url, self.max_requests)
+        answer = self._find_stored(key)
+        if answer is None:
+            answer = self._endpoint.ask(
+                self._scoring.ask(captions),
+                image.make_url(),
+                self.max_requests,
+                self._scoring.answers,
+            )
             self._store.put(key, asdict(answer))
-            return answer
-        return Answer(**stored)
+            self._new.add(key)
+        if answer.made:
+            self._times.append(answer.made)
+        return answer
+
+    def _find_stored(self, key: str) -> Answer | None:
+        """Return the stored answer to a question; None if there is none that can be used."""
+        if self.asks_again and key not in self._new:
+            return None
+        stored = self._store.get(key)
+        answer = Answer(**stored) if stored else None
+        # Earlier versions stored the first token, even if it was a mark or the begin of a thought.
+        is_outdated = answer and not answer.made and answer.top and not self.is_usable(answer)
+        return None if is_outdated else answer
+
+    def is_usable(self, answer: Answer) -> bool:
+        """Return True if one of the expected answers is among the most probable tokens."""
+        return any(_sum(answer.top, word) > -math.inf for word in self._scoring.answers)
+
+    def list_times(self) -> dict[str, str]:
+        """Return when the first and the last of the answers arrived that were used so far; {} if that is not known."""
+        return {"first": min(self._times), "last": max(self._times)} if self._times else {}
 
     def read(self, answer: Answer) -> float:
         """Return the score of an answer."""
-        if answer.refusal or not answer.top:
+        if answer.refusal or not self.is_usable(answer):
             return self.no_answer
         yes = _sum(answer.top, self._scoring.answers[0])
         # What is not among the most probable tokens is at most as probable as the last of them, and as the remainder.
@@ -122,8 +154,12 @@ class ApiScorer:
     def state_cost(self, questions: Iterable[tuple[Sent, Any]]) -> str:
         """Return what the questions without a stored answer cost. Raises ValueError if they exceed ``max_requests``."""
         requests = tokens = 0
+        times: list[str] = []
         for image, captions in questions:
-            if self._store.get(self._key(image, captions)) is None:
+            stored = self._find_stored(self._key(image, captions))
+            if stored is not None:
+                times.append(stored.made)
+            else:
                 requests += 1
                 tokens += (
                     len(self._scoring.ask(captions)) // CHARACTERS_PER_TOKEN
@@ -140,7 +176,19 @@ class ApiScorer:
                 f"{statement}: above --max-requests {self.max_requests:,}. No request was sent. Raise it, choose "
                 "fewer tasks, or use --limit."
             )
-        return statement
+        return statement + _describe_stored(times)
+
+
+def _describe_stored(times: Sequence[str]) -> str:
+    """Return what a cache cannot know about stored answers, "" if there are none."""
+    if not times:
+        return ""
+    known = sorted(filter(None, times))
+    when = f", of {known[0]} to {known[-1]}" if known else ""
+    return (
+        f"; {len(times):,} stored answers are used{when}. If another model answers at this address now, ask again with "
+        "--no-cache"
+    )
 
 
 class ApiChooser(ApiScorer):
@@ -160,7 +208,7 @@ class ApiChooser(ApiScorer):
                 if max(logs) > -math.inf
                 else self.no_answer
             )
-        chosen = find_choice(answer.text, (first, second))
+        chosen = find_choice(strip_thoughts(answer.text) or "", (first, second))
         return self.no_answer if chosen is None else float(chosen == first)
 
 
@@ -188,7 +236,7 @@ def find_choice(text: str, answers: tuple[str, str]) -> str | None:
 
 def _strip(token: str) -> str:
     """Return a token or word without spaces, marks of spaces, and punctuation."""
-    return token.strip(" \t\r\n▁Ġ\"'.,:;!()*")
+    return token.strip(" \t\r\n▁Ġ\"'.,:;!()*#_-`<>[]{}“”")
 
 
 def _sum(top: Sequence[Sequence[Any]], word: str) -> float:
@@ -212,17 +260,21 @@ def load(name: str, device: str, precision: str) -> Model:
     endpoint = Endpoint(name, settings.get("base_url"), numbers)
     probe = ApiScorer(endpoint, Scoring(), store, numbers)
     try:
-        has_log_probabilities = bool(
-            probe.ask(probe.preprocess(new_image("RGB", (56, 56), "red")), "a red square").top
-        )
+        answer = probe.ask(probe.preprocess(new_image("RGB", (56, 56), "red")), "a red square")
     except RequestError as error:
         raise ValueError(f"{spec}: {error}") from None
+    has_log_probabilities = bool(answer.top)
     endpoint.requests = 0  # --max-requests is about the run
     scoring = make_scoring(
         {"scoring": "yes" if has_log_probabilities else "choice"} | settings, spec
     )
     if scoring.method == "yes" and not has_log_probabilities:
         raise ValueError(f"{spec}: the endpoint returns no log-probabilities. Use scoring=choice.")
+    if scoring == Scoring() and not (answer.refusal or probe.is_usable(answer)):
+        raise ValueError(
+            f"{spec}: asked if a red picture shows a red square, it answers neither Yes nor No: {answer.text[:80]!r}. "
+            "Ask another question (--setting question=...), or for a choice (--setting scoring=choice)."
+        )
     encoder = (ApiScorer if scoring.method == "yes" else ApiChooser)(
         endpoint, scoring, store, numbers
     )
@@ -237,4 +289,5 @@ def load(name: str, device: str, precision: str) -> Model:
         fingerprint=fingerprint.of_json([*endpoint.identity, record, numbers["max_tokens"]]),
         precision="remote",
         scoring=record,
+        is_cached=False,  # by the server's address, since its weights may change; the answers are stored
     )

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import threading
-from collections.abc import Mapping
-from dataclasses import dataclass
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +28,10 @@ TOP_LOGPROBS = 20
 """The largest number that endpoints accept."""
 OPTIONAL = ("top_logprobs", "logprobs", "temperature")
 """Arguments that are left out if a server refuses them."""
+LEAD = re.compile(
+    r"[\W_]*(?:(?:(?:the|my|final|correct)\s+)*answer(?:\s+is)?[\W_]*)?", re.IGNORECASE
+)
+"""What stands before an answer: marks, and "The answer is"."""
 UNREADABLE = "an answer that is not a chat completion"
 
 
@@ -38,9 +45,11 @@ class Answer:
 
     text: str = ""
     top: tuple[tuple[str, float], ...] = ()
-    """The most probable first tokens with their log-probabilities; empty if the server gives none."""
+    """The most probable tokens where the answer begins, with log-probabilities; empty if the server gives none."""
     refusal: str = ""
     """Why the model declined; empty if it answered."""
+    made: str = ""
+    """When the answer arrived (UTC); empty in stores of earlier versions."""
 
 
 class Endpoint:
@@ -89,8 +98,10 @@ class Endpoint:
             timeout=self._timeout,
         )
 
-    def ask(self, question: str, image_url: str, max_requests: int) -> Answer:
-        """Return the answer to a question about an image.
+    def ask(
+        self, question: str, image_url: str, max_requests: int, words: Sequence[str] = ()
+    ) -> Answer:
+        """Return the answer to a question about an image. ``words`` are the expected answers.
 
         Raises RequestError if the server does not answer, or if ``max_requests`` requests have been sent.
         """
@@ -102,9 +113,9 @@ class Endpoint:
         for _ in range(
             self._retries + 1
         ):  # the client itself retries all but answers that cannot be read
-            answer = _read(self._send(messages, max_requests))
+            answer = _read(self._send(messages, max_requests), words)
             if answer is not None:
-                return answer
+                return replace(answer, made=datetime.now(UTC).isoformat(timespec="seconds"))
         raise RequestError(f"{self._where}: {UNREADABLE}.")
 
     @property
@@ -162,7 +173,7 @@ def _name(error: Any) -> str:
     return f" ({code})" if code.isidentifier() and len(code) < 50 else ""
 
 
-def _read(response: str) -> Answer | None:
+def _read(response: str, words: Sequence[str]) -> Answer | None:
     """Return the answer in a response; None if it is incomplete or of an unknown format."""
     try:
         (choice, *_) = json.loads(response)["choices"]
@@ -173,15 +184,49 @@ def _read(response: str) -> Answer | None:
             return Answer(refusal=str(message["refusal"]))
         text = message.get("content") or ""
         tokens = (choice.get("logprobs") or {}).get("content") or []
-        first = next((token for token in tokens if token["token"].strip()), None)
-        top = tuple(
-            (str(one["token"]), float(one["logprob"]))
-            for one in (first or {}).get("top_logprobs") or ()
-        )
+        spelled = [str(token["token"]) for token in tokens]
+        position = find_answer(spelled, words)
+        top = () if position is None else _read_top(tokens[position])
     except (ValueError, TypeError, LookupError, AttributeError):
         return None
-    if choice.get("finish_reason") == "length" and not (text.strip() or top):
+    said = strip_thoughts("".join(spelled) or text)
+    if choice.get("finish_reason") == "length" and (said is None or not (said.strip() or top)):
         raise RequestError(
             "the model used all tokens before its answer. Raise the setting max_tokens."
         )
     return Answer(text, top) if text.strip() or top else None
+
+
+def _read_top(token: Mapping[str, Any]) -> tuple[tuple[str, float], ...]:
+    return tuple((str(one["token"]), float(one["logprob"])) for one in token["top_logprobs"] or ())
+
+
+def strip_thoughts(text: str) -> str | None:
+    """Return what a model says after it has thought (<think>...</think>); None if it has not ended to think."""
+    before, end, after = text.rpartition("</think>")
+    if end:
+        return after
+    return None if re.match(r"\s*<think>", before or after) else after
+
+
+def find_answer(tokens: Sequence[str], words: Sequence[str]) -> int | None:
+    """Return the position of the token at which a model answers with one of ``words``; None if there is no token.
+
+    It is the first token that is no thought, no mark ("**", quotes), and not part of "The answer is"; or the first that
+    begins one of the words and ends a clause, as in "The image shows a ball, so yes.".
+    """
+    starts, text = [0], ""
+    for token in tokens:
+        text += token
+        starts.append(len(text))
+    said = strip_thoughts(text)
+    if not tokens or said is None:
+        return None
+    start = len(text) - len(said)
+    lead = LEAD.match(said)
+    first = start + (lead.end() if lead else 0)
+    one_of = "|".join(map(re.escape, words)) or r"(?!)"
+    ends_clause = rf"(?<!\w)(?:{one_of})(?=\s*(?:$|[^\w\s]))"
+    found = re.compile(ends_clause, re.IGNORECASE).search(text, first)
+    begin = found.start() if found else first
+    return min(max(bisect_right(starts, begin) - 1, 0), len(tokens) - 1)

@@ -67,6 +67,8 @@ def compose(scored: Scored, examples: pa.Table, model: Model) -> Result:
     }
     if rule := authors.find_rule(dataset.task.dataset, dataset.task.config):
         document["authors"] = rule.what
+    if times := getattr(model.encoder, "list_times", dict)():
+        document["answers"] = times
     if scored.position_bias:
         document["position_bias"] = scored.position_bias._asdict()
     return document | {
@@ -123,10 +125,39 @@ def _add_prefix(direction: str, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def get_clusters(examples: pa.Table) -> np.ndarray:
-    """Return the cluster of each row, the unit that the bootstrap resamples: its image or, without image, the row."""
-    return examples["image_id" if "image_id" in examples.schema.names else "row"].to_numpy(
-        zero_copy_only=False
+    """Return the cluster of each row, the unit that the bootstrap resamples: its image or, without image, the row.
+
+    Rows with the same picture are one cluster, also if their ids of the image differ.
+    """
+    names = examples.schema.names
+    if "image_id" not in names:
+        return examples["row"].to_numpy(zero_copy_only=False)
+    image_N = examples["image_id"].to_numpy(zero_copy_only=False)
+    has_one_image = [name for name in names if name.startswith("crop_id")] == ["crop_id"]
+    return (
+        _join_equal(image_N, examples["crop_id"].to_numpy(zero_copy_only=False))
+        if has_one_image
+        else image_N
     )
+
+
+def _join_equal(image_N: np.ndarray, crop_N: np.ndarray) -> np.ndarray:
+    """Return the ids of images, where those that share a crop get one id, the first of them."""
+    pairs = dict.fromkeys(zip(crop_N.tolist(), image_N.tolist(), strict=True))
+    first = dict[str, str]()
+    if all(first.setdefault(crop, image) == image for crop, image in pairs):
+        return image_N  # the usual case
+    label = {image: image for _, image in pairs}
+    while True:
+        of_crop: dict[str, str] = {}
+        for crop, image in pairs:
+            of_crop[crop] = min(of_crop.get(crop, label[image]), label[image])
+        joined = dict(label)
+        for crop, image in pairs:
+            joined[image] = min(joined[image], of_crop[crop])
+        if joined == label:
+            return np.array([label[image] for image in image_N.tolist()], dtype=object)
+        label = joined
 
 
 def describe(dataset: TaskDataset, model: Model) -> Result:

@@ -9,7 +9,8 @@ import pyarrow as pa
 
 from compeval.base.files.untrusted import SOURCES, find_file
 from compeval.base.schemas.scene_graph import Box
-from compeval.base.storage.crops import Crop, crop_id, read_size, round_corners
+from compeval.base.storage.crops import Crop, crop_id, read_sha256, read_size, round_corners
+from compeval.base.storage.image_ids import ImageIds
 from compeval.loaders.published import ImageSet, Row
 from compeval.loaders.published.schemas import arrange_captions, list_image_columns
 
@@ -25,6 +26,8 @@ class ImageFinder:
         if folder and not folder.is_dir():
             raise FileNotFoundError(f"{folder}: no such image folder.")
         self.output, self.folder = output, folder
+        self.ids = ImageIds()
+        """Ids of the images whose published rows state none."""
         self.find = lru_cache(CACHED_PATHS)(self._find)
 
     def _find(self, images: ImageSet, name: str) -> Path | None:
@@ -111,13 +114,19 @@ def measure_outside(box: Box, path: Path) -> float:
 
 
 def make_dataset_row(
-    row: Row, paths: Sequence[Path], schema: pa.Schema, provenance: Mapping[str, Any], output: Path
+    row: Row,
+    paths: Sequence[Path],
+    schema: pa.Schema,
+    provenance: Mapping[str, Any],
+    images: ImageFinder,
 ) -> dict[str, Any]:
     """Make a row of ``schema`` that references whole images, or a crop of its only image.
 
-    The paths of shared images in the data folder ``output`` are relative, so that the folder can be moved. Published
-    files contain neither scene graphs nor foils, so these columns of HARD_NEGATIVE_SCHEMA are empty.
+    The paths of shared images in the finder's data folder are relative, so that the folder can be moved. Published
+    files contain neither scene graphs nor foils, so these columns of HARD_NEGATIVE_SCHEMA are empty. A row that states
+    no id gets that of its first image's content, which reads like the image's name.
     """
+    output = images.output
     stored = [
         path.relative_to(output) if path.is_relative_to(output / SOURCES) else path.resolve()
         for path in paths
@@ -125,7 +134,8 @@ def make_dataset_row(
     boxes = [row.box or Box(0.0, 0.0, *map(float, read_size(path))) for path in paths]
     ids = [crop_id(path, box) for path, box in zip(paths, boxes, strict=True)]
     columns: dict[str, Any] = {
-        "image_id": row.image_id or PurePosixPath(row.images[0]).stem,
+        "image_id": row.image_id
+        or images.ids.find(read_sha256(paths[0]), PurePosixPath(row.images[0]).stem),
         "hard_negatives": list(row.hard_negatives),
         "categories": [{"by": by, "name": name} for by, name in row.categories],
         "provenance": dict(provenance),

@@ -457,6 +457,4 @@ def _make_dataset_rows(
     made = {"captioner": "published", "seed": int(seed[1]) if seed else 0}
     for row in read.splits[config, split]:
         provenance = {"source": (row.image_set or read.file.images).name, **made}
-        yield make_dataset_row(
-            row, read.find_images(row, images), schema, provenance, images.output
-        )
+        yield make_dataset_row(row, read.find_images(row, images), schema, provenance, images)

@@ -9,9 +9,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from compeval.evaluators.engine.tasks import Task
+from compeval.evaluators.metrics.intervals import wilson_interval
+from compeval.evaluators.run import run
 from compeval.loaders.load import load_dataset
 from compeval.loaders.own_data.columns import UserColumns
 from compeval.loaders.user_files import make
+from tests.reports.bench import Colors, wrap
 from tests.rows import picture
 
 
@@ -460,3 +464,32 @@ def test_a_number_that_is_missing_is_no_negative(folder: Path):
     rows = [{"image": "1.jpg", "caption": "a cup", "hard_negatives": float("nan")}]
     (folder / "pairs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert make("mine", [folder / "pairs.jsonl"], None, folder)["rows"] == {"captions": {"test": 1}}
+
+
+def write_folders(folder: Path, *, same: bool) -> list[Path]:
+    """Write two tables of thirty images each, whose files have equal names; with equal pictures if ``same``."""
+    tables: list[Path] = []
+    for part, name in enumerate("ab"):
+        (folder / name).mkdir()
+        lines = ["image,caption,hard_negatives"]
+        for number in range(30):
+            color = (255, number, 0 if same else part)
+            Image.new("RGB", (8, 6), color).save(folder / name / f"{number}.png")
+            lines.append(f"{number}.png,a red cup,['a blue cup']")
+        tables.append(folder / name / "pairs.csv")
+        tables[-1].write_text("\n".join(lines) + "\n")
+    return tables
+
+
+@pytest.mark.parametrize(("same", "count"), [(False, 60), (True, 30)])
+def test_an_image_is_what_it_shows_whatever_its_name(folder: Path, same: bool, count: int):
+    make("mine", write_folders(folder, same=same), None, folder)
+    rows = load_dataset("mine", "foils_1", "test", data_dir=folder)
+    assert len(rows) == 60
+    assert len(set(rows["image_id"])) == count
+    assert len(set(rows["crop_id"])) == count
+    task = Task("mine", "foils_1", "test")
+    (result,) = run(wrap(Colors()), [task], data_dir=folder, output=folder / "results")
+    assert result["data"]["images"] == count
+    low, high = result["intervals"]["recall@1"]
+    assert (low, high) == pytest.approx(wilson_interval(1.0, count))

@@ -5,13 +5,16 @@ import json
 import math
 import os
 import random
+import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -374,3 +377,104 @@ def test_openai_needs_a_key(rows: Path, monkeypatch: pytest.MonkeyPatch):
         "OPENAI_API_KEY is not set. Export it, or name another endpoint with --base-url."
         in " ".join(done.stderr.split())
     )
+
+
+def spell(model: ChatModel, *pieces: str) -> None:
+    """Let the model put pieces around its answer. None stands for the answer."""
+
+    def change(answer: dict[str, Any]) -> dict[str, Any]:
+        (choice,) = answer["choices"]
+        (told,) = choice["logprobs"]["content"]
+        other = {"logprob": -0.01, "bytes": None}
+        listed = [{"token": "Sure", **other}, {"token": "The", **other}]
+        tokens = [
+            told if piece == "ANSWER" else {"token": piece, **other, "top_logprobs": listed}
+            for piece in pieces
+        ]
+        choice["logprobs"]["content"] = tokens
+        choice["message"]["content"] = "".join(token["token"] for token in tokens)
+        return answer
+
+    model.change = change
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        ("<think>", "\n", "Is it red? No", ".", "</think>", "\n\n", "ANSWER"),
+        ("**", "ANSWER", "**"),
+        ('"', "ANSWER", '"'),
+        ("Answer", ":", " ", "ANSWER"),
+        ("The", " answer", " is", ":", " **", "ANSWER", "**."),
+        ("The", " image", " shows", " no", " hat", ",", " so", " ", "ANSWER", "."),
+        ("\n", "- ", "`", "ANSWER", "`"),
+        ("ANSWER", ", there is no doubt."),
+    ],
+)
+def test_an_answer_is_found_behind_what_stands_before_it(
+    server: HTTPServer, model: ChatModel, rows: Path, pieces: tuple[str, ...]
+):
+    spell(model, *pieces)
+    result = result_of(run(server, rows))
+    assert (result["metrics"]["recall@1"], result["warnings"]) == (1, [])
+
+
+def test_an_answer_that_is_neither_yes_nor_no_is_an_error(
+    server: HTTPServer, model: ChatModel, rows: Path
+):
+    spell(model, "Perhaps", ".")
+    done = run(server, rows)
+    assert done.exit_code == 2
+    assert "it answers neither Yes nor No: 'Perhaps.'" in " ".join(done.stderr.split())
+
+    def think(answer: dict[str, Any]) -> dict[str, Any]:
+        answer["choices"][0] |= {"finish_reason": "length"}
+        return answer
+
+    spell(model, "<think>", "Yes, I see")
+    spelled = model.change
+    model.change = lambda answer: think(spelled(answer))
+    done = run(server, rows, spec="api:other")
+    assert "used all tokens before its answer. Raise the setting max_tokens." in done.stderr
+
+
+def test_other_weights_at_the_same_address_are_asked_on_request_and_answers_have_a_date(
+    server: HTTPServer, model: ChatModel, rows: Path
+):
+    first = run(server, rows)
+    before = result_of(first)
+    assert before["metrics"]["recall@1"] == 1
+    times = before["answers"]
+    assert times["first"] <= times["last"]
+    assert all(re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", at) for at in times.values())
+    swap = {"Yes": "No", "No": "Yes", "yes": "no", " yes": " no"}
+
+    def lie(answer: dict[str, Any]) -> dict[str, Any]:
+        (told,) = answer["choices"][0]["logprobs"]["content"]
+        for one in (told, *told["top_logprobs"]):
+            one["token"] = swap[one["token"]]
+        return answer
+
+    model.change = lie
+    again = run(server, rows)
+    assert result_of(again) == before
+    said = " ".join(again.stderr.split())
+    assert f"24 stored answers are used, of {times['first']} to {times['last']}." in said
+    assert "If another model answers at this address now, ask again with --no-cache" in said
+    anew = run(server, rows, "--no-cache")
+    assert result_of(anew)["metrics"]["recall@1"] == 0
+    assert "24 requests" in anew.stderr
+    assert result_of(run(server, rows))["metrics"]["recall@1"] == 0  # the new answers are stored
+
+
+def test_an_unusable_answer_of_an_earlier_version_is_asked_for_again(
+    server: HTTPServer, model: ChatModel, rows: Path
+):
+    expected = result_of(run(server, rows))
+    (path,) = Path(os.environ["COMPEVAL_CACHE"]).glob("answers.sqlite")
+    with closing(sqlite3.connect(path)) as database, database:
+        old = json.dumps({"text": "**Yes**", "top": [["**", -0.01]], "refusal": ""})
+        database.execute("UPDATE answer SET answer = ?", [old])
+    again = run(server, rows)
+    assert result_of(again)["metrics"] == expected["metrics"]
+    assert "24 requests" in again.stderr

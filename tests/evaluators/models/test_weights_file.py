@@ -81,7 +81,9 @@ def test_the_image_size_and_the_number_of_tokens_are_the_files(tmp_path: Path):
     image = Image.linear_gradient("L").resize((400, 300)).convert("RGB")
     picture = open_clip.image_transform(288, is_train=False)(image)  # pyright: ignore
     theirs = trained.encode_image(picture[None]).detach().numpy()
-    assert encoder.encode_images([encoder.preprocess(image)], 1) == pytest.approx(theirs, abs=1e-4)  # of values up to 4
+    assert encoder.encode_images([encoder.preprocess(image)], 1) == pytest.approx(
+        theirs, abs=1e-4
+    )  # of values up to 4
 
 
 @pytest.mark.parametrize(

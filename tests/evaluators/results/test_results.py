@@ -351,3 +351,18 @@ def test_errors_for_files_of_scores(
         score_file(path, LAION.name, "gpt", data_dir=data)
     assert "damaged" not in str(error.value)
     assert "elete" not in str(error.value)
+
+
+def test_rows_with_the_same_picture_are_one_cluster():
+    table = pa.table(
+        {
+            "row": [0, 1, 2, 3, 4],
+            "image_id": ["a", "b", "b", "c", "d"],
+            "crop_id": ["1", "1", "2", "2", "3"],
+        }
+    )
+    assert compose.get_clusters(table).tolist() == ["a", "a", "a", "a", "d"]
+    assert compose.get_clusters(table.drop_columns("crop_id")).tolist() == ["a", "b", "b", "c", "d"]
+    pair = table.append_column("crop_id_1", table["crop_id"])
+    assert compose.get_clusters(pair).tolist() == ["a", "b", "b", "c", "d"]
+    assert compose.get_clusters(table.select(["row"])).tolist() == [0, 1, 2, 3, 4]
