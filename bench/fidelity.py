@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 from compeval.base.pipeline.params import OURS, PAPER
 from compeval.base.readers import visual_genome
 from compeval.base.readers.records import Flaws
-from compeval.base.schemas.scene_graph import Mention, Parse
+from compeval.base.schemas.scene_graph import AtomKind, Mention, Parse
 from compeval.base.text_only.gaps import ScoreWords
 from compeval.base.text_only.language_models import MaskedWordScorer
 from compeval.base.texts import have_same_words, words
@@ -68,7 +68,7 @@ from compeval.loaders.published.rows import Row
 
 FOLDER = Path(os.environ.get("COMPEVAL_REAL_DATA", ".")) / "crepe" / "prod_hard_negatives"
 RULES = (PAPER, OURS)
-KINDS = ("object", "attribute", "relation")
+KINDS: tuple[AtomKind, ...] = ("object", "attribute", "relation")
 SIZES = (4, 8, 12)
 MAX_EDITS = 2000
 """Published edits of each kind that are compared."""
@@ -182,7 +182,7 @@ def find_match(caption: str, edit: Edit, mentions: Sequence[Mention]) -> Match |
     """
     written = caption[edit.start : edit.end].lower()
     names = (written, *(written.removesuffix(end) for end in ("s", "es") if written.endswith(end)))
-    kinds = dict.fromkeys((*(mention.kind for mention in mentions), *KINDS))
+    kinds: dict[AtomKind, None] = dict.fromkeys((*(mention.kind for mention in mentions), *KINDS))
     for kind, name in product(kinds, names):
         atom = Mention(kind, name, edit.start, edit.end, "", "", "" if kind == "relation" else None)
         for slot in list_slots(caption, [atom]):
@@ -559,7 +559,8 @@ def load_bert_vocabulary() -> Callable[[str], bool] | None:
         import blingfire  # pyright: ignore[reportMissingImports]
     except ImportError:
         return None
-    model = blingfire.load_model(str(Path(blingfire.__file__).with_name("bert_base_tok.bin")))
+    folder = Path(str(blingfire.__file__)).parent
+    model = blingfire.load_model(str(folder / "bert_base_tok.bin"))
     unknown = 100
 
     def is_entry(word: str) -> bool:

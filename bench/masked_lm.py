@@ -15,13 +15,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-SIZES = {
-    "hidden_size": 128,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "intermediate_size": 256,
-    "max_position_embeddings": 128,
-}
 BATCH_ROWS = 64
 LEARNING_RATE = 1e-3
 MASKED_SHARE = 0.15
@@ -42,9 +35,15 @@ def train(folder: Path, captions: Sequence[str], words: Iterable[str], steps: in
     (folder / "vocab.txt").write_text("\n".join(vocabulary), encoding="utf-8")
     tokenizer = transformers.BertTokenizer(str(folder / "vocab.txt"), model_max_length=128)
     torch.manual_seed(0)
-    model = transformers.BertForMaskedLM(
-        transformers.BertConfig(vocab_size=len(vocabulary), **SIZES)
+    config = transformers.BertConfig(
+        vocab_size=len(vocabulary),
+        hidden_size=128,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=256,
+        max_position_embeddings=128,
     )
+    model = transformers.BertForMaskedLM(config)
     collate = transformers.DataCollatorForLanguageModeling(
         tokenizer, mlm_probability=MASKED_SHARE, seed=0
     )
