@@ -15,8 +15,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-BATCH_ROWS = 64
-LEARNING_RATE = 1e-3
+BATCH_ROWS = 32
+MAX_TOKENS = 32
+MIN_COUNT = 2
+"""Rarer words have no entry, which makes the last layer a third as large."""
+LEARNING_RATE = 2e-3
 MASKED_SHARE = 0.15
 WORD = re.compile(r"[a-z]+")
 
@@ -31,16 +34,17 @@ def train(folder: Path, captions: Sequence[str], words: Iterable[str], steps: in
 
     folder.mkdir(parents=True, exist_ok=True)
     counts = Counter(word for caption in captions for word in WORD.findall(caption.lower()))
-    vocabulary = [*SPECIAL, *sorted({*counts, *words, *"abcdefghijklmnopqrstuvwxyz.,'-"})]
+    frequent = {word for word, count in counts.items() if count >= MIN_COUNT}
+    vocabulary = [*SPECIAL, *sorted({*frequent, *words, *"abcdefghijklmnopqrstuvwxyz.,'-"})]
     (folder / "vocab.txt").write_text("\n".join(vocabulary), encoding="utf-8")
     tokenizer = transformers.BertTokenizer(str(folder / "vocab.txt"), model_max_length=128)
     torch.manual_seed(0)
     config = transformers.BertConfig(
         vocab_size=len(vocabulary),
-        hidden_size=128,
+        hidden_size=96,
         num_hidden_layers=2,
         num_attention_heads=4,
-        intermediate_size=256,
+        intermediate_size=192,
         max_position_embeddings=128,
     )
     model = transformers.BertForMaskedLM(config)
@@ -48,7 +52,7 @@ def train(folder: Path, captions: Sequence[str], words: Iterable[str], steps: in
         tokenizer, mlm_probability=MASKED_SHARE, seed=0
     )
     optimizer = torch.optim.AdamW(model.parameters(), lr=LEARNING_RATE)
-    ids = tokenizer(list(captions), truncation=True)["input_ids"]
+    ids = tokenizer(list(captions), truncation=True, max_length=MAX_TOKENS)["input_ids"]
     order = torch.Generator().manual_seed(0)
     model.train()
     for _ in range(steps):
