@@ -64,7 +64,8 @@ def find_mangled_word(caption: str, negative: str, known: set[str]) -> str:
 
     The word is neither in a dictionary nor in ``known``, the words of all captions. It begins and ends like a word of
     the caption, and between them another word of the caption, or its base form, was replaced by a word: "tree" in
-    "trees" by "grass", which makes "grasss". One of the two words of the caption has lost an occurrence.
+    "trees" by "grass", which makes "grasss". One of the two words of the caption has lost an occurrence. A plural that
+    is in no dictionary ("parasailers") is not mangled.
     """
     truth = Counter(words(caption))
     lost = truth - Counter(words(negative))
@@ -74,7 +75,8 @@ def find_mangled_word(caption: str, negative: str, known: set[str]) -> str:
         if is_in_dictionary(word):
             continue
         for source, part in _list_inserted(word, truth, lost):
-            if part in known or is_in_dictionary(part):
+            is_plural = word == f"{part}s" and not part.endswith("s")
+            if not is_plural and (part in known or is_in_dictionary(part)):
                 return f"{source}>{word}"
     return ""
 

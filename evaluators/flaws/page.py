@@ -47,11 +47,8 @@ OTHER_ROWS = "other_rows"
 PUBLISHED, CONTROL = "data", "data_unrefined"
 """Folders of SugarCrepe's repository with the published rows, and those before the authors' adversarial refinement."""
 TEMPLATE = Path(__file__).with_name("page.md.j2")
-HUMAN_CHECKS = {
-    f"crepe_published/prod_{kind}": f"{share} % of a sample are (CREPE, Table 7)"
-    for kind, share in (("hnatom", 91.6), ("hnswap", 70.1), ("hnneg", 72.4))
-}
-"""What is known of the negatives' falsehood, by config. Source: CREPE (arXiv:2212.07796), appendix A.5."""
+HUMAN_CHECKS = {"hnatom": 91.6, "hnswap": 70.1, "hnneg": 72.4}
+"""Percent of a sample of negatives that are false, by kind. Source: CREPE (arXiv:2212.07796), Table 7."""
 
 FORM = ("capital", "final stop", "unordered", "truth", "case")
 """Flaws of form that the page counts (loaders/audit.py)."""

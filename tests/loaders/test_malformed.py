@@ -78,6 +78,7 @@ GOOD = "a person in front of a street sign"
             "mangled word",
             "behind>behbehindd",
         ),
+        ("a parasailer and surfers", "parasailers and a surfer", "", ""),
         ("two dresses", "two glasses on grass", "", ""),  # plurals of words in "s"
         # A sign that the caption quotes, and words of the caption in another order.
         ('"stop" sign by a cat', '"stop" sign by a dog', "", ""),

@@ -1,0 +1,245 @@
+"""Count the texts of the page docs/benchmark-flaws.md again, without the project's code.
+
+    python -m bench.recount_flaws docs/flaws.json FILE ...
+
+Reads CREPE's productivity files (csv) and SugarCrepe's (json), and compares with flaws.json: rows, candidates, flaws of
+form, identical texts, mangled words, wrong articles, malformed negatives, and the best text-only baseline where it
+learns nothing (medoids, lengths, negation words). Shares of baselines are those of all rows here, of at most 300 random
+rows there. Baselines that are trained, and intervals, are not computed again. Exits with 1 at a difference.
+"""
+
+import ast
+import csv
+import hashlib
+import json
+import re
+import sys
+from collections import Counter
+from functools import cache
+from pathlib import Path
+
+from rapidfuzz.distance import Levenshtein
+
+VOWEL = re.compile(r"(?!eu|ewe|one|once)[aeio]|u(?:m|n(?!i)|p|g)", re.I)
+CONSONANT = re.compile(r"[bcdfgjklmnpqrstvwxyz][a-z]*[aeiouy]", re.I)
+NEGATIONS = {
+    *[
+        "no",
+        "not",
+        "never",
+        "none",
+        "nothing",
+        "nobody",
+        "nowhere",
+        "neither",
+        "nor",
+        "without",
+        "cannot",
+    ]
+}
+TOLERANCE = 0.08
+"""Largest difference between the share of 300 random rows and that of all rows."""
+
+Rows = list[tuple[str, list[str]]]
+
+
+def read(path: Path) -> tuple[Rows, int]:
+    """Return captions with negatives, and the number of rows whose negatives are a set."""
+    if path.suffix == ".json":
+        items = json.loads(path.read_text()).values()
+        return [(item["caption"], [item["negative_caption"]]) for item in items], 0
+    rows: Rows = []
+    unordered = 0
+    for line in csv.DictReader(path.open(newline="")):
+        literal = line["hard_negs"].strip()
+        unordered += literal.startswith("{")
+        negatives = ast.literal_eval(literal)
+        rows.append(
+            (line["caption"], sorted(negatives) if isinstance(negatives, set) else negatives)
+        )
+    return rows, unordered
+
+
+def split(text: str) -> list[str]:
+    return re.findall(r"\w+", text.lower())
+
+
+WORDNET = Path(sys.prefix, "share", "wordnet")
+ENDINGS = {
+    "noun": "s: ses:s ves:f xes:x zes:z ches:ch shes:sh men:man ies:y",
+    "verb": "s: ies:y es:e es: ed:e ed: ing:e ing:",
+    "adj": "er: est: er:e est:e",
+    "adv": "",
+}
+"""WordNet's rules: an ending, and what takes its place (morphy(7WN))."""
+
+
+@cache
+def load_wordnet(part: str) -> tuple[set[str], dict[str, list[str]]]:
+    """Return the words of a part of speech, and its exceptions with their base forms."""
+    index = (WORDNET / f"index.{part}").read_text().splitlines()
+    exceptions = (line.split(" ") for line in (WORDNET / f"{part}.exc").read_text().splitlines())
+    return {line.split(" ")[0] for line in index if line[0] != " "}, {
+        key: bases for key, *bases in exceptions
+    }
+
+
+def find_base(text: str, part: str) -> str | None:
+    known, exceptions = load_wordnet(part)
+    if text in exceptions:
+        return next((base for base in (text, *exceptions[text]) if base in known), None)
+    rules = [rule.split(":") for rule in ENDINGS[part].split()]
+    forms = [text, *(text.removesuffix(old) + new for old, new in rules if text.endswith(old))]
+    return next((form for form in forms if form in known), None)
+
+
+@cache
+def is_word(text: str) -> bool:
+    """Return True if WordNet has a text; it takes an "s" off words that end in "s", too."""
+    found = [base for part in ENDINGS if (base := find_base(text, part))]
+    return any(not (base[-1] == "s" and text == base + "s") for base in found)
+
+
+@cache
+def singular(text: str) -> str:
+    return find_base(text, "noun") or text
+
+
+def is_mangled(caption: str, negative: str, known: set[str]) -> bool:
+    """Return True if a word of the negative has a word in place of a part of a word of the caption."""
+    truth = Counter(split(caption))
+    lost = set(truth - Counter(split(negative)))
+    for word in split(negative):
+        if len(word) < 3 or word in known or re.search(r"\d", word) or is_word(word):
+            continue
+        for source in truth:
+            for own in truth:
+                for inner in {own, singular(own)} - {source}:
+                    if not lost & {source, own}:
+                        continue
+                    for match in re.finditer(f"(?={re.escape(inner)})", source):
+                        before, after = (
+                            source[: match.start()],
+                            source[match.start() + len(inner) :],
+                        )
+                        middle = word[len(before) : len(word) - len(after)]
+                        fits = word == before + middle + after and middle
+                        is_plural = word == f"{middle}s" and middle[-1:] != "s"
+                        if fits and not is_plural and (middle in known or is_word(middle)):
+                            return True
+    return False
+
+
+def has_wrong_article(caption: str, negative: str) -> bool:
+    own = {match.lower() for match in re.findall(r"\ban? [a-z]+", caption, re.I)}
+    for article, word in re.findall(r"\b(an?) ([a-z]+)", negative, re.I):
+        wrong = (VOWEL if article.lower() == "a" else CONSONANT).match(word)
+        if (
+            wrong
+            and len(word) > 1
+            and not word.isupper()
+            and f"{article} {word}".lower() not in own
+        ):
+            return True
+    return False
+
+
+def has_doubled_word(caption: str, negative: str) -> bool:
+    own = {match[0].lower() for match in re.finditer(r"\b(\w+) \1\b", caption, re.I)}
+    return any(
+        match[0].lower() not in own for match in re.finditer(r"\b(\w+) \1\b", negative, re.I)
+    )
+
+
+def share_first(values: list[float]) -> float:
+    """Return the share of the caption, the first value, in the smallest value."""
+    return (values[0] == min(values)) / values.count(min(values))
+
+
+def sum_distances(items: list) -> list[float]:
+    return [sum(Levenshtein.distance(one, other) for other in items) for one in items]
+
+
+BASELINES = {
+    "medoid_of_characters": lambda texts: sum_distances([text.lower() for text in texts]),
+    "medoid_of_words": lambda texts: sum_distances([tokens(text) for text in texts]),
+    "no negation word": lambda texts: [
+        bool(NEGATIONS & set(split(text)) or re.search(r"n['’]t\b", text, re.I)) for text in texts
+    ],
+    "shortest": lambda texts: [len(text) for text in texts],
+    "fewest words": lambda texts: [len(split(text)) for text in texts],
+    "no final stop, or outer spaces": lambda texts: [
+        text.rstrip().endswith(".") - (text != text.strip()) for text in texts
+    ],
+}
+
+
+def tokens(text: str) -> list[str]:
+    return re.findall(r"\w+|[^\w\s]", text.lower())
+
+
+def count(path: Path) -> dict[str, float]:
+    rows, unordered = read(path)
+    known = {word for caption, _ in rows for word in split(caption)}
+    mangled = [[is_mangled(caption, text, known) for text in of] for caption, of in rows]
+    articles = [[has_wrong_article(caption, text) for text in of] for caption, of in rows]
+    doubled = [[has_doubled_word(caption, text) for text in of] for caption, of in rows]
+    folded = [
+        [" ".join(text.casefold().split()) for text in (caption, *of)] for caption, of in rows
+    ]
+    return {
+        "rows": len(rows),
+        "candidates": 1 + len(rows[0][1]),
+        "capital": sum(
+            text[:1].isupper() and caption[:1].islower() for caption, of in rows for text in of
+        ),
+        "final stop": sum(
+            any(text.rstrip().endswith(".") != caption.rstrip().endswith(".") for text in of)
+            for caption, of in rows
+        ),
+        "unordered": unordered,
+        "identical texts": sum(len(set(of)) < len(of) for of in folded),
+        "mangled word": sum(map(any, mangled)),
+        "article": sum(map(any, articles)),
+        "malformed negatives": sum(
+            any(flaws)
+            for row in zip(mangled, articles, doubled, strict=True)
+            for flaws in zip(*row, strict=True)
+        ),
+    }
+
+
+def list_claims(item: dict) -> dict[str, float]:
+    """Return the same counts of flaws.json."""
+    shares = {name: round(entry["share"] * item["rows"]) for name, entry in item["shares"].items()}
+    form = {name: item["form"].get(name, 0) for name in ("capital", "final stop", "unordered")}
+    own = {name: item[name] for name in ("rows", "candidates", "malformed negatives")}
+    return (
+        own | form | {name: shares[name] for name in ("identical texts", "mangled word", "article")}
+    )
+
+
+def main(output: str, *files: str) -> None:
+    measured = json.loads(Path(output).read_text())
+    wrong = 0
+    for path in map(Path, files):
+        item = measured[hashlib.sha256(path.read_bytes()).hexdigest()]
+        counted, claimed = count(path), list_claims(item)
+        differing = {
+            name: (claimed[name], value)
+            for name, value in counted.items()
+            if claimed[name] != value
+        }
+        best = item["baselines"]["recall@1"]
+        if (baseline := BASELINES.get(best["baseline"])) is not None:
+            rows = [share_first(baseline([caption, *of])) for caption, of in read(path)[0]]
+            share = sum(rows) / len(rows)
+            if abs(share - best["share"]) > TOLERANCE:
+                differing[best["baseline"]] = (best["share"], share)
+        wrong += bool(differing)
+        print(f"{path.name}: {differing or 'equal'}", flush=True)
+    sys.exit(bool(wrong))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
