@@ -88,9 +88,9 @@ def _list_inserted(
 
     ``truth`` are the words of the caption, and ``lost`` those that have lost an occurrence.
     """
-    inner_words = {inner: own for own in truth for inner in (own, find_base_form(own))}
+    inner_words = [(inner, own) for own in truth for inner in {own, find_base_form(own)}]
     for source in truth:
-        for inner, own in inner_words.items():
+        for inner, own in inner_words:
             if inner == source or not {source, own} & {*lost}:
                 continue
             start = source.find(inner)

@@ -78,6 +78,12 @@ GOOD = "a person in front of a street sign"
             "mangled word",
             "behind>behbehindd",
         ),
+        (
+            "a cabinet, and cabinets above it",
+            "a cabinets, and cabinetss above it",
+            "mangled word",
+            "cabinets>cabinetss",
+        ),
         ("a parasailer and surfers", "parasailers and a surfer", "", ""),
         ("two dresses", "two glasses on grass", "", ""),  # plurals of words in "s"
         # A sign that the caption quotes, and words of the caption in another order.
