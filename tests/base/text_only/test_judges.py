@@ -1,12 +1,23 @@
 """Each baseline finds a cue, and is at chance without one."""
 
+from pathlib import Path
 from random import Random
 
 import numpy as np
 import pytest
 
+from compeval.base.pipeline.code_digest import list_code_files
 from compeval.base.text_only.baselines import Baseline, RetrievalSets, recall_at_1
-from compeval.base.text_only.judges import select_judges
+from compeval.base.text_only.judges import (
+    JUDGES,
+    select_audited,
+    select_judges,
+    select_transferable,
+    select_untrained,
+)
+from compeval.base.text_only.refinement import REFINEMENT_BASELINES
+
+ROOT = Path(__file__).parents[3]
 
 WORDS = ("cup", "hat", "cat", "bus", "box", "map", "pen", "jar")
 
@@ -40,3 +51,23 @@ def test_conditional_logit_by_hand():
     weight = score_NK[0, 0]
     assert score_NK[0, 1] == pytest.approx(-weight, abs=1e-3)
     assert 8 / (1 + np.exp(2 * weight)) == pytest.approx(weight, abs=1e-3)
+
+
+def test_a_new_judge_makes_no_dataset_stale():
+    """The code of the stages that write CREPE, and of those that evaluate on it, has no line of the judges."""
+    for module in (
+        *("generators/crepe_systematicity.py", "generators/crepe_productivity.py"),
+        *("generators/crepe_regions.py", "loaders/cards/write.py", "compeval/cli/run.py"),
+    ):
+        names = {path.name for path in list_code_files(ROOT / module)}
+        assert names
+        assert names.isdisjoint({"judges.py", "transfer.py", "cues.py"})
+
+
+def test_every_judge_is_in_one_table():
+    """Refinement's own are judges, too; those of the audit are the fast ones."""
+    assert select_judges("refining") == dict(REFINEMENT_BASELINES)
+    fast, audited = select_audited(with_slow=False), select_audited()
+    assert {*audited} - {*fast} == {"learned", "character_trigrams", "nearest_to_mean"}
+    assert {*audited} <= {*JUDGES}
+    assert {*select_untrained()}.isdisjoint(select_transferable())
