@@ -24,10 +24,11 @@ from compeval.generators.captioner.captioner import EditableCaption
 from compeval.generators.graphs.entailment import Negated
 from compeval.generators.language.inflection import fit_article
 
-_ARTICLE = re.compile(r"\b(?:an?|the|another)\s+$", re.IGNORECASE)
-_EXISTENTIAL = re.compile(r"\bthere (?:is|are) $", re.IGNORECASE)
+_ARTICLE = re.compile(r"\b(?:an?|the|some|its|his|her|their)\s+$", re.IGNORECASE)
+_EXISTENTIAL = re.compile(r"\bthere (?:is|are) (?:another )?$", re.IGNORECASE)
 _BE = re.compile(r"\b(?:is|are|was|were) $", re.IGNORECASE)
 _PLURAL = ("NNS", "NNPS")
+_POSSESSIVE = ("PRP$", "POS")
 
 
 def negate_in_place(caption: EditableCaption, atom: Negated) -> str | None:
@@ -36,6 +37,8 @@ def negate_in_place(caption: EditableCaption, atom: Negated) -> str | None:
     if not mentions:
         return None
     if atom.kind == "relation":
+        if any(mention.tag in _POSSESSIVE for mention in mentions):
+            return None  # the parser's "have" for "her hand", which has no place for "not"
         text = caption.text
         for start in sorted({mention.start for mention in mentions}, reverse=True):
             text = f"{text[:start]}not {text[start:]}"
@@ -57,7 +60,7 @@ def _deny_attribute(caption: EditableCaption, mention: Mention) -> str:
         key=lambda item: item.start,
         default=None,
     )
-    if noun is None or _BE.search(text[: mention.start]) or "." in text[mention.end : noun.start]:
+    if noun is None or _BE.search(text[: mention.start]) or "." in text[mention.end : noun.end]:
         return f"{text[: mention.start]}not {text[mention.start :]}"
     # Without the attribute, what joins it to the next one goes, or else what joins the previous one to it.
     before, between = text[: mention.start], text[mention.end : noun.end]

@@ -56,6 +56,8 @@ PREPOSITIONS: dict[str, tuple[str, ...]] = {
 """The foils of each preposition in the published files."""
 PHRASES = {"on top of": ("underneath",), "underneath": ("on top of",)}
 """Relations of several words in the examples of the paper (section 4.1 and Table 2)."""
+POSSESSION = ("has", "have")
+"""Verbs with foils in the published files ("lack", "refuse"). "wearing" and "holding" have antonyms, but no foils."""
 NUM_RANKED = 5
 """Words of an atom that the language model selects in productivity."""
 NUM_RANKED_IN_REGIONS = 10
@@ -79,17 +81,16 @@ class Slot(NamedTuple):
         )
 
 
-def list_words(mention: Mention, text: str, *, with_antonyms: bool = False) -> tuple[str, ...]:
+def list_words(mention: Mention, text: str, *, in_region: bool = False) -> tuple[str, ...]:
     """Return the foils of an atom that is written ``text``.
 
-    With ``with_antonyms``, prepositions have WordNet's antonyms, too.
+    In systematicity (``in_region``), all relations have WordNet's antonyms; otherwise, only those of POSSESSION have.
     """
     if mention.kind != "relation":
         return list_published_foils(text, mention.kind)
-    listed = PREPOSITIONS.get(text) or PHRASES.get(text)
-    if listed is None:
-        return list_published_foils(text, "relation") if " " not in text else ()
-    return (*listed, *list_published_foils(text, "relation")) if with_antonyms else listed
+    listed = PREPOSITIONS.get(text, PHRASES.get(text, ()))
+    has_antonyms = in_region if listed else in_region or text in POSSESSION
+    return (*listed, *(list_published_foils(text, "relation") if has_antonyms else ()))
 
 
 def list_slots(caption: str, mentions: Sequence[Mention]) -> list[Slot]:
@@ -115,14 +116,10 @@ def _make_slot(caption: str, mention: Mention) -> Slot:
     return Slot(mention, gap, ending)
 
 
-def _list_single(mention: Mention, text: str, *, with_antonyms: bool = False) -> tuple[str, ...]:
+def _list_single(mention: Mention, text: str, *, in_region: bool = False) -> tuple[str, ...]:
     """Return the foils of an atom of one word, or of a phrase of PHRASES; other atoms have none."""
     is_single = re.fullmatch(r"[^\W\d_]+", text) is not None
-    return (
-        list_words(mention, text, with_antonyms=with_antonyms)
-        if is_single or text in PHRASES
-        else ()
-    )
+    return list_words(mention, text, in_region=in_region) if is_single or text in PHRASES else ()
 
 
 def list_region_slots(caption: str, mentions: Sequence[Mention]) -> list[Slot]:
@@ -130,9 +127,7 @@ def list_region_slots(caption: str, mentions: Sequence[Mention]) -> list[Slot]:
     slots = [
         Slot(
             mention,
-            Gap(
-                caption, mention.start, mention.end, _list_single(mention, text, with_antonyms=True)
-            ),
+            Gap(caption, mention.start, mention.end, _list_single(mention, text, in_region=True)),
         )
         for mention in mentions
         for text in [caption[mention.start : mention.end].lower()]

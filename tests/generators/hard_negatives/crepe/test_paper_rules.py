@@ -95,7 +95,8 @@ def keep_first(graph: SceneGraph, *keys: str) -> SceneGraph:
         ),  # not a person, the first sense of the noun
         ("attribute", "big", {"little", "small"}, {"large"}),
         ("relation", "has", {"lack", "refuse"}, {"have", "latitude"}),
-        ("relation", "riding", {"walk"}, {"riding"}),
+        ("relation", "wearing", set[str](), {"refresh"}),
+        ("attribute", "standing", {"seated"}, {"standing"}),
         (
             "relation",
             "on",
