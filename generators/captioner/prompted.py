@@ -50,6 +50,7 @@ from compeval.generators.llm.client import (
     Endpoint,
     Message,
     ask_all,
+    check_key,
     make_client,
     request_hash,
 )
@@ -125,6 +126,7 @@ def ask_captions(
     ``max_cost``.
     """
     client = make_client(Endpoint.from_params(endpoint, PARAMS), Path("sample/llm"))
+    check_key()  # before the graphs are sampled, which takes hours at real size
     shots = read_shots(Path("sample") / SHOTS)
     return ask_all(
         client, [make_messages(graph, shots) for graph in graphs], ANSWER_TOKENS, max_cost

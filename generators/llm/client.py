@@ -227,8 +227,7 @@ class Client:
         missing, endpoint = self.find_missing(prompts), self.endpoint
         if not missing:
             return
-        if not os.environ.get(KEY_VARIABLE):
-            raise ValueError(f"{KEY_VARIABLE} is not set. Export it, or use the cached answers.")
+        check_key()
         from openai import OpenAI
 
         # The client reads the key from the environment.
@@ -300,6 +299,12 @@ def _read_answer(completion: Any) -> dict[str, str] | None:
         case {"choices": [{"message": {"content": str(content)}}, *_]} if content.strip():
             return {"answer": content}
     return None
+
+
+def check_key() -> None:
+    """Raise ValueError if the environment has no API key. To be called before work that only requests need."""
+    if not os.environ.get(KEY_VARIABLE):
+        raise ValueError(f"{KEY_VARIABLE} is not set. Export it, or use the cached answers.")
 
 
 def make_client(endpoint: Endpoint, folder: Path) -> Client:

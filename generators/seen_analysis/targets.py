@@ -86,7 +86,7 @@ class Targets:
     def load(cls, path: Path) -> Targets:
         if not path.exists():
             raise FileNotFoundError(
-                f"{path}: not found. Run `python -m compeval.generators.crepe_systematicity regions` first."
+                f"{path}: not found. Run `python -m compeval.generators.crepe_regions` first."
             )
         data = json.loads(path.read_text(encoding="utf-8"))
         return cls(

@@ -1,3 +1,4 @@
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
@@ -17,6 +18,7 @@ from compeval.generators.captioner.faithfulness import align_mentions
 from compeval.generators.captioner.parsed_caption import ParsedCaption
 from compeval.generators.captioner.prompted import (
     PromptedCaptioner,
+    ask_captions,
     make_messages,
     make_prompt,
     normalise_answer,
@@ -37,7 +39,7 @@ from compeval.generators.hard_negatives.crepe.negation import (
 )
 from compeval.generators.hard_negatives.crepe.swap import make_swaps, write_swaps
 from compeval.generators.hard_negatives.hard_negative import HardNegative
-from compeval.generators.llm.client import Cache, Endpoint
+from compeval.generators.llm.client import KEY_VARIABLE, Cache, Endpoint
 from compeval.generators.parser.rule_parser import RuleParser
 
 SHOTS = read_shots(Path(__file__).parents[3] / "sample/words/shots.yaml")
@@ -437,3 +439,17 @@ def test_twelve_alike_objects_are_aligned() -> None:
     aligned = align_mentions(Parse("x" * 12, SceneGraph(stated), mentions), SceneGraph(windows))
     assert aligned is not None
     assert {mention.object for mention in aligned} == {item.id for item in windows}
+
+
+def test_a_missing_key_is_reported_before_graphs_are_sampled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def sample_graphs() -> Iterator[SceneGraph]:
+        raise AssertionError("sampled")
+        yield
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv(KEY_VARIABLE, raising=False)
+    endpoint = {"model": "some-model", "price_in": 0, "price_out": 0}
+    with pytest.raises(ValueError, match="OPENAI_API_KEY is not set"):
+        ask_captions(sample_graphs(), endpoint, 0.0)
