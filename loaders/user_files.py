@@ -38,10 +38,12 @@ from compeval.loaders.own_data.entries import (
     STANDARD_COLUMNS,
     Entry,
     check_is_table,
+    find_table,
     list_categories,
     read_entries,
     read_upright,
 )
+from compeval.loaders.own_data.left_out import LeftOut
 
 if TYPE_CHECKING:
     from compeval.loaders.own_data.options import NegativeOptions
@@ -56,24 +58,27 @@ def make(
     negatives: NegativeOptions | None = None,
     *,
     drop_equal: bool = False,
+    left_out: LeftOut | None = None,
 ) -> Stats:
     """Write the dataset folder ``output/name``, replacing an earlier one, and return its statistics.
 
     Image names are relative to ``image_folder``, by default the folder of each file. Nothing is written before all
     inputs are read. ``negatives``: the hard negatives to make, if any; then each image is stored once, and memory does
     not depend on the number of rows. ``drop_equal``: drop hard negatives that equal a caption or another negative of
-    their row.
+    their row. ``left_out``: the split that is read, by default ``test``, and whether rows with errors are skipped.
 
     Raises ValueError, with the row number, for an invalid table, an unreadable image, or a hard negative that equals a
     caption, and FileNotFoundError for a missing image.
     """
+    left_out = left_out or LeftOut()
     _check_name(name)
+    files = [find_table(file, left_out.split) for file in files]
     folder = output / name
     check_replaceable(folder)
     check_is_table(files, image_folder, columns)
     provenance = {"source": name, "captioner": "own", "seed": 0}
     with tempfile.TemporaryDirectory() as scratch:
-        entries = _read_all(files, image_folder, Path(scratch), columns, drop_equal)
+        entries = _read_all(files, image_folder, Path(scratch), columns, drop_equal, left_out)
         first = [*islice(entries, 1)]  # a wrong column is an error before spaCy is imported
         if not first:
             raise ValueError(f"{', '.join(map(str, files))}: no rows found.")
@@ -137,6 +142,7 @@ def _read_all(
     scratch: Path,
     columns: UserColumns,
     drop_equal: bool,
+    left_out: LeftOut,
 ) -> Iterator[Entry]:
     """Yield the entries of all files. Different pictures have different ids, also if their names are equal.
 
@@ -145,7 +151,12 @@ def _read_all(
     ids, hashes = ImageIds(), dict[Path, str]()
     for file in files:
         for entry in read_entries(
-            file, image_folder or file.parent, scratch, columns, drop_equal=drop_equal
+            file,
+            image_folder or file.parent,
+            scratch,
+            columns,
+            drop_equal=drop_equal,
+            left_out=left_out,
         ):
             name = entry.image_id if len(files) == 1 else f"{file.name}/{entry.image_id}"
             if entry.image not in hashes:

@@ -1,11 +1,13 @@
 """Read captioned images in the format of Karpathy's splits of COCO and Flickr30k.
 
-Source: Karpathy and Fei-Fei 2015. Two layouts are read:
+Source: Karpathy and Fei-Fei 2015. Two layouts of his are read:
 
 - the files of ARO and BLIP: a JSON list of {"image": path, "caption": [captions]}. In the training file, "caption" is a
   string and an image has several entries, which are merged. The micro-world writes the same layout.
 - Karpathy's own: {"images": [{"filename", "filepath" (COCO only), "split", "sentences": [{"raw"}]}]}, with all splits
   in one file (dataset_coco.json, dataset_flickr30k.json).
+
+COCO's own files of captions (captions_val2017.json) are read as well.
 """
 
 from __future__ import annotations
@@ -66,7 +68,9 @@ def read_images(
 
 
 def read_entries(file: Path, splits: Collection[str] = ()) -> list[Any]:
-    """Return the entries of a file in the layout of ARO, also of a file in Karpathy's own layout.
+    """Return the entries of a file in the layout of ARO, also of a file in Karpathy's own layout or of COCO's captions.
+
+    Those of Karpathy's own layout have the key ``split`` as well.
 
     Raises FileNotFoundError or ValueError as :func:`read_images` does.
     """
@@ -79,12 +83,37 @@ def read_entries(file: Path, splits: Collection[str] = ()) -> list[Any]:
             raise ValueError(f"{file}: expected a JSON file: {LAYOUTS}.") from None
         raise ValueError(f"{file}: broken JSON ({error}).") from None
     if isinstance(content, dict) and isinstance(content.get("images"), list):
+        if "annotations" in content:
+            return _join_coco(file, content)
         return _convert(file, content["images"], splits)
     if not isinstance(content, list):
         raise ValueError(
             f"{file}: got {type(content).__name__} at the top level, expected {LAYOUTS}."
         )
     return content
+
+
+def _join_coco(file: Path, content: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the entries of COCO's captions, whose "annotations" have "image_id" and "caption".
+
+    Raises ValueError for a malformed image or annotation, such as one without a caption.
+    """
+    captions: dict[Any, list[str]] = {}
+    place = "images"
+    try:
+        names = {image["id"]: image["file_name"] for image in content["images"]}
+        for index, annotation in enumerate(content["annotations"]):
+            place = f"annotation {index}"
+            if annotation["image_id"] not in names:
+                raise ValueError(f"image_id {annotation['image_id']!r} is not in images")
+            captions.setdefault(annotation["image_id"], []).append(annotation["caption"])
+    except (KeyError, TypeError, ValueError) as error:
+        reason = f"no field {error}" if isinstance(error, KeyError) else str(error)
+        raise ValueError(
+            f"{file}, {place}: {reason}. Expected a file of captions, such as captions_val2017.json: "
+            '{"images": [{"id", "file_name"}], "annotations": [{"image_id", "caption"}]}.'
+        ) from None
+    return [{"image": names[key], "caption": texts} for key, texts in captions.items()]
 
 
 def _convert(file: Path, images: list[Any], splits: Collection[str]) -> list[dict[str, Any]]:
@@ -96,9 +125,8 @@ def _convert(file: Path, images: list[Any], splits: Collection[str]) -> list[dic
             found[image["split"]] = None
             if not splits or image["split"] in splits:
                 path = "/".join(filter(None, (image.get("filepath"), image["filename"])))
-                entries.append(
-                    {"image": path, "caption": [sentence["raw"] for sentence in image["sentences"]]}
-                )
+                texts = [sentence["raw"] for sentence in image["sentences"]]
+                entries.append({"image": path, "caption": texts, "split": image["split"]})
         except KeyError as error:
             raise ValueError(
                 f"{file}, image {number}: no field {error}. Layouts: {LAYOUTS}."

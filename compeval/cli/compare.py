@@ -27,10 +27,11 @@ def compare(
     """Compare models row by row with paired tests: two models (B minus A), or a ranking of more.
 
     Args:
-        folders: Result folders of models.
+        folders: Result folders of models, or a folder that contains them.
         by_category: Compare two models within categories of rows, such as relations.
         disagreements: Write a page with rows on which one of two models is right, with pictures.
     """
+    folders = _find_models(folders)
     if len(folders) < 2 or (len(folders) > 2 and (by_category or disagreements)):
         expected = "two" if by_category or disagreements else "two or more"
         raise ValueError(f"Name the result folders of {expected} models; got {len(folders)}.")
@@ -48,6 +49,20 @@ def compare(
         _print_effects(folders[0], folders[1], output_format)
     else:
         _print_comparison(folders[0], folders[1], output_format)
+
+
+def _find_models(folders: Sequence[Path]) -> list[Path]:
+    """Return the folders of models: those in a single folder that contains the results of several models."""
+    if len(folders) != 1:
+        return list(folders)
+    from compeval.evaluators.results.documents import read_undamaged
+
+    models: dict[str, set[Path]] = {}
+    for path, result in read_undamaged(folders[0]).items():
+        parts = path.relative_to(folders[0]).parts
+        models.setdefault(str(result["model"]["name"]), set()).add(folders[0] / parts[0])
+    found = [sorted(paths)[0] for paths in models.values() if len(paths) == 1]
+    return sorted(set(found)) if len(set(found)) == len(models) > 1 else list(folders)
 
 
 def _print_comparison(a: Path, b: Path, output_format: FormatName) -> None:

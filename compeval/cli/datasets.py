@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
@@ -96,6 +97,8 @@ def make(
     files: list[Path],
     images: Path | None = None,
     output: DatasetsOutput = Path(),
+    split: str = "test",
+    on_error: Literal["stop", "skip"] = "stop",
     *,
     columns: TableColumns,
     hard_negatives: HardNegatives,
@@ -108,16 +111,20 @@ def make(
 
     Args:
         name: Name of the new dataset.
-        files: Tables (csv, tsv, jsonl, json) with the columns image, caption or captions, and hard_negatives, or
-            webdataset shards.
+        files: Tables (csv, tsv, jsonl, json) with the columns image, caption or captions, and hard_negatives; COCO's
+            captions_*.json and dataset_*.json; folders with metadata.csv or metadata.jsonl; webdataset shards.
         images: Folder of the images. Default: the folder of each table.
+        split: Split to read of a file with splits; several ones separated by commas, or all.
+        on_error: skip: leave out rows with an error, such as a broken image or an empty caption, and count them.
         model: Language model that writes and judges the negatives from the captions alone. Default: rules, without a
             model. Where it does not write enough usable negatives, the rules do.
     """
     hard_negatives.check(llm)
     with progress() if hard_negatives.negatives else err.status("Reading") as report:
+        from compeval.loaders.own_data.left_out import LeftOut
         from compeval.loaders.user_files import make as build
 
+        left_out = LeftOut(split, on_error == "skip")
         options = hard_negatives.make_options(name, llm, report)
         stats = build(
             name,
@@ -127,9 +134,37 @@ def make(
             columns.to_user_columns(),
             options,
             drop_equal=columns.drop_equal,
+            left_out=left_out,
         )
+    left_out.print_skipped()
+    typer.echo(f"{'':<30}{'rows':>8}  best text-only baseline")
+    made = stats.get("negatives", {})
     for config, splits in stats["rows"].items():
-        typer.echo(f"{name}/{config}\t{splits['test']:,}")
+        best = made.get("baselines", {}).get(config)
+        found = (
+            f"  {best['share']:.1%} {best['name']} (chance {best['chance']:.1%})" if best else ""
+        )
+        typer.echo(f"{name + '/' + config:<30}{splits['test']:>8,}{found}")
+    for line in _describe_made(made):
+        typer.echo(line)
+    data = "" if output == Path() else f" --data {output}"
+    typer.echo("Next:")
+    typer.echo(f"  compeval inspect {name}{data}")
+    typer.echo(f"  compeval run --model ViT-B-32/laion400m_e32{data} --task '{name}/*'")
+
+
+def _describe_made(made: Mapping[str, Any]) -> Iterator[str]:
+    """Yield why captions have no negatives of a kind, and why a config has no balanced variant."""
+    captions = made.get("counts", {}).get("captions with distinct atoms", 0)
+    for kind, reasons in made.get("reasons", {}).items():
+        without = sum(reasons.values())
+        yield f"{kind}: {captions - without:,} of {captions:,} captions qualify."
+        yield from (f"  {count:,}: the caption {reason}." for reason, count in reasons.items())
+    for name, count in made.get("counts", {}).items():
+        if name.startswith("captions that") and count:
+            yield f"{count:,} {name} are left out."
+    for config, reason in made.get("unbalanced", {}).items():
+        yield f"{config}: no balanced variant, because {reason}."
 
 
 def push(dataset: str, repository: str, private: bool = False, data: Data = None) -> None:

@@ -84,8 +84,8 @@ def discover(data_dir: Path | str | None = None) -> list[Task]:
     if not folders:
         searched = ", ".join(map(str, search_path(data_dir)))
         raise ValueError(
-            f"No dataset was found in {searched}. Download a published one with `compeval get NAME`, build one with "
-            "`dvc repro`, or name its folder with --data."
+            f"No dataset was found in {searched}. Download a published one with `compeval get NAME`, make one of "
+            "your own captions with `compeval make`, build one with `dvc repro`, or name its folder with --data."
         )
     return sort_tasks(
         task

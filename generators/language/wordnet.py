@@ -115,6 +115,22 @@ def is_visible(noun: str) -> bool:
     return any(count >= VISIBLE_SHARE * max(counts.values()) for count in visible)
 
 
+@lru_cache(CACHED_WORDS)
+def name_kind(noun: str) -> str:
+    """Return the lexicographer file of a noun's most frequent visible sense, such as "noun.artifact".
+
+    That of "person" and "animal" is named like them, not ``noun.Tops``.
+    """
+    sense = senses(noun, "n")[0]
+    file = str(sense.lexname())
+    return f"noun.{str(sense.name()).partition('.')[0]}" if file == "noun.Tops" else file
+
+
+def sum_tag_counts(word: str, pos: PartOfSpeech) -> int:
+    """Return how often SemCor uses a word as this part of speech."""
+    return sum(_sense_counts(word, pos).values())
+
+
 def is_mainly_noun(word: str) -> bool:
     """Return True if SemCor uses the word as a noun at least as often as it does as an adjective (not "blue")."""
     return sum(_sense_counts(word, "n").values()) >= sum(_sense_counts(word, "a").values())

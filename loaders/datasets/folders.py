@@ -41,7 +41,12 @@ def missing_benchmark(name: str) -> ValueError:
 
 
 def list_datasets(data_dir: str | Path | None = None) -> dict[str, Path]:
-    """Return the folder of every built dataset by name. A dataset folder is a folder with a ``stats.json``."""
+    """Return the folder of every built dataset by name. A dataset folder is a folder with a ``stats.json``.
+
+    ``data_dir`` may be a dataset folder itself.
+    """
+    if data_dir is not None and (Path(data_dir) / "stats.json").is_file():
+        return {Path(data_dir).resolve().name: Path(data_dir)}
     folders: dict[str, Path] = {}
     for parent in search_path(data_dir):
         for stats in sorted(parent.glob("*/stats.json")):
@@ -57,9 +62,9 @@ def dataset_folder(name: str, data_dir: str | Path | None = None) -> Path:
     if not known:
         searched = ", ".join(map(str, search_path(data_dir)))
         raise ValueError(
-            f"No dataset found in {searched}. Download a published one with `compeval get NAME`, build one with "
-            "`dvc repro` in a checkout, or pass the folder that contains the datasets (data_dir, --data or "
-            "COMPEVAL_DATA)."
+            f"No dataset found in {searched}. Download a published one with `compeval get NAME`, make one of "
+            "your own captions with `compeval make`, build one with `dvc repro` in a checkout, or pass the folder that "
+            "contains the datasets (data_dir, --data or COMPEVAL_DATA)."
         )
     if name not in known:
         raise unknown_name("dataset", name, known)
@@ -75,6 +80,8 @@ def resolve_folder(target: str, data_dir: str | Path | None = None) -> Path:
         raise FileNotFoundError(f"{target}: no such file or folder.")
     if data_dir is not None and (Path(data_dir) / target / "stats.json").is_file():
         return Path(data_dir) / target
+    if data_dir is not None and Path(target).name == target and target in list_datasets(data_dir):
+        return list_datasets(data_dir)[target]
     return (
         Path(target)
         if (Path(target) / "stats.json").is_file()

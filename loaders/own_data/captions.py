@@ -1,35 +1,38 @@
 """Parse a user's own captions, and make the hard negatives of each."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import NamedTuple, Self
 
 from compeval.base.draw_keys import make_source_key
 from compeval.base.pipeline.workers import map_with
 from compeval.base.readers.annotations import Annotations
+from compeval.base.readers.corpora import read_captions
 from compeval.base.schemas.annotated_image import AnnotatedImage, Region
 from compeval.base.schemas.scene_graph import Parse
-from compeval.base.text_only.corpus_statistics import CorpusStatistics
-from compeval.generators.crepe_regions import is_in_balanced_sets
 from compeval.generators.graphs.vocabulary import Vocabulary
 from compeval.generators.hard_negatives.aro.word_order import Tagger, make_wrong_captions
 from compeval.generators.hard_negatives.hard_negative import HardNegative
 from compeval.generators.hard_negatives.own.companions import Companions
-from compeval.generators.hard_negatives.own.foils import FoilMaker, extend_vocabulary
+from compeval.generators.hard_negatives.own.foils import FoilMaker
 from compeval.generators.hard_negatives.own.kinds import ORDER
+from compeval.generators.hard_negatives.own.lists import load_words
+from compeval.generators.hard_negatives.own.slots import SlotCounts
 from compeval.generators.language.inflection import lemmatise_noun
 from compeval.generators.parser.caption_parser import CaptionParser, make_parser, parse_each
+from compeval.loaders.own_data.options import NegativeOptions
 from compeval.loaders.own_data.rows import Row, Rows, describe
 
 MAX_CHARACTERS = 1_000
 """Longer captions are not parsed: a text of thousands of words takes minutes, and no text tower reads it."""
 IMAGES_PER_CHUNK = 64
 """Images that a worker parses at once."""
-MANY_CAPTIONS, MIN_COUNT = 5_000, 3
-"""In larger datasets, a word must occur this often in the captions to be a foil."""
+MAX_CORPUS = 200_000
+"""Captions of a training corpus in which slots are counted, in addition to the user's own."""
+NO_ORDER = "has too few words for four different shuffles"
 
 
 def parse_images(
@@ -63,23 +66,39 @@ def _parse(parser: CaptionParser, images: Sequence[AnnotatedImage]) -> list[Anno
 
 def make_foil_maker(
     images: Annotations,
-    kinds: Sequence[str],
-    counts: Counter[str],
-    rejected: Mapping[str, frozenset[str]],
+    options: NegativeOptions,
     annotated: frozenset[str],
 ) -> FoilMaker:
-    """Read all captions in four passes; memory follows the vocabulary. See :class:`FoilMaker`."""
+    """Read all captions in five passes, and a part of the corpus; memory follows the vocabulary."""
     graphs = (region.parse.graph for image in images for region in image.regions if region.parse)
-    min_count = MIN_COUNT if counts["captions"] >= MANY_CAPTIONS else 1
+    vocabulary = Vocabulary.of(graphs)
+    slots = SlotCounts(frozenset(vocabulary.nouns) | load_words("common_nouns"))
+    for text in _list_captions(images):
+        slots.add_slots(text)
+    for text in chain(_list_captions(images), read_part_of_corpus(options)):
+        slots.count(text)
     return FoilMaker(
-        kinds,
-        extend_vocabulary(Vocabulary.of(graphs, min_count)),
-        CorpusStatistics.of(region.caption for image in images for region in image.regions),
+        options.kinds,
+        vocabulary,
+        slots,
         Companions.of(map(_list_nouns, images)),
-        rejected,
-        make_source_key(region.caption for image in images for region in image.regions),
+        options.rejected,
+        make_source_key(_list_captions(images)),
         annotated,
     )
+
+
+def _list_captions(images: Annotations) -> Iterator[str]:
+    return (region.caption for image in images for region in image.regions)
+
+
+def read_part_of_corpus(options: NegativeOptions) -> Iterator[str]:
+    """Yield the first captions of each shard of the corpus, ``MAX_CORPUS`` of all together."""
+    shards = options.list_shards()
+    for shard in shards:
+        records = read_captions(shard, options.corpus_column)
+        texts = (text for text in records if len(text) <= MAX_CHARACTERS)
+        yield from islice(texts, MAX_CORPUS // len(shards))
 
 
 def _list_nouns(image: AnnotatedImage) -> set[str]:
@@ -92,41 +111,34 @@ class CaptionWorker(NamedTuple):
 
     maker: FoilMaker
     rows: Rows
-    balanced_share: float
     tagger: Tagger | None
 
     @classmethod
-    def make(cls, maker: FoilMaker, rows: Rows, balanced_share: float) -> Self:
-        return cls(maker, rows, balanced_share, Tagger() if ORDER in maker.kinds else None)
+    def make(cls, maker: FoilMaker, rows: Rows) -> Self:
+        return cls(maker, rows, Tagger() if ORDER in maker.kinds else None)
 
-    def make_rows(self, image: AnnotatedImage) -> list[Row]:
-        """Return the rows of TABLE_SCHEMA of an image."""
-        made = list(self.maker.make(image, image.files[0].stem))
+    def make_rows(self, image: AnnotatedImage) -> tuple[list[Row], Counter[str]]:
+        """Return the rows of TABLE_SCHEMA of an image, and the numbers of captions without a row by reason."""
+        counts = Counter[str]()
+        made = list(self.maker.make(image, image.files[0].stem, counts))
         captions = [self.rows.make_caption(image, item) for item in made]
-        for row, (caption, _) in zip(captions, made, strict=True):
-            if is_in_balanced_sets(image, caption.parse.graph, self.balanced_share):
-                row["parts"] = self.maker.find_parts(caption, row["caption"])
-                row["draw_key"] = caption.draw_key
         rejected = self.maker.rejected.get(image.files[0].stem, frozenset())
         if self.tagger:
             tagged = self.tagger(row["caption"] for row in captions)
-            for row, (caption, _), words in zip(captions, made, tagged, strict=True):
-                shuffles = make_wrong_captions(words, f"{caption.draw_key}:{ORDER}") or []
+            for row, item, words in zip(captions, made, tagged, strict=True):
+                shuffles = make_wrong_captions(words, f"{item.caption.draw_key}:{ORDER}") or []
                 shuffles = shuffles if rejected.isdisjoint(shuffles) else []
-                row |= {
-                    "shuffled": words.text,
-                    ORDER: [describe(HardNegative(text, ()), None) for text in shuffles],
-                }
-        return captions
+                row[ORDER] = [
+                    describe(HardNegative(text, ()), None, words.text) for text in shuffles
+                ]
+                if not shuffles:
+                    row["reasons"].append({"kind": ORDER, "reason": NO_ORDER})
+        return captions, counts
 
 
 def make_captions(
-    images: Iterable[AnnotatedImage],
-    maker: FoilMaker,
-    rows: Rows,
-    balanced_share: float,
-    workers: int,
-) -> Iterator[list[Row]]:
-    """Yield the rows of TABLE_SCHEMA of each image: one for each caption with atoms."""
-    make_worker = partial(CaptionWorker.make, maker, rows, balanced_share)
+    images: Iterable[AnnotatedImage], maker: FoilMaker, rows: Rows, workers: int
+) -> Iterator[tuple[list[Row], Counter[str]]]:
+    """Yield the rows of TABLE_SCHEMA of each image: one for each caption with atoms. See ``make_rows``."""
+    make_worker = partial(CaptionWorker.make, maker, rows)
     yield from map_with(make_worker, CaptionWorker.make_rows, images, workers)

@@ -19,6 +19,7 @@ from compeval.base.schemas.scene_graph import Box
 from compeval.base.storage.crops import read_size
 from compeval.base.texts import fold_case_and_space
 from compeval.loaders.own_data.columns import UserColumns, UserTexts
+from compeval.loaders.own_data.left_out import ALL, LeftOut
 from compeval.loaders.published.rows import read_items
 
 SHARD_SUFFIXES = (".tar", ".tar.gz")
@@ -59,8 +60,13 @@ def read_entries(
     columns: UserColumns = STANDARD_COLUMNS,
     *,
     drop_equal: bool = False,
+    left_out: LeftOut | None = None,
 ) -> Iterator[Entry]:
-    """Yield the rows of one file, in order; images of a shard are written to a folder in ``scratch``."""
+    """Yield the rows of one file, in order; images of a shard are written to a folder in ``scratch``.
+
+    ``left_out`` selects the rows; by default, those of all splits are read, and an error ends the reading.
+    """
+    left_out = left_out or LeftOut(ALL)
     if not file.is_file():
         raise FileNotFoundError(f"{file}: no such file.")
     if not file.name.endswith(FILE_SUFFIXES):
@@ -68,34 +74,75 @@ def read_entries(
     if file.name.endswith(SHARD_SUFFIXES):
         yield from _read_shard(file, scratch / hashlib.sha256(str(file).encode()).hexdigest()[:8])
         return
-    for number, row in enumerate(_read_table(file), 1):
+    for number, row in left_out.select_split(file, _read_table(file)):
         try:
-            if not isinstance(row, Mapping):
-                raise ValueError(
-                    f"got {type(row).__name__}, expected an object with the columns of a row."
-                )
-            texts = columns.read(row)
-            if number == 1 and (unread := columns.find_unread(row)):
-                print(
-                    f"{file}: not read: the columns {', '.join(unread)}. Hard negatives are read from hard_negatives; "
-                    "--negative-columns names other columns.",
-                    file=sys.stderr,
-                )
-            negatives = _select_distinct(texts, drop_equal=drop_equal)
-            image = _locate(texts.image, image_folder)
-        except (ValueError, TypeError) as error:
-            raise ValueError(f"{file}, row {number}: {error}") from None
-        path = find_file(image)
-        if path is None:
-            reason = (
-                "not found. Restore it, or"
-                if image.parent.is_dir()
-                else f"not found: no folder {image.parent};"
+            entry = _read_row(file, number, row, image_folder, columns, drop_equal=drop_equal)
+            if left_out.skips_errors:
+                read_upright(entry.image)  # an image that cannot be decoded is an error of its row
+        except (ValueError, OSError) as error:
+            if not left_out.skip(error):
+                raise
+            continue
+        yield entry
+
+
+def _read_row(
+    file: Path,
+    number: int,
+    row: Any,
+    image_folder: Path,
+    columns: UserColumns,
+    *,
+    drop_equal: bool,
+) -> Entry:
+    """Return the entry of a row. Raises ValueError or FileNotFoundError, with the number of the row."""
+    try:
+        if not isinstance(row, Mapping):
+            raise ValueError(
+                f"got {type(row).__name__}, expected an object with the columns of a row."
             )
-            raise FileNotFoundError(
-                f"{file}, row {number}: image {image} {reason} set the folder with --images."
+        texts = columns.read(row)
+        if number == 1 and (unread := columns.find_unread(row)):
+            print(
+                f"{file}: not read: the columns {', '.join(unread)}. Hard negatives are read from hard_negatives; "
+                "--negative-columns names other columns.",
+                file=sys.stderr,
             )
-        yield Entry(texts.image, path, texts.captions, negatives, texts.kind)
+        negatives = _select_distinct(texts, drop_equal=drop_equal)
+        image = _locate(texts.image, image_folder)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{file}, row {number}: {error}") from None
+    path = find_file(image)
+    if path is None:
+        reason = (
+            "not found. Restore it, or"
+            if image.parent.is_dir()
+            else f"not found: no folder {image.parent};"
+        )
+        raise FileNotFoundError(
+            f"{file}, row {number}: image {image} {reason} set the folder with --images."
+        )
+    return Entry(texts.image, path, texts.captions, negatives, texts.kind)
+
+
+def find_table(path: Path, split: str) -> Path:
+    """Return the table of an image folder of Hugging Face's layout (``imagefolder``); other paths are returned as is.
+
+    The table is metadata.csv or metadata.jsonl in the folder, or in its subfolder of the split. Raises ValueError if
+    there is none.
+    """
+    if not path.is_dir():
+        return path
+    places = [path, *(path / name.strip() for name in split.split(","))]
+    names = ("metadata.csv", "metadata.jsonl")
+    found = next((p / name for p in places for name in names if (p / name).is_file()), None)
+    if found is None:
+        splits = sorted(p.parent.name for name in names for p in path.glob(f"*/{name}"))
+        others = f" It has the splits {', '.join(splits)}: choose with --split." if splits else ""
+        raise ValueError(
+            f"{path}: a folder without metadata.csv or metadata.jsonl, in itself or in {split}.{others}"
+        )
+    return found
 
 
 def _select_distinct(texts: UserTexts, *, drop_equal: bool) -> tuple[str, ...]:

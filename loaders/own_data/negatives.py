@@ -9,16 +9,18 @@ variant, ``KIND_balanced`` (balanced/compounds.py), of captions with one compoun
 
 Images are streamed: the captions are parsed, the hard negatives are written to a table, the corpus is searched for the
 table's atoms and compounds, and the table is divided into the configs. Only counts of words and word pairs are held in
-memory, and at most ``MAX_BALANCED`` rows for the balanced sets.
+memory, and the texts of at most ``MAX_BALANCED`` rows for the balanced sets.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from compeval.base.files.cache_folder import cache_folder
 from compeval.base.readers.annotations import Annotations
@@ -29,10 +31,16 @@ from compeval.base.schemas.rows import ANNOTATION_SCHEMA, CHOICE_SCHEMA, RETRIEV
 from compeval.base.schemas.scene_graph import Atom, Compound, SceneGraph
 from compeval.base.storage import parquet
 from compeval.base.storage.dataset import write_config
-from compeval.generators.hard_negatives.balanced.compounds import make_balanced_negatives
-from compeval.generators.hard_negatives.balanced.image_nouns import ImageNouns
+from compeval.base.text_only.baselines import (
+    HELD_OUT_BASELINES,
+    Baseline,
+    RetrievalSets,
+    recall_at_1,
+)
+from compeval.base.text_only.refinement import select_rows_at_chance
+from compeval.base.text_only.relative_baselines import score_medoid_of_words
 from compeval.generators.hard_negatives.hard_negative import HardNegative
-from compeval.generators.hard_negatives.own.kinds import SIZES
+from compeval.generators.hard_negatives.own.kinds import NEGATION, ORDER, SIZES
 from compeval.generators.hard_negatives.own.language_model import LanguageModel, Texts
 from compeval.generators.seen_analysis.engines import make_engine
 from compeval.generators.seen_analysis.seen import analyse, code_version
@@ -56,12 +64,24 @@ from compeval.loaders.own_data.rows import (
     write_table,
 )
 
-BALANCED_KINDS = {"atom": "hnatom_balanced", "comp": "hncomp_balanced"}
-"""Kinds with a balanced variant, and its name in balanced/compounds.py."""
-MAX_BALANCED = 20_000
-"""Captions from which the balanced sets are made: those of all images, or of a random sample of them."""
-SPLITS = {"": "", "sc": "uc", "uc": "sc"}
-"""The split of a config, and the split whose compounds its balanced foils do not make."""
+BASELINES: Mapping[str, Baseline] = {
+    **HELD_OUT_BASELINES,
+    "medoid_of_words": score_medoid_of_words,
+}
+MIN_BALANCED, MAX_BALANCED = 100, 20_000
+"""Rows from which a balanced set is made: fewer say nothing of a baseline, and more take hours."""
+MAX_MEASURED = 2_000
+"""Rows of a config on which text-only baselines are measured, the first ones."""
+SPLITS = ("", "sc", "uc")
+
+
+class BestBaseline(NamedTuple):
+    """The text-only baseline that selects the true caption of a config most often."""
+
+    name: str
+    share: float
+    chance: float
+    rows: int
 
 
 @dataclass
@@ -72,6 +92,12 @@ class Made:
     proven: dict[str, float | None] = field(default_factory=dict)
     """Share of proven negatives by config; None for shuffles, which state nothing."""
     corpus: Mapping[str, Any] = field(default_factory=dict)
+    kinds: dict[str, Mapping[str, int]] = field(default_factory=dict)
+    """The number of captions without negatives of a kind, by reason."""
+    baselines: dict[str, BestBaseline] = field(default_factory=dict)
+    """The best text-only baseline of each config."""
+    unbalanced: dict[str, str] = field(default_factory=dict)
+    """Why a config has no balanced variant."""
 
     def to_json(self, options: NegativeOptions) -> dict[str, Any]:
         return {
@@ -79,6 +105,9 @@ class Made:
             "counts": dict(self.counts),
             "proven": self.proven,
             "corpus": self.corpus,
+            "reasons": self.kinds,
+            "baselines": {name: best._asdict() for name, best in self.baselines.items()},
+            "unbalanced": self.unbalanced,
         }
 
 
@@ -123,13 +152,16 @@ def write_configs(
         of_size = (row for row in read_table(own) if len(row["hard_negatives"]) == count)
         write_config(folder, f"foils_{count}", {"test": of_size}, CHOICE_SCHEMA)
     _write_table(table, annotated, rows, options, made)
+    _check_language(made.counts)
     if options.model:
         table = _apply_model(options.model, table, scratch / "judged.parquet", options, made.counts)
     splits = assign_splits(table, shards, options, made)
     for kind in options.kinds:
-        _write_kind(folder, table, kind, splits, made)
-    for kind in (kind for kind in BALANCED_KINDS if kind in options.kinds):
-        _write_balanced(folder, table, kind, splits, options, made)
+        made.kinds[kind] = _count_reasons(table, kind)
+        for config, sets in _write_kind(folder, table, kind, splits, made).items():
+            made.baselines[config] = find_best_baseline(sets)
+            if options.refine and kind != ORDER:
+                _write_balanced(folder, config, sets, made)
     return made.to_json(options)
 
 
@@ -140,13 +172,27 @@ def _write_table(
     images, counts = Annotations(annotated), made.counts
     counts["negatives that people judged true"] = sum(map(len, options.rejected.values()))
     nouns = list_annotated_nouns(options.graphs)
-    maker = make_foil_maker(images, options.kinds, counts, options.rejected, nouns)
-    is_balanced = not BALANCED_KINDS.keys().isdisjoint(options.kinds)
-    share = min(1.0, MAX_BALANCED / max(counts["captions"], 1)) if is_balanced else 0.0
-    captions = make_captions(images, maker, rows, share, options.workers)
-    captions = options.track(captions, "Hard negatives of images", counts["images"])
-    write_table(table, TABLE_SCHEMA, chain.from_iterable(captions))
+    maker = make_foil_maker(images, options, nouns)
+    made_captions = make_captions(images, maker, rows, options.workers)
+    made_captions = options.track(made_captions, "Hard negatives of images", counts["images"])
+
+    def count() -> Iterator[Row]:
+        for captions, others in made_captions:
+            counts.update(others)
+            yield from captions
+
+    write_table(table, TABLE_SCHEMA, count())
     counts["captions with distinct atoms"] = parquet.count_rows(table)
+
+
+def _check_language(counts: Counter[str]) -> None:
+    """Raise ValueError if most captions are not English."""
+    others = counts["captions that are not English"]
+    if 2 * others > counts["captions"]:
+        raise ValueError(
+            f"--negatives: {others:,} of {counts['captions']:,} captions are not English. Hard negatives are made of "
+            "English captions only. Without --negatives, the captions become a set for retrieval."
+        )
 
 
 def _apply_model(
@@ -172,7 +218,9 @@ def _apply_model(
                     _make_texts(row, kind),
                     {item["caption"]: item for item in row[kind]},
                 )
-                written = [text for text in model.list_written(texts) if text not in true]
+                may_write = kind != NEGATION  # what it writes denies in the negative alone
+                usable = model.list_written(texts) if may_write else []
+                written = [text for text in usable if text not in true]
                 kept = list(model.drop_true(texts, written, needs_verdict=True))
                 rules = list(model.drop_true(texts, by_rules, needs_verdict=False))
                 counts["negatives that the language model judged true, or could not judge"] += (
@@ -180,7 +228,8 @@ def _apply_model(
                 )
                 if is_written := len(kept) >= texts.size:
                     row[kind] = [
-                        describe(HardNegative(text, ()), False) for text in kept[: texts.size]
+                        describe(HardNegative(text, ()), False, row["caption"])
+                        for text in kept[: texts.size]
                     ]
                 else:
                     row[kind] = (
@@ -234,68 +283,72 @@ def assign_splits(
     return splits
 
 
-def _write_kind(folder: Path, table: Path, kind: str, splits: Sequence[str], made: Made) -> None:
-    """Write the configs of a kind: one for each split that has captions with these negatives."""
+def _count_reasons(table: Path, kind: str) -> dict[str, int]:
+    """Return the number of captions without negatives of a kind, by reason, the most frequent first."""
+    counts = Counter(
+        item["reason"]
+        for row in read_table(table, ["reasons"])
+        for item in row["reasons"]
+        if item["kind"] == kind
+    )
+    return dict(counts.most_common())
+
+
+def _write_kind(
+    folder: Path, table: Path, kind: str, splits: Sequence[str], made: Made
+) -> dict[str, RetrievalSets]:
+    """Write the configs of a kind, one for each split that has captions with these negatives; return their texts."""
     counts = Counter(
         split for split, row in zip(splits, read_table(table, [kind]), strict=True) if row[kind]
     )
+    sets: dict[str, RetrievalSets] = {}
     for split in (split for split in SPLITS if counts[split]):
+        config = f"{split}_{kind}".lstrip("_")
         pairs = zip(splits, read_table(table), strict=True)
-        selected = (
-            make_row(row, kind, row[kind]) for name, row in pairs if name == split and row[kind]
-        )
-        _write(folder, f"{split}_{kind}".lstrip("_"), selected, made)
+        selected = (make_row(row, row[kind]) for name, row in pairs if name == split and row[kind])
+        _write(folder, config, selected, made)
+        sets[config] = _read_sets(folder, config)
+    return sets
 
 
-def _write_balanced(
-    folder: Path,
-    table: Path,
-    kind: str,
-    splits: Sequence[str],
-    options: NegativeOptions,
-    made: Made,
-) -> None:
-    """Write the balanced configs of a kind: one for each split that has captions with such negatives."""
-    columns = ["image_id", "crop_id", "caption", "atoms", "compounds", "parts", "draw_key"]
-    pairs = zip(splits, read_table(table, columns), strict=True)
-    rows = {
-        split: [row for name, row in pairs if name == split and row["parts"]] for split in SPLITS
+def _read_sets(folder: Path, config: str) -> RetrievalSets:
+    columns = ["image_id", "caption", "hard_negatives"]
+    rows = [
+        row
+        for path in sorted((folder / config).glob("*.parquet"))
+        for row in islice(read_table(path, columns), MAX_BALANCED)
+    ]
+    captions = [(row["caption"], *row["hard_negatives"]) for row in rows[:MAX_BALANCED]]
+    return RetrievalSets(captions, [row["image_id"] for row in rows[:MAX_BALANCED]])
+
+
+def find_best_baseline(sets: RetrievalSets) -> BestBaseline:
+    """Return the text-only baseline that selects the true caption of the first rows most often."""
+    part = sets.take(np.arange(min(len(sets), MAX_MEASURED)))
+    shares = {name: float(recall_at_1(score(part)).mean()) for name, score in BASELINES.items()}
+    best = max(shares, key=lambda name: shares[name])
+    return BestBaseline(best.replace("_", " "), shares[best], sets.chance, len(sets))
+
+
+def _write_balanced(folder: Path, config: str, sets: RetrievalSets, made: Made) -> None:
+    """Write the balanced variant of a config, or note why there is none."""
+    if len(sets) < MIN_BALANCED:
+        made.unbalanced[config] = f"it has {len(sets):,} rows; {MIN_BALANCED} are needed"
+        return
+    keep_N = select_rows_at_chance(sets, seed=0)
+    kept = {
+        (image, captions)
+        for image, captions, keep in zip(sets.images, sets.captions, keep_N, strict=True)
+        if keep
     }
-    nouns = ImageNouns.of_rows(chain.from_iterable(rows.values()))
-    compounds = {
-        split: {Compound(**row["compounds"][0]) for row in members}
-        for split, members in rows.items()
-    }
-    for split, others in SPLITS.items():
-        outside = compounds[others] - compounds[split]
-        negatives = make_balanced_negatives(
-            rows[split],
-            BALANCED_KINDS[kind],
-            compounds[split],
-            nouns,
-            outside,
-            options.rejected,
-            options.refine,
-        )
-        keys = [(row["crop_id"], row["caption"]) for row in rows[split]]
-        by_caption = {key: items for key, items in zip(keys, negatives, strict=True) if items}
-        if by_caption:
-            _write(
-                folder, f"{split}_{kind}_balanced".lstrip("_"), _join(table, kind, by_caption), made
-            )
-
-
-def _join(
-    table: Path, kind: str, by_caption: Mapping[tuple[str, str], Sequence[Row]]
-) -> Iterator[Row]:
-    """Yield the rows of the captions with balanced negatives."""
-    for row in read_table(table):
-        if items := by_caption.get((row["crop_id"], row["caption"])):
-            proven = [any(foil["type"] != "object" for foil in item["foils"]) for item in items]
-            marked = [
-                {**item, "proven": is_proven} for item, is_proven in zip(items, proven, strict=True)
-            ]
-            yield make_row(row, kind, marked)
+    rows = (
+        row
+        for path in sorted((folder / config).glob("*.parquet"))
+        for row in read_table(path)
+        if (row["image_id"], (row["caption"], *row["hard_negatives"])) in kept
+    )
+    _write(folder, f"{config}_balanced", rows, made)
+    made.baselines[f"{config}_balanced"] = find_best_baseline(sets.select(keep_N))
 
 
 def _write(folder: Path, config: str, rows: Iterable[Row], made: Made) -> None:

@@ -12,7 +12,6 @@ from compeval.base.schemas.rows import CHOICE_SCHEMA, HARD_NEGATIVE_SCHEMA, RAW_
 from compeval.base.schemas.scene_graph import Box
 from compeval.base.storage import parquet
 from compeval.base.storage.crops import IMAGES
-from compeval.generators.crepe_regions import NEGATIVES_SCHEMA
 from compeval.generators.hard_negatives.hard_negative import HardNegative
 from compeval.generators.hard_negatives.own.foils import CaptionNegatives
 from compeval.generators.hard_negatives.own.kinds import KINDS, ORDER, SIZES
@@ -35,6 +34,7 @@ _negatives = pa.list_(
             ("caption", pa.string()),
             ("foils", HARD_NEGATIVE_SCHEMA.field("foils").type.value_type),
             ("proven", pa.bool_()),
+            ("truth", pa.string()),
         ]
     )
 )
@@ -42,14 +42,13 @@ TABLE_SCHEMA = pa.schema(
     [
         *RAW_SCHEMA,
         ("captions", pa.list_(pa.string())),
-        NEGATIVES_SCHEMA.field("parts"),
-        NEGATIVES_SCHEMA.field("draw_key"),
-        ("shuffled", pa.string()),
         *((kind, _negatives) for kind in KINDS),
+        ("reasons", pa.list_(pa.struct([("kind", pa.string()), ("reason", pa.string())]))),
     ]
 )
-"""A caption with its negatives of all kinds. ``captions`` are all captions of the image, ``shuffled`` is the caption as
-the shuffles of ``order`` write it."""
+"""A caption with its negatives of all kinds, and the reasons why it has none of a kind. ``captions`` are all captions
+of the image. ``truth`` is the true text beside a negative: the caption, one that denies something false (negations.py),
+or the caption as the shuffles of ``order`` write it."""
 
 
 class Rows(NamedTuple):
@@ -89,40 +88,42 @@ class Rows(NamedTuple):
                 }
 
     def make_caption(self, image: AnnotatedImage, made: CaptionNegatives) -> Row:
-        """Return the row of TABLE_SCHEMA of a caption, without shuffles and parts."""
-        graph = made.caption.parse.graph
+        """Return the row of TABLE_SCHEMA of a caption, without shuffles."""
+        graph, text = made.caption.parse.graph, made.caption.text
         columns = {
-            "caption": made.caption.form.write(made.caption.parse.caption),
+            "caption": text,
             "captions": [region.caption for region in image.regions],
             "atoms": [atom._asdict() for atom in graph.atoms],
             "compounds": [compound._asdict() for compound in graph.compounds],
             "complexity": graph.complexity,
             "scene_graph": graph.to_row(),
+            "reasons": [{"kind": kind, "reason": reason} for kind, reason in made.reasons.items()],
         }
         negatives = {
-            kind: [describe(*item) for item in made.negatives.get(kind, ())] for kind in SIZES
+            kind: [
+                describe(item, is_proven, made.truths.get(kind, text))
+                for item, is_proven in made.negatives.get(kind, ())
+            ]
+            for kind in SIZES
         }
-        return {
-            **self.make_image(image),
-            **columns,
-            **negatives,
-            "parts": [],
-            "draw_key": "",
-            "shuffled": "",
-            ORDER: [],
-        }
+        return {**self.make_image(image), **columns, **negatives, ORDER: []}
 
 
-def describe(negative: HardNegative, is_proven: bool | None) -> Row:
+def describe(negative: HardNegative, is_proven: bool | None, truth: str) -> Row:
     """Return a negative of TABLE_SCHEMA. None: a shuffle, which states nothing."""
-    return {"caption": negative.caption, "foils": negative.foil_rows, "proven": is_proven}
+    return {
+        "caption": negative.caption,
+        "foils": negative.foil_rows,
+        "proven": is_proven,
+        "truth": truth,
+    }
 
 
-def make_row(row: Row, kind: str, negatives: Sequence[Row]) -> Row:
+def make_row(row: Row, negatives: Sequence[Row]) -> Row:
     """Return a row of OWN_SCHEMA."""
     return {
         **{name: row[name] for name in RAW_SCHEMA.names},
-        "caption": row["shuffled"] if kind == ORDER else row["caption"],
+        "caption": negatives[0]["truth"],
         "hard_negatives": [item["caption"] for item in negatives],
         "foils": [item["foils"] for item in negatives],
         "proven": [item["proven"] for item in negatives],

@@ -58,7 +58,8 @@ def test_a_wrong_name_lists_the_known_ones(tmp_path: Path, asked: tuple[str, ...
 
 def test_no_dataset_at_all_says_how_to_build_one(tmp_path: Path):
     with pytest.raises(
-        ValueError, match=r"No dataset found in .*compeval get NAME`, build one with `dvc repro`"
+        ValueError,
+        match=r"No dataset found in .*compeval get NAME`, make one of your own captions with `compeval make`",
     ):
         load_dataset("crepe", "toy_raw", data_dir=tmp_path)
 

@@ -10,8 +10,8 @@ from compeval.generators.captioner.parsed_caption import ParsedCaption
 from compeval.generators.graphs.entailment import Negated
 from compeval.generators.graphs.facts import ImageFacts
 from compeval.generators.graphs.walks import load_abstract_modifiers
-from compeval.generators.hard_negatives.own.caption_facts import load_words
 from compeval.generators.hard_negatives.own.form import Form, split_form
+from compeval.generators.hard_negatives.own.lists import load_words
 from compeval.generators.language.grammar import is_descriptive, is_visible_object
 from compeval.generators.language.inflection import lemmatise_noun
 
@@ -44,9 +44,19 @@ class OwnCaption:
     """Whether the image has a scene graph, so that a noun that it lacks is absent."""
     draw_key: str
     """Seeds random draws (base/draw_keys.py)."""
+    captions: int = 1
+    """The number of captions of the image."""
 
     @classmethod
-    def of(cls, parse: Parse, facts: ImageFacts, *, has_graph: bool, draw_key: str) -> Self | None:
+    def of(
+        cls,
+        parse: Parse,
+        facts: ImageFacts,
+        *,
+        has_graph: bool,
+        draw_key: str,
+        captions: int = 1,
+    ) -> Self | None:
         """Return the caption, or None if its text is no description or lacks an atom without its final mark."""
         first = min(parse.mentions, key=lambda mention: mention.start, default=None)
         if first is None or NO_DESCRIPTION.search(parse.caption):
@@ -55,9 +65,13 @@ class OwnCaption:
         form, body = split_form(parse.caption, begins_with_name=is_name)
         if any(mention.end > len(body) for mention in parse.mentions):
             return None
-        return cls(
-            replace(parse, caption=body), form, facts.with_caption(parse.graph), has_graph, draw_key
-        )
+        facts = facts.with_caption(parse.graph)
+        return cls(replace(parse, caption=body), form, facts, has_graph, draw_key, captions)
+
+    @property
+    def text(self) -> str:
+        """The caption as its owner wrote it, without outer spaces."""
+        return self.form.write(self.parse.caption, self.parse.caption)
 
     @cached_property
     def editable(self) -> ParsedCaption:

@@ -8,10 +8,6 @@ that no caption mentions is only probably absent; ``unmentioned.yaml`` lists nou
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from pathlib import Path
-
-import yaml
 
 from compeval.base.schemas.annotated_image import AnnotatedImage
 from compeval.base.schemas.scene_graph import Parse, SceneObject
@@ -20,13 +16,6 @@ from compeval.generators.language.inflection import lemmatise_noun
 
 PLURAL = ("NNS", "NNPS")
 """Penn tags of plural nouns."""
-
-
-@cache
-def load_words(name: str) -> frozenset[str]:
-    """Return the words of ``NAME.yaml``."""
-    lists = yaml.safe_load(Path(__file__).with_name(f"{name}.yaml").read_text(encoding="utf-8"))
-    return frozenset(word for words in lists.values() for word in words)
 
 
 def collect_caption_facts(image: AnnotatedImage) -> ImageFacts:

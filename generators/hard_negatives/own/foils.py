@@ -1,10 +1,13 @@
 """Hard negatives of the user's own captions, of images with or without a scene graph.
 
-Source: CREPE (arXiv:2212.07796), sections 4.1 and 4.2. The foils are those of crepe/: another atom (``atom``), another
-compound (``comp``), the same words attached to other objects (``swap``), and a negated atom or caption (``negation``).
-Differences from the sets of Visual Genome:
+Source: CREPE (arXiv:2212.07796), sections 4.1 and 4.2: another atom (``atom``), another compound (``comp``), the same
+words attached to other objects (``swap``), and a negated atom or caption (``negation``). Differences from the sets of
+Visual Genome:
 
-- Captions have several compounds, so there is one swap and one negation per caption, and any atom is replaced.
+- A retrieval set has two captions. With several foils of different atoms, the true caption is the medoid of its set.
+- A foil must fit its place: captions have its words in these slots (slots.py). Captions with fewer foils are left out.
+- ``comp`` replaces two atoms of a compound in place, so it is as long as the caption; ``negation`` denies in the true
+  caption as often as in the false one (negations.py).
 - Captions do not list what an image shows. A noun that no caption mentions is a foil only if captions would mention it:
   it is not in ``unmentioned.yaml``, and few captions of images with the same objects mention it (companions.py).
 - Each negative is marked as proven or not. It is proven if the scene graph of its image excludes it, or if a caption
@@ -13,44 +16,41 @@ Differences from the sets of Visual Genome:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache, partial
-from itertools import islice
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, product
 from random import Random
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from compeval.base.schemas.annotated_image import AnnotatedImage
 from compeval.base.schemas.scene_graph import Mention, Parse
-from compeval.base.text_only.corpus_statistics import Ranker
-from compeval.base.texts import fold_case_and_space, have_same_words
+from compeval.base.texts import fold_case_and_space
+from compeval.generators.captioner.substitution import read_as_written, replace_atom_text
 from compeval.generators.graphs.assignments import SearchLimitError
-from compeval.generators.graphs.entailment import proves_false
 from compeval.generators.graphs.presence import cached_method
 from compeval.generators.graphs.vocabulary import Vocabulary
-from compeval.generators.hard_negatives.balanced.compounds import draw_words, find_parts
-from compeval.generators.hard_negatives.crepe.negation import NOT, find_negatable_atoms
-from compeval.generators.hard_negatives.crepe.replacements import Words, find_words
-from compeval.generators.hard_negatives.crepe.selection import select_most_plausible
-from compeval.generators.hard_negatives.crepe.swap import make_swaps
-from compeval.generators.hard_negatives.crepe.systematicity import (
-    WITHOUT,
-    make_comp_foils,
-    replace_mention,
-)
+from compeval.generators.hard_negatives.crepe.replacements import find_words, may_replace
+from compeval.generators.hard_negatives.crepe.systematicity import WITHOUT
 from compeval.generators.hard_negatives.hard_negative import Foil, HardNegative
-from compeval.generators.hard_negatives.own.caption import OwnCaption, is_named, is_quality
-from compeval.generators.hard_negatives.own.caption_facts import collect_caption_facts, load_words
+from compeval.generators.hard_negatives.own.caption import OwnCaption, is_quality
+from compeval.generators.hard_negatives.own.caption_facts import collect_caption_facts
 from compeval.generators.hard_negatives.own.companions import Companions
-from compeval.generators.hard_negatives.own.kinds import SIZES
-from compeval.generators.language import CACHED_PAIRS
+from compeval.generators.hard_negatives.own.english import is_english
+from compeval.generators.hard_negatives.own.kinds import NEGATION, SIZES
+from compeval.generators.hard_negatives.own.lists import load_words
+from compeval.generators.hard_negatives.own.negations import Denial, make_negation
+from compeval.generators.hard_negatives.own.nouns import (
+    are_alike,
+    is_foil_noun,
+    is_general,
+    may_be_one,
+)
+from compeval.generators.hard_negatives.own.slots import Item, SlotCounts, find_slots, list_links
+from compeval.generators.hard_negatives.own.swaps import exchange_amounts, make_proven_swaps
 from compeval.generators.language.inflection import lemmatise_noun
-from compeval.generators.language.lexicon import load_lexicon
+from compeval.generators.language.lexicon import load_lexicon, relations
 from compeval.generators.language.lexicon.attributes import is_color
-from compeval.generators.language.wordnet import is_mainly_noun, senses
-
-if TYPE_CHECKING:
-    from nltk.corpus.reader.wordnet import Synset
 
 UNUSUAL_RELATIONS = frozenset({WITHOUT, "containing", "contain", "supporting", "support"})
 """Relations that captions of photographs do not state in this form ("a beach containing a city")."""
@@ -59,50 +59,62 @@ BESIDE, AROUND = (
     frozenset({"over", "above", "under", "below", "beneath", "underneath", "behind", "of"}),
 )
 """Something "next to" an object may also be over, under, behind or "in front of" it."""
-MAX_SHARE = 0.05
-"""A noun is no foil if more than this share of the images with one of the caption's objects mention it."""
-MAX_DISTANCE = 3
-"""Steps to the hypernym that a noun shares with its foil; both are in the same lexicographer file of WordNet."""
-ENOUGH_NEAR, MAX_NEAR = 4, 40
-"""More distant nouns are added until a noun has this many possible foils; and the most that are drawn from."""
-MAX_FOILS = 12
-"""Foils of an atom from which the most plausible are chosen."""
-WEIGHT_PER_STEP = 0.25
-WORDS_PER_VALUE = 2
-"""Words of each value of an attribute that are known whatever the captions are."""
+MAX_SHARE, MANY_CAPTIONS, MAX_SHARE_OF_MANY = 0.05, 3, 0.15
+"""A noun is no foil if more than this share of the images with one of the caption's objects mention it. The share is
+larger for images with many captions, one of which would mention it."""
+FEW_SIMILARITY = 0.08
+"""The similarity of any two nouns in few captions, which say little of it: enough for nouns of one kind (nouns.py)."""
+MAX_WORDS = 30
+"""Words that are tried in the place of an atom: the most similar nouns."""
+MAX_PAIRS = 60
+"""Pairs of words that are tried in the places of two atoms."""
+MOST_SIMILAR = 3
+"""The foil of a row is drawn from this number of the most similar ones."""
+POSTURES = "posture"
+"""The kind of attributes that are no foils: many objects sit, stand and lie at the same time."""
+NO_ATOM, NO_FALSE, NO_FIT = (
+    "has no part that can be changed",
+    "has no change that is certainly false",
+    "has no false change that other captions support",
+)
+"""Why a caption has no negative of a kind."""
 
 
 class CaptionNegatives(NamedTuple):
-    """A caption of an image with its negatives by kind; a kind without enough negatives is missing."""
+    """A caption of an image with its negatives by kind."""
 
     caption: OwnCaption
     negatives: Mapping[str, Sequence[tuple[HardNegative, bool]]]
     """Each with whether the scene graph or a caption excludes it."""
+    truths: Mapping[str, str]
+    """The true caption of a kind, where it is not the caption of the image."""
+    reasons: Mapping[str, str]
+    """Why a kind has no negatives."""
 
 
-def extend_vocabulary(vocabulary: Vocabulary) -> Vocabulary:
-    """Return the words of the captions that may be foils, and frequent words of photographs' captions.
+class Edit(NamedTuple):
+    """A negative that replaces one atom of a caption."""
 
-    Words of ``unmentioned.yaml`` and ``unnamed.yaml``, and words that say nothing visible, are no foils.
-    """
-    common = dict.fromkeys(sorted(load_words("common_nouns")), 1)
-    values = [words for kind in load_lexicon("attributes")["exclusive"].values() for words in kind]
-    frequent = {word: 1 for words in values for word in words[:WORDS_PER_VALUE] if word.isalpha()}
-    hidden = load_words("unmentioned")
-    words = (common | dict(vocabulary.nouns)).items()
-    nouns = {noun: count for noun, count in words if is_named(noun) and is_mainly_noun(noun)}
-    attributes = (frequent | dict(vocabulary.attributes)).items()
-    return replace(
-        vocabulary,
-        nouns={
-            noun: count
-            for noun, count in nouns.items()
-            if hidden.isdisjoint((noun, noun.split()[-1]))
-        },
-        attributes={
-            word: count for word, count in attributes if word.isalpha() and is_quality(word)
-        },
-    )
+    mention: Mention
+    word: str
+    negative: HardNegative
+
+
+@dataclass
+class Candidates:
+    """The negatives of a kind, while they are made."""
+
+    negatives: list[HardNegative]
+    is_changed: bool = False
+    """Whether the caption has a part that can be changed."""
+    is_false: bool = False
+    """Whether a change is certainly false."""
+    truth: str = ""
+    """The true text beside them, if it is not the caption."""
+
+    @property
+    def reason(self) -> str:
+        return NO_FIT if self.is_false else NO_FALSE if self.is_changed else NO_ATOM
 
 
 @dataclass(frozen=True)
@@ -111,7 +123,7 @@ class FoilMaker:
 
     kinds: Sequence[str]
     vocabulary: Vocabulary
-    ranker: Ranker
+    slots: SlotCounts
     companions: Companions
     rejected: Mapping[str, frozenset[str]]
     """Texts that people judged true, by crop id."""
@@ -120,195 +132,283 @@ class FoilMaker:
     annotated: frozenset[str] = frozenset()
     """The nouns that scene graphs list where an image shows them, such as COCO's categories; empty: all nouns."""
 
-    def make(self, image: AnnotatedImage, crop_id: str) -> Iterator[CaptionNegatives]:
-        """Yield the captions of an image, each with its negatives. Captions with equal scene graphs count once."""
+    def make(
+        self, image: AnnotatedImage, crop_id: str, counts: Counter[str]
+    ) -> Iterator[CaptionNegatives]:
+        """Yield the captions of an image, each with its negatives. Captions with equal scene graphs count once.
+
+        Captions without negatives of any kind are counted with the reason.
+        """
         facts, signatures = collect_caption_facts(image), set[Any]()
         true = frozenset(fold_case_and_space(region.caption) for region in image.regions)
-        has_graph = bool(image.graph.objects)
+        rejected = self.rejected.get(crop_id, frozenset())
         for number, parse in enumerate(region.parse for region in image.regions if region.parse):
-            draw_key = f"{self.source_key}:{image.image_id}:{number}"
-            caption = OwnCaption.of(parse, facts, has_graph=has_graph, draw_key=draw_key)
-            if caption is None or parse.graph.signature in signatures:
+            if not is_english(parse.caption):
+                counts["captions that are not English"] += 1
                 continue
-            signatures.add(parse.graph.signature)
-            pools = {
-                kind: self._make_pool(kind, caption, true) for kind in self.kinds if kind in SIZES
-            }
-            texts = list(dict.fromkeys(item.caption for pool in pools.values() for item in pool))
-            scores = dict(zip(texts, self.ranker.score(texts), strict=True))
-            rejected = self.rejected.get(crop_id, frozenset())
-            chosen = {
-                kind: select_most_plausible(pool, SIZES[kind], scores, rejected)
-                for kind, pool in pools.items()
-            }
-            marked = {
-                kind: [(item, self.is_proven(item, caption)) for item in chosen[kind]]
-                for kind in chosen
-            }
-            yield CaptionNegatives(
-                caption, {kind: items for kind, items in marked.items() if items}
+            caption = OwnCaption.of(
+                parse,
+                facts,
+                has_graph=bool(image.graph.objects),
+                draw_key=f"{self.source_key}:{image.image_id}:{number}",
+                captions=len(image.regions),
             )
+            if caption is None:
+                counts["captions that describe no picture"] += 1
+            elif parse.graph.signature in signatures:
+                counts["captions with the atoms of another one of their image"] += 1
+            else:
+                signatures.add(parse.graph.signature)
+                yield self._make_all(caption, true | frozenset(map(fold_case_and_space, rejected)))
 
-    def find_parts(self, caption: OwnCaption, text: str) -> list[dict[str, Any]]:
-        """Return the parts of a caption with one compound that balanced negatives replace (balanced/compounds.py).
+    def _make_all(self, caption: OwnCaption, true: frozenset[str]) -> CaptionNegatives:
+        negatives, truths, reasons = dict[str, Any](), dict[str, str](), dict[str, str]()
+        for kind, found in self.find_all(caption).items():
+            written = [
+                item._replace(caption=caption.form.write(item.caption, caption.parse.caption))
+                for item in found.negatives
+            ]
+            usable = [item for item in written if fold_case_and_space(item.caption) not in true]
+            if not usable:
+                reasons[kind] = found.reason
+                continue
+            chosen = Random(f"{caption.draw_key}:{kind}").choice(usable[:MOST_SIMILAR])
+            negatives[kind] = [(chosen, self.is_proven(kind, chosen, caption))]
+            if found.truth:
+                truths[kind] = caption.form.write(found.truth, caption.parse.caption)
+        return CaptionNegatives(caption, negatives, truths, reasons)
 
-        ``text`` is the caption as it is written. A noun may be absent only if captions would mention it.
-        """
-        parse = replace(caption.replaceable, caption=text)
-        others, rows = sorted(caption.nouns), list[dict[str, Any]]()
-        for part in find_parts(
-            parse, caption.facts, self.vocabulary, Random(f"{caption.draw_key}:parts")
-        ):
-            words = list(part.words)
-            if part.kind == "object":
-                words = [word for word in words if self.companions.share(word, others) <= MAX_SHARE]
-            rows.append(part._asdict() | {"words": words})
-        return rows
-
-    def _make_pool(
-        self, kind: str, caption: OwnCaption, true: frozenset[str]
-    ) -> list[HardNegative]:
-        """Return all negatives of a kind in the form of the caption, without the other captions of the image."""
+    def find_all(self, caption: OwnCaption) -> dict[str, Candidates]:
+        """Return the candidates of each kind, not yet in the form of the caption."""
+        kinds = [kind for kind in self.kinds if kind in SIZES]
+        candidates: dict[str, Candidates] = {}
+        atoms, edits = Candidates([]), list[Edit]()
         try:
-            match kind:
-                case "atom":
-                    found = self._replace_atoms(caption)
-                case "comp":
-                    find_words = partial(self._find_words, caption.draw_key)
-                    negatives = make_comp_foils(
-                        caption.parse, caption.facts, self.vocabulary, find_words
-                    )
-                    found = (
-                        item
-                        for item in negatives
-                        if all(self._is_usable(foil, caption) for foil in item.foils)
-                    )
-                case "swap":
-                    found = make_proven_swaps(caption)
-                case _:
-                    found = make_negations(caption)
-            written = (HardNegative(caption.form.write(text), foils) for text, foils in found)
-            distinct = {fold_case_and_space(item.caption): item for item in written}
-            return [item for text, item in distinct.items() if text not in true]
+            if not {"atom", NEGATION}.isdisjoint(kinds):
+                edits = self._replace_atoms(caption, atoms)
+            for kind in kinds:
+                match kind:
+                    case "atom":
+                        candidates[kind] = atoms
+                    case "comp":
+                        candidates[kind] = self._replace_compounds(caption)
+                    case "swap":
+                        candidates[kind] = self._swap(caption)
+                    case _:
+                        candidates[kind] = self._negate(caption, edits)
         except SearchLimitError:
-            return []
+            pass
+        return {kind: candidates.get(kind, Candidates([])) for kind in kinds}
 
-    def _replace_atoms(self, caption: OwnCaption) -> Iterator[HardNegative]:
-        """Yield at most ``MAX_FOILS`` foils of each atom."""
-        find_words = partial(self._find_words, caption.draw_key)
+    def _replace_atoms(self, caption: OwnCaption, found: Candidates) -> list[Edit]:
+        """Return the foils of all atoms that fit, the most similar first; add them to ``found``."""
+        edits: list[tuple[float, Edit]] = []
+        for mention, words in self._list_words(caption):
+            found.is_changed = True
+            for likeness, word in words:
+                if (text := self._replace(caption, mention, word)) is None:
+                    continue
+                found.is_false = True
+                if self.slots.fits(caption.parse.caption, text, strict=mention.kind != "object"):
+                    foil = Foil(mention.kind, mention.text, word)
+                    edits.append((likeness, Edit(mention, word, HardNegative(text, (foil,)))))
+        ordered = [edit for _, edit in sorted(edits, key=lambda item: -item[0])]
+        found.negatives = [edit.negative for edit in ordered]
+        return ordered
+
+    def _replace(self, caption: OwnCaption, mention: Mention, word: str) -> str | None:
+        """Return the caption with a word in place of an atom, or None if it does not fit or may be true."""
+        if not self._is_usable(caption, mention, word):
+            return None
+        text = replace_atom_text(caption.parse.caption, mention, word)
+        is_false = text is not None and may_replace(caption.parse, mention, word, caption.facts)
+        return text if is_false else None
+
+    def _list_words(self, caption: OwnCaption) -> Iterator[tuple[Mention, list[tuple[float, str]]]]:
+        """Yield the atoms that may be replaced, each with its possible words and how similar they are."""
         for mention in caption.replaceable.mentions:
-            foils = replace_mention(
-                caption.parse, mention, caption.facts, self.vocabulary, find_words
-            )
-            yield from islice(
-                (foil for foil in foils if self._is_usable(foil.foils[0], caption)), MAX_FOILS
-            )
+            mention = read_as_written(caption.parse.caption, mention)
+            if mention.kind == "object":
+                yield mention, self._find_nouns(caption, mention)
+            else:
+                near = find_words(caption.parse, mention, self.vocabulary).near
+                yield mention, [(0.0, word) for word in near]
 
-    def _find_words(
-        self, draw_key: str, parse: Parse, mention: Mention, vocabulary: Vocabulary
-    ) -> Words:
-        """Return the words of the captions that may replace an atom. Nouns are drawn by frequency and nearness."""
-        if mention.kind == "object":
-            weights = self._weigh_near_nouns(lemmatise_noun(mention.text))
-            near = draw_words(weights, Random(f"{draw_key}:{mention.start}"))
-        else:
-            near = find_words(parse, mention, vocabulary).near
-        return Words(near, iter(()))
+    def _find_nouns(self, caption: OwnCaption, mention: Mention) -> list[tuple[float, str]]:
+        """Return the nouns that fill the slots of a noun and are of its kind, the most similar first."""
+        noun = lemmatise_noun(mention.text)
+        if is_general(noun):
+            return []
+        items = self.slots.read(caption.parse.caption)
+        own = {
+            item.lemma
+            for item in self._find_items(caption.parse.caption, mention.start, mention.end)
+        }
+        links = [link for link in list_links(items) if (link[0] in own) != (link[2] in own)]
+        slots = [find_slots(link)[0 if link[2] in own else 1] for link in links]
+        fillers = set(chain.from_iterable(map(self.slots.list_fillers, slots)))
+        words = self._rank_similar(noun)
+        return [item for item in words if not slots or item[1] in fillers][:MAX_WORDS]
 
     @cached_method
-    def _weigh_near_nouns(self, noun: str) -> Mapping[str, float]:
-        """Return the weights of the ``MAX_NEAR`` nouns of the same kind that are nearest to a noun in WordNet."""
-        weights: dict[str, float] = {}
-        for distance in range(1, MAX_DISTANCE + 1):
-            if len(weights) >= ENOUGH_NEAR:
-                break
-            for word in self.vocabulary.find_nouns(noun, distance):
-                if word not in weights and len(weights) < MAX_NEAR and _are_alike(noun, word):
-                    weights[word] = self.vocabulary.nouns[word] * WEIGHT_PER_STEP**distance
-        return weights
+    def _find_items(self, text: str, start: int, end: int) -> list[Item]:
+        """Return the content words of a part of a text."""
+        return [item for item in self.slots.read(text) if start <= item.start and item.end <= end]
 
-    def is_proven(self, negative: HardNegative, caption: OwnCaption) -> bool:
-        """Return True if one of the foils is proven."""
-        return any(self._is_foil_proven(foil, caption) for foil in negative.foils)
+    @cached_method
+    def _rank_similar(self, noun: str) -> Sequence[tuple[float, str]]:
+        """Return the possible foils of a noun, the most similar first, each with its similarity."""
+        words = self.slots.list_similar(noun)
+        ranked = [(self._measure_likeness(noun, word), word) for word in sorted(words)]
+        return sorted(
+            (item for item in ranked if item[0] > 0), key=lambda item: (-item[0], item[1])
+        )
 
-    def _is_foil_proven(self, foil: Foil, caption: OwnCaption) -> bool:
-        """Return True unless the foil is an object whose absence no scene graph proves."""
-        is_listed = caption.has_graph and (not self.annotated or foil.replacement in self.annotated)
-        return foil.type != "object" or is_listed
+    def _measure_likeness(self, noun: str, word: str) -> float:
+        """Return how similar a possible foil of a noun is, or 0 if it is none."""
+        if (
+            word == noun
+            or not is_foil_noun(word)
+            or self.slots.count_word(word) < self.slots.min_count
+        ):
+            return 0.0
+        if may_be_one(noun, word):
+            return 0.0
+        if self.slots.are_few:  # their kind in WordNet alone decides
+            return FEW_SIMILARITY if are_alike(noun, word, FEW_SIMILARITY) else 0.0
+        similarity = self.slots.measure_similarity(noun, word)
+        return similarity if are_alike(noun, word, similarity) else 0.0
 
-    def _is_usable(self, foil: Foil, caption: OwnCaption) -> bool:
-        if foil.type == "object":
-            if foil.replacement not in self._weigh_near_nouns(lemmatise_noun(foil.original)):
-                return False
-            others = sorted(caption.nouns - {lemmatise_noun(foil.original)})
-            return (
-                self._is_foil_proven(foil, caption)
-                or self.companions.share(foil.replacement, others) <= MAX_SHARE
+    def _is_usable(
+        self, caption: OwnCaption, mention: Mention, word: str, replaced: Iterable[Mention] = ()
+    ) -> bool:
+        """Return True if a word may replace an atom; ``replaced`` are the atoms that are replaced as well."""
+        if mention.kind == "object":
+            gone = {lemmatise_noun(item.text) for item in (mention, *replaced)}
+            others = sorted(caption.nouns - gone)
+            items = self._find_items(caption.parse.caption, mention.start, mention.end)
+            is_form = bool(items) and self.slots.has_form(
+                word, is_determined=items[0].is_determined, is_plural=mention.tag == "NNS"
             )
-        if foil.type == "attribute":
-            return foil.replacement in self.vocabulary.attributes and _is_listed(
-                foil.original, foil.replacement
+            limit = MAX_SHARE_OF_MANY if caption.captions >= MANY_CAPTIONS else MAX_SHARE
+            is_absent = (
+                self._is_listed(word, caption) or self.companions.share(word, others) <= limit
             )
-        may_be_both = foil.replacement.endswith(BESIDE) and foil.original.split()[-1] in AROUND
-        return foil.replacement not in UNUSUAL_RELATIONS and not may_be_both
+            return is_form and is_absent and self.slots.are_together(word, others)
+        if mention.kind == "attribute":
+            is_adjective = word.isalpha() and word not in load_words("function_words")
+            return is_adjective and is_quality(word) and _are_values(mention.text, word)
+        senses = [relations.find_sense(text) for text in (mention.text, word)]
+        postures = {relations.find_posture(sense.verb) for sense in senses if sense} - {None}
+        may_be_both = word.endswith(BESIDE) and mention.text.split()[-1] in AROUND
+        return len(postures) < 2 and word not in UNUSUAL_RELATIONS and not may_be_both
+
+    def _replace_compounds(self, caption: OwnCaption) -> Candidates:
+        """Return the captions with two atoms of one compound replaced."""
+        found = Candidates([])
+        words = {
+            mention: self._rank_similar(lemmatise_noun(mention.text))[:MAX_WORDS]
+            if mention.kind == "object" and not is_general(mention.text)
+            else found_words
+            for mention, found_words in self._list_words(caption)
+        }
+        for first, second in _list_compounds(caption.replaceable):
+            pairs = [
+                (a + b, one, two)
+                for (a, one), (b, two) in product(words.get(first, ()), words.get(second, ()))
+                if one != two
+            ]
+            found.is_changed = True
+            rng = Random(f"{caption.draw_key}:comp:{first.start}:{second.start}")
+            for _, one, two in rng.sample(pairs, min(len(pairs), MAX_PAIRS)):
+                text = self._replace_two(caption, (first, one), (second, two))
+                if text is None:
+                    continue
+                found.is_false = True
+                if self.slots.fits(caption.parse.caption, text):
+                    foils = tuple(
+                        Foil(mention.kind, mention.text, word)
+                        for mention, word in ((first, one), (second, two))
+                    )
+                    found.negatives.append(HardNegative(text, foils))
+        return found
+
+    def _replace_two(
+        self, caption: OwnCaption, first: tuple[Mention, str], second: tuple[Mention, str]
+    ) -> str | None:
+        """Return the caption with two atoms replaced, or None if it may be true: an absent noun makes it false."""
+        edits = sorted((first, second), key=lambda edit: -edit[0].start)
+        replaced = [mention for mention, _ in edits]
+        if not all(self._is_usable(caption, mention, word, replaced) for mention, word in edits):
+            return None
+        text = caption.parse.caption
+        for mention, word in edits:
+            if (changed := replace_atom_text(text, mention, word)) is None:
+                return None
+            text = changed
+        nouns = [(mention, word) for mention, word in edits if mention.kind == "object"]
+        is_false = nouns and all(
+            may_replace(caption.parse, mention, word, caption.facts) for mention, word in nouns
+        )
+        return text if is_false else None
+
+    def _swap(self, caption: OwnCaption) -> Candidates:
+        """Return the swaps that the facts exclude and whose new links other captions have."""
+        exchanges = exchange_amounts(caption)
+        swaps, num_edits = make_proven_swaps(caption)
+        fitting = [
+            item
+            for item in swaps
+            if self.slots.fits(caption.parse.caption, item.caption, strict=True)
+        ]
+        found = [*exchanges, *fitting]
+        return Candidates(found, is_changed=num_edits > 0, is_false=bool(swaps))
+
+    def _negate(self, caption: OwnCaption, edits: Sequence[Edit]) -> Candidates:
+        """Return the negation of a random half of the captions; of the others, the negated text is true."""
+        denials = [Denial(edit.mention, edit.word, edit.negative) for edit in edits]
+        made = make_negation(caption, denials)
+        found = Candidates([], is_changed=bool(caption.replaceable.mentions), is_false=bool(edits))
+        if made is not None:
+            truth, negative = made
+            found.negatives, found.truth = [negative], truth
+        return found
+
+    def is_proven(self, kind: str, negative: HardNegative, caption: OwnCaption) -> bool:
+        """Return True if the negative is proven. With two foils, an attribute of an absent object proves nothing."""
+        foils = (
+            [foil for foil in negative.foils if foil.type == "object"]
+            if kind == "comp"
+            else negative.foils
+        )
+        return any(
+            foil.type != "object" or self._is_listed(foil.replacement, caption) for foil in foils
+        )
+
+    def _is_listed(self, noun: str, caption: OwnCaption) -> bool:
+        """Return True if the scene graph of the image would list a noun."""
+        return caption.has_graph and (not self.annotated or noun in self.annotated)
 
 
-@lru_cache(CACHED_PAIRS)
-def _are_alike(first: str, second: str) -> bool:
-    """Return True if two nouns are of one kind: both animals, both persons, both artifacts."""
-    return len({_name_kind(senses(noun, "n")[0]) for noun in (first, second)}) == 1
+def _list_compounds(parse: Parse) -> Iterator[tuple[Mention, Mention]]:
+    """Yield the pairs of mentions of a compound: an attribute and its object, two related objects."""
+    objects = {mention.object: mention for mention in parse.mentions if mention.kind == "object"}
+    for mention in parse.mentions:
+        if mention.kind == "attribute" and mention.object in objects:
+            yield mention, objects[mention.object]
+        if mention.kind == "relation" and {mention.object, mention.target} <= objects.keys():
+            yield objects[mention.object], objects[str(mention.target)]
 
 
-def _name_kind(sense: Synset) -> str:
-    """Return the lexicographer file of a sense; that of "person" and "animal" is named like them, not ``noun.Tops``."""
-    file = str(sense.lexname())
-    return f"noun.{str(sense.name()).partition('.')[0]}" if file == "noun.Tops" else file
-
-
-def _is_listed(first: str, second: str) -> bool:
+def _are_values(first: str, second: str) -> bool:
     """Return True if two attributes are colours or values of one kind in attributes.yaml.
 
     WordNet's antonyms are too uncertain for captions of all kinds ("seamless" and "textured").
     """
-    kinds = load_lexicon("attributes")["exclusive"].values()
+    kinds = load_lexicon("attributes")["exclusive"].items()
     is_one_kind = any(
-        {first, second} <= {word for words in kind for word in words} for kind in kinds
+        {first, second} <= {word for words in values for word in words}
+        for kind, values in kinds
+        if kind != POSTURES
     )
     return is_one_kind or (is_color(first) and is_color(second))
-
-
-def make_proven_swaps(caption: OwnCaption) -> Iterator[HardNegative]:
-    """Yield the swaps that the facts exclude. Any other swap may be true, so it is no foil."""
-    swaps = [swap for swap in make_swaps(caption.parse.graph) if caption.keeps_kinds(swap[0])]
-    written = [(edited, foil, caption.editable.edit(edited)) for edited, foil in swaps]
-    texts = {
-        text: foil
-        for _, foil, text in written
-        if text and have_same_words(text, caption.parse.caption)
-    }
-    may_be_true = {
-        text for edited, _, text in written if text in texts and not caption.facts.is_false(edited)
-    }
-    for text, foil in texts.items():
-        if text not in may_be_true and text != caption.parse.caption:
-            yield HardNegative(text, (foil,))
-
-
-def make_negations(caption: OwnCaption) -> Iterator[HardNegative]:
-    """Yield a random negation, of the whole caption or of one atom. It is proven: the caption states the contrary."""
-    rng, graph = Random(f"{caption.draw_key}:negation"), caption.parse.graph
-    atoms = list(filter(caption.is_negatable, find_negatable_atoms(graph)))
-    for atom in rng.sample([None, *atoms], len(atoms) + 1):
-        if atom is None:
-            whole = caption.negate_all()
-            text, foil = (rng.choice(whole) if whole else None), Foil("negation", "", NOT)
-        else:
-            text = (
-                caption.editable.negate(atom) if proves_false(caption.facts, graph, atom) else None
-            )
-            foil = Foil(
-                "negation", atom.text, f"{'no' if atom.kind == 'object' else NOT} {atom.text}"
-            )
-        if text is not None:
-            yield HardNegative(text, (foil,))
-            return

@@ -1,6 +1,7 @@
 """The kinds of hard negatives of the user's own captions."""
 
-SIZES = {"atom": 4, "comp": 6, "swap": 1, "negation": 1}
+NEGATION = "negation"
+SIZES = {"atom": 1, "comp": 1, "swap": 1, NEGATION: 1}
 """Hard negatives per caption for each kind that the rules of CREPE make."""
 ORDER = "order"
 """The shuffles of ARO."""

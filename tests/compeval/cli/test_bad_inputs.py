@@ -36,8 +36,8 @@ NO_LOCAL = (
     "open_clip_model.safetensors; `dvc repro train` trains the models of the micro-world."
 )
 NO_DATASET = (
-    "No dataset was found in {}. Download a published one with `compeval get NAME`, build one with `dvc repro`, or "
-    "name its folder with --data."
+    "No dataset was found in {}. Download a published one with `compeval get NAME`, make one of your own "
+    "captions with `compeval make`, build one with `dvc repro`, or name its folder with --data."
 )
 ONE_MODEL = "Name one model, for example ViT-B-32/openai; {} `compeval list models` lists models."
 FILE_NAME = (

@@ -113,6 +113,7 @@ def test_show_and_compare(here: Path, data: Path):
     assert "crepe/prod_hnatom/n5" in shown.stdout
     compared = call("compare", *(f"results/microworld/{name}" for name in ("Constant", "Knows")))
     assert "-10.1 to +100.0" in compared.stdout
+    assert call("compare", "results/microworld").stdout == compared.stdout, "a folder of models"
 
 
 def test_markup_in_a_model_name_is_printed_as_it_is(here: Path, data: Path):

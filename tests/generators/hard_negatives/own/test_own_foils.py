@@ -1,17 +1,21 @@
 """Hard negatives of the user's own captions."""
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
 
 from compeval.base.schemas.annotated_image import AnnotatedImage, Region
 from compeval.base.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
-from compeval.base.text_only.corpus_statistics import CorpusStatistics
 from compeval.generators.graphs.vocabulary import Vocabulary
 from compeval.generators.hard_negatives.own.caption_facts import merge_captions
 from compeval.generators.hard_negatives.own.companions import Companions
-from compeval.generators.hard_negatives.own.foils import FoilMaker, extend_vocabulary
+from compeval.generators.hard_negatives.own.english import is_english
+from compeval.generators.hard_negatives.own.foils import FoilMaker
 from compeval.generators.hard_negatives.own.form import split_form
+from compeval.generators.hard_negatives.own.lists import load_words
+from compeval.generators.hard_negatives.own.nouns import is_foil_noun
+from compeval.generators.hard_negatives.own.slots import SlotCounts
 from compeval.generators.parser.caption_parser import CaptionParser, make_parser
 
 BOX = Box(0, 0, 100, 100)
@@ -34,26 +38,50 @@ def make_image(
 
 def make_maker(
     captions: list[str],
+    corpus: list[str],
     annotated: frozenset[str] = frozenset(),
     rejected: frozenset[str] = frozenset(),
-):
-    vocabulary, kinds = extend_vocabulary(Vocabulary()), ("atom", "comp", "swap", "negation")
-    ranker, companions = CorpusStatistics.of(captions), Companions.of([])
-    return FoilMaker(kinds, vocabulary, ranker, companions, {"crop": rejected}, "key", annotated)
+) -> FoilMaker:
+    """Return a maker that knows the slots of a corpus, in which each text is there three times."""
+    slots = SlotCounts(load_words("common_nouns"))
+    for caption in captions:
+        slots.add_slots(caption)
+    for text in [*captions, *corpus * 3]:
+        slots.count(text)
+    kinds = ("atom", "comp", "swap", "negation")
+    rejections = {"crop": rejected}
+    return FoilMaker(kinds, Vocabulary(), slots, Companions.of([]), rejections, "key", annotated)
 
 
 def list_texts(
     parser: CaptionParser,
     captions: list[str],
     kind: str,
+    corpus: list[str],
     graph: SceneGraph | None = None,
     **options,
 ):
     """Return the texts of all candidates of the first caption, and whether each is proven."""
-    image, maker = make_image(parser, captions, graph), make_maker(captions, **options)
-    first = next(maker.make(image, "crop"))
-    pool = maker._make_pool(kind, first.caption, frozenset())
-    return {negative.caption: maker.is_proven(negative, first.caption) for negative in pool}
+    image, maker = make_image(parser, captions, graph), make_maker(captions, corpus, **options)
+    first = next(maker.make(image, "crop", Counter()))
+    pool = maker.find_all(first.caption)[kind].negatives
+    return {
+        first.caption.form.write(negative.caption): maker.is_proven(kind, negative, first.caption)
+        for negative in pool
+    }
+
+
+STREET = [
+    "a green car on a street",
+    "a blue car",
+    "a red truck on a street",
+    "a truck in a garage",
+    "a car in a garage",
+    "a dog on a street",
+    "a car under a street",
+    "a car next to a street",
+]
+"""Captions of other images, which show what is usual."""
 
 
 @pytest.mark.parametrize(
@@ -77,17 +105,80 @@ def test_each_sentence_begins_like_the_caption():
 
 def test_what_another_caption_says_is_no_foil(parser):
     captions = ["a red car on a street", "a blue car and a dog"]
-    atoms = list_texts(parser, captions, "atom")
+    atoms = list_texts(parser, captions, "atom", STREET)
     assert "a green car on a street" in atoms
     assert "a blue car on a street" not in atoms
     assert not [text for text in atoms if "dog" in text]
 
 
 def test_captions_prove_attributes_and_relations_and_not_the_absence_of_objects(parser):
-    atoms = list_texts(parser, ["a red car on a street"], "atom")
+    corpus = [*STREET, "a red bus on a street", "a bus in a garage"]
+    atoms = list_texts(parser, ["a red car on a street"], "atom", corpus)
     assert atoms["a blue car on a street"] is True
     assert atoms["a red car under a street"] is True
-    assert atoms["a red truck on a street"] is False
+    assert atoms["a red bus on a street"] is False
+
+
+def test_a_foil_needs_a_caption_with_its_word_in_the_same_slot(parser):
+    """No caption has "served on a teddy bear": the bear is near in meaning to nothing that food is served on."""
+    corpus = [
+        "food served on a tray",
+        "a tray on a shelf",
+        "a plate on a shelf",
+        "a teddy bear on a shelf",
+    ]
+    atoms = list_texts(parser, ["food served on a plate"], "atom", corpus)
+    assert "food served on a tray" not in atoms, "a tray may be the plate (held_together.yaml)"
+    assert not [text for text in atoms if "teddy bear" in text]
+    corpus = [
+        "a cat riding a horse",
+        "a man riding an elephant",
+        "an elephant in a zoo",
+        "a horse in a zoo",
+    ]
+    atoms = list_texts(parser, ["a man riding a horse"], "atom", corpus)
+    assert "a man riding an elephant" in atoms
+
+
+@pytest.mark.parametrize(
+    ("caption", "corpus", "foil"),
+    [
+        ("a man sitting on a bench", ["a man standing on a bench"], "standing"),
+        ("a laptop lying on a table", ["a laptop standing on a table"], "standing"),
+        (
+            "a flower in a garden",
+            ["a tulip in a garden", "a tulip in a vase", "a flower in a vase"],
+            "tulip",
+        ),
+        (
+            "a boat on a lake",
+            ["a sailboat on a lake", "a sailboat at sea", "a boat at sea"],
+            "sailboat",
+        ),
+        ("a dog on a couch", ["a pet on a couch", "a pet on a bed", "a dog on a bed"], "pet"),
+        (
+            "a building in a city",
+            [
+                "an establishment in a city",
+                "an establishment near a park",
+                "a building near a park",
+            ],
+            "establishment",
+        ),
+    ],
+)
+def test_words_that_hold_together_are_no_foils_of_each_other(parser, caption, corpus, foil):
+    for kind in ("atom", "comp", "negation"):
+        assert not [text for text in list_texts(parser, [caption], kind, corpus) if foil in text]
+
+
+def test_phrases_stay_whole(parser):
+    corpus = ["a double train", "a train on a road", "a bus on a road", "a train on a bridge"]
+    atoms = list_texts(parser, ["a double decker bus on a bridge"], "atom", corpus)
+    assert not [text for text in atoms if "decker train" in text]
+    corpus = ["a boy lying on a couch", "a boy lying on a chair", "a girl on a couch"]
+    atoms = list_texts(parser, ["a boy lying in bed with the flu"], "atom", corpus)
+    assert not [text for text in atoms if "in couch" in text or "in chair" in text]
 
 
 def test_a_scene_graph_proves_the_absence_of_the_nouns_that_it_lists(parser):
@@ -95,21 +186,56 @@ def test_a_scene_graph_proves_the_absence_of_the_nouns_that_it_lists(parser):
         (SceneObject("1", "car", ("red",), BOX), SceneObject("2", "street", (), BOX))
     )
     captions = ["a red car on a street"]
-    assert list_texts(parser, captions, "atom", graph)["a red truck on a street"] is True
-    for listed, is_proven in (("truck", True), ("bus", False)):
-        of_coco = list_texts(parser, captions, "atom", graph, annotated=frozenset({listed}))
-        assert of_coco["a red truck on a street"] is is_proven
-    with_truck = SceneGraph(
-        (*graph.objects, SceneObject("3", "truck", (), BOX)), (Relation("3", "on", "2"),)
+    corpus = [*STREET, "a red bus on a street", "a bus in a garage"]
+    assert list_texts(parser, captions, "atom", corpus, graph)["a red bus on a street"] is True
+    for listed, is_proven in (("bus", True), ("truck", False)):
+        of_coco = list_texts(parser, captions, "atom", corpus, graph, annotated=frozenset({listed}))
+        assert of_coco["a red bus on a street"] is is_proven
+    with_bus = SceneGraph(
+        (*graph.objects, SceneObject("3", "bus", (), BOX)), (Relation("3", "on", "2"),)
     )
-    assert "a red truck on a street" not in list_texts(parser, captions, "atom", with_truck)
+    assert "a red bus on a street" not in list_texts(parser, captions, "atom", corpus, with_bus)
 
 
-def test_swaps_have_the_words_of_the_caption_and_contradict_it(parser):
-    swaps = list_texts(parser, ["A black dog on a white couch."], "swap")
-    assert "A black couch on a white dog." in swaps
-    assert "A white dog on a black couch." in swaps
-    assert not list_texts(parser, ["a dog next to a couch"], "swap"), "next to is symmetric"
+def test_swaps_have_the_words_of_the_caption_contradict_it_and_are_usual(parser):
+    corpus = ["a white dog", "a black couch"]
+    swaps = list_texts(parser, ["A black dog on a white couch."], "swap", corpus)
+    assert [*swaps] == ["A white dog on a black couch."], "no couch is on a dog"
+    assert not list_texts(parser, ["a dog next to a couch"], "swap", []), "next to is symmetric"
+
+
+@pytest.mark.parametrize(
+    ("caption", "swap"),
+    [
+        ("more bananas than apples on a table", "more apples than bananas on a table"),
+        ("two dogs and three cats", "three dogs and two cats"),
+        (
+            "a kitchen with white cabinets, a silver refrigerator",
+            "a kitchen with silver cabinets, a white refrigerator",
+        ),
+    ],
+)
+def test_comparisons_numbers_and_lists_are_swapped(parser, caption: str, swap: str):
+    corpus = [
+        "silver cabinets",
+        "a white refrigerator",
+        "apples, bananas",
+        "apples on a table",
+        "bananas on a table",
+    ]
+    assert swap in list_texts(parser, [caption], "swap", corpus)
+
+
+def test_a_compound_is_replaced_in_place(parser):
+    corpus = [
+        "a blue bus on a street",
+        "a bus in a garage",
+        "a car in a garage",
+        "a bus on a bridge",
+    ]
+    comps = list_texts(parser, ["a red car on a street"], "comp", corpus)
+    assert comps["a blue bus on a street"] is False, "the caption does not exclude a bus"
+    assert all(len(text.split()) == 6 for text in comps)
 
 
 @pytest.mark.parametrize(
@@ -120,34 +246,87 @@ def test_swaps_have_the_words_of_the_caption_and_contradict_it(parser):
         ("a red and white bus on a road", ["and white bus on a road. the bus is not red"]),
         ("a woman's hand on a table", ["someone's", "not 's"]),
         ("a man with a blue hat on", ["hat not on"]),
+        ("a cat in a very large kitchen", ["a very kitchen"]),
+        ("a pair of red scissors on a table", ["the scissors is", "no pair"]),
     ],
 )
 def test_negations_are_english(parser, caption: str, absent: list[str]):
-    negations = list_texts(parser, [caption], "negation")
-    assert len(negations) == 1
-    assert not [text for text in negations for part in absent if part in text]
+    corpus = ["a small kitchen", "blue scissors", "a green bus", "a red hat", "a cup under a table"]
+    image, maker = make_image(parser, [caption]), make_maker([caption], corpus)
+    (made,) = maker.make(image, "crop", Counter())
+    texts = [made.truths.get("negation", "")]
+    texts += [negative.caption for negative, _ in made.negatives.get("negation", ())]
+    assert not [text for text in texts for part in absent if part in text]
+
+
+def test_true_and_false_captions_are_negated_equally_often(parser):
+    """In a half of the rows the denial of something false is true, so the number of words says nothing."""
+    colours = ("red", "blue", "green", "black", "white", "yellow")
+    captions = [f"a {colour} car on a street {number}" for colour in colours for number in range(8)]
+    corpus = [f"a {colour} car" for colour in colours]
+    maker, rows = make_maker([], corpus), list[tuple[str, str]]()
+    for number, caption in enumerate(captions):
+        image = replace(make_image(parser, [caption]), image_id=str(number))
+        (made,) = maker.make(image, "crop", Counter())
+        ((negative, is_proven),) = made.negatives["negation"]
+        assert is_proven
+        truth = made.truths["negation"]
+        assert ("not" in truth.split()) != ("not" in negative.caption.split())
+        colour = caption.split()[1]
+        assert (colour in truth) == ("not" not in truth.split()), (
+            "the caption's colour is never denied in truth"
+        )
+        rows.append((truth, negative.caption))
+    longer = sum(len(truth) > len(negative) for truth, negative in rows)
+    assert 14 <= longer <= 34, "24 of 48 expected, three standard deviations are 10"
 
 
 def test_rejected_negatives_are_replaced(parser):
-    captions = ["a red car on a street"]
+    captions, corpus = ["a red car on a street"], STREET
     image = make_image(parser, captions)
 
-    def choose(rejected: frozenset[str]) -> list[str]:
-        (made,) = make_maker(captions, rejected=rejected).make(image, "crop")
-        return [negative.caption for negative, _ in made.negatives["atom"]]
+    def choose(rejected: frozenset[str]) -> str:
+        maker = make_maker(captions, corpus, rejected=rejected)
+        (made,) = maker.make(image, "crop", Counter())
+        ((negative, _),) = made.negatives["atom"]
+        return negative.caption
 
     first = choose(frozenset())
-    second = choose(frozenset(first[:1]))
-    assert len(first) == len(second) == 4
-    assert first[0] not in second
-    assert set(first[1:]) <= set(second)
+    assert choose(frozenset({first})) != first
+
+
+@pytest.mark.parametrize(
+    ("caption", "is_true"),
+    [
+        ("A man riding a wave on a surfboard.", True),
+        ("Nike Air Zoom Pegasus", True),
+        ("Ein Hund liegt auf dem Sofa neben einem Kissen", False),
+        ("Un chien couché sur le canapé du salon", False),
+        ("Een hond ligt op de bank met een kussen", False),
+        ("Un perro duerme en el sofá de la sala", False),
+        ("沙发上的一只狗", False),
+    ],
+)
+def test_captions_of_other_languages_are_not_edited(parser, caption: str, is_true: bool):
+    assert is_english(caption) is is_true
+    counts = Counter[str]()
+    list(make_maker([caption], []).make(make_image(parser, [caption]), "crop", counts))
+    assert (counts["captions that are not English"] == 1) is not is_true
+
+
+def test_words_keep_the_capitals_of_the_caption(parser):
+    form, body = split_form("Green Balloon Back Chairs", begins_with_name=False)
+    assert form.write("blue balloon back chairs", body) == "Blue Balloon Back Chairs"
+    form, body = split_form("A man in New York.", begins_with_name=False)
+    assert form.write("a woman in new york", body) == "A woman in New York."
 
 
 @pytest.mark.parametrize(
     "caption", ["how amazing is this table ?", "I love my dog", "50% off @ shop", "###"]
 )
 def test_texts_that_describe_nothing_have_no_negatives(parser, caption: str):
-    assert not list(make_maker([caption]).make(make_image(parser, [caption]), "crop"))
+    image = make_image(parser, [caption])
+    assert not list(make_maker([caption], []).make(image, "crop", Counter()))
 
 
 def test_captions_are_merged_by_name_and_number(parser):
@@ -170,14 +349,14 @@ def test_nouns_that_images_show_together_are_companions():
 
 
 def test_words_that_may_be_true_or_say_nothing_are_no_foils(parser: CaptionParser):
-    texts = list_texts(parser, ["A red lamp over a table with a dog in the background."], "atom")
+    caption = "A red lamp over a table with a dog in the background."
+    corpus = ["a lamp under a table", "a lamp next to a table", "a dog under the background"]
+    texts = list_texts(parser, [caption], "atom", corpus)
     assert any("under a table" in text for text in texts)
     assert all("next to a table" not in text for text in texts)
     assert all(text.endswith("in the background.") for text in texts)
 
 
-def test_only_persons_replace_persons_and_colours_are_no_nouns():
-    words = {"person": 9, "girl": 5, "state": 5, "food": 5, "blue": 5}
-    maker = replace(make_maker([]), vocabulary=extend_vocabulary(Vocabulary(nouns=words)))
-    assert "blue" not in maker.vocabulary.nouns
-    assert {"state", "food"}.isdisjoint(maker._weigh_near_nouns("person"))
+def test_only_nouns_that_say_enough_are_foils():
+    assert is_foil_noun("horse")
+    assert not any(map(is_foil_noun, ("blue", "food", "product", "table", "background")))

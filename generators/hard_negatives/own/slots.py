@@ -1,0 +1,453 @@
+"""How often captions have a word in a slot: "served on a ___", "___ parked on the street", "a red ___".
+
+A foil that no caption has in its place is absurd ("served on a teddy bear"), although it is near in meaning to the word
+that it replaces. Slots are read from the words alone, without a parser, so that the captions of a training corpus can
+be counted in addition to the user's own.
+
+A caption is a row of content words, each with a determiner and adjectives before it, and with function words between
+("serve", "on", "plate"). Two neighbours and the function words between them are a link. The slot of a word is a link
+without it. A mark of punctuation ends a link.
+
+Two nouns are similar if they fill the same slots: the cosine of the positive pointwise mutual information of nouns and
+slots. Nouns of one kind that no caption uses alike ("towel" and "cake") are no foils of each other.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property, lru_cache
+from itertools import pairwise, permutations
+from typing import NamedTuple
+
+from compeval.base.text_only.corpus_statistics import PairCounter, PairCounts
+from compeval.generators.hard_negatives.own.lists import load_lists
+from compeval.generators.language import CACHED_WORDS
+from compeval.generators.language.inflection import lemmatise_noun
+from compeval.generators.language.lexicon.attributes import is_color
+from compeval.generators.language.wordnet import (
+    PartOfSpeech,
+    is_in_wordnet,
+    lemmatise,
+    name_kind,
+    sum_tag_counts,
+)
+
+TOKEN = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*|[^\w\s]")
+PARTS: tuple[PartOfSpeech, ...] = ("n", "v", "a")
+MIN_COUNT, MANY_CAPTIONS = 3, 1000
+"""Words of fewer captions are no foils if there are many captions, and say nothing about their companions."""
+READ_CAPTIONS = 256
+"""Captions whose content words are held: the edits of a caption are compared with it one after another."""
+MIN_COLORS = 3
+"""An artifact may have any colour if captions give it this number of colours."""
+MAX_WORDS = 3
+"""Words of the longest noun that is read as one."""
+
+
+class Item(NamedTuple):
+    """A content word of a caption."""
+
+    lemma: str
+    start: int
+    end: int
+    run: tuple[str, ...] | None
+    """The function words after the content word before it; None if there is no such word in this part of the text."""
+    is_determined: bool
+    modifiers: tuple[str, ...]
+    is_plural: bool
+    is_noun: bool
+
+
+@lru_cache(CACHED_WORDS)
+def is_modifier(word: str) -> bool:
+    """Return True if a word is an adjective more often than anything else."""
+    nouns, verbs, adjectives = (sum_tag_counts(word, pos) for pos in PARTS)
+    has_adjective = lemmatise(word, "a") is not None
+    return has_adjective and (is_color(word) or adjectives >= max(nouns, verbs, 1))
+
+
+@lru_cache(CACHED_WORDS)
+def find_lemma(word: str) -> str:
+    """Return the lemma of a content word: as the part of speech that it most often has."""
+    forms = {pos: lemmatise(word, pos) for pos in "nv"}
+    noun, verb = forms["n"], forms["v"]
+    if word.endswith(("ing", "ed")) and verb:
+        is_noun = noun == word and sum_tag_counts(word, "n") > sum_tag_counts(verb, "v")
+        return word if is_noun else verb
+    if noun and verb:
+        return verb if sum_tag_counts(verb, "v") > sum_tag_counts(noun, "n") else noun
+    return noun or verb or word
+
+
+def is_verb_form(word: str) -> bool:
+    """Return True for a participle ("standing"), which is rarely a noun."""
+    return word.endswith(("ing", "ed")) and find_lemma(word) != word
+
+
+@lru_cache(CACHED_WORDS)
+def is_noun_form(word: str) -> bool:
+    """Return True if a content word is a noun, as far as the word alone says."""
+    noun = lemmatise(word, "n")
+    if noun is None or is_verb_form(word):
+        return noun is None and lemmatise(word, "v") is None
+    return sum_tag_counts(noun, "n") >= sum_tag_counts(find_lemma(word), "v")
+
+
+def read_items(text: str, nouns: Collection[str]) -> list[Item]:
+    """Return the content words of a text in order. ``nouns`` are lemmas of up to ``MAX_WORDS`` words."""
+    tokens = [(match[0].lower(), match.start(), match.end()) for match in TOKEN.finditer(text)]
+    items: list[Item] = []
+    run: list[str] | None = None
+    is_determined, modifiers = False, list[tuple[str, int, int]]()
+
+    def add(lemma: str, start: int, end: int, is_plural: bool, is_noun: bool) -> None:
+        nonlocal run, is_determined
+        names = tuple(word for word, *_ in modifiers)
+        items.append(
+            Item(
+                lemma,
+                start,
+                end,
+                None if run is None else tuple(run),
+                is_determined,
+                names,
+                is_plural,
+                is_noun,
+            )
+        )
+        run, is_determined = [], False
+        modifiers.clear()
+
+    def end_phrase() -> None:
+        """Read adjectives without a noun as a content word: "the cat is black"."""
+        if modifiers:
+            word, start, end = modifiers.pop()
+            add(word, start, end, False, False)
+
+    position = 0
+    while position < len(tokens):
+        word, start, end = tokens[position]
+        if not word[0].isalnum():
+            end_phrase()
+            run, is_determined = None, False
+            position += 1
+            continue
+        length, lemma, is_plural = _find_noun(tokens, position, nouns)
+        following = tokens[position + 1][0] if position + 1 < len(tokens) else ""
+        if length > 1:
+            add(lemma, start, tokens[position + length - 1][2], is_plural, True)
+            position += length
+            continue
+        if word in load_lists("function_words")["skipped"] or (
+            word == "and" and modifiers and is_modifier(following)
+        ):
+            pass
+        elif word in load_lists("function_words")["determiners"]:
+            end_phrase()
+            is_determined = True
+        elif word in load_lists("function_words")["links"]:
+            end_phrase()
+            is_determined = False
+            if run is not None:
+                run.append(word)
+        elif is_modifier(word):
+            modifiers.append((word, start, end))
+        elif length:
+            add(lemma, start, end, is_plural, not is_verb_form(word))
+        else:
+            add(find_lemma(word), start, end, False, is_noun_form(word))
+        position += 1
+    end_phrase()
+    return items
+
+
+@lru_cache(READ_CAPTIONS)
+def _read_cached(text: str, nouns: frozenset[str]) -> tuple[Item, ...]:
+    return tuple(read_items(text, nouns))
+
+
+def _find_noun(
+    tokens: Sequence[tuple[str, int, int]],
+    position: int,
+    nouns: Collection[str],
+) -> tuple[int, str, bool]:
+    """Return the number of tokens of the longest noun at a position, its lemma, and whether it is a plural."""
+    for length in range(min(MAX_WORDS, len(tokens) - position), 0, -1):
+        written = " ".join(word for word, *_ in tokens[position : position + length])
+        lemma = _lemmatise(written)
+        if lemma in nouns:
+            return length, lemma, written != lemma
+    return 0, "", False
+
+
+@lru_cache(CACHED_WORDS)
+def _lemmatise(written: str) -> str:
+    return lemmatise_noun(written)
+
+
+Link = tuple[str, tuple[str, ...], str]
+"""A content word, the function words after it, and the next content word."""
+Slot = tuple[str, str, tuple[str, ...]]
+"""The side of the known word ("before" or "after" the slot), the known word, and the function words between."""
+
+
+def list_links(items: Sequence[Item]) -> list[Link]:
+    """Return the links of a caption, in order."""
+    return [
+        (before.lemma, item.run, item.lemma)
+        for before, item in pairwise(items)
+        if item.run is not None
+    ]
+
+
+def list_clauses(items: Sequence[Item]) -> list[Link]:
+    """Return the links of two nouns with one verb between: ("cat", ("", "sit", "on"), "couch")."""
+    return [
+        (subject.lemma, (*verb.run, verb.lemma, *item.run), item.lemma)
+        for subject, verb, item in zip(items, items[1:], items[2:], strict=False)
+        if verb.run is not None
+        and item.run is not None
+        and subject.is_noun
+        and item.is_noun
+        and not verb.is_noun
+    ]
+
+
+def is_compound(before: Item, item: Item) -> bool:
+    """Return True if two content words are one name: "snow suit", "pine tree"."""
+    return item.run == () and not item.is_determined and before.is_noun and item.is_noun
+
+
+def find_heads(items: Sequence[Item]) -> list[str]:
+    """Return the last word of the name of each content word: "suit" for both of "snow suit"."""
+    heads = [item.lemma for item in items]
+    for index in range(len(items) - 2, -1, -1):
+        if is_compound(items[index], items[index + 1]):
+            heads[index] = heads[index + 1]
+    return heads
+
+
+def list_modified(items: Sequence[Item]) -> list[tuple[str, str]]:
+    """Return the pairs of an adjective and its noun, and of neighbouring adjectives of a noun."""
+    heads = find_heads(items)
+    pairs = [
+        (modifier, head)
+        for item, head in zip(items, heads, strict=True)
+        for modifier in item.modifiers
+    ]
+    return pairs + [pair for item in items for pair in pairwise(item.modifiers)]
+
+
+def find_slots(link: Link) -> tuple[Slot, Slot]:
+    """Return the slot of the second word of a link, and that of the first."""
+    first, run, second = link
+    return ("before", first, run), ("after", second, run)
+
+
+class SlotCounts:
+    """Numbers of captions with a word in a slot. Only links of words of the captions that are edited are counted."""
+
+    def __init__(self, nouns: frozenset[str]) -> None:
+        """``nouns`` are lemmas of up to ``MAX_WORDS`` words that are read as one word."""
+        self.captions = 0
+        self._nouns = nouns
+        self._slots, self._words = set[Slot](), set[str]()
+        self._fillers = defaultdict[Slot, Counter[str]](Counter)
+        self._modified = Counter[tuple[str, str]]()
+        self._forms = Counter[tuple[str, bool, bool]]()
+        self._numbers, self._pairs = dict[str, int](), PairCounter()
+
+    def read(self, text: str) -> list[Item]:
+        """Return the content words of a text."""
+        return list(_read_cached(text, self._nouns))
+
+    def add_slots(self, text: str) -> None:
+        """Count the slots of a caption from now on, and those of its words with its function words exchanged."""
+        items = self.read(text)
+        self._words.update(item.lemma for item in items)
+        for run in {item.run for item in items if item.run is not None}:
+            for item in items:
+                self._slots.update((side, item.lemma, run) for side in ("before", "after"))
+
+    def count(self, text: str) -> None:
+        """Count the words of a caption in their slots."""
+        items = self.read(text)
+        self.captions += 1
+        self._modified.update(list_modified(items))
+        for link in (*list_links(items), *list_clauses(items)):
+            is_own = link[0] in self._words and link[2] in self._words
+            for slot, word in zip(find_slots(link), (link[2], link[0]), strict=True):
+                if is_own or slot in self._slots:
+                    self._fillers[slot][word] += 1
+        self._forms.update((item.lemma, item.is_determined, item.is_plural) for item in items)
+        words = sorted({item.lemma for item in items})
+        for word in words:
+            self._numbers.setdefault(word, len(self._numbers))
+        self._pairs.update(
+            self._numbers[first] << 32 | self._numbers[second]
+            for first, second in permutations(words, 2)
+        )
+
+    @property
+    def min_count(self) -> int:
+        """The number of captions that must have a word for it to be a foil."""
+        return 1 if self.are_few else MIN_COUNT
+
+    @property
+    def are_few(self) -> bool:
+        """True if the captions are too few for the similarity of words."""
+        return self.captions < MANY_CAPTIONS
+
+    @cached_property
+    def _together(self) -> PairCounts:
+        return self._pairs.result()
+
+    @cached_property
+    def _totals(self) -> Counter[str]:
+        totals = Counter[str]()
+        for (lemma, _, _), count in self._forms.items():
+            totals[lemma] += count
+        return totals
+
+    def count_word(self, word: str) -> int:
+        """Return how often the captions have a word."""
+        return self._totals[word]
+
+    def has_form(self, word: str, *, is_determined: bool, is_plural: bool) -> bool:
+        """Return True if a caption has a noun in this number with, or without, a determiner."""
+        return self._forms[word, is_determined, is_plural] > 0
+
+    def are_together(self, word: str, others: Iterable[str]) -> bool:
+        """Return True if some caption has a word with each of the others; those of few captions are left out."""
+        known = [other for other in others if self._totals[other] >= MIN_COUNT and other != word]
+        if word not in self._numbers:
+            return False
+        return all(
+            self._together.get(
+                [self._numbers[word] << 32 | self._numbers[other] for other in known]
+            )
+        )
+
+    def count_link(self, link: Link) -> int:
+        """Return the number of captions with a link, if one of its slots is counted."""
+        before, after = find_slots(link)
+        return max(
+            self._fillers[before][link[2]] if before in self._fillers else 0,
+            self._fillers[after][link[0]] if after in self._fillers else 0,
+        )
+
+    def count_modified(self, modifier: str, noun: str) -> int:
+        """Return the number of captions with an adjective before a noun or another adjective."""
+        return self._modified[modifier, noun]
+
+    def list_fillers(self, slot: Slot) -> Mapping[str, int]:
+        """Return the words in a slot with their counts."""
+        return self._fillers.get(slot, {})
+
+    @cached_property
+    def _vectors(self) -> Mapping[str, Mapping[Slot, float]]:
+        """The positive pointwise mutual information of each word with the slots that it fills."""
+        total = sum(map(Counter.total, self._fillers.values()))
+        of_word = Counter[str]()
+        for words in self._fillers.values():
+            of_word.update(words)
+        vectors = defaultdict[str, dict[Slot, float]](dict)
+        for slot, words in self._fillers.items():
+            of_slot = words.total()
+            for word, count in words.items():
+                if (ratio := count * total / (of_word[word] * of_slot)) > 1:
+                    vectors[word][slot] = math.log(ratio)
+        return vectors
+
+    def list_similar(self, word: str) -> set[str]:
+        """Return the words that fill a slot of a word; in few captions, all words."""
+        if self.are_few:
+            return set(self._totals) - {word}
+        return {other for slot in self._vectors.get(word, ()) for other in self._fillers[slot]} - {
+            word
+        }
+
+    @cached_property
+    def _lengths(self) -> Mapping[str, float]:
+        vectors = self._vectors.items()
+        return {
+            word: math.sqrt(math.fsum(value**2 for value in of.values())) for word, of in vectors
+        }
+
+    def measure_similarity(self, first: str, second: str) -> float:
+        """Return the cosine of two words' vectors, 0 to 1."""
+        one, other = (self._vectors.get(word, {}) for word in (first, second))
+        dot = math.fsum(one[slot] * other[slot] for slot in one.keys() & other.keys())
+        return dot / (self._lengths[first] * self._lengths[second]) if dot else 0.0
+
+    def fits(self, caption: str, edited: str, *, strict: bool = False) -> bool:
+        """Return True if captions have all links, and adjectives with their nouns, that an edit makes.
+
+        A slot that no other word fills in any caption says nothing about the new word, but then another slot must.
+        With ``strict``, every new link must be in a caption, and every noun with its verb and object.
+        """
+        old, new = self.read(caption), self.read(edited)
+        modified = Counter(list_modified(new)) - Counter(list_modified(old))
+        if not all(itertools.starmap(self._may_modify, modified)):
+            return False
+        if any(
+            item.modifiers and item.run == () and before.is_noun and not item.is_determined
+            for before, item in pairwise(new)
+            if item not in old
+        ):
+            return False  # "a laptop white computer"
+        links = Counter(list_links(new)) - Counter(list_links(old))
+        phrases = {
+            (before.lemma, item.run, item.lemma)
+            for before, item in pairwise(new)
+            if is_compound(before, item)
+        }
+        lost = Counter(list_links(old)) - Counter(list_links(new))
+        slots = {
+            slot: word
+            for link in lost
+            for slot, word in zip(find_slots(link), (link[2], link[0]), strict=True)
+        }
+        if strict:
+            links += Counter(list_clauses(new)) - Counter(list_clauses(old))
+            return all(map(self.count_link, links))
+        if not all(self.count_link(link) for link in links if link in phrases):
+            return False
+        is_known = [self._knows(link, slots) for link in links]
+        return False not in is_known and (True in is_known or not links)
+
+    def _may_modify(self, modifier: str, noun: str) -> bool:
+        """Return True if a caption has an adjective with a noun, or gives colours to an artifact of many colours."""
+        if self._modified[modifier, noun]:
+            return True
+        is_artifact = is_in_wordnet(noun) and name_kind(noun) == "noun.artifact"
+        return (
+            is_artifact
+            and is_color(modifier)
+            and self._colors[noun] >= MIN_COLORS
+            and self._colored[modifier] >= MIN_COLORS
+        )
+
+    @cached_property
+    def _colors(self) -> Counter[str]:
+        """The number of colours of each noun."""
+        return Counter(noun for modifier, noun in self._modified if is_color(modifier))
+
+    @cached_property
+    def _colored(self) -> Counter[str]:
+        """The number of nouns of each colour."""
+        return Counter(modifier for modifier, _ in self._modified if is_color(modifier))
+
+    def _knows(self, link: Link, slots: Mapping[Slot, str]) -> bool | None:
+        """Return True if a caption has a link, and None if its slot has no other word than the caption's own."""
+        if self.count_link(link):
+            return True
+        shared = [slot for slot in find_slots(link) if slot in slots]
+        is_unique = shared and not any(
+            self.list_fillers(slot).keys() - {slots[slot]} for slot in shared
+        )
+        return None if is_unique else False
