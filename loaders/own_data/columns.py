@@ -38,10 +38,11 @@ class UserColumns(NamedTuple):
 
     def read(self, row: Mapping[str, Any]) -> UserTexts:
         """Return the texts of a row. Raises ValueError for a missing column or a cell without texts."""
-        if "image" not in row and "file_name" in row and not self.image:
-            # Hugging Face's imagefolder: file_name, and usually text.
-            is_text = "text" in row and row.keys().isdisjoint(("caption", "captions"))
-            caption = self.caption or ("text" if is_text else "")
+        is_text = "text" in row and row.keys().isdisjoint(("caption", "captions"))
+        caption = self.caption or ("text" if is_text else "")
+        has_caption = bool(caption) or not row.keys().isdisjoint(("caption", "captions"))
+        if "image" not in row and "file_name" in row and not self.image and has_caption:
+            # Hugging Face's imagefolder has the column file_name, and usually text.
             return self._replace(image="file_name", caption=caption).read(row)
         names = (self.image, self.caption, *self.negatives, self.kind)
         missing = [name for name in dict.fromkeys(names) if name and name not in row]

@@ -31,14 +31,9 @@ from compeval.base.schemas.rows import ANNOTATION_SCHEMA, CHOICE_SCHEMA, RETRIEV
 from compeval.base.schemas.scene_graph import Atom, Compound, SceneGraph
 from compeval.base.storage import parquet
 from compeval.base.storage.dataset import write_config
-from compeval.base.text_only.baselines import (
-    HELD_OUT_BASELINES,
-    Baseline,
-    RetrievalSets,
-    recall_at_1,
-)
+from compeval.base.text_only.baselines import RetrievalSets, recall_at_1
+from compeval.base.text_only.judges import select_audited
 from compeval.base.text_only.refinement import select_rows_at_chance
-from compeval.base.text_only.relative_baselines import score_medoid_of_words
 from compeval.generators.hard_negatives.hard_negative import HardNegative
 from compeval.generators.hard_negatives.own.kinds import NEGATION, ORDER, SIZES
 from compeval.generators.hard_negatives.own.language_model import LanguageModel, Texts
@@ -64,10 +59,6 @@ from compeval.loaders.own_data.rows import (
     write_table,
 )
 
-BASELINES: Mapping[str, Baseline] = {
-    **HELD_OUT_BASELINES,
-    "medoid_of_words": score_medoid_of_words,
-}
 MIN_BALANCED, MAX_BALANCED = 100, 20_000
 """Rows from which a balanced set is made: fewer say nothing of a baseline, and more take hours."""
 MAX_MEASURED = 2_000
@@ -325,7 +316,8 @@ def _read_sets(folder: Path, config: str) -> RetrievalSets:
 def find_best_baseline(sets: RetrievalSets) -> BestBaseline:
     """Return the text-only baseline that selects the true caption of the first rows most often."""
     part = sets.take(np.arange(min(len(sets), MAX_MEASURED)))
-    shares = {name: float(recall_at_1(score(part)).mean()) for name, score in BASELINES.items()}
+    judges = select_audited(with_slow=False)
+    shares = {name: float(recall_at_1(score(part)).mean()) for name, score in judges.items()}
     best = max(shares, key=lambda name: shares[name])
     return BestBaseline(best.replace("_", " "), shares[best], sets.chance, len(sets))
 

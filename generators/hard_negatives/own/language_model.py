@@ -1,9 +1,9 @@
 """A language model writes and judges the hard negatives of the user's own captions.
 
 The model sees no image, only the captions. What it writes is used only if it differs from every caption of the image,
-and has the form of the caption; a swap has exactly its words, a negation one more "not" or "no". A negative that the
-model judges to be true or unknown is dropped, and one that it wrote also if its verdict is unclear. If too few remain,
-the negatives of the rules stay (foils.py).
+and has the form of the caption; a swap has exactly its words. A negative that the model judges to be true, unknown or
+absurd is dropped, and one that it wrote also if its verdict is unclear. If too few remain, the negatives of the rules
+stay (foils.py). Negations are judged only: the rules balance them.
 """
 
 import re
@@ -141,7 +141,7 @@ class LanguageModel:
             )
             verdict = first_word[0] if first_word else ""
             if verdict in ("false", "no") or not (
-                needs_verdict or verdict in ("true", "yes", "unknown")
+                needs_verdict or verdict in ("true", "yes", "unknown", "absurd")
             ):
                 yield text
 

@@ -25,7 +25,7 @@ from compeval.generators.language.lexicon.nouns import is_plural_only
 
 WITH = re.compile(r"\bwith (?:an?|the) (?:[\w-]+ )?$")
 BARE_WITH = re.compile(r"\bwith $")
-ADVERB = re.compile(r"\b(?:very|really|so|too|quite|more|most|\w+ly)\s+$")
+ADVERB = re.compile(r"\b(?:very|really|so|too|quite|more|most|middle|\w+ly)\s+$")
 ARTICLE = re.compile(r"^an? ")
 NOT_TRUE = "it is not true that "
 

@@ -400,6 +400,11 @@ class SlotCounts:
             if item not in old
         ):
             return False  # "a laptop white computer"
+        several = (
+            len(list(filter(is_color, item.modifiers))) > 1 for item in new if item not in old
+        )
+        if strict and any(several):
+            return False  # "a blue white sky"
         links = Counter(list_links(new)) - Counter(list_links(old))
         phrases = {
             (before.lemma, item.run, item.lemma)

@@ -12,6 +12,7 @@ from compeval.generators.hard_negatives.crepe.swap import make_swaps
 from compeval.generators.hard_negatives.hard_negative import Foil, HardNegative
 from compeval.generators.hard_negatives.own.caption import OwnCaption
 from compeval.generators.hard_negatives.own.lists import load_words
+from compeval.generators.language.lexicon.attributes import is_color
 
 COMPARISON = re.compile(r"\b(?:more|fewer|less|bigger|smaller|taller|larger|rather)\b.* than ")
 NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -37,11 +38,19 @@ def make_proven_swaps(caption: OwnCaption) -> tuple[list[HardNegative], int]:
         for new, foil in texts.items()
         if new not in may_be_true
         and new != text
+        and _is_decidable(foil)
         and load_words("function_words").isdisjoint(
             WORD.findall(f"{foil.original} {foil.replacement}")
         )
     ]
     return proven, len(texts)
+
+
+def _is_decidable(foil: Foil) -> bool:
+    """Return False if an attribute other than a colour moves to another object, which may be small, too."""
+    first, second = (text.split() for text in (foil.original, foil.replacement))
+    is_move = len(first) > 1 and len(second) > 1 and first[0] == second[0]
+    return not is_move or is_color(first[0])
 
 
 def _exchange_compared(caption: OwnCaption) -> Iterator[HardNegative]:

@@ -424,6 +424,7 @@ def test_small_sets_are_not_balanced_and_the_reason_is_given(folder: Path):
         ("**No**, the cat is black.", True, True),
         ("True", False, False),
         ("unknown", False, False),
+        ("Absurd.", False, False),
         ("Let me look at the captions", True, False),
         ("Not enough information.", True, False),
         ("", True, False),
