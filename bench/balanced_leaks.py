@@ -212,7 +212,7 @@ def draw_truths(sets: RetrievalSets) -> RetrievalSets:
     """Return the sets with a random candidate in the first place."""
     rng = np.random.default_rng(0)
     captions = [
-        [captions[index] for index in rng.permutation(sets.size)] for captions in sets.captions
+        [texts[int(index)] for index in rng.permutation(sets.size)] for texts in sets.captions
     ]
     return RetrievalSets(captions, sets.images)
 

@@ -151,7 +151,7 @@ def measure_baselines(sets: RetrievalSets) -> Measured:
     }
 
 
-def find_best(item: Measured, entry: Measured, key: str) -> Measured:
+def find_best(item: Measured, entry: Mapping[str, Any], key: str) -> Measured:
     """Return the best text-only baseline that was measured on a file, here or before its pairs were selected.
 
     ``key``: ``recall@1``, or ``pairwise``, which is the same for a file with one negative a row. ``entry`` is that of
@@ -167,7 +167,7 @@ def find_best(item: Measured, entry: Measured, key: str) -> Measured:
     return max(known, key=lambda one: one["share"])
 
 
-def select_best_after(entry: Measured) -> Measured | None:
+def select_best_after(entry: Mapping[str, Any]) -> Measured | None:
     """Return the best judge after refinement, with its kind; None if no pairs were selected."""
     after = entry.get("after", {})
     kind = max(after, key=lambda kind: after[kind]["accuracy"], default=None)
@@ -189,7 +189,7 @@ def render(
     )
     return template.render(
         items=items,
-        balanced=[entry | {"best_after": select_best_after(entry)} for entry in balanced],
+        balanced=[{**entry, "best_after": select_best_after(entry)} for entry in balanced],
         max_rows=MAX_ROWS,
         margin=MARGIN,
         min_pairs=MIN_PAIRS,
