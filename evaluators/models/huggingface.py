@@ -124,6 +124,9 @@ class _Adapter:
             config.max_position_embeddings, tokenizer.model_max_length, self.most_tokens
         )
         self._is_siglip = "siglip" in model.config.model_type
+        if self.padding == "longest" and not self._is_siglip:
+            # In front of a text, padding would move its positions: features would depend on the longest text.
+            tokenizer.padding_side = "right"
         # SigLIP 2 was trained on lower case; its tokeniser lowers the case only in some of its repositories.
         is_siglip_2 = model.config.model_type == "siglip2" or config.vocab_size >= SIGLIP_2_TOKENS
         self._lower = self._is_siglip and is_siglip_2

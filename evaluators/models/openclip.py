@@ -64,6 +64,8 @@ PROBES = (
     "A small bird, seen from above, flies over the sea.",
 )
 """Texts on which the prefix forest is compared with ``encode_text`` of the model."""
+LONG = " ".join(f"a {color} ball" for color in ("red", "green", "blue", "pink") * 100)
+"""A text that is longer than every context."""
 PROBE_TOKENS = 32
 TOLERANCE = {"fp32": 1e-5, "fp16": 1e-2, "bf16": 5e-2}
 """Largest allowed difference between unit-length features of the prefix forest and of ``encode_text``."""
@@ -226,6 +228,7 @@ def in_process(
     a training is.
     """
     check_deterministic(preprocess)
+    check_tokenizer(tokenizer)
     weights = (parameter for parameter in model.parameters() if parameter.is_floating_point())
     parameter = min(weights, key=lambda parameter: parameter.dtype.itemsize)
     device = parameter.device.type
@@ -254,6 +257,19 @@ def check_deterministic(preprocess: Callable[[Image], Tensor]) -> None:
         raise ValueError(
             "preprocess returns other pixels each time that it gets the same image, as a transform for training does. "
             "Pass the transform for evaluation: the third value of open_clip.create_model_and_transforms."
+        )
+
+
+def check_tokenizer(tokenizer: Callable[[list[str]], Tensor]) -> None:
+    """Raise ValueError if a tokeniser cuts a long text in another way each time (open_clip's ``reduction_mask``)."""
+    try:
+        first = tokenizer([LONG])
+    except (RuntimeError, ValueError):  # OpenAI's own tokeniser refuses long texts
+        return
+    if not all(torch.equal(first, tokenizer([LONG])) for _ in range(NUM_REPEATS)):
+        raise ValueError(
+            "the tokeniser keeps other words of a long text each time that it gets the same text, as one for training "
+            "does (reduction_mask). Pass the tokeniser for evaluation: without reduction_mask, it keeps the beginning."
         )
 
 
@@ -380,6 +396,7 @@ def describe(
 
     ``about`` are further fields of Model, ``warnings_of_files`` what readers of its results should know of its files.
     """
+    check_tokenizer(tokenizer)
     encoder = OpenClipEncoder(model, preprocess, tokenizer, device, precision)
     parts = [
         fingerprint.of_weights(model.state_dict()),

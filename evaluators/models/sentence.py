@@ -17,17 +17,28 @@ from compeval.evaluators.models.checks import unavailable
 from compeval.evaluators.models.hub import get_title
 from compeval.evaluators.models.missing_tensors import check_missing
 
+PROBES = ("a dog", "a dog on a red table beside two striped boxes and a tall lamp")
+"""Texts of different length, encoded together and alone."""
+TOLERANCE = 0.02
+"""Allowed difference, as a share of the largest value. Half precision makes less, moved positions much more."""
+ALONE = "Each text was encoded alone, because padding to the longest text of a batch changes the features."
+
 
 class SentenceEncoder:
+    """Text encoder. If padding changes the features, each text is encoded alone."""
+
     def __init__(self, model: Any) -> None:
         self._model = model
+        together, alone = (self._encode(PROBES, size) for size in (len(PROBES), 1))
+        self.is_padded = bool(np.allclose(together, alone, atol=TOLERANCE * np.abs(alone).max()))
 
     def encode_texts(self, texts: Sequence[str], batch_size: int) -> np.ndarray:
         """Return features (T, D) of texts in float32."""
-        return np.asarray(
-            self._model.encode(list(texts), batch_size=batch_size, show_progress_bar=False),
-            dtype=np.float32,
-        )
+        return self._encode(texts, batch_size if self.is_padded else 1)
+
+    def _encode(self, texts: Sequence[str], batch_size: int) -> np.ndarray:
+        features = self._model.encode(list(texts), batch_size=batch_size, show_progress_bar=False)
+        return np.asarray(features, dtype=np.float32)
 
     @property
     def max_tokens(self) -> int:
@@ -62,7 +73,8 @@ def load(name: str, device: str, precision: str) -> Model:
             ).eval()
     except (OSError, ValueError) as error:
         raise unavailable(spec, name, error) from None
-    check_missing(spec, model, SentenceEncoder(model), missing)
+    encoder = SentenceEncoder(model)
+    check_missing(spec, model, encoder, missing)
     parts = [
         fingerprint.of_weights(model.state_dict()),
         repr(model),
@@ -71,5 +83,10 @@ def load(name: str, device: str, precision: str) -> Model:
         sentence_transformers.__version__,
     ]
     return Model(
-        spec, get_title(name), SentenceEncoder(model), fingerprint.of_json(parts), precision
+        spec,
+        get_title(name),
+        encoder,
+        fingerprint.of_json(parts),
+        precision,
+        warnings=() if encoder.is_padded else (ALONE,),
     )

@@ -17,7 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 from PIL import Image
+from safetensors.torch import load_file, save_file
 
+from tests.base.files.test_upright_pictures import tiff
 from tests.reports import runners as r
 from tests.reports.bench import encode, json_lines, noise, turned, write_rows
 
@@ -40,7 +42,7 @@ class Report(NamedTuple):
     expected: Any
     """A value, a function of the same arguments as ``run`` that asks the library itself, or a pattern of a message."""
     before: str = RIGHT
-    """What this project did before: found by running this table on commit 6cdfc36."""
+    """What this project did before: found by running this table on commit 6cdfc36; the last function's on 6d0e786."""
 
     @property
     def now(self) -> str:
@@ -488,6 +490,54 @@ def _shards_and_runs() -> Iterator[Report]:
     for thread in ("EleutherAI/lm-evaluation-harness#796", "DataBiosphere/toil#2910"):
         yield Report(thread, kind, "the cache's database is locked", r.concurrent, 4, 40)
 
+
+def _weights_answers_and_identities() -> Iterator[Report]:
+    """Found in November 2026 while the project was at commit 6d0e786."""
+    kind = "weights against their architecture"
+    yield Report("huggingface/pytorch-image-models#2003", kind, "names of a compiled model begin with _orig_mod.",
+                 r.prefixed, "module._orig_mod.", ["logit_scale", "visual.proj"], UNCLEAR)
+    yield Report("epheterson/immich-apple-silicon#122", kind, "SigLIP's images are cropped, not squashed", r.prepared,
+                 "ViT-B-16-SigLIP/FILE", ("squash", (0.5, 0.5, 0.5)), SILENT)
+    yield Report("mlfoundations/open_clip#862", kind, "the result is another one in every run", r.changed_folder,
+                 remove_tensor, re.compile("its files lack 1 of its tensors .*text_projection"), SILENT)
+    yield Report("huggingface/peft#515", kind, "outputs with the adapter are those of the base model",
+                 r.changed_folder, add_adapter, re.compile("has an adapter .* not applied"), SILENT)
+    texts = ["a", "a red ball a blue ball", "pink"]
+    yield Report("allenai/open-instruct#75", "text: padding and masks",
+                 "batches of 8 give 26 %, of one 46 %: padding on the left", r.left_padded, ("clip", texts),
+                 r.library_texts, SILENT)
+    kind = "generative models: where the answer begins"
+    thought = ["<think>", "Is it red? No.", "</think>", "\n\n", "Yes"]
+    yield Report("modelscope/evalscope#649", kind, "a model thinks before it answers", r.begin_of_answer, thought,
+                 "Yes", SILENT)
+    bold = ["The", " answer", " is", " **", "Yes", "**", "."]
+    yield Report("EvolvingLMMs-Lab/lmms-eval#1475", kind, "bold and prefixed answers are not read", r.begin_of_answer,
+                 bold, "Yes", SILENT)
+    kind = "stale answers of servers"
+    first, second = ("Yes", "2026-11-01"), ("No", "2026-11-02")
+    yield Report("EleutherAI/lm-evaluation-harness#4063", kind, "one model's answers are served as another's",
+                 r.stored_answers, [("a", False), ("b", False), ("a", False)], [first, second, first])
+    yield Report("huggingface/lighteval#1364", kind, "other weights under the same name get the old answers",
+                 r.stored_answers, [("a", False), ("a", True), ("a", False)], [first, second, second], SILENT)
+    yield Report("jhl-Det/CVA-Net#27", "duplicates", "identical pictures have several names", r.clusters,
+                 [("benign/20.png", "1"), ("malignant/30.png", "1"), ("benign/21.png", "2")], 2, SILENT)
+    yield Report("mxmlnkn/ratarmount#28", "shards: names", "hard links in a tar cannot be read", r.linked_shard,
+                 ["1.png", "1.txt"], ["1", "9"], SILENT)
+    inverted = np.array([[[255] * 3, [0] * 3]], np.uint8)
+    yield Report("darktable-org/darktable#18815", "image: more than 8 bits", "zero is white: the picture is a negative",
+                 r.made_picture, tiff(16, 1, 0, struct.pack("<2H", 0, 65_535)), inverted, SILENT)
+
+
+def remove_tensor(folder: Path) -> None:
+    """Remove the projection of texts from the weights of a folder of transformers."""
+    path = folder / "model.safetensors"
+    kept = {name: value for name, value in load_file(path).items() if "text_projection" not in name}
+    save_file(kept, path, metadata={"format": "pt"})
+
+
+def add_adapter(folder: Path) -> None:
+    (folder / "adapter_config.json").write_text('{"peft_type": "LORA"}', encoding="utf-8")
+
 # fmt: on
 
 REPORTS = [
@@ -498,4 +548,5 @@ REPORTS = [
     *_score_files(),
     *_tables(),
     *_shards_and_runs(),
+    *_weights_answers_and_identities(),
 ]

@@ -8,6 +8,8 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
+import tarfile
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -15,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import torch
 from PIL import Image
@@ -25,13 +28,17 @@ from compeval.evaluators import models
 from compeval.evaluators.engine.feature_cache import FeatureStore
 from compeval.evaluators.engine.tasks import Task
 from compeval.evaluators.in_process import evaluate
-from compeval.evaluators.models.api import ApiChooser
-from compeval.evaluators.models.endpoint import Answer
+from compeval.evaluators.models import weights_file
+from compeval.evaluators.models.answers import AnswerStore
+from compeval.evaluators.models.api import ApiChooser, ApiScorer
+from compeval.evaluators.models.endpoint import Answer, find_answer
 from compeval.evaluators.models.generative import first_tokens
 from compeval.evaluators.models.huggingface import _match_log_odds
+from compeval.evaluators.models.open_clip_names import find_preprocessing
 from compeval.evaluators.models.openclip import parse_name
 from compeval.evaluators.models.questions import Scoring
 from compeval.evaluators.protocols import choice, classification, group, recall
+from compeval.evaluators.results.compose import get_clusters
 from compeval.evaluators.results.external import score_file
 from compeval.evaluators.run import run
 from compeval.loaders.datasets.stats import read_stats
@@ -489,3 +496,91 @@ def locale(bench: Bench, folder: Path, encoding: str) -> Any:
         return documents.read(path)["categories"], json.loads(path.read_bytes())["categories"]
     finally:
         io.text_encoding = original
+
+
+# Weights, answers and identities
+
+
+def prefixed(bench: Bench, folder: Path, prefix: str) -> list[str]:
+    """Names of the tensors of a weights file that a training saved with a prefix."""
+    names = ("visual.proj", "logit_scale")
+    torch.save({f"{prefix}{name}": torch.ones(1) for name in names}, folder / "weights.pt")
+    return sorted(weights_file.read_state(folder / "weights.pt"))
+
+
+def prepared(bench: Bench, folder: Path, name: str) -> Any:
+    """How images are resized for a weights file of an architecture."""
+    (folder / "weights.pt").touch()
+    found = find_preprocessing(name.replace("FILE", str(folder / "weights.pt")))
+    return found["resize_mode"], found["mean"]
+
+
+def changed_folder(bench: Bench, folder: Path, change: Callable[[Path], Any]) -> Any:
+    """What is said of a folder of transformers' CLIP after a change of its files."""
+    copy = Path(shutil.copytree(bench.transformers_folder("clip"), folder / "model"))
+    change(copy)
+    return models.resolve(f"transformers:{copy}").name
+
+
+def left_padded(bench: Bench, folder: Path, given: tuple[str, Sequence[str]]) -> Any:
+    """Features of texts in one batch, by a tokeniser that pads in front of a text."""
+    family, texts = given
+    copy = Path(shutil.copytree(bench.transformers_folder(family), folder / "model"))
+    path = copy / "tokenizer_config.json"
+    settings = json.loads(path.read_text(encoding="utf-8")) | {"padding_side": "left"}
+    path.write_text(json.dumps(settings), encoding="utf-8")
+    encoder: Any = models.resolve(f"transformers:{copy}").encoder
+    return torch.from_numpy(encoder.encode_texts(texts, len(texts)))
+
+
+def begin_of_answer(bench: Bench, folder: Path, tokens: Sequence[str]) -> Any:
+    """The token at which a server's answer to a question of yes or no begins."""
+    position = find_answer(tokens, ("Yes", "No"))
+    return None if position is None else tokens[position]
+
+
+def stored_answers(bench: Bench, folder: Path, given: Sequence[tuple[str, bool]]) -> Any:
+    """Answers of models of the given names at one address; True: stored answers are asked for again.
+
+    The server answers with yes to the first request, and with no to later ones.
+    """
+    sent: list[str] = []
+
+    class Server:
+        def __init__(self, name: str) -> None:
+            self.identity = name, "http://localhost/v1"
+
+        def ask(self, question: str, *_: Any) -> Answer:
+            sent.append(question)
+            word = "Yes" if len(sent) == 1 else "No"
+            return Answer(word, ((word, -0.1),), made=f"2026-11-{len(sent):02}")
+
+    answers = []
+    for name, asks_again in given:
+        numbers: dict[str, float] = {"max_tokens": 16, "concurrency": 1}
+        scorer = ApiScorer(Server(name), Scoring(), AnswerStore(folder), numbers)  # pyright: ignore
+        scorer.asks_again = asks_again
+        image = scorer.preprocess(Image.new("RGB", (2, 2)))
+        answers.append((scorer.ask(image, "a cup").text, scorer.list_times()["first"]))
+    return answers
+
+
+def clusters(bench: Bench, folder: Path, rows: Sequence[tuple[str, str]]) -> int:
+    """Number of images among rows, given the id of the image and the hash of the crop."""
+    images, crops = zip(*rows, strict=True)
+    table = pa.table({"row": range(len(rows)), "image_id": images, "crop_id": crops})
+    return len(set(get_clusters(table).tolist()))
+
+
+def linked_shard(bench: Bench, folder: Path, names: Sequence[str]) -> Any:
+    """Keys of the pairs of a shard whose second image is a hard link to the first."""
+    path = folder / "0.tar"
+    path.write_bytes(tar_of(iterate_pairs(names)))
+    with tarfile.open(path, "a") as archive:
+        link = tarfile.TarInfo("9.png")
+        link.type, link.linkname = tarfile.LNKTYPE, names[0]
+        archive.addfile(link)
+        text = tarfile.TarInfo("9.txt")
+        text.size = 1
+        archive.addfile(text, io.BytesIO(b"9"))
+    return [pair.key for pair in shards.read_pairs(path, Counter())]
