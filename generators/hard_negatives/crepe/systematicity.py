@@ -134,7 +134,8 @@ class SystematicityNegatives(NamedTuple):
             of_words = [next(scores) for _ in of_caption]
             drawn: dict[str, Iterator[HardNegative]] = {kind: iter(()) for kind in NEGATIVES}
             if compound is not None:
-                rng = Random(f"{image_key}:{captions.index(item.parse.caption)}")
+                number = captions.index(item.parse.caption)
+                rng = Random(f"{image_key}:{number}")
                 drawn["hnatom"] = draw_region_atoms(of_caption, of_words, rng)
                 drawn["hncomp"] = draw_region_compounds(compound, of_caption, of_words, rng)
             rejected = self.rejections.texts(image, item.region.box)
