@@ -146,7 +146,7 @@ class Benchmark:
     def reader_state(self) -> str:
         """What the reader was tried on: "tested", "not tested", or which part was not."""
         if self.untested:
-            return "not tested"
+            return f"not tested: {self.unseen}" if self.unseen else "not tested"
         return f"tested, except {self.unseen}" if self.unseen else "tested"
 
     @property
