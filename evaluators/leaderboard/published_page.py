@@ -161,11 +161,14 @@ def _choose(scores: Sequence[PublishedScore]) -> dict[str, PublishedScore]:
 def choose_averaged(columns: Sequence[Column]) -> list[Column]:
     """Return the columns of composition over which the mean of a model is: those with more than half of the models.
 
-    Returns [] if a benchmark has several such columns, which do not weigh alike.
+    A second mean of a benchmark, over rows, is left out. Returns [] if a benchmark still has several such columns,
+    which do not weigh alike.
     """
     most = max(len(column.scores) for column in columns)
     chosen = [
-        column for column in columns if not column.is_recognition and 2 * len(column.scores) > most
+        column
+        for column in columns
+        if not column.is_recognition and column.kind != "rows" and 2 * len(column.scores) > most
     ]
     return chosen if len({column.benchmark for column in chosen}) == len(chosen) > 1 else []
 

@@ -250,12 +250,15 @@ def _compute_means(
         which = next(
             (text for part in weights if (text := read_columns()["vl_compo", part]["which"])), ""
         )
-        rows = None if metric == MEAN else count_rows(task)
+        tasks, rows = 1, None if metric == MEAN else count_rows(task)
+        if task.endswith("/*"):  # over the rows of all tasks, each of which is a part
+            tasks = len(weights)
+            rows = sum(read_columns()["vl_compo", part]["rows"] for part in weights)
         for model, columns in percents.items():
             if weights.keys() <= columns.keys():
                 percent = round(sum(weight * columns[part] for part, weight in weights.items()), 4)
                 yield PublishedScore(
-                    model, task, metric, percent, 1, rows=rows, which=which, **facts
+                    model, task, metric, percent, tasks, rows=rows, which=which, **facts
                 )
 
 

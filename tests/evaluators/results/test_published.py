@@ -381,6 +381,18 @@ def test_the_tool_writes_and_checks_the_scores(clones: tuple[ModuleType, dict[st
     assert tool.check(folders) == 3
 
 
+def test_the_mean_over_the_rows_of_sugarcrepe_is_mtebs():
+    """vl_compo's columns, weighted by their rows, against MTEB's own evaluation of the same 16 models."""
+    scores: dict[str, dict[str, float]] = {}
+    for score in read_scores():
+        if (score.task, score.metric) == ("sugarcrepe/*", "recall@1"):
+            assert (score.tasks, score.rows) == (7, 7511)
+            scores.setdefault(score.model, {})[score.source] = score.percent
+    both = [by_source for by_source in scores.values() if len(by_source) == 2]
+    assert (len(scores), len(both)) == (201 + 42 - 16, 16)
+    assert max(abs(item[TABLE_SOURCE] - item[MTEB]) for item in both) < 0.35
+
+
 def test_every_column_and_model_of_the_tables_is_described():
     rows = read_tables()
     for source in ("vl_compo", "mteb", "fsc_clip", "negbench", "predicate_noun"):
