@@ -289,7 +289,8 @@ def list_published_foils(
       relation has no other foils in WordNet;
     - objects: the words with the same grand-hypernym, two steps below it, of the first sense ("cat": "wolf", but not
       "gossip"). The synonyms of this sense are omitted;
-    - attributes: the same, of the sense that is a colour where there is one ("white" is a person in its first sense).
+    - attributes: the same of the sense that is a colour ("white" is a person in its first sense), or of the first sense
+      if there is no antonym ("brick", but not "small").
 
     All are single words in lower case, because BERT fills in a single token.
     """
@@ -302,9 +303,11 @@ def list_published_foils(
     }
     synonyms = {word, name}
     nouns = wordnet().synsets(name, "n")
-    if kind != "relation" and nouns:
-        colors = _color_synsets(word) if kind == "attribute" else frozenset[Synset]()
-        sense = next((noun for noun in nouns if noun in colors), nouns[0])
+    colors = _color_synsets(word) if kind == "attribute" else frozenset[Synset]()
+    sense = next((noun for noun in nouns if noun in colors), None)
+    if sense is None and nouns and (kind == "object" or (kind == "attribute" and not names)):
+        sense = nouns[0]
+    if sense is not None:
         names |= {lemma.name() for cousin in _find_cousins(sense) for lemma in cousin.lemmas()}
         synonyms |= {lemma.name() for lemma in sense.lemmas()}
     return tuple(sorted(foil for foil in names - synonyms if foil.isalpha() and foil.islower()))

@@ -94,6 +94,8 @@ def keep_first(graph: SceneGraph, *keys: str) -> SceneGraph:
             {"stranger"},
         ),  # not a person, the first sense of the noun
         ("attribute", "big", {"little", "small"}, {"large"}),
+        ("attribute", "empty", {"full"}, {"box", "glass"}),  # not the container
+        ("attribute", "brick", {"concrete", "asphalt"}, {"brick"}),
         ("relation", "has", {"lack", "refuse"}, {"have", "latitude"}),
         ("relation", "wearing", set[str](), {"refresh"}),
         ("attribute", "standing", {"seated"}, {"standing"}),
