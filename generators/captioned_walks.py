@@ -34,7 +34,13 @@ import typer
 
 from compeval.base.files.atomic import atomic_folder, write_json
 from compeval.base.pipeline import stage
-from compeval.base.pipeline.params import PAPER, read_params, read_rules, read_settings
+from compeval.base.pipeline.params import (
+    PAPER,
+    make_settings,
+    read_params,
+    read_rules,
+    read_settings,
+)
 from compeval.base.pipeline.workers import map_with
 from compeval.base.readers.annotations import Annotations
 from compeval.base.schemas.annotated_image import AnnotatedImage
@@ -119,10 +125,7 @@ class Settings(WalkSettings):
 
 
 def _read_variant(name: str, block: Mapping[str, Any]) -> Captions:
-    try:
-        return Captions(**block)
-    except TypeError as error:
-        raise ValueError(f"params.yaml, productivity_variants, {name}: {error}.") from None
+    return make_settings(Captions, block, f"params.yaml, productivity_variants, {name}")
 
 
 class Visit(NamedTuple):

@@ -1,5 +1,7 @@
 """Read the blocks of params.yaml."""
 
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -32,17 +34,33 @@ def read_params(block: str, path: Path = Path("params.yaml")) -> Any:
 
 
 def read_settings(settings_class: type[Settings], block: str, **extra: Any) -> Settings:
-    """Return an instance of ``settings_class`` with the keys of a block and the ``extra`` fields.
+    """Return an instance of a dataclass with the keys of a block and the ``extra`` fields.
 
     Raises ValueError if a key is unknown or missing.
     """
-    params = read_params(block)
-    try:
-        return settings_class(**params, **extra)
-    except TypeError as error:
-        raise ValueError(
-            f"params.yaml, block {block}: {str(error).partition(') ')[2] or error}."
-        ) from None
+    return make_settings(settings_class, read_params(block), f"params.yaml, block {block}", **extra)
+
+
+def make_settings(
+    settings_class: type[Settings], block: Mapping[str, Any], place: str, **extra: Any
+) -> Settings:
+    """Return an instance of a dataclass with the keys of a block and the ``extra`` fields.
+
+    The messages are our own, since those of Python for a wrong argument depend on its version. Raises ValueError, which
+    begins with ``place``, if a key of the block is unknown or missing.
+    """
+    keys = {
+        field.name: field.default is MISSING and field.default_factory is MISSING
+        for field in fields(settings_class)  # pyright: ignore[reportArgumentType]
+        if field.init and field.name not in extra
+    }
+    faults = [f"unknown key {key!r}" for key in block if key not in keys]
+    faults += [
+        f"no key {key!r}" for key, is_required in keys.items() if is_required and key not in block
+    ]
+    if faults:
+        raise ValueError(f"{place}: {', '.join(faults)}; expected {', '.join(keys)}.")
+    return settings_class(**block, **extra)
 
 
 def read_rules() -> str:

@@ -22,7 +22,7 @@ from tqdm import tqdm
 
 from compeval.base.files.atomic import atomic_folder
 from compeval.base.pipeline import stage
-from compeval.base.pipeline.params import read_params
+from compeval.base.pipeline.params import read_settings
 from compeval.base.schemas.corpus_names import CORPORA
 from compeval.generators.microworld.annotate import annotate, image_path, write_annotations
 from compeval.generators.microworld.corpora import (
@@ -63,12 +63,7 @@ class Params:
 
     @classmethod
     def read(cls) -> Params:
-        try:
-            return cls(**read_params("microworld"))
-        except TypeError as error:
-            raise ValueError(
-                f"params.yaml, microworld: {error}; expected {', '.join(cls.__annotations__)}."
-            ) from None
+        return read_settings(cls, "microworld")
 
 
 def build(folder: Path, params: Params, workers: int = WORKERS) -> None:

@@ -113,6 +113,7 @@ def test_unknown_parameter(tmp_path, monkeypatch):
     (tmp_path / "params.yaml").write_text("microworld: {sed: 1}")
     monkeypatch.chdir(tmp_path)
     with pytest.raises(
-        ValueError, match=r"params.yaml, microworld: .*'sed'; expected seed, test_images"
+        ValueError,
+        match=r"params\.yaml, block microworld: unknown key 'sed', no key 'seed', .*; expected seed, test_images",
     ):
         Params.read()
