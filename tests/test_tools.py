@@ -6,6 +6,7 @@ import sys
 import tarfile
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
+from itertools import combinations, product
 from pathlib import Path
 from types import ModuleType
 
@@ -127,3 +128,57 @@ def test_the_demo_names_every_stage_that_it_runs(load):
                 if (path == output or path.startswith(f"{output}/")) and maker not in found:
                     needed.add(maker)
     assert found == names
+
+
+def write_locks(folder: Path, digest: str, output: str) -> str:
+    """Write a pipeline of one data stage and its code, and return the lock."""
+    (folder / "dvc.yaml").write_text(
+        "stages: {code: {meta: {exact: false}}, crepe: {}}", encoding="utf-8"
+    )
+    stages = {
+        "code": {"deps": [{"path": "base", "md5": digest}], "outs": []},
+        "crepe": {"outs": [{"path": "crepe", "md5": output}]},
+    }
+    (folder / "dvc.lock").write_text(yaml.safe_dump({"stages": stages}), encoding="utf-8")
+    return (folder / "dvc.lock").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("output", "is_kept"), [("aa.dir", True), ("bb.dir", False)])
+def test_the_demo_leaves_the_lock_as_it_was_unless_data_change(
+    load, tmp_path: Path, output: str, is_kept: bool
+):
+    before = write_locks(tmp_path, "11.dir", "aa.dir")
+    after = write_locks(tmp_path, "22.dir", output)
+    load("demo").keep_lock(before, tmp_path.resolve())
+    expected = before if is_kept else after
+    assert (tmp_path / "dvc.lock").read_text(encoding="utf-8") == expected
+    assert list((tmp_path / "build").iterdir()) == []
+
+
+def test_any_two_settings_of_the_round_meet(load):
+    runs = load("test-round").SETTINGS
+    first = runs[0]
+    values = [sorted({run[place] for run in runs}, key=str) for place in range(len(first))]
+    values[1] = ["AVX2", "SSE41"]  # oneDNN's own choice is in the first run only
+    for one, other in combinations(range(len(first)), 2):
+        met = {(run[one], run[other]) for run in runs}
+        assert set(product(values[one], values[other])) <= met
+
+
+def test_the_table_of_the_round(load, tmp_path: Path):
+    tool = load("test-round")
+    (tmp_path / "1.xml").write_text(
+        "<testsuites><testsuite>"
+        '<testcase classname="tests.a.test_b" name="test_one[x]"><failure>no</failure></testcase>'
+        '<testcase classname="tests.a.test_b" name="test_two"><skipped/></testcase>'
+        '<testcase classname="tests.a.test_b" name="test_three"/>'
+        "</testsuite></testsuites>",
+        encoding="utf-8",
+    )
+    outcome = tool.read_outcome(tmp_path / "1.xml")
+    row = tool.describe(1, tool.SETTINGS[0], "3.11.7", outcome)
+    assert row == (
+        "| 1 | unset | unset | 1 | random | C.UTF-8, UTC | 3.11.7 | 1 | 1 | 1 | `test_b::test_one[x]` |"
+    )
+    assert row.count("|") == tool.HEADER.splitlines()[0].count("|")
+    assert "pytest ended early" in tool.describe(1, tool.SETTINGS[0], "3.11.7", None)
