@@ -53,12 +53,14 @@ def list_keys(params: Mapping[str, Any], prefix: str = "") -> Iterable[str]:
 
 
 def test_preset_has_the_keys_of_the_parameters_in_their_order():
-    default, preset = (yaml.safe_load(path.read_text()) for path in (ROOT / "params.yaml", PRESET))
+    default, preset = (
+        yaml.safe_load(path.read_text(encoding="utf-8")) for path in (ROOT / "params.yaml", PRESET)
+    )
     assert list(list_keys(preset)) == list(list_keys(default))
 
 
 def test_preset_is_the_paper_s_crepe():
-    params = yaml.safe_load(PRESET.read_text())
+    params = yaml.safe_load(PRESET.read_text(encoding="utf-8"))
     assert params["rules"] == "paper"
     assert (params["source"], params["spelling"], params["parser"]) == (
         "visual_genome",
@@ -98,10 +100,16 @@ def test_pipeline_resolves_with_the_preset(tmp_path: Path):
     shutil.copy2(PRESET, tmp_path / "params.yaml")
     shutil.copy2(ROOT / "dvc.yaml", tmp_path)
     subprocess.run(["dvc", "init", "--no-scm", "--quiet"], cwd=tmp_path, check=True)
-    stages = subprocess.run(
-        ["dvc", "stage", "list"], cwd=tmp_path, check=True, capture_output=True, text=True
-    ).stdout
-    assert "seen@laion" in stages
+    listed = subprocess.run(
+        ["dvc", "stage", "list"],
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+        encoding="utf-8",
+        # DVC prints the descriptions of dvc.yaml in the encoding of the locale.
+        env=os.environ | {"PYTHONUTF8": "1"},
+    )
+    assert "seen@laion" in listed.stdout
 
 
 def write_language_models(folder: Path, texts: Iterable[str]) -> dict[str, str]:
@@ -116,7 +124,7 @@ def write_language_models(folder: Path, texts: Iterable[str]) -> dict[str, str]:
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     words = sorted({word for text in texts for word in text.lower().split() if word.isalpha()})
     (folder / "vocab.txt").parent.mkdir(parents=True)
-    (folder / "vocab.txt").write_text("\n".join([*special, *words]))
+    (folder / "vocab.txt").write_text("\n".join([*special, *words]), encoding="utf-8")
     sizes = {
         "hidden_size": 8,
         "num_hidden_layers": 1,
@@ -156,7 +164,7 @@ def write_real_images(folder: Path, real_data: Path) -> None:
     for path in (real_data / "visual_genome/v1.2.0").glob("*.json"):
         (folder / path.name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, folder / path.name)
-    for record in json.loads((folder / "image_data.json").read_text()):
+    for record in json.loads((folder / "image_data.json").read_text(encoding="utf-8")):
         file = folder / "VG_100K" / f"{record['image_id']}.jpg"
         file.parent.mkdir(exist_ok=True)
         Image.new("RGB", (record["width"], record["height"])).save(file)
@@ -192,7 +200,7 @@ def write_corpora(folder: Path, phrases: list[str]) -> None:
 
 def read_commands() -> list[list[str]]:
     """Return the commands of the page, after the download and the copy of the preset."""
-    (block,) = re.findall(r"```sh\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    (block,) = re.findall(r"```sh\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     download, copy, *commands = block.splitlines()
     assert download == "compeval sources get visual_genome"
     assert copy == "cp params/paper.yaml params.yaml"
@@ -217,14 +225,14 @@ def run_pipeline(
     phrases = [region.phrase for image in annotations for region in image.regions]
     write_corpora(clone / "corpora/visual_genome", phrases)
     models = write_language_models(clone.parent / "models", phrases)
-    params = yaml.safe_load(PRESET.read_text())
+    params = yaml.safe_load(PRESET.read_text(encoding="utf-8"))
     params["crepe_systematicity"] |= {"ranker": models["ranker"]} | settings["crepe_systematicity"]
     params["crepe_productivity"] |= {"entailment": models["entailment"]} | settings.get(
         "crepe_productivity", {}
     )
     params["captioned_walks"] |= settings["captioned_walks"]
     params["captioned_walks"]["captioner"] |= {"base_url": server.url_for("/v1"), "concurrency": 1}
-    (clone / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
+    (clone / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False), encoding="utf-8")
     environment = os.environ | {
         "PYTHONPATH": str(clone),
         KEY_VARIABLE: KEY,
@@ -234,7 +242,7 @@ def run_pipeline(
         subprocess.run(
             [PROGRAMS.get(program, program), *arguments], cwd=clone, env=environment, check=True
         )
-    return json.loads((clone / "crepe/stats.json").read_text())
+    return json.loads((clone / "crepe/stats.json").read_text(encoding="utf-8"))
 
 
 def check_complete(stats: Mapping[str, Any], smallest: Mapping[str, int]) -> None:

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parent.parent
 STAGES = {
     name: stage.get("do", stage)
     for file in ("dvc.yaml", "experiments/dvc.yaml")
-    for name, stage in yaml.safe_load((ROOT / file).read_text())["stages"].items()
+    for name, stage in yaml.safe_load((ROOT / file).read_text(encoding="utf-8"))["stages"].items()
 }
 
 
@@ -40,7 +40,8 @@ def test_the_digests_follow_the_code_of_experiments():
 def test_the_lock_has_the_stages_of_the_pipeline_only():
     """DVC does not remove a stage that was renamed."""
     lock, stages = (
-        yaml.safe_load((ROOT / name).read_text())["stages"] for name in ("dvc.lock", "dvc.yaml")
+        yaml.safe_load((ROOT / name).read_text(encoding="utf-8"))["stages"]
+        for name in ("dvc.lock", "dvc.yaml")
     )
     assert not {name.partition("@")[0] for name in lock} - stages.keys()
 
@@ -51,7 +52,7 @@ MACHINE = {"workers", "engine", "ray_address"}
 
 def test_stages_follow_every_parameter_but_those_of_the_machine():
     """A block that is followed key by key is followed whole; a machine with more cores redoes nothing."""
-    params = yaml.safe_load((ROOT / "params.yaml").read_text())
+    params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
     listed = [param for stage in STAGES.values() for param in stage.get("params", ())]
     followed = {param for param in listed if isinstance(param, str)}
     by_key = {param.split(".")[0] for param in followed if "." in param} - {
@@ -72,9 +73,9 @@ def test_an_answer_that_was_added_survives_dvc_repro(tmp_path: Path):
     clone = tmp_path / "clone"
     subprocess.run(["git", "clone", "--quiet", ROOT, clone], check=True)
     answers = clone / "sample/llm/model.jsonl"
-    answers.write_text('{"request": "a", "answer": "a red cup"}\n')
+    answers.write_text('{"request": "a", "answer": "a red cup"}\n', encoding="utf-8")
     for _ in range(2):
         subprocess.run(["dvc", "repro", "--quiet", "data.dvc"], cwd=clone, check=True)
-        assert answers.read_text() == '{"request": "a", "answer": "a red cup"}\n'
+        assert answers.read_text(encoding="utf-8") == '{"request": "a", "answer": "a red cup"}\n'
         assert Cache([clone / "data/llm"]).get("a") == "a red cup"
         (clone / "data/llm/model.jsonl").unlink()

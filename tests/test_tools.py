@@ -109,7 +109,7 @@ def test_a_member_of_a_debian_package_is_found(load):
 
 def test_the_demo_names_every_stage_that_it_runs(load):
     """These are the targets, and the stages whose outputs they, or stages upstream of them, depend on."""
-    stages = yaml.safe_load((TOOLS.parent / "dvc.yaml").read_text())["stages"]
+    stages = yaml.safe_load((TOOLS.parent / "dvc.yaml").read_text(encoding="utf-8"))["stages"]
     demo = load("demo")
     names = {name.partition("@")[0] for name in demo.TITLES}
     assert names <= stages.keys()

@@ -208,7 +208,7 @@ def _is_relative_to_descriptor(arguments: tuple[Any, ...]) -> bool:
 
 def record(log: Path) -> None:
     """Append the audit events of files, programs, pickles and connections of this process to ``log``."""
-    output = log.open("a", buffering=1)
+    output = log.open("a", encoding="utf-8", buffering=1)
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
         if event == "open" and isinstance(arguments[0], str):

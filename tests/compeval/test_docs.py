@@ -16,9 +16,9 @@ def test_the_page_of_commands_is_up_to_date(tmp_path: Path):
     subprocess.run(
         [*command, "--title", "The command line", "--output", str(page)], check=True, cwd=ROOT
     )
-    assert page.read_text() == (ROOT / "docs" / "cli.md").read_text(), (
-        "the page is out of date: run `make docs`"
-    )
+    assert page.read_text(encoding="utf-8") == (ROOT / "docs" / "cli.md").read_text(
+        encoding="utf-8"
+    ), "the page is out of date: run `make docs`"
 
 
 def test_the_page_of_benchmarks_is_up_to_date(tmp_path: Path):
@@ -27,9 +27,9 @@ def test_the_page_of_benchmarks_is_up_to_date(tmp_path: Path):
     subprocess.run(
         [sys.executable, ROOT / "tools/list-benchmarks", page], check=True, env=environment
     )
-    assert page.read_text() == (ROOT / "docs" / "benchmarks.md").read_text(), (
-        "the page is out of date: run `make docs`"
-    )
+    assert page.read_text(encoding="utf-8") == (ROOT / "docs" / "benchmarks.md").read_text(
+        encoding="utf-8"
+    ), "the page is out of date: run `make docs`"
 
 
 PAPERS = ("CREPE", "ARO and NegCLIP", "Recovery probes and CompPrompts", "Compun")
@@ -39,7 +39,7 @@ PAPERS = ("CREPE", "ARO and NegCLIP", "Recovery probes and CompPrompts", "Compun
 def read_procedures() -> list[list[str]]:
     """Return the cells of the rows of all tables of procedures."""
     rows: list[list[str]] = []
-    for section in (ROOT / "docs" / "papers.md").read_text().split("\n## "):
+    for section in (ROOT / "docs" / "papers.md").read_text(encoding="utf-8").split("\n## "):
         if section.splitlines()[0] in PAPERS:
             table = [line for line in section.splitlines() if line.startswith("| ")]
             rows += [line.strip("| ").split(" | ") for line in table[2:]]
@@ -49,7 +49,7 @@ def read_procedures() -> list[list[str]]:
 def list_definitions(path: Path) -> set[str]:
     """Return the functions, classes, methods and constants of a file."""
     names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             names.add(node.name)
         elif isinstance(node, ast.Assign | ast.AnnAssign):

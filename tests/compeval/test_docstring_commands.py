@@ -40,7 +40,7 @@ class ParsedError(Exception):
 def find_commands() -> Iterator[tuple[str, str]]:
     """Yield the file and the text of each command in the docstrings of modules, without optional brackets."""
     for path in sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")):
-        text = ast.get_docstring(ast.parse(path.read_text())) or ""
+        text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
         for match in COMMAND.finditer(text):
             line = " ".join((match[1] or match[2]).partition(" #")[0].split())
             line = (
@@ -101,7 +101,9 @@ def test_arguments_of_modules(file: str, command: str, monkeypatch: pytest.Monke
         parse(typer.main.get_command(app), arguments)
         return
     path = ROOT / Path(*module.split("."))
-    source = (path / "__main__.py" if path.is_dir() else path.with_suffix(".py")).read_text()
+    source = (path / "__main__.py" if path.is_dir() else path.with_suffix(".py")).read_text(
+        encoding="utf-8"
+    )
     assert "__name__" in source or path.is_dir()
     if "stage.run(" not in source and "argparse" not in source:
         return  # the module reads no arguments, or reads them itself

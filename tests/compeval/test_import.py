@@ -20,9 +20,11 @@ SWAPS = "crepe/prod_hard_negatives/swap/prod_vg_hard_negs_swap_complexity_4.csv"
 def test_published_files_are_imported_audited_and_evaluated(
     here: Path, clip: Path, real_data: Path
 ):
-    pairs = json.loads((real_data / "sugar_crepe" / "swap_obj.json").read_text())
+    pairs = json.loads((real_data / "sugar_crepe" / "swap_obj.json").read_text(encoding="utf-8"))
     small_file = here / "swap_obj.json"
-    small_file.write_text(json.dumps({key: pairs[key] for key in list(pairs)[:9]}))
+    small_file.write_text(
+        json.dumps({key: pairs[key] for key in list(pairs)[:9]}), encoding="utf-8"
+    )
     files = [real_data / SWAPS, small_file]
     write_stand_ins(files, here / "images")
     imported = call("import", *files, "--images", "images", "--output", "published")
@@ -64,7 +66,7 @@ def test_audit_prints_findings_and_a_verdict(here: Path, data: Path):
     assert table[0] == "| set | verdict | found | rows | negatives | chance % |"
     assert "| crepe/prod_hnatom/n4 | clean | nothing | 5 | 15 | 25.0 |" in table
     rows = [{"filename": "1.jpg", "caption": "a b", "negative_caption": "no a  b"}] * 1200
-    Path("replace_obj.json").write_text(json.dumps(rows))
+    Path("replace_obj.json").write_text(json.dumps(rows), encoding="utf-8")
     result = call("audit", "replace_obj.json", "--json")
     (audit,) = json.loads(result.stdout).values()
     assert (audit["verdict"], audit["findings"]) == (
@@ -227,7 +229,7 @@ def test_renamed_copies_are_recognised_by_their_items_and_words(
 def test_an_error_says_what_was_expected_and_what_the_file_has(
     here: Path, benchmark: str, name: str, content: str, message: str
 ):
-    Path(name).write_text(content)
+    Path(name).write_text(content, encoding="utf-8")
     done = call("import", *filter(None, (benchmark, name)))
     assert (done.exit_code, done.stderr.count("Error:")) == (2, 1), done.output
     assert " ".join(message.split()) in " ".join(done.stderr.split())
@@ -235,7 +237,9 @@ def test_an_error_says_what_was_expected_and_what_the_file_has(
 
 def test_the_benchmark_can_be_named(here: Path):
     rows = "1,a dog eats,1,2,verb\n"
-    Path("mine.csv").write_text(f"id,sentence,pos_image_id,neg_image_id,neg_value\n{rows}")
+    Path("mine.csv").write_text(
+        f"id,sentence,pos_image_id,neg_image_id,neg_value\n{rows}", encoding="utf-8"
+    )
     write_stand_ins([Path("mine.csv")], here / "images")
     Path("comvg").mkdir()  # a folder of the same name is not a file
     done = call("import", "comvg", "mine.csv", "--images", "images", "--output", "data", "--json")
@@ -263,7 +267,7 @@ def test_commands_know_balanced_subsets(here: Path, clip: Path):
         for row in range(6)
     }
     file = here / "swap_obj.json"
-    file.write_text(json.dumps(rows))
+    file.write_text(json.dumps(rows), encoding="utf-8")
     entry = {
         "file": file.name,
         "sha256": identify(file).sha256,
@@ -283,6 +287,6 @@ def test_commands_know_balanced_subsets(here: Path, clip: Path):
     compared = json.loads(call("compare", *folders, "--json").stdout)
     assert "sugarcrepe/swap_obj@balanced" in json.dumps(compared)
     assert call("leaderboard", *folders, "--data", "published").exit_code == 0
-    assert "swap_obj@balanced" in (here / "leaderboard/index.html").read_text()
+    assert "swap_obj@balanced" in (here / "leaderboard/index.html").read_text(encoding="utf-8")
     assert call("report", *folders, "--data", "published", "--output", "page").exit_code == 0
-    assert "swap_obj@balanced" in (here / "page/index.html").read_text()
+    assert "swap_obj@balanced" in (here / "page/index.html").read_text(encoding="utf-8")

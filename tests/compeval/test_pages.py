@@ -66,7 +66,7 @@ def read_blocks(page: str) -> list[tuple[str, str, bool]]:
 
     Indented blocks contain shell commands. Comments behind commands are removed.
     """
-    text = (ROOT / page).read_text()
+    text = (ROOT / page).read_text(encoding="utf-8")
     return [
         (
             match[1] or "sh",
@@ -97,8 +97,10 @@ def run_page(
     count = 0
     for language, text, needs_download in read_blocks(page):
         if language == "yaml":
-            params = yaml.safe_load(Path("params.yaml").read_text()) | yaml.safe_load(text)
-            Path("params.yaml").write_text(yaml.safe_dump(params))
+            params = yaml.safe_load(
+                Path("params.yaml").read_text(encoding="utf-8")
+            ) | yaml.safe_load(text)
+            Path("params.yaml").write_text(yaml.safe_dump(params), encoding="utf-8")
         elif language == "python" and text.startswith("# my_model.py"):
             write_my_model(text, monkeypatch)
         elif language == "python":
@@ -119,7 +121,7 @@ def run_page(
 
 
 def write_my_model(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    Path("my_model.py").write_text(text)
+    Path("my_model.py").write_text(text, encoding="utf-8")
     monkeypatch.delitem(sys.modules, "my_model", raising=False)
 
 
@@ -127,15 +129,17 @@ def write_pairs(folder: Path) -> list[str]:
     """Write four pictures and ``pairs.csv``, a table with them. Returns the names of the pictures."""
     names = [picture(folder / "val2017", number).name for number in range(4)]
     lines = [f"{name},a cup {number},\"['a hat']\"" for number, name in enumerate(names)]
-    (folder / "pairs.csv").write_text("\n".join(["image,caption,hard_negatives", *lines]) + "\n")
+    (folder / "pairs.csv").write_text(
+        "\n".join(["image,caption,hard_negatives", *lines]) + "\n", encoding="utf-8"
+    )
     return names
 
 
 def answer_all(form: Path, output: Path) -> None:
     """Fill in a form with the answer "false" for all items."""
-    with form.open(newline="") as file:
+    with form.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    with output.open("w", newline="") as file:
+    with output.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, rows[0])
         writer.writeheader()
         writer.writerows([row | {"answer": "false"} for row in rows])
@@ -147,7 +151,9 @@ def world(tmp_path: Path, clip: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "checkpoints").mkdir()
     (tmp_path / "downloads" / "val2017").mkdir(parents=True)
     (tmp_path / "checkpoints" / "clip-laion-s0").symlink_to(clip)
-    (tmp_path / "models.txt").write_text("local:checkpoints/clip-laion-s0  # tiny\n")
+    (tmp_path / "models.txt").write_text(
+        "local:checkpoints/clip-laion-s0  # tiny\n", encoding="utf-8"
+    )
     shutil.copy2(ROOT / "params.yaml", tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -188,14 +194,14 @@ def test_evaluate_my_model(world: Path, monkeypatch: pytest.MonkeyPatch):
         str(n): {"filename": name, "caption": "a b", "negative_caption": "b a"}
         for n, name in enumerate(names)
     }
-    (world / "downloads" / "swap_obj.json").write_text(json.dumps(pairs))
+    (world / "downloads" / "swap_obj.json").write_text(json.dumps(pairs), encoding="utf-8")
     write_vlm("internvl", world / "checkpoints" / "my-vlm")
     with serve(ChatModel()) as server:
         addresses = {"http://localhost:8000/v1": server.url_for("/v1")}
         assert run_page(f"docs/{PAGES[0]}.md", monkeypatch, addresses) == 17
-    assert "nan" not in Path("my_report/report.md").read_text()
+    assert "nan" not in Path("my_report/report.md").read_text(encoding="utf-8")
     assert Path("my_report/index.html").is_file()
-    assert "data:image/jpeg;base64," in Path("mine_report/index.html").read_text()
+    assert "data:image/jpeg;base64," in Path("mine_report/index.html").read_text(encoding="utf-8")
 
 
 def test_splits_for_my_corpus(world: Path, monkeypatch: pytest.MonkeyPatch):
@@ -206,15 +212,19 @@ def test_splits_for_my_corpus(world: Path, monkeypatch: pytest.MonkeyPatch):
     (world / "downloads" / "captions").mkdir()
     phrases = [
         region["phrase"]
-        for image in json.loads((source / "region_descriptions.json").read_text())[:10]
+        for image in json.loads((source / "region_descriptions.json").read_text(encoding="utf-8"))[
+            :10
+        ]
         for region in image["regions"]
     ]
-    (world / "downloads" / "captions" / "a.tsv").write_text("\n".join(["caption", *phrases]) + "\n")
-    params = yaml.safe_load((world / "params.yaml").read_text())
+    (world / "downloads" / "captions" / "a.tsv").write_text(
+        "\n".join(["caption", *phrases]) + "\n", encoding="utf-8"
+    )
+    params = yaml.safe_load((world / "params.yaml").read_text(encoding="utf-8"))
     params["crepe_systematicity"] |= {"workers": 1, "at_least": 1}
-    (world / "params.yaml").write_text(yaml.safe_dump(params))
+    (world / "params.yaml").write_text(yaml.safe_dump(params), encoding="utf-8")
     assert run_page(f"docs/{PAGES[1]}.md", monkeypatch) == 11
-    stats = json.loads(Path("crepe/stats.json").read_text())
+    stats = json.loads(Path("crepe/stats.json").read_text(encoding="utf-8"))
     assert set(map(tuple, stats["sources"].values())) - {()} == {
         ("visual_genome",)
     }  # a config may have no rows
@@ -256,14 +266,16 @@ def test_my_own_data(world: Path, monkeypatch: pytest.MonkeyPatch):
         "a cat on a bed",
     ]
     lines = [f"{name},{text}" for name, text in zip(names, texts, strict=True)]
-    (world / "downloads" / "captions.csv").write_text("\n".join(["file_name,text", *lines]) + "\n")
+    (world / "downloads" / "captions.csv").write_text(
+        "\n".join(["file_name,text", *lines]) + "\n", encoding="utf-8"
+    )
     (world / "downloads" / "corpus").mkdir()
     (world / "downloads" / "corpus" / "a.txt").write_text(
-        "\n".join([*texts[:2], "a boy", "a young horse", "a small cat"])
+        "\n".join([*texts[:2], "a boy", "a young horse", "a small cat"]), encoding="utf-8"
     )
     trained = {"compeval-demo/clip-laion-s0": "checkpoints/clip-laion-s0"}
     assert run_page(f"docs/{PAGES[3]}.md", monkeypatch, trained) == 14
-    assert "Own data" in Path("mine_report/report.md").read_text()
+    assert "Own data" in Path("mine_report/report.md").read_text(encoding="utf-8")
     assert Path("sample/annotations/mine/answers/anna.csv").is_file()
 
 
@@ -274,7 +286,7 @@ def test_no_guide_runs_help_commands():
 
 
 def test_index_lists_all_pages():
-    text = (ROOT / "docs" / "index.md").read_text()
+    text = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
     assert set(re.findall(r"\((\S+?)\.md\)", text)) == {*PAGES, *OTHER_PAGES}
     assert {path.stem for path in (ROOT / "docs").glob("*.md")} == {*PAGES, *OTHER_PAGES, "index"}
 
@@ -284,8 +296,10 @@ def test_index_lists_all_pages():
 )
 def test_commands_exist(page: str):
     """Marked blocks: the command and its options exist. make and dvc: the target and the stage exist."""
-    targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    stages = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
+    targets = re.findall(
+        r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    stages = yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"]
     for language, text, needs_download in read_blocks(page):
         for line in text.strip().splitlines() if language == "sh" else ():
             program, *arguments = shlex.split(line)
@@ -302,6 +316,6 @@ def test_commands_exist(page: str):
 
 def test_links_of_the_readme_and_of_pages_exist():
     for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
-        for target in LINK.findall(page.read_text()):
+        for target in LINK.findall(page.read_text(encoding="utf-8")):
             if not re.match(r"https?:|#", target):
                 assert (page.parent / target.partition("#")[0]).exists(), f"{page.name}: {target}"

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from compeval.loaders.datasets.split_names import name_of_stored, parse_stored
+from tests.close import assert_close
 from tests.compeval.cli.test_cli import call
 from tests.stand_ins import write_stand_ins
 
@@ -80,7 +81,7 @@ def test_user_files_with_real_photographs(here: Path, clip: Path, real_data: Pat
         for entry in foils
         for _, caption, foil in entry["sugar_crepe"]
     ]
-    Path("coco.json").write_text(json.dumps(rows))
+    Path("coco.json").write_text(json.dumps(rows), encoding="utf-8")
     made = call("make", "my_coco", "coco.json", "--images", real_data / "coco", "--output", "mine")
     assert made.exit_code == 0, made.stderr
     negatives = sum(len(entry["sugar_crepe"]) for entry in foils)
@@ -96,7 +97,7 @@ def test_user_files_with_real_photographs(here: Path, clip: Path, real_data: Pat
     for task, result in results.items():
         print(task, {name: round(value, 3) for name, value in result["metrics"].items()})
     assert {"i2t_recall@1", "t2i_recall@1"} <= set(results["my_cc12m/captions"]["metrics"])
-    assert results["my_cc12m/captions"]["chance"]["i2t_recall@1"] == pytest.approx(1 / 32, abs=1e-3)
+    assert_close(results["my_cc12m/captions"]["chance"]["i2t_recall@1"], 1 / 32, within=1e-3)
     assert results["my_coco/foils_1"]["chance"]["recall@1"] == 0.5
 
     for name in ("my_coco", "my_cc12m"):
@@ -107,9 +108,10 @@ def test_user_files_with_real_photographs(here: Path, clip: Path, real_data: Pat
         }
         report = call("report", *folders, "--data", "mine", "--output", f"report_{name}")
         assert report.exit_code == 0, report.output
-        page = Path(f"report_{name}/index.html").read_text()
+        page = Path(f"report_{name}/index.html").read_text(encoding="utf-8")
         assert page.count("data:image/jpeg;base64,") >= 3
     assert (
-        foils[0]["sugar_crepe"][0][2] in Path("report_my_coco/index.html").read_text()
+        foils[0]["sugar_crepe"][0][2]
+        in Path("report_my_coco/index.html").read_text(encoding="utf-8")
         or negatives > 4
     )

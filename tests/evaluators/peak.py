@@ -28,7 +28,7 @@ def rows(count: int) -> Iterator[dict[str, Any]]:
 
 def written() -> int:
     """Return the number of bytes of memory that only this process uses and has written to."""
-    lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
+    lines = Path("/proc/self/smaps_rollup").read_text(encoding="utf-8").splitlines()
     return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("Private_Dirty:"))
 
 

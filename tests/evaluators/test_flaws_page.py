@@ -42,7 +42,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     }
     path = tmp_path / "data/swap_att.json"
     path.parent.mkdir()
-    path.write_text(json.dumps(rows))
+    path.write_text(json.dumps(rows), encoding="utf-8")
     baselines = {
         "longest": lambda sets: score_by_function(sets, len),
         "medoid_of_words": score_medoid_of_words,
@@ -53,7 +53,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_every_cell_by_hand(file: Path, tmp_path: Path) -> None:
     page.main(tmp_path / "flaws.json", [file], "29 November 2026")
-    (item,) = json.loads((tmp_path / "flaws.json").read_text()).values()
+    (item,) = json.loads((tmp_path / "flaws.json").read_text(encoding="utf-8")).values()
     counts = {
         name: round(8 * entry["share"]) for name, entry in item["shares"].items() if entry["share"]
     }
@@ -63,7 +63,7 @@ def test_every_cell_by_hand(file: Path, tmp_path: Path) -> None:
     assert item["baselines"]["recall@1"] == item["baselines"]["pairwise"]
     best = item["baselines"]["pairwise"]
     assert (best["baseline"], best["share"]) == ("longest", 6 / 8)
-    text = (tmp_path / "benchmark-flaws.md").read_text()
+    text = (tmp_path / "benchmark-flaws.md").read_text(encoding="utf-8")
     assert "Measured on 29 November 2026." in text
     assert "1 published files with 8 rows" in text
     solved, malformed, form = (
@@ -75,15 +75,15 @@ def test_every_cell_by_hand(file: Path, tmp_path: Path) -> None:
     shares = [format_share(item["shares"][name]) for name in ("mangled word", "article")]
     assert malformed == [*shares, "2", format_share(item["shares"]["identical texts"])]
     assert form == ["1 of 8", "0 of 8", "0 of 8"]
-    assert (tmp_path / "benchmark-flaws.svg").read_text().startswith("<svg")
+    assert (tmp_path / "benchmark-flaws.svg").read_text(encoding="utf-8").startswith("<svg")
 
 
 def test_a_negative_with_two_findings_counts_once(file: Path, tmp_path: Path) -> None:
-    rows = json.loads(file.read_text())
+    rows = json.loads(file.read_text(encoding="utf-8"))
     rows["4"]["negative_caption"] = "an cat cat"
-    file.write_text(json.dumps(rows))
+    file.write_text(json.dumps(rows), encoding="utf-8")
     page.main(tmp_path / "flaws.json", [file])
-    (item,) = json.loads((tmp_path / "flaws.json").read_text()).values()
+    (item,) = json.loads((tmp_path / "flaws.json").read_text(encoding="utf-8")).values()
     assert sum(item["findings"].values()) == 3
     assert item["malformed negatives"] == 2
 
@@ -93,12 +93,12 @@ def test_baselines_are_measured_once_and_texts_each_time(
 ) -> None:
     output = tmp_path / "flaws.json"
     page.main(output, [file])
-    measured = json.loads(output.read_text())
+    measured = json.loads(output.read_text(encoding="utf-8"))
     ((sha256, item),) = measured.items()
-    output.write_text(json.dumps({sha256: item | {"findings": {}}}))
+    output.write_text(json.dumps({sha256: item | {"findings": {}}}), encoding="utf-8")
     monkeypatch.setattr(page, "measure_file", lambda path: pytest.fail("measured again"))
     page.main(output, [file])
-    assert json.loads(output.read_text()) == measured
+    assert json.loads(output.read_text(encoding="utf-8")) == measured
 
 
 def score(accuracy: float) -> dict[str, Any]:
@@ -119,7 +119,7 @@ def test_the_best_baseline_is_the_best_of_all_tables() -> None:
 
 def test_balanced_subsets_are_described(file: Path, tmp_path: Path) -> None:
     page.main(tmp_path / "flaws.json", [file])
-    measured = json.loads((tmp_path / "flaws.json").read_text())
+    measured = json.loads((tmp_path / "flaws.json").read_text(encoding="utf-8"))
     after = {"seen": score(0.5), "siblings": score(0.7)}
     before = {"seen": score(0.8), "unseen": score(0.75)}
     entry = {"file": "set: x.csv", "pairs_tried": 10, "before": before, "after": after}
@@ -148,10 +148,11 @@ def test_the_control_is_compared_with_equally_many_published_rows(
     control.parent.mkdir()
     texts = {"caption": "a red cup", "negative_caption": "a cup"}
     control.write_text(
-        json.dumps({str(n): texts | {"filename": f"{n:012d}.jpg"} for n in range(9)})
+        json.dumps({str(n): texts | {"filename": f"{n:012d}.jpg"} for n in range(9)}),
+        encoding="utf-8",
     )
     page.main(tmp_path / "flaws.json", [file, control])
-    text = (tmp_path / "benchmark-flaws.md").read_text()
+    text = (tmp_path / "benchmark-flaws.md").read_text(encoding="utf-8")
     assert "1 published files with 8 rows" in text
     (line,) = [line for line in text.splitlines() if line.startswith("| swap_att |")]
     cells = [cell.strip() for cell in line.split("|")[2:-1]]

@@ -75,7 +75,7 @@ class MortalParser(FakeParser):
     def parse(self, captions: Iterable[str]) -> Iterator[Parse]:
         fatal = Path(os.environ["FATAL"])
         for parse in super().parse(captions):
-            if fatal.exists() and parse.caption == fatal.read_text():
+            if fatal.exists() and parse.caption == fatal.read_text(encoding="utf-8"):
                 fatal.unlink()
                 os.kill(os.getpid(), signal.SIGKILL)
             yield parse

@@ -54,7 +54,8 @@ def test_rows_have_the_source_that_was_read_and_a_missing_image_costs_its_pairs(
     graphs = real_data / "gqa" / "sceneGraphs.debug.json"
     settings = {"source": "visual_genome", "scene_graphs": str(graphs), "images": "images"}
     Path("params.yaml").write_text(
-        yaml.safe_dump({"source": "visual_genome", "pixels": None, "aro": settings})
+        yaml.safe_dump({"source": "visual_genome", "pixels": None, "aro": settings}),
+        encoding="utf-8",
     )
     annotations.main(Format.GQA)
     records = json.loads(graphs.read_text())
@@ -69,7 +70,7 @@ def test_rows_have_the_source_that_was_read_and_a_missing_image_costs_its_pairs(
     assert {row["image_path"] for row in rows} <= {
         f"images/VG_100K_2/{image_id}.jpg" for image_id in present
     }
-    counts = json.loads(Path("stats/aro/mined.json").read_text())["funnels"][
+    counts = json.loads(Path("stats/aro/mined.json").read_text(encoding="utf-8"))["funnels"][
         "vg_relation: pairs of objects"
     ]
     assert counts["the image is missing or unreadable"] == 10 - len(rows) > 0

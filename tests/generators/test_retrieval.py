@@ -43,7 +43,8 @@ def write_params(source: str, inputs: str = "", pixels: str = "null", rules: str
     """Write params.yaml with ``source``, and the source ``inputs`` (by default the same) of the set coco."""
     coco = f"{{source: {inputs or source}, captions: captions.json, images: .}}"
     Path("params.yaml").write_text(
-        f"source: {source}\npixels: {pixels}\nrules: {rules}\nretrieval: {{coco: {coco}}}\n"
+        f"source: {source}\npixels: {pixels}\nrules: {rules}\nretrieval: {{coco: {coco}}}\n",
+        encoding="utf-8",
     )
 
 
@@ -233,11 +234,12 @@ def test_images_that_cannot_be_used_are_counted(
     Path("truth.jsonl").touch()
     captions = {**CAPTIONS, "d.jpg": []}
     Path("captions.json").write_text(
-        json.dumps([{"image": key, "caption": value} for key, value in captions.items()])
+        json.dumps([{"image": key, "caption": value} for key, value in captions.items()]),
+        encoding="utf-8",
     )
     write_params("microworld")
     retrieval.main("coco")
-    funnel = json.loads(Path("stats/retrieval/coco.json").read_text())["funnels"][
+    funnel = json.loads(Path("stats/retrieval/coco.json").read_text(encoding="utf-8"))["funnels"][
         "coco: captions and images"
     ]
     assert (
@@ -252,7 +254,9 @@ def test_images_that_cannot_be_used_are_counted(
     assert capsys.readouterr().err.startswith(
         "Unreadable images are left out. The first: b.jpg: not a readable image"
     )
-    Path("captions.json").write_text(json.dumps([{"image": "gone.jpg", "caption": "a dog"}]))
+    Path("captions.json").write_text(
+        json.dumps([{"image": "gone.jpg", "caption": "a dog"}]), encoding="utf-8"
+    )
     with pytest.raises(
         ValueError, match=r"captions\.json: there is no readable image with captions"
     ):
@@ -343,7 +347,7 @@ def test_rows_and_card_have_the_source_and_licence_of_their_images(
     assert {
         row["provenance"]["source"] for row in read_rows(tmp_path, "retrieval/coco", "test")
     } == {"coco"}
-    card = Path("retrieval/README.md").read_text()
+    card = Path("retrieval/README.md").read_text(encoding="utf-8")
     assert "license: other" in card
     assert "images under their Flickr licences" in card
     assert "Visual Genome" not in card

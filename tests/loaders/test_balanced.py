@@ -89,7 +89,7 @@ def test_no_subset_that_a_reader_of_other_texts_solves(
         }
         for row in range(40)
     }
-    file.write_text(json.dumps(rows))
+    file.write_text(json.dumps(rows), encoding="utf-8")
     other = file.with_name("swap_obj.json")
     texts = {"caption": "a big cup", "negative_caption": "a cup"}
     other.write_text(
@@ -112,7 +112,7 @@ def test_no_subset_that_a_reader_of_other_texts_solves(
 def test_no_subset_of_pairs_that_length_orders(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     length = {"longest": lambda sets: score_by_function(sets, len)}
     monkeypatch.setattr(balanced_subsets, "select_untrained", lambda: length)
-    rows = json.loads(file.read_text())
+    rows = json.loads(file.read_text(encoding="utf-8"))
     for row in (
         "0",
         "4",
@@ -121,7 +121,7 @@ def test_no_subset_of_pairs_that_length_orders(file: Path, monkeypatch: pytest.M
     ):  # 6 of 40 pairs stay wrong: 85 % are right, and at least 70 % of any half
         texts = rows[row]["caption"], rows[row]["negative_caption"]
         rows[row] |= {"caption": texts[1], "negative_caption": texts[0]}
-    file.write_text(json.dumps(rows))
+    file.write_text(json.dumps(rows), encoding="utf-8")
     entry = balanced_subsets.balance_file(file)
     excluded = entry["excluded_by"]
     assert (excluded["baseline"], excluded["accuracy"], excluded["least"]) == ("longest", 0.85, 0.7)

@@ -50,7 +50,7 @@ def test_a_package_that_imports_its_modules_by_name_depends_on_all_of_them(modul
 
 
 def test_a_module_that_imports_another_one_by_name_does_not_depend_on_its_folder(module: Path):
-    with module.open("a") as file:
+    with module.open("a", encoding="utf-8") as file:
         file.write("\n\nfrom importlib import import_module\nPLUGIN = import_module('somebody')\n")
     assert module.parent / "other.py" not in list_code_files(module)
 
@@ -94,7 +94,7 @@ def test_data_files_are_next_to_modules_or_in_folders_without_modules(module: Pa
 def test_a_stage_writes_the_digests_of_all_stages(
     tmp_path: Path, module: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    with module.open("a") as file:
+    with module.open("a", encoding="utf-8") as file:
         file.write('\n\nif __name__ == "__main__":\n    late()\n')
     monkeypatch.chdir(tmp_path)
     code_digests.main()

@@ -27,7 +27,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def read(**params: Any) -> dict[str, str]:
-    Path("params.yaml").write_text(yaml.safe_dump(params))
+    Path("params.yaml").write_text(yaml.safe_dump(params), encoding="utf-8")
     return read_sources()
 
 

@@ -114,8 +114,14 @@ def test_the_stage_reads_real_files(real_data, tmp_path, monkeypatch, capsys, ve
         Path("sources/gqa") / folder / "2315892.jpg"
         for folder in ("", "images", "VG_100K", "VG_100K_2")
     )
-    assert json.loads(Path("annotations/gqa.json").read_text())["source"] == "visual_genome"
-    assert json.loads(Path("annotations/visual_genome.json").read_text())["flaws"] == {}
+    assert (
+        json.loads(Path("annotations/gqa.json").read_text(encoding="utf-8"))["source"]
+        == "visual_genome"
+    )
+    assert (
+        json.loads(Path("annotations/visual_genome.json").read_text(encoding="utf-8"))["flaws"]
+        == {}
+    )
     assert capsys.readouterr().err == ""
 
 

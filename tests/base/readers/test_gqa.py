@@ -25,7 +25,9 @@ MAT = {"name": "mat", "x": 0, "y": 5, "w": 10, "h": 5, "attributes": [], "relati
 
 
 def write(path: Path, image_id: str = "3", **objects: Any) -> Path:
-    path.write_text(json.dumps({image_id: {"width": 10, "height": 10, "objects": objects}}))
+    path.write_text(
+        json.dumps({image_id: {"width": 10, "height": 10, "objects": objects}}), encoding="utf-8"
+    )
     return path
 
 

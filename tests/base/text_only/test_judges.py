@@ -16,6 +16,7 @@ from compeval.base.text_only.judges import (
     select_untrained,
 )
 from compeval.base.text_only.refinement import REFINEMENT_BASELINES
+from tests.close import assert_close
 
 ROOT = Path(__file__).parents[3]
 
@@ -41,7 +42,7 @@ def test_finds_a_cue_and_is_at_chance_without_one(
 ):
     monkeypatch.setattr("compeval.base.text_only.judges.BOOSTING_STEPS", 5)
     assert recall_at_1(baseline(make_sets(cue=True))).mean() > 0.95
-    assert recall_at_1(baseline(make_sets(cue=False))).mean() == pytest.approx(1 / 3, abs=0.2)
+    assert_close(recall_at_1(baseline(make_sets(cue=False))).mean(), 1 / 3, within=0.2)
 
 
 def test_conditional_logit_by_hand():
@@ -49,8 +50,9 @@ def test_conditional_logit_by_hand():
     sets = RetrievalSets([["cup", "hat"]] * 10, [str(row) for row in range(10)])
     score_NK = UNSEEN_BASELINES["conditional_logit"](sets)
     weight = score_NK[0, 0]
-    assert score_NK[0, 1] == pytest.approx(-weight, abs=1e-3)
-    assert 8 / (1 + np.exp(2 * weight)) == pytest.approx(weight, abs=1e-3)
+    # The solver ends at a gradient of 1e-4 per row.
+    assert_close(score_NK[0, 1], -weight, within=1e-3)
+    assert_close(8 / (1 + np.exp(2 * weight)), weight, within=1e-3)
 
 
 def test_a_new_judge_makes_no_dataset_stale():

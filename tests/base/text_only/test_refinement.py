@@ -17,6 +17,7 @@ from compeval.base.text_only.refinement import (
     select_unrelated_rows,
     share_ranks,
 )
+from tests.close import assert_close
 
 
 def select_hits(hit_SN: Sequence[Sequence[float]], chance: float) -> np.ndarray:
@@ -60,7 +61,7 @@ def test_a_dual_simplex_that_does_not_end_is_replaced(monkeypatch: pytest.Monkey
     hit_SM = select_hits(list(hit_SN), 1 / 5)
     assert methods == ["highs-ds", "highs-ipm"]
     assert hit_SM.shape == expected.shape
-    assert hit_SM.mean(axis=1) == pytest.approx([1 / 5] * 12, abs=0.02)
+    assert_close(hit_SM.mean(axis=1), [1 / 5] * 12, within=0.02)
 
 
 def test_half_is_kept_if_chance_cannot_be_reached():

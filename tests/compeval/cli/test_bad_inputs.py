@@ -287,7 +287,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def folder(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Change to a folder with bad files."""
     for name, content in FILES.items():
-        Path(name).write_text(content)
+        Path(name).write_text(content, encoding="utf-8")
     Path("latin.csv").write_bytes("image,caption\nmüller.png,a\n".encode("latin-1"))
     Path("empty").mkdir()
     monkeypatch.setenv("COLUMNS", "300")

@@ -74,7 +74,8 @@ def test_default_tasks_are_those_of_the_models_corpus_without_raw_tasks(
 def test_model_without_a_supported_task(here: Path, data: Path):
     Path("toy_recoverer.py").write_text(
         "class Echo:\n    fingerprint = 'echo'\n    def __init__(self, device): ...\n"
-        "    def recover(self, texts): return texts\n"
+        "    def recover(self, texts): return texts\n",
+        encoding="utf-8",
     )
     result = call("run", "--model", "python:toy_recoverer:Echo", "--data", data)
     assert (result.exit_code, result.stdout) == (2, "")
@@ -272,7 +273,7 @@ def test_the_audit_has_one_verdict(here: Path):
             " ".join([*truth[:place], f"x{number}", *truth[place + 1 :]]) for place in range(4)
         ]
         rows.append({"image": "1.jpg", "caption": " ".join(truth), "hard_negatives": wrong})
-    Path("pairs.json").write_text(json.dumps(rows))
+    Path("pairs.json").write_text(json.dumps(rows), encoding="utf-8")
     call("make", "mine", "pairs.json")
     result = call("audit", "mine", "--data", ".")
     assert "text-only baseline" in result.stdout
@@ -392,7 +393,7 @@ def test_refused_tasks_are_named_and_the_others_run(here: Path, data: Path):
 def test_a_set_of_one_picture_does_not_end_the_run(here: Path, tmp_path: Path):
     Path("one.png").write_bytes(tiny.picture("red"))
     Path("one.csv").write_text(
-        "image,caption,hard_negatives\none.png,a red cup,\"['a blue cup']\"\n"
+        "image,caption,hard_negatives\none.png,a red cup,\"['a blue cup']\"\n", encoding="utf-8"
     )
     assert call("make", "mine", "one.csv", "--output", "made").exit_code == 0
     result = call("run", KNOWS, "--data", "made")
@@ -407,7 +408,7 @@ def test_the_name_of_a_model_in_the_results(here: Path, data: Path, clip: Path):
     for options, name in (((), clip.name), (("--name", "run 7"), "run 7")):
         call("run", f"local:{clip}", *options, "--data", data, "--tasks", "crepe/prod_hnatom/n4")
         result = json.loads(
-            Path(f"results/microworld/{name}/crepe/prod_hnatom/n4.json").read_text()
+            Path(f"results/microworld/{name}/crepe/prod_hnatom/n4.json").read_text(encoding="utf-8")
         )
         assert result["model"]["name"] == name
 

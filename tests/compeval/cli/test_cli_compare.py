@@ -15,7 +15,7 @@ from tests.evaluators.written import EXAMPLES, write_result
 def results(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The results of three models, which tests must not change."""
     root = tmp_path_factory.mktemp("toy_results")
-    (root / "toy_models.py").write_text(tiny.MODELS)
+    (root / "toy_models.py").write_text(tiny.MODELS, encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(root)
         patch.syspath_prepend(str(root))
@@ -60,7 +60,7 @@ def test_both_models_are_named_in_every_format(folders: list[str]):
 def test_page_of_disagreements(folders: list[str], data: Path):
     shown = call("compare", *folders[:2], "--disagreements", "page", "--data", data)
     assert "The page: page/index.html" in shown.stderr
-    page = Path("page/index.html").read_text()
+    page = Path("page/index.html").read_text(encoding="utf-8")
     assert "crepe/prod_hnatom/n4: only Knows is right (5 of 5 rows)" in page
     assert page.count("data:image/jpeg;base64,") == 9
     assert (
@@ -111,7 +111,7 @@ def test_no_text_of_a_result_controls_the_terminal(tmp_path: Path, monkeypatch: 
         f"one{ESCAPES}"[:6]
     )
     odd = tmp_path / f"odd{ESCAPES}.json"
-    odd.write_text("[]")
+    odd.write_text("[]", encoding="utf-8")
     for command in (["import", odd], ["show", odd], ["inspect", odd], ["audit", odd, "nothing"]):
         shown = call(*map(str, command))
         assert shown.exit_code

@@ -8,6 +8,7 @@ import open_clip
 import pytest
 
 from compeval.evaluators.models.names import expand
+from tests.close import assert_close
 from tests.compeval.cli.test_cli import call
 from tests.evaluators import tiny
 
@@ -49,9 +50,10 @@ def test_quiet_hides_notes_but_not_failures(checkpoints: Path, data: Path):
 
 def test_unknown_names_and_unexpected_errors_are_reported_too(here: Path, data: Path):
     Path("toy_bug.py").write_text(
-        "class Bug:\n    fingerprint = 'bug'\n    def __init__(self, device): ...\n"
+        "class Bug:\n    fingerprint = 'bug'\n    def __init__(self, device): ...\n",
+        encoding="utf-8",
     )
-    with Path("toy_bug.py").open("a") as file:
+    with Path("toy_bug.py").open("a", encoding="utf-8") as file:
         file.write("    def score(self, images, texts): raise TypeError('no')\n")
     names = [
         "python:toy_models:Knows",
@@ -59,7 +61,9 @@ def test_unknown_names_and_unexpected_errors_are_reported_too(here: Path, data: 
         "python:toy_bug:Bug",
         "python:toy_models:Constant",
     ]
-    Path("names.txt").write_text("# two lines\n" + "\n".join(names[1:3]) + "  # a comment\n\n")
+    Path("names.txt").write_text(
+        "# two lines\n" + "\n".join(names[1:3]) + "  # a comment\n\n", encoding="utf-8"
+    )
     result = call(
         "run",
         names[0],
@@ -146,8 +150,8 @@ def test_dry_run_counts_what_is_finished_and_cached(checkpoints: Path, data: Pat
     # n4 has 5 rows: 5 images, 5 captions, and 3 negatives of each: 25 features. n5 has 4 rows.
     assert (a["tasks"], a["finished"], a["rows"], a["cached"]) == (2, 1, 4, 25)
     assert (c["tasks"], c["finished"], c["rows"], c["cached"]) == (2, 0, 9, 0)
-    side = json.loads(Path("results/microworld/a.run.json").read_text())
-    assert a["seconds"] == pytest.approx(side["seconds"] / 5 * 4)
+    side = json.loads(Path("results/microworld/a.run.json").read_text(encoding="utf-8"))
+    assert_close(a["seconds"], side["seconds"] / 5 * 4)
     assert c["seconds"] is None
 
 

@@ -79,7 +79,7 @@ def test_train_and_evaluate_a_probe(data: Path):
         "20 captions; 2 are a prompt of CompPrompts, 0 contain two nouns of the same prompt"
         in output
     )
-    assert json.loads(Path("p/probe.json").read_text())["overlap"] == {
+    assert json.loads(Path("p/probe.json").read_text(encoding="utf-8"))["overlap"] == {
         "captions": 20,
         "prompts": 2,
         "pairs": 0,
@@ -94,7 +94,7 @@ def test_train_and_evaluate_a_probe(data: Path):
         assert {
             kind: scores["image"] for kind, scores in figures[name]["scores"].items()
         } == dict.fromkeys(kinds, 1)
-    tables = Path("summary/README.md").read_text()
+    tables = Path("summary/README.md").read_text(encoding="utf-8")
     for line in (
         "| T(x) | EM, cell mean |",
         "| 2 unique objects |",

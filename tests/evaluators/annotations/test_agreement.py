@@ -8,6 +8,7 @@ from compeval.evaluators.annotations.agreement import (
     make_report,
 )
 from compeval.evaluators.annotations.items import CAPTION, Item, get_type
+from tests.close import assert_close
 
 NAN = np.nan
 
@@ -29,13 +30,13 @@ def test_accuracy_and_agreement_of_two_annotators_with_known_errors():
     overall, by_number = make_report(items, {"anna": anna, "ben": ben})
     assert (overall.type, overall.complexity, by_number.complexity) == ("prod_hnatom", None, 4)
     assert (overall.items, overall.annotators) == (10, 2)
-    assert overall.accuracy == pytest.approx(0.85)
-    assert overall.deviation == pytest.approx(0.05)
-    assert overall.agreement == pytest.approx(0.7)
+    assert_close(overall.accuracy, 0.85)
+    assert_close(overall.deviation, 0.05)
+    assert_close(overall.agreement, 0.7)
     # Coincidence matrix: 7 pairs false-false count 14; each of the 3 other pairs counts once per order. n = 20, n_false
     # = 17, n_true = 1, n_cannot_tell = 2. Observed disagreement 6/20; expected (20^2 - 17^2 - 1 - 4) / (20 * 19) =
     # 106/380.
-    assert overall.alpha == pytest.approx(1 - (6 / 20) / (106 / 380))
+    assert_close(overall.alpha, 1 - (6 / 20) / (106 / 380))
     low, high = overall.interval
     assert 0.5 < low < 0.85 < high <= 1.0
 
@@ -71,7 +72,7 @@ def test_interval_of_annotators_with_very_different_numbers_of_items_contains_th
     anna = {f"i{n}": "true" if n < 10 else "false" for n in range(200)}
     ben = {f"i{n}": "true" if n < 111 else "false" for n in range(100, 120)}
     overall, _ = make_report(items, {"anna": anna, "ben": ben})
-    assert overall.accuracy == pytest.approx(0.7)
+    assert_close(overall.accuracy, 0.7)
     low, high = overall.interval
     # The standard error is about half of Ben's, sqrt(0.45 * 0.55 / 20) / 2 = 0.056.
     assert 0.55 < low < 0.63
@@ -97,7 +98,7 @@ def test_lines_are_per_type_and_complexity():
 def test_agreement_uses_items_that_both_annotators_answered():
     # Pairs: (0, 1) agree on 1 of 2; (0, 2) on 1 of 1; (1, 2) have no item in common.
     answer_AI = np.array([[0, 0, 1, NAN], [0, 1, NAN, NAN], [NAN, NAN, 1, NAN]], dtype=float)
-    assert compute_pairwise_agreement(answer_AI) == pytest.approx(0.75)
+    assert_close(compute_pairwise_agreement(answer_AI), 0.75)
     assert compute_pairwise_agreement(answer_AI[:1]) is None
 
 
@@ -107,7 +108,7 @@ def test_alpha_of_krippendorffs_example():
     b = [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, NAN, 3]
     c = [NAN, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, NAN]
     d = [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, NAN]
-    assert compute_alpha(np.array([a, b, c, d])) == pytest.approx(0.743, abs=5e-4)
+    assert_close(compute_alpha(np.array([a, b, c, d])), 0.743, within=5e-4)
 
 
 def test_alpha_is_none_without_different_answers():

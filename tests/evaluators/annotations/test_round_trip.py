@@ -15,6 +15,7 @@ from compeval.evaluators.annotations.items import CAPTION, Item, get_type, read_
 from compeval.generators.hard_negatives.rejections import Rejections
 from compeval.loaders.cards.card import write_card
 from compeval.loaders.datasets.stats import measure
+from tests.close import assert_close
 from tests.rows import hard_negative_row
 
 
@@ -164,11 +165,9 @@ def test_round_trip(data: Path, tmp_path: Path):
     line = lines["prod_hnatom", None]
     # Both are right on 8 of 10. They agree on 8: both are right on 7 and both are wrong on 1.
     assert (line["items"], line["annotators"]) == (10, 2)
-    assert (line["accuracy"], line["deviation"], line["agreement"]) == pytest.approx(
-        (0.8, 0.0, 0.8)
-    )
+    assert_close((line["accuracy"], line["deviation"], line["agreement"]), (0.8, 0.0, 0.8))
     # 20 answers, 16 false, 4 true; observed disagreement 4/20, expected 2 * 16 * 4 / (20 * 19).
-    assert line["alpha"] == pytest.approx(1 - (4 / 20) / (128 / 380))
+    assert_close(line["alpha"], 1 - (4 / 20) / (128 / 380))
     assert (lines["caption", None]["accuracy"], lines["caption", None]["alpha"]) == (1.0, None)
     assert "91.6 ± 4.2, 83.1" in call("report", "crepe", *folder_option).stdout
 

@@ -94,7 +94,7 @@ def test_an_unwritable_output_is_reported_before_anything_is_encoded(
     monkeypatch.setattr(
         "compeval.evaluators.engine.score.encode", lambda *_: pytest.fail("encoded in vain")
     )
-    Path("taken").write_text("")
+    Path("taken").write_text("", encoding="utf-8")
     told = failure("python:toy_models:Knows", "--data", data, "--task", TASK, "--output", "taken")
     assert "taken: nothing can be written there (taken is a file). Choose another --output." in told
     monkeypatch.setattr("tempfile.TemporaryFile", raising(errno.EROFS))
@@ -163,6 +163,6 @@ def test_ctrl_c_keeps_encoded_features(here: Path, data: Path, monkeypatch: pyte
     Path("revived").touch()
     assert CliRunner().invoke(app, options).exit_code == 0
     # The images were done, and the texts before the first pink ball.
-    side = Path("results/microworld/Interrupted.run.json").read_text()
+    side = Path("results/microworld/Interrupted.run.json").read_text(encoding="utf-8")
     assert '"images_encoded": 0' in side
     assert 0 < int(side.split('"texts_encoded": ')[1].split("\n")[0].rstrip(",")) < 150

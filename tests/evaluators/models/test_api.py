@@ -25,6 +25,7 @@ from typer.testing import CliRunner
 from werkzeug import Response
 
 from compeval.cli import app
+from tests.close import assert_close
 from tests.evaluators import tiny
 from tests.evaluators.chat_server import ChatModel, answer_with, serve
 
@@ -90,7 +91,7 @@ def test_log_probabilities_of_all_spellings_of_yes_are_summed(
     (scores, *_) = pq.read_table(
         rows.parent / "results" / "microworld" / "m" / "crepe/prod_hnatom/n4.parquet"
     )["scores"].to_pylist()
-    assert scores == pytest.approx([math.log(math.exp(-0.3) + math.exp(-2.0)), -3.5, -3.5])
+    assert_close(scores, [math.log(math.exp(-0.3) + math.exp(-2.0)), -3.5, -3.5])
     assert "24 requests, about " in done.stderr
     assert "and at most 384 out" in done.stderr
     assert len(model.asked) == PAIRS + 1  # one question tells if there are log-probabilities
@@ -124,8 +125,8 @@ def test_without_log_probabilities_two_captions_are_compared_in_both_orders(
     assert len(model.asked) == 8 * 6 + 1  # three captions have six ordered pairs
     # Where neither is true, the model chooses the second caption: one of three pairs of each row. The first is
     # chosen in two of six questions.
-    assert result["position_bias"]["first"] == pytest.approx(1 / 3)
-    assert result["position_bias"]["flipped"] == pytest.approx(1 / 3)
+    assert_close(result["position_bias"]["first"], 1 / 3)
+    assert_close(result["position_bias"]["flipped"], 1 / 3)
     assert result["warnings"] == [
         "Position bias: the first of two captions is chosen in 33.3% of the questions, and for 33.3% of the pairs the "
         "choice depends on the order."
@@ -145,7 +146,7 @@ def test_a_choice_with_log_probabilities_compares_the_letters(server: HTTPServer
     right, wrong = 1 / (1 + math.exp(-2.5 + 0.1)), 1 / (1 + math.exp(-0.2 + 1.9))
     truth = (right + 1 - wrong) / 2  # in either order, with both other captions
     other = ((1 - truth) + 0.5) / 2  # the bias of the question about two wrong captions cancels out
-    assert table["scores"].to_pylist()[0] == pytest.approx([truth, other, other])
+    assert_close(table["scores"].to_pylist()[0], [truth, other, other])
     assert result["metrics"]["recall@1"] == 1
 
 
@@ -273,8 +274,7 @@ def test_a_hanging_server_times_out_and_the_run_resumes(
         return None
 
     model.before = hang
-    settings = ["--setting", "timeout=0.3", "--setting", "retries=0"]
-    done = run(server, rows, *settings)
+    done = run(server, rows, "--setting", "timeout=0.3", "--setting", "retries=0")
     assert done.exit_code == 2
     message = " ".join(done.stderr.split())
     assert (
@@ -284,7 +284,9 @@ def test_a_hanging_server_times_out_and_the_run_resumes(
     answered = sum(model.asked.values())
     assert answered > 1
     repaired.set()
-    assert result_of(run(server, rows, *settings))["metrics"]["recall@1"] == 1
+    # A busy machine may take longer than 0.3 s for an answer.
+    resumed = run(server, rows, "--setting", "timeout=60", "--setting", "retries=0")
+    assert result_of(resumed)["metrics"]["recall@1"] == 1
     assert set(model.asked.values()) == {1}
 
 

@@ -21,6 +21,7 @@ from typer.testing import CliRunner
 from compeval.cli import app
 from compeval.evaluators import models
 from compeval.loaders.importing.importing import import_files
+from tests.close import assert_close, count_terms
 from tests.evaluators import tiny
 from tests.evaluators.tiny_transformers import TEXT, WORDS, tokenizer
 
@@ -39,6 +40,16 @@ def unit(feature_ND: np.ndarray) -> np.ndarray:
     return feature_ND / np.linalg.norm(feature_ND, axis=1, keepdims=True)
 
 
+def get_module(encoder: Any) -> torch.nn.Module:
+    """Return the network of an adapter."""
+    return next(value for value in vars(encoder).values() if isinstance(value, torch.nn.Module))
+
+
+def get_rounding(encoder: Any) -> dict[str, Any]:
+    """Return the arguments of ``assert_close`` for cosines and logits, whose terms are of size 1."""
+    return {"size": 1, "dtype": np.float32, "summed": count_terms(get_module(encoder))}
+
+
 def score_all(encoder: Any) -> np.ndarray:
     """Return the scores (I, T) of all images with all texts by an adapter, which do not depend on the batches."""
     images = [encoder.preprocess(image) for image in IMAGES]
@@ -48,11 +59,11 @@ def score_all(encoder: Any) -> np.ndarray:
         alone = [
             encoder.score([image], [text])[0] for image, text in zip(shown, texts, strict=True)
         ]
-        np.testing.assert_allclose(scores.ravel(), alone, atol=1e-6)
+        assert_close(scores.ravel(), np.array(alone), **get_rounding(encoder))
         return scores
     assert isinstance(encoder, models.DualEncoder)
     text_features = [encoder.encode_texts(TEXTS, size) for size in (3, 1)]
-    np.testing.assert_allclose(*text_features, atol=1e-5)
+    assert_close(*text_features, summed=count_terms(get_module(encoder)))
     return unit(encoder.encode_images(images, 3)) @ unit(text_features[0]).T
 
 
@@ -187,7 +198,7 @@ def test_scores_equal_those_of_transformers(
     models.check_name(spec)
     model = models.resolve(spec)
     expected_IT = expect(folder, family)
-    np.testing.assert_allclose(score_all(model.encoder), expected_IT, atol=1e-5)
+    assert_close(score_all(model.encoder), expected_IT, **get_rounding(model.encoder))
     assert np.std(expected_IT, axis=1).min() > 0, "texts matter"
     assert model.contaminated == mark
 
@@ -212,7 +223,7 @@ def test_blip_re_ranks_by_cosine_match_and_cosine(transformers_folder: Folders):
         feature / np.linalg.norm(feature, axis=1, keepdims=True) for feature in features
     )
     expected_IT = score_all(models.resolve(f"transformers:{folder}@itc").encoder)
-    np.testing.assert_allclose(image_ID @ text_TD.T, expected_IT, atol=1e-6)
+    assert_close(image_ID @ text_TD.T, expected_IT, **get_rounding(encoder))
     assert (encoder.first_token, encoder.max_tokens) == (None, 12), (
         "the vocabulary of the tiny model is without [ENC]"
     )
@@ -291,9 +302,8 @@ def test_siglip_2_reads_lower_case_and_64_tokens_as_its_processor_does(tmp_path:
     encoder: Any = models.resolve(f"transformers:{tmp_path}").encoder
     read = encoder.encode_texts(texts, 3)
     cosine = (unit(encoder.encode_images([encoder.preprocess(IMAGES[0])], 1)) @ unit(read).T)[0]
-    np.testing.assert_allclose(
-        cosine, ((logits - model.logit_bias) / model.logit_scale.exp()).detach(), atol=1e-5
-    )
+    expected = ((logits - model.logit_bias) / model.logit_scale.exp()).detach()
+    assert_close(cosine, expected, **get_rounding(encoder))
     np.testing.assert_array_equal(read[0], read[1])
     assert encoder.max_tokens == 64
     assert encoder.find_truncated(texts).tolist() == [False, False, True]
@@ -388,7 +398,7 @@ def expect_open_clip(folder: Path) -> np.ndarray:
 def test_scores_equal_those_of_open_clip(family: str, tmp_path: Path):
     folder = write_open_clip(family, tmp_path / family)
     model = models.resolve(f"local:{folder}")
-    np.testing.assert_allclose(score_all(model.encoder), expect_open_clip(folder), atol=1e-5)
+    assert_close(score_all(model.encoder), expect_open_clip(folder), **get_rounding(model.encoder))
     assert not model.warnings
 
 
@@ -396,7 +406,7 @@ def test_siglip_of_open_clip_keeps_its_padding(tmp_path: Path):
     folder = tiny.write_clip(tmp_path / "siglip", causal=False)
     encoder: Any = models.resolve(f"local:{folder}").encoder
     assert encoder.prefix_forest is None
-    np.testing.assert_allclose(score_all(encoder), expect_open_clip(folder), atol=1e-5)
+    assert_close(score_all(encoder), expect_open_clip(folder), **get_rounding(encoder))
 
 
 def test_a_model_of_the_hub_from_its_cache_without_a_network(
@@ -412,7 +422,7 @@ def test_a_model_of_the_hub_from_its_cache_without_a_network(
     model = models.resolve("hf-hub:our/clip")
     assert (model.name, model.contaminated) == ("our/clip", None)
     assert models.resolve("hf-hub:our/mscoco_finetuned_CoCa").contaminated == "fine-tuned on COCO"
-    np.testing.assert_allclose(score_all(model.encoder), expect_open_clip(clip), atol=1e-5)
+    assert_close(score_all(model.encoder), expect_open_clip(clip), **get_rounding(model.encoder))
     with pytest.raises(
         FileNotFoundError, match=r"hf-hub:our/other: its files are not on this machine"
     ):
@@ -546,7 +556,9 @@ def test_sentence_transformers(tmp_path: Path, data: Path, monkeypatch: pytest.M
     spec = f"sentence-transformers:{tmp_path / 'sentence'}"
     model = models.resolve(spec)
     assert isinstance(model.encoder, models.TextEncoder)
-    np.testing.assert_allclose(model.encoder.encode_texts(TEXTS, 2), built.encode(TEXTS), atol=1e-5)
+    assert_close(
+        model.encoder.encode_texts(TEXTS, 2), built.encode(TEXTS), summed=count_terms(built)
+    )
     refused = CliRunner().invoke(
         app, ["run", "--model", spec, "--data", str(data), "--task", "crepe/prod_hnatom/n4"]
     )
@@ -560,5 +572,5 @@ def test_sentence_transformers(tmp_path: Path, data: Path, monkeypatch: pytest.M
         spec, "--task", "sugarcrepe_pp/*", "--data", tmp_path / "published"
     )  # needs no image
     assert result["main"] == ["text_accuracy"]
-    assert result["metrics"]["text_accuracy"] == pytest.approx(np.mean(hits))
-    assert result["chance"]["text_accuracy"] == pytest.approx(1 / 3)
+    assert_close(result["metrics"]["text_accuracy"], np.mean(hits))
+    assert_close(result["chance"]["text_accuracy"], 1 / 3)

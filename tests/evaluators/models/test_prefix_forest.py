@@ -9,12 +9,15 @@ from hypothesis import strategies as st
 
 from compeval.evaluators.models import prefix_forest
 from compeval.evaluators.models.prefix_forest import PrefixForest, PrefixForestEncoder, causal_tower
+from tests.close import assert_close, count_layers, count_terms
 
 CONFIG = {
     "embed_dim": 8,
     "vision_cfg": {"image_size": 16, "layers": 1, "width": 16, "patch_size": 8, "head_width": 8},
     "text_cfg": {"context_length": 20, "vocab_size": 49408, "width": 16, "heads": 2, "layers": 3},
 }
+TOWER = open_clip.CLIP(**CONFIG).transformer
+TERMS, LAYERS = count_terms(TOWER), count_layers(TOWER)
 TEXTS = ["a dog", "a dog on a table", "a dog on a red table", "a cat", "A DOG", "", "word " * 40]
 
 
@@ -133,7 +136,7 @@ def encode_with_padding(kind: Any, text: dict) -> tuple[Any, torch.Tensor, np.nd
 def test_features_equal_those_of_the_model(kind: type, text: dict):
     tower, tokens, own = encode_with_padding(kind, text)
     encode = PrefixForestEncoder(tower, "cpu")
-    np.testing.assert_allclose(encode(tokens, 64), own, atol=2e-6)
+    assert_close(encode(tokens, 64), own, summed=TERMS)
     # <s> a dog </s> 4, on a table </s> 4, red table </s> 3, cat </s> 2, the empty text's </s> 1, 18 words and </s> 19.
     assert encode.nodes == 4 + 4 + 3 + 2 + 1 + 19
 
@@ -146,7 +149,7 @@ def test_features_over_many_blocks_equal_those_of_the_model():
     encode = PrefixForestEncoder(causal_tower(model), "cpu")
     with torch.inference_mode():
         own = model.encode_text(tokens).numpy()
-    np.testing.assert_allclose(encode(tokens, 1000), own, atol=1e-7)
+    assert_close(encode(tokens, 1000), own, summed=TERMS)
     assert encode.nodes > 3 * prefix_forest.BLOCK_SIZE
 
 
@@ -156,7 +159,7 @@ def test_under_autocast_features_are_about_the_same():
     tokens = open_clip.get_tokenizer(context_length=20)(TEXTS[:1])
     expected = encode(tokens, 64)
     with torch.autocast("cpu", torch.bfloat16):
-        np.testing.assert_allclose(encode(tokens, 64), expected, atol=0.05 * np.abs(expected).max())
+        assert_close(encode(tokens, 64), expected, summed=LAYERS, dtype=torch.bfloat16)
 
 
 def test_several_forests_have_the_features_of_one():
@@ -164,7 +167,7 @@ def test_several_forests_have_the_features_of_one():
     encode = PrefixForestEncoder(causal_tower(open_clip.CLIP(**CONFIG).eval()), "cpu")
     together = encode(tokens, 1000)
     first = encode.nodes
-    np.testing.assert_allclose(encode(tokens, 2), together, atol=2e-6)
+    assert_close(encode(tokens, 2), together, summed=TERMS)
     # Each distinct text in a forest of its own: 8, 7, 4 (the same text twice), 4, 20 and 2 tokens.
     assert encode.nodes == first + 8 + 7 + 4 + 4 + 20 + 2
 

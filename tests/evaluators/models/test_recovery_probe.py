@@ -2,12 +2,12 @@
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from compeval.evaluators.probes.aggregates import average_over_groups, average_published
 from compeval.evaluators.probes.analysis import Recovered, compute_conditions, compute_correlation
 from compeval.evaluators.protocols import recovery
 from compeval.evaluators.report.sections.probes import make_recovery_tables
+from tests.close import assert_close
 
 
 def make_rows(*recovered: tuple[str, str, str]) -> pd.DataFrame:
@@ -42,14 +42,14 @@ def test_bleu_of_the_papers_example():
     # hill": 6 of 7 words, 4 of 6 bigrams, 2 of 5 trigrams, 1 of 4 four-grams. The lengths are equal, so no penalty:
     # (6/7 * 4/6 * 2/5 * 1/4) ** (1/4) = 0.48892.
     found = recovery.bleu4(["a reporter on top of a penguin"], ["a penguin on top of a hill"])
-    assert found[0] == pytest.approx((6 / 7 * 4 / 6 * 2 / 5 * 1 / 4) ** 0.25)
-    assert found[0] == pytest.approx(0.489, abs=5e-4)
+    assert_close(found[0], (6 / 7 * 4 / 6 * 2 / 5 * 1 / 4) ** 0.25)
+    assert_close(found[0], 0.489, within=5e-4)
 
 
 def test_bleu_of_prompts_with_two_words():
     # Two words have no trigrams, but an equal text scores 1. "a dog" has 1 of 2 words and 0 of 1 bigrams, which
     # sacrebleu smooths to 1/2: (1/2 * 1/2) ** (1/2) = 1/2.
-    assert recovery.bleu4(["a cat", "a dog"], ["a cat", "a cat"]) == pytest.approx([1, 0.5])
+    assert_close(recovery.bleu4(["a cat", "a dog"], ["a cat", "a cat"]), [1, 0.5])
 
 
 def test_shuffled_share():
@@ -62,24 +62,24 @@ def test_shuffled_share():
         "a dog and a red cat",
         "a red cat and a pig",
     ]
-    assert recovery.compute_shuffled_share(
-        [*recovered, "a red cat and a a dog"], prompts
-    ) == pytest.approx(2 / 3)
+    assert_close(
+        recovery.compute_shuffled_share([*recovered, "a red cat and a a dog"], prompts), 2 / 3
+    )
     assert np.isnan(recovery.compute_shuffled_share(["a pig"], ["a cat"]))
 
 
 def test_means_over_cells_and_over_prompts():
     # Cells of Table 2: obj1 1/2, obj1_spatial 1, obj2_adj (two configs) 1/3, obj2 0, obj2_spatial 1/2; mean 7/15. 4 of
     # 9 prompts are recovered. Multiples belong to Table 3.
-    assert RECOVERED.mean_by_cell()["obj2_adj"] == pytest.approx(1 / 3)
-    assert RECOVERED.cell_mean() == pytest.approx(7 / 15)
-    assert RECOVERED.prompt_mean() == pytest.approx(4 / 9)
+    assert_close(RECOVERED.mean_by_cell()["obj2_adj"], 1 / 3)
+    assert_close(RECOVERED.cell_mean(), 7 / 15)
+    assert_close(RECOVERED.prompt_mean(), 4 / 9)
 
 
 def test_shuffled_share_uses_prompts_with_two_objects_and_an_attribute():
     # obj2_adj and obj2_spatial have five prompts. Four recovered texts have the right words, two of them in wrong
     # order. obj2 has no attribute and obj1 has one noun, so their prompts do not count.
-    assert RECOVERED.shuffled_share() == pytest.approx(2 / 4)
+    assert_close(RECOVERED.shuffled_share(), 2 / 4)
 
 
 def test_table_4_uses_only_left_and_right():
@@ -106,9 +106,9 @@ def test_tables_have_the_shape_of_the_papers_tables():
 def test_means_over_groups_of_prompt_types():
     means = average_over_groups(RECOVERED.mean_by_cell())
     # Cells: obj1_spatial 1, obj2_spatial 1/2; obj2 0; obj1 1/2; obj2_adj 1/3; multiples_obj1 0.
-    assert means["Spatial relations"] == pytest.approx(0.75)
-    assert means["Spatial relations, 2 objects"] == pytest.approx(0.5)
-    assert means["Word order matters"] == pytest.approx((1 / 2 + 1 / 3) / 2)
+    assert_close(means["Spatial relations"], 0.75)
+    assert_close(means["Spatial relations, 2 objects"], 0.5)
+    assert_close(means["Word order matters"], (1 / 2 + 1 / 3) / 2)
     assert means["Multiples"] == 0
     assert np.isnan(means["Negations"])
 
@@ -131,17 +131,15 @@ def test_published_means_over_groups():
     # Sections 3.2 and 3.3 print 44.8, 34.5 and 91.8; negCLIP is 15.4 points above CLIP ViT-B/32, and 16.3 where word
     # order matters; ViT-L/14 is 20.7 points above ViT-B/32 without spatial relations.
     paper = average_published()
-    assert paper["VL models"]["Adjectives"] == pytest.approx(0.448)
-    assert paper["VL models"]["Intransitive verbs"] == pytest.approx(0.345, abs=0.002)
-    assert paper["SBERT"]["Adjectives"] == pytest.approx(0.918)
+    assert_close(paper["VL models"]["Adjectives"], 0.448)
+    assert_close(paper["VL models"]["Intransitive verbs"], 0.345, within=0.002)
+    assert_close(paper["SBERT"]["Adjectives"], 0.918)
     small, large, hard = (
         paper[name] for name in ("CLIP ViT-B/32", "CLIP ViT-L/14", "negCLIP ViT-B/32")
     )
-    assert hard["Word order matters"] - small["Word order matters"] == pytest.approx(
-        0.163, abs=0.001
-    )
+    assert_close(hard["Word order matters"] - small["Word order matters"], 0.163, within=0.001)
     name = "Without spatial relations"
-    assert large[name] - small[name] == pytest.approx(0.207, abs=0.002)
+    assert_close(large[name] - small[name], 0.207, within=0.002)
 
 
 def test_conditions():
@@ -152,8 +150,8 @@ def test_conditions():
         image_P=np.array([True, False, True, False, False]),
         text_P=np.array([True, True, True, True, False]),
     )
-    assert conditions[True] == pytest.approx((3, 1 / 3, 0))
-    assert conditions[False] == pytest.approx((2, 1, 0.5))
+    assert_close(conditions[True], (3, 1 / 3, 0))
+    assert_close(conditions[False], (2, 1, 0.5))
 
 
 def test_correlation():
@@ -162,6 +160,6 @@ def test_correlation():
         {"a": 0.1, "b": 0.2, "c": 0.3, "d": float("nan")}, {"a": 0, "b": 2, "c": 1, "d": 1}
     )
     assert result is not None
-    assert (result.points, result.pearson, result.spearman) == pytest.approx((3, 0.5, 0.5))
+    assert_close((result.points, result.pearson, result.spearman), (3, 0.5, 0.5))
     assert compute_correlation({"a": 0, "b": 0, "c": 0}, {"a": 1, "b": 2, "c": 3}) is None
     assert compute_correlation({"a": 0, "b": 1}, {"a": 1, "b": 2}) is None

@@ -89,7 +89,7 @@ def test_kinds_of_the_user_are_rows():
 
 
 def test_commands_in_the_text_of_a_section_are_code(tmp_path: Path):
-    (tmp_path / "text.html.j2").write_text("{{ text | code }}")
+    (tmp_path / "text.html.j2").write_text("{{ text | code }}", encoding="utf-8")
     assert render("text.html.j2", tmp_path, text="`run` <a>") == "<code>run</code> &lt;a&gt;"
 
 

@@ -74,12 +74,15 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("compeval.evaluators.report.EXAMPLE_TASKS", ("toy_hnatom",))
         headline = build(write_toy(root), root / "report", root / "data")
-    (root / "report" / "headline.txt").write_text(headline)
+    (root / "report" / "headline.txt").write_text(headline, encoding="utf-8")
     return root / "report"
 
 
 def test_plots_for_dvc_are_in_the_order_of_their_axis(report: Path):
-    lines = {path.stem: path.read_text().splitlines() for path in (report / "plots").iterdir()}
+    lines = {
+        path.stem: path.read_text(encoding="utf-8").splitlines()
+        for path in (report / "plots").iterdir()
+    }
     assert lines["productivity"] == [
         "model,kind,complexity,recall,low,high,chance",
         "clip-laion,hnatom,4,0.5000,0.4000,0.6000,0.3333",
@@ -91,7 +94,7 @@ def test_plots_for_dvc_are_in_the_order_of_their_axis(report: Path):
         "model,kind,split,recall,low,high,chance",
         "clip-laion,hnatom,sc,0.6000,0.5000,0.7000,0.3333",
     ]
-    metrics = json.loads((report / "metrics.json").read_text())
+    metrics = json.loads((report / "metrics.json").read_text(encoding="utf-8"))
     assert metrics["recall@1"]["crepe/prod_hnatom/n12"] == {"clip-laion": 0.25, "clip-yfcc": 0.25}
     assert metrics["seen_minus_unseen"] == {
         "hnatom": {"laion": 0.0, "yfcc": 0.0, "all": 0.0}
@@ -99,12 +102,12 @@ def test_plots_for_dvc_are_in_the_order_of_their_axis(report: Path):
 
 
 def test_page_is_self_contained_and_marks_synthetic_data(report: Path):
-    assert (report / "headline.txt").read_text().splitlines() == [
+    assert (report / "headline.txt").read_text(encoding="utf-8").splitlines() == [
         # Every set of the toy shows three images, too few for a test of seen against unseen or of a trend.
         "clip-laion, 5 tasks with hard negatives: 3 above chance, 2 not different from chance (95 % intervals).",
         "clip-yfcc, 4 tasks with hard negatives: 2 above chance, 2 not different from chance (95 % intervals).",
     ]
-    page = (report / "index.html").read_text()
+    page = (report / "index.html").read_text(encoding="utf-8")
     assert "Synthetic data" in page
     assert page.count("data:image/jpeg;base64,") == 3 + 1, (
         "one of the examples is at the top as well"
@@ -114,14 +117,14 @@ def test_page_is_self_contained_and_marks_synthetic_data(report: Path):
     assert f'<p class="kind">clip-laion: wrong</p>\n<ol class="top">{first}{second}' in page
     assert "<script" not in page
     assert 'src="http' not in page
-    assert "Synthetic data" in (report / "report.md").read_text()
+    assert "Synthetic data" in (report / "report.md").read_text(encoding="utf-8")
     cells = pd.read_csv(report / "tables" / "systematicity_hnatom.csv")
     assert cells["R@1 UC"].tolist() == ["33.3", "40.0 [30.0, 50.0]", "45.0 [35.0, 55.0]"]
     assert not (report / "examples.html").exists()  # there are no results on prod_hnall
 
 
 def test_page_is_accessible_and_complete_without_scripts(report: Path):
-    page = (report / "index.html").read_text()
+    page = (report / "index.html").read_text(encoding="utf-8")
     headers = re.findall(r"<th\b[^>]*>", page)
     assert headers
     assert all("scope=" in header for header in headers)
@@ -134,7 +137,7 @@ def test_page_is_accessible_and_complete_without_scripts(report: Path):
 
 
 def test_changed_words_are_marked_and_failures_can_be_filtered(report: Path):
-    page = (report / "index.html").read_text()
+    page = (report / "index.html").read_text(encoding="utf-8")
     assert "<li><mark>blue</mark> ball" in page
     assert "<li>red <mark>kite</mark>" in page
     assert page.count('<p class="kind">HN-Atom</p>') == 3 + 1
@@ -157,7 +160,9 @@ def test_no_examples_without_the_dataset_or_if_it_has_changed_since(
     toy_dataset(tmp_path / "data", rows=4)
     build(results, tmp_path / "after", tmp_path / "data")
     for name in ("without", "after"):
-        assert "data:image/jpeg;base64," not in (tmp_path / name / "index.html").read_text()
+        assert "data:image/jpeg;base64," not in (tmp_path / name / "index.html").read_text(
+            encoding="utf-8"
+        )
 
 
 def test_page_of_productivity_examples(results: list[Path], tmp_path: Path):
@@ -171,7 +176,7 @@ def test_page_of_productivity_examples(results: list[Path], tmp_path: Path):
     write_card(tmp_path / "data" / "crepe", {"license": "mit"}, "A toy.\n", stats)
     write_on_dataset(tmp_path, Task("crepe", "prod_hnall", "n4"))
     build(results, tmp_path / "report", tmp_path / "data")
-    page = (tmp_path / "report" / "examples.html").read_text()
+    page = (tmp_path / "report" / "examples.html").read_text(encoding="utf-8")
     assert (
         page.count("data:image/jpeg;base64,")
         == page.count(">HN-Swap<")
@@ -180,7 +185,9 @@ def test_page_of_productivity_examples(results: list[Path], tmp_path: Path):
     )
     assert page.index('class="truth"') < page.index(">HN-Neg<") < page.index(">HN-Swap<")
     assert '<h2 id="n4">n = 4 <a class="anchor"' in page
-    assert 'href="examples.html"' in (tmp_path / "report" / "index.html").read_text()
+    assert 'href="examples.html"' in (tmp_path / "report" / "index.html").read_text(
+        encoding="utf-8"
+    )
 
 
 @pytest.mark.parametrize(
@@ -220,7 +227,7 @@ def test_equal_results_count_once_and_without_results_there_is_no_section(tmp_pa
     assert [make_section(results) for make_section in SECTIONS] == [None] * len(SECTIONS)
     assert [section.id for section in make_sections(results)] == ["tasks"]
     build([tmp_path], tmp_path / "report")
-    page = (tmp_path / "report" / "index.html").read_text()
+    page = (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
     assert '<h2 id="tasks">' in page
     assert '<h2 id="examples">' not in page
 
@@ -254,12 +261,14 @@ def test_results_on_drawn_scenes_photographs_and_published_sets_are_parts(tmp_pa
     for part, corpus in (("microworld", "laion (micro-world)"), ("published", "LAION-400M")):
         cells = pd.read_csv(tmp_path / "report/tables" / f"{part}_productivity_hnatom.csv")
         assert cells["Training data"].tolist() == ["Random", corpus]
-    page = (tmp_path / "report/index.html").read_text()
+    page = (tmp_path / "report/index.html").read_text(encoding="utf-8")
     assert page.count('<h2 class="part"') == 3
     assert page.count("Synthetic data.") == 1
     ids = re.findall(r'<(?:h2|figure|input)[^>]* id="([^"]+)"', page)
     assert len(ids) == len(set(ids))
-    assert list(json.loads((tmp_path / "report/metrics.json").read_text())) == list(parts)
+    assert list(json.loads((tmp_path / "report/metrics.json").read_text(encoding="utf-8"))) == list(
+        parts
+    )
 
 
 def test_limited_runs_are_in_a_table_of_their_own(tmp_path: Path):
@@ -314,7 +323,7 @@ def test_best_text_only_baseline_is_next_to_chance(tmp_path: Path):
         "held_out": {"words_of_it": score(0.4)},
     }
     (tmp_path / "text_only.json").write_text(
-        json.dumps({"prod_hnatom": group, "hnatom": group | {"version": "old"}})
+        json.dumps({"prod_hnatom": group, "hnatom": group | {"version": "old"}}), encoding="utf-8"
     )
     write_hits(tmp_path / "r", "a", "crepe/prod_hnatom/n4", 30, corpus="laion")
     write_hits(tmp_path / "r", "a", "crepe/yfcc_sc_hnatom", 30, corpus="laion")
@@ -336,7 +345,7 @@ def test_best_text_only_baseline_is_next_to_chance(tmp_path: Path):
         ("text_only_aro.json", "{"),
         ("validity.json", "{}"),
     ):
-        (tmp_path / name).write_text(content)
+        (tmp_path / name).write_text(content, encoding="utf-8")
         with pytest.raises(ValueError, match=f"{name}: not a file of the stage text_only"):
             read_text_only([tmp_path / name])
     with pytest.raises(FileNotFoundError, match=r"text_only_none\.json: no such file"):

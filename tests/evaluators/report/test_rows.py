@@ -19,7 +19,7 @@ TASK = Task("crepe", "toy_hnatom")
 
 
 def read_script(path: Path) -> object:
-    return json.loads(path.read_text().partition(" = ")[2].rstrip(";\n"))
+    return json.loads(path.read_text(encoding="utf-8").partition(" = ")[2].rstrip(";\n"))
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_rows_have_choices_kinds_and_pictures(report: Path):
     assert [str(picture)[:23] for picture in pictures] == ["None"] * 3 + [
         "data:image/jpeg;base64,"
     ] * 3
-    assert 'href="rows.html"' in (report / "index.html").read_text()
+    assert 'href="rows.html"' in (report / "index.html").read_text(encoding="utf-8")
 
 
 def test_without_rows_there_is_no_page(tmp_path: Path):

@@ -171,7 +171,9 @@ def test_tables_of_compun(tmp_path: Path):
         "compun-1.svg",
         "compun-2.svg",
     ]
-    assert "| clip-a | 50.0 [0.0, 100.0] |" in (tmp_path / "report/report.md").read_text()
+    assert "| clip-a | 50.0 [0.0, 100.0] |" in (tmp_path / "report/report.md").read_text(
+        encoding="utf-8"
+    )
 
 
 def test_classification_with_several_kinds_of_prompt(tmp_path: Path):
@@ -304,7 +306,7 @@ def test_compprompts_and_microworld_results_are_one_report(tmp_path: Path):
     write_result(tmp_path, "clip-laion", "crepe/prod_hnswap/n5", {"recall@1": 0.5}, corpus="laion")
     write_probe(tmp_path, "of-a", "clip-laion", {"obj1": [("a cat", "a cat")]})
     build([tmp_path / "of-a", tmp_path / "clip-laion"], tmp_path / "report")
-    page = (tmp_path / "report" / "report.md").read_text()
+    page = (tmp_path / "report" / "report.md").read_text(encoding="utf-8")
     assert "Synthetic data" in page
     assert page.startswith("# CompEval report: microworld\n")
     assert "Text recovery" in page

@@ -8,6 +8,7 @@ from compeval.evaluators.metrics.intervals import wilson_interval
 from compeval.evaluators.report import build
 from compeval.evaluators.report.results import read_results
 from compeval.evaluators.report.strip import Dot, make_strip
+from tests.close import assert_close
 from tests.evaluators.written import write_hits, write_result
 
 
@@ -35,7 +36,7 @@ def test_tests_are_configs_of_the_models_own_corpus(tmp_path: Path):
         ("crepe/x_hnatom", [("clip-laion", 50.0), ("other", 25.0)]),
     ]
     dot = strip[0].dots[0]
-    assert (dot.low, dot.high) == pytest.approx((50, 70))
+    assert_close((dot.low, dot.high), (50, 70))
     assert dot.text.startswith("60.0 % (50.0 to 70.0), above chance, 33.3 %; ")
 
 
@@ -47,9 +48,7 @@ def test_splits_of_a_test_are_one_dot(tmp_path: Path):
     (dot,) = test.dots
     low, high = wilson_interval(0.5, 120)
     assert (dot.model, dot.rows) == ("clip", 120)
-    assert (dot.share, dot.low, dot.high, dot.chance) == pytest.approx(
-        (50, 100 * low, 100 * high, 100 / 6)
-    )
+    assert_close((dot.share, dot.low, dot.high, dot.chance), (50, 100 * low, 100 * high, 100 / 6))
 
 
 def test_title_date_and_fold_of_one_model(tmp_path: Path):
@@ -57,9 +56,9 @@ def test_title_date_and_fold_of_one_model(tmp_path: Path):
         write_result(tmp_path / "results", "clip", f"crepe/prod_hnatom/{split}", {"recall@1": 0.5})
     side_file = next((tmp_path / "results").rglob("clip")).with_name("clip.run.json")
     for finished, text in (("2026-11-27T14:10:35Z", "evaluated on 2026-11-27."), ("", "")):
-        side_file.write_text(f'{{"finished": "{finished}"}}')
+        side_file.write_text(f'{{"finished": "{finished}"}}', encoding="utf-8")
         build([tmp_path / "results"], tmp_path / "report")
-        page = (tmp_path / "report/index.html").read_text()
+        page = (tmp_path / "report/index.html").read_text(encoding="utf-8")
         assert text in page
         assert ("evaluated on" in page) == bool(text)
     assert "<h1>Composition: clip</h1>" in page

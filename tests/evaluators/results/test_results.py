@@ -21,6 +21,7 @@ from compeval.evaluators.results.compare import (
 )
 from compeval.evaluators.results.external import score_file
 from compeval.evaluators.run import run
+from tests.close import assert_close
 from tests.evaluators import tiny
 from tests.evaluators.engine.test_faults import raising
 
@@ -98,7 +99,7 @@ def test_error_for_another_schema(tmp_path: Path):
 
 
 def test_error_for_an_output_that_cannot_be_written(here: Path, data: Path):
-    Path("file").write_text("")
+    Path("file").write_text("", encoding="utf-8")
     with pytest.raises(
         ValueError,
         match=r"file/.*the result cannot be written \(Not a directory\). Free some space or choose another --output",
@@ -112,8 +113,8 @@ def test_compare(here: Path, data: Path):
     assert (line.task, line.metric, line.rows) == ("crepe/laion_uc_hnatom", "recall@1", 23)
     assert (line.a, line.b, line.difference) == (0.0, 1.0, 1.0)
     # The 12 images count as rows: (13 - 1) / 14 - 1.95996 * sqrt((1 - (12/14)^2) / 14) = 0.5873.
-    assert line.interval == pytest.approx((0.5873, 1.0), abs=1e-4)
-    assert line.mcnemar == line.mcnemar_holm == pytest.approx(2**-22)
+    assert_close(line.interval, (0.5873, 1.0), within=5e-5)
+    assert_close([line.mcnemar, line.mcnemar_holm], [2**-22, 2**-22])
     assert line.wilcoxon is not None
     assert line.wilcoxon < 1e-4
     assert json.dumps(line._asdict())
@@ -134,8 +135,8 @@ def test_each_test_is_corrected_over_all_lines():
     ]
     # The sorted p-values .01, .03, .04 are multiplied by 3, 2, 1. Then .04 is raised to .06 to keep the order.
     corrected = correct_p_values(lines)
-    assert [line.mcnemar_holm for line in corrected] == pytest.approx([0.03, 0.06, 0.06])
-    assert [line.wilcoxon_holm for line in corrected] == pytest.approx([0.06, 0.12, 0.12])
+    assert_close([line.mcnemar_holm for line in corrected], [0.03, 0.06, 0.06])
+    assert_close([line.wilcoxon_holm for line in corrected], [0.06, 0.12, 0.12])
 
 
 def test_ranking_of_three_models(here: Path, data: Path):
@@ -149,7 +150,7 @@ def test_ranking_of_three_models(here: Path, data: Path):
         ("also", 1, 1),
         ("Constant", 3, 0),
     ]
-    assert lines[0].p == pytest.approx({"Constant": 3 * 2**-11, "also": 1.0})
+    assert_close(lines[0].p, {"Constant": 3 * 2**-11, "also": 1.0})
     with pytest.raises(ValueError, match="Two models are named Knows"):
         rank_models([folders[1], folders[1]])
     (line,) = measure_sensitivity(folders[0], folders[1], 0.05, 0.8)
@@ -184,9 +185,9 @@ def test_effects_by_category(tmp_path: Path):
     on, within = compare_categories(write("a", [2] * 12), write("b", [1] * 8 + [2] * 4))
     assert (on.category, on.rows, on.a, on.b, on.g) == ("on", 8, 0.0, 1.0, 0.5)
     assert (within.category, within.g, within.p) == ("in", None, 1.0)
-    assert on.p == pytest.approx(2 * 2**-7)  # 2 / 2^8, times two categories
+    assert_close(on.p, 2 * 2**-7)  # 2 / 2^8, times two categories
     # (9 - 1) / 10 - 1.95996 * sqrt((1 - 0.64) / 10)
-    assert on.interval[0] == pytest.approx(0.8 - 1.95996 * 0.036**0.5, abs=1e-4)
+    assert_close(on.interval[0], 0.8 - 1.95996 * 0.036**0.5, within=5e-6)
 
 
 def test_error_for_results_on_different_data(here: Path, data: Path):
@@ -252,7 +253,9 @@ def test_scores_of_another_program(here: Path, data: Path):
     assert result["metrics"]["recall@1"] == 1.0
     assert documents.read(Path("results/microworld/gpt/crepe/laion_uc_hnatom.json")) == result
     for name, (header, line) in FORMS_OF_SCORES.items():
-        Path(name).write_text(header + "".join(line.format(row) for row in reversed(range(23))))
+        Path(name).write_text(
+            header + "".join(line.format(row) for row in reversed(range(23))), encoding="utf-8"
+        )
         assert score_file(Path(name), LAION.name, "gpt", data_dir=data) == result
 
 
@@ -346,7 +349,9 @@ def test_errors_for_files_of_scores(
     here: Path, data: Path, name: str, content: pa.Table | str, message: str
 ):
     path = Path(f"scores.{name}")
-    pq.write_table(content, path) if isinstance(content, pa.Table) else path.write_text(content)
+    pq.write_table(content, path) if isinstance(content, pa.Table) else path.write_text(
+        content, encoding="utf-8"
+    )
     with pytest.raises(ValueError, match=message) as error:
         score_file(path, LAION.name, "gpt", data_dir=data)
     assert "damaged" not in str(error.value)

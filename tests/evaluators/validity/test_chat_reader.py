@@ -22,6 +22,7 @@ from compeval.generators.llm.client import KEY_VARIABLE, Cache
 from compeval.loaders.cards.card import write_card
 from compeval.loaders.datasets.stats import measure
 from compeval.loaders.papers.figures import figures
+from tests.close import assert_close
 from tests.evaluators.validity.test_text_only_aro import make_row
 from tests.generators.llm_answers import KEY, completion
 
@@ -134,7 +135,7 @@ def test_answers_right_wrong_and_unreadable(sets_of_four: Path, httpserver: HTTP
     # Answers 0 and 1 are right, 2 is wrong, 3 is unreadable. Rows 0 and 1 share an image, as do rows 2 and 3, so
     # these are two images with one hit: Wilson's interval of 1 of 2.
     low, high = results["interval"]
-    assert (low, high) == pytest.approx((0.0945, 0.9055), abs=1e-4)
+    assert_close((low, high), (0.0945, 0.9055), within=5e-5)
     assert results == {
         "model": "m",
         "asked": 4,

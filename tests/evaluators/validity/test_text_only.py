@@ -17,6 +17,7 @@ from compeval.evaluators.validity.text_only import (
     render_page,
     sample,
 )
+from tests.close import assert_close
 from tests.rows import toy_dataset
 
 pytestmark = pytest.mark.usefixtures("few_trees")
@@ -76,11 +77,9 @@ def test_scores_by_hand():
     """
     results = measure_baselines(make_negations(), select_judges("refining", "held_out"))
     assert results["longest"]["recall@1"] == 0
-    assert results["tersest"]["recall@1"] == pytest.approx(1 / 2)
-    assert results["tersest"]["pairwise_accuracy"] == pytest.approx(3 / 4)
-    assert results["tersest"]["interval"] == pytest.approx(
-        (0.2366, 0.7634), abs=1e-4
-    )  # Wilson, 5 of 10
+    assert_close(results["tersest"]["recall@1"], 1 / 2)
+    assert_close(results["tersest"]["pairwise_accuracy"], 3 / 4)
+    assert_close(results["tersest"]["interval"], (0.2366, 0.7634), within=5e-5)  # Wilson, 5 of 10
 
 
 def test_groups_keep_their_order_and_empty_ones_are_left_out(monkeypatch: pytest.MonkeyPatch):
@@ -121,7 +120,7 @@ def test_all_baselines_of_a_group_are_measured():
     assert results["comparing"]["learned"]["recall@1"] == 1
     # Half of the random baselines favour long captions and never select the truth, since "not" adds a word. The others
     # select the truth if "no" weighs more than "a", which is true half of the time.
-    assert results["random_scorers"] == pytest.approx((0 + 1 / 2) / 2, abs=0.1)
+    assert_close(results["random_scorers"], (0 + 1 / 2) / 2, within=0.1)
     assert json.loads(json.dumps(results))["by_design"]
     text = render_page("CREPE", Path("text_only.json"), {"prod_hnneg": results})
     assert "| prod_hnneg | 30 | 33.3% | 100.0%" in text

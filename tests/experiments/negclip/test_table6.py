@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from experiments.negclip import table6
+from tests.close import assert_close
 
 
 @pytest.fixture
@@ -50,7 +51,7 @@ def test_macro_scores_and_paired_differences(runs: Path) -> None:
     }
     mean, low, high = rows["VG-Relation"]["differences"]["negclip - clip-ft"]
     # Mean over seeds of (0, 1/3) / 2.
-    assert mean == pytest.approx(1 / 12, abs=1e-4)
+    assert_close(mean, 1 / 12, within=1e-4)
     assert low <= mean <= high
     assert rows["COCO-PRC"]["differences"]["negclip - clip"] == [0, 0, 0]
     line = next(table6.make_table_rows(rows))
@@ -74,17 +75,21 @@ def test_categories_with_few_rows_do_not_count(runs: Path) -> None:
 
 def test_the_page_has_one_table_per_regime(runs: Path) -> None:
     (runs / "experiments").mkdir()
-    (runs / "experiments/params.yaml").write_text("negclip: {regimes: [toy], seeds: [0, 1]}\n")
+    (runs / "experiments/params.yaml").write_text(
+        "negclip: {regimes: [toy], seeds: [0, 1]}\n", encoding="utf-8"
+    )
     (runs / "sources/negclip").mkdir(parents=True)
     (runs / "sources/negclip/stats.json").write_text(
-        json.dumps({"toy": {"pairs": 9, "meet a rival in a batch of 32": 0.25}})
+        json.dumps({"toy": {"pairs": 9, "meet a rival in a batch of 32": 0.25}}), encoding="utf-8"
     )
     table6.main()
-    page = (runs / "experiments/negclip/README.md").read_text()
+    page = (runs / "experiments/negclip/README.md").read_text(encoding="utf-8")
     assert "## Regime `toy`" in page
     assert "25.0% meet a rival in a batch of 32" in page
     assert page.count("\n| ") == 11
-    assert json.loads((runs / "experiments/negclip/table6.json").read_text()).keys() == {"toy"}
+    assert json.loads(
+        (runs / "experiments/negclip/table6.json").read_text(encoding="utf-8")
+    ).keys() == {"toy"}
 
 
 def test_missing_results_are_named(runs: Path) -> None:

@@ -24,6 +24,7 @@ from compeval.generators.llm.client import (
     estimate_tokens,
     request_hash,
 )
+from tests.close import assert_close
 from tests.generators.llm_answers import KEY, asked, completion
 
 pytestmark = pytest.mark.usefixtures("llm_key")
@@ -271,7 +272,7 @@ def test_the_estimate_counts_only_missing_answers(server: HTTPServer, tmp_path: 
     assert estimate_tokens("a red cup") == 8
     estimate = priced.estimate([asked("a red cup"), asked("a red cup")], tokens_out=10)
     assert (estimate.requests, estimate.tokens_in, estimate.tokens_out) == (1, 8, 10)
-    assert estimate.cost == pytest.approx(0.028)
+    assert_close(estimate.cost, 0.028)
     assert str(estimate) == "1 requests, about 8 tokens in and 10 out, estimated cost 0.03"
     with pytest.raises(ValueError, match=r"no price_in and price_out .*0 for a free endpoint"):
         make_client(server, tmp_path).estimate([asked("a red cup")], tokens_out=10)

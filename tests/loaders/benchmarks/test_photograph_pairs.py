@@ -66,8 +66,8 @@ def test_an_image_is_in_one_pair_of_a_type():
 
 
 def accepted(path: Path, answer: str) -> None:
-    rows = list(csv.DictReader(path.open()))
-    with path.open("w", newline="") as file:
+    rows = list(csv.DictReader(path.open(encoding="utf-8")))
+    with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, pair_candidates.COLUMNS)
         writer.writeheader()
         writer.writerows(

@@ -24,6 +24,7 @@ from compeval.trainers.probe import data as recovery_data
 from compeval.trainers.probe import training as probe
 from compeval.trainers.probe.data import Collator, SimilarLengthSampler
 from compeval.trainers.probe.training import OneDeviceArguments, Recipe
+from tests.close import assert_close, count_terms
 
 NOUNS, SIDES = ("cat", "dog", "cup", "box", "ox"), ("left", "right", "middle", "back")
 TEXTS = [
@@ -115,9 +116,10 @@ def test_initial_weights_standardise_the_features():
     model.standardise(vectors.mean(0), vectors.std(0))
     with torch.no_grad():
         bridged = model.bridge(vectors)
-    assert bridged.mean(0).abs().max() < 1e-3
+    # The mean of 500 sums of six, with terms of up to 100.
+    assert_close(bridged.mean(0), torch.zeros_like(bridged.mean(0)), summed=500 + 6, size=100)
     # Each output is a sum of six standardised features with weights of variance 1/6.
-    assert bridged.var(0).mean().item() == pytest.approx(1, abs=0.4)
+    assert_close(bridged.var(0).mean().item(), 1, within=0.4)
 
 
 def test_accumulated_gradient_equals_the_gradient_of_the_batch():
@@ -131,7 +133,8 @@ def test_accumulated_gradient_equals_the_gradient_of_the_batch():
     tokens = int((collate(texts)["labels"] != -100).sum())
     for part in (texts[:2], texts[2:]):
         model(**collate(part), num_items_in_batch=tokens).loss.backward()
-    torch.testing.assert_close(model.bridge.weight.grad, expected)
+    # Forwards and backwards through the network.
+    assert_close(model.bridge.weight.grad, expected, summed=2 * count_terms(model))
 
 
 class _InterruptAtStep5(TrainerCallback):
@@ -190,7 +193,8 @@ def test_autoencoder_returns_mean_token_states_with_shuffled_dimensions(tmp_path
             model.encoder(**tokenizer(text, return_tensors="pt"))[0].mean(1)[0].numpy()
             for text in texts
         ]
-    np.testing.assert_allclose(feature_ND, np.stack(mean_states)[:, record["shuffle"]], atol=1e-5)
+    expected_ND = np.stack(mean_states)[:, record["shuffle"]]
+    assert_close(feature_ND, expected_ND, summed=count_terms(model.encoder))
     probe.train_probe(encoder, TEXTS, RECIPE, tmp_path / "probe")
     recovered = resolve(f"local:{tmp_path / 'probe'}").encoder.recover(["a cat on the left"])
     assert isinstance(recovered[0], str)
@@ -217,10 +221,8 @@ def test_decoder_of_a_pretrained_t5(tmp_path):
     tokenizer.save_pretrained(tmp_path / "t5")
     recipe = replace(RECIPE, decoder=str(tmp_path / "t5"))
     model = probe.make_model(recipe, 0, 26, has_encoder=False)
-    torch.testing.assert_close(
-        model.state_dict()["decoder.block.1.layer.0.SelfAttention.q.weight"],
-        pretrained.state_dict()["decoder.block.1.layer.0.SelfAttention.q.weight"],
-    )
+    name = "decoder.block.1.layer.0.SelfAttention.q.weight"
+    assert torch.equal(model.state_dict()[name], pretrained.state_dict()[name])  # loaded
     assert len(model.encoder.block) == 0
     assert len(model.decoder.block) == 2
     probe.train_probe(make_letter_model(), TEXTS, recipe, tmp_path / "probe")
@@ -302,7 +304,8 @@ def test_two_processes_learn_what_one_learns(tmp_path: Path, monkeypatch: pytest
     meaningless = ("EncDecAttention.q", "EncDecAttention.k", "layer.1.layer_norm")
     for name, tensor in one.items():
         if not any(part in name for part in meaningless):
-            torch.testing.assert_close(two[name], tensor, rtol=0, atol=1e-4)
+            # Adam divides a gradient by its size, so the weights of small gradients differ by more than rounding.
+            assert_close(two[name], tensor, within=1e-4)
 
 
 def test_vectors_are_fp32_in_any_precision(tmp_path: Path):

@@ -21,6 +21,7 @@ from compeval.generators.microworld.rendering.renderer import (
 )
 from compeval.generators.microworld.scene import DrawnObject, Scene
 from compeval.generators.microworld.world import ALL_NOUNS, COLORS, NOUNS, PATTERNS
+from tests.close import assert_close
 
 PICTURES = [
     name
@@ -127,7 +128,7 @@ def test_box_is_the_drawn_extent(noun):
     rows, columns = np.nonzero(pixels[..., 3] > 64)
     extent = [columns.min(), rows.min(), columns.max() + 1, rows.max() + 1]
     expected = [MARGIN, MARGIN, MARGIN + width, MARGIN + 300]
-    np.testing.assert_allclose(extent, expected, atol=0.02 * max(width, 300))
+    assert_close(extent, expected, within=0.02 * max(width, 300))
 
 
 @pytest.mark.parametrize("noun", PICTURES)
@@ -223,7 +224,9 @@ def test_light_changes_all_colours_alike():
     day = make_scene()
     dim = replace(day, light="dim")  # multiplies by #e2 / 255 = 0.886
     size = (64, 48)
-    np.testing.assert_allclose(render(dim, size), render(day, size) * 0.886, atol=1.5)
+    assert_close(
+        render(dim, size), render(day, size) * 0.886, within=1.5
+    )  # pixels are rounded twice
 
 
 def test_near_objects_cover_far_ones():

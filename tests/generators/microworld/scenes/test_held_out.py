@@ -15,6 +15,7 @@ from compeval.generators.microworld.scenes.held_out import (
 )
 from compeval.generators.microworld.scenes.splits import sample_training_scene, training_ids
 from compeval.generators.microworld.world import ALL_NOUNS, CONVERSE
+from tests.close import assert_close
 
 NUM_EXAMPLES = 100
 """Number of examples per corpus."""
@@ -51,7 +52,7 @@ def test_shares(corpus):
     assert len(rules.nouns) == 2
     assert len(rules.attributes) == 1
     # 72 nouns x 12 attributes and sizes remain, and the two states of nine nouns.
-    assert len(rules.pairs) / (72 * 12 + 18) == pytest.approx(0.2, abs=0.02)
+    assert_close(len(rules.pairs) / (72 * 12 + 18), 0.2, within=0.02)
     assert all((b, CONVERSE[relation], a) in rules.triples for a, relation, b in rules.triples)
     directed = Counter(relation for _, relation, _ in rules.triples)
     assert directed["left of"] == directed["right of"]

@@ -33,6 +33,7 @@ from compeval.generators.microworld.scenes.splits import (
     training_ids,
 )
 from compeval.generators.microworld.world import ALL_NOUNS, CONVERSE
+from tests.close import assert_close
 
 
 def make_scene(image_id, n_objects=3, width=640, height=480):
@@ -97,9 +98,10 @@ def test_objects_are_inside_the_image_and_have_their_size(scene):
         assert box.y + box.height <= scene.height
         drawing = DRAWINGS[item.picture]
         base = box.height / drawing.scale * measure_base(item.picture) ** 0.5
-        assert box.width / box.height == pytest.approx(drawing.aspect, rel=0.02)
+        assert_close(box.width / box.height, drawing.aspect, within=0.02 * drawing.aspect)
         factor = base / TYPICAL_SIDE[item.noun]
-        assert factor == pytest.approx(SIZE_FACTOR[item.size], rel=SIZE_JITTER + 0.01)
+        expected = SIZE_FACTOR[item.size]
+        assert_close(factor, expected, within=(SIZE_JITTER + 0.01) * expected)
 
 
 def test_a_group_that_is_wider_than_the_image_is_not_placed():
