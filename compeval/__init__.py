@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from compeval.evaluators.in_process import evaluate
+    from compeval.evaluators.models.fingerprint import fingerprint
     from compeval.generators.captioner.example_captions import example_captions
     from compeval.loaders.datasets.folders import list_datasets
     from compeval.loaders.datasets.stats import list_configs
@@ -28,6 +29,7 @@ __all__ = [
     "__version__",
     "evaluate",
     "example_captions",
+    "fingerprint",
     "list_configs",
     "list_datasets",
     "load_dataset",
@@ -43,6 +45,7 @@ if not os.path.isdir(os.path.join(os.path.dirname(__file__), "base")):  # noqa: 
 _MODULE_OF = {
     "evaluate": "compeval.evaluators.in_process",
     "example_captions": "compeval.generators.captioner.example_captions",
+    "fingerprint": "compeval.evaluators.models.fingerprint",
     "list_configs": "compeval.loaders.datasets.stats",
     "list_datasets": "compeval.loaders.datasets.folders",
     "load_dataset": "compeval.loaders.load",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
+from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -94,6 +95,8 @@ def run(
     in_processes = not remote and prepares_in_processes(model.encoder)
     datasets = load_all(model, tasks, data_dir, limit, on_refused)
     folders, paths, results = _find_finished(model, datasets, output)
+    if results:
+        on_cost(describe_reused(model, [paths[task] for task in results]))
     unfinished = {task: dataset for task, dataset in datasets.items() if task not in results}
     planned = plan.combine([*_collect(plan.draft, unfinished, on_refused).values()])
     outdated = {folders[task.dataset.task] for task in planned.tasks}
@@ -115,15 +118,37 @@ def run(
     return [results[task] for task in tasks if task in results]
 
 
+def describe_reused(model: Model, paths: Sequence[Path]) -> str:
+    """Return that results are read and not computed: their number, their time, and what they were computed with."""
+    times = sorted(path.stat().st_mtime for path in paths)
+    first, last = (f"{datetime.fromtimestamp(t):%Y-%m-%d %H:%M}" for t in (times[0], times[-1]))
+    computed = first if first == last else f"between {first} and {last}"
+    return (
+        f"{len(paths):,} {'task is' if len(paths) == 1 else 'tasks are'} up to date: computed {computed} with the "
+        f"fingerprint {model.fingerprint[:8]} of {model.name}. --no-cache computes them again."
+    )
+
+
 def read_finished(
-    model: Model, tasks: Sequence[Task], *, data_dir: Path | None, limit: int | None, output: Path
+    model: Model,
+    tasks: Sequence[Task],
+    *,
+    data_dir: Path | None,
+    limit: int | None,
+    output: Path,
+    on_reused: Callable[[str], None] = lambda statement: None,
 ) -> list[Result] | None:
-    """Return the results if those of all tasks are up to date, otherwise None. The model need not be loaded."""
+    """Return the results if those of all tasks are up to date, otherwise None. The model need not be loaded.
+
+    ``on_reused`` is called with a statement about the results that are read.
+    """
     datasets = load_all(model, tasks, data_dir, limit, on_refused=lambda refused: None)
-    folders, _, results = _find_finished(model, datasets, output)
+    folders, paths, results = _find_finished(model, datasets, output)
     is_complete = len(results) == len(tasks) and all(
         documents.get_side_file(folders[task]).exists() for task in tasks
     )
+    if is_complete:
+        on_reused(describe_reused(model, [paths[task] for task in tasks]))
     return [results[task] for task in tasks] if is_complete else None
 
 

@@ -284,14 +284,19 @@ def _read_finished(
     from compeval.evaluators.run import read_finished
 
     results: list[Result] = []
+    reused: list[str] = []
     for spec in specs:
         model = recall(spec, choose_precision(options.precision, device))
         if model is None:
             return []
         model = model if options.name is None else replace(model, name=options.name)
-        if (finished := read_finished(model, choose_tasks(model), **settings)) is None:
+        tasks = choose_tasks(model)
+        finished = read_finished(model, tasks, **settings, on_reused=reused.append)
+        if finished is None:
             return []
         results += finished
+    for statement in reused:
+        note(statement)
     return results
 
 

@@ -12,7 +12,8 @@ A dual encoder looks like this:
         def encode_text(self, texts: list[str]): ...                 # (B, D)
 
 ``fingerprint`` is optional. Features and results are stored under it, so it must change whenever the scores may change
-(new weights, another transform). Without it, nothing is cached and every run evaluates all tasks again.
+(new weights, another transform): ``compeval.fingerprint(model)`` is the digest of a PyTorch model's weights. Without
+it, nothing is cached and every run evaluates all tasks again.
 
 A pair scorer reads image and text together. Generative models need no class (``vlm:NAME``). Instead of the two encode
 methods, a pair scorer has

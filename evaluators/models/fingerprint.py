@@ -54,6 +54,15 @@ def of_weights(state: Mapping[str, Any]) -> str:
     return total.hexdigest()
 
 
+def fingerprint(model: Any) -> str:
+    """Return the hex digest of a model's weights, for the attribute ``fingerprint`` of a class of your own.
+
+    Args:
+        model: A module of PyTorch, or its state dict.
+    """
+    return of_weights(model if isinstance(model, Mapping) else model.state_dict())
+
+
 def of_tokenizer(tokenizer: Any) -> str:
     """Return the hex digest of a tokeniser of transformers: vocabulary, rules and maximum length."""
     rules = tokenizer.backend_tokenizer.to_str() if tokenizer.is_fast else tokenizer.get_vocab()

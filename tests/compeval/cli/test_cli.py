@@ -117,6 +117,13 @@ def test_show_and_compare(here: Path, data: Path):
     assert call("compare", "results/microworld").stdout == compared.stdout, "a folder of models"
 
 
+def test_results_that_are_read_again_are_named(here: Path, data: Path):
+    run_toy(data)
+    again = run_toy(data)
+    assert "up to date: computed 20" in again.stderr
+    assert "--no-cache computes them again" in again.stderr
+
+
 def test_markup_in_a_model_name_is_printed_as_it_is(here: Path, data: Path):
     num_rows = len(pq.read_table(next(data.glob("crepe/prod_hnatom/n4-*.parquet"))))
     scores = pa.table({"row": list(range(num_rows)), "scores": [[0.9, 0.1, 0.2, 0.3]] * num_rows})
