@@ -12,7 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
+
+MAX_ROWS = 20_000_000
+"""Rows of a file. A few bytes can declare any number."""
+MAX_TABLE_BYTES, MAX_FILE_BYTES = 1_000_000_000, 100_000_000_000
+"""Memory that the rows of a file may take that is read as a whole, and in batches."""
+MAX_BATCH_BYTES = 200_000_000
+ROWS_PER_CHECK = 1000
 
 
 def open_writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
@@ -62,19 +70,91 @@ def read_schema(path: Path) -> pa.Schema:
 
 
 def count_rows(path: Path) -> int:
+    """Return the number of rows that a file declares. Raises ValueError above ``MAX_ROWS``."""
     with open_file(path) as file:
-        return file.metadata.num_rows
+        return _check_rows(file, path)
 
 
 def read_table(path: Path, columns: list[str] | None = None) -> pa.Table:
-    """Return all rows of a file, with all columns or only ``columns``."""
+    """Return all rows of a file, with all columns or only ``columns``.
+
+    Raises ValueError above ``MAX_ROWS`` and ``MAX_TABLE_BYTES``, whatever the file itself declares.
+    """
     with open_file(path) as file:
-        return file.read(columns)
+        if _measure(file, path, columns) > MAX_TABLE_BYTES:
+            raise _too_large(path)
+        batches, num_bytes = [], 0
+        for batch in file.iter_batches(ROWS_PER_CHECK, columns=columns):
+            num_bytes += batch.nbytes
+            if num_bytes > MAX_TABLE_BYTES:
+                raise _too_large(path)
+            batches.append(batch)
+        return pa.Table.from_batches(batches) if batches else file.read(columns)
 
 
 def read_batches(
     path: Path, batch_size: int = 65_536, columns: list[str] | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a file in batches of at most ``batch_size`` rows."""
+    """Yield the rows of a file in batches of at most ``batch_size`` rows, or fewer if they are large."""
     with open_file(path) as file:
-        yield from file.iter_batches(batch_size, columns=columns)
+        rows, num_bytes = file.metadata.num_rows, _measure(file, path, columns)
+        if num_bytes > MAX_FILE_BYTES:
+            raise _too_large(path)
+        fitting = MAX_BATCH_BYTES * rows // max(1, num_bytes)
+        yield from file.iter_batches(max(1, min(batch_size, fitting)), columns=columns)
+
+
+def _too_large(path: Path) -> ValueError:
+    return ValueError(
+        f"{path}: its rows take more memory than is allowed ({MAX_TABLE_BYTES / 1e9:g} GB for a table, "
+        f"{MAX_FILE_BYTES / 1e9:g} GB for a file of a dataset), though the file has {path.stat().st_size:,} bytes. "
+        "Do not trust it."
+    )
+
+
+def _check_rows(file: pq.ParquetFile, path: Path) -> int:
+    if file.metadata.num_rows > MAX_ROWS:
+        raise ValueError(
+            f"{path}: it declares {file.metadata.num_rows:,} rows, at most {MAX_ROWS:,} are read. Split the file."
+        )
+    return file.metadata.num_rows
+
+
+def _measure(file: pq.ParquetFile, path: Path, columns: list[str] | None) -> int:
+    """Return the bytes that the rows take in memory, as the file declares them.
+
+    A text that a page has once, and many rows refer to, is counted for each of them.
+    """
+    _check_rows(file, path)
+    num_bytes, repeated = 0, set[str]()
+    for number in range(file.num_row_groups):
+        group = file.metadata.row_group(number)
+        for index in range(group.num_columns):
+            chunk = group.column(index)
+            name = chunk.path_in_schema
+            if columns is not None and name.partition(".")[0] not in columns:
+                continue
+            num_bytes += chunk.total_uncompressed_size
+            most = chunk.num_values * chunk.total_uncompressed_size
+            if (
+                chunk.physical_type == "BYTE_ARRAY"
+                and chunk.has_dictionary_page
+                and most > MAX_BATCH_BYTES
+            ):
+                repeated.add(name)
+    return num_bytes + sum(_measure_repeated(path, name) for name in repeated)
+
+
+def _measure_repeated(path: Path, name: str) -> int:
+    """Return the bytes of the texts of a column (``captions.list.element``), which are read once each."""
+    num_bytes = 0
+    with pq.ParquetFile(path, read_dictionary=[name]) as file:
+        for batch in file.iter_batches(ROWS_PER_CHECK, columns=[name]):
+            array: Any = batch.column(0)
+            while not pa.types.is_dictionary(array.type):
+                if not (pa.types.is_list(array.type) or pa.types.is_struct(array.type)):
+                    return num_bytes
+                array = array.flatten() if pa.types.is_list(array.type) else array.field(0)
+            sizes = pc.binary_length(array.dictionary).take(array.indices)  # pyright: ignore
+            num_bytes += pc.sum(sizes).as_py() or 0  # pyright: ignore
+    return num_bytes

@@ -63,3 +63,44 @@ def test_a_missing_file_is_named(tmp_path: Path, read: Callable[[Path], object])
 def test_other_errors_are_not_changed(file: Path):
     with pytest.raises(ValueError, match=r"^mine$"), parquet.open_file(file):
         raise ValueError("mine")
+
+
+def write_repeated(path: Path, count: int) -> Path:
+    """Write rows with the same texts of 10,000 characters, in columns of three types: a file of about 1 kB."""
+    text = "x" * 10_000
+    row = {"a": text, "l": [text, "z"], "s": {"t": text}}
+    pq.write_table(pa.Table.from_pylist([row] * count), path, compression="zstd")
+    return path
+
+
+def test_repeated_texts_are_measured_before_they_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Of 1,000 rows, the three columns have 30 MB, though the file has 1 kB."""
+    path = write_repeated(tmp_path / "rows.parquet", 1000)
+    assert path.stat().st_size < 10_000
+    monkeypatch.setattr(parquet, "MAX_BATCH_BYTES", 1_000_000)
+    assert parquet.read_table(path).num_rows == 1000
+    assert max(batch.num_rows for batch in parquet.read_batches(path)) == 33
+    assert max(batch.num_rows for batch in parquet.read_batches(path, columns=["a"])) == 99
+    assert sum(batch.num_rows for batch in parquet.read_batches(path)) == 1000
+    monkeypatch.setattr(parquet, "MAX_TABLE_BYTES", 29_000_000)
+    with pytest.raises(ValueError, match="its rows take more memory than is allowed"):
+        parquet.read_table(path)
+    assert parquet.read_table(path, ["a"]).num_rows == 1000
+    monkeypatch.setattr(parquet, "MAX_FILE_BYTES", 29_000_000)
+    with pytest.raises(ValueError, match="its rows take more memory"):
+        next(parquet.read_batches(path))
+
+
+def test_declared_rows_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.table({"row": [0] * 11}), path)
+    monkeypatch.setattr(parquet, "MAX_ROWS", 10)
+    for read in (
+        parquet.count_rows,
+        parquet.read_table,
+        lambda path: next(parquet.read_batches(path)),
+    ):
+        with pytest.raises(ValueError, match="it declares 11 rows, at most 10 are read"):
+            read(path)
