@@ -11,7 +11,6 @@ notes, and the source is the dataset of results. $HF_ENDPOINT selects another se
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,23 +18,19 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import jinja2
-import pyarrow.parquet as pq
 import yaml
 
 from compeval.base.files.atomic import atomic_file
 from compeval.base.files.untrusted import UnsafeNameError, resolve_below
-from compeval.base.storage import parquet
 from compeval.evaluators.results import documents, every_eval_ever
 from compeval.evaluators.results.documents import Result
+from compeval.evaluators.results.foreign import read_foreign
 from compeval.loaders.hub import check_repository, explain_errors
 
 EVAL_RESULTS = ".eval_results/compeval.yaml"
 CARD = "README.md"
 CARD_TEMPLATE = Path(__file__).with_name("card.md.j2")
 SOURCE_NAME = "CompEval"
-OBJECTS = ("model", "data", "code", "metrics", "intervals", "chance", "std", "categories")
-TEXTS = ("task", "dataset", "config", "split", "protocol", "source")
-LISTS = ("main", "warnings", "skipped")
 
 
 @dataclass(frozen=True)
@@ -238,6 +233,7 @@ def pull(repository: str, output: Path) -> list[Path]:
             )
         )
     target, folders = output / repository.replace("/", "--"), set()
+    checked: dict[Path, Path] = {}
     for source in documents.list_documents(snapshot):
         name = source.relative_to(snapshot).as_posix()
         if name.startswith(f"{every_eval_ever.FOLDER}/"):
@@ -250,78 +246,18 @@ def pull(repository: str, output: Path) -> list[Path]:
             path = resolve_below(target, expected.as_posix())
         except UnsafeNameError as error:
             raise ValueError(f"{repository}: {name}: {error}") from None
+        checked[source] = path
+        folders.add(documents.get_model_folder(target, result["source"], result["model"]["name"]))
+    for source, path in checked.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
         for suffix in (".parquet", ".json"):
-            path.parent.mkdir(parents=True, exist_ok=True)
             with atomic_file(path.with_suffix(suffix)) as partial:
                 partial.write_bytes(source.with_suffix(suffix).read_bytes())
-        folders.add(documents.get_model_folder(target, result["source"], result["model"]["name"]))
     if not folders:
         raise ValueError(
             f"{repository}: no results. `compeval publish` writes repositories of results."
         )
     return sorted(folders)
-
-
-def read_foreign(path: Path, name: str) -> Result:
-    """Read a result that someone else wrote. Raises ValueError, with ``name``, if it lacks a part or its rows."""
-    try:
-        result = documents.read(path)
-    except ValueError as error:
-        raise ValueError(f"{name}: {str(error).removeprefix(str(path)).lstrip(': ')}") from None
-    if fault := find_fault(result):
-        raise ValueError(f"{name}: {fault}, so it is not a result of CompEval.")
-    rows = path.with_suffix(".parquet")
-    try:
-        count = parquet.count_rows(rows)
-        columns = pq.read_schema(rows).names
-    except (ValueError, OSError) as error:
-        raise ValueError(f"{name}: its rows cannot be read ({error}).") from None
-    if count != result["data"]["rows"] or "row" not in columns:
-        raise ValueError(
-            f"{name}: {count:,} rows in its parquet file, {result['data']['rows']} in the document."
-        )
-    return result
-
-
-def find_fault(result: Mapping[str, Any]) -> str | None:
-    """Return what is wrong with the shape of a document, or None."""
-    for names, kind, title in (
-        (TEXTS, str, "text"),
-        (OBJECTS, dict, "object"),
-        (LISTS, list, "list"),
-    ):
-        for name in names:
-            if not isinstance(result.get(name), kind):
-                return f"{name!r} is not of type {title}"
-    for part, name in (
-        ("model", "name"),
-        ("model", "spec"),
-        ("model", "effective"),
-        ("data", "fingerprint"),
-    ):
-        if not isinstance(result[part].get(name), str):
-            return f"'{part}.{name}' is not a text"
-    if not isinstance(result["data"].get("rows"), int) or "limit" not in result["data"]:
-        return "'data' has no number of rows or no limit"
-    numbers = [*result["metrics"].values(), *result["chance"].values()]
-    numbers += [
-        bound
-        for bounds in result["intervals"].values()
-        if bounds is not None
-        for bound in _as_pair(bounds)
-    ]
-    if not all(isinstance(number, int | float) and math.isfinite(number) for number in numbers):
-        return "a metric is not a finite number"
-    missing = [
-        name
-        for name in result["main"]
-        if name not in result["metrics"] or name not in result["chance"]
-    ]
-    return f"the main metric {missing[0]!r} has no value or no chance" if missing else None
-
-
-def _as_pair(bounds: Any) -> list[Any]:
-    return bounds if isinstance(bounds, list) and len(bounds) == 2 else [None]
 
 
 def describe_files(publication: Publication) -> str:

@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import yaml
 from huggingface_hub import parse_eval_result_entries
@@ -22,6 +24,7 @@ def write(root: Path, model: str, task: str, hits: int, **changes: object) -> No
         "synthetic": False,
         "source": "coco",
         "code": {"version": "0", "fingerprint": "0"},
+        "about": {"fingerprint": "w"},
     }
     write_hits(root, model, task, hits, ROWS, **defaults | changes)
 
@@ -151,8 +154,21 @@ def test_errors_of_publish(tmp_path: Path, changes: dict, arguments: tuple[str, 
             f"{ROWS} rows in its parquet file, 7 in the document",
         ),
         ({"source": "../.."}, "cannot be used as a file name"),
-        ({"task": "../x"}, "does not name a file below"),
+        ({"task": "sugarcrepe/swap_obj/../../x"}, "does not name a file below"),
         ({"intervals": {"recall@1": [1]}}, "a metric is not a finite number"),
+        ({"metrics": {"recall@1": 0.99}}, "recall@1 is 0.99 in the document and 0.9 over its rows"),
+        ({"metrics": {"recall@1": 57}}, "recall@1 is 57 in the document and 0.9 over its rows"),
+        ({"metrics": {"recall@1": 0.9, "other": 7}}, "other (metrics) is 7, no share"),
+        (
+            {"intervals": {"recall@1": [0.89, 0.91]}},
+            "the interval of recall@1 is 0.89 to 0.91, and 0.7",
+        ),
+        ({"task": "crepe/x"}, "the task is not of sugarcrepe/swap_obj"),
+        ({"warnings": [1]}, "'warnings' are not texts"),
+        ({"skipped": ["x"]}, "'skipped' is not a list of rows with errors"),
+        ({"categories": {"by": {"on": None}}}, "'categories' is not of type object"),
+        ({"synthetic": None}, "'synthetic' is not true or false"),
+        ({"main": []}, "there is no main metric"),
     ],
 )
 def test_foreign_documents_are_checked(
@@ -170,6 +186,45 @@ def test_foreign_documents_are_checked(
     assert done.exit_code == 2
     assert message in done.stderr
     assert not (tmp_path / "pulled").exists()
+
+
+@pytest.mark.parametrize(
+    ("column", "cells", "message"),
+    [
+        ("scores", [[0.1, 0.9]] * ROWS, "rank is not that of the scores"),
+        ("rank", [1] * ROWS, "rank is not that of the scores"),
+        ("rank", [None, *[1] * (ROWS - 1)], "rank has an empty cell"),
+        ("rank", [0] * ROWS, "rank has a value below 1"),
+        ("rank", ["1"] * ROWS, "rank has "),
+        ("row", [0] * ROWS, "a row occurs twice or is negative"),
+        ("caption", [None, *["a"] * (ROWS - 1)], "caption has an empty cell"),
+        ("hard_negatives", [[None]] * ROWS, "hard_negatives has lists of null"),
+        (
+            "scores",
+            [[0.1], *[[0.9, 0.1]] * (ROWS - 1)],
+            "the lists of scores have different lengths",
+        ),
+        ("image_id", list(range(ROWS)), "image_id has whole numbers, texts expected"),
+    ],
+)
+def test_rows_of_others_are_checked(
+    hub_server: Repositories, tmp_path: Path, column: str, cells: list, message: str
+):
+    folder = write_results(tmp_path / "r")
+    (path,) = folder.rglob("*.json")
+    rows = pq.read_table(path.with_suffix(".parquet"))
+    rows = rows.set_column(rows.column_names.index(column), column, pa.array(cells))
+    pq.write_table(rows, path.with_suffix(".parquet"))
+    good = {
+        f"a/good{path.suffix}": path.read_bytes()
+        for path in write_results(tmp_path / "good").rglob("*.*")
+    }
+    evil = {f"a/evil{path.suffix}": path.read_bytes() for path in folder.rglob("*.*")}
+    hub_server.files["me/results"] = good | evil
+    done = call("results", "pull", "me/results", "--output", tmp_path / "pulled")
+    assert done.exit_code == 2
+    assert message in " ".join(done.stderr.split())
+    assert not (tmp_path / "pulled").exists(), "nothing is written if one result is wrong"
 
 
 def test_repositories_without_results(hub_server: Repositories, tmp_path: Path):
