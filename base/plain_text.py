@@ -16,6 +16,12 @@ URL = re.compile(
 """A URL in a text: its scheme, its host and path, and the rest. In the settings of a model, some marks are quoted."""
 
 
+FOLDERS = re.compile(
+    r"(?<![\w.~)-])(?<!:/)/(?:[^\s/:;,'\"][^/:;,'\"]*/)+|\b[A-Za-z]:\\(?:[^\s\\/:;,'\"][^\\/:;,'\"]*\\)+"
+)
+"""The folders of an absolute path, which is not part of a URL, of a relative path, or of ORG/NAME."""
+
+
 def strip_controls(text: str) -> str:
     """Return a text without control characters, for a terminal."""
     return CONTROL.sub("", text)
@@ -24,6 +30,11 @@ def strip_controls(text: str) -> str:
 def escape_controls(json_text: str) -> str:
     """Return a JSON text with the control characters that JSON does not escape itself escaped."""
     return CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", json_text)
+
+
+def strip_folders(text: str) -> str:
+    """Return a text in which only the last part of each absolute path is left: folders tell names of people."""
+    return FOLDERS.sub("", text)
 
 
 def strip_url(url: str) -> str:

@@ -231,7 +231,7 @@ def read_texts(path: Path) -> Iterator[Texts]:
         for name in parquet.read_schema(path).names
         if name in ("caption", "hard_negatives", "foils")
     ]
-    for batch in parquet.read_batches(path, columns=columns):
+    for batch in parquet.read_filled(path, columns=columns):
         for row in batch.to_pylist():
             foils = row.get("foils") or [[] for _ in row["hard_negatives"]]
             swaps = [

@@ -19,6 +19,8 @@ from compeval.base.schemas.texts import Texts
 from compeval.base.texts import fold_case_and_space, words
 from compeval.generators.language.wordnet_database import wordnet
 
+MAX_COMPARED_WORDS = 100
+"""Words of a text that are compared with each other: the time grows with their cube."""
 MIN_MANGLED = 3
 """Fewest letters of a mangled word."""
 MOJIBAKE = re.compile(
@@ -67,9 +69,10 @@ def find_mangled_word(caption: str, negative: str, known: set[str]) -> str:
     "trees" by "grass", which makes "grasss". One of the two words of the caption has lost an occurrence. A plural that
     is in no dictionary ("parasailers") is not mangled.
     """
-    truth = Counter(words(caption))
-    lost = truth - Counter(words(negative))
-    for word in words(negative):
+    truth = Counter(words(caption)[:MAX_COMPARED_WORDS])
+    compared = words(negative)[:MAX_COMPARED_WORDS]
+    lost = truth - Counter(compared)
+    for word in compared:
         if len(word) < MIN_MANGLED or word in known or any(map(str.isdigit, word)):
             continue
         if is_in_dictionary(word):

@@ -126,6 +126,13 @@ def list_image_roots(folder: Path) -> list[Path]:
     return [folder.absolute() / root for root in roots]
 
 
+def is_inside(path: Path, folder: Path) -> bool:
+    """Return True if a file is below a folder, or below one of $COMPEVAL_IMAGES, after links are followed."""
+    named = filter(None, os.environ.get(IMAGES_VARIABLE, "").split(os.pathsep))
+    resolved = path.resolve()
+    return any(resolved.is_relative_to(Path(root).resolve()) for root in (folder, *named))
+
+
 def read_image_roots(folder: Path) -> list[str]:
     """Return the folders that ``allow_images`` has recorded for ``folder``.
 

@@ -6,6 +6,7 @@ A damaged file raises the same ValueError in every function, with the path and t
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +21,10 @@ MAX_ROWS = 20_000_000
 MAX_TABLE_BYTES, MAX_FILE_BYTES = 1_000_000_000, 100_000_000_000
 """Memory that the rows of a file may take that is read as a whole, and in batches."""
 MAX_BATCH_BYTES = 200_000_000
+NEEDED = re.compile(r"(?:caption|crop_id|image_id)(?:_\w+)?|captions|hard_negatives|label")
+"""Columns of datasets that every row has to fill."""
+LISTS = ("foils", "categories")
+"""Columns whose cells may be empty, but not the elements of their lists."""
 ROWS_PER_CHECK = 1000
 
 
@@ -158,3 +163,35 @@ def _measure_repeated(path: Path, name: str) -> int:
             sizes = pc.binary_length(array.dictionary).take(array.indices)  # pyright: ignore
             num_bytes += pc.sum(sizes).as_py() or 0  # pyright: ignore
     return num_bytes
+
+
+def read_filled(
+    path: Path, batch_size: int = 65_536, columns: list[str] | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a dataset file as ``read_batches``.
+
+    Raises ValueError, which names the row and the column, for an empty cell where a row needs a text, an
+    id or a class, and for an empty element of a list.
+    """
+    start = 0
+    for batch in read_batches(path, batch_size, columns):
+        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            is_needed = NEEDED.fullmatch(name) is not None
+            empty = _find_empty(column, is_needed) if is_needed or name in LISTS else None
+            if empty is not None:
+                raise ValueError(
+                    f"{path}, row {start + empty}: the column {name!r} has an empty cell. Every row needs a value "
+                    "there: build the dataset again."
+                )
+        yield batch
+        start += batch.num_rows
+
+
+def _find_empty(column: Any, is_needed: bool = True) -> int | None:
+    """Return the first row with an empty cell (if it is needed), or with an empty element of a list."""
+    if is_needed and column.null_count:
+        return pc.index(column.is_null(), True).as_py()  # pyright: ignore
+    if not pa.types.is_list(column.type):
+        return None
+    element = _find_empty(column.flatten())
+    return None if element is None else column.value_parent_indices()[element].as_py()

@@ -13,7 +13,7 @@ scikit-learn and SciPy are imported where models are fitted, because they take s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import combinations
@@ -32,6 +32,10 @@ FUNCTION_WORDS = {
     ".", ",",
 }  # fmt: skip
 """Words that ordered pairs leave out."""
+MAX_ORDERED_WORDS = 64
+"""Words of a caption whose pairs in order are listed: 2,016 pairs. Captions of images have fewer words."""
+MAX_CHARACTERS = 5000
+"""Characters of a text that baselines read: edit distances take time in proportion to their square."""
 MAX_PAIRED_WORDS = 2000
 """Number of words whose pairs are counted, in a dense matrix."""
 BLOCK_TEXTS = 6000
@@ -48,6 +52,13 @@ class RetrievalSets:
     images: Sequence[str]
     trainable_N: np.ndarray | None = None
     """Boolean mask of the sets on which baselines may be trained. None means all sets."""
+
+    @classmethod
+    def of_any_texts(
+        cls, captions: Iterable[Sequence[str]], images: Sequence[str]
+    ) -> RetrievalSets:
+        """Return the sets of texts of unknown length. Of long ones, the first ``MAX_CHARACTERS`` are read."""
+        return cls([[text[:MAX_CHARACTERS] for text in texts] for texts in captions], images)
 
     def __len__(self) -> int:
         return len(self.captions)
@@ -264,9 +275,12 @@ def score_cooccurrence(sets: RetrievalSets) -> np.ndarray:
 
 
 def list_ordered_pairs(text: str) -> list[str]:
-    """Return all pairs of words of a caption in their order, at any distance, without ``FUNCTION_WORDS``."""
+    """Return all pairs of words of a caption in their order, at any distance, without ``FUNCTION_WORDS``.
+
+    Of a longer caption, the pairs of its first ``MAX_ORDERED_WORDS`` words, since their number is quadratic.
+    """
     words = [token for token in TOKEN.findall(text.lower()) if token not in FUNCTION_WORDS]
-    return [f"{first} {second}" for first, second in combinations(words, 2)]
+    return [f"{first} {second}" for first, second in combinations(words[:MAX_ORDERED_WORDS], 2)]
 
 
 def score_word_pairs_naive_bayes(sets: RetrievalSets) -> np.ndarray:

@@ -118,7 +118,7 @@ def _read_rows(
     for path in parquet_files(folder):
         if path.parent.name == config and split_name(path) == split:
             existing = parquet.read_schema(path).names
-            for batch in parquet.read_batches(
+            for batch in parquet.read_filled(
                 path, 64, [name for name in columns if name in existing]
             ):
                 yield from batch.to_pylist()
@@ -138,7 +138,7 @@ def read_crops(folder: Path, items: Iterable[Item]) -> Iterator[tuple[str, bytes
         crop_ids.setdefault((item.config, item.split), {})[item.row] = item.crop_id
     for (config, split), crop_by_row in crop_ids.items():
         for number, row in enumerate(
-            _read_rows(folder, config, split, ("crop_id", "image", *REFERENCE))
+            _read_rows(folder, config, split, ("crop_id", "image", "patches", *REFERENCE))
         ):
             if crop_by_row.get(number) == row["crop_id"]:
                 yield (

@@ -6,6 +6,7 @@ encodes the same items in the same batches and writes exactly the same results.
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
@@ -15,6 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from compeval.base.schemas.scene_graph import Box
+from compeval.base.storage.crops import round_corners
 from compeval.evaluators.engine.task_dataset import CropSource, TaskDataset
 from compeval.evaluators.protocols import recall
 
@@ -76,6 +79,7 @@ def draft(dataset: TaskDataset) -> Draft:
     label_N = np.zeros(len(row_N), dtype=np.int32)
     crops: dict[Hashable, CropSource] = {}
     crop_number: defaultdict[str, int] = defaultdict(count().__next__)
+    place_by_crop: dict[str, Hashable] = {}
     text_number: defaultdict[str, int] = defaultdict(count().__next__)
     text_J, texts_N = array("i"), array("i")
     for index, (row, columns) in enumerate(_read_rows(dataset, row_N)):
@@ -86,6 +90,12 @@ def draft(dataset: TaskDataset) -> Draft:
             crop_NI[index, position] = crop_number[crop_id]
             if len(crop_number) > len(crops):
                 crops[dataset.folder, crop_id] = dataset.find_crop(row, columns, column)
+            place = _describe_place(columns)
+            if place_by_crop.setdefault(crop_id, place) != place:
+                raise ValueError(
+                    f"{dataset.task.name}, row {row}: {id_column} {crop_id!r} is that of an earlier row with another "
+                    "part of an image. Equal ids mean equal pixels: build the dataset again."
+                )
         if protocol.label:
             label_N[index] = _check_label(dataset, row, columns[protocol.label])
         numbers = [text_number[text] for text in _list_texts(columns, protocol.texts)]
@@ -100,6 +110,14 @@ def draft(dataset: TaskDataset) -> Draft:
         _check_folds(dataset, crop_NI, text_NT, fold_N)
     task = TaskPlan(dataset, row_N, crop_NI, text_NT, fold_N, class_CP, label_N)
     return Draft(task, crops, list(text_number))
+
+
+def _describe_place(columns: Mapping[str, Any]) -> Hashable:
+    """Return what rows with the same crop have in common, as far as the columns tell it without the pixels."""
+    box = [columns.get(side) for side in Box._fields] if "image_path" in columns else []
+    is_box = bool(box) and all(side is not None and math.isfinite(side) for side in box)
+    corners = round_corners(Box(*box)) if is_box else None  # pyright: ignore[reportArgumentType]
+    return corners, columns.get("image_row"), str(columns.get("patches"))
 
 
 def combine(drafts: Sequence[Draft]) -> Plan:

@@ -28,6 +28,7 @@ from compeval.evaluators.models import fingerprint
 from compeval.evaluators.protocols.base import Protocol
 from compeval.loaders.datasets import referenced_images
 from compeval.loaders.datasets.folders import dataset_folder
+from compeval.loaders.datasets.image_sources import UNKNOWN
 from compeval.loaders.datasets.revisions import get_commit
 from compeval.loaders.datasets.stats import read_stats
 from compeval.loaders.datasets.verified import verify_files, verify_images
@@ -114,7 +115,8 @@ class TaskDataset:
         sources: set[str] = set()
         for path in self.files:
             for batch in parquet.read_batches(path, columns=["provenance.source"]):
-                sources |= set(batch["provenance"].field("source").unique().to_pylist())
+                names = batch["provenance"].field("source").unique().to_pylist()
+                sources |= {name or UNKNOWN for name in names}
         return "+".join(sorted(sources))
 
     @cached_property
@@ -144,7 +146,7 @@ class TaskDataset:
         columns = [*self.protocol.columns, *extra, *by_reference]
         remaining = self.count
         for path in self.files:
-            for block in parquet.read_batches(path, min(ROWS_PER_BLOCK, remaining), columns):
+            for block in parquet.read_filled(path, min(ROWS_PER_BLOCK, remaining), columns):
                 yield block.slice(0, remaining)
                 remaining -= block.num_rows
                 if remaining <= 0:

@@ -87,7 +87,7 @@ class SetReport:
 
 
 def measure_set(name: str, rows: SetRows) -> SetReport:
-    sets = RetrievalSets(
+    sets = RetrievalSets.of_any_texts(
         [[row.caption, *row.hard_negatives] for row in rows.sample],
         [r.image_id for r in rows.sample],
     )

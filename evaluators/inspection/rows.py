@@ -170,7 +170,7 @@ def _read_rows(paths: Iterable[Path]) -> Iterator[TextRow]:
 def _read_texts(path: Path) -> Iterator[tuple[str, Mapping[str, Texts]]]:
     """Yield the image of each row, and its texts by column of the image."""
     is_pair = "hard_negatives" not in parquet.read_schema(path).names
-    batches = parquet.read_batches(path, columns=["image_id", *(PAIR_COLUMNS if is_pair else ())])
+    batches = parquet.read_filled(path, columns=["image_id", *(PAIR_COLUMNS if is_pair else ())])
     rows = (row for batch in batches for row in batch.to_pylist())
     if is_pair:
         for row in rows:

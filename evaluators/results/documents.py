@@ -74,9 +74,14 @@ def write(path: Path, result: Result, examples: pa.Table) -> None:
     write_document(path, result)
 
 
+def format_document(result: Result) -> str:
+    """Return the text of a result document."""
+    return json.dumps(result, indent=1, ensure_ascii=False) + "\n"
+
+
 def write_document(path: Path, result: Result) -> None:
     """Write the document of examples that are complete, or a side file. Raises ValueError if it cannot be written."""
-    text = json.dumps(result, indent=1, ensure_ascii=False) + "\n"
+    text = format_document(result)
     with _raise_value_error(path), atomic_file(path) as partial:
         partial.write_text(text, encoding="utf-8")
 

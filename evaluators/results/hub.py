@@ -22,6 +22,7 @@ import yaml
 
 from compeval.base.files.atomic import atomic_file
 from compeval.base.files.untrusted import UnsafeNameError, resolve_below
+from compeval.base.plain_text import strip_folders
 from compeval.evaluators.results import documents, every_eval_ever
 from compeval.evaluators.results.documents import Result
 from compeval.evaluators.results.foreign import read_foreign
@@ -66,15 +67,14 @@ def prepare(
             f"contain microworld, for example {repository.split('/')[0]}/microworld-results."
         )
     files: dict[str, bytes | Path] = {}
+    stored, results = results, {path: hide_folders(result) for path, result in results.items()}
     for path, result in results.items():
         model, task = result["model"]["name"], result["task"]
         name = documents.get_result_path(Path(), result["source"], model, task).as_posix()
         if name in files:
             raise ValueError(f"{path}: a second result of {model} on {task}.")
-        files[name], files[name.removesuffix(".json") + ".parquet"] = (
-            path,
-            path.with_suffix(".parquet"),
-        )
+        files[name] = path if result == stored[path] else documents.format_document(result).encode()
+        files[name.removesuffix(".json") + ".parquet"] = path.with_suffix(".parquet")
     files |= every_eval_ever.make_files(results, repository, benchmarks)
     files[CARD] = make_card(list(results.values()), list(files)).encode()
     if model_repository is None:
@@ -82,6 +82,20 @@ def prepare(
     check_repository(model_repository)
     entries = make_entries(list(results.values()), repository, benchmarks or {})
     return Publication(repository, files, model_repository, {EVAL_RESULTS: entries.encode()})
+
+
+def hide_folders(result: Result) -> Result:
+    """Return a result without the folders of absolute paths in the names of models, warnings and errors."""
+    model = {
+        key: strip_folders(value) if isinstance(value, str) else value
+        for key, value in result["model"].items()
+    }
+    skipped = [row | {"error": strip_folders(row["error"])} for row in result["skipped"]]
+    return result | {
+        "model": model,
+        "warnings": list(map(strip_folders, result["warnings"])),
+        "skipped": skipped,
+    }
 
 
 def read_complete(folders: Sequence[Path]) -> dict[Path, Result]:

@@ -66,7 +66,9 @@ def find_best(rows: Iterable[Row]) -> BestBaseline | None:
     if size == 1:
         return None
     sampled = [row for row in sampled if len(row[1]) == size]
-    sets = RetrievalSets([candidates for _, candidates in sampled], [image for image, _ in sampled])
+    sets = RetrievalSets.of_any_texts(
+        [candidates for _, candidates in sampled], [image for image, _ in sampled]
+    )
     best = choose_best(sets, select_audited(with_slow=False))
     return best._replace(name=best.name.replace("_", " "))
 
@@ -115,7 +117,7 @@ def find_best_of_dataset(folder: Path) -> dict[str, BestBaseline]:
 
 def _read_rows(paths: Iterable[Path]) -> Iterator[Row]:
     for path in paths:
-        for batch in parquet.read_batches(path, columns=["image_id", "caption", "hard_negatives"]):
+        for batch in parquet.read_filled(path, columns=["image_id", "caption", "hard_negatives"]):
             for row in batch.to_pylist():
                 yield row["image_id"], (row["caption"], *row["hard_negatives"])
 

@@ -28,7 +28,7 @@ def list_image_sources(folder: Path) -> dict[str, list[str]]:
                 for name in batch.column(0).field("source").unique().to_pylist()
             }
             sources[path.parent.name] |= names if has_sources else {UNKNOWN}
-    return {config: sorted(names) for config, names in sources.items()}
+    return {config: sorted(name or UNKNOWN for name in names) for config, names in sources.items()}
 
 
 def find_image_columns(schema: pa.Schema) -> list[str]:

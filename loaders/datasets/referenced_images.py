@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from compeval.base.files.untrusted import read_file, resolve_image
 from compeval.base.schemas.scene_graph import Box
-from compeval.base.storage.crops import Crop, encode_crop, read_crop
+from compeval.base.storage.crops import Crop, encode_crop, make_crop_id, read_crop, read_sha256
 from compeval.base.storage.patches import Patches, arrange_patches
 from compeval.loaders.datasets.stats import split_name
 
@@ -33,10 +33,19 @@ COLUMNS = ("image_path", *Box._fields)
 def get_crop(row: Mapping[str, Any], folder: Path) -> Crop:
     """Return the source image and box of a row in a dataset folder.
 
-    Raises UnsafeNameError if the path leads outside the allowed folders.
+    Raises UnsafeNameError if the path leads outside the allowed folders, and ValueError if the file is not the one that
+    the dataset was built from.
     """
     path = resolve_image(folder, row["image_path"])
-    return Crop(path, Box(*(row[side] for side in Box._fields)))
+    crop = Crop(path, Box(*(row[side] for side in Box._fields)))
+    if (
+        "crop_id" in row
+        and make_crop_id(read_sha256(path), crop.box, Patches.from_row(row)) != row["crop_id"]
+    ):
+        raise ValueError(
+            f"{path} is not the image that the dataset was built from. Restore the file, or build the dataset again."
+        )
+    return crop
 
 
 def encode_row(row: Mapping[str, Any], folder: Path) -> bytes:

@@ -20,7 +20,10 @@ from compeval.base.files.atomic import write_json
 from compeval.base.files.cache_folder import cache_folder
 from compeval.base.files.hashes import hash_file
 from compeval.base.files.untrusted import resolve_below, safe_name
+from compeval.base.storage import parquet
 from compeval.base.storage.crops import IMAGES
+from compeval.base.storage.dataset import ROWS_PER_GROUP
+from compeval.loaders.datasets.image_sources import find_image_columns
 
 State = tuple[str, int, int, int]
 """Name, size, time of modification and time of the last change of status of a file."""
@@ -33,7 +36,34 @@ def verify_files(folder: Path, stats: dict[str, Any], names: Iterable[str]) -> N
     """
     with _remember(folder) as known:
         for name in names:
-            _verify(folder / name, stats["files"][name]["sha256"], "stats.json", name, known)
+            if _verify(folder / name, stats["files"][name]["sha256"], "stats.json", name, known):
+                try:
+                    _check_crop_ids(folder / name)
+                except ValueError:
+                    del known[name]
+                    raise
+
+
+def _check_crop_ids(path: Path) -> None:
+    """Raise ValueError if two rows of a file have the same crop id and store different images.
+
+    A crop is encoded once, for all rows with its id.
+    """
+    for column in find_image_columns(parquet.read_schema(path)):
+        name = column.replace("image", "crop_id")
+        if column == "image_path" or name not in parquet.read_schema(path).names:
+            continue
+        first: dict[str, bytes] = {}
+        for batch in parquet.read_batches(path, ROWS_PER_GROUP, [name, column]):
+            files = batch.column(column).field("bytes")
+            for crop_id, file in zip(batch.column(name).to_pylist(), files, strict=True):
+                if file.is_valid:
+                    digest = hashlib.blake2b(file.as_buffer(), digest_size=16).digest()
+                    if first.setdefault(crop_id, digest) != digest:
+                        raise ValueError(
+                            f"{path}: rows with the {name} {crop_id!r} have different images. Equal ids mean equal "
+                            "pixels: build the dataset again."
+                        )
 
 
 def verify_images(folder: Path, stats: dict[str, Any]) -> None:
@@ -127,16 +157,16 @@ def _read_hashes(path: Path) -> Iterator[tuple[Path, str]]:
         raise ValueError(f"{path}: not a list of hashes ({error}). {_REMEDY}") from None
 
 
-def _verify(path: Path, sha256: str, origin: str, name: str, known: dict[str, str]) -> None:
+def _verify(path: Path, sha256: str, origin: str, name: str, known: dict[str, str]) -> bool:
     """Raise ValueError if the hash of a file differs, unless it was equal before and the file is not newer.
 
-    ``origin`` is the file that contains the expected hash.
+    Returns True if the file was read. ``origin`` is the file that contains the expected hash.
     """
     try:
         status = path.stat()
         state = f"{sha256} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}"
         if known.get(name) == state:
-            return
+            return False
         digest = hash_file(path)
     except OSError as error:
         raise ValueError(
@@ -145,6 +175,7 @@ def _verify(path: Path, sha256: str, origin: str, name: str, known: dict[str, st
     if digest != sha256:
         raise ValueError(f"{path}: SHA-256 {digest}, {sha256} expected ({origin}). {_REMEDY}")
     known[name] = state
+    return True
 
 
 _REMEDY = (

@@ -13,7 +13,14 @@ from typing import Any, NamedTuple
 from PIL import Image
 
 from compeval.base.files import csv_tables
-from compeval.base.files.untrusted import find_file, make_upright_rgb, read_file, resolve_below
+from compeval.base.files.untrusted import (
+    IMAGES_VARIABLE,
+    find_file,
+    is_inside,
+    make_upright_rgb,
+    read_file,
+    resolve_below,
+)
 from compeval.base.readers import karpathy, shards
 from compeval.base.schemas.scene_graph import Box
 from compeval.base.storage.crops import read_size
@@ -121,6 +128,11 @@ def _read_row(
         )
         raise FileNotFoundError(
             f"{file}, row {number}: image {image} {reason} set the folder with --images."
+        )
+    if not is_inside(path, image_folder):
+        raise ValueError(
+            f"{file}, row {number}: image {image} is a link that leads outside {image_folder}. If you trust the "
+            f"table, name the folder of the file: {IMAGES_VARIABLE}=FOLDER."
         )
     return Entry(texts.image, path, texts.captions, negatives, texts.kind)
 

@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compeval.base.plain_text import escape_controls, strip_controls, strip_url, strip_urls
+from compeval.base.plain_text import (
+    escape_controls,
+    strip_controls,
+    strip_folders,
+    strip_url,
+    strip_urls,
+)
 
 
 @given(st.text())
@@ -40,3 +46,20 @@ def test_the_quoted_url_of_a_setting_has_no_password():
     spec = "api:model?base_url=http://user:pass%40word%40host/v1%3Ftoken%3Dabc&concurrency=2"
     assert strip_urls(spec) == "api:model?base_url=http://host/v1&concurrency=2"
     assert strip_urls("a caption about 3://4 and http://") == "a caption about 3://4 and http://"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("local:/home/John Doe/models/clip", "local:clip"),
+        ("ViT-B-32//home/me/w.pt", "ViT-B-32/w.pt"),
+        ("transformers:C:\\Users\\me\\w", "transformers:w"),
+        ("row 3: '/home/me/p.jpg' is not the image", "row 3: 'p.jpg' is not the image"),
+        (
+            "hf-hub:org/name, checkpoints/a/b and http://host/v1/x",
+            "hf-hub:org/name, checkpoints/a/b and http://host/v1/x",
+        ),
+    ],
+)
+def test_of_an_absolute_path_the_last_part_is_left(text: str, expected: str):
+    assert strip_folders(text) == expected

@@ -119,6 +119,23 @@ def test_invalid_inputs_are_named_and_nothing_is_written(
     assert not (folder / "mine").exists()
 
 
+def test_a_link_out_of_the_folder_of_images_is_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """A downloaded folder of images may contain links to private pictures."""
+    photos, private = tmp_path / "photos", tmp_path / "private"
+    for path in (photos, private):
+        path.mkdir()
+    (photos / "1.jpg").symlink_to(picture(private, 1))
+    (tmp_path / "pairs.json").write_text(json.dumps(ROWS[:2]))
+    arguments = ("mine", [tmp_path / "pairs.json"], photos, tmp_path / "made")
+    with pytest.raises(ValueError, match=r"row 1: image .*1\.jpg is a link that leads outside"):
+        make(*arguments)
+    assert not (tmp_path / "made").exists()
+    monkeypatch.setenv("COMPEVAL_IMAGES", str(private))
+    assert make(*arguments)["rows"] == {"captions": {"test": 1}, "foils_2": {"test": 1}}
+
+
 def test_images_with_the_same_name_in_two_folders_are_distinct(tmp_path: Path):
     for number, folder in enumerate(("s1", "s2")):
         (tmp_path / folder).mkdir()

@@ -104,3 +104,28 @@ def test_declared_rows_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     ):
         with pytest.raises(ValueError, match="it declares 11 rows, at most 10 are read"):
             read(path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"caption": None}, "row 3: the column 'caption' has an empty cell"),
+        ({"crop_id_1": None}, "row 3: the column 'crop_id_1' has an empty cell"),
+        ({"hard_negatives": None}, "row 3: the column 'hard_negatives' has an empty cell"),
+        ({"hard_negatives": ["a", None]}, "row 3: the column 'hard_negatives' has an empty cell"),
+        ({"foils": [[], [None]]}, "row 3: the column 'foils' has an empty cell"),
+        ({"foils": None, "complexity": None}, ""),
+    ],
+)
+def test_empty_cells_of_a_dataset_are_one_clear_message(
+    tmp_path: Path, changes: dict, message: str
+):
+    row = {"caption": "a", "crop_id_1": "c", "hard_negatives": ["b", "c"], "complexity": 4}
+    row |= {"foils": [[{"type": "swap"}], []]}
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.Table.from_pylist([row, row, row, row | changes, row]), path)
+    if not message:
+        assert sum(batch.num_rows for batch in parquet.read_filled(path, 2)) == 5
+        return
+    with pytest.raises(ValueError, match=message):
+        list(parquet.read_filled(path, 2))

@@ -190,3 +190,18 @@ def test_baselines_learn_from_a_single_pair(baseline):
         [["a cup is not red", "a cup is red"], ["a hat is not blue", "a hat is blue"]], ["0", "1"]
     )
     assert recall_at_1(BASELINES[baseline](two)).tolist() == [1, 1]
+
+
+@pytest.mark.parametrize(
+    "text", ["a cat and " * 10_000, "a" + "\u0301" * 100_000, " ".join(map(str, range(1000)))]
+)
+def test_the_work_on_a_text_is_limited(text: str):
+    """All pairs of 10,000 words would be 50 million; of six captions of marks they took 20 GB."""
+    assert len(list_ordered_pairs(text)) <= 64 * 63 / 2
+    sets = RetrievalSets.of_any_texts([[text, text + "x"]], ["1"])
+    assert max(map(len, sets.texts)) == min(len(text) + 1, 5000)
+
+
+def test_pairs_of_captions_of_images_are_complete():
+    words = [f"w{number}" for number in range(64)]
+    assert len(list_ordered_pairs(" ".join(words))) == 64 * 63 / 2

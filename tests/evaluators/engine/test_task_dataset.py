@@ -104,3 +104,16 @@ def test_rows_with_different_numbers_of_negatives_are_an_error(tmp_path: Path):
         match=r"crepe/odd_hnatom: rows have \[1, 2\] hard negatives, one positive number expected",
     ):
         _ = load(Task("crepe", "odd_hnatom"), data).set_size
+
+
+def test_rows_of_one_crop_id_with_different_images_are_refused(tmp_path: Path):
+    """They would be scored with the picture of the first row. Rows that share an image are not affected."""
+    rows = list(tiny.choice_rows(3))
+    shared = rows[1] | {"crop_id": rows[0]["crop_id"], "image": rows[0]["image"]}
+    tiny.write_dataset(tmp_path, {"prod_hnatom": {"n4": [*rows, shared]}})
+    assert len(load(Task("crepe", "prod_hnatom", "n4"), tmp_path)) == 4
+    wrong = rows[1] | {"crop_id": rows[0]["crop_id"]}
+    tiny.write_dataset(tmp_path, {"prod_hnatom": {"n4": [*rows, wrong]}})
+    for _ in range(2):  # a refused file is not remembered as good
+        with pytest.raises(ValueError, match=r"rows with the crop_id .* have different images"):
+            load(Task("crepe", "prod_hnatom", "n4"), tmp_path)

@@ -108,6 +108,37 @@ def test_pulled_results_equal_the_published_results(hub_server: Repositories, tm
     ]
 
 
+def test_the_folders_of_this_machine_are_not_published(hub_server: Repositories, tmp_path: Path):
+    """Of a local model, and of images that could not be read; the local document stays as it is."""
+    place = str(tmp_path / "John Doe" / "clip")
+    about = {"fingerprint": "w", "spec": f"local:{place}", "effective": f"local:{place}"}
+    changes = {
+        "about": about,
+        "warnings": [f"from {place}"],
+        "skipped": [{"row": 3, "error": f"{place}/p.jpg: no"}],
+    }
+    folder = tmp_path / "r"
+    write(
+        folder,
+        place,
+        "sugarcrepe/swap_obj",
+        36,
+        **{"intervals": {"recall@1": [0.8, 0.95]}} | changes,
+    )
+    (path,) = folder.rglob("*.json")
+    assert place in path.read_text()
+    done = call("publish", folder, "--to", "me/results")
+    assert done.exit_code == 0, done.output
+    published = hub_server.files["me/results"]
+    assert "coco/clip/sugarcrepe/swap_obj.json" in published
+    assert (
+        json.loads(published["coco/clip/sugarcrepe/swap_obj.json"])["model"]["spec"] == "local:clip"
+    )
+    for name, content in published.items():
+        assert b"John" not in content
+        assert "John" not in name
+
+
 @pytest.mark.parametrize(
     ("owner", "is_pull_request"), [("their", True), ("our-lab", False), ("me", False)]
 )

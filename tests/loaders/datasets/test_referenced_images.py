@@ -155,3 +155,19 @@ def test_the_schema_states_the_image_storage(tmp_path: Path):
         (False, True),
         (True, False),
     ]
+
+
+def test_a_changed_image_is_not_shown_to_annotators_and_on_pages(tmp_path: Path):
+    """`compeval run` refuses it as well: the id of a crop is a hash of its file."""
+    folder = made(tmp_path)
+    (row, *_) = pq.read_table(folder / "prod_hnatom/n4-00000-of-00001.parquet").to_pylist()
+    assert get_crop(row, folder).path == tmp_path / "pictures/0.jpg"
+    Image.new("RGB", (100, 80), "red").save(tmp_path / "pictures/0.jpg")
+    with pytest.raises(
+        ValueError, match=r"0\.jpg is not the image that the dataset was built from"
+    ):
+        get_crop(row, folder)
+    with pytest.raises(ValueError, match="is not the image"):
+        load_dataset("crepe", "prod_hnatom", "n4", data_dir=tmp_path)[0]
+    with pytest.raises(ValueError, match=r"split n4, row 0: the image cannot be read"):
+        list(items.read_crops(folder, items.sample(folder, 1, 1, 0)))
