@@ -19,6 +19,7 @@ import numpy as np
 
 from compeval.evaluators.engine import images, plan
 from compeval.evaluators.engine.compute import (
+    READ_AHEAD_BYTES,
     Chunk,
     ComputeChunks,
     OnError,
@@ -30,6 +31,7 @@ from compeval.evaluators.engine.images import ImageCrops, ImageFile, UnreadableI
 from compeval.evaluators.engine.plan import Plan
 from compeval.evaluators.models import DualEncoder, Model, TruncatingReader
 from compeval.evaluators.models.fingerprint import digest
+from compeval.evaluators.models.pixels import keep_image
 
 Report = Callable[[str, int, int], None]
 """Progress callback with the arguments stage, number of items done, total number of items."""
@@ -100,8 +102,12 @@ class Engine:
             written.result()
 
     def _skip_cached(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+        encoder: Any = self.model.encoder
+        gets_whole_images = getattr(encoder, "preprocess", None) is keep_image
         for chunk in chunks:
-            if chunk.keys:
+            if chunk.keys and chunk.method != "encode_texts" and gets_whole_images:
+                yield from split_by_memory(chunk)
+            elif chunk.keys:
                 yield chunk
             else:
                 self.report(chunk.stage, chunk.part.stop, chunk.total)
@@ -199,6 +205,29 @@ def _list_text_chunks(engine: Engine, text_keys: list[bytes]) -> Iterator[Chunk]
     tells_truncated = isinstance(encoder, TruncatingReader) and hasattr(encoder, "tokenize")
     if engine.in_processes and engine.plan.tasks and tells_truncated:
         _ = engine.is_truncated  # now, in the thread that tokenises, since nothing waits for it
+
+
+def split_by_memory(chunk: Chunk, limit: int = READ_AHEAD_BYTES) -> Iterator[Chunk]:
+    """Yield the parts of a chunk whose decoded images take at most ``limit`` bytes, or that have a single image.
+
+    A file of 10 kB can have 100 million pixels. The parts do not depend on those that are finished, since each of them
+    begins where the one before ends.
+    """
+    start, size = 0, 0
+    starts, positions = [0], [0]  # of items and of keys
+    num_keys = 0
+    for number, item in enumerate(chunk.items):
+        assert isinstance(item, ImageCrops)
+        num_bytes = images.measure_decoded(item)
+        if number > start and size + num_bytes > limit:
+            starts.append(number)
+            positions.append(num_keys)
+            start, size = number, 0
+        size += num_bytes
+        num_keys += len(item.keys) or len(item.crops)
+    stops = [*starts[1:], len(chunk.items)], [*positions[1:], len(chunk.keys)]
+    for first, last, first_key, last_key in zip(starts, stops[0], positions, stops[1], strict=True):
+        yield chunk._replace(items=chunk.items[first:last], keys=chunk.keys[first_key:last_key])
 
 
 def crops_per_chunk(encoder: Any, batch_size: int) -> int:

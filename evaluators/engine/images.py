@@ -6,13 +6,20 @@ An image from which several crops are cut is decoded once.
 from __future__ import annotations
 
 import hashlib
+import io
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
 from PIL import Image
 
-from compeval.base.files.untrusted import UnsafeNameError, decode_image, read_file, resolve_image
+from compeval.base.files.untrusted import (
+    IMAGE_FORMATS,
+    UnsafeNameError,
+    decode_image,
+    read_file,
+    resolve_image,
+)
 from compeval.base.storage.crops import crop_image, make_crop_id, round_corners
 from compeval.base.storage.patches import arrange_patches
 from compeval.evaluators.engine.task_dataset import CropSource
@@ -116,6 +123,18 @@ def decode(data: ImageFile, crop: CropSource) -> Image.Image:
         raise _explain(
             crop, f"the image cannot be decoded ({error}). Build the dataset again"
         ) from None
+
+
+def measure_decoded(item: ImageCrops) -> int:
+    """Return the bytes of the decoded image and its crops, from the header of the file; 0 if it is unreadable."""
+    data = next(read(item.crops[:1])) if item.file is None else item.file
+    if isinstance(data, UnreadableImageError):
+        return 0
+    try:
+        with Image.open(io.BytesIO(data), formats=IMAGE_FORMATS) as image:
+            return 3 * image.width * image.height * len(item.crops)
+    except Exception:  # of any class, as in decode_image, which reports it
+        return 0
 
 
 def cut(image: Image.Image, crop: CropSource) -> Image.Image:

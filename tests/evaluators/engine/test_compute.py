@@ -18,7 +18,7 @@ from compeval.evaluators.engine.compute import (
     batches_of_whole_images,
     retry_with_smaller_batches,
 )
-from compeval.evaluators.engine.encode import crops_per_chunk
+from compeval.evaluators.engine.encode import crops_per_chunk, split_by_memory
 from compeval.evaluators.engine.pairs import average_choices, find_circular_hits
 from compeval.evaluators.engine.task_dataset import load
 from compeval.evaluators.engine.tasks import Task, discover
@@ -123,6 +123,23 @@ def test_a_chunk_has_at_least_256_crops_or_one_batch_of_whole_images():
     assert [crops_per_chunk(SimpleNamespace(), size) for size in (64, 300)] == [256, 300]
     assert crops_per_chunk(SimpleNamespace(gets_whole_images=True), 64) == 64
     assert crops_per_chunk(SimpleNamespace(gets_whole_images=True), 512) == 64
+
+
+def test_a_chunk_of_whole_images_is_split_by_the_pixels_that_their_headers_declare():
+    """Images of 300, 300, 900 and 0 (unreadable) bytes: at most 700 together, or one."""
+    crop: Any = object()
+    sizes = ((10, 10), (10, 10), (30, 10))
+    files = [tiny.plain_picture((1, 2, 3), size) for size in sizes] + [b"no image"]
+    items = [ImageCrops(file, [crop], keys=[b"a", b"b"]) for file in files]
+    keys = [bytes([number]) for number in range(8)]
+    chunk = Chunk("task", "score", keys, items, slice(0, 4), 4)
+    parts = list(split_by_memory(chunk, 700))
+    assert [len(part.items) for part in parts] == [2, 1, 1]
+    assert [key for part in parts for key in part.keys] == keys
+    assert [len(part.keys) for part in parts] == [4, 2, 2]
+    assert all(part.part == slice(0, 4) for part in parts)
+    (whole,) = split_by_memory(chunk, 10_000)
+    assert whole == chunk
 
 
 def test_pairs_of_one_image_are_in_one_batch_if_they_fit():
