@@ -213,13 +213,18 @@ def test_each_caption_of_a_pair_is_the_negative_of_the_other(tmp_path: Path):
 
 
 def test_rows_that_lack_a_text_are_left_out(tmp_path: Path):
+    """A row without a cell is an error, since `compeval run` cannot score it."""
     first, second, third = tiny.choice_rows(3, 2)
-    first["caption"] = None
-    second["hard_negatives"][1] = None
+    first["caption"] = ""
+    second["hard_negatives"][1] = ""
     folder = tiny.write_dataset(tmp_path, {"prod_hnatom": {"test": [first, second, third]}})
     (source,) = open_sources(["crepe"], folder)
     (row,) = source.sets["prod_hnatom"].sample
     assert (row.position, row.caption) == (2, third["caption"])
+    second["hard_negatives"][1] = None
+    tiny.write_dataset(tmp_path, {"prod_hnatom": {"test": [first, second, third]}})
+    with pytest.raises(ValueError, match=r"row 1: the column 'hard_negatives' has an empty cell"):
+        open_sources(["crepe"], folder)
 
 
 @pytest.mark.usefixtures("one_baseline")
