@@ -71,7 +71,7 @@ def make(
     caption, and FileNotFoundError for a missing image.
     """
     left_out = left_out or LeftOut()
-    _check_name(name)
+    check_dataset_name(name)
     files = [find_table(file, left_out.split) for file in files]
     folder = output / name
     check_replaceable(folder)
@@ -92,7 +92,8 @@ def make(
         return _write_plain(folder, list(entries), provenance)
 
 
-def _check_name(name: str) -> None:
+def check_dataset_name(name: str) -> None:
+    """Raise ValueError if a name cannot be that of a dataset folder."""
     if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", safe_name(name)):
         raise ValueError(
             f"{name!r} cannot be the name of a dataset: use letters of the English alphabet, digits, '_', '-' and '.'."

@@ -23,6 +23,7 @@ from compeval.cli import (
     results,
     run,
     sources,
+    split,
     train,
     validate,
 )
@@ -68,7 +69,14 @@ EVALUATE = (
     results.score,
 )
 PUBLISH = (report.report, compare.leaderboard)
-DATASETS = (benchmarks.get, benchmarks.import_, audit.audit, audit.inspect, audit.balance)
+DATASETS = (
+    benchmarks.get,
+    benchmarks.import_,
+    split.split,
+    audit.audit,
+    audit.inspect,
+    audit.balance,
+)
 MORE = (datasets.push, datasets.publish, datasets.make, validate.validate, examples.examples)
 GROUPS = {
     "cache": cache,

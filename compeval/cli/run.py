@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 ChooseTasks = Callable[["Model"], "Sequence[Task]"]
 MAX_REQUESTS = 1000
+ADAPTED = ("open_clip", "local", "hf-hub", "transformers")
+"""Backends other than vlm: whose models can have an adapter (evaluators/models/peft_adapters.py)."""
 
 
 def add_settings(spec: str, settings: list[str], base_url: str | None) -> str:
@@ -42,10 +44,13 @@ def add_settings(spec: str, settings: list[str], base_url: str | None) -> str:
     pairs += [setting.partition("=") for setting in settings]
     if not pairs:
         return spec
-    backend = spec.partition(":")[0]
-    if backend not in ("vlm", "api") or (base_url and backend != "api"):
+    backend = spec.partition(":")[0] if ":" in spec else "open_clip"
+    keys = {key for key, _, _ in pairs}
+    can_have = {"adapter"} if backend in ADAPTED else set()
+    if (backend not in ("vlm", "api") and not keys <= can_have) or (base_url and backend != "api"):
         raise ValueError(
-            f"{spec}: --setting is for vlm: and api: models, and --base-url for api: models."
+            f"{spec}: --setting is for vlm: and api: models, and --base-url for api: models. Other models whose "
+            "weights are loaded here have --setting adapter=FOLDER."
         )
     query = "&".join(f"{key}={quote(value, safe=':/,')}" for key, _, value in pairs)
     return f"{spec}{'&' if '?' in spec else '?'}{query}"
@@ -64,8 +69,9 @@ class RunOptions(NamedTuple):
         batch_size: Default: depends on the device. It is halved when memory runs out.
         base_url: api: address of an OpenAI-compatible endpoint. Default: OpenAI's.
         max_requests: api: refuse runs that need more requests. Stored answers do not count.
-        setting: vlm and api: scoring=yes (the probability of yes, VQAScore) or scoring=choice (between two captions,
-            in both orders); question='Is this {}?'; answers=Yes,No. Part of the model's name; repeatable.
+        setting: adapter=FOLDER merges an adapter of PEFT (LoRA). vlm and api: scoring=yes (the probability of yes,
+            VQAScore) or scoring=choice (between two captions, in both orders); question='Is this {}?'; answers=Yes,No;
+            think=TOKENS, the budget of a model that thinks first. Part of the model's name; repeatable.
         no_cache: Compute everything again, and ask endpoints again: stored features, answers and results are not read.
         dry_run: Print what would run, without loading or downloading weights.
         on_error: What to do with an image that cannot be read.

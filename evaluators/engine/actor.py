@@ -29,7 +29,7 @@ from compeval.evaluators.models import (
 
 MEMBERS = (
     "preprocess", "encode_images", "encode_texts", "score",
-    "chooses", "num_reranked", "gets_whole_images", "max_tokens",
+    "chooses", "num_reranked", "gets_whole_images", "max_tokens", "no_answer", "cut_off",
 )  # fmt: skip
 """Members of an encoder that tell the caller how to plan for it. ``Cluster`` adds ``find_truncated``."""
 

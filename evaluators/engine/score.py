@@ -260,6 +260,8 @@ def _score_pairs(engine: Engine, task: TaskPlan, answer_keys: AnswerKeys) -> Sco
     index_N, skipped = _find_readable(engine, task, answer_keys)
     shape = (task.crop_NI.shape[1], -1)
     answers = [engine.store.get(answer_keys[index], np.float64).reshape(shape) for index in index_N]
+    warnings = _warn_of_declined(encoder, answers)
+    answers = [_forget_cut_off(encoder, answer_IQ) for answer_IQ in answers]
     is_text_NT = task.text_NT[index_N] >= 0
     score_NIT = np.stack(
         [pairs.score_row(encoder, *row) for row in zip(answers, is_text_NT, strict=True)]
@@ -268,7 +270,6 @@ def _score_pairs(engine: Engine, task: TaskPlan, answer_keys: AnswerKeys) -> Sco
     bias = measure_position_bias(answers) if isinstance(encoder, CaptionChooser) else None
     if bias and task.dataset.protocol.name == "choice":
         metrics |= {"": _add_circular_accuracy(metrics[""], score_NIT, answers)}
-    warnings = _warn_of_declined(engine.model, answers)
     if bias:
         warnings = (
             f"Position bias: the first of two captions is chosen in {bias.first:.1%} of the questions, and for "
@@ -287,13 +288,26 @@ def _add_circular_accuracy(
     return metrics.add(values, {"circular_accuracy": float((0.25**wrong_N).mean())})
 
 
-def _warn_of_declined(model: Model, answers: Sequence[np.ndarray]) -> tuple[str, ...]:
-    """Return a warning if the model declined questions, or answered them with none of the given answers."""
-    no_answer = getattr(model.encoder, "no_answer", None)
-    declined = sum(int((answer_IQ == no_answer).sum()) for answer_IQ in answers)
-    if no_answer is None or not declined:
-        return ()
+def _warn_of_declined(encoder: Any, answers: Sequence[np.ndarray]) -> tuple[str, ...]:
+    """Return warnings if the model declined questions, answered them with none of the given answers, or was cut off
+    while it thought."""
     total = sum(answer_IQ.size for answer_IQ in answers)
-    return (
-        f"{declined:,} of {total:,} questions were declined or have no usable answer: they score as no, or half.",
-    )
+    texts = {
+        "no_answer": "were declined or have no usable answer: they score as no, or half.",
+        "cut_off": "were cut off, since the model used its budget of tokens (setting think) before it answered: they "
+        "score as no, or half.",
+    }
+    warnings: list[str] = []
+    for name, text in texts.items():
+        value = getattr(encoder, name, None)
+        count = sum(int((answer_IQ == value).sum()) for answer_IQ in answers)
+        if value is not None and count:
+            warnings.append(f"{count:,} of {total:,} questions {text}")
+    return tuple(warnings)
+
+
+def _forget_cut_off(encoder: Any, answer_IQ: np.ndarray) -> np.ndarray:
+    """Return the answers, in which a question that was cut off is like one that was declined: the two are a tie."""
+    if getattr(encoder, "cut_off", None) is None:
+        return answer_IQ
+    return np.where(answer_IQ == encoder.cut_off, encoder.no_answer, answer_IQ)

@@ -10,6 +10,8 @@ A spec is ``backend:name``. These are all backends; ``open_clip:`` is the defaul
     vlm:org/name                      generative models of transformers; see ``compeval.evaluators.models.vlm``
     api:model                         models of an OpenAI-compatible endpoint; see ``compeval.evaluators.models.api``
     python:module:Class               your own class; see ``compeval.evaluators.models.custom``
+
+``?adapter=FOLDER`` after a name merges an adapter of PEFT; see ``compeval.evaluators.models.peft_adapters``.
 """
 
 from __future__ import annotations
@@ -152,6 +154,8 @@ class Model:
     """Spec of the text encoder whose vectors a recovery probe decodes; None for other models."""
     scoring: Mapping[str, Any] | None = None
     """How a generative model is asked: method, question and answers. None for other models."""
+    adapter: Mapping[str, str] | None = None
+    """Title and digest of the adapter of PEFT that was merged into the weights; None for other models."""
     is_cached: bool = True
     """False if nothing tells whether the model has changed: features are kept in memory, results are not reused."""
     warnings: tuple[str, ...] = ()

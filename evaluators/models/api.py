@@ -14,8 +14,6 @@ from __future__ import annotations
 
 import base64
 import io
-import math
-import re
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
@@ -29,11 +27,20 @@ from compeval.base.files.cache_folder import cache_folder
 from compeval.base.plain_text import strip_urls
 from compeval.evaluators.models import Model, fingerprint
 from compeval.evaluators.models.answers import AnswerStore
-from compeval.evaluators.models.endpoint import Answer, Endpoint, RequestError, strip_thoughts
+from compeval.evaluators.models.endpoint import Answer, Endpoint, RequestError
+from compeval.evaluators.models.generated import (
+    DECLINED,
+    UNDECIDED,
+    is_usable,
+    mark_cut_off,
+    read_choice,
+    read_yes,
+)
 from compeval.evaluators.models.questions import SETTINGS, Scoring, make_scoring, split_settings
 
 NUMBERS = {
     "max_tokens": 16,
+    "think": 0,
     "timeout": 60,
     "retries": 6,
     "concurrency": 8,
@@ -44,8 +51,6 @@ NUMBERS = {
 CHARACTERS_PER_TOKEN, PIXELS_PER_TOKEN = 4, 28 * 28
 """For the estimate: what most models of 2024 to 2026 count as a token of a text and of an image."""
 DEFAULT_MAX_REQUESTS = 1000
-DECLINED = -100.0
-"""Score of a declined question: below every log-probability that float64 can tell from zero."""
 
 
 class Sent(NamedTuple):
@@ -67,6 +72,8 @@ class ApiScorer:
 
     no_answer = DECLINED
     """Score of a question without a usable answer."""
+    cut_off = mark_cut_off(DECLINED)
+    """Score of a question whose answer was cut off, until such questions are counted."""
 
     def __init__(
         self, endpoint: Endpoint, scoring: Scoring, store: AnswerStore, numbers: dict[str, float]
@@ -131,7 +138,7 @@ class ApiScorer:
 
     def is_usable(self, answer: Answer) -> bool:
         """Return True if one of the expected answers is among the most probable tokens."""
-        return any(_sum(answer.top, word) > -math.inf for word in self._scoring.answers)
+        return is_usable(answer, self._scoring)
 
     def list_times(self) -> dict[str, str]:
         """Return when the first and the last of the answers arrived that were used so far; {} if that is not known."""
@@ -139,16 +146,11 @@ class ApiScorer:
 
     def read(self, answer: Answer) -> float:
         """Return the score of an answer."""
-        if answer.refusal or not self.is_usable(answer):
-            return self.no_answer
-        yes = _sum(answer.top, self._scoring.answers[0])
-        # What is not among the most probable tokens is at most as probable as the last of them, and as the remainder.
-        remainder = math.log(max(1 - sum(math.exp(log) for _, log in answer.top), 1e-12))
-        return yes if yes > -math.inf else min(min(log for _, log in answer.top), remainder)
+        return read_yes(answer, self._scoring)
 
     def _key(self, image: Sent, captions: Any) -> str:
         """Return the hash of everything that determines an answer."""
-        request = [self._scoring.ask(captions), image.digest, self._numbers["max_tokens"]]
+        request = [self._scoring.ask(captions), image.digest, self._endpoint.max_tokens]
         return fingerprint.of_json([*self._endpoint.identity, *request])
 
     def state_cost(self, questions: Iterable[tuple[Sent, Any]]) -> str:
@@ -165,7 +167,7 @@ class ApiScorer:
                     len(self._scoring.ask(captions)) // CHARACTERS_PER_TOKEN
                     + image.pixels // PIXELS_PER_TOKEN
                 )
-        answers = requests * int(self._numbers["max_tokens"])
+        answers = requests * int(self._endpoint.max_tokens)
         cost = (tokens * self._numbers["price_in"] + answers * self._numbers["price_out"]) / 1e6
         statement = (
             f"{requests:,} requests, about {tokens:,} tokens in and at most {answers:,} out"
@@ -195,54 +197,11 @@ class ApiChooser(ApiScorer):
     """Pair scorer that takes pairs of captions: the probability that the answer is the first, or 1 or 0."""
 
     chooses: Literal[True] = True
-    no_answer = 0.5
+    no_answer = UNDECIDED
+    cut_off = mark_cut_off(UNDECIDED)
 
     def read(self, answer: Answer) -> float:
-        first, second = self._scoring.answers
-        if answer.refusal:
-            return self.no_answer
-        if answer.top:
-            logs = _sum(answer.top, first), _sum(answer.top, second)
-            return (
-                1 / (1 + math.exp(min(logs[1] - logs[0], 700)))
-                if max(logs) > -math.inf
-                else self.no_answer
-            )
-        chosen = find_choice(strip_thoughts(answer.text) or "", (first, second))
-        return self.no_answer if chosen is None else float(chosen == first)
-
-
-def find_choice(text: str, answers: tuple[str, str]) -> str | None:
-    """Return which of two answers a text without probabilities gives; None if it gives none, or both.
-
-    An answer alone, or before a punctuation mark at the beginning, counts; else the last statement ("the answer is B");
-    else the only answer that is mentioned. "A" before lower case ("A dog") may be an article: it counts for neither.
-    """
-    by_case = {answer.casefold(): answer for answer in answers}
-    one_of = f"({'|'.join(map(re.escape, answers))})"
-    begins = re.match(rf"\W*{one_of}(?:\W*$|[.,:;)\]}}>*'\"]|\s*\n)", text, re.IGNORECASE)
-    if begins:
-        return by_case[begins[1].casefold()]
-    word = rf"\b(?!a [a-z]|A [a-z]){one_of}\b"
-    stated = re.findall(
-        rf"\b(?:answer|caption|choice|option)(?: is|:)?\W*{word}", text, re.IGNORECASE
-    )
-    if stated:
-        return by_case[stated[-1].casefold()]
-    mentioned = set(re.findall(word, text))
-    has_article = "A" in answers and re.search(r"\bA [a-z]", text)
-    return mentioned.pop() if len(mentioned) == 1 and not has_article else None
-
-
-def _strip(token: str) -> str:
-    """Return a token or word without spaces, marks of spaces, and punctuation."""
-    return token.strip(" \t\r\n▁Ġ\"'.,:;!()*#_-`<>[]{}“”")
-
-
-def _sum(top: Sequence[Sequence[Any]], word: str) -> float:
-    """Return the log of the summed probabilities of the tokens that spell a word; -infinity if there are none."""
-    logs = [log for token, log in top if _strip(token).casefold() == word.casefold()]
-    return float(np.logaddexp.reduce(logs)) if logs else -math.inf
+        return read_choice(answer, self._scoring)
 
 
 def load(name: str, device: str, precision: str) -> Model:
@@ -281,12 +240,13 @@ def load(name: str, device: str, precision: str) -> Model:
     record = scoring.describe() | {
         "base_url": endpoint.address,
         "log_probabilities": has_log_probabilities,
+        **({"think": int(numbers["think"])} if endpoint.thinks else {}),
     }
     return Model(
         spec=spec,
         name=name + ("" if scoring.method == "yes" else f"@{scoring.method}"),
         encoder=encoder,
-        fingerprint=fingerprint.of_json([*endpoint.identity, record, numbers["max_tokens"]]),
+        fingerprint=fingerprint.of_json([*endpoint.identity, record, endpoint.max_tokens]),
         precision="remote",
         scoring=record,
         is_cached=False,  # by the server's address, since its weights may change; the answers are stored

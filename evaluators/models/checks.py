@@ -19,11 +19,13 @@ from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
-from compeval.evaluators.models import open_clip_names, parse
+from compeval.evaluators.models import open_clip_names, parse, peft_adapters
 from compeval.evaluators.models.local_folder import check_folder, is_probe_folder
 
 HUB = "https://huggingface.co"
 SCORES = ("@itm+itc", "@itm", "@itc")
+ENGINES = ("@vllm",)
+"""Suffixes of a generative model's name that choose the library (``compeval.evaluators.models.vllm_engine``)."""
 """Suffixes of a transformers model's name that choose the score (``compeval.evaluators.models.huggingface``)."""
 DEVICES = ("cpu", "cuda", "mps", "xpu", "hpu", "npu", "xla")
 SECONDS_TO_CONNECT = 3
@@ -32,6 +34,9 @@ SECONDS_TO_CONNECT = 3
 def check_name(spec: str) -> None:
     """Raise ValueError or FileNotFoundError if a spec names no known model, folder or module."""
     backend, name = parse(spec)
+    if backend in peft_adapters.BACKENDS and (adapter := peft_adapters.find_setting(name)):
+        peft_adapters.check_folder(adapter, spec)
+        name = name.partition("?")[0]
     if backend == "open_clip":
         open_clip_names.parse_name(name)
     elif backend == "local":
@@ -124,9 +129,10 @@ def check_available(spec: str) -> None:
 
 
 def _remove_suffix(name: str) -> str:
-    """Return the repository or folder of a name: without settings and the suffix that chooses the score."""
+    """Return the repository or folder of a name: without settings and the suffix that chooses score or library."""
     name = name.partition("?")[0]
-    return name.removesuffix(next((score for score in SCORES if name.endswith(score)), ""))
+    suffixes = (suffix for suffix in (*SCORES, *ENGINES) if name.endswith(suffix))
+    return name.removesuffix(next(suffixes, ""))
 
 
 def _is_cached(repository: str) -> bool:

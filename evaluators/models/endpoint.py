@@ -33,6 +33,8 @@ LEAD = re.compile(
 )
 """What stands before an answer: marks, and "The answer is"."""
 UNREADABLE = "an answer that is not a chat completion"
+CUT_OFF = "cut off while thinking"
+"""``Answer.refusal`` of a model that used its budget of tokens before it answered."""
 
 
 class RequestError(Exception):
@@ -56,8 +58,12 @@ class Endpoint:
     """A model behind an endpoint. It may be used by several threads."""
 
     def __init__(self, model: str, base_url: str | None, numbers: Mapping[str, float]) -> None:
-        """``numbers`` are ``max_tokens`` per answer, ``timeout`` in seconds and ``retries`` per request."""
+        """``numbers`` are ``max_tokens`` per answer and ``think`` before it, ``timeout`` in seconds, and ``retries``
+        per request."""
         self.model, self.base_url = model, base_url or os.environ.get("OPENAI_BASE_URL")
+        self.thinks = numbers["think"] > 0
+        self.max_tokens = numbers["max_tokens"] + numbers["think"]
+        """Tokens of thoughts and answer together."""
         self.requests = 0
         """Number of requests that were sent."""
         self._timeout, self._retries, self._lock = (
@@ -69,7 +75,7 @@ class Endpoint:
             "logprobs": True,
             "top_logprobs": TOP_LOGPROBS,
             "temperature": 0,
-            "max_tokens": int(numbers["max_tokens"]),
+            "max_tokens": int(self.max_tokens),
         }
 
     @property
@@ -113,7 +119,7 @@ class Endpoint:
         for _ in range(
             self._retries + 1
         ):  # the client itself retries all but answers that cannot be read
-            answer = _read(self._send(messages, max_requests), words)
+            answer = _read(self._send(messages, max_requests), words, self.thinks)
             if answer is not None:
                 return replace(answer, made=datetime.now(UTC).isoformat(timespec="seconds"))
         raise RequestError(f"{self._where}: {UNREADABLE}.")
@@ -173,8 +179,12 @@ def _name(error: Any) -> str:
     return f" ({code})" if code.isidentifier() and len(code) < 50 else ""
 
 
-def _read(response: str, words: Sequence[str]) -> Answer | None:
-    """Return the answer in a response; None if it is incomplete or of an unknown format."""
+def _read(response: str, words: Sequence[str], thinks: bool) -> Answer | None:
+    """Return the answer in a response; None if it is incomplete or of an unknown format.
+
+    ``thinks``: the model has a budget for its thoughts, so that an answer that is missing behind them is counted.
+    Raises RequestError if it has none, and used all tokens before its answer.
+    """
     try:
         (choice, *_) = json.loads(response)["choices"]
         message = choice["message"]
@@ -183,16 +193,27 @@ def _read(response: str, words: Sequence[str]) -> Answer | None:
         if message.get("refusal"):
             return Answer(refusal=str(message["refusal"]))
         text = message.get("content") or ""
+        # A server that separates the thoughts has them in a field of their own, and no text before they end.
+        is_separate = bool(message.get("reasoning_content") or message.get("reasoning"))
         tokens = (choice.get("logprobs") or {}).get("content") or []
         spelled = [str(token["token"]) for token in tokens]
         position = find_answer(spelled, words)
         top = () if position is None else _read_top(tokens[position])
+        any_top = _read_top(tokens[0]) if tokens else ()
     except (ValueError, TypeError, LookupError, AttributeError):
         return None
-    said = strip_thoughts("".join(spelled) or text)
-    if choice.get("finish_reason") == "length" and (said is None or not (said.strip() or top)):
+    is_full = choice.get("finish_reason") == "length"
+    written = "".join(spelled) or text
+    said = strip_thoughts(written)
+    is_open = thinks and is_full and not is_separate and "</think>" not in written
+    if is_open or (is_separate and not text.strip()):
+        said = None
+    if thinks and (said is None or (is_full and not said.strip())):
+        return Answer(refusal=CUT_OFF, top=any_top)
+    if is_full and (said is None or not (said.strip() or top)):
         raise RequestError(
-            "the model used all tokens before its answer. Raise the setting max_tokens."
+            "the model used all tokens before its answer. Raise the setting max_tokens. If it thinks first, give it a "
+            "budget of tokens: --setting think=1024."
         )
     return Answer(text, top) if text.strip() or top else None
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import open_clip
 from open_clip.pretrained import download_pretrained_from_hf
 
-from compeval.evaluators.models import Model, weights_file
+from compeval.evaluators.models import Model, peft_adapters, weights_file
 from compeval.evaluators.models.checks import unavailable
 from compeval.evaluators.models.openclip import (
     UNREADABLE,
@@ -24,10 +24,12 @@ def load(name: str, device: str, precision: str) -> Model:
     Raises FileNotFoundError if the model is neither cached on this machine nor downloadable.
     """
     spec = f"hf-hub:{name}"
+    name, adapter = peft_adapters.split(name, spec)
+    base = f"hf-hub:{name}"
     try:
-        model = create_empty(spec, device, precision)
+        model = create_empty(base, device, precision)
         state = weights_file.read_state(download_pretrained_from_hf(name))
-        tokenizer = open_clip.get_tokenizer(spec)
+        tokenizer = open_clip.get_tokenizer(base)
     except UNREADABLE as error:
         raise unavailable(spec, name, error) from None
     difference = weights_file.describe_difference(model, state)
@@ -35,9 +37,10 @@ def load(name: str, device: str, precision: str) -> Model:
         weights_file.load_state(model, state, resize=bool(difference))
     except ValueError as error:
         raise ValueError(f"{spec}: the weights do not fit its configuration ({error}).") from None
+    model, merged = peft_adapters.merge_if_named(model, adapter, name, spec)
     mark = contaminated(name.partition("/")[2])
     resized = f"The weights are for {difference} as their configuration says: open_clip interpolated the positions."
-    return describe(
+    loaded = describe(
         model,
         make_transform(model),
         tokenizer,
@@ -48,6 +51,7 @@ def load(name: str, device: str, precision: str) -> Model:
         contaminated=mark,
         warnings_of_files=[resized] if difference else [],
     )
+    return peft_adapters.describe(loaded, merged)
 
 
 def read_family(name: str, spec: str) -> str:

@@ -31,7 +31,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from compeval.base.pretrained import load_pretrained
-from compeval.evaluators.models import NUM_RERANKED, Model, fingerprint
+from compeval.evaluators.models import NUM_RERANKED, Model, fingerprint, peft_adapters
 from compeval.evaluators.models.batches import in_batches
 from compeval.evaluators.models.checks import SCORES, unavailable
 from compeval.evaluators.models.hub import get_title, read_family
@@ -47,11 +47,12 @@ DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 def load(name: str, device: str, precision: str) -> Model:
     """Load the model in a repository or folder. Raises ValueError if its family is not supported."""
-    spec, score = (
-        f"transformers:{name}",
-        next((suffix for suffix in SCORES if name.endswith(suffix)), ""),
-    )
+    spec = f"transformers:{name}"
+    name, peft_adapter = peft_adapters.split(name, spec)
+    score = next((suffix for suffix in SCORES if name.endswith(suffix)), "")
     name = name.removesuffix(score)
+    if peft_adapter is None:
+        name, peft_adapter = peft_adapters.find_base(name, spec)
     family = read_family(name, spec)
     if family not in ADAPTERS[""]:
         raise ValueError(
@@ -78,6 +79,7 @@ def load(name: str, device: str, precision: str) -> Model:
         set(tokenizer.all_special_ids)
     ):  # transformers makes up a tokeniser if there are no files
         raise unavailable(spec, name, OSError("there is no tokeniser, or its vocabulary is empty"))
+    model, merged = peft_adapters.merge_if_named(model, peft_adapter, name, spec)
     parts = [
         fingerprint.of_weights(model.state_dict()),
         model.config.to_json_string(),
@@ -88,7 +90,7 @@ def load(name: str, device: str, precision: str) -> Model:
     ]
     encoder = adapter(model, tokenizer, image_processor, device)
     check_missing(spec, model, encoder, missing)
-    return Model(
+    loaded = Model(
         spec,
         get_title(name) + score,
         encoder,
@@ -96,6 +98,7 @@ def load(name: str, device: str, precision: str) -> Model:
         precision,
         contaminated=CONTAMINATED.get(family),
     )
+    return peft_adapters.describe(loaded, merged)
 
 
 def process_image(image_processor: Any, image: Image) -> dict[str, Tensor]:

@@ -18,7 +18,13 @@ from typing import Any
 
 from compeval.base.files.atomic import atomic_file
 from compeval.base.files.cache_folder import cache_folder
-from compeval.evaluators.models import Model, fingerprint, open_clip_names, parse
+from compeval.evaluators.models import (
+    Model,
+    fingerprint,
+    open_clip_names,
+    parse,
+    peft_adapters,
+)
 from compeval.evaluators.models.local_folder import CONFIG, TRAINING, WEIGHTS, is_probe_folder
 
 
@@ -74,7 +80,10 @@ def _read_states(spec: str) -> list[list[str | int]]:
 
 
 def _find_files(backend: str, name: str) -> list[Path]:
-    """Return the files of a model of open_clip whose tokeniser is open_clip's own; [] for other models."""
+    """Return the files of a model of open_clip whose tokeniser is open_clip's own; [] for other models, and for those
+    with an adapter, which PEFT merges."""
+    if peft_adapters.find_setting(name):
+        return []
     if backend == "local" and not is_probe_folder(Path(name)):
         config = json.loads((Path(name) / CONFIG).read_text(encoding="utf-8")).get("model_cfg", {})
         files = [Path(name) / file for file in (CONFIG, WEIGHTS, TRAINING)]

@@ -20,7 +20,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from compeval.base.pretrained import check_no_adapter
-from compeval.evaluators.models import Model, weights_file
+from compeval.evaluators.models import Model, peft_adapters, weights_file
 from compeval.evaluators.models.local_folder import (
     CONFIG,
     TRAINING,
@@ -44,22 +44,18 @@ EMBEDDING, TOKEN_IDS = "token_embedding.weight", "token_ids"
 def load(name: str, device: str, precision: str) -> Model:
     """Load the model in a folder. Raises FileNotFoundError, which names the file, if a file is missing."""
     spec = f"local:{name}"
+    name, adapter = peft_adapters.split(name, spec)
     if is_probe_folder(Path(name)):
         from compeval.evaluators.models import recovery_probe
 
         return recovery_probe.load(Path(name), spec, device, precision)
     folder = check_folder(name)
     model, preprocess = load_weights(folder, device, precision)
+    model, merged = peft_adapters.merge_if_named(model, adapter, name, spec)
     tokenizer = load_tokenizer(f"local-dir:{folder}", spec)
     about = {"spec": spec, "name": folder.absolute().name, **read_training(folder)}
-    return describe(
-        model,
-        preprocess,
-        tokenizer,
-        device=device,
-        precision=precision,
-        **about,
-    )
+    loaded = describe(model, preprocess, tokenizer, device=device, precision=precision, **about)
+    return peft_adapters.describe(loaded, merged)
 
 
 def load_weights(

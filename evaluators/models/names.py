@@ -42,7 +42,8 @@ def read_names(file: Path) -> list[str]:
 
 def _expand(name: str) -> Sequence[str]:
     backend, colon, pattern = name.partition(":")
-    if not GLOB.search(name) or (colon and backend not in ("open_clip", "local")):
+    is_glob = GLOB.search(name.partition("?adapter=")[0])  # the question mark of a setting is none
+    if not is_glob or (colon and backend not in ("open_clip", "local")):
         return [name]
     if backend == "local":
         folders = sorted(path.parent for path in Path().glob(f"{pattern}/open_clip_config.json"))

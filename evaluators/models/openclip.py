@@ -30,7 +30,7 @@ from PIL.Image import Image
 from safetensors import SafetensorError
 from torch import Tensor
 
-from compeval.evaluators.models import Model, fingerprint, weights_file
+from compeval.evaluators.models import Model, fingerprint, peft_adapters, weights_file
 from compeval.evaluators.models.open_clip_names import (
     CORPUS_OF_TAG,
     find_preprocessing,
@@ -274,23 +274,27 @@ def check_tokenizer(tokenizer: Callable[[list[str]], Tensor]) -> None:
 
 
 def load(name: str, device: str, precision: str) -> Model:
-    """Load ``architecture/tag`` or ``architecture/file``."""
+    """Load ``architecture/tag`` or ``architecture/file``, with an adapter if the name states one."""
+    spec = name
+    name, adapter = peft_adapters.split(name, spec)
     built, weights, quick_gelu = parse_name(name)
     architecture, _ = split(name)
     tag = get_pretrained_cfg(architecture, weights)
     model, preprocess = create_named(name, device, precision)
-    return describe(
+    model, merged = peft_adapters.merge_if_named(model, adapter, name, spec)
+    loaded = describe(
         model,
         preprocess,
         load_tokenizer(built, name, get_context_length(model)),
         device=device,
         precision=precision,
-        spec=name,
+        spec=spec,
         name=f"{architecture}/{weights}" if tag else f"{architecture}/{Path(weights).stem}",
         effective=f"{built}-quickgelu/{weights}" if quick_gelu else None,
         corpus=CORPUS_OF_TAG.get(weights) if tag else None,
         contaminated=contaminated(weights) if tag else None,
     )
+    return peft_adapters.describe(loaded, merged)
 
 
 def contaminated(name: str) -> str | None:

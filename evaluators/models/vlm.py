@@ -4,7 +4,8 @@ They are pair scorers: VQAScore by default, two-alternative choice with ``vlm:OR
 (``compeval.evaluators.models.questions``). Every image-text-to-text model with a chat template can be used, and BLIP-2,
 InstructBLIP and PaliGemma. The image and the common beginning of the prompts are computed once for all captions
 (``compeval.evaluators.models.prefix_cache``), if the family allows it and the model's own forward pass gives the same
-scores.
+scores. A model that thinks before it answers needs a budget, ``?think=1024`` (``compeval.evaluators.models.thinking``).
+``vlm:ORG/NAME@vllm`` runs in vLLM (``compeval.evaluators.models.vllm_engine``).
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from safetensors import SafetensorError
 from torch import Tensor
 
 from compeval.base.pretrained import load_complete
-from compeval.evaluators.models import Model, fingerprint
+from compeval.evaluators.models import Model, fingerprint, peft_adapters
 from compeval.evaluators.models.checks import unavailable
+from compeval.evaluators.models.generated import is_thinking
 from compeval.evaluators.models.generative import PROBES, Generative, first_tokens, log_probability
 from compeval.evaluators.models.hub import get_title, read_family
 from compeval.evaluators.models.questions import (
@@ -30,10 +32,13 @@ from compeval.evaluators.models.questions import (
     make_scoring,
     split_settings,
 )
+from compeval.evaluators.models.thinking import ThinkingChooser, ThinkingGenerative
 
 DEFAULTS = {"paligemma": Scoring(question=QUESTIONS["yes"], answers=("yes", "no"))}
 """Default scoring of families that answer in another spelling."""
 KIND = "AutoModelForImageTextToText"
+KNOWN = (*SETTINGS, "think", peft_adapters.SETTING)
+"""Settings of a name."""
 
 
 class Chooser(Generative):
@@ -48,17 +53,31 @@ def load(name: str, device: str, precision: str) -> Model:
     Raises ValueError if it is no generative model, and FileNotFoundError if it cannot be downloaded.
     """
     spec = f"vlm:{name}"
-    name, settings = split_settings(name, SETTINGS, spec)
+    if name.partition("?")[0].endswith("@vllm"):
+        from compeval.evaluators.models import vllm_engine
+
+        return vllm_engine.load(name, device, precision)
+    name, settings = split_settings(name, KNOWN, spec)
+    think = _read_budget(settings.get("think", "0"), spec)
+    adapter = settings.get(peft_adapters.SETTING)
+    if adapter is None:
+        name, adapter = peft_adapters.find_base(name, spec)
     family = read_family(name, spec)
     scoring = make_scoring(settings, spec, DEFAULTS.get(family))
     model, processor = _load_pretrained(name, spec, family, device, precision)
+    model, merged = peft_adapters.merge_if_named(model, adapter, name, spec)
     is_choice = scoring.method == "choice"
     answer = partial(_read, _answer_tokens(processor.tokenizer, scoring, spec), is_choice)
     probes = [*permutations(PROBES, 2)] if is_choice else PROBES
     try:
-        encoder = (Chooser if is_choice else Generative)(
-            model, processor, scoring.ask, answer, probes
-        )
+        arguments = (model, processor, scoring.ask, answer, probes)
+        if think:
+            encoder = (ThinkingChooser if is_choice else ThinkingGenerative)(
+                *arguments, think=think
+            )
+        else:
+            encoder = (Chooser if is_choice else Generative)(*arguments)
+            _check_thinking(encoder.prompt(probes[0]))
         warning = encoder.check_prefix_cache(precision)
     except ValueError as error:
         raise ValueError(f"{spec}: {error}") from None
@@ -71,16 +90,36 @@ def load(name: str, device: str, precision: str) -> Model:
         scoring.describe(),
         precision,
         transformers.__version__,
+        *([think] if think else []),
     ]
-    return Model(
+    record = {"no_prefix_cache": encoder.no_prefix_cache, **({"think": think} if think else {})}
+    loaded = Model(
         spec=spec,
         name=get_title(name) + ("@choice" if is_choice else ""),
         encoder=encoder,
         fingerprint=fingerprint.of_json(parts),
         precision=precision,
-        scoring=scoring.describe() | {"no_prefix_cache": encoder.no_prefix_cache},
+        scoring=scoring.describe() | record,
         warnings=(warning,) if warning else (),
     )
+    return peft_adapters.describe(loaded, merged)
+
+
+def _read_budget(text: str, spec: str) -> int:
+    """Return the number of tokens that a model may think. Raises ValueError if it is none."""
+    if not text.isdecimal():
+        raise ValueError(
+            f"{spec}: think is {text!r}, expected a number of tokens, for example 1024."
+        )
+    return int(text)
+
+
+def _check_thinking(prompt: str) -> None:
+    """Raise ValueError if a prompt ends within the model's thoughts, whose first word is no answer."""
+    if is_thinking(prompt):
+        raise ValueError(
+            "the model thinks before it answers. Give it a budget of tokens: --setting think=1024."
+        )
 
 
 def _load_pretrained(

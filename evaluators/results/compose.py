@@ -184,6 +184,7 @@ def describe(dataset: TaskDataset, model: Model) -> Result:
             "contaminated": model.contaminated,
             "text_encoder": model.text_encoder,
             **({"scoring": dict(model.scoring)} if model.scoring else {}),
+            **({"adapter": dict(model.adapter)} if model.adapter else {}),
         },
         "data": {
             "version": dataset.version,

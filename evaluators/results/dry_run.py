@@ -20,6 +20,7 @@ from compeval.evaluators.engine.tasks import Task, defaults
 from compeval.evaluators.models import Model, check_name, parse
 from compeval.evaluators.models.local_folder import read_training
 from compeval.evaluators.models.open_clip_names import CORPUS_OF_TAG, parse_name
+from compeval.evaluators.models.peft_adapters import find_setting
 from compeval.evaluators.results import documents
 from compeval.evaluators.results.compose import get_code
 from compeval.evaluators.results.documents import Result
@@ -87,6 +88,8 @@ def _peek(spec: str) -> Model:
     check_name(spec)
     backend, name = parse(spec)
     about: dict[str, str | None] = {}
+    if find_setting(name):  # what an adapter was trained on is not known
+        return Model(spec, name, None, "")
     if backend == "open_clip":
         spec, about = name, {"corpus": CORPUS_OF_TAG.get(parse_name(name)[1])}
     elif backend == "local":

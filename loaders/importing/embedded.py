@@ -1,12 +1,16 @@
-"""Write the images that a published table contains to ``sources/<image set>/``, where rows find them by name.
+"""Write the images that a published file contains to ``sources/<image set>/``, where rows find them by name.
+
+They are the bytes in a Parquet or Arrow table, or texts in base64 in a file of JSON or a text table.
 
 Each image is decoded once as untrusted data and written under its name when it is complete, so a killed extraction
 resumes. An image that is there is kept if it has the same bytes; a corrected table replaces it. At most one batch of
 rows is in memory.
 """
 
+import base64
 import errno
 import io
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,6 +26,7 @@ from compeval.base.files.untrusted import (
     resolve_below,
 )
 from compeval.loaders.importing.identify import PublishedFile
+from compeval.loaders.published.rows import read_items
 from compeval.loaders.published.tables import name_image, read_table
 
 MARGIN = 10
@@ -74,14 +79,32 @@ def _read_images(file: PublishedFile) -> Iterator[tuple[str, list[bytes]]]:
         if images.joined_columns
         else [(column,) for column in images.columns]
     )
-    for number, row in read_table(file.path, images.joined_columns or images.columns):
+    for number, row in _read_rows(file):
         for column, group in zip(images.columns, groups, strict=True):
-            cells = [row[name] for name in group if row[name] is not None]
-            parts: list[Any] = [
-                cell.get("bytes") if isinstance(cell, dict) else cell for cell in cells
-            ]
+            cells = [row.get(name) for name in group if row.get(name) is not None]
+            parts: list[Any] = [_get_bytes(cell) for cell in cells]
             is_complete = all(isinstance(part, bytes) for part in parts)
             yield name_image(file.name, number, column), parts if is_complete else []
+
+
+def _read_rows(file: PublishedFile) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the number of each row, and its images. What is no row has none."""
+    images = file.images
+    if file.path.suffix in (".parquet", ".arrow"):
+        yield from read_table(file.path, images.joined_columns or images.columns)
+        return
+    for number, item in enumerate(read_items(file.path, file.name, ())):
+        yield number, item if isinstance(item, dict) else {}
+
+
+def _get_bytes(cell: Any) -> Any:
+    """Return the bytes of an image in a cell; None if it has none, or no valid base64."""
+    if isinstance(cell, str):
+        try:
+            return base64.b64decode(re.sub(r"^data:[^,]*,", "", cell), validate=True)
+        except ValueError:
+            return None
+    return cell.get("bytes") if isinstance(cell, dict) else cell
 
 
 def join_images(images: Sequence[bytes]) -> bytes:

@@ -231,7 +231,8 @@ def read_items(
 ) -> Iterator[Any]:
     """Yield the items of a file in the format of its suffix, given its published name.
 
-    Tables need to have the columns ``fields``. Images inside a table (``image_columns``) are replaced by their names.
+    Tables need to have the columns ``fields``. Images inside a file (``image_columns``), of a JSON file or of a text
+    table in base64, are replaced by their names.
     Raises ValueError if the file is damaged or lacks a column.
     """
     match path.suffix:
@@ -242,12 +243,27 @@ def read_items(
                 yield row | {
                     column: tables.name_image(name, number, column) for column in image_columns
                 }
-        case ".csv" | ".tsv":
-            yield from read_csv(path, fields)
-        case ".jsonl":
-            yield from (value for _, value in json_lines.read_numbered(path))
         case _:
-            yield from read_json(path)
+            items = _read_texts(path, fields)
+            if not image_columns:
+                yield from items
+                return
+            for number, item in enumerate(items):
+                names = {
+                    column: tables.name_image(name, number, column) for column in image_columns
+                }
+                yield item | names if isinstance(item, dict) else item
+
+
+def _read_texts(path: Path, fields: Iterable[str]) -> Iterable[Any]:
+    """Return the items of a file of texts: CSV, TSV, JSON or JSON Lines."""
+    match path.suffix:
+        case ".csv" | ".tsv":
+            return read_csv(path, fields)
+        case ".jsonl":
+            return (value for _, value in json_lines.read_numbered(path))
+        case _:
+            return read_json(path)
 
 
 def is_table(suffix: str) -> bool:

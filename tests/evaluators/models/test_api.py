@@ -358,7 +358,7 @@ def test_killed_at_random_moments_nothing_is_asked_twice(
             "api:m?colour=red",
             "unknown setting 'colour'; known: scoring, question, answers, base_url, max_tokens",
         ),
-        ("api:m?timeout=soon", "expected numbers for max_tokens, timeout"),
+        ("api:m?timeout=soon", "expected numbers for max_tokens, think, timeout"),
         ("vlm:m", "--setting is for vlm: and api: models, and --base-url for api: models"),
         ("ViT-B-32/openai", "--setting is for vlm: and api: models"),
     ],

@@ -25,6 +25,7 @@ from compeval.evaluators.protocols import authors
 from compeval.evaluators.protocols.base import Directions, RowProtocol
 from compeval.loaders import benchmarks
 from compeval.loaders.audit import audit_dataset
+from compeval.loaders.benchmarks import colorfoil
 from compeval.loaders.datasets.stats import read_stats
 from compeval.loaders.importing.importing import import_files
 from compeval.loaders.importing.selection import RowSelection
@@ -418,3 +419,22 @@ def test_bivlc_texts_in_the_layout_of_the_hub(real_data: Path, tmp_path: Path):
         )
         scores = [str(outcome) for outcome in (text, image, text and image)]
         assert scores == [one[f"{name}_score"] for name in ("text", "image", "group")]
+
+
+def test_colorfoil_of_real_captions(real_data: Path):
+    """24 of 55 images have a caption with a colour name, counted by another program with matplotlib's list of names."""
+    path = real_data / "benchmarks/coco_captions/captions_val2017.json"
+    counts, rows = read_file(path)
+    assert (counts.family, counts.read, counts.dropped.total()) == ("colorfoil", 24, 0)
+    assert [(row.images[0], row.captions[0]) for row in rows[:2]] == [
+        ("000000331352.jpg", "A tan toilet and sink combination in a small room."),
+        ("000000420281.jpg", "A man with thick black glasses eats a hotdog."),
+    ]
+    assert {row.captions[0] for row in rows} <= set(list_strings(path))
+    colors = {*colorfoil.NAMES}
+    for row in rows:
+        pairs = zip(row.captions[0].split(" "), row.hard_negatives[0].split(" "), strict=True)
+        assert all((a in colors) == (a != b) and (a == b or b in colors) for a, b in pairs)
+    truth_NIT = np.stack([find_truth(row) for row in rows]).astype(np.float32)
+    assert set(score("colorfoil", "main", truth_NIT).values()) == {(1.0, 0)}, "an oracle"
+    assert set(score("colorfoil", "main", np.ones_like(truth_NIT)).values()) == {(0.0, 1)}

@@ -1,5 +1,7 @@
 """The rows of published formats, on files written by hand."""
 
+import base64
+import io
 import json
 import pickle
 from collections.abc import Mapping
@@ -18,6 +20,8 @@ from PIL import Image
 from compeval.base.schemas.scene_graph import Box
 from compeval.evaluators.protocols import authors
 from compeval.loaders.benchmarks import (
+    bla,
+    colorfoil,
     countercurate,
     crpe,
     hard_positives,
@@ -26,11 +30,12 @@ from compeval.loaders.benchmarks import (
     naturalbench,
     whatsup,
 )
+from compeval.loaders.importing import embedded
 from compeval.loaders.importing.identify import identify
 from compeval.loaders.importing.importing import ImportedFile, import_files
 from compeval.loaders.load import load_dataset
 from compeval.loaders.published.image_sets import COCO, SWIG, VISDIAL, VISUAL7W
-from compeval.loaders.published.rows import Row, find_option
+from compeval.loaders.published.rows import Row, Unusable, find_option
 from tests.published_files import list_leaves, make_rotations, read_file
 
 
@@ -662,3 +667,193 @@ def test_letters_of_options():
     for letter in ("", "AB", "D", "(Z)"):
         with pytest.raises(ValueError, match="is none of A, B, C"):
             find_option(letter, 3)
+
+
+BLA_GROUP = {
+    "True1": "the man lifts the child",
+    "True2": "the child is lifted by the man",
+    "False1": "the child lifts the man",
+    "False2": "the man is lifted by the child",
+}
+
+
+def test_bla_has_two_true_sentences_of_each_image(tmp_path: Path):
+    """The sentences are those that the authors' notebook prints for image 1159399."""
+    items = [
+        {"image_id": "1159399", "caption_group": [BLA_GROUP | {"predicate": "lift"}]},
+        {"image_id": "7", "caption_group": [BLA_GROUP, BLA_GROUP]},
+        {"image_id": "8", "caption_group": []},
+        {"image_id": "9", "caption_group": [{"True1": "a"}]},
+    ]
+    counts, rows = read_counts(tmp_path, "active_passive_captions.json", items)
+    texts = tuple(BLA_GROUP.values())
+    expected = Row("active_passive", ("1159399.jpg",), texts[:2], texts[2:])
+    assert rows == [expected, expected._replace(images=("7.jpg",))]
+    assert counts.dropped == {"fields are missing": 2}
+
+
+def test_bla_authors_count_sentences():
+    """Ranks by hand: all four right; the truth 2 and the false 1 exchanged; a tie of both."""
+    score_NIT = np.array([[[4, 3, 2, 1]], [[4, 1, 3, 2]], [[4, 2, 2, 1]]], np.float32)
+    (hit_NT,) = bla.count_sentences(score_NIT).values()
+    assert hit_NT.tolist() == [
+        [True, True, True, True],
+        [True, False, False, True],
+        [True, False, False, True],
+    ]
+
+
+def test_colorfoil_is_made_from_captions_of_coco(tmp_path: Path):
+    captions = [
+        (2, "A man on a bench."),
+        (1, "A dog that is tired"),
+        (1, "A red dog is tired, a red ball"),
+        (1, "A blue dog"),
+        (2, "The gray cat"),
+        (3, "A tomato"),
+        (4, "Two Red cars"),
+    ]
+    content = {
+        "info": {},
+        "images": [{"id": one, "file_name": f"00{one}.jpg"} for one in (1, 2, 3, 4)],
+        "licenses": [],
+        "annotations": [{"image_id": one, "id": 9, "caption": text} for one, text in captions],
+    }
+    _, rows = read_counts(tmp_path, "captions_val2017.json", content)
+    assert [row.images for row in rows] == [("001.jpg",), ("002.jpg",), ("003.jpg",)]
+    assert [row.captions[0] for row in rows] == [captions[2][1], captions[4][1], "A tomato"]
+    for row in rows:
+        truth, foil = (text.split() for text in (row.captions[0], row.hard_negatives[0]))
+        changed = [(a, b) for a, b in zip(truth, foil, strict=True) if a != b]
+        assert [a for a, _ in changed] == [word for word in truth if word in colorfoil.NAMES]
+        assert all(b in colorfoil.FOILS for _, b in changed)
+    assert "tired," in rows[0].hard_negatives[0]  # the letters "red" stay
+    foils = {colorfoil.make_foil("gray", image) for image in range(200)}
+    assert foils == {*colorfoil.FOILS} - {"grey"}
+    assert colorfoil.make_foil("red and red", 5) == colorfoil.make_foil("red and red", 5)
+    assert len(colorfoil.NAMES) == 147
+
+
+def test_colorfoil_leaves_out_the_grey_images_of_the_whole_set(tmp_path: Path):
+    content = {
+        "images": [{"id": one, "file_name": f"{one}.jpg"} for one in range(colorfoil.IMAGES)],
+        "annotations": [
+            {"image_id": one, "caption": "a red ball" if one % 2 else "a ball"}
+            for one in range(colorfoil.IMAGES)
+        ],
+    }
+    path = tmp_path / "captions_val2017.json"
+    path.write_text(json.dumps(content))
+    rows = list(colorfoil.read(path, path.name))
+    grey = [number for number, row in enumerate(rows) if isinstance(row, Unusable)]
+    assert (len(rows), grey) == (2500, [550, 1164, 1752, 2236])
+
+
+def encode_png(color: str) -> str:
+    file = io.BytesIO()
+    Image.new("RGB", (4, 4), color).save(file, "PNG")
+    return base64.b64encode(file.getvalue()).decode()
+
+
+def test_questions_with_images_in_base64(tmp_path: Path):
+    """NegVQA's and EmbSpatial's files contain the images as texts."""
+    item = {
+        "index": 3,
+        "image": encode_png("red"),
+        "category": "GQA",
+        "original_question": "Is the ball red?",
+        "negated_question": "Is the ball not red?",
+        "A": "no",
+        "B": "yes",
+        "original_answer": "B",
+        "negated_answer": "A",
+    }
+    lines = [item, item | {"negated_answer": "B"}]
+    text = "".join(f"{json.dumps(line)}\n" for line in lines)
+    counts, rows = read_counts(tmp_path, "NegVQA-7379.jsonl", text)
+    fields = {"categories": (("source", "GQA"),), "changed": True}
+    image = "NegVQA-7379/000000_image"
+    assert rows == [
+        choice("negated", image, "Is the ball not red? no", "Is the ball not red? yes", **fields),
+        choice("original", image, "Is the ball red? yes", "Is the ball red? no", **fields),
+    ]
+    assert counts.dropped == {"the question and its negation have the same answer": 2}
+    output = tmp_path / "data"
+    assert not embedded.extract_images(identify(tmp_path / "NegVQA-7379.jsonl"), output)
+    written = Image.open(output / "sources" / "negvqa" / image)
+    assert written.getpixel((0, 0)) == (255, 0, 0)
+    bad = [item | {"image": "no base64!"}, item | {"image": None}]
+    (tmp_path / "NegVQA-7379.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in bad))
+    unreadable = embedded.extract_images(identify(tmp_path / "NegVQA-7379.jsonl"), output)
+    assert set(unreadable.values()) == {"the table contains no bytes"}
+
+
+def test_embspatial_has_the_position_of_the_answer(tmp_path: Path):
+    """The item is one of the two in the authors' README, the image apart."""
+    item = {
+        "data_source": "ai2thor",
+        "scene_id": "FloorPlan15",
+        "question_id": "ai2thor_799",
+        "question": "'How are drawer and soapbottle positioned in relation to each other in the image?",
+        "relation": "under",
+        "image": encode_png("blue"),
+        "answer_options": [
+            "The drawer is blocking the soapbottle.",
+            "The drawer is beneath the soapbottle.",
+            "The drawer is touching the soapbottle.",
+            "The drawer is above the soapbottle.",
+        ],
+        "answer": 1,
+    }
+    counts, (row,) = read_counts(tmp_path, "embspatial_bench.json", [item, item | {"answer": 4}])
+    assert row.captions[0].endswith("in the image? The drawer is beneath the soapbottle.")
+    assert [text.split()[-3] for text in row.hard_negatives] == ["blocking", "touching", "above"]
+    assert row.categories == (("relation", "under"), ("source", "ai2thor"))
+    assert counts.dropped == {"not 4 options and the position of one of them": 1}
+    table = read_table(tmp_path, "test-00000-of-00001.parquet", item | {"image": b""})
+    assert table == [row._replace(images=("test-00000-of-00001/000000_image",), image_id="")]
+
+
+def test_countbenchqa_has_the_other_numbers_as_options(tmp_path: Path):
+    item = {"image": b"", "text": "Ten dogs", "question": "How many dogs?", "number": 10}
+    (row,) = read_table(tmp_path, "test-00000-of-00001.parquet", item)
+    assert row.captions == ("How many dogs? 10",)
+    assert row.hard_negatives == tuple(f"How many dogs? {number}" for number in range(2, 10))
+    with pytest.raises(ValueError, match="the number is 11, expected 2 to 10"):
+        read_table(tmp_path, "test-00000-of-00001.parquet", item | {"number": 11})
+
+
+def test_3dsrbench_has_two_to_four_options(tmp_path: Path):
+    header = "index question A B C D answer category image_source image_url"
+    coco, other = (
+        "http://images.cocodataset.org/train2017/000000000009.jpg",
+        "https://huggingface.co/datasets/ccvl/3DSRBench/resolve/main/hssd/12.png",
+    )
+    lines = [
+        f"X-1,Which is higher?,a cup,a dog,,,B,height_higher,MS-COCO,{coco}",
+        f"X-2,Where is it?,left,right,front,back,C,orientation_viewpoint,HSSD,{other}",
+        f"X-3,Where is it?,left,right,nan,nan,C,orientation_viewpoint,MS-COCO,{coco}",
+        f"X-4,Where is it?,left,,back,,A,orientation_viewpoint,MS-COCO,{coco}",
+        f"X-5,Where is it?,left,right,,,A,colour,MS-COCO,{coco}",
+    ]
+    counts, rows = read_counts(tmp_path, "3dsrbench_v1.csv", table(header, *lines))
+    ask = "Which is higher? {}".format
+    first, second = rows
+    assert first == choice(
+        "height",
+        "000000000009.jpg",
+        ask("a dog"),
+        ask("a cup"),
+        categories=(("type", "height_higher"),),
+        changed=True,
+        image_set=COCO,
+    )
+    assert (second.config, second.images) == ("orientation_4", ("12.png",))
+    assert second.captions == ("Where is it? front",)
+    assert second.image_set is not None
+    assert second.image_set.name == "srbench_3d_synthetic"
+    assert counts.dropped == {
+        "the answer 'C' is none of A, B": 1,
+        "not two to four options": 1,
+        "unknown category 'colour'": 1,
+    }
