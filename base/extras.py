@@ -21,6 +21,7 @@ EXTRAS = {
     "llm": ("json_repair", "openai"),
     "annotate": ("krippendorff",),
     "leaderboard": ("itables", "vl_convert"),
+    "peft": ("peft",),
     "probe": ("sacrebleu",),
     "ray": ("ray",),
     "sentence-transformers": ("sentence_transformers",),
