@@ -172,7 +172,8 @@ def _import_vllm(spec: str) -> Any:
         if error.name != "vllm":
             raise
         raise ModuleNotFoundError(
-            f"{spec}: vLLM is not installed: pip install 'compeval[vllm]'. Without it, name the model without {SUFFIX}."
+            f"{spec}: vLLM is not installed: pip install vllm, in an environment of its own, because it requires "
+            f"exact versions of torch. Without it, name the model without {SUFFIX}."
         ) from None
     return vllm
 

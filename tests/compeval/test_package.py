@@ -108,7 +108,7 @@ def test_extras_are_those_of_pyproject():
             names = {canonicalize_name(name) for name in distributions[module]}
             assert names & extras[extra], f"{module} is not installed by the extra {extra}"
             assert not names & base, f"{module} is installed by the base"
-    assert {"s3", "train", "vllm", "all"} == extras.keys() - EXTRAS.keys()
+    assert {"s3", "train", "all"} == extras.keys() - EXTRAS.keys()
 
 
 @pytest.mark.parametrize(
