@@ -22,6 +22,7 @@ from compeval.evaluators import models
 from compeval.evaluators.models import generated, thinking
 from compeval.evaluators.models.endpoint import CUT_OFF, Answer
 from compeval.evaluators.models.questions import Scoring
+from tests.close import assert_close, count_terms
 from tests.evaluators import tiny
 from tests.evaluators.chat_server import ChatModel, serve
 from tests.evaluators.tiny_vlms import write_vlm
@@ -223,7 +224,9 @@ def test_the_answer_after_the_thoughts_is_scored_as_the_library_does(
             ).logits[0, -1]
         words = [processor.tokenizer.convert_tokens_to_ids(word) for word in ("Yes",)]
         expected.append(float(logits.double().log_softmax(dim=0)[words].logsumexp(dim=0)))
-    np.testing.assert_allclose(scores[:2], expected, atol=1e-4)
+    assert_close(
+        scores[:2], np.array(expected), size=1, dtype=np.float32, summed=count_terms(network)
+    )
     assert scores[2] == encoder.cut_off  # nine tokens of thoughts, the budget is eight
     assert scores[3] == encoder.no_answer
     assert model.scoring is not None
@@ -307,7 +310,7 @@ def test_a_model_in_vllm(vllm: StandIn, weights: Path, rows: Path):
 def test_yes_in_vllm_is_the_sum_of_its_spellings(vllm: StandIn, weights: Path):
     encoder: Any = models.resolve(f"vlm:{weights}@vllm?max_model_len=512").encoder
     scores = encoder.score([Image.new("RGB", (8, 8), "red")] * 2, ["a red ball", "a blue ball"])
-    np.testing.assert_allclose(scores, [math.log(math.exp(-0.3) + math.exp(-2.0)), -3.5])
+    assert_close(scores, [math.log(math.exp(-0.3) + math.exp(-2.0)), -3.5])
     assert vllm.options["max_model_len"] == 512
     assert vllm.parameters == {
         "temperature": 0,
