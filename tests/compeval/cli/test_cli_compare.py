@@ -1,6 +1,7 @@
 import csv
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,10 @@ ESCAPES = "\x1b]52;c;aGk=\x07\x1b[2Jclear\x9b31m\x85\x08\x7f\r"
 
 def test_no_text_of_a_result_controls_the_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Names and categories of foreign results, in all commands that print them and in all formats."""
+    if sys.getfilesystemencoding() != "utf-8":
+        pytest.skip(
+            "no folder can have such a name: the locale is C and Python's UTF-8 mode is off"
+        )
     monkeypatch.chdir(tmp_path)
     row = [{"by": "relation", "name": f"on{ESCAPES}"}]
     for model in (f"one{ESCAPES}", f"two{ESCAPES}"):

@@ -193,7 +193,9 @@ def test_search_and_filters_work_in_a_browser(
         "--dump-dom",
         page.as_uri() + address,
     ]
-    shown = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+    shown = subprocess.run(
+        command, capture_output=True, encoding="utf-8", check=True, timeout=60
+    ).stdout
     assert f'<p id="count" role="status">{expected}' in shown
     assert len(re.findall(r'<tr[^>]* class="chosen"', shown)) == bool(address)
 
