@@ -164,11 +164,22 @@ class _Formatter(logging.Formatter):
         return strip_urls(strip_controls(super().format(record)))
 
 
+class _StderrHandler(logging.StreamHandler[Any]):
+    """Writes to what is stderr when a message comes: within a command, a stream that may be closed after it."""
+
+    def __init__(self) -> None:
+        logging.Handler.__init__(self)
+
+    @property
+    def stream(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return sys.stderr
+
+
 def _set_verbose(value: bool) -> None:
     if value:
-        logging.basicConfig(level=logging.INFO, force=True)
-        for handler in logging.root.handlers:
-            handler.setFormatter(_Formatter("%(name)s: %(message)s"))
+        handler = _StderrHandler()
+        handler.setFormatter(_Formatter("%(name)s: %(message)s"))
+        logging.basicConfig(level=logging.INFO, force=True, handlers=[handler])
         _log.setLevel(logging.INFO)
 
 

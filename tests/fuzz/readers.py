@@ -42,7 +42,7 @@ from compeval.base.readers import corpora, gqa, karpathy, shards, visual_genome
 from compeval.base.readers.records import Flaws
 from compeval.base.sources.unpack import unpack
 from compeval.base.storage import parquet
-from compeval.evaluators.results import documents, external, hub
+from compeval.evaluators.results import documents, external, foreign
 from compeval.generators.llm.answers import read_list
 from compeval.loaders.benchmarks import negbench, photograph_pairs
 from compeval.loaders.datasets.stats import read_stats
@@ -158,7 +158,7 @@ READERS: list[tuple[str, Callable[[Path], Any]]] = [
     ("images.zip", _unpack_to),
     ("pairs_of_photographs.csv", photograph_pairs.read),
     *((f"scores_of_rows.{kind}", external._read_pairs) for kind in ("csv", "jsonl", "parquet")),
-    ("result.json", lambda path: hub.find_fault(documents.read(path))),
+    ("result.json", lambda path: foreign.find_fault(documents.read(path))),
     *((f"renamed.{suffix}", read_file) for suffix in ("csv", "tsv", "json")),
     ("SHA256SUMS", _read_hashes),
     ("swap_att.json", read_file),

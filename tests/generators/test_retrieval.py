@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import datasets
@@ -79,11 +80,13 @@ def copy_sources(built: Path, root: Path, *others: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def referencing(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def referencing(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Return a folder with the same datasets, which reference their images."""
     root = tmp_path_factory.mktemp("referencing")
     copy_sources(built, root, "truth.jsonl")
-    return build(root, pixels="by_reference")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COMPEVAL_IMAGES", str(root))
+        yield build(root, pixels="by_reference")
 
 
 def read_rows(built: Path, config: str, split: str) -> list[dict]:

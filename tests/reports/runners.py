@@ -549,6 +549,7 @@ def stored_answers(bench: Bench, folder: Path, given: Sequence[tuple[str, bool]]
     class Server:
         def __init__(self, name: str) -> None:
             self.identity = name, "http://localhost/v1"
+            self.max_tokens = 16
 
         def ask(self, question: str, *_: Any) -> Answer:
             sent.append(question)

@@ -58,11 +58,12 @@ def stored(data: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     """Folder of a dataset with images in the rows, or with crops of two image files."""
     if request.param == "embedded":
         return data
-    (tmp_path / "pictures").mkdir()
-    stripes(tmp_path / "pictures/one.png")
-    stripes(tmp_path / "pictures/two.png").open("ab").write(b"x")
+    pictures = tmp_path / "sources/pictures"  # images next to a dataset may be read
+    pictures.mkdir(parents=True)
+    stripes(pictures / "one.png")
+    stripes(pictures / "two.png").open("ab").write(b"x")
     order = [("one.png", 0), ("two.png", 0), ("one.png", 1), ("two.png", 3)]
-    written = rows(tmp_path / "pictures", order, "ball")
+    written = rows(pictures, order, "ball")
     write_config(
         tmp_path / "crepe", "prod_hnatom", {"test": written}, HARD_NEGATIVE_SCHEMA, "by_reference"
     )
@@ -85,7 +86,7 @@ def test_memory_is_open_until_the_job_that_fills_it_ends(
     monkeypatch.setattr(workers, "Memory", Watched)
     (crop, *_) = plan.make([load(Task("crepe", "laion_uc_hnatom"), data)]).crops
     with workers.Workers(PixelTransform((), (8, 6)), 1) as pool:
-        pool.submit(time.sleep, 0.2)
+        pool.submit(time.sleep, 1)
         pool.submit_images([ImageCrops(None, [crop])])  # the caller drops what this returns
         gc.collect()
         assert len(memories) == 1
@@ -181,7 +182,8 @@ def test_threads_prepare_images_if_the_transform_cannot_be_sent(
     preprocess: Any, reason: str | None, caplog: pytest.LogCaptureFixture
 ):
     encoder = SimpleNamespace(device="cuda", preprocess=preprocess)
-    with caplog.at_level(logging.INFO):
+    # A command that ran before in this process has set a level of its own.
+    with caplog.at_level(logging.INFO, logger="compeval"):
         assert compute.prepares_in_processes(encoder) == (reason is None)
     assert len(caplog.messages) == (reason is not None)
     assert all(

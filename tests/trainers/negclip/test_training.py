@@ -79,7 +79,8 @@ def test_a_checkpoint_that_does_not_fit_its_configuration_is_refused(tmp_path: P
         folder / local.WEIGHTS,
     )
     with pytest.raises(
-        ValueError, match=r"clip: the model cannot be loaded .* size mismatch for token_embed"
+        ValueError,
+        match=r"clip: the model cannot be loaded .*token_embedding\.weight \(9, 16\), not \(",
     ):
         starting_model.load(spec, "cpu")
 
