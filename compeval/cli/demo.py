@@ -42,9 +42,12 @@ def demo(output: Path = Path("compeval-demo")) -> None:
 def _print_rank() -> None:
     """Print what a rank among the published models looks like: drawn scenes have none."""
     from compeval.evaluators.results.ranks import describe_published
+    from compeval.evaluators.results.scores import describe_missing
 
     model = "ViT-B-32-quickgelu/openai"
     rank = describe_published(model, "sugarcrepe/swap_obj", "recall@1")
     typer.echo(
         f"On a published set, a run ends with the rank among the published models, as of {model}:\n{rank}"
     )
+    if missing := describe_missing():
+        typer.echo(missing)

@@ -84,13 +84,13 @@ def print_results(results: Sequence[Result], output_format: FormatName, folder: 
 def _describe_positions(results: Sequence[Result], is_long: bool) -> list[str]:
     """Return where results stand among the published models: per task, or of many results per benchmark."""
     from compeval.evaluators.results.ranks import find_positions
-    from compeval.evaluators.results.scores import MEAN
+    from compeval.evaluators.results.scores import MEAN, describe_missing
 
     if err.quiet:
         return []
     positions = find_positions(results)
     whole = {(position.model, position.task) for position in positions if position.metric == MEAN}
-    return [
+    lines = [
         f"{position.model}, {position}"
         if len({item.model for item in positions}) > 1
         else str(position)
@@ -99,6 +99,7 @@ def _describe_positions(results: Sequence[Result], is_long: bool) -> list[str]:
         or position.metric == MEAN
         or (position.model, position.task.partition("/")[0]) not in whole
     ]
+    return [*lines, describe_missing()] if lines and describe_missing() else lines
 
 
 def _make_row(result: Result, metric: str) -> dict[str, str]:

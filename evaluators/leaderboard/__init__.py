@@ -53,6 +53,7 @@ from compeval.evaluators.report.tables import (
     to_latex,
 )
 from compeval.evaluators.results.ranks import DECIMALS
+from compeval.evaluators.results.scores import describe_missing
 
 FOLDER = Path(__file__).parent
 ABOUT = ("family", "parameters", "date", "training_data", "text_only")
@@ -99,6 +100,7 @@ def build(
         "chart": make_chart(models, benchmarks),
         "examples": list(collect_examples(benchmarks, data_dir)),
         "columns": (),
+        "missing": describe_missing() if any(map(_has_models, published.values())) else "",
     }
     return _write(output, models, table, context)
 
@@ -120,8 +122,13 @@ def build_published(output: Path, benchmarks: Collection[str] = ()) -> Path:
         "examples": [],
         "averaged": len(choose_averaged(columns)),
         "columns": [column.name for column in columns],
+        "missing": describe_missing(),
     }
     return _write(output, models, make_published_table(models, columns), context)
+
+
+def _has_models(published: Published) -> bool:
+    return bool(published.comparable or published.others)
 
 
 def _write(output: Path, models: pd.DataFrame, table: Table, context: Mapping[str, Any]) -> Path:

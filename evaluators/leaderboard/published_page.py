@@ -23,7 +23,7 @@ from compeval.evaluators.results.ranks import DECIMALS, compute_rank, group_by_m
 from compeval.evaluators.results.scores import MEAN, PublishedScore, read_columns, read_means
 
 FEWEST_MODELS = 10
-"""Models of a column of the table of all benchmarks."""
+"""Models of a column of the table of all benchmarks; if no mean over a benchmark has as many, that of the most."""
 NO_PLACE = "†"
 BOTH_DIRECTIONS = tuple(COUNTED["recall"])
 MAIN = [
@@ -68,11 +68,17 @@ def make_columns(benchmarks: Collection[str] = ()) -> list[Column]:
     for name in benchmarks:
         if name not in known:
             raise ValueError(f"{name}: no published scores. They are known for {', '.join(known)}.")
-    with_mean = {column.benchmark for column in columns if column.kind == "mean"}
+    means = [column for column in columns if column.kind == "mean"]
+    fewest = min(FEWEST_MODELS, max(len(column.scores) for column in means))
+    with_mean = {column.benchmark for column in means}
     shown = [
         column
         for column in columns
-        if (column.benchmark in benchmarks if benchmarks else _is_overview(column, with_mean))
+        if (
+            column.benchmark in benchmarks
+            if benchmarks
+            else _is_overview(column, with_mean, fewest)
+        )
     ]
     kinds = ["mean", "rows", "task", "detail"]
     return sorted(
@@ -81,10 +87,10 @@ def make_columns(benchmarks: Collection[str] = ()) -> list[Column]:
     )
 
 
-def _is_overview(column: Column, with_mean: Collection[str]) -> bool:
+def _is_overview(column: Column, with_mean: Collection[str], fewest: int) -> bool:
     """Return True if a column is part of the table of all benchmarks."""
     kinds = ("mean", "rows") if column.benchmark in with_mean else ("task", "rows")
-    return column.kind in kinds and "@" not in column.name and len(column.scores) >= FEWEST_MODELS
+    return column.kind in kinds and "@" not in column.name and len(column.scores) >= fewest
 
 
 def _make_columns() -> Iterator[Column]:

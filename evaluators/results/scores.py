@@ -1,15 +1,17 @@
 """The published scores: of papers' tables, of tables of many models, and those that benchmarks declare.
 
 published_papers.csv      the papers' tables. ARO's authors scored rows by FLAVA's match and BLIP's match plus cosine
-published_scores.parquet  one score per model and column of the tables of many models, in percent with four decimals
+published_scores.csv      one score per column of vl_compo's table for five of its models, in percent with four decimals
 published_columns.csv     what a column measures, on which rows, and why its scores must not be ranked with others
 published_means.csv       the weights of a mean over columns. vl_compo's are those that reproduce its table of means
 published_models.csv      the names of the models in each source and here; their parameters (millions), corpus and year
 published_sources.csv     commit and date of each source, and how it counts ties
 
-`tools/published-scores write` makes published_scores.parquet from clones of the sources, and `check` compares the two
-number by number. Result files of MTEB that `compeval results pull` has read are in mteb_scores.parquet of the cache
-folder (``$COMPEVAL_CACHE`` or ~/.cache/compeval); a score there replaces the packaged one of the same model and column.
+`tools/published-scores write` makes published_scores.parquet, with the scores of all models, from clones of the
+sources: in the cache folder (``$COMPEVAL_CACHE`` or ~/.cache/compeval), or here for a release (:func:`find_tables`).
+`check` compares the file that is in use with the sources, number by number. Result files of MTEB that `compeval results
+pull` has read are in mteb_scores.parquet of the cache folder; a score there replaces the one of the same model and
+column.
 
 CREPE's authors did not release the raw pairs of Tables 15 and 16. The importer makes raw configs from the captions of
 the released files, which are other rows (:func:`count_rows`).
@@ -42,7 +44,14 @@ NOT_STATED = "not stated"
 SAME_TIES = "errors"
 DECIMALS = 4
 """Decimals of the scores in files, which are in percent."""
-PACKAGED = FOLDER / "published_scores.parquet"
+ALL_MODELS = "published_scores.parquet"
+RELEASED = FOLDER / ALL_MODELS
+"""Scores of all models. The repository does not have the file; a release may contain it."""
+FIVE_MODELS = FOLDER / "published_scores.csv"
+HOW_TO_ADD = (
+    "Of vl_compo's table, five models are known here: `tools/published-scores write CLONE...` adds about 270 published "
+    "models (docs/papers.md)."
+)
 KEY = ("source", "name", "column")
 SCHEMA = pa.schema(
     [(name, pa.string()) for name in KEY] + [("percent", pa.float64()), ("seconds", pa.float32())]
@@ -153,6 +162,25 @@ def read_scores() -> tuple[PublishedScore, ...]:
     return (*_read_tables(), *_read_papers(), *_read_declared())
 
 
+def find_cached_tables() -> Path:
+    """Return the path of the user's file, which `tools/published-scores write` writes."""
+    return cache_folder() / ALL_MODELS
+
+
+def find_tables() -> Path:
+    """Return the path of the file with the tables of many models: that of a release, the user's, or the five models'.
+
+    The repository has numbers of five models only, because the sources' files are not part of it. A release may contain
+    all numbers. It comes first, so that all users of a release rank among the same models.
+    """
+    return next((path for path in (RELEASED, find_cached_tables()) if path.exists()), FIVE_MODELS)
+
+
+def describe_missing() -> str:
+    """Return a sentence that says how to get the scores of all models, "" if they are there."""
+    return HOW_TO_ADD if find_tables() == FIVE_MODELS else ""
+
+
 def find_pulled_scores() -> Path:
     """Return the path of the user's file, with the scores that `compeval results pull` read."""
     return cache_folder() / "mteb_scores.parquet"
@@ -178,17 +206,21 @@ def write_scores(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
         pq.write_table(table, partial, compression="zstd", compression_level=19)
 
 
-def read_tables() -> list[dict[str, Any]]:
+def read_tables(*, with_pulled: bool = True) -> list[dict[str, Any]]:
     """Return the rows of the tables of many models: source, name, column, percent and seconds (None: not known).
 
     They are ordered by source, as in published_sources.csv: if several sources have a score, the first one counts.
 
     Raises:
-        ValueError: The user's file is not one that this version of `compeval results pull` wrote.
+        ValueError: A file of the user's is not one that this version wrote.
     """
     pulled = find_pulled_scores()
-    rows = pq.read_table(PACKAGED).to_pylist()
-    if pulled.exists():
+    tables = find_tables()
+    if tables == FIVE_MODELS:
+        rows = read_csv("scores")
+    else:
+        rows = _read_scores(tables, "tools/published-scores write", "Write it again")
+    if with_pulled and pulled.exists():
         rows = _merge(rows, _read_pulled(pulled))
     order = {source: number for number, source in enumerate(read_sources())}
     return sorted(rows, key=lambda row: order[row["source"]])
@@ -204,6 +236,11 @@ def _merge(rows: Iterable[Mapping[str, Any]], others: Iterable[Mapping[str, Any]
 
 
 def _read_pulled(path: Path) -> list[dict[str, Any]]:
+    return _read_scores(path, "compeval results pull", "Delete it and pull again")
+
+
+def _read_scores(path: Path, writer: str, remedy: str) -> list[dict[str, Any]]:
+    """Return the rows of a parquet file. Raises ValueError for another format, or for unknown models or columns."""
     try:
         rows = pq.read_table(path, columns=SCHEMA.names).to_pylist()
         known = all(
@@ -214,9 +251,7 @@ def _read_pulled(path: Path) -> list[dict[str, Any]]:
     except (pa.ArrowException, OSError):
         known, rows = False, []
     if not known:
-        raise ValueError(
-            f"{path}: not a file of this version's `compeval results pull`. Delete it and pull again."
-        )
+        raise ValueError(f"{path}: not a file of this version's `{writer}`. {remedy}.")
     return rows
 
 

@@ -200,6 +200,7 @@ def test_search_and_filters_work_in_a_browser(
     assert len(re.findall(r'<tr[^>]* class="chosen"', shown)) == bool(address)
 
 
+@pytest.mark.usefixtures("all_models")
 def test_published_models_are_next_to_ones_own(tmp_path: Path):
     """The scores of vl_compo's table: tests/evaluators/results/test_ranks.py. A model is not listed twice."""
     for name in ("itables", "vl_convert"):
@@ -234,6 +235,7 @@ def test_published_models_are_next_to_ones_own(tmp_path: Path):
     assert len(pd.read_parquet(tmp_path / "own/leaderboard.parquet")) == 2
 
 
+@pytest.mark.usefixtures("all_models")
 def test_the_place_of_an_own_model_with_ties_is_a_range(tmp_path: Path):
     """Of 245 rows, 150 are right and 49 are ties (20 points): with ties right, no published model is better."""
     metrics = {"recall@1": 150 / 245, "tie_rate": 0.2}
@@ -251,6 +253,7 @@ def test_the_place_of_an_own_model_with_ties_is_a_range(tmp_path: Path):
     assert other["sugarcrepe place"] == other["sugarcrepe best place"]
 
 
+@pytest.mark.usefixtures("all_models")
 def test_a_model_without_a_score_of_ones_own_has_no_place(tmp_path: Path):
     """NegCLIP was evaluated on SugarCrepe only. Its published score on ImageCoDe is a row of its own."""
     write(tmp_path, "mine", "sugarcrepe/swap_obj", 150, rows=245)
@@ -267,6 +270,7 @@ def test_a_model_without_a_score_of_ones_own_has_no_place(tmp_path: Path):
     assert models.loc[("mine", ""), "imagecode models"] == 1 + 201 + 12
 
 
+@pytest.mark.usefixtures("all_models")
 def test_marked_scores_are_shown_and_not_ranked(tmp_path: Path):
     """MTEB's ImageCoDe: of models that no other source has, the score is next to one's own without a place."""
     write(tmp_path, "mine", "imagecode/valid", 500, rows=2302)

@@ -1,4 +1,4 @@
-"""The page of the published models alone. Counts and places were found in the sources with csv alone."""
+"""The page of the published models alone. The scores are those of tests/evaluators/made_up.py."""
 
 import re
 from pathlib import Path
@@ -10,8 +10,11 @@ from typer.testing import CliRunner
 from compeval.cli import app
 from compeval.evaluators.leaderboard import published_page
 from compeval.evaluators.leaderboard.published_page import Column, choose_averaged, make_columns
+from compeval.evaluators.results.scores import find_cached_tables
 from tests.close import assert_close
+from tests.evaluators.conftest import forget_scores
 
+pytestmark = pytest.mark.usefixtures("all_models")
 OPENAI = "ViT-B-32-quickgelu/openai"
 
 
@@ -23,11 +26,11 @@ def test_a_column_per_benchmark_of_all_sources():
         "winoground/main": 246 + 2,  # and two of CLIP-FlanT5's
     }
     assert "sugarcrepe/swap_obj" not in columns
-    # MTEB's 42, and the mean over vl_compo's columns; 16 models are in both.
-    assert len(columns["sugarcrepe, mean over rows"].scores) == 201 + 42 - 16
+    # MTEB's 49, and the mean over vl_compo's columns; 16 models are in both.
+    assert len(columns["sugarcrepe, mean over rows"].scores) == 201 + 49 - 16
     assert columns["vl_checklist"].reasons == ("the first 1,000 rows of each file",)
     assert list(columns)[-2:] == ["retrieval/coco", "retrieval/flickr30k"]  # recognition is last
-    assert columns["negbench/coco_mcq"].scores[OPENAI] == 39.2966
+    assert columns["negbench/coco_mcq"].scores[OPENAI] == 50.0
     assert not any("@" in name for name in columns)
 
 
@@ -37,7 +40,7 @@ def test_marked_scores_and_those_on_other_rows_have_no_place():
     assert (len(images.scores), len(images.others)) == (213, 49 - 16)
     assert "numbers the images of a set anew" in images.reasons[0]
     assert images.scores[OPENAI] == 21.7202  # of vl_compo, which is not marked
-    assert columns["predicate_noun/main text score"].others == {"Human": 99.8}
+    assert columns["predicate_noun/main text score"].others == {"Human": 50.0}
     models = published_page.make_models(list(columns.values())).set_index("model")
     assert pd.isna(models.loc["Human", "predicate_noun/main text score place"])
 
@@ -96,3 +99,23 @@ def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     assert "winoground/main image score place" in table
     refused = CliRunner().invoke(app, ["leaderboard", "--benchmark", "winoground"])
     assert "--benchmark: no effect without --published" in " ".join(refused.stderr.split())
+
+
+def test_with_five_models_the_page_says_how_to_get_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    for name in ("itables", "vl_convert"):
+        pytest.importorskip(name)
+    monkeypatch.chdir(tmp_path)
+    find_cached_tables().unlink()
+    forget_scores()
+    done = CliRunner().invoke(app, ["leaderboard", "--published", "--output", "out"])
+    assert done.exit_code == 0, done.output
+    page = (tmp_path / "out/index.html").read_text(encoding="utf-8")
+    assert "five models are known here: `tools/published-scores write" in page
+    models = pd.read_parquet(tmp_path / "out/leaderboard.parquet").set_index("model")
+    # 61.2 of five: NegCLIP has 75.9, ViT-L-14/laion400m_e32 62.9.
+    assert make_columns(["sugarcrepe"])[0].scores.keys() < set(models.index)
+    assert models.loc[OPENAI, "sugarcrepe place"] in range(1, 6)
+    swap = {column.name: column for column in make_columns(["sugarcrepe"])}["sugarcrepe/swap_obj"]
+    assert sorted(swap.scores.values()) == [60.4082, 60.4082, 61.2245, 62.8571, 75.9184]

@@ -1,7 +1,7 @@
-"""The ranks among the published models, counted without this package.
+"""The ranks among the published models, with the scores of tests/evaluators/made_up.py.
 
 swap_obj: vl_compo has 201 models (one of its 202 is there twice). 150 of 245 rows are 61.2245 %: 85 models are better,
-and 8 equal. Wilson's interval is [54.99, 67.11]: 13 and 179 models are better than its bounds. 14 models are at least
+and 8 equal. Wilson's interval is [54.99, 67.11]: 13 and 179 models are better than its bounds. 18 models are at least
 5 points better, and 5 at least 10.
 """
 
@@ -15,12 +15,14 @@ from typer.testing import CliRunner
 from compeval.cli import app
 from compeval.evaluators.results import ranks
 from compeval.evaluators.results.ranks import Position, compute_rank, find_positions
-from compeval.evaluators.results.scores import PublishedScore, count_rows
+from compeval.evaluators.results.scores import PublishedScore, count_rows, find_cached_tables
 from compeval.evaluators.results.ties import measure_ties
 from tests.close import assert_close
+from tests.evaluators.conftest import forget_scores
 from tests.evaluators.results.test_published import MODEL, make_result
 from tests.evaluators.written import write_hits
 
+pytestmark = pytest.mark.usefixtures("all_models")
 REAL = {"synthetic": False, "source": "coco", "chance": 0.5}
 
 
@@ -224,3 +226,13 @@ def test_show_ends_with_the_ranks(tmp_path: Path):
     assert CliRunner().invoke(app, ["show", str(path), "--quiet"]).stderr == ""
     drawn = write_hits(tmp_path, "mine", "sugarcrepe/swap_obj", 150, 245)
     assert "rank" not in CliRunner().invoke(app, ["show", str(drawn)]).stderr
+
+
+def test_with_five_models_the_last_line_says_how_to_get_the_others(tmp_path: Path):
+    path = write_hits(tmp_path, "mine", "sugarcrepe/swap_obj", 150, 245, **REAL)
+    assert "are known here" not in CliRunner().invoke(app, ["show", str(path)]).stderr
+    find_cached_tables().unlink()
+    forget_scores()
+    shown = " ".join(CliRunner().invoke(app, ["show", str(path)]).stderr.split())
+    assert "rank 3 of 6" in shown  # two of five are better
+    assert "five models are known here: `tools/published-scores write" in shown
