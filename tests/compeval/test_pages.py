@@ -270,8 +270,16 @@ def test_my_own_data(world: Path, monkeypatch: pytest.MonkeyPatch):
         "\n".join(["file_name,text", *lines]) + "\n", encoding="utf-8"
     )
     (world / "downloads" / "corpus").mkdir()
+    # A wrong caption is usual: the corpus has its words in the same places.
+    usual = [
+        f"a {first} {animal} on a {second} {place}"
+        for first in ("black", "white", "brown", "red")
+        for second in ("black", "white", "brown", "red")
+        for animal in ("dog", "cat", "horse")
+        for place in ("couch", "bed", "street")
+    ]
     (world / "downloads" / "corpus" / "a.txt").write_text(
-        "\n".join([*texts[:2], "a boy", "a young horse", "a small cat"]), encoding="utf-8"
+        "\n".join([*texts[:2], "a boy", "a young horse", "a small cat", *usual]), encoding="utf-8"
     )
     trained = {"compeval-demo/clip-laion-s0": "checkpoints/clip-laion-s0"}
     assert run_page(f"docs/{PAGES[3]}.md", monkeypatch, trained) == 14
