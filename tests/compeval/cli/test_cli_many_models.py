@@ -43,7 +43,7 @@ def test_quiet_hides_notes_but_not_failures(checkpoints: Path, data: Path):
     total, reason = quiet.stderr.splitlines()
     assert total == "1 of 3 models failed:"
     assert reason.startswith("- local:checkpoints/b: checkpoints/b: the model cannot be loaded (")
-    planned = call("run", "local:checkpoints/b", "--task", "crepe/prod_hnatom", "--dry-run", "-q")
+    planned = call("run", "local:checkpoints/b", *TASK, "--data", "nowhere", "--dry-run", "-q")
     assert planned.exit_code in (1, 2)
     assert planned.stderr.strip()
 
