@@ -25,6 +25,7 @@ NEEDED = re.compile(r"(?:caption|crop_id|image_id)(?:_\w+)?|captions|hard_negati
 """Columns of datasets that every row has to fill."""
 LISTS = ("foils", "categories")
 """Columns whose cells may be empty, but not the elements of their lists."""
+ROWS_WITHOUT_DICTIONARY = 64
 ROWS_PER_CHECK = 1000
 
 
@@ -151,7 +152,19 @@ def _measure(file: pq.ParquetFile, path: Path, columns: list[str] | None) -> int
 
 
 def _measure_repeated(path: Path, name: str) -> int:
-    """Return the bytes of the texts of a column (``captions.list.element``), which are read once each."""
+    """Return the bytes of the texts of a column (``captions.list.element``)."""
+    try:
+        return _measure_dictionary(path, name)
+    except pa.ArrowNotImplementedError:
+        # Arrow reads no nested column as a dictionary if its writer gave the dictionary up half-way.
+        with pq.ParquetFile(path) as file:
+            return sum(
+                batch.nbytes for batch in file.iter_batches(ROWS_WITHOUT_DICTIONARY, columns=[name])
+            )
+
+
+def _measure_dictionary(path: Path, name: str) -> int:
+    """Return the bytes of the texts of a column, each of which is read once."""
     num_bytes = 0
     with pq.ParquetFile(path, read_dictionary=[name]) as file:
         for batch in file.iter_batches(ROWS_PER_CHECK, columns=[name]):

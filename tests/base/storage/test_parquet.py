@@ -129,3 +129,14 @@ def test_empty_cells_of_a_dataset_are_one_clear_message(
         return
     with pytest.raises(ValueError, match=message):
         list(parquet.read_filled(path, 2))
+
+
+def test_lists_whose_dictionary_was_given_up_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The writer replaces a dictionary that grows too large by plain pages, in the middle of a column."""
+    path = tmp_path / "test-00000-of-00001.parquet"
+    rows = [[f"a cup with the number {number}", "a cup"] for number in range(3000)]
+    pq.write_table(pa.table({"captions": rows}), path, dictionary_pagesize_limit=1000)
+    monkeypatch.setattr(parquet, "MAX_BATCH_BYTES", 1000)  # so that the column is measured
+    assert parquet.read_table(path)["captions"].to_pylist() == rows
