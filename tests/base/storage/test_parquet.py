@@ -136,7 +136,8 @@ def test_lists_whose_dictionary_was_given_up_are_read(
 ):
     """The writer replaces a dictionary that grows too large by plain pages, in the middle of a column."""
     path = tmp_path / "test-00000-of-00001.parquet"
-    rows = [[f"a cup with the number {number}", "a cup"] for number in range(3000)]
-    pq.write_table(pa.table({"captions": rows}), path, dictionary_pagesize_limit=1000)
+    rows = [[{"name": f"a cup with the number {number}"}] for number in range(3000)]
+    options = {"dictionary_pagesize_limit": 1000, "data_page_size": 500, "row_group_size": 500}
+    pq.write_table(pa.table({"captions": rows}), path, **options)
     monkeypatch.setattr(parquet, "MAX_BATCH_BYTES", 1000)  # so that the column is measured
     assert parquet.read_table(path)["captions"].to_pylist() == rows
