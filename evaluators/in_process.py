@@ -9,7 +9,7 @@ from typing import Any
 
 from compeval.evaluators import models
 from compeval.evaluators.engine import plan
-from compeval.evaluators.engine.compute import prepares_in_processes
+from compeval.evaluators.engine.compute import uses_worker_processes
 from compeval.evaluators.engine.encode import Engine
 from compeval.evaluators.engine.feature_cache import FeatureStore
 from compeval.evaluators.engine.pairs import stream_missing
@@ -63,8 +63,8 @@ def evaluate(
     with _in_evaluation_mode(model):
         loaded, device = _load(model, preprocess, tokenizer, device)
         chosen = default_tasks(known, loaded, data_dir) if selected is None else selected
-        in_processes = prepares_in_processes(loaded.encoder)
-        planned = plan.make(load_all(loaded, chosen, data_dir, limit).values())
+        in_processes = uses_worker_processes(loaded.encoder)
+        planned = plan.build_plan(load_all(loaded, chosen, data_dir, limit).values())
         return _score(loaded, planned, batch_size or default_batch_size(device), in_processes)
 
 
@@ -72,8 +72,10 @@ def _score(model: Model, planned: plan.Plan, batch_size: int, in_processes: bool
     """Return the scores of a model by name of the task, with features in memory only."""
     with closing(FeatureStore(None, model.fingerprint)) as store:
         engine = Engine(model, planned, store, batch_size, in_processes=in_processes)
-        if isinstance(model.encoder, models.MeteredScorer):
-            model.encoder.state_cost(stream_missing(engine))  # raises ValueError above the maximum
+        if isinstance(model.encoder, models.PaidScorer):
+            model.encoder.estimate_cost(
+                stream_missing(engine)
+            )  # raises ValueError above the maximum
         return Scores(
             (
                 scored.task.dataset.task.name,

@@ -11,14 +11,14 @@ from typing import NamedTuple, TypeVar
 
 from compeval.evaluators.engine import plan
 from compeval.evaluators.engine.cluster import Cluster
-from compeval.evaluators.engine.compute import OnError, prepares_in_processes
-from compeval.evaluators.engine.encode import Engine, Report, quiet
+from compeval.evaluators.engine.compute import OnError, uses_worker_processes
+from compeval.evaluators.engine.encode import Engine, Report, no_progress
 from compeval.evaluators.engine.feature_cache import FeatureStore, cache_folder
 from compeval.evaluators.engine.pairs import stream_missing
 from compeval.evaluators.engine.score import explain_unsupported, score_all
 from compeval.evaluators.engine.task_dataset import TaskDataset, load
 from compeval.evaluators.engine.tasks import Task, defaults
-from compeval.evaluators.models import MeteredScorer, Model
+from compeval.evaluators.models import Model, PaidScorer
 from compeval.evaluators.results import documents
 from compeval.evaluators.results.compose import compose, describe, make_examples
 from compeval.evaluators.results.documents import Result
@@ -82,7 +82,7 @@ def run(
     batch_size: int | None = None,
     on_error: OnError = "stop",
     on_refused: OnRefused = _raise_refused,
-    report: Report = quiet,
+    report: Report = no_progress,
     on_cost: Callable[[str], None] = lambda statement: None,
 ) -> list[Result]:
     """Evaluate a model (loaded by ``cluster``), write the results to ``output``, and return them in the tasks' order.
@@ -92,13 +92,13 @@ def run(
     """
     start = time.monotonic()
     remote = cluster.compute if cluster and cluster.is_used else None
-    in_processes = not remote and prepares_in_processes(model.encoder)
+    in_processes = not remote and uses_worker_processes(model.encoder)
     datasets = load_all(model, tasks, data_dir, limit, on_refused)
     folders, paths, results = _find_finished(model, datasets, output)
     if results:
         on_cost(describe_reused(model, [paths[task] for task in results]))
     unfinished = {task: dataset for task, dataset in datasets.items() if task not in results}
-    planned = plan.combine([*_collect(plan.draft, unfinished, on_refused).values()])
+    planned = plan.merge_plans([*_collect(plan.plan_task, unfinished, on_refused).values()])
     outdated = {folders[task.dataset.task] for task in planned.tasks}
     outdated |= {
         folders[task] for task in results if not documents.get_side_file(folders[task]).exists()
@@ -200,8 +200,8 @@ def _score_tasks(
     engine: Engine, paths: Mapping[Task, Path], on_cost: Callable[[str], None]
 ) -> dict[Task, Result]:
     """Score the tasks of the plan, and write each result before the next one is computed."""
-    if engine.plan.tasks and isinstance(engine.model.encoder, MeteredScorer):
-        on_cost(engine.model.encoder.state_cost(stream_missing(engine)))
+    if engine.plan.tasks and isinstance(engine.model.encoder, PaidScorer):
+        on_cost(engine.model.encoder.estimate_cost(stream_missing(engine)))
     results: dict[Task, Result] = {}
     for scored in score_all(engine):
         task, examples = scored.task.dataset.task, make_examples(scored)

@@ -41,7 +41,7 @@ from compeval.base.pipeline.params import (
     read_rules,
     read_settings,
 )
-from compeval.base.pipeline.workers import map_with
+from compeval.base.pipeline.workers import map_in_processes
 from compeval.base.readers.annotations import Annotations
 from compeval.base.schemas.annotated_image import AnnotatedImage
 from compeval.base.schemas.rows import WALK_SCHEMA
@@ -93,7 +93,7 @@ class Captions:
 
 
 @dataclass(frozen=True)
-class Settings(WalkSettings):
+class CaptionedWalkSettings(WalkSettings):
     """The block ``captioned_walks`` of params.yaml, with the captions of ``productivity_variants``."""
 
     workers: int
@@ -115,7 +115,7 @@ class Settings(WalkSettings):
         return {DEFAULT: Captions(self.template, self.captioner), **self.variants}
 
     @classmethod
-    def read(cls) -> Settings:
+    def read(cls) -> CaptionedWalkSettings:
         """Read params.yaml. Raises ValueError if a key is unknown or missing."""
         variants = {
             name: _read_variant(name, block)
@@ -128,7 +128,7 @@ def _read_variant(name: str, block: Mapping[str, Any]) -> Captions:
     return make_settings(Captions, block, f"params.yaml, productivity_variants, {name}")
 
 
-class Visit(NamedTuple):
+class WalkRequest(NamedTuple):
     """One visit of an image: the complexities of which it should give its walk with this condition and number."""
 
     image_id: str
@@ -140,7 +140,7 @@ class Visit(NamedTuple):
 
 
 class VisitedImage(NamedTuple):
-    visit: Visit
+    visit: WalkRequest
     walks: Mapping[int, Row]
     """The walks by complexity, as rows of SCHEMA."""
     dropped: Mapping[tuple[str, int], Counter[str]]
@@ -151,7 +151,7 @@ class Sampler:
     """Samples and captions the walks of an image in a worker process."""
 
     def __init__(
-        self, images: Annotations, settings: Settings, captions: Mapping[str, Captions]
+        self, images: Annotations, settings: CaptionedWalkSettings, captions: Mapping[str, Captions]
     ) -> None:
         self.images, self.settings, self.captions = images, settings, captions
         self.captioners: dict[str, Captioner] = {
@@ -159,7 +159,7 @@ class Sampler:
             for name, item in captions.items()
         }
 
-    def visit(self, visit: Visit) -> VisitedImage:
+    def visit(self, visit: WalkRequest) -> VisitedImage:
         dropped = defaultdict[tuple[str, int], Counter[str]](Counter)
         walks = sample_image(self.images[visit.image_id], visit, self.settings, dropped)
         captions: dict[int, dict[str, EditableCaption]] = {n: {} for n in walks}
@@ -180,7 +180,7 @@ class Sampler:
 
 def sample_image(
     image: AnnotatedImage,
-    visit: Visit,
+    visit: WalkRequest,
     settings: WalkSettings,
     dropped: Mapping[tuple[str, int], Counter[str]],
 ) -> dict[int, KeyedWalk]:
@@ -209,7 +209,7 @@ class VisitPlan:
     def __init__(
         self,
         image_ids: Iterable[str],
-        settings: Settings,
+        settings: CaptionedWalkSettings,
         walks: int,
         conditions: Sequence[WalkCondition],
         is_single: bool = False,
@@ -223,7 +223,7 @@ class VisitPlan:
         self.exhausted: set[tuple[str, WalkCondition, int]] = set()
         """Image, condition and complexity of which there is no further walk."""
 
-    def __iter__(self) -> Iterator[Visit]:
+    def __iter__(self) -> Iterator[WalkRequest]:
         visits_per_image = 1 if self.is_single else self.settings.walks_per_image
         for number, condition in product(range(visits_per_image), self.conditions):
             for index, image_id in enumerate(self.image_ids):
@@ -236,7 +236,7 @@ class VisitPlan:
                     n for n in needed if (image_id, condition, n) not in self.exhausted
                 )
                 if complexities:
-                    yield Visit(image_id, condition, number, complexities, self.is_single)
+                    yield WalkRequest(image_id, condition, number, complexities, self.is_single)
 
     def needs_walks(self, condition: WalkCondition, complexity: int) -> bool:
         found, visits = self.found[condition, complexity], self.visits[condition, complexity]
@@ -244,7 +244,7 @@ class VisitPlan:
         min_images = max(MIN_IMAGES, MIN_IMAGES_PER_WALK * walks)
         return found < walks and visits < min_images + MAX_IMAGES_PER_WALK * found
 
-    def count(self, visit: Visit, walks: Mapping[int, bool]) -> list[int]:
+    def count(self, visit: WalkRequest, walks: Mapping[int, bool]) -> list[int]:
         """Count the walks of a visit, of which some are usable; return the complexities that still needed a walk."""
         tried = visit.complexities
         if visit.is_single and walks:
@@ -268,7 +268,7 @@ def rotate_complexities(index: int) -> list[int]:
 
 
 def build(
-    images: Annotations, settings: Settings, folder: Path, sets: Iterable[str] = SETS
+    images: Annotations, settings: CaptionedWalkSettings, folder: Path, sets: Iterable[str] = SETS
 ) -> None:
     """Write the walks of ``sets`` to subfolders, and the number of failed attempts by captioner, complexity and reason.
 
@@ -283,7 +283,9 @@ def build(
         )
         make_sampler = partial(Sampler, images, settings, captions)
         with atomic_folder(folder / name) as scratch:
-            _write(plan, map_with(make_sampler, Sampler.visit, plan, settings.workers), scratch)
+            _write(
+                plan, map_in_processes(make_sampler, Sampler.visit, plan, settings.workers), scratch
+            )
 
 
 def _write(plan: VisitPlan, visited_images: Iterator[VisitedImage], folder: Path) -> None:
@@ -340,7 +342,7 @@ def read_dropped(
 
 
 def sample_asked_graphs(
-    images: Annotations, settings: Settings, name: str, limit: int | None = None
+    images: Annotations, settings: CaptionedWalkSettings, name: str, limit: int | None = None
 ) -> Iterator[SceneGraph]:
     """Yield the subgraphs that are likely to be used and that a language model captions.
 
@@ -368,7 +370,9 @@ def sample_asked_graphs(
             yield from (walk.walk.graph for n, walk in walks.items() if n in asked)
 
 
-def ask(images: Annotations, settings: Settings, name: str, max_cost: float) -> Counter[str]:
+def ask(
+    images: Annotations, settings: CaptionedWalkSettings, name: str, max_cost: float
+) -> Counter[str]:
     """Request captions for the subgraphs that are likely to be used; return the number of answers by outcome.
 
     Raises ValueError if the captioner is no language model, and before the first request if the estimated cost is above
@@ -391,7 +395,7 @@ def main(
     With --ask, request the language model's captions of NAME into sample/llm/ instead. With --export FILE, write the
     requests that have no answer to a file instead, at most --limit of each complexity and condition.
     """
-    images, settings = Annotations(Path("annotations/parsed.parquet")), Settings.read()
+    images, settings = Annotations(Path("annotations/parsed.parquet")), CaptionedWalkSettings.read()
     if name not in settings.captions:
         raise ValueError(
             f"params.yaml, productivity_variants: no {name!r}; it has {', '.join(settings.variants)}."

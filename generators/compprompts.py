@@ -172,7 +172,7 @@ def draw_prompts(cell: Cell, fillers: Mapping[str, list[Filler]], rng: Random) -
 
 
 @dataclass(frozen=True)
-class Settings:
+class CompPromptsSettings:
     """The block ``compprompts`` of params.yaml."""
 
     seed: int
@@ -189,7 +189,7 @@ class Settings:
         return GRID | {name: Cell(**cell) for name, cell in self.cells.items()}
 
 
-def write(folder: Path, settings: Settings, words: Mapping[str, Any]) -> None:
+def write(folder: Path, settings: CompPromptsSettings, words: Mapping[str, Any]) -> None:
     """Replace ``folder`` by all configs. The same seed and words always produce the same bytes."""
     fillers = make_fillers(words)
     provenance = {"source": "compprompts", "captioner": "grammar", "seed": settings.seed}
@@ -211,7 +211,7 @@ def main() -> None:
     """Write the folder compprompts/ with all its configs."""
     write(
         FOLDER,
-        read_settings(Settings, "compprompts"),
+        read_settings(CompPromptsSettings, "compprompts"),
         yaml.safe_load(WORDS.read_text(encoding="utf-8")),
     )
 

@@ -94,7 +94,7 @@ def select_drawable_nouns(nouns: Iterable[Noun]) -> list[Noun]:
 
 
 @dataclass(frozen=True)
-class Settings:
+class CompunSettings:
     """The block ``compun`` of params.yaml."""
 
     seed: int
@@ -168,7 +168,7 @@ def find_descriptor_prompting(
 
 
 def make_promptings(
-    settings: Settings, own_descriptors: Mapping[str, list[str]], cache: Cache
+    settings: CompunSettings, own_descriptors: Mapping[str, list[str]], cache: Cache
 ) -> dict[str, MakePrompting]:
     """Return split name -> function that returns the prompts of a compound.
 
@@ -203,7 +203,7 @@ def make_promptings(
 
 
 def collect_images(
-    nouns: list[Noun], settings: Settings, skipped: Counter[str]
+    nouns: list[Noun], settings: CompunSettings, skipped: Counter[str]
 ) -> Iterator[tuple[Noun, CompoundImages]]:
     """Yield the images of every compound that has any; a drawn compound occurs once per rendering.
 
@@ -261,7 +261,7 @@ def make_row(
 
 
 def write(
-    folder: Path, nouns: list[Noun], settings: Settings, words: Path, cache: Cache
+    folder: Path, nouns: list[Noun], settings: CompunSettings, words: Path, cache: Cache
 ) -> dict[str, dict[str, int]]:
     """Replace ``folder``; ``words`` is the folder of compun_descriptors.yaml.
 
@@ -317,7 +317,7 @@ def _name_captioner(prompting: Prompting | None) -> str:
 
 def main(ask_model: Annotated[bool, typer.Option("--ask")] = False, max_cost: float = 0.0) -> None:
     """Write the folder compun/; with --ask, request the language model's answers into sample/llm/ instead."""
-    settings = read_settings(Settings, "compun", rules=read_rules())
+    settings = read_settings(CompunSettings, "compun", rules=read_rules())
     if ask_model:
         endpoint = settings.endpoint
         if endpoint is None:

@@ -135,7 +135,7 @@ TYPES: dict[str, Callable[[Random], Pair]] = {
 
 
 @dataclass(frozen=True)
-class Settings:
+class ControlledImCapsSettings:
     """The block ``controlledimcaps`` of params.yaml."""
 
     seed: int
@@ -170,7 +170,7 @@ def make_row(
 
 
 def make_rows(
-    config: str, settings: Settings, provenance: Mapping[str, Any]
+    config: str, settings: ControlledImCapsSettings, provenance: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of a config; both images of a pair have the same background."""
     rng = Random(f"{settings.seed}:controlledimcaps:{config}")
@@ -178,7 +178,7 @@ def make_rows(
         yield make_row(pair, config, number, rng.choice(BACKGROUNDS), provenance)
 
 
-def write(folder: Path, settings: Settings) -> None:
+def write(folder: Path, settings: ControlledImCapsSettings) -> None:
     """Replace ``folder`` by all configs."""
     provenance = {"source": "microworld", "captioner": "template", "seed": settings.seed}
     with atomic_folder(folder) as scratch:
@@ -190,7 +190,7 @@ def write(folder: Path, settings: Settings) -> None:
 
 def main() -> None:
     """Write the folder controlledimcaps/."""
-    write(FOLDER, read_settings(Settings, "controlledimcaps"))
+    write(FOLDER, read_settings(ControlledImCapsSettings, "controlledimcaps"))
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ import typer
 from compeval.base.files.atomic import write_json
 from compeval.base.pipeline import stage
 from compeval.base.pipeline.params import OURS, PAPER, read_params, read_rules, read_settings
-from compeval.base.pipeline.workers import map_with
+from compeval.base.pipeline.workers import map_in_processes
 from compeval.base.schemas.annotated_image import make_id_sort_key
 from compeval.base.schemas.corpus_names import name_productivity_funnel
 from compeval.base.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, ImageStorage
@@ -79,7 +79,7 @@ LIMIT, NOT_FOUND = "proofs given up", "rows not found"
 
 
 @dataclass(frozen=True)
-class Settings:
+class ProductivitySettings:
     """The block ``crepe_productivity`` of params.yaml."""
 
     workers: int
@@ -120,11 +120,11 @@ class Settings:
         return f"prod_{self.variant}_{kind}" if self.variant else f"prod_{kind}"
 
     @classmethod
-    def read(cls, variant: str | None = None) -> Settings:
+    def read(cls, variant: str | None = None) -> ProductivitySettings:
         """Read params.yaml. Raises ValueError if the variant is unknown or a key is wrong."""
         fixed = {"rules": read_rules(), "ranker": read_params("crepe_systematicity")["ranker"]}
         settings = read_settings(cls, "crepe_productivity", **fixed)
-        variants = captioned_walks.Settings.read().variants
+        variants = captioned_walks.CaptionedWalkSettings.read().variants
         if variant is None:
             return settings
         if variant not in variants:
@@ -172,7 +172,7 @@ class ExampleRows(NamedTuple):
 class Builder:
     """Makes the examples of an image in a worker process."""
 
-    settings: Settings
+    settings: ProductivitySettings
     source_name: str
     source: Source
     bigrams: NgramModel
@@ -326,7 +326,7 @@ class SplitRows:
 
 
 def collect_rows(
-    walks: Path, source: Source, source_name: str, settings: Settings
+    walks: Path, source: Source, source_name: str, settings: ProductivitySettings
 ) -> dict[int, SplitRows]:
     """Return the rows by complexity.
 
@@ -347,7 +347,9 @@ def collect_rows(
                 yield ImageWalks(image_id, chosen, kinds, texts.get(image_id, ()))
 
     make_builder = partial(Builder, settings, source_name, source, bigrams)
-    for examples in map_with(make_builder, Builder.make_examples, select_walks(), settings.workers):
+    for examples in map_in_processes(
+        make_builder, Builder.make_examples, select_walks(), settings.workers
+    ):
         for example in examples:
             splits[example.complexity].add(example)
     return splits
@@ -368,7 +370,9 @@ def read_first_captions(walks: Path, name: str) -> dict[str, list[str]]:
     return texts
 
 
-def refine(splits: Mapping[str, SplitRows], settings: Settings) -> dict[str, dict[str, list[bool]]]:
+def refine(
+    splits: Mapping[str, SplitRows], settings: ProductivitySettings
+) -> dict[str, dict[str, list[bool]]]:
     """Return, by balanced kind and split, which rows adversarial refinement keeps.
 
     All splits of a kind are refined together, without rows that share foils with another row of their image. Each kind
@@ -382,7 +386,7 @@ def refine(splits: Mapping[str, SplitRows], settings: Settings) -> dict[str, dic
         _make_retrieval_sets(row for part in by_split.values() for row in part)
         for by_split in rows.values()
     )
-    masks = map_with(partial(int, settings.seed), _select_rows, joined, settings.workers)
+    masks = map_in_processes(partial(int, settings.seed), _select_rows, joined, settings.workers)
     kept = {}
     for (kind, by_split), keep_N in zip(rows.items(), masks, strict=True):
         is_kept = iter(keep_N.tolist())
@@ -403,7 +407,7 @@ def write(
     walks: Path,
     source: Source,
     source_name: str,
-    settings: Settings,
+    settings: ProductivitySettings,
     root: Path,
     image_storage: ImageStorage = "embedded",
 ) -> dict[str, dict[str, int]]:
@@ -432,7 +436,7 @@ def main(variant: Annotated[str | None, typer.Argument()] = None, balanced: bool
     """Build the datasets of the paper, or those of a variant; with --balanced, the balanced datasets."""
     if balanced and variant:
         raise ValueError(f"--balanced: the variant {variant} has no balanced datasets.")
-    settings = replace(Settings.read(variant), balanced=balanced)
+    settings = replace(ProductivitySettings.read(variant), balanced=balanced)
     walks, source = captioned_walks.FOLDER, Source.read(Path("annotations/parsed.parquet"))
     root, storage = dataset.PARTS / "crepe", dataset.read_image_storage()
     dropped = write(walks, source, read_params("source"), settings, root, storage)

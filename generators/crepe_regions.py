@@ -26,7 +26,7 @@ from compeval.base.draw_keys import make_image_key
 from compeval.base.files.atomic import atomic_folder, write_json
 from compeval.base.pipeline import stage
 from compeval.base.pipeline.params import OURS, read_params, read_rules
-from compeval.base.pipeline.workers import map_with
+from compeval.base.pipeline.workers import map_in_processes
 from compeval.base.readers.annotations import Annotations
 from compeval.base.schemas.annotated_image import AnnotatedImage
 from compeval.base.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, ImageStorage
@@ -100,7 +100,7 @@ def build(
         images, funnel, partial(is_in_balanced_sets, share=settings["balanced_share"])
     )
     make_rows = partial(_make_rows, source, settings["balanced_share"])
-    rows_by_image = map_with(make_negatives, make_rows, candidates, settings["workers"])
+    rows_by_image = map_in_processes(make_negatives, make_rows, candidates, settings["workers"])
     with atomic_folder(folder) as scratch:
         with parquet.open_writer(scratch / TABLE, NEGATIVES_SCHEMA) as writer:
 

@@ -30,7 +30,7 @@ from typing import Any
 from compeval.base.files.atomic import write_json
 from compeval.base.pipeline import stage
 from compeval.base.pipeline.params import read_params
-from compeval.base.pipeline.workers import map_with
+from compeval.base.pipeline.workers import map_in_processes
 from compeval.base.schemas.rows import (
     HARD_NEGATIVE_SCHEMA,
     RAW_SCHEMA,
@@ -117,7 +117,7 @@ def build_balanced(
     make_balanced = partial(
         BalancedSplits, regions, splits, seen.compounds, unseen, rejected, refine
     )
-    balanced = map_with(make_balanced, BalancedSplits.make_negatives, tasks, workers)
+    balanced = map_in_processes(make_balanced, BalancedSplits.make_negatives, tasks, workers)
     funnel = {}
     for (split_name, kind), columns in zip(tasks, balanced, strict=True):
         rows = add_negatives(

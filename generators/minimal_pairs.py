@@ -34,7 +34,7 @@ MAX_MISSES = 3_000
 
 
 @dataclass(frozen=True)
-class Settings:
+class MinimalPairsSettings:
     """The block ``minimal_pairs`` of params.yaml."""
 
     seed: int
@@ -42,7 +42,7 @@ class Settings:
     """Maximum number of pairs per config."""
 
 
-def make_pairs(config: str, settings: Settings) -> Iterator[Pair]:
+def make_pairs(config: str, settings: MinimalPairsSettings) -> Iterator[Pair]:
     """Yield at most ``settings.pairs`` pairs with distinct captions."""
     seen: set[frozenset[str]] = set()
     misses = number = 0
@@ -66,7 +66,7 @@ def make_row(pair: Pair, config: str, number: int, provenance: Mapping[str, Any]
     }
 
 
-def write(folder: Path, settings: Settings) -> None:
+def write(folder: Path, settings: MinimalPairsSettings) -> None:
     """Replace ``folder`` by all configs."""
     provenance = {"source": "microworld", "captioner": "template", "seed": settings.seed}
     with atomic_folder(folder) as scratch:
@@ -80,7 +80,7 @@ def write(folder: Path, settings: Settings) -> None:
 
 def main() -> None:
     """Write the folder minimal_pairs/."""
-    write(FOLDER, read_settings(Settings, "minimal_pairs"))
+    write(FOLDER, read_settings(MinimalPairsSettings, "minimal_pairs"))
 
 
 if __name__ == "__main__":

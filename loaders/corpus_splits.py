@@ -24,7 +24,7 @@ import pyarrow as pa
 
 from compeval.base.files.atomic import atomic_folder
 from compeval.base.files.cache_folder import cache_folder
-from compeval.base.pipeline.workers import map_with
+from compeval.base.pipeline.workers import map_in_processes
 from compeval.base.schemas.scene_graph import SceneGraph
 from compeval.base.storage import parquet
 from compeval.generators.parser.caption_parser import CaptionParser, make_parser, parse_each
@@ -137,7 +137,7 @@ def parse_captions(captions: Sequence[str], workers: int) -> dict[str, SceneGrap
         captions[start : start + ROWS_PER_BATCH]
         for start in range(0, len(captions), ROWS_PER_BATCH)
     ]
-    parsed = map_with(make_parser, _parse, batches, max(1, min(workers, len(batches))))
+    parsed = map_in_processes(make_parser, _parse, batches, max(1, min(workers, len(batches))))
     return {text: graph for part in parsed for text, graph in part.items()}
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from compeval.loaders.importing.identify import identify
-from compeval.loaders.importing.importing import ImportedFile, read_published
 from compeval.loaders.importing.selection import RowSelection
+from compeval.loaders.importing.write_dataset import ImportedFile, read_published
 from compeval.loaders.published.rows import Row
 
 

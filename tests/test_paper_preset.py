@@ -85,8 +85,8 @@ def test_preset_is_the_paper_s_crepe():
 def test_every_stage_accepts_the_preset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     shutil.copy2(PRESET, tmp_path / "params.yaml")
     monkeypatch.chdir(tmp_path)
-    crepe_productivity.Settings.read()
-    settings = captioned_walks.Settings.read()
+    crepe_productivity.ProductivitySettings.read()
+    settings = captioned_walks.CaptionedWalkSettings.read()
     assert Endpoint(**settings.captioner).price_in is not None, (
         "the cost of the captions can be estimated"
     )

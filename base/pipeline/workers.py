@@ -78,7 +78,7 @@ class SafePool(ProcessPoolExecutor):
             super()._spawn_process()  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def map_with(
+def map_in_processes(
     make_state: Callable[[], State],
     function: Callable[[State, Item], Result],
     items: Iterable[Item],

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from compeval.cli.console import check_writable, note, print_records
+from compeval.cli.console import check_writable, print_message, print_records
 from compeval.cli.options import ANNOTATIONS, Data, Format
 
 app = typer.Typer(
@@ -120,7 +120,7 @@ def report(
         for line, record in zip(lines, records, strict=True)
     ]
     print_records(output_format, format_rows("annotated", for_table), records)
-    note("Accuracy: share of captions judged true and of hard negatives judged false.")
+    print_message("Accuracy: share of captions judged true and of hard negatives judged false.")
 
 
 def _format_published(

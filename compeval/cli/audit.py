@@ -13,9 +13,9 @@ from compeval.cli.console import (
     check_writable,
     check_writable_file,
     err,
-    note,
+    print_message,
     print_records,
-    refuse,
+    reject_unused_options,
     report_failure,
 )
 from compeval.cli.options import Data, Format, FormatName
@@ -49,12 +49,14 @@ def audit(
             the malformed negatives.
     """
     if output_format not in ("table", "md"):
-        refuse(f"with --format {output_format}, which has only the flaws", results=results)
+        reject_unused_options(
+            f"with --format {output_format}, which has only the flaws", results=results
+        )
     if csv:
         check_writable_file(csv, "--csv")
     with err.status("Reading"):
         (audits, baselines, malformed), failed = _audit_targets(targets, data)
-    judged = {name: _judge(name, result, baselines) for name, result in audits.items()}
+    judged = {name: _combine_verdicts(name, result, baselines) for name, result in audits.items()}
     _print_audits(audits, judged, output_format)
     if output_format in ("table", "md"):
         _print_baselines(baselines, output_format)
@@ -75,7 +77,7 @@ def audit(
 
 def _print_summary(judged: Mapping[str, tuple[str, list[str]]]) -> None:
     flawed = sum(bool(findings) for _, findings in judged.values())
-    note(
+    print_message(
         f"{flawed} of {len(judged)} sets have flaws, or cues to the correct caption in the texts. `--format csv` "
         "counts them."
     )
@@ -89,7 +91,7 @@ def _stop(failed: Sequence[tuple[str, str]], count: int) -> NoReturn:
     raise typer.Exit(1)
 
 
-def _judge(
+def _combine_verdicts(
     name: str, result: Audit, baselines: Mapping[str, BestBaseline]
 ) -> tuple[str, list[str]]:
     """Return the verdict on a set, from its audit and its best text-only baseline, and what was found."""
@@ -146,7 +148,7 @@ def _print_baselines(baselines: Mapping[str, BestBaseline], output_format: Forma
     ]
     print_records(output_format, format_rows("audited_baselines", records), [])
     solved = sum(baseline.beats_chance for baseline in baselines.values())
-    note(f"A text-only baseline beats chance on {solved} of {len(baselines)} sets.")
+    print_message(f"A text-only baseline beats chance on {solved} of {len(baselines)} sets.")
 
 
 def _print_malformed(malformed: Mapping[str, Sequence[Finding]], output_format: FormatName) -> None:
@@ -200,7 +202,7 @@ def _print_scores(
             texts[f"{title} %"] = f"{interval} of {scores['rows']:,}"
         rows.append(texts)
     if not rows:
-        note(f"{results}: no results on tasks with malformed texts.")
+        print_message(f"{results}: no results on tasks with malformed texts.")
         return
     typer.echo()
     print_records(output_format, rows, [], left=2)
@@ -222,7 +224,7 @@ def write_malformed(path: Path, malformed: Mapping[str, Sequence[Finding]]) -> N
 
     rows = ({"set": name, **item._asdict()} for name, found in malformed.items() for item in found)
     csv_tables.write(path, ["set", *Finding._fields], rows)
-    note(f"{path}: {sum(map(len, malformed.values())):,} malformed texts")
+    print_message(f"{path}: {sum(map(len, malformed.values())):,} malformed texts")
 
 
 AuditedTarget = tuple[dict[str, "Audit"], dict[str, "BestBaseline"], dict[str, "list[Finding]"]]
@@ -238,7 +240,7 @@ def _audit_targets(
     from compeval.loaders.malformed import KINDS, list_available_kinds
 
     if missing := set(KINDS) - set(list_available_kinds()):
-        note(
+        print_message(
             f"Not looked for: {', '.join(missing)}, which need WordNet ({install_command('nltk')})."
         )
     audited: AuditedTarget = ({}, {}, {})
@@ -285,7 +287,7 @@ def _audit_target(target: str, data: Path | None) -> AuditedTarget:
 def _audit_file(path: Path) -> AuditedTarget:
     from compeval.evaluators.validity.best_baselines import find_best
     from compeval.loaders.importing.identify import identify
-    from compeval.loaders.importing.importing import read_published
+    from compeval.loaders.importing.write_dataset import read_published
     from compeval.loaders.malformed import find_malformed, list_available_kinds
 
     published = identify(path)
@@ -384,7 +386,7 @@ def _make_page(source: Source, output: Path) -> list[SetReport]:
 
     with err.status(source.name) as status:
         reports = make_page(source, output, status.update)
-    note(f"{source.name}: {output / source.name}.html")
+    print_message(f"{source.name}: {output / source.name}.html")
     return reports
 
 
@@ -448,7 +450,7 @@ def balance(
             entries.append(balance_file(path, Outside(siblings, names, models)))
         write_lists(output, entries)
     print_records(output_format, list(map(_describe_balanced, entries)), entries)
-    note(f"{output}: the pairs. The best judge of each kind is shown, after refinement.")
+    print_message(f"{output}: the pairs. The best judge of each kind is shown, after refinement.")
 
 
 JUDGE_KINDS = ("seen", "unseen", "cues", "removed", "siblings", "corpus")

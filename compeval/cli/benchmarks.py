@@ -12,17 +12,17 @@ import typer
 from compeval.cli.console import (
     check_writable,
     err,
-    note,
+    print_message,
     print_records,
     progress,
-    refuse,
+    reject_unused_options,
     report_failure,
 )
 from compeval.cli.options import DatasetsOutput, Format, FormatName, LanguageModel, TableColumns
 from compeval.loaders.importing.selection import RowSelection
 
 if TYPE_CHECKING:
-    from compeval.loaders.importing.importing import ImportedFile
+    from compeval.loaders.importing.write_dataset import ImportedFile
     from compeval.loaders.published import Benchmark
 
 
@@ -48,17 +48,19 @@ def import_(
     """
     check_writable(output)
     if any(columns[:-1]):
-        refuse("on tables of your own", **selection._asdict(), format=output_format != "table")
+        reject_unused_options(
+            "on tables of your own", **selection._asdict(), format=output_format != "table"
+        )
         from compeval.cli.datasets import HardNegatives, make
 
         own = {"columns": columns, "hard_negatives": HardNegatives(), "llm": LanguageModel()}
         for file in files:
             make(file.stem, [file], images, output, **own)
         return
-    refuse("without the name of a column", drop_equal=columns.drop_equal)
+    reject_unused_options("without the name of a column", drop_equal=columns.drop_equal)
     with err.status("Importing"):
         from compeval.loaders import benchmarks
-        from compeval.loaders.importing.importing import import_files
+        from compeval.loaders.importing.write_dataset import import_files
 
         name = str(files[0]) if len(files) > 1 and not files[0].is_file() else ""
         benchmark = benchmarks.load(name) if name in benchmarks.list_names() else None
@@ -73,7 +75,7 @@ class Terminal(NamedTuple):
     agrees: bool
     """True if downloads need no confirmation."""
 
-    inform = staticmethod(note)
+    inform = staticmethod(print_message)
     warn = staticmethod(report_failure)
     show_progress = staticmethod(progress)
 
@@ -115,18 +117,18 @@ def get(
         output: Folder to write to. Default: COMPEVAL_DATA or ~/.cache/compeval/datasets, which is searched.
     """
     if existing is None:
-        refuse("without --from", partial=partial)
+        reject_unused_options("without --from", partial=partial)
     else:
-        refuse("with --from", refresh=refresh)
+        reject_unused_options("with --from", refresh=refresh)
     from compeval.loaders.datasets.folders import data_folder
-    from compeval.loaders.importing.steps import Options, get_benchmark
+    from compeval.loaders.importing.download_benchmark import Options, get_benchmark
 
     benchmark, data = _load(name), output or data_folder()
     check_writable(data)
     _print_facts(benchmark)
     options = Options(images, existing, mirror, selection, partial, refresh)
     imported = get_benchmark(benchmark, data, options, Terminal(yes))
-    note(f"{data / name}: `compeval run --task '{name}/*'` evaluates a model on it.")
+    print_message(f"{data / name}: `compeval run --task '{name}/*'` evaluates a model on it.")
     _print_imported(imported, output_format)
 
 
@@ -142,11 +144,11 @@ def _load(name: str) -> Benchmark:
 
 def _print_facts(benchmark: Benchmark) -> None:
     source = benchmark.source
-    note(
+    print_message(
         f"{source.title}: {benchmark.description}\nLicence: {source.licence}.\nCite: {source.citation}."
     )
     if benchmark.untested:
-        note(
+        print_message(
             "Untested: its reader follows the documented format and was not tried on the published files."
         )
 
@@ -157,7 +159,7 @@ def _print_imported(imported: Sequence[ImportedFile], output_format: FormatName)
     rows: list[dict[str, str]] = []
     for file in imported:
         if not file.file.endswith(file.published_name.rpartition("/")[2]):
-            note(f"{file.file}: recognised as {file.published_name} of {file.family}.")
+            print_message(f"{file.file}: recognised as {file.published_name} of {file.family}.")
         dropped, repaired = (
             "\n".join(f"{count:,} {reason}" for reason, count in counts.items() if count) or "0"
             for counts in (file.dropped, file.repaired)
@@ -175,7 +177,7 @@ def _print_imported(imported: Sequence[ImportedFile], output_format: FormatName)
             }
         )
         if file.cut:
-            note(
+            print_message(
                 f"{file.file}: {file.cut:,} boxes are partly outside their images, and the crops are black there. "
                 "Check that the images have their original size."
             )

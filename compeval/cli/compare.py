@@ -10,7 +10,14 @@ from typing import Annotated
 
 import typer
 
-from compeval.cli.console import check_results, check_writable, err, note, print_records, refuse
+from compeval.cli.console import (
+    check_results,
+    check_writable,
+    err,
+    print_message,
+    print_records,
+    reject_unused_options,
+)
 from compeval.cli.options import Data, Format, FormatName, OptionalPaths, OptionalPositive
 
 DIFFERENCE = 2.0
@@ -36,13 +43,13 @@ def compare(
         expected = "two" if by_category or disagreements else "two or more"
         raise ValueError(f"Name the result folders of {expected} models; got {len(folders)}.")
     if disagreements is None:
-        refuse("without --disagreements", data=data)
+        reject_unused_options("without --disagreements", data=data)
     check_results(folders)
     if disagreements is not None:
         check_writable(disagreements, "--disagreements")
         from compeval.evaluators.report.disagreements import write_page
 
-        note(f"The page: {write_page(folders[0], folders[1], disagreements, data)}")
+        print_message(f"The page: {write_page(folders[0], folders[1], disagreements, data)}")
     if len(folders) > 2:
         print_ranking(folders, output_format)
     elif by_category:
@@ -76,7 +83,7 @@ def _print_comparison(a: Path, b: Path, output_format: FormatName) -> None:
         lines.append(summarise(pairs))
     records = [line._asdict() for line in lines]
     print_records(output_format, format_rows("comparison", records), records)
-    note(
+    print_message(
         "p-values are Holm-corrected over the tasks of this table. The mean gives each task the same weight."
     )
 
@@ -93,7 +100,7 @@ def print_ranking(folders: Sequence[Path], output_format: FormatName) -> None:
     ]
     rows = [record | {"next": p} for record, p in zip(records, following, strict=True)]
     print_records(output_format, format_rows("ranking", rows), records)
-    note(
+    print_message(
         "rank: 1 + the number of models that are significantly better. p-values are Holm-corrected over all pairs."
     )
 
@@ -107,7 +114,7 @@ def _print_effects(a: Path, b: Path, output_format: FormatName) -> None:
         "effects", (record | {"difference": record["b"] - record["a"]} for record in records)
     )
     print_records(output_format, rows, records)
-    note(
+    print_message(
         "Cohen's g: the share of B among the rows that one model solves, minus 1/2. p-values are Holm-corrected."
     )
 
@@ -144,7 +151,9 @@ def power(
             "Name the result folders of two models, or --agreement, for example --agreement 90."
         )
     if rows is not None:
-        refuse("with --rows, which prints the smallest one", difference=difference != DIFFERENCE)
+        reject_unused_options(
+            "with --rows, which prints the smallest one", difference=difference != DIFFERENCE
+        )
     disagreement, points = 1 - agreement / 100, difference / 100
     if rows is None:
         rows = math.ceil(count_rows(points, disagreement, wanted / 100))
@@ -173,7 +182,7 @@ def _print_power(
         "rows": f"{rows:,}",
     }
     print_records(output_format, [row], [record])
-    note(
+    print_message(
         "For rows of different images. Rows that share images show less; with two result folders, this is measured."
     )
 
@@ -199,7 +208,7 @@ def _print_sensitivity(
         for line in lines
     ]
     print_records(output_format, rows, [line._asdict() for line in lines])
-    note(
+    print_message(
         f"detectable: the smallest difference in points that a test at the 5 % level finds (power {wanted:.0%})."
     )
 
@@ -226,14 +235,14 @@ def leaderboard(
     """
     check_writable(output)
     if published and results is None:
-        refuse("with --published alone, without results", data=data, about=about)
+        reject_unused_options("with --published alone, without results", data=data, about=about)
         with err.status("Ranking"):
             from compeval.evaluators.leaderboard import build_published
 
             page = build_published(output, benchmark or ())
         typer.echo(f"The leaderboard of published models: {page}")
         return
-    refuse("without --published, or with result folders", benchmark=benchmark)
+    reject_unused_options("without --published, or with result folders", benchmark=benchmark)
     results = results or [Path("results")]
     check_results(results)
     with err.status("Ranking"):

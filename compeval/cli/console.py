@@ -132,7 +132,9 @@ class Commands(TyperGroup):
             )
             raise typer.Exit(2) from None
         except KeyboardInterrupt:
-            note("Interrupted. Finished work is saved; run the same command again to continue.")
+            print_message(
+                "Interrupted. Finished work is saved; run the same command again to continue."
+            )
             raise typer.Exit(130) from None
 
 
@@ -290,7 +292,7 @@ def print_table(
     out.print(shown)
 
 
-def note(text: str) -> None:
+def print_message(text: str) -> None:
     """Print a message to stderr, without rich markup and line breaks."""
     err.print(escape(strip_urls(text)), highlight=False, soft_wrap=True)
 
@@ -299,7 +301,7 @@ def report_failure(text: str) -> None:
     """Print what failed to stderr, also with --quiet, which hides progress and notes only."""
     is_quiet, err.quiet = err.quiet, False
     try:
-        note(text)
+        print_message(text)
     finally:
         err.quiet = is_quiet
 
@@ -329,7 +331,7 @@ def check_writable_file(path: Path, option: str = "--output") -> None:
         raise ValueError(f"{path} is a folder. Name a file: {option}.")
 
 
-def refuse(reason: str, **options: Any) -> None:
+def reject_unused_options(reason: str, **options: Any) -> None:
     """Raise ValueError if one of the options was given, which have no effect for this reason."""
     given = [f"--{name.replace('_', '-')}" for name, value in options.items() if value]
     if given:
@@ -340,7 +342,7 @@ def check_asked(llm: LanguageModel) -> None:
     """Raise ValueError if an option has no effect because no request is sent."""
     if not llm.ask:
         prices = {"price_in": llm.price_in is not None, "price_out": llm.price_out is not None}
-        refuse("without --ask", **prices, max_cost=llm.max_cost)
+        reject_unused_options("without --ask", **prices, max_cost=llm.max_cost)
 
 
 def check_results(paths: Iterable[Path]) -> None:

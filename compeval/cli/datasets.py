@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
-from compeval.cli.console import check_asked, check_writable, err, note, progress, refuse
+from compeval.cli.console import (
+    check_asked,
+    check_writable,
+    err,
+    print_message,
+    progress,
+    reject_unused_options,
+)
 from compeval.cli.options import (
     ANNOTATIONS,
     Data,
@@ -52,10 +59,10 @@ class HardNegatives(NamedTuple):
     def check(self, llm: LanguageModel) -> None:
         """Raise ValueError if an option has no effect, or if one is missing that another needs."""
         if not self.corpus:
-            refuse("without --corpus", corpus_column=self.corpus_column != CAPTION)
+            reject_unused_options("without --corpus", corpus_column=self.corpus_column != CAPTION)
         if not self.negatives:
             others = {"annotations": self.annotations != ANNOTATIONS, "no_refine": not self.refine}
-            refuse(
+            reject_unused_options(
                 "without --negatives",
                 corpus=self.corpus,
                 graphs=self.graphs,
@@ -210,7 +217,7 @@ def publish(
     publication = hub.prepare(folders, repository, model_repository, benchmarks)
     if dry_run:
         typer.echo(hub.describe_files(publication))
-        note("Nothing was uploaded.")
+        print_message("Nothing was uploaded.")
         return
     with err.status("Uploading"):
         urls = hub.publish(publication, private=private)
@@ -245,11 +252,13 @@ def pull(repository: str, output: Path = Path("pulled"), compare: list[Path] | N
                 "--compare is for results with rows; those of MTEB are scores, with which `compeval show` ranks."
             )
         pulled = mteb.pull(repository)
-        note(
+        print_message(
             f"{pulled.scores:,} scores of {pulled.models:,} models of MTEB were added to the published scores."
         )
         if pulled.unknown:
-            note(f"Left out, since their names are not known here: {', '.join(pulled.unknown)}.")
+            print_message(
+                f"Left out, since their names are not known here: {', '.join(pulled.unknown)}."
+            )
         return
     check_writable(output)
     from compeval.evaluators.results import hub

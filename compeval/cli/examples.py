@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from compeval.cli.console import check_asked, echo_json, note, refuse
+from compeval.cli.console import check_asked, echo_json, print_message, reject_unused_options
 from compeval.cli.options import AsJson, LanguageModel, Positive
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def examples(
     """
     check_asked(llm)
     if llm.model is None:
-        refuse("without --model", base_url=llm.base_url)
+        reject_unused_options("without --model", base_url=llm.base_url)
     from compeval.generators.captioner import example_captions
 
     names = _read_names(classes)
@@ -58,10 +58,12 @@ def examples(
         of_class.captioner == example_captions.GRAMMAR for of_class in captions.values()
     )
     if by_grammar:
-        note(f"{by_grammar:,} of {len(captions):,} classes have random captions from the grammar.")
+        print_message(
+            f"{by_grammar:,} of {len(captions):,} classes have random captions from the grammar."
+        )
         for name, of_class in captions.items():
             if of_class.fault:
-                note(f"{name}: {of_class.fault}.")
+                print_message(f"{name}: {of_class.fault}.")
 
 
 def _request(names: Sequence[str], count: int, endpoint: Endpoint, llm: LanguageModel) -> None:
@@ -72,7 +74,7 @@ def _request(names: Sequence[str], count: int, endpoint: Endpoint, llm: Language
 
     client = Client(endpoint, Cache([llm.answers], llm.answers / "examples.jsonl"))
     for outcome, number in sorted(ask([(CAPTIONS, count)], names, client, llm.max_cost).items()):
-        note(f"{number:,} {outcome}")
+        print_message(f"{number:,} {outcome}")
 
 
 def _read_names(file: Path) -> list[str]:

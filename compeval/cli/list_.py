@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from compeval.cli.console import print_records, refuse
+from compeval.cli.console import print_records, reject_unused_options
 from compeval.cli.options import Data, FormatName, prefer_json
 
 
@@ -27,7 +27,7 @@ def list_(
         output_format: Default: table on a terminal, otherwise lines with tabs.
     """
     if what == "models":
-        refuse("on models", data=data)
+        reject_unused_options("on models", data=data)
     records = _list_records(what, data)
     rows = [{name: str(value) for name, value in record.items()} for record in records]
     if output_format is None and not sys.stdout.isatty():

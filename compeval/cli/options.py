@@ -130,7 +130,7 @@ def split_names(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def spread(command: Callable[..., None]) -> Callable[..., None]:
+def expand_option_groups(command: Callable[..., None]) -> Callable[..., None]:
     """Return a command with one option per field of its parameters that are groups of options (NamedTuples).
 
     The help of the options is in the docstring of their group, unless that of the command has another one.

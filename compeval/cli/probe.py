@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
-from compeval.cli.console import check_writable, echo_json, err, out, print_table, progress, refuse
+from compeval.cli.console import (
+    check_writable,
+    echo_json,
+    err,
+    out,
+    print_table,
+    progress,
+    reject_unused_options,
+)
 from compeval.cli.options import AsJson, Data, Device, OptionalPositive, Positive, Results
 
 if TYPE_CHECKING:
@@ -167,9 +175,9 @@ def _print(evaluated: Sequence[ProbeResult], as_json: bool) -> None:
 def _check_options(training: Training) -> None:
     """Raise ValueError if an option has no effect on the training text."""
     if training.text:
-        refuse("with --text", captions=training.captions != NUM_CAPTIONS)
+        reject_unused_options("with --text", captions=training.captions != NUM_CAPTIONS)
     else:
-        refuse("without --text", column=training.column != "caption")
+        reject_unused_options("without --text", column=training.column != "caption")
 
 
 def _load_texts(training: Training) -> tuple[list[str], dict[str, Any]]:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from compeval.cli.console import check_results, check_writable, refuse
+from compeval.cli.console import check_results, check_writable, reject_unused_options
 from compeval.cli.options import Data, OptionalPaths
 
 ROWS = 1000
@@ -21,7 +21,7 @@ def report(
     counts: Path | None = None,
     text_only: list[Path] | None = None,
     rows: Annotated[int, typer.Option(min=0)] = ROWS,
-    where: bool = False,
+    show_last: bool = False,
 ) -> None:
     """Write the report as HTML and Markdown: tables, figures as in the papers, and examples.
 
@@ -33,17 +33,17 @@ def report(
         text_only: text_only.json or text_only_DATASET.json, text-only baselines (stage text_only, `inspect`).
             Default: the files that `compeval inspect` wrote to inspection/.
         rows: Number of rows on the page of rows, which can be filtered (rows.html).
-        where: Print the path and the headline of the last report and exit.
+        show_last: Print the path and the headline of the last report and exit.
     """
     page, headline = output / "index.html", output / "headline.txt"
-    if where:
+    if show_last:
         others = {
             "validity": validity,
             "counts": counts,
             "text_only": text_only,
             "rows": rows != ROWS,
         }
-        refuse("with --where", results=results, data=data, **others)
+        reject_unused_options("with --show-last", results=results, data=data, **others)
     else:
         folders = results or [Path("results")]
         check_results(folders)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from compeval.cli.console import check_writable, err, format_interval, note, print_records
+from compeval.cli.console import check_writable, err, format_interval, print_message, print_records
 from compeval.cli.options import Data, Format, FormatName, Results
 
 if TYPE_CHECKING:
@@ -74,9 +74,9 @@ def print_results(results: Sequence[Result], output_format: FormatName, folder: 
         results,
     )
     for text in [*_collect_notes(results), *_describe_positions(results, is_long)]:
-        note(text)
+        print_message(text)
     if is_long:
-        note(
+        print_message(
             f"Means over {len(results)} tasks. `compeval show {folder}` prints each task with its interval."
         )
 

@@ -16,10 +16,10 @@ from compeval.cli.console import (
     check_writable,
     describe_error,
     err,
-    note,
+    print_message,
     print_records,
     progress,
-    refuse,
+    reject_unused_options,
     report_failure,
 )
 from compeval.cli.options import Data, Format, FormatName, Limit, Models, OptionalPositive, Results
@@ -121,9 +121,11 @@ class NamedModels(NamedTuple):
         specs = [add_settings(spec, options.setting or [], options.base_url) for spec in named]
         backends = {spec.partition(":")[0] for spec in specs}
         if "api" not in backends:
-            refuse("without a model api:", max_requests=options.max_requests != MAX_REQUESTS)
+            reject_unused_options(
+                "without a model api:", max_requests=options.max_requests != MAX_REQUESTS
+            )
         if backends <= {"api", "python"}:
-            refuse(
+            reject_unused_options(
                 "on models api: and python:, which choose their own",
                 precision=options.precision != "auto",
             )
@@ -175,7 +177,7 @@ def run(
     _report(_evaluate(specs, options, choose_tasks, settings), specs, options, output_format)
 
 
-class Outcome(NamedTuple):
+class RunSummary(NamedTuple):
     """What became of the models and tasks of a run."""
 
     results: list[Result]
@@ -186,7 +188,7 @@ class Outcome(NamedTuple):
 
 def _evaluate(
     specs: Sequence[str], options: RunOptions, choose_tasks: ChooseTasks, settings: dict[str, Any]
-) -> Outcome:
+) -> RunSummary:
     """Evaluate the models, on Ray workers if the options need them; finished tasks are only read."""
     refused: list[RefusedTask] = []
     with _start_cluster(options.device, options.ray_address, options.workers) as (cluster, device):
@@ -194,17 +196,21 @@ def _evaluate(
         if not cluster and not options.no_cache:
             finished = _read_finished(specs, options, device, choose_tasks, settings)
         if finished:
-            return Outcome(finished, {}, refused)
+            return RunSummary(finished, {}, refused)
         settings |= {"device": device, "cluster": cluster, "batch_size": options.batch_size}
-        settings |= {"on_error": options.on_error, "on_refused": refused.append, "on_cost": note}
+        settings |= {
+            "on_error": options.on_error,
+            "on_refused": refused.append,
+            "on_cost": print_message,
+        }
         results, failed = _run_models(
             specs, partial(_load, options, device, cluster), choose_tasks, settings
         )
-    return Outcome(results, failed, refused)
+    return RunSummary(results, failed, refused)
 
 
 def _report(
-    outcome: Outcome, specs: Sequence[str], options: RunOptions, output_format: FormatName
+    outcome: RunSummary, specs: Sequence[str], options: RunOptions, output_format: FormatName
 ) -> None:
     """Print the results, and what failed or was refused; then the exit code is 1. Raises ValueError without results."""
     from compeval.evaluators.results.documents import get_model_folder
@@ -286,13 +292,13 @@ def _read_finished(
 ) -> list[Result]:
     """Return the results if all models were loaded before and have finished all tasks; otherwise an empty list."""
     from compeval.evaluators.models import choose_precision
-    from compeval.evaluators.models.known import recall
+    from compeval.evaluators.models.known import load_model_info
     from compeval.evaluators.run import read_finished
 
     results: list[Result] = []
     reused: list[str] = []
     for spec in specs:
-        model = recall(spec, choose_precision(options.precision, device))
+        model = load_model_info(spec, choose_precision(options.precision, device))
         if model is None:
             return []
         model = model if options.name is None else replace(model, name=options.name)
@@ -302,14 +308,14 @@ def _read_finished(
             return []
         results += finished
     for statement in reused:
-        note(statement)
+        print_message(statement)
     return results
 
 
 def _load(options: RunOptions, device: str, cluster: Cluster | None, spec: str) -> Model:
     """Load a model, with the name of the options in its results."""
     from compeval.evaluators import models
-    from compeval.evaluators.models.known import remember
+    from compeval.evaluators.models.known import save_model_info
 
     with err.status(f"Loading {spec}"):
         precision = options.precision
@@ -317,8 +323,8 @@ def _load(options: RunOptions, device: str, cluster: Cluster | None, spec: str) 
             cluster.load(spec, precision) if cluster else models.resolve(spec, device, precision)
         )
         if not cluster:
-            remember(loaded)
-        if isinstance(loaded.encoder, models.MeteredScorer):
+            save_model_info(loaded)
+        if isinstance(loaded.encoder, models.PaidScorer):
             loaded.encoder.max_requests = options.max_requests
             loaded.encoder.asks_again = options.no_cache
     if options.no_cache:
@@ -346,7 +352,7 @@ def _run_models(
             if len(specs) == 1:
                 raise
             failed[spec] = describe_error(error).removeprefix(f"{spec}: ")
-            note(f"{spec} failed: {failed[spec]}")
+            print_message(f"{spec} failed: {failed[spec]}")
     return results, failed
 
 
@@ -375,7 +381,7 @@ def _print_plan(
         for plan in plans
     ]
     print_records(output_format, rows, [asdict(plan) for plan in plans])
-    note(
+    print_message(
         "Dry run: no weights were loaded. Finished tasks and cached features hold if the weights have not changed."
     )
     errors = [f"{plan.model} would fail: {plan.error}" for plan in plans if plan.error]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from compeval.cli.console import check_writable, echo_json, note, print_table, progress
+from compeval.cli.console import check_writable, echo_json, print_message, print_table, progress
 from compeval.cli.options import AsJson
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def get(
     from compeval.base.sources.obtain import fetch
 
     source = _find_source(name)
-    note(f"{source.title}. Licence: {source.licence}. Cite: {source.citation}")
+    print_message(f"{source.title}. Licence: {source.licence}. Cite: {source.citation}")
     folder = output / name
     with progress(in_bytes=True) as report:
         new = fetch(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from compeval.cli.console import check_writable, note, print_records
+from compeval.cli.console import check_writable, print_message, print_records
 from compeval.cli.options import Data, Format, Positive
 
 if TYPE_CHECKING:
@@ -79,20 +79,20 @@ def split(
 
 def _describe(division: Division) -> None:
     found, targets = division.found, division.targets
-    note(
+    print_message(
         f"The corpus ({found.captions:,} captions) contains {len(found.seen.atoms):,} of {len(targets.atoms):,} atoms "
         f"and {len(found.seen.compounds):,} of {len(targets.compounds):,} compounds of the captions."
     )
     if found.searched:
-        note(f"{found.searched:,} of them were searched for; the others were known.")
+        print_message(f"{found.searched:,} of them were searched for; the others were known.")
     else:
-        note("All of them were known: the corpus was not read.")
+        print_message("All of them were known: the corpus was not read.")
     if found.failed or found.skipped:
-        note(
+        print_message(
             f"{found.failed:,} captions of the corpus have no parse, {found.skipped:,} rows no readable caption."
         )
     folder = division.folder
-    note(
+    print_message(
         f"{folder}: evaluate it with `compeval run MODEL --data {folder.parent} --task '{folder.name}/*'`."
     )
 

@@ -10,8 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, cast
 import typer
 
 from compeval.cli import probe
-from compeval.cli.console import check_writable, echo_json, err, out, print_table, progress, refuse
-from compeval.cli.options import AsJson, Device, OptionalPositive, Positive, spread
+from compeval.cli.console import (
+    check_writable,
+    echo_json,
+    err,
+    out,
+    print_table,
+    progress,
+    reject_unused_options,
+)
+from compeval.cli.options import AsJson, Device, OptionalPositive, Positive, expand_option_groups
 
 if TYPE_CHECKING:
     from compeval.trainers.negclip.training import Method, Recipe
@@ -19,8 +27,8 @@ if TYPE_CHECKING:
 app = typer.Typer(
     no_args_is_help=True, help="Fine-tune a CLIP with hard negatives, or train a recovery probe."
 )
-app.command()(spread(probe.probe))
-app.command()(spread(probe.autoencoder))
+app.command()(expand_option_groups(probe.probe))
+app.command()(expand_option_groups(probe.autoencoder))
 
 Pairs = Annotated[
     Path,
@@ -126,7 +134,7 @@ class Execution(NamedTuple):
     "negclip",
     help="Fine-tune a CLIP with hard negatives: captions with two exchanged parts, and similar images.",
 )
-@spread
+@expand_option_groups
 def finetune(
     ctx: typer.Context,
     model: Annotated[str, typer.Option()],
@@ -147,7 +155,7 @@ def finetune(
         validation: Data for selecting the learning rate. Default: 5 % of the training data.
     """
     if data.is_dir() and (validation is None or validation.is_dir()):
-        refuse("on webdataset shards", images=images)
+        reject_unused_options("on webdataset shards", images=images)
     err.quiet = err.quiet or not is_first_process()
     from compeval.evaluators.models import check_name
 
@@ -189,7 +197,7 @@ def export(
         to: parquet: one row per image. webdataset: shards.
     """
     if data.is_dir():
-        refuse("on webdataset shards", images=images)
+        reject_unused_options("on webdataset shards", images=images)
     from compeval.evaluators.models import check_name, pick_device
 
     check_writable(output)

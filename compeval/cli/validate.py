@@ -14,10 +14,10 @@ import typer
 from compeval.cli.console import (
     check_writable,
     err,
-    note,
+    print_message,
     print_records,
     progress,
-    refuse,
+    reject_unused_options,
     report_failure,
 )
 from compeval.cli.options import Data, Format, FormatName, Models
@@ -51,7 +51,7 @@ def validate(
         results: Folder of the results.
     """
     if not run:
-        refuse("with --no-run", data=data, device=device)
+        reject_unused_options("with --no-run", data=data, device=device)
     from compeval.evaluators.models.checks import check_device
 
     if run:
@@ -193,4 +193,4 @@ def _print(matches: Sequence[Match], known: int, output_format: FormatName) -> N
     if agreeing < len(comparable):
         report_failure(summary)
         raise typer.Exit(1)
-    note(summary)
+    print_message(summary)

@@ -20,8 +20,8 @@ from compeval.evaluators.engine.compute import (
 )
 from compeval.evaluators.models import (
     DualEncoder,
-    MeteredScorer,
     Model,
+    PaidScorer,
     PairScorer,
     Precision,
     resolve,
@@ -67,7 +67,7 @@ class Actor:
         encoder, is_run_here = model.encoder, isinstance(model.encoder, DualEncoder | PairScorer)
         members = {name: getattr(encoder, name) for name in MEMBERS if hasattr(encoder, name)}
         members = {name: _refuse if callable(value) else value for name, value in members.items()}
-        is_run_here &= not isinstance(encoder, MeteredScorer)
+        is_run_here &= not isinstance(encoder, PaidScorer)
         return replace(model, encoder=None), members if is_run_here else None
 
     def find_truncated(self, options: ModelOptions, texts: list[str]) -> np.ndarray:

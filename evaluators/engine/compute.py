@@ -27,7 +27,7 @@ from compeval.evaluators.engine.images import (
     preprocess_crops,
 )
 from compeval.evaluators.engine.task_dataset import CropSource
-from compeval.evaluators.engine.workers import Workers, explain_threads, start_server
+from compeval.evaluators.engine.workers import Workers, find_process_blocker, start_server
 from compeval.evaluators.models import Model
 from compeval.evaluators.models.batches import scale_to_unit_length
 
@@ -82,14 +82,14 @@ def is_on_cpu(encoder: Any) -> bool:
     return str(getattr(encoder, "device", "cpu")).partition(":")[0] == "cpu"
 
 
-def prepares_in_processes(encoder: Any) -> bool:
+def uses_worker_processes(encoder: Any) -> bool:
     """Return True if processes prepare the images: for a GPU. If the transform cannot run there, log the reason.
 
     The server that forks the processes begins to import what they need.
     """
     if is_on_cpu(encoder) or not hasattr(encoder, "preprocess"):
         return False
-    if reason := explain_threads(encoder.preprocess):
+    if reason := find_process_blocker(encoder.preprocess):
         logging.getLogger(__name__).info("Threads prepare the images: %s.", reason)
         return False
     start_server(encoder.preprocess)

@@ -24,7 +24,7 @@ from compeval.evaluators.engine.compute import (
     ComputeChunks,
     OnError,
     compute_here,
-    prepares_in_processes,
+    uses_worker_processes,
 )
 from compeval.evaluators.engine.feature_cache import FeatureStore
 from compeval.evaluators.engine.images import ImageCrops, ImageFile, UnreadableImageError
@@ -41,7 +41,7 @@ KEPT_BYTES = 50_000_000
 """Image files of a chunk that are kept between hashing and decoding. The others are read twice."""
 
 
-def quiet(stage: str, done: int, total: int) -> None:
+def no_progress(stage: str, done: int, total: int) -> None:
     """No-op progress callback."""
 
 
@@ -55,7 +55,7 @@ class Engine:
     batch_size: int
     on_error: OnError = "stop"
     """What to do if an image is unreadable: raise an error (``stop``) or leave out its rows (``skip``)."""
-    report: Report = quiet
+    report: Report = no_progress
     remote: ComputeChunks | None = None
     """Computes the chunks on the actors of a cluster; None to compute them in this process."""
     in_processes: bool = False
@@ -67,14 +67,14 @@ class Engine:
     claimed: set[bytes] = field(default_factory=set)
     """Keys of all features and scores that are computed in this run."""
 
-    def claim(self, keys: Sequence[bytes]) -> list[int]:
+    def take_missing(self, keys: Sequence[bytes]) -> list[int]:
         """Return the positions of distinct keys that are neither stored nor claimed, and claim these keys."""
         missing = [index for index in self.store.missing(keys) if keys[index] not in self.claimed]
         first = {keys[index]: index for index in reversed(missing)}
         self.claimed.update(first)
         return sorted(first.values())
 
-    def fill(self, chunks: Iterable[Chunk]) -> None:
+    def compute_missing(self, chunks: Iterable[Chunk]) -> None:
         """Compute the chunks and store the results in the feature cache.
 
         Raises UnreadableImageError (a ValueError) if an image is unreadable and ``on_error`` is ``stop``.
@@ -133,15 +133,19 @@ def encode(engine: Engine) -> tuple[list[bytes], list[bytes]]:
     if isinstance(encoder, DualEncoder) and engine.plan.crops:
         stages = [_list_image_chunks(engine, crop_keys), *stages]
     by_progress = heapq.merge(*stages, key=lambda chunk: chunk.part.start / chunk.total)
-    engine.fill(by_progress if engine.in_processes else chain(*stages))
+    engine.compute_missing(by_progress if engine.in_processes else chain(*stages))
     return crop_keys, text_keys
 
 
 def encode_texts(
-    model: Model, texts: Sequence[str], store: FeatureStore, batch_size: int, report: Report = quiet
+    model: Model,
+    texts: Sequence[str],
+    store: FeatureStore,
+    batch_size: int,
+    report: Report = no_progress,
 ) -> None:
     """Compute and store the missing features of distinct texts."""
-    in_processes = prepares_in_processes(model.encoder)
+    in_processes = uses_worker_processes(model.encoder)
     encode(
         Engine(
             model,
@@ -177,7 +181,7 @@ def _list_image_chunks(engine: Engine, crop_keys: list[bytes]) -> Iterator[Chunk
                 or isinstance(file, UnreadableImageError)
             )
             files.append(file if is_kept else None)
-        missing = engine.claim(keys)
+        missing = engine.take_missing(keys)
         groups = groupby(missing, key=lambda index: (id(files[index]), crops[part][index].image))
         items = [
             ImageCrops(files[indices[0]], [crops[part][index] for index in indices])
@@ -195,7 +199,7 @@ def _list_text_chunks(engine: Engine, text_keys: list[bytes]) -> Iterator[Chunk]
     engine.report("texts", 0, len(texts))
     for part in _text_parts(texts, engine.batch_size):
         keys = [text_key(text) for text in texts[part]]
-        missing = engine.claim(keys)
+        missing = engine.take_missing(keys)
         text_keys += keys
         items = [[texts[part][index] for index in missing]]
         yield Chunk(

@@ -40,10 +40,10 @@ class PositionBias(NamedTuple):
     """Share of the pairs of captions whose preferred caption changes with the order."""
 
 
-def answer(engine: Engine, tasks: Sequence[TaskPlan]) -> list[AnswerKeys]:
+def compute_scores(engine: Engine, tasks: Sequence[TaskPlan]) -> list[AnswerKeys]:
     """Answer the questions of the tasks that are not in the cache. Returns the keys of all answers of each task."""
     keys_by_task: list[AnswerKeys] = [[] for _ in tasks]
-    engine.fill(_list_chunks(engine, tasks, keys_by_task))
+    engine.compute_missing(_list_chunks(engine, tasks, keys_by_task))
     return keys_by_task
 
 
@@ -61,10 +61,10 @@ def _list_chunks(
 ) -> Iterator[Chunk]:
     """Yield the questions whose answers are missing, and append the keys of all answers to ``keys_by_task``."""
     for task, answer_keys in zip(tasks, keys_by_task, strict=True):
-        num_questions = len(list_questions(engine.model.encoder, [""] * task.text_NT.shape[1]))
+        num_questions = len(list_inputs(engine.model.encoder, [""] * task.text_NT.shape[1]))
         num_rows = max(1, PAIRS_PER_CHUNK // max(1, task.crop_NI.shape[1] * num_questions))
         for part in plan.chunks(len(task.row_N), num_rows):
-            asked = [_ask_row(engine, task, row) for row in range(part.start, part.stop)]
+            asked = [_make_requests(engine, task, row) for row in range(part.start, part.stop)]
             answer_keys += [[key for item in row for key in item.keys] for row in asked]
             items = chain.from_iterable(asked)
             yield _make_chunk(engine, task.dataset.task.name, items, part, len(task.row_N))
@@ -76,7 +76,7 @@ def _make_chunk(
     """Return the questions whose answers are missing."""
     items: list[ImageCrops] = []
     for item in asked:
-        if missing := engine.claim(item.keys):
+        if missing := engine.take_missing(item.keys):
             questions, keys = (
                 [values[index] for index in missing] for values in (item.questions, item.keys)
             )
@@ -97,19 +97,19 @@ def score_pairs(engine: Engine, name: str, crop_P: np.ndarray, text_P: np.ndarra
             asked.append(items[0].keys)
             yield _make_chunk(engine, name, items, slice(number, number + 1), len(crops))
 
-    engine.fill(list_chunks())
+    engine.compute_missing(list_chunks())
     return np.concatenate([engine.store.get(keys, np.float64)[:, 0] for keys in asked])
 
 
-def list_questions(scorer: Any, texts: Sequence[str]) -> list[Question]:
+def list_inputs(scorer: Any, texts: Sequence[str]) -> list[Question]:
     """Return the questions about one image and its texts."""
     return list(permutations(texts, 2)) if isinstance(scorer, CaptionChooser) else list(texts)
 
 
-def _ask_row(engine: Engine, task: TaskPlan, row: int) -> list[ImageCrops]:
+def _make_requests(engine: Engine, task: TaskPlan, row: int) -> list[ImageCrops]:
     """Return all questions about each image of a row."""
     texts = [engine.plan.texts[text] for text in task.text_NT[row] if text >= 0]
-    return _ask(engine, task.crop_NI[row], list_questions(engine.model.encoder, texts))
+    return _ask(engine, task.crop_NI[row], list_inputs(engine.model.encoder, texts))
 
 
 def _ask(engine: Engine, crop_I: Iterable[int], questions: Sequence[Question]) -> list[ImageCrops]:

@@ -66,12 +66,12 @@ class Draft(NamedTuple):
     """Distinct texts in order of first use."""
 
 
-def make(datasets: Iterable[TaskDataset]) -> Plan:
+def build_plan(datasets: Iterable[TaskDataset]) -> Plan:
     """Return the plan for scoring the rows of all tasks. Raises ValueError if the rows of a task cannot be scored."""
-    return combine([draft(dataset) for dataset in datasets])
+    return merge_plans([plan_task(dataset) for dataset in datasets])
 
 
-def draft(dataset: TaskDataset) -> Draft:
+def plan_task(dataset: TaskDataset) -> Draft:
     """Return the plan of one task. Raises ValueError if its rows cannot be scored."""
     protocol = dataset.protocol
     row_N, fold_N = _list_scored_rows(dataset)
@@ -120,7 +120,7 @@ def _describe_place(columns: Mapping[str, Any]) -> Hashable:
     return corners, columns.get("image_row"), str(columns.get("patches"))
 
 
-def combine(drafts: Sequence[Draft]) -> Plan:
+def merge_plans(drafts: Sequence[Draft]) -> Plan:
     """Return the plan of several tasks."""
     crops: dict[Hashable, CropSource] = {}
     for key, crop in chain.from_iterable(one.crops.items() for one in drafts):

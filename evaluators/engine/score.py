@@ -127,7 +127,7 @@ def _score_all(engine: Engine) -> Iterator[Scored]:
         by_pair = [task for task in tasks if isinstance(task.dataset.protocol, RowProtocol)]
         # In one process, the result of a task is written before the next task begins; on a cluster, no actor waits.
         for group in [by_pair] if engine.remote else [[task] for task in by_pair]:
-            for task, answer_keys in zip(group, pairs.answer(engine, group), strict=True):
+            for task, answer_keys in zip(group, pairs.compute_scores(engine, group), strict=True):
                 yield _score_pairs(engine, task, answer_keys)
         tasks = [task for task in tasks if isinstance(task.dataset.protocol, SetProtocol)]
     if tasks:

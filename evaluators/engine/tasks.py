@@ -24,7 +24,7 @@ from compeval.loaders.datasets.folders import (
     search_path,
     unknown_name,
 )
-from compeval.loaders.datasets.natural import natural_key
+from compeval.loaders.datasets.sorting import natural_key
 from compeval.loaders.datasets.split_names import join_name, parse_stored, to_stored
 from compeval.loaders.datasets.stats import list_configs
 

@@ -50,7 +50,7 @@ class _Limited(io.BytesIO):
         return super().write(data)
 
 
-def explain_threads(preprocess: Any) -> str | None:
+def find_process_blocker(preprocess: Any) -> str | None:
     """Return why an image transform cannot run in processes, or None if it can."""
     if not hasattr(os, "memfd_create"):
         return "processes need Linux"

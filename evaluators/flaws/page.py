@@ -35,9 +35,9 @@ from compeval.evaluators.validity.balanced_subsets import (
     read_sets,
 )
 from compeval.evaluators.validity.best_baselines import choose_best
-from compeval.loaders.datasets.natural import natural_key
+from compeval.loaders.datasets.sorting import natural_key
 from compeval.loaders.importing.identify import identify
-from compeval.loaders.importing.importing import ReadFile, read_published
+from compeval.loaders.importing.write_dataset import ReadFile, read_published
 from compeval.loaders.malformed import KINDS, find_malformed
 from compeval.loaders.published.balanced import LISTS, is_balanced, read_lists
 

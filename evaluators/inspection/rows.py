@@ -20,10 +20,10 @@ from compeval.base.storage import parquet
 from compeval.loaders.audit import Audit, audit, read_texts
 from compeval.loaders.datasets.folders import resolve_folder
 from compeval.loaders.datasets.image_sources import list_image_sources
-from compeval.loaders.datasets.natural import natural_key
+from compeval.loaders.datasets.sorting import natural_key
 from compeval.loaders.datasets.stats import parquet_files, read_stats, split_name
 from compeval.loaders.importing.identify import PublishedFile, identify
-from compeval.loaders.importing.importing import read_published
+from compeval.loaders.importing.write_dataset import read_published
 from compeval.loaders.load import load_dataset
 
 SAMPLE_ROWS = 500

@@ -141,15 +141,17 @@ def _make_column(
     first = next((score for score in parts[0].values() if not score.apart), None)
     scores: dict[str, float] = {}
     others: dict[str, float] = {}
-    reasons: dict[str, None] = {first.which: None} if first and first.which else {}
+    reasons: dict[str, None] = {first.subset: None} if first and first.subset else {}
     for model in models:
         chosen = [part[model] for part in parts]
         percent = round(sum(score.percent for score in chosen) / len(chosen), DECIMALS)
-        apart = [score for score in chosen if score.apart or (first and score.which != first.which)]
+        apart = [
+            score for score in chosen if score.apart or (first and score.subset != first.subset)
+        ]
         (others if apart else scores)[model] = percent
         reasons.update(
             dict.fromkeys(
-                f"{NO_PLACE} {score.source}: {score.apart or score.which}" for score in apart
+                f"{NO_PLACE} {score.source}: {score.apart or score.subset}" for score in apart
             )
         )
     sources = dict.fromkeys(score.source for part in parts for score in part.values())

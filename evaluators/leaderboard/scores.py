@@ -21,7 +21,7 @@ from compeval.evaluators.metrics import ranking
 from compeval.evaluators.metrics.intervals import Interval, compute_weighted_interval
 from compeval.evaluators.report.results import Result
 from compeval.evaluators.results.paired import read_common_rows, stack_values
-from compeval.loaders.datasets.natural import natural_key
+from compeval.loaders.datasets.sorting import natural_key
 
 COUNTED = {
     "choice": {"recall@1": "rank"},

@@ -95,14 +95,14 @@ class CaptionChooser(PairScorer, Protocol):
 
 
 @runtime_checkable
-class MeteredScorer(PairScorer, Protocol):
+class PaidScorer(PairScorer, Protocol):
     """A pair scorer whose answers are paid for, or slow."""
 
     max_requests: int
     asks_again: bool
     """Whether answers that were stored before this run are asked for again."""
 
-    def state_cost(self, questions: Iterable[tuple[Any, Any]]) -> str:
+    def estimate_cost(self, questions: Iterable[tuple[Any, Any]]) -> str:
         """Return what the pairs of image and text cost. Raises ValueError if this is above the maximum."""
         ...
 

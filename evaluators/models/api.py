@@ -53,7 +53,7 @@ CHARACTERS_PER_TOKEN, PIXELS_PER_TOKEN = 4, 28 * 28
 DEFAULT_MAX_REQUESTS = 1000
 
 
-class Sent(NamedTuple):
+class EncodedImage(NamedTuple):
     """An image that is sent if a question about it has no stored answer, and a digest of its pixels."""
 
     image: Image
@@ -89,11 +89,11 @@ class ApiScorer:
         """True if stored answers are not used, but those of this process."""
         self._new, self._times = set[str](), list[str]()
 
-    def preprocess(self, image: Image) -> Sent:
+    def preprocess(self, image: Image) -> EncodedImage:
         pixels = fingerprint.digest(str(image.size).encode(), image.tobytes()).hex()
-        return Sent(image, pixels, image.width * image.height)
+        return EncodedImage(image, pixels, image.width * image.height)
 
-    def score(self, images: Sequence[Sent], texts: Sequence[Any]) -> np.ndarray:
+    def score(self, images: Sequence[EncodedImage], texts: Sequence[Any]) -> np.ndarray:
         """Return the scores (B,). Questions with a stored answer are not asked again."""
         with ThreadPoolExecutor(int(self._numbers["concurrency"])) as pool:
             futures = [
@@ -109,7 +109,7 @@ class ApiScorer:
             finally:
                 pool.shutdown(cancel_futures=True)
 
-    def ask(self, image: Sent, captions: Any) -> Answer:
+    def ask(self, image: EncodedImage, captions: Any) -> Answer:
         """Return the stored answer, or ask and store it."""
         key = self._key(image, captions)
         answer = self._find_stored(key)
@@ -148,12 +148,12 @@ class ApiScorer:
         """Return the score of an answer."""
         return read_yes(answer, self._scoring)
 
-    def _key(self, image: Sent, captions: Any) -> str:
+    def _key(self, image: EncodedImage, captions: Any) -> str:
         """Return the hash of everything that determines an answer."""
         request = [self._scoring.ask(captions), image.digest, self._endpoint.max_tokens]
         return fingerprint.of_json([*self._endpoint.identity, *request])
 
-    def state_cost(self, questions: Iterable[tuple[Sent, Any]]) -> str:
+    def estimate_cost(self, questions: Iterable[tuple[EncodedImage, Any]]) -> str:
         """Return what the questions without a stored answer cost. Raises ValueError if they exceed ``max_requests``."""
         requests = tokens = 0
         times: list[str] = []

@@ -43,14 +43,14 @@ PROMPTS_PER_BATCH = {"cpu": 16}
 ACCELERATOR_PROMPTS = 64
 
 
-class Picture(NamedTuple):
+class ProcessedImage(NamedTuple):
     """An image, and the processor's inputs for it with the first probe as question."""
 
     image: Image.Image
     inputs: dict[str, Tensor]
 
 
-class Asked(NamedTuple):
+class ImagePrompts(NamedTuple):
     """The processor's inputs for an image, and the positions of its prompts among all prompts of a call."""
 
     inputs: dict[str, Tensor]
@@ -128,13 +128,13 @@ class Generative:
             else {}
         )
 
-    def preprocess(self, image: Image.Image, /) -> Picture:
+    def preprocess(self, image: Image.Image, /) -> ProcessedImage:
         """Process an image once for all questions about it. Threads take turns: tokenisers are not thread-safe."""
         with self._lock:
-            return Picture(image, self.process(image, self._probes[0]))
+            return ProcessedImage(image, self.process(image, self._probes[0]))
 
     @torch.inference_mode()
-    def score(self, images: Sequence[Picture], texts: Sequence[Any]) -> np.ndarray:
+    def score(self, images: Sequence[ProcessedImage], texts: Sequence[Any]) -> np.ndarray:
         """Return the answers (N,) about N pairs of a picture and a caption, or of captions to choose from.
 
         If the device runs out of memory, the batches are halved for the rest of the run.
@@ -151,11 +151,11 @@ class Generative:
             )
             torch.cuda.empty_cache()
 
-    def _read_plainly(self, pictures: Sequence[Picture], captions: Sequence[Any]) -> Tensor:
+    def _read_plainly(self, pictures: Sequence[ProcessedImage], captions: Sequence[Any]) -> Tensor:
         """Run each prompt as a whole, as the library does."""
         pairs = enumerate(zip(pictures, captions, strict=True))
         asked = [
-            Asked(self.process(picture.image, caption), [number])
+            ImagePrompts(self.process(picture.image, caption), [number])
             for number, (picture, caption) in pairs
         ]
         answer_N = torch.empty(len(asked), dtype=torch.float64)
@@ -170,14 +170,16 @@ class Generative:
             answer_N[numbers] = self._answer(self._model(**inputs).logits[:, -1]).cpu()
         return answer_N
 
-    def _read_with_cache(self, pictures: Sequence[Picture], captions: Sequence[Any]) -> Tensor:
+    def _read_with_cache(
+        self, pictures: Sequence[ProcessedImage], captions: Sequence[Any]
+    ) -> Tensor:
         """Run the common beginning of an image's prompts once, and then the rests of the prompts."""
         tokens, probe = [self._tokenize(one) for one in captions], self._tokenize(self._probes[0])
         common = prefix_cache.count_common([probe, *tokens])
         rests = [one[common:] for one in tokens]
-        asked: dict[int, Asked] = {}
+        asked: dict[int, ImagePrompts] = {}
         for number, picture in enumerate(pictures):
-            asked.setdefault(id(picture), Asked(picture.inputs, [])).prompts.append(number)
+            asked.setdefault(id(picture), ImagePrompts(picture.inputs, [])).prompts.append(number)
         answer_N = torch.empty(len(captions), dtype=torch.float64)
         pad = self._processor.tokenizer.pad_token_id or 0
         for batch in batch_equal_shapes([*asked.values()], self._limit):
@@ -242,9 +244,9 @@ class Generative:
         return f"Each prompt was computed as a whole, because with the prefix cache scores differ by {difference:.1e}."
 
 
-def batch_equal_shapes(asked: Sequence[Asked], limit: int) -> list[list[Asked]]:
+def batch_equal_shapes(asked: Sequence[ImagePrompts], limit: int) -> list[list[ImagePrompts]]:
     """Return batches of images with inputs of equal shapes. A batch of several images has at most ``limit`` prompts."""
-    batches: dict[Any, list[list[Asked]]] = {}
+    batches: dict[Any, list[list[ImagePrompts]]] = {}
     sizes: Counter[Any] = Counter()
     for one in asked:
         shape = tuple((name, tuple(tensor.shape)) for name, tensor in one.inputs.items())

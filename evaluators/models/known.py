@@ -32,7 +32,7 @@ def _refuse(*_: Any) -> Any:
     raise AssertionError("the model is not loaded")
 
 
-def remember(model: Model) -> None:
+def save_model_info(model: Model) -> None:
     """Store the record of a model that was just loaded."""
     if states := _read_states(model.spec):
         about = {
@@ -49,7 +49,7 @@ def remember(model: Model) -> None:
                 partial.write_text(json.dumps({"files": states, "model": about}), encoding="utf-8")
 
 
-def recall(spec: str, precision: str) -> Model | None:
+def load_model_info(spec: str, precision: str) -> Model | None:
     """Return a model that was loaded before, without what computes; None if it is not known or has changed."""
     spec = spec.removeprefix("open_clip:")
     try:

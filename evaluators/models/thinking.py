@@ -24,7 +24,12 @@ from compeval.evaluators.models.generated import (
     is_thinking,
     mark_cut_off,
 )
-from compeval.evaluators.models.generative import Asked, Generative, Picture, batch_equal_shapes
+from compeval.evaluators.models.generative import (
+    Generative,
+    ImagePrompts,
+    ProcessedImage,
+    batch_equal_shapes,
+)
 from compeval.evaluators.models.prefix_cache import collate
 
 BLANKS = 4
@@ -48,11 +53,11 @@ class ThinkingGenerative(Generative):
         self.no_prefix_cache = "each answer has thoughts of its own before it"
 
     @torch.inference_mode()
-    def _read_plainly(self, pictures: Sequence[Picture], captions: Sequence[Any]) -> Tensor:
+    def _read_plainly(self, pictures: Sequence[ProcessedImage], captions: Sequence[Any]) -> Tensor:
         """Generate the thoughts of each prompt, and read the probabilities of its answer."""
         pairs = enumerate(zip(pictures, captions, strict=True))
         asked = [
-            Asked(self.process(picture.image, caption), [number])
+            ImagePrompts(self.process(picture.image, caption), [number])
             for number, (picture, caption) in pairs
         ]
         answer_N = torch.empty(len(asked), dtype=torch.float64)

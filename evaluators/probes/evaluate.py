@@ -21,7 +21,7 @@ import pandas as pd
 from compeval.base.storage import parquet
 from compeval.evaluators import run
 from compeval.evaluators.engine import tasks
-from compeval.evaluators.engine.encode import Report, quiet
+from compeval.evaluators.engine.encode import Report, no_progress
 from compeval.evaluators.models import DualEncoder, Model
 from compeval.evaluators.models.recovery_probe import Probe
 from compeval.evaluators.probes.analysis import (
@@ -68,7 +68,7 @@ def evaluate_probe(
     limit: int | None = None,
     output: Path = Path("results"),
     device: str = "cpu",
-    report: Report = quiet,
+    report: Report = no_progress,
 ) -> ProbeResult:
     """Evaluate a probe on CompPrompts and the probed model on all datasets of image pairs.
 

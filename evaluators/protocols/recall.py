@@ -49,7 +49,7 @@ def make_folds(num_rows: int, fold_size: int, seed: int) -> Iterator[np.ndarray]
         yield np.sort(order[fold * fold_size : (fold + 1) * fold_size])
 
 
-class Found(NamedTuple):
+class RetrievalResult(NamedTuple):
     """What Q queries retrieve: their Ranks, and the best wrong item of each."""
 
     rank_N: np.ndarray
@@ -59,7 +59,7 @@ class Found(NamedTuple):
     """int32: index of the wrong item with the highest score. Of equal scores, the first."""
 
     @classmethod
-    def make_empty(cls, count: int) -> Found:
+    def make_empty(cls, count: int) -> RetrievalResult:
         return cls(*(np.zeros(count, dtype) for dtype in (np.int32, bool, np.int32, np.int32)))
 
 
@@ -69,13 +69,13 @@ def retrieve(
     true_QT: np.ndarray,
     true_pairs: csr_array,
     reranked: ReRanked | None = None,
-) -> Found:
+) -> RetrievalResult:
     """Return the rank of each query's best true item among its wrong items, and the best wrong item.
 
     ``true_QT``: indices of the true items, padded with -1. ``true_pairs``: bool matrix of query ids and item ids.
     ``reranked``: scores that replace the cosines. Scores are computed in blocks, so large folds fit into memory.
     """
-    found = Found.make_empty(len(query.id_J))
+    found = RetrievalResult.make_empty(len(query.id_J))
     query_indices, item_indices = np.arange(len(query.id_J)), np.arange(len(item.id_J))
     for query_start in range(0, len(query_indices), QUERIES_PER_BLOCK):
         rows = slice(query_start, query_start + QUERIES_PER_BLOCK)
@@ -164,7 +164,7 @@ def retrieve_both_directions(
     image: Features,
     text: Features,
     reranking: ReRanking | None = None,
-) -> dict[str, Found]:
+) -> dict[str, RetrievalResult]:
     """Retrieve in both directions: "i2t" has one query per row, "t2i" one query per text, in row order.
 
     ``crop_M`` and ``text_MT`` (padded with -1) are ids, equal for equal images or texts.
@@ -198,7 +198,10 @@ def evaluate(sample: Sample) -> Directions:
     The column ``wrong`` is the best wrong item: for "i2t" a text, by its number in row order, for "t2i" a row.
     """
     text_row_J, _ = np.nonzero(sample.text_NT >= 0)
-    found = {"i2t": Found.make_empty(len(sample.text_NT)), "t2i": Found.make_empty(len(text_row_J))}
+    found = {
+        "i2t": RetrievalResult.make_empty(len(sample.text_NT)),
+        "t2i": RetrievalResult.make_empty(len(text_row_J)),
+    }
     for fold in np.unique(sample.fold_N):
         member_N = sample.fold_N == fold
         crop_M, text_MT = sample.crop_NI[member_N, 0], sample.text_NT[member_N]

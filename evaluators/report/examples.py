@@ -26,7 +26,7 @@ import pandas as pd
 from compeval.evaluators.engine.task_dataset import load
 from compeval.evaluators.engine.tasks import Task
 from compeval.evaluators.report.results import Result
-from compeval.loaders.datasets.natural import natural_key
+from compeval.loaders.datasets.sorting import natural_key
 from compeval.loaders.load import load_dataset
 
 EXAMPLES_PER_TASK = 4

@@ -38,7 +38,7 @@ def collect_rows(
             by_task.setdefault(result.data["task"], []).append(result)
     frames = {task: read_frames(members) for task, members in by_task.items()}
     sizes = {task: len(next(iter(by_model.values()))) for task, by_model in frames.items()}
-    quotas, rows = share_out(sizes, count), list[Example]()
+    quotas, rows = allocate(sizes, count), list[Example]()
     for task, members in by_task.items():
         if quotas[task]:
             chosen = sorted(
@@ -50,7 +50,7 @@ def collect_rows(
     return rows, sum(sizes.values())
 
 
-def share_out(sizes: Mapping[str, int], count: int) -> dict[str, int]:
+def allocate(sizes: Mapping[str, int], count: int) -> dict[str, int]:
     """Return how many rows of each task are shown: all of the small tasks, and equally many of the others."""
     quotas: dict[str, int] = {}
     for position, (task, size) in enumerate(

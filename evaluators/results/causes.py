@@ -78,7 +78,9 @@ def _is_cropped_by_transformers(result: Mapping[str, Any]) -> bool:
 def describe_rows(score: PublishedScore, rows: int) -> str:
     """Return the number of rows of a result and of a score, and which rows the score is over."""
     published = "" if score.rows is None else f"{score.rows:,} published"
-    return f"{rows:,} rows here, {published}{score.which and published and ': '}{score.which or ''}"
+    return (
+        f"{rows:,} rows here, {published}{score.subset and published and ': '}{score.subset or ''}"
+    )
 
 
 def _compare_metrics(

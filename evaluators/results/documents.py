@@ -26,7 +26,7 @@ from compeval.base.files.atomic import atomic_file
 from compeval.base.files.listing import list_files
 from compeval.base.files.untrusted import resolve_below, safe_name
 from compeval.evaluators.models import Model, slug
-from compeval.loaders.datasets.natural import natural_key
+from compeval.loaders.datasets.sorting import natural_key
 
 SCHEMA = 1
 SIDE_SUFFIX = ".run.json"

@@ -48,7 +48,7 @@ def score_file(
         raise ValueError(
             f"{dataset.task.name}: only tasks whose rows are scored independently can be scored from a file."
         )
-    (planned,) = plan.make([dataset]).tasks
+    (planned,) = plan.build_plan([dataset]).tasks
     score_NIT = _read_scores(path, planned)
     model = Model(
         f"external:{name}", name, None, fingerprint.digest(score_NIT.tobytes()).hex(), "unknown"

@@ -125,7 +125,7 @@ class Match(NamedTuple):
 
 def has_other_rows(score: PublishedScore, rows: int) -> bool:
     """Return True if a result on this number of rows is not on the rows of the score."""
-    return bool(score.which) or (
+    return bool(score.subset) or (
         score.rows is not None and abs(rows - score.rows) > ROWS_TOLERANCE * score.rows
     )
 

@@ -27,7 +27,7 @@ TIMEOUT = 60
 """Seconds."""
 
 
-class Pulled(NamedTuple):
+class PullSummary(NamedTuple):
     """What was read."""
 
     scores: int
@@ -64,7 +64,7 @@ def parse(name: str, result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         }
 
 
-def pull(place: str) -> Pulled:
+def pull(place: str) -> PullSummary:
     """Add the scores of a result file at a URL, or of all in a folder. Raises ValueError if no such file is found."""
     rows = list(
         _download(place) if place.startswith(("http://", "https://")) else _read_folder(Path(place))
@@ -75,7 +75,7 @@ def pull(place: str) -> Pulled:
     if not rows:
         raise ValueError(f"{place}: no result file of MTEB on {', '.join(sorted(list_tasks()))}.")
     add_pulled_scores(known)
-    return Pulled(len(known), len({row["name"] for row in known}), unknown)
+    return PullSummary(len(known), len({row["name"] for row in known}), unknown)
 
 
 def _read_folder(folder: Path) -> Iterator[dict[str, Any]]:

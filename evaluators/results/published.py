@@ -125,11 +125,11 @@ def match_scores(results: Sequence[Mapping[str, Any]]) -> list[Match]:
         if all(score.model != name for score in scores):
             name = get_canonical_name(name)
         found = [match for score in scores if (match := _match_score(score, name, by_task))]
-        matches += _judge(found)
+        matches += _keep_nearest_source(found)
     return matches
 
 
-def _judge(matches: Sequence[Match]) -> list[Match]:
+def _keep_nearest_source(matches: Sequence[Match]) -> list[Match]:
     """Compare each number with the nearest of its comparable scores only.
 
     A mean over several tasks does not disagree if another source has scores for all these tasks that agree.

@@ -81,7 +81,7 @@ class PublishedScore(NamedTuple):
     category: str = ""
     rows: int | None = None
     """Number of rows; None if it is not known."""
-    which: str = ""
+    subset: str = ""
     """Which rows, if they are not those of the released file."""
     ties: str = NOT_STATED
     """How a tie with a wrong candidate counts."""
@@ -282,8 +282,8 @@ def _compute_means(
     percents: Mapping[str, Mapping[str, float]], facts: Mapping[str, Any]
 ) -> Iterator[PublishedScore]:
     for (task, metric), weights in read_means().items():
-        which = next(
-            (text for part in weights if (text := read_columns()["vl_compo", part]["which"])), ""
+        subset = next(
+            (text for part in weights if (text := read_columns()["vl_compo", part]["subset"])), ""
         )
         tasks, rows = 1, None if metric == MEAN else count_rows(task)
         if task.endswith("/*"):  # over the rows of all tasks, each of which is a part
@@ -293,7 +293,7 @@ def _compute_means(
             if weights.keys() <= columns.keys():
                 percent = round(sum(weight * columns[part] for part, weight in weights.items()), 4)
                 yield PublishedScore(
-                    model, task, metric, percent, tasks, rows=rows, which=which, **facts
+                    model, task, metric, percent, tasks, rows=rows, subset=subset, **facts
                 )
 
 

@@ -57,9 +57,9 @@ def rebuild_crepe(
         annotated.path, read_regions(visual_genome.read(annotation_folder, Flaws()), make_reader)
     )
     _write_systematicity(annotated, output / "regions", crepe_folder)
-    walk_settings = replace(captioned_walks.Settings.read(), workers=1, variants={})
+    walk_settings = replace(captioned_walks.CaptionedWalkSettings.read(), workers=1, variants={})
     captioned_walks.build(annotated, walk_settings, output / "walks")
-    settings = replace(crepe_productivity.Settings.read(), workers=1, refine=False)
+    settings = replace(crepe_productivity.ProductivitySettings.read(), workers=1, refine=False)
     source = Source.read(annotated.path)
     for balanced in (False, True):
         balanced_settings = replace(settings, balanced=balanced)

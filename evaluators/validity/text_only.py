@@ -28,7 +28,7 @@ import numpy as np
 
 from compeval.base.pipeline import stage
 from compeval.base.pipeline.params import read_params
-from compeval.base.pipeline.workers import map_with
+from compeval.base.pipeline.workers import map_in_processes
 from compeval.base.schemas.corpus_names import get_kind, parse_productivity
 from compeval.base.storage import parquet
 from compeval.base.text_only.baselines import (
@@ -152,7 +152,7 @@ def measure_all(
         ((name, sets) for name, sets in groups.items() if len(sets)),
         key=lambda group: -len(group[1].texts),
     )
-    measured = map_with(
+    measured = map_in_processes(
         partial(list_held_out, model), measure, named, min(WORKERS, len(named)) or 1
     )
     results = dict(zip((name for name, _ in named), measured, strict=True))

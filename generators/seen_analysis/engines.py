@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from compeval.base.pipeline.workers import map_with, start_ray
+from compeval.base.pipeline.workers import map_in_processes, start_ray
 from compeval.generators.parser.caption_parser import RULES, make_parser
 from compeval.generators.seen_analysis.shards import (
     MakeParser,
@@ -42,7 +42,7 @@ def make_local_engine(make_parser: MakeParser, workers: int) -> RunShards:
         search: Search, numbers: Sequence[int], seen: frozenset[int], folder: Path
     ) -> Iterable[int]:
         make_worker = partial(get_shard_worker, search, make_parser)
-        return map_with(
+        return map_in_processes(
             make_worker,
             partial(run_shard, seen=seen, folder=folder),
             numbers,

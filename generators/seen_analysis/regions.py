@@ -26,7 +26,7 @@ from compeval.base.pipeline.params import (
     read_parser_params,
     read_rules,
 )
-from compeval.base.pipeline.workers import map_with
+from compeval.base.pipeline.workers import map_in_processes
 from compeval.base.readers.annotations import Annotations, write_images
 from compeval.base.schemas.annotated_image import AnnotatedImage, Region
 from compeval.base.schemas.scene_graph import Parse, SceneGraph
@@ -94,7 +94,7 @@ def read_regions(
     """Yield the images with the captions and parses of their regions, in constant memory."""
     stream = iter(images)
     chunks = iter(lambda: list(islice(stream, IMAGES_PER_CHUNK)), [])
-    for chunk in map_with(make_reader, RegionReader.read, chunks, workers):
+    for chunk in map_in_processes(make_reader, RegionReader.read, chunks, workers):
         yield from chunk
 
 

@@ -31,7 +31,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from compeval.base.files.atomic import atomic_file
-from compeval.base.pipeline.workers import map_with
+from compeval.base.pipeline.workers import map_in_processes
 from compeval.base.readers.corpora import Column, Shard, Skipped, read_captions
 from compeval.base.schemas.scene_graph import Atom, Compound
 from compeval.base.storage import parquet
@@ -200,7 +200,7 @@ def _parse_all(corpus: Corpus, folder: Path) -> Stored:
     paths = [folder / f"{number:06d}.parquet" for number in range(len(corpus.shards))]
     missing = [pair for pair in zip(corpus.shards, paths, strict=True) if not pair[1].is_file()]
     parse = partial(_parse_shard, column=corpus.column)
-    for _ in map_with(make_parser, parse, missing, min(corpus.workers, len(missing) or 1)):
+    for _ in map_in_processes(make_parser, parse, missing, min(corpus.workers, len(missing) or 1)):
         pass
     total = Stored(is_complete=True)
     for path in paths:

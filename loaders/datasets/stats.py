@@ -17,7 +17,7 @@ from compeval.base.files.untrusted import safe_name
 from compeval.base.storage import parquet
 from compeval.base.storage.crops import HASHES, IMAGES
 from compeval.loaders.datasets.folders import dataset_folder
-from compeval.loaders.datasets.natural import sort_rows
+from compeval.loaders.datasets.sorting import sort_rows
 
 Stats = dict[str, Any]
 

@@ -8,7 +8,7 @@ from itertools import chain, islice
 from typing import NamedTuple, Self
 
 from compeval.base.draw_keys import make_source_key
-from compeval.base.pipeline.workers import map_with
+from compeval.base.pipeline.workers import map_in_processes
 from compeval.base.readers.annotations import Annotations
 from compeval.base.readers.corpora import read_captions
 from compeval.base.schemas.annotated_image import AnnotatedImage, Region
@@ -41,7 +41,7 @@ def parse_images(
     """Yield the images with the parses of their captions; count the captions, and those that are not parsed."""
     stream = iter(images)
     chunks = iter(lambda: list(islice(stream, IMAGES_PER_CHUNK)), [])
-    for chunk in map_with(make_parser, _parse, chunks, workers):
+    for chunk in map_in_processes(make_parser, _parse, chunks, workers):
         for image in chunk:
             counts["captions"] += len(image.regions)
             too_long = sum(len(region.caption) > MAX_CHARACTERS for region in image.regions)
@@ -141,4 +141,4 @@ def make_captions(
 ) -> Iterator[tuple[list[Row], Counter[str]]]:
     """Yield the rows of TABLE_SCHEMA of each image: one for each caption with atoms. See ``make_rows``."""
     make_worker = partial(CaptionWorker.make, maker, rows)
-    yield from map_with(make_worker, CaptionWorker.make_rows, images, workers)
+    yield from map_in_processes(make_worker, CaptionWorker.make_rows, images, workers)

@@ -76,7 +76,7 @@ class BestBaseline(NamedTuple):
 
 
 @dataclass
-class Made:
+class BuildCounts:
     """What was read and made, for the card."""
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -110,7 +110,7 @@ def write_configs(
     provenance: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Write all configs of a dataset folder; return the counts for its card. ``scratch`` is a folder for tables."""
-    shards, made, store = options.list_shards(), Made(), ImageStore(folder)
+    shards, made, store = options.list_shards(), BuildCounts(), ImageStore(folder)
     annotated, table, own = (
         scratch / f"{name}.parquet" for name in ("annotated", "captions", "own")
     )
@@ -157,7 +157,7 @@ def write_configs(
 
 
 def _write_table(
-    table: Path, annotated: Path, rows: Rows, options: NegativeOptions, made: Made
+    table: Path, annotated: Path, rows: Rows, options: NegativeOptions, made: BuildCounts
 ) -> None:
     """Write the table of all captions with their negatives."""
     images, counts = Annotations(annotated), made.counts
@@ -238,7 +238,7 @@ def _make_texts(row: Row, kind: str) -> Texts:
 
 
 def assign_splits(
-    table: Path, shards: Sequence[Shard], options: NegativeOptions, made: Made
+    table: Path, shards: Sequence[Shard], options: NegativeOptions, made: BuildCounts
 ) -> list[str]:
     """Return the split of each row of the table (``sc``, ``uc`` or ``ua``), or "" without a corpus.
 
@@ -286,7 +286,7 @@ def _count_reasons(table: Path, kind: str) -> dict[str, int]:
 
 
 def _write_kind(
-    folder: Path, table: Path, kind: str, splits: Sequence[str], made: Made
+    folder: Path, table: Path, kind: str, splits: Sequence[str], made: BuildCounts
 ) -> dict[str, RetrievalSets]:
     """Write the configs of a kind, one for each split that has captions with these negatives; return their texts."""
     counts = Counter(
@@ -322,7 +322,7 @@ def find_best_baseline(sets: RetrievalSets) -> BestBaseline:
     return BestBaseline(best.replace("_", " "), shares[best], sets.chance, len(sets))
 
 
-def _write_balanced(folder: Path, config: str, sets: RetrievalSets, made: Made) -> None:
+def _write_balanced(folder: Path, config: str, sets: RetrievalSets, made: BuildCounts) -> None:
     """Write the balanced variant of a config, or note why there is none."""
     if len(sets) < MIN_BALANCED:
         made.unbalanced[config] = f"it has {len(sets):,} rows; {MIN_BALANCED} are needed"
@@ -343,7 +343,7 @@ def _write_balanced(folder: Path, config: str, sets: RetrievalSets, made: Made) 
     made.baselines[f"{config}_balanced"] = find_best_baseline(sets.select(keep_N))
 
 
-def _write(folder: Path, config: str, rows: Iterable[Row], made: Made) -> None:
+def _write(folder: Path, config: str, rows: Iterable[Row], made: BuildCounts) -> None:
     """Write a config, and count its proven negatives."""
     proven = Counter[bool | None]()
 

@@ -13,8 +13,8 @@ from lemminflect import getLemma
 from compeval.generators.compprompts import (
     GRID,
     Cell,
+    CompPromptsSettings,
     Filler,
-    Settings,
     draw_prompt,
     draw_prompts,
     make_fillers,
@@ -182,7 +182,7 @@ def test_nouns_are_equally_likely(fillers: dict[str, list[Filler]]):
 
 
 def test_additional_cells_extend_the_grid(fillers: dict[str, list[Filler]]):
-    settings = Settings(
+    settings = CompPromptsSettings(
         0,
         {
             "obj3_adj3": {
@@ -220,13 +220,13 @@ def test_a_pattern_that_cannot_be_filled_is_an_error(
 
 def test_an_additional_cell_cannot_have_the_name_of_a_benchmark_config():
     with pytest.raises(ValueError, match="obj1 are configs of the benchmark"):
-        _ = Settings(0, {"obj1": {"pattern": "a NOUN", "size": 1}}).grid
+        _ = CompPromptsSettings(0, {"obj1": {"pattern": "a NOUN", "size": 1}}).grid
 
 
 def test_same_seed_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("compeval.generators.compprompts.GRID", {"obj1": Cell("a NOUN", 5)})
     contents = []
     for name, seed in (("a", 0), ("b", 0), ("c", 1)):
-        write(tmp_path / name, Settings(seed, {}), WORDS)
+        write(tmp_path / name, CompPromptsSettings(seed, {}), WORDS)
         contents.append((tmp_path / name / "obj1" / "test-00000-of-00001.parquet").read_bytes())
     assert contents[0] == contents[1] != contents[2]

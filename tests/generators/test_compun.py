@@ -12,8 +12,8 @@ from PIL import Image
 from compeval.base.pipeline.params import PAPER
 from compeval.generators.captioner.example_captions import PUBLISHED_CAPTIONS
 from compeval.generators.compun import (
+    CompunSettings,
     Noun,
-    Settings,
     make_descriptor_prompting,
     make_reversed_prompting,
     make_template_prompting,
@@ -149,7 +149,7 @@ def test_files_named_as_by_the_authors_in_a_folder_and_in_a_zip(tmp_path: Path):
 
 
 def write_all(folder: Path, nouns: list[Noun], images: Path) -> dict[str, dict[str, int]]:
-    return write(folder, nouns, Settings(0, 2, str(images), {}), WORDS, Cache([]))
+    return write(folder, nouns, CompunSettings(0, 2, str(images), {}), WORDS, Cache([]))
 
 
 def test_incomplete_compounds_are_left_out_and_counted(
@@ -197,7 +197,7 @@ def test_a_zip_of_a_version_that_is_not_supported(tmp_path: Path):
 
 def test_all_splits_have_the_same_images_with_different_prompts(tmp_path: Path):
     nouns: list[Noun] = [BY_NAME["fishbowl"], BY_NAME["copper wire"], BY_NAME["Keyhole"]]
-    counts = write(tmp_path / "compun", nouns, Settings(0, 2, None, {}), WORDS, Cache([]))
+    counts = write(tmp_path / "compun", nouns, CompunSettings(0, 2, None, {}), WORDS, Cache([]))
     assert counts == {
         "Images": {"compounds with images": 2},
         "Example captions: compounds by captioner": {"grammar": 2},
@@ -253,7 +253,7 @@ def test_an_encrypted_zip_is_one_message(tmp_path: Path):
 
 def test_rules_of_the_paper_replace_no_missing_captions(tmp_path: Path):
     """A model has answered for one of two compounds: the other one is left out of the split, and counted."""
-    settings = Settings(0, 1, None, {"model": "m"}, PAPER)
+    settings = CompunSettings(0, 1, None, {"model": "m"}, PAPER)
     endpoint = settings.endpoint
     assert endpoint is not None
     assert endpoint.temperature == 0.1

@@ -5,7 +5,7 @@ import pyarrow.parquet as pq
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compeval.generators.controlledimcaps import TYPES, Settings, make_pairs, write
+from compeval.generators.controlledimcaps import TYPES, ControlledImCapsSettings, make_pairs, write
 from tests.close import is_close
 
 
@@ -65,7 +65,7 @@ def test_pairs_are_distinct_and_end_when_none_is_left():
 
 def test_the_same_seed_writes_the_same_bytes(tmp_path: Path):
     for name in ("a", "b"):
-        write(tmp_path / name, Settings(0, 2))
+        write(tmp_path / name, ControlledImCapsSettings(0, 2))
     files = sorted(path.relative_to(tmp_path / "a") for path in (tmp_path / "a").rglob("*.parquet"))
     assert [path.parent.name for path in files] == sorted(TYPES)
     for path in files:

@@ -35,7 +35,7 @@ from compeval.generators.crepe_productivity import (
     Builder,
     ExampleRows,
     ImageWalks,
-    Settings,
+    ProductivitySettings,
     SplitRows,
     collect_rows,
     main,
@@ -55,7 +55,7 @@ from compeval.generators.parser.rule_parser import RuleParser
 from compeval.generators.seen_analysis.regions import collect_image_facts
 from tests.annotated import annotations_of
 
-WALKS = captioned_walks.Settings(
+WALKS = captioned_walks.CaptionedWalkSettings(
     seed=0,
     workers=1,
     walks=4,
@@ -65,7 +65,7 @@ WALKS = captioned_walks.Settings(
     template=False,
     captioner={},
 )
-SETTINGS = Settings(seed=0, workers=1, rows=2, refine=False)
+SETTINGS = ProductivitySettings(seed=0, workers=1, rows=2, refine=False)
 SPLITS = tuple(f"n{size}" for size in range(4, 13))
 CONFIGS = tuple(f"prod_{kind}" for kind in ("raw", *KINDS))
 NOUNS = ["cup", "table", "cat", "bus", "lamp", "chair", "apple", "box"]
@@ -140,7 +140,10 @@ def make_examples(
 
 
 def write_all(
-    folder: Path, root: Path, settings: Settings = SETTINGS, walks: captioned_walks.Settings = WALKS
+    folder: Path,
+    root: Path,
+    settings: ProductivitySettings = SETTINGS,
+    walks: captioned_walks.CaptionedWalkSettings = WALKS,
 ):
     """Write the walks of a source and then the sets; return what :func:`write` returns."""
     source = Source.read(make_annotations(folder))
@@ -313,9 +316,11 @@ def test_a_variant_has_its_own_configs_and_settings(
         "parser": "rules",
     }
     Path("params.yaml").write_text(yaml.safe_dump(params), encoding="utf-8")
-    settings = Settings.read("short")
+    settings = ProductivitySettings.read("short")
     assert list(
-        write_all(folder, tmp_path / "crepe", settings, captioned_walks.Settings.read())
+        write_all(
+            folder, tmp_path / "crepe", settings, captioned_walks.CaptionedWalkSettings.read()
+        )
     ) == ["n4"]
     configs = {path.name for path in Path("crepe").glob("prod_*")}
     assert configs == {
@@ -326,11 +331,11 @@ def test_a_variant_has_its_own_configs_and_settings(
     assert rows
     assert {row["provenance"]["captioner"] for row in rows} == {"template"}
     with pytest.raises(ValueError, match="productivity_variants: no 'long'; it has short"):
-        Settings.read("long")
+        ProductivitySettings.read("long")
     params["productivity_variants"]["wrong"] = {"row": 3}
     Path("params.yaml").write_text(yaml.safe_dump(params), encoding="utf-8")
     with pytest.raises(ValueError, match="wrong: unknown key 'row'; expected template"):
-        Settings.read("short")
+        ProductivitySettings.read("short")
     with pytest.raises(ValueError, match="--balanced: the variant short has no balanced datasets"):
         main("short", balanced=True)
 

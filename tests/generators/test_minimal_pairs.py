@@ -7,14 +7,14 @@ import pytest
 
 from compeval.evaluators.validity.oracle import is_true
 from compeval.generators.microworld.scenes.minimal_pairs import SAMPLERS
-from compeval.generators.minimal_pairs import Settings, make_pairs, write
+from compeval.generators.minimal_pairs import MinimalPairsSettings, make_pairs, write
 
 NAMES = ("noun", "color", "pattern", "state", "size")
 
 
 @pytest.mark.parametrize("config", SAMPLERS)
 def test_each_caption_is_true_of_one_image_only(config: str):
-    pairs = list(make_pairs(config, Settings(0, 60)))
+    pairs = list(make_pairs(config, MinimalPairsSettings(0, 60)))
     assert len(pairs) == 60
     for pair in pairs:
         captions, scenes = [item.caption for item in pair], [item.scene.to_json() for item in pair]
@@ -26,7 +26,7 @@ def test_each_caption_is_true_of_one_image_only(config: str):
 
 @pytest.mark.parametrize("config", ["object", "attribute", "binding"])
 def test_only_one_thing_changes(config: str):
-    for first, second in make_pairs(config, Settings(1, 30)):
+    for first, second in make_pairs(config, MinimalPairsSettings(1, 30)):
         assert (first.scene.background, first.scene.light) == (
             second.scene.background,
             second.scene.light,
@@ -51,7 +51,9 @@ def test_only_one_thing_changes(config: str):
 
 def test_relations_include_wearing_riding_and_pulling():
     text = " ".join(
-        item.caption for pair in make_pairs("relation", Settings(0, 150)) for item in pair
+        item.caption
+        for pair in make_pairs("relation", MinimalPairsSettings(0, 150))
+        for item in pair
     )
     assert all(
         word in text
@@ -61,7 +63,7 @@ def test_relations_include_wearing_riding_and_pulling():
 
 def test_the_same_seed_writes_the_same_bytes(tmp_path: Path):
     for name in ("a", "b"):
-        write(tmp_path / name, Settings(0, 2))
+        write(tmp_path / name, MinimalPairsSettings(0, 2))
     for config in SAMPLERS:
         (first,), (second,) = (
             list((tmp_path / name / config).glob("*.parquet")) for name in ("a", "b")

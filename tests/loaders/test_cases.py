@@ -10,7 +10,7 @@ from PIL import Image
 
 from compeval import load_dataset
 from compeval.evaluators.results.external import score_file
-from compeval.loaders.importing.importing import import_files
+from compeval.loaders.importing.write_dataset import import_files
 from compeval.loaders.user_files import make
 
 

@@ -104,7 +104,7 @@ class TrainingRun:
 
     def make_batches(self, epoch: int) -> list[Batch]:
         """Return the parts of the batches of an epoch that this process encodes."""
-        share = self.processes.take_share
+        share = self.processes.shard
         batches = make_batches(
             self.mined,
             self.recipe.batch_size,

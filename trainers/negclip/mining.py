@@ -28,7 +28,7 @@ from torch import Tensor
 
 from compeval.base.files.atomic import atomic_file
 from compeval.base.pipeline.params import OURS
-from compeval.base.pipeline.workers import map_with
+from compeval.base.pipeline.workers import map_in_processes
 from compeval.base.storage import parquet
 from compeval.generators.hard_negatives.negclip.negatives import Negative, make_negatives
 from compeval.trainers.negclip.image_text import CaptionedImages, ImageLocation
@@ -118,7 +118,7 @@ def mine_negatives(
     missing = [chunk for chunk in chunks if not chunk[0].exists()]
     done = len(captions) - sum(len(texts) for _, texts in missing)
     write = partial(_write_negatives, rules=rules)
-    for count in map_with(_no_state, write, missing, max(1, min(workers, len(missing)))):
+    for count in map_in_processes(_no_state, write, missing, max(1, min(workers, len(missing)))):
         done += count
         report("captions", done, len(captions))
     return pa.concat_tables([parquet.read_table(path) for path, _ in chunks])["negatives"]

@@ -40,7 +40,7 @@ class Processes:
         devices = [self.device] if self.device.startswith("cuda") else None
         return DistributedDataParallel(module, devices) if self.size > 1 else module
 
-    def take_share(self, items_N: np.ndarray) -> np.ndarray:
+    def shard(self, items_N: np.ndarray) -> np.ndarray:
         """Return this process's share of a batch. Raises ValueError if the batch is not divisible."""
         if len(items_N) % self.size:
             raise ValueError(
@@ -60,7 +60,7 @@ class Processes:
             distributed.barrier()
 
     @contextmanager
-    def first_one_first(self) -> Iterator[None]:
+    def main_process_first(self) -> Iterator[None]:
         """Let the first process run a block alone, and the others after it, which then find its files."""
         if not self.is_first:
             self.wait()

@@ -99,7 +99,7 @@ def train(
     processes = join(device)
     data, validation = sources.read()
     start, work = starting_model.load(spec, processes.device), get_work_folder(output)
-    with processes.first_one_first():
+    with processes.main_process_first():
         keep_all = method == "clip-ft" and recipe.rules == PAPER
         mined = read_or_mine(
             sources.data, start, data, work, workers, report, recipe.rules, keep_all

@@ -34,7 +34,7 @@ from transformers import AutoTokenizer, Seq2SeqTrainer, Seq2SeqTrainingArguments
 
 from compeval.base.files.atomic import atomic_folder, check_replaceable
 from compeval.evaluators.engine import encode as engine
-from compeval.evaluators.engine.encode import Report, quiet
+from compeval.evaluators.engine.encode import Report, no_progress
 from compeval.evaluators.engine.feature_cache import FeatureStore, cache_folder
 from compeval.evaluators.models import Model, TextEncoder, fingerprint
 from compeval.evaluators.models.recovery_probe import AUTOENCODER, PROBE, RecoveryT5
@@ -153,7 +153,7 @@ def train_probe(
     *,
     device: str = "cpu",
     about: dict[str, Any] | None = None,
-    report: Report = quiet,
+    report: Report = no_progress,
 ) -> float:
     """Train a probe of a text encoder on ``texts``, write it to ``folder`` and return its validation loss.
 

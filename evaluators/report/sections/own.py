@@ -13,7 +13,7 @@ from compeval.evaluators.report.pages import Section
 from compeval.evaluators.report.results import Result, Results
 from compeval.evaluators.report.sections.tasks import make_record
 from compeval.evaluators.report.tables import TEXTS, format_with_interval, make_table
-from compeval.loaders.datasets.natural import natural_key
+from compeval.loaders.datasets.sorting import natural_key
 
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#a6761d", "#56b4e9", "#e69f00", "#555555")
 """The colours of Okabe and Ito, with brown and grey in place of yellow and black. More models would not be legible."""

@@ -12,7 +12,7 @@ from compeval.evaluators.report.pages import Section
 from compeval.evaluators.report.results import Result, Results
 from compeval.evaluators.report.tables import Table, format_with_interval, make_table
 from compeval.evaluators.report.text_only import find_best_baseline
-from compeval.loaders.datasets.natural import natural_key
+from compeval.loaders.datasets.sorting import natural_key
 
 
 def make_section(name: str, shown: Sequence[Result], results: Results) -> Section:

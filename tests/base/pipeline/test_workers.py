@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from compeval.base.pipeline.workers import ITEMS_PER_WORKER, SAFE_PATH, map_with, safe_path
+from compeval.base.pipeline.workers import ITEMS_PER_WORKER, SAFE_PATH, map_in_processes, safe_path
 
 CHECKOUT = Path(__file__).parents[3]
 TRAP = "open({log!r}, 'a').write(__name__ + '\\n')\nraise ImportError('not the library')\n"
@@ -31,14 +31,14 @@ def die(state: list[int], item: int) -> None:
 
 def test_one_worker_is_this_process_and_lazy() -> None:
     started = []
-    results = map_with(make_state, square, (started.append(n) or n for n in range(9)), 1)
+    results = map_in_processes(make_state, square, (started.append(n) or n for n in range(9)), 1)
     assert next(results) == (0, os.getpid())
     assert len(started) == 1
 
 
 def test_two_workers_keep_the_order_and_do_not_run_far_ahead() -> None:
     started = []
-    results = map_with(make_state, square, (started.append(n) or n for n in range(40)), 2)
+    results = map_in_processes(make_state, square, (started.append(n) or n for n in range(40)), 2)
     value, process = next(results)
     assert (value, process != os.getpid()) == (0, True)
     assert len(started) == 2 * ITEMS_PER_WORKER
@@ -49,7 +49,7 @@ def test_a_dead_worker_raises_a_clear_error() -> None:
     with pytest.raises(
         ChildProcessError, match=r"a worker process died.*Run the same command again"
     ):
-        list(map_with(make_state, die, [1], 2))
+        list(map_in_processes(make_state, die, [1], 2))
 
 
 def write_traps(folder: Path) -> Path:

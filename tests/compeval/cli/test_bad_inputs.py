@@ -148,7 +148,7 @@ ERRORS = {
     "validate nobody/none": r"nobody/none: no published scores. Models with .* scores: .*, .*; \d+ in all\.",
     "validate ViT-B-32/openai --results empty": r"empty: no result of ViT-B-32/openai on a published dataset. "
     r"\d+ scores on .*aro_published, .*Import the files with `compeval import`, .*",
-    "report --where": "report/index.html: no such report. `make demo` or `compeval report` writes one.",
+    "report --show-last": "report/index.html: no such report. `make demo` or `compeval report` writes one.",
     "import nowhere.csv --images empty": "nowhere.csv: no such file.",
     "import a.csv --images empty": rf"a.csv: {NOT_PUBLISHED}the columns a, b{OTHERWISE.format('a.csv')}.*winoground\.",
     "audit nowhere DATA": "Unknown dataset 'nowhere'. Known: crepe.",
@@ -224,7 +224,7 @@ IGNORED = {
         "with --rows, which prints the smallest one",
     ),
     "validate ViT-B-32/openai --no-run --device cpu": ("--device", "with --no-run"),
-    "report --where --rows 5 --counts empty": ("--counts, --rows", "with --where"),
+    "report --show-last --rows 5 --counts empty": ("--counts, --rows", "with --show-last"),
     "examples a.txt --price-in 1 --max-cost 2": ("--price-in, --max-cost", "without --ask"),
     "examples a.txt --base-url http://x": ("--base-url", "without --model"),
     "list models DATA": ("--data", "on models"),

@@ -235,7 +235,7 @@ def test_report_prints_its_path_and_headline(
     written = call("report", "results/a", "results/b")
     assert (
         written.stdout
-        == call("report", "--where").stdout
+        == call("report", "--show-last").stdout
         == "Seen beats unseen.\n\nThe report: report/index.html\n"
     )
 

@@ -103,7 +103,7 @@ def test_crops_are_cut_from_images_that_are_decoded_once_over_all_tasks(
 
 
 def test_crops_of_one_image_are_in_one_chunk(striped: Path):
-    planned = plan.make([load(task, striped) for task in TASKS])
+    planned = plan.build_plan([load(task, striped) for task in TASKS])
     assert [crop.reference and crop.reference.path.name for crop in planned.crops] == [
         "one.png"
     ] * 3 + ["two.png"] * 3
@@ -112,12 +112,12 @@ def test_crops_of_one_image_are_in_one_chunk(striped: Path):
 
 
 def test_chunks_of_embedded_crops_have_the_given_size(data: Path):
-    planned = plan.make([load(TASKS[0], data)])
+    planned = plan.build_plan([load(TASKS[0], data)])
     assert plan.crop_chunks(planned.crops, 10) == [slice(0, 10), slice(10, 20), slice(20, 23)]
 
 
 def test_a_crop_equals_the_crop_by_pillow(striped: Path):
-    for place in plan.make([load(task, striped) for task in TASKS]).crops:
+    for place in plan.build_plan([load(task, striped) for task in TASKS]).crops:
         (data,) = images.read([place])
         assert isinstance(data, bytes)
         crop = images.cut(images.decode(data, place), place)

@@ -32,7 +32,7 @@ LAION = Task("crepe", "laion_uc_hnatom")
 
 
 def test_a_raw_task_plans_only_the_rows_of_its_folds(data: Path):
-    planned = plan.make([load(Task("crepe", "laion_uc_raw"), data)])
+    planned = plan.build_plan([load(Task("crepe", "laion_uc_raw"), data)])
     (task,) = planned.tasks
     assert len(task.row_N) == len(planned.crops) == len(planned.texts) == 8
     assert np.bincount(task.fold_N).tolist() == [4, 4]
@@ -40,7 +40,9 @@ def test_a_raw_task_plans_only_the_rows_of_its_folds(data: Path):
 
 
 def test_the_plan_depends_only_on_the_tasks(data: Path):
-    first, second = (plan.make([load(task, data) for task in discover(data)]) for _ in range(2))
+    first, second = (
+        plan.build_plan([load(task, data) for task in discover(data)]) for _ in range(2)
+    )
     assert first.texts == second.texts
     assert list(map(str, first.crops)) == list(map(str, second.crops))
 
@@ -48,7 +50,7 @@ def test_the_plan_depends_only_on_the_tasks(data: Path):
 def test_texts_with_a_common_prefix_are_consecutive(tmp_path: Path):
     rows = [tiny.row(0, "red", noun, ["blue"]) for noun in ("Cup", "apple", "Apple", "ball")]
     data = tiny.write_dataset(tmp_path, {"laion_uc_hnatom": {"test": rows}})
-    texts = plan.make([load(LAION, data)]).texts
+    texts = plan.build_plan([load(LAION, data)]).texts
     assert texts[4:] == ("a red Apple", "a red apple", "a red ball", "a red Cup")
 
 
@@ -63,7 +65,7 @@ def test_texts_with_a_common_prefix_are_consecutive(tmp_path: Path):
 def test_large_chunks_are_not_decoded_ahead(
     monkeypatch: pytest.MonkeyPatch, data: Path, limit: int, expected: list[int]
 ):
-    planned = plan.make([load(LAION, data)])
+    planned = plan.build_plan([load(LAION, data)])
     prepared: list[int] = []
     encoder = SimpleNamespace(preprocess=lambda image: prepared.append(1) or image)
     items = [

@@ -8,7 +8,7 @@ import pytest
 from compeval.evaluators import models
 from compeval.evaluators.engine.tasks import Task, discover
 from compeval.evaluators.run import run
-from compeval.loaders.importing.importing import import_files
+from compeval.loaders.importing.write_dataset import import_files
 from tests.stand_ins import write_stand_ins
 
 FILES = (

@@ -76,7 +76,7 @@ def micro_world(tmp_path_factory: pytest.TempPathFactory) -> Path:
         negatives = [row[kind] for row in crepe_regions.read_negatives(root / "regions", [kind])]
         rows = add_negatives(crepe_regions.read_captions(root / "regions"), negatives)
         write_config(crepe, f"laion_sc_{kind}", {"test": rows}, HARD_NEGATIVE_SCHEMA)
-    walks = captioned_walks.Settings(
+    walks = captioned_walks.CaptionedWalkSettings(
         seed=0,
         workers=1,
         walks=9,
@@ -87,7 +87,9 @@ def micro_world(tmp_path_factory: pytest.TempPathFactory) -> Path:
         captioner={},
     )
     captioned_walks.build(annotations, walks, root / "walks")
-    settings = crepe_productivity.Settings(seed=0, workers=1, rows=ROWS_A_TASK, refine=False)
+    settings = crepe_productivity.ProductivitySettings(
+        seed=0, workers=1, rows=ROWS_A_TASK, refine=False
+    )
     crepe_productivity.write(
         root / "walks", Source.read(annotations.path), "microworld", settings, crepe
     )

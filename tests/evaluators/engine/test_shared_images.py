@@ -191,7 +191,7 @@ def test_bad_cells_are_named(
 
 def test_crops_of_one_image_are_consecutive(shared: Path) -> None:
     tasks = [task for task in discover(shared) if task.dataset == "retrieval"]
-    found = [crop.image for crop in plan.make([load(task, shared) for task in tasks]).crops]
+    found = [crop.image for crop in plan.build_plan([load(task, shared) for task in tasks]).crops]
     assert len(found) > 2 * 8
     changes = sum(first != second for first, second in pairwise(found))
     assert changes == 1

@@ -84,7 +84,7 @@ def test_memory_is_open_until_the_job_that_fills_it_ends(
             memories.add(self)
 
     monkeypatch.setattr(workers, "Memory", Watched)
-    (crop, *_) = plan.make([load(Task("crepe", "laion_uc_hnatom"), data)]).crops
+    (crop, *_) = plan.build_plan([load(Task("crepe", "laion_uc_hnatom"), data)]).crops
     with workers.Workers(PixelTransform((), (8, 6)), 1) as pool:
         pool.submit(time.sleep, 1)
         pool.submit_images([ImageCrops(None, [crop])])  # the caller drops what this returns
@@ -184,7 +184,7 @@ def test_threads_prepare_images_if_the_transform_cannot_be_sent(
     encoder = SimpleNamespace(device="cuda", preprocess=preprocess)
     # A command that ran before in this process has set a level of its own.
     with caplog.at_level(logging.INFO, logger="compeval"):
-        assert compute.prepares_in_processes(encoder) == (reason is None)
+        assert compute.uses_worker_processes(encoder) == (reason is None)
     assert len(caplog.messages) == (reason is not None)
     assert all(
         re.match(f"Threads prepare the images: {reason}", message) for message in caplog.messages

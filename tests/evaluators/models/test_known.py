@@ -63,15 +63,15 @@ def test_a_model_whose_files_were_written_again_is_loaded(
 
 def test_a_recalled_model_is_the_loaded_one_for_its_precision(here: Path, clip: Path):
     model = models.resolve(f"local:{clip}")
-    known.remember(model)
-    recalled = known.recall(model.spec, "fp32")
+    known.save_model_info(model)
+    recalled = known.load_model_info(model.spec, "fp32")
     assert recalled is not None
     fields = set(vars(model)) - {"encoder"}
     assert {name: getattr(recalled, name) for name in fields} == {
         name: getattr(model, name) for name in fields
     }
     assert isinstance(recalled.encoder, models.DualEncoder)
-    assert known.recall(model.spec, "bf16") is None
+    assert known.load_model_info(model.spec, "bf16") is None
 
 
 def test_files_of_a_tag_are_those_of_the_snapshot_that_the_hub_names(

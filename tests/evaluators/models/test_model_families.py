@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 
 from compeval.cli import app
 from compeval.evaluators import models
-from compeval.loaders.importing.importing import import_files
+from compeval.loaders.importing.write_dataset import import_files
 from tests.close import assert_close, count_terms
 from tests.evaluators import tiny
 from tests.evaluators.tiny_transformers import TEXT, WORDS, tokenizer

@@ -154,7 +154,7 @@ def make_feature_functions(
 
 def retrieve_pairs(
     query_ND: np.ndarray, item_ND: np.ndarray, query_id_N: np.ndarray, item_id_N: np.ndarray
-) -> recall.Found:
+) -> recall.RetrievalResult:
     """Return the ranks of i2t where row i has query i and item i."""
     features = query_ND.__getitem__, item_ND.__getitem__
     return recall.retrieve_both_directions(query_id_N, item_id_N[:, None], *features)["i2t"]

@@ -11,7 +11,7 @@ from compeval.evaluators.engine.task_dataset import load
 from compeval.evaluators.engine.tasks import Task
 from compeval.evaluators.report import build
 from compeval.evaluators.report.examples import Candidate, Example
-from compeval.evaluators.report.rows import ROWS_PER_SCRIPT, share_out, write_rows
+from compeval.evaluators.report.rows import ROWS_PER_SCRIPT, allocate, write_rows
 from tests.evaluators.written import write_result
 from tests.rows import toy_dataset
 
@@ -32,7 +32,7 @@ def read_script(path: Path) -> object:
     ],
 )
 def test_small_tasks_are_complete(sizes: dict[str, int], count: int, quotas: dict[str, int]):
-    assert share_out(sizes, count) == quotas
+    assert allocate(sizes, count) == quotas
 
 
 @pytest.fixture

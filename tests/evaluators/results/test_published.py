@@ -679,7 +679,7 @@ def make_published_results(scores: Sequence[PublishedScore]) -> dict[str, dict[s
             "contaminated": None
         }
         result["data"]["rows"] = (
-            count_rows(task) or (not (score.which or score.category) and score.rows) or 1000
+            count_rows(task) or (not (score.subset or score.category) and score.rows) or 1000
         )
         part = result["metrics"]
         if score.category:
@@ -715,7 +715,7 @@ def get_own_verdict(score: PublishedScore) -> str:
     """Return the verdict on a result with the published value itself."""
     if score.apart:
         return "not comparable"
-    return "other rows" if score.which else "yes"
+    return "other rows" if score.subset else "yes"
 
 
 @pytest.mark.usefixtures("all_models")
@@ -724,7 +724,7 @@ def test_no_published_score_is_called_a_disagreement_with_itself():
     verdicts: Counter[tuple[str, str]] = Counter()
     for (source, model), scores in group_scores("source", "model").items():
         for match in match_scores(list(make_published_results(scores).values())):
-            assert match.is_on_other_rows == bool(match.score.which), match
+            assert match.is_on_other_rows == bool(match.score.subset), match
             if match.score.source == source and match.score.model == model:
                 assert match.verdict == get_own_verdict(match.score), match
                 verdicts[source, match.verdict] += 1

@@ -17,7 +17,7 @@ from compeval.evaluators.validity.best_baselines import (
     find_best_of_published,
 )
 from compeval.loaders.importing.identify import identify
-from compeval.loaders.importing.importing import read_published
+from compeval.loaders.importing.write_dataset import read_published
 from tests.evaluators import tiny
 
 WORDS = ("red", "blue", "small", "big", "old", "new", "wet", "dry")

@@ -27,8 +27,8 @@ from compeval.loaders import benchmarks
 from compeval.loaders.audit import audit_dataset
 from compeval.loaders.benchmarks import colorfoil
 from compeval.loaders.datasets.stats import read_stats
-from compeval.loaders.importing.importing import import_files
 from compeval.loaders.importing.selection import RowSelection
+from compeval.loaders.importing.write_dataset import import_files
 from compeval.loaders.published.rows import Row, read_csv
 from tests.published_files import list_leaves, read_file
 from tests.stand_ins import write_stand_ins

@@ -25,7 +25,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("data")
     own = {"mine": {"pattern": "a NOUN and a NOUN and a NOUN", "size": 3}}
     generator.write(
-        root / "compprompts", generator.Settings(0, own), yaml.safe_load(WORDS.read_text())
+        root / "compprompts",
+        generator.CompPromptsSettings(0, own),
+        yaml.safe_load(WORDS.read_text()),
     )
     return root
 

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from compeval.loaders.benchmarks import load
-from compeval.loaders.importing import embedded, importing
+from compeval.loaders.importing import embedded, write_dataset
 from compeval.loaders.importing.identify import PublishedFile, identify
 from compeval.loaders.importing.selection import RowSelection
 from compeval.loaders.load import load_dataset
@@ -50,7 +50,7 @@ def write_parts(folder: Path) -> list[Path]:
 
 
 def test_parts_of_a_table_become_one_split(tmp_path: Path):
-    counts = importing.import_files(write_parts(tmp_path), tmp_path, tmp_path / "data")
+    counts = write_dataset.import_files(write_parts(tmp_path), tmp_path, tmp_path / "data")
     assert [(file.read, file.written) for file in counts] == [
         (67, {"main/test": 67}),
         (3, {"main/test": 3}),
@@ -71,7 +71,7 @@ def test_parts_of_a_table_become_one_split(tmp_path: Path):
     same[1].parent.mkdir()
     same[1].write_bytes(same[0].read_bytes())
     with pytest.raises(ValueError, match="are both main/test of winoground"):
-        importing.import_files(same, tmp_path, tmp_path / "data")
+        write_dataset.import_files(same, tmp_path, tmp_path / "data")
 
 
 def test_an_image_that_is_not_readable_is_named(tmp_path: Path):
@@ -82,9 +82,9 @@ def test_an_image_that_is_not_readable_is_named(tmp_path: Path):
     pq.write_table(pa.Table.from_pylist(rows), path)
     message = r"2 of the images in it cannot be read; the first is test-00000-of-00001/000001_image_0 \(cannot identify"
     with pytest.raises(ValueError, match=message):
-        importing.import_files([path], tmp_path, tmp_path / "data")
+        write_dataset.import_files([path], tmp_path, tmp_path / "data")
     assert not (tmp_path / "data/winoground").exists()
-    (counts,) = importing.import_files(
+    (counts,) = write_dataset.import_files(
         [path], tmp_path, tmp_path / "data", RowSelection(skip_missing=True)
     )
     assert (counts.dropped["image missing"], counts.written) == (2, {"main/test": 1})
@@ -125,7 +125,7 @@ def test_a_corrected_table_replaces_its_images(tmp_path: Path, monkeypatch: pyte
         """Return the red values of all images, after an import of the rows under the same name."""
         written.clear()
         pq.write_table(pa.Table.from_pylist(rows), path)
-        importing.import_files([path], None, data, RowSelection(skip_missing=True))
+        write_dataset.import_files([path], None, data, RowSelection(skip_missing=True))
         imported = load_dataset("winoground", "main", "test", data_dir=data)
         return [row[f"image_{place}"].getpixel((0, 0))[0] for row in imported for place in (0, 1)]  # pyright: ignore
 

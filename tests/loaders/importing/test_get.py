@@ -19,7 +19,7 @@ from typer.testing import CliRunner, Result
 from compeval.base.sources import download
 from compeval.cli import app
 from compeval.loaders import benchmarks
-from compeval.loaders.importing import embedded, importing
+from compeval.loaders.importing import embedded, write_dataset
 from compeval.loaders.importing.frames import NUM_FRAMES
 from compeval.loaders.load import load_dataset
 from compeval.loaders.published.declaration import Benchmark
@@ -523,7 +523,7 @@ def test_a_full_disk(mirror: Site, tmp_path: Path, name: str, monkeypatch: pytes
         done = get(name, mirror, "--yes")
     assert_one_message(done, "Free space and run the same command again", tmp_path / "data", name)
     with monkeypatch.context() as patch:
-        patch.setattr(importing, "write_split", fail)
+        patch.setattr(write_dataset, "write_split", fail)
         assert_one_message(
             get(name, mirror, "--yes"), "No space left on device", tmp_path / "data", name
         )
@@ -690,7 +690,7 @@ def test_an_archive_in_an_archive(
 
 
 def test_large_downloads_need_a_confirmation(mirror: Site, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("compeval.loaders.importing.steps.ASK_BYTES", 1)
+    monkeypatch.setattr("compeval.loaders.importing.download_benchmark.ASK_BYTES", 1)
     refused = get("sugarcrepe_pp", mirror)
     assert (refused.exit_code, "Pass --yes to download" in refused.stderr) == (2, True)
     assert get("sugarcrepe_pp", mirror, "--yes").exit_code == 0

@@ -90,13 +90,13 @@ def test_two_processes_train_like_one(
 
 def test_shares_of_a_batch():
     # Eight items for three processes cannot be divided; six can: 0 1, 2 3 and 4 5.
-    shares = [Processes("cpu", rank, 3).take_share(np.arange(6)).tolist() for rank in range(3)]
+    shares = [Processes("cpu", rank, 3).shard(np.arange(6)).tolist() for rank in range(3)]
     assert shares == [[0, 1], [2, 3], [4, 5]]
     with pytest.raises(
         ValueError,
         match=r"A batch of 8 is not divisible by 3 processes\. Use a --batch-size that is.",
     ):
-        Processes("cpu", 0, 3).take_share(np.arange(8))
+        Processes("cpu", 0, 3).shard(np.arange(8))
 
 
 def test_without_a_launcher_there_is_one_process(monkeypatch: pytest.MonkeyPatch):

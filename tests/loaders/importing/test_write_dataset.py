@@ -14,12 +14,12 @@ from compeval.base.schemas.scene_graph import Box
 from compeval.loaders.audit import audit_dataset
 from compeval.loaders.benchmarks import crepe_published
 from compeval.loaders.datasets.stats import read_stats
-from compeval.loaders.importing import importing
+from compeval.loaders.importing import write_dataset
 from compeval.loaders.importing.identify import identify
 from compeval.loaders.importing.images import ImageFinder, measure_outside
-from compeval.loaders.importing.importing import import_files, read_published
 from compeval.loaders.importing.repair import match_stop, normalize_spacing, repair
 from compeval.loaders.importing.selection import RowSelection
+from compeval.loaders.importing.write_dataset import import_files, read_published
 from compeval.loaders.load import load_dataset
 from compeval.loaders.published.image_sets import ImageSet
 from compeval.loaders.published.rows import Row, Unusable, parse_texts, read_csv, read_each
@@ -336,7 +336,7 @@ def test_all_configs_are_written_or_none(tmp_path: Path, monkeypatch: pytest.Mon
         "title\tfilepath\tneg_caption\na b\tx.jpg\t['b a']\na b c\tx.jpg\t['b a c', 'c b a']\n"
     )
     Image.new("RGB", (4, 4)).save(tmp_path / "x.jpg")
-    write, written = importing.write_split, []
+    write, written = write_dataset.write_split, []
 
     def write_one(folder: Path, *arguments: Any) -> int:
         if written:
@@ -345,7 +345,7 @@ def test_all_configs_are_written_or_none(tmp_path: Path, monkeypatch: pytest.Mon
         return write(folder, *arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(importing, "write_split", write_one)
+        patch.setattr(write_dataset, "write_split", write_one)
         with pytest.raises(OSError, match="No space"):
             import_files([path], tmp_path, tmp_path / "data")
     assert (written, list((tmp_path / "data").glob("aro_published/*"))) == (["negclip_1"], [])

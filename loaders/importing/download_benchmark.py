@@ -16,7 +16,8 @@ from compeval.loaders.importing.get import (
     update_images,
 )
 from compeval.loaders.importing.images import ImageFinder
-from compeval.loaders.importing.importing import (
+from compeval.loaders.importing.selection import ALL, RowSelection
+from compeval.loaders.importing.write_dataset import (
     ImportedFile,
     ReadFile,
     compare_counts,
@@ -26,7 +27,6 @@ from compeval.loaders.importing.importing import (
     read_all,
     sum_counts,
 )
-from compeval.loaders.importing.selection import ALL, RowSelection
 from compeval.loaders.published import Benchmark, ImageSet
 
 ASK_BYTES = 1_000_000_000
