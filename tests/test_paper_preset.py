@@ -91,8 +91,9 @@ def test_every_stage_accepts_the_preset(tmp_path: Path, monkeypatch: pytest.Monk
         "the cost of the captions can be estimated"
     )
     Params.read()
-    for stage in (compprompts, compun, controlledimcaps):
-        read_settings(stage.Settings, stage.__name__.rsplit(".", 1)[-1])
+    read_settings(compprompts.CompPromptsSettings, "compprompts")
+    read_settings(compun.CompunSettings, "compun")
+    read_settings(controlledimcaps.ControlledImCapsSettings, "controlledimcaps")
 
 
 def test_pipeline_resolves_with_the_preset(tmp_path: Path):
