@@ -85,15 +85,17 @@ class SqliteStore:
 
         Returns the number of new keys.
         """
+        # Lower case: Python 3.11 begins a transaction and counts rows if the lower case of the first word is "insert",
+        # and with a Turkish locale that of INSERT is another word.
         with self._lock, self._explain_errors(), self._database:
             return self._database.executemany(
-                f"INSERT OR IGNORE INTO {self.table} VALUES (?, ?)", values
+                f"insert OR IGNORE INTO {self.table} VALUES (?, ?)", values
             ).rowcount
 
     def replace(self, values: Iterable[tuple[Any, Any]]) -> None:
         """Store pairs of a key and a value in one transaction, in place of earlier values."""
         with self._lock, self._explain_errors(), self._database:
-            self._database.executemany(f"INSERT OR REPLACE INTO {self.table} VALUES (?, ?)", values)
+            self._database.executemany(f"insert OR REPLACE INTO {self.table} VALUES (?, ?)", values)
 
     def count(self) -> int:
         """Return the number of stored values."""

@@ -81,7 +81,7 @@ class RecordsByImage:
 
     def add(self, image_id: str, file: str, record: Any) -> None:
         data = zlib.compress(json.dumps(record).encode(), level=1)
-        self._database.execute("INSERT INTO records VALUES (?, ?, ?)", (image_id, file, data))
+        self._database.execute("insert INTO records VALUES (?, ?, ?)", (image_id, file, data))
 
     def __iter__(self) -> Iterator[tuple[str, list[tuple[str, Any]]]]:
         """Yield each image id with its (file, record) pairs, sorted by id."""
@@ -102,7 +102,8 @@ class RecordsByImage:
 
     def is_new(self, record_id: str) -> bool:
         """Return True for the first call with an id and False for later calls."""
+        # Lower case: with a Turkish locale, Python 3.11 does not recognise INSERT, and its rowcount is -1.
         return (
-            self._database.execute("INSERT OR IGNORE INTO ids VALUES (?)", (record_id,)).rowcount
+            self._database.execute("insert OR IGNORE INTO ids VALUES (?)", (record_id,)).rowcount
             == 1
         )

@@ -11,9 +11,9 @@ def test_a_file_is_replaced_when_it_is_complete(tmp_path: Path):
     path = tmp_path / "new" / "file"
     for text in ("old", "new"):
         with atomic_file(path) as partial:
-            partial.write_text(text)
-            assert not path.exists() or path.read_text() == "old"
-        assert path.read_text() == text
+            partial.write_text(text, encoding="utf-8")
+            assert not path.exists() or path.read_text(encoding="utf-8") == "old"
+        assert path.read_text(encoding="utf-8") == text
     assert [item.name for item in path.parent.iterdir()] == ["file"]
 
 
@@ -22,17 +22,17 @@ def test_an_interrupted_write_leaves_the_old_file_and_nothing_else(
     tmp_path: Path, error: type[BaseException]
 ):
     path = tmp_path / "file"
-    path.write_text("old")
+    path.write_text("old", encoding="utf-8")
 
     def write_and_fail() -> None:
         with atomic_file(path) as partial:
-            partial.write_text("new")
+            partial.write_text("new", encoding="utf-8")
             raise error
 
     with pytest.raises(error):
         write_and_fail()
     assert [item.name for item in tmp_path.iterdir()] == ["file"]
-    assert path.read_text() == "old"
+    assert path.read_text(encoding="utf-8") == "old"
 
 
 def test_the_partial_files_of_killed_processes_are_removed(tmp_path: Path):
@@ -47,57 +47,57 @@ def test_the_partial_files_of_killed_processes_are_removed(tmp_path: Path):
         leftover.touch()
     os.utime(old, (0, 0))
     with atomic_file(tmp_path / "file") as partial:
-        partial.write_text("new")
+        partial.write_text("new", encoding="utf-8")
     assert {item.name for item in tmp_path.iterdir()} == {"file", recent.name}
 
 
 def test_two_processes_write_the_same_file(tmp_path: Path):
     path = tmp_path / "file"
     with atomic_file(path) as first, atomic_file(path) as second:
-        first.write_text("first")
-        second.write_text("second")
-    assert path.read_text() == "first", "the last to finish wins"
+        first.write_text("first", encoding="utf-8")
+        second.write_text("second", encoding="utf-8")
+    assert path.read_text(encoding="utf-8") == "first", "the last to finish wins"
     assert [item.name for item in tmp_path.iterdir()] == ["file"]
 
 
 def test_a_file_has_the_usual_permissions(tmp_path: Path):
     (tmp_path / "plain").touch()
     with atomic_file(tmp_path / "file") as partial:
-        partial.write_text("")
+        partial.write_text("", encoding="utf-8")
     assert (tmp_path / "file").stat().st_mode == (tmp_path / "plain").stat().st_mode
 
 
 def test_a_folder_that_was_written_by_others_is_not_replaced(tmp_path: Path):
     thesis = tmp_path / "checkpoints" / "thesis.tex"
     thesis.parent.mkdir()
-    thesis.write_text("my thesis")
+    thesis.write_text("my thesis", encoding="utf-8")
     ran = False
     message = "checkpoints has contents that were not written by this command"
     with pytest.raises(ValueError, match=message), atomic_folder(tmp_path / "checkpoints"):
         ran = True
     assert not ran
-    assert thesis.read_text() == "my thesis"
+    assert thesis.read_text(encoding="utf-8") == "my thesis"
 
 
 def test_a_folder_is_replaced_when_it_is_complete(tmp_path: Path):
     target = tmp_path / "out"
     with atomic_folder(target) as partial:
-        (partial / "value").write_text("old")
-        (partial / "more").write_text("old")
+        (partial / "value").write_text("old", encoding="utf-8")
+        (partial / "more").write_text("old", encoding="utf-8")
 
     def write_and_fail() -> None:
         with atomic_folder(target) as partial:
-            (partial / "value").write_text("new")
+            (partial / "value").write_text("new", encoding="utf-8")
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         write_and_fail()
-    assert (target / "value").read_text() == "old"
+    assert (target / "value").read_text(encoding="utf-8") == "old"
     with atomic_folder(target) as partial:
         assert list(partial.iterdir()) == []
-        (partial / "value").write_text("new")
+        (partial / "value").write_text("new", encoding="utf-8")
     assert [item.name for item in tmp_path.iterdir()] == ["out"]
-    assert {item.name: item.read_text() for item in target.iterdir()} == {
+    assert {item.name: item.read_text(encoding="utf-8") for item in target.iterdir()} == {
         "value": "new",
         ".compeval": "",
     }

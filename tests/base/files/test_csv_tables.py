@@ -67,7 +67,7 @@ def test_only_the_given_columns_are_written(tmp_path: Path):
 )
 def test_formulas_are_quoted_in_the_file_and_read_back(tmp_path: Path, text: str):
     csv_tables.write(tmp_path / "a.csv", ["text"], [{"text": text}])
-    cell = (tmp_path / "a.csv").read_text().splitlines()[1].strip('"')
+    cell = (tmp_path / "a.csv").read_text(encoding="utf-8").splitlines()[1].strip('"')
     assert not cell.startswith(("=", "+", "-", "@", "\t"))
     assert csv_tables.read(tmp_path / "a.csv") == [{"text": text}]
 
@@ -83,7 +83,7 @@ def test_a_file_without_line_ends_is_not_read_as_a_whole(
 ):
     for module in (csv_tables, json_lines):
         monkeypatch.setattr(module, "MAX_LINE", 100)
-    (tmp_path / "a").write_text("[1]\n" + "[" * 1000)
+    (tmp_path / "a").write_text("[1]\n" + "[" * 1000, encoding="utf-8")
     with pytest.raises(ValueError, match="100 characters or more"):
         list(read(tmp_path / "a"))
 
@@ -92,7 +92,7 @@ def test_quotes_within_a_cell_are_read_as_spreadsheets_do_and_counted(tmp_path: 
     path = write_bytes(
         tmp_path / "a.tsv", b'id\ttext\n\n1\t"a" cup\n2\t"a ""red"" cup"\n3\ta "red" cup\n'
     )
-    with path.open(newline="") as file:
+    with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv_tables.read_rows(file, "\t"))
     assert rows[1:] == [
         (3, ["1", "a cup"], True),

@@ -25,7 +25,7 @@ SOURCES = {
 def module(tmp_path: Path) -> Path:
     for name, text in SOURCES.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
+        (tmp_path / name).write_text(text, encoding="utf-8")
     (tmp_path / "compeval/generators").symlink_to("../generators")
     return tmp_path / "generators/stage.py"
 
@@ -43,9 +43,10 @@ def test_files_are_all_imports_and_the_yaml_files_in_their_folders(module: Path)
 def test_a_package_that_imports_its_modules_by_name_depends_on_all_of_them(module: Path):
     package = module.parent / "part/__init__.py"
     package.write_text(
-        "from importlib import import_module\nPLUGIN = import_module(f'{__name__}.plugin')"
+        "from importlib import import_module\nPLUGIN = import_module(f'{__name__}.plugin')",
+        encoding="utf-8",
     )
-    (module.parent / "part/plugin.py").write_text("")
+    (module.parent / "part/plugin.py").write_text("", encoding="utf-8")
     assert module.parent / "part/plugin.py" in list_code_files(module)
 
 
@@ -69,7 +70,7 @@ def test_digest_changes_only_with_code_and_yaml_files(
     module: Path, name: str, text: str, is_same: bool
 ):
     digest = code_digest(str(module))
-    (module.parent / name).write_text(text)
+    (module.parent / name).write_text(text, encoding="utf-8")
     code_digests._read_code.cache_clear()
     assert (code_digest(str(module)) == digest) is is_same
 
@@ -83,7 +84,7 @@ def test_data_files_are_next_to_modules_or_in_folders_without_modules(module: Pa
         "apart/code.py",
     ):
         (module.parent / name).parent.mkdir(parents=True, exist_ok=True)
-        (module.parent / name).write_text("")
+        (module.parent / name).write_text("", encoding="utf-8")
     files = {
         path.relative_to(module.parent).as_posix()
         for path in list_data_files(list_code_files(module))
@@ -100,7 +101,7 @@ def test_a_stage_writes_the_digests_of_all_stages(
     code_digests.main()
     (written,) = Path("code_digests").glob("*.txt")
     assert written.name == "generators.stage.txt"
-    assert [line.split()[1] for line in written.read_text().splitlines()] == [
+    assert [line.split()[1] for line in written.read_text(encoding="utf-8").splitlines()] == [
         "generators/part/__init__.py",
         "generators/part/deep.py",
         "generators/part/words.yaml",

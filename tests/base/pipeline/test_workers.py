@@ -65,7 +65,7 @@ def write_traps(folder: Path) -> Path:
         "torch",
         "cupy",
     } - {"__main__"}:
-        (folder / f"{name}.py").write_text(TRAP.format(log=str(log)))
+        (folder / f"{name}.py").write_text(TRAP.format(log=str(log)), encoding="utf-8")
     return log
 
 
@@ -80,7 +80,8 @@ def test_workers_import_nothing_from_the_current_folder(
         "from compeval.base.pipeline.workers import SafePool\n"
         "if __name__ == '__main__':\n"
         f"    with SafePool(1, {start_method!r}) as pool:\n"
-        "        print(pool.submit(import_module, 'colorsys').exception(), pool.submit(len, 'abc').result())\n"
+        "        print(pool.submit(import_module, 'colorsys').exception(), pool.submit(len, 'abc').result())\n",
+        encoding="utf-8",
     )
     folder = tmp_path / "folder"
     folder.mkdir()
@@ -95,7 +96,7 @@ def test_workers_import_nothing_from_the_current_folder(
         text=True,
         timeout=60,
     )
-    assert not log.exists(), log.read_text()
+    assert not log.exists(), log.read_text(encoding="utf-8")
     assert re.search(r"3$", done.stdout), done.stderr
 
 

@@ -82,7 +82,7 @@ def test_counts_and_flaws_are_in_a_json_file(tmp_path) -> None:
         "regions": 2,
         "flaws": {"zero-size box": 1},
     }
-    assert json.loads((tmp_path / "a.json").read_text()) == statistics
+    assert json.loads((tmp_path / "a.json").read_text(encoding="utf-8")) == statistics
     assert {path.name for path in tmp_path.iterdir()} == {"a.parquet", "a.json"}
 
 
@@ -102,7 +102,9 @@ def test_the_stage_reads_real_files(real_data, tmp_path, monkeypatch, capsys, ve
     (tmp_path / "sources/visual_genome").symlink_to(real_data / "visual_genome" / version)
     graphs = str(real_data / "gqa" / "sceneGraphs.debug.json")
     aro = {"source": "visual_genome", "scene_graphs": graphs, "images": "sources/gqa"}
-    (tmp_path / "params.yaml").write_text(yaml.safe_dump({"source": "visual_genome", "aro": aro}))
+    (tmp_path / "params.yaml").write_text(
+        yaml.safe_dump({"source": "visual_genome", "aro": aro}), encoding="utf-8"
+    )
     monkeypatch.chdir(tmp_path)
     main(Format.VISUAL_GENOME)
     main(Format.GQA)
@@ -133,10 +135,12 @@ def test_the_stage_prints_the_first_flaw_of_each_kind(tmp_path, monkeypatch, cap
             "objects": {"1": {"name": "cat", "x": 0, "y": 0, "w": 0, "h": 2}},
         }
     }
-    (tmp_path / "sceneGraphs.json").write_text(json.dumps(graphs))
+    (tmp_path / "sceneGraphs.json").write_text(json.dumps(graphs), encoding="utf-8")
     for name in ("image_data", "objects", "attributes", "relationships", "region_descriptions"):
-        (tmp_path / f"{name}.json").write_text('[{"image_id": 3, "width": 9, "height": 9}]')
-    (tmp_path / "params.yaml").write_text("{source: microworld, aro: {}}")
+        (tmp_path / f"{name}.json").write_text(
+            '[{"image_id": 3, "width": 9, "height": 9}]', encoding="utf-8"
+        )
+    (tmp_path / "params.yaml").write_text("{source: microworld, aro: {}}", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     for name in Format:
         main(name, Path(), Path("out"))

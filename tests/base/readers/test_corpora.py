@@ -163,7 +163,7 @@ def test_a_parquet_text_that_is_not_utf8_is_skipped(tmp_path) -> None:
 def test_a_line_that_does_not_end_is_skipped(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(corpora, "MAX_LINE_BYTES", 10)
     path = tmp_path / "c.txt"
-    path.write_text(f"{'x' * 9}\n{'x' * 10}\n{'y' * 35}\ncat\n{'z' * 25}")
+    path.write_text(f"{'x' * 9}\n{'x' * 10}\n{'y' * 35}\ncat\n{'z' * 25}", encoding="utf-8")
     assert read(path) == (["x" * 9, "cat"], 3)
     parts = [Shard(path, start, start + 7) for start in range(0, path.stat().st_size, 7)]
     skipped = Skipped()
@@ -187,7 +187,7 @@ def test_a_glob_reads_files_in_order(tmp_path) -> None:
     with pytest.raises(FileNotFoundError, match="no caption file found"):
         list_shards(str(tmp_path / "*.txt"))
     for name in ("b", "a", "c"):
-        (tmp_path / f"{name}.txt").write_text(name)
+        (tmp_path / f"{name}.txt").write_text(name, encoding="utf-8")
     assert read(tmp_path / "*.txt") == (["a", "b", "c"], 0)
 
 

@@ -103,7 +103,8 @@ def test_an_image_without_a_size_is_skipped(tmp_path) -> None:
     path = tmp_path / "graphs.json"
     good = {"width": 10, "height": 10, "objects": {"12": MAT}}
     path.write_text(
-        json.dumps({"1": {"objects": {}}, "2": good, "4": good | {"objects": [1]}, "5": None})
+        json.dumps({"1": {"objects": {}}, "2": good, "4": good | {"objects": [1]}, "5": None}),
+        encoding="utf-8",
     )
     images, flaws = read_with_flaws(path)
     assert [image.image_id for image in images] == ["2"]
@@ -134,7 +135,7 @@ def test_train_and_val_are_read_from_a_folder_and_sorted_by_id(tmp_path) -> None
     ],
 )
 def test_real_graphs(real_data, file, ids) -> None:
-    raw = json.loads((real_data / file).read_text())
+    raw = json.loads((real_data / file).read_text(encoding="utf-8"))
     images, flaws = read_with_flaws(real_data / file)
     assert not set(flaws.counts) - {"box outside the image"}
     assert [image.image_id for image in images] == (ids or sorted(raw))

@@ -10,7 +10,7 @@ from compeval.base.readers.karpathy import CaptionedImage, read_images
 
 
 def write(folder: Path, content) -> Path:
-    (folder / "captions.json").write_text(json.dumps(content))
+    (folder / "captions.json").write_text(json.dumps(content), encoding="utf-8")
     return folder / "captions.json"
 
 
@@ -42,7 +42,7 @@ def test_a_wrong_file_is_named(tmp_path) -> None:
                 tmp_path,
             )
         )
-    (tmp_path / "captions.json").write_text("[{")
+    (tmp_path / "captions.json").write_text("[{", encoding="utf-8")
     with pytest.raises(ValueError, match="broken JSON"):
         list(read_images(tmp_path / "captions.json", tmp_path))
 
@@ -90,7 +90,7 @@ def test_karpathys_own_layout_has_all_splits_in_one_file(tmp_path) -> None:
 
 
 def test_a_table_is_not_broken_json(tmp_path) -> None:
-    (tmp_path / "captions.csv").write_text("image,caption\na.jpg,a cat\n")
+    (tmp_path / "captions.csv").write_text("image,caption\na.jpg,a cat\n", encoding="utf-8")
     with pytest.raises(
         ValueError, match=r"captions\.csv: expected a JSON file: a list of .*own layout"
     ):

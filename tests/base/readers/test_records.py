@@ -38,7 +38,7 @@ ENDS = (', {"id": 2', ', {"id": nope}]', "", ' {"id": 2}]', "] x")
 )
 def test_a_broken_file_raises_a_clear_error(tmp_path, data, count) -> None:
     path, damage = tmp_path / "r.json", r"\(.*\)\. It is cut off or damaged\. Download it"
-    path.write_text(data)
+    path.write_text(data, encoding="utf-8")
     with pytest.raises(
         ValueError, match=rf"r\.json: broken JSON after {count} records {damage}"
     ) as error:

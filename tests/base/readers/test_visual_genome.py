@@ -33,7 +33,7 @@ def read_flawless(folder: Path) -> list[AnnotatedImage]:
 
 
 def load(folder: Path, name: str) -> list[dict[str, Any]]:
-    return json.loads((folder / f"{name}.json").read_text())
+    return json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
 
 
 def count_raw(folder: Path) -> dict[str, tuple[int, int, int, int]]:
@@ -129,7 +129,7 @@ def make_source() -> Source:
 
 def write(folder: Path, files: Source) -> Path:
     for name, records in files.items():
-        (folder / f"{name}.json").write_text(json.dumps(records))
+        (folder / f"{name}.json").write_text(json.dumps(records), encoding="utf-8")
     return folder
 
 
@@ -375,8 +375,8 @@ def test_relationship_of_an_unknown_object_in_scene_graphs(tmp_path) -> None:
 
 def test_broken_json_and_missing_file(tmp_path) -> None:
     write(tmp_path, make_source())
-    text = (tmp_path / "objects.json").read_text()
-    (tmp_path / "objects.json").write_text(text[:-5])
+    text = (tmp_path / "objects.json").read_text(encoding="utf-8")
+    (tmp_path / "objects.json").write_text(text[:-5], encoding="utf-8")
     with pytest.raises(
         ValueError, match=r"objects\.json: broken JSON after 0 records .* Download it again"
     ):
@@ -390,7 +390,9 @@ def test_files_in_different_orders(tmp_path, real_data) -> None:
     folder = real_data / "visual_genome" / "v1.2.0"
     for number, name in enumerate(FILES):
         records = load(folder, name)
-        (tmp_path / f"{name}.json").write_text(json.dumps([*records[number:], *records[:number]]))
+        (tmp_path / f"{name}.json").write_text(
+            json.dumps([*records[number:], *records[:number]]), encoding="utf-8"
+        )
     shuffled = read_flawless(tmp_path)
     assert [image.image_id for image in shuffled] == ["1", "2", "3", "4", "5"]
     in_order = read_flawless(folder)
@@ -403,7 +405,7 @@ def test_real_regions_without_graphs(real_data, tmp_path) -> None:
     """Images 6 to 16 of v1.2; their objects, attributes and relationships are not available here."""
     folder = real_data / "benchmarks" / "visual_genome"
     for name in ("objects", "attributes", "relationships"):
-        (tmp_path / f"{name}.json").write_text("[]")
+        (tmp_path / f"{name}.json").write_text("[]", encoding="utf-8")
     for name in ("image_data", "region_descriptions"):
         (tmp_path / f"{name}.json").symlink_to(folder / f"{name}.json")
     images, flaws = read_with_flaws(tmp_path)

@@ -99,7 +99,7 @@ def test_a_new_version_is_downloaded_from_its_beginning(site: Site, tmp_path: Pa
 
 def test_a_complete_partial_file_is_only_verified(site: Site, tmp_path: Path):
     (tmp_path / "a.bin.partial").write_bytes(DATA)
-    (tmp_path / "a.bin.partial.version").write_text('"one"')
+    (tmp_path / "a.bin.partial.version").write_text('"one"', encoding="utf-8")
     assert download_a(site, tmp_path).read_bytes() == DATA
 
 

@@ -218,7 +218,7 @@ def test_a_copy_of_the_folder_is_complete_and_a_change_of_the_same_size_is_not(
     record = tmp_path / "copy/.downloads/images.zip.json"
     changed.write_bytes(b"two")
     record.write_text(
-        '{"members": {"VG_100K/1.jpg": 3, "VG_100K/2.jpg": 3}}'
+        '{"members": {"VG_100K/1.jpg": 3, "VG_100K/2.jpg": 3}}', encoding="utf-8"
     )  # of an earlier version
     assert check_file(source.files[0], tmp_path / "copy") == "complete"
 
@@ -279,7 +279,7 @@ def test_the_first_download_records_a_hash_and_a_later_difference_is_an_error(
     assert f"recorded in {lock}. Later downloads must equal this one." in capsys.readouterr().err
     digest = hashlib.sha256(FACTS).hexdigest()
     record = {"url": f"{site.url}/facts.json", "size": len(FACTS), "sha256": digest}
-    assert yaml.safe_load(lock.read_text()) == {"toy": {"facts.json": record}}, (
+    assert yaml.safe_load(lock.read_text(encoding="utf-8")) == {"toy": {"facts.json": record}}, (
         "the registry knows the other file"
     )
     fetch(source, tmp_path / "b", lock=lock)
@@ -293,9 +293,9 @@ def test_the_first_download_records_a_hash_and_a_later_difference_is_an_error(
         with pytest.raises(ValueError, match=changed):
             fetch(source, tmp_path / "c", ["facts.json"], lock=lock)
     assert read_files(tmp_path / "c") == {}
-    lock.write_text("toy: {}\n")
+    lock.write_text("toy: {}\n", encoding="utf-8")
     assert fetch(source, tmp_path / "c", ["facts.json"], lock=lock) == ["facts.json"]
-    assert yaml.safe_load(lock.read_text())["toy"]["facts.json"]["size"] == 13
+    assert yaml.safe_load(lock.read_text(encoding="utf-8"))["toy"]["facts.json"]["size"] == 13
 
 
 @pytest.mark.parametrize(

@@ -54,13 +54,15 @@ def test_a_single_parquet_file_has_the_image_feature(tmp_path: Path):
 def test_image_storage_setting(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, setting: str, expected: str
 ):
-    (tmp_path / "params.yaml").write_text(f"source: {source}\npixels: {setting}\n")
+    (tmp_path / "params.yaml").write_text(
+        f"source: {source}\npixels: {setting}\n", encoding="utf-8"
+    )
     monkeypatch.chdir(tmp_path)
     assert dataset.read_image_storage() == expected
 
 
 def test_an_unknown_image_storage_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    (tmp_path / "params.yaml").write_text("source: microworld\npixels: embeded\n")
+    (tmp_path / "params.yaml").write_text("source: microworld\npixels: embeded\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     with pytest.raises(
         ValueError, match="pixels: 'embeded', expected embedded, by_reference or null"

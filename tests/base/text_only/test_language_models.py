@@ -29,7 +29,7 @@ def write_bert(
     """Save a random BERT with one layer and return its folder. With ``bias``, its logits are always ``bias``."""
     torch = pytest.importorskip("torch")
     transformers = pytest.importorskip("transformers")
-    (folder / "vocab.txt").write_text("\n".join(WORDS))
+    (folder / "vocab.txt").write_text("\n".join(WORDS), encoding="utf-8")
     torch.manual_seed(0)
     config = transformers.BertConfig(
         vocab_size=len(WORDS),
