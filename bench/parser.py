@@ -247,7 +247,7 @@ def main() -> None:
         parsers["sng"] = SngParser(as_published=True)
     except ImportError as error:
         print(error)
-    with path.open(newline="") as file:
+    with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     captions = [row["caption"] for row in rows]
     annotated = [read_annotation(row["scene_graph"]) for row in rows]

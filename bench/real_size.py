@@ -71,7 +71,7 @@ def measure(command: Sequence[str], folder: Path) -> Usage:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start, peak = time.perf_counter(), 0
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    with log.open("w") as output:
+    with log.open("w", encoding="utf-8") as output:
         process = subprocess.Popen(
             command, cwd=folder, env=environment, stdout=output, stderr=subprocess.STDOUT
         )

@@ -46,11 +46,11 @@ Rows = list[tuple[str, list[str]]]
 def read(path: Path) -> tuple[Rows, int]:
     """Return captions with negatives, and the number of rows whose negatives are a set."""
     if path.suffix == ".json":
-        items = json.loads(path.read_text()).values()
+        items = json.loads(path.read_text(encoding="utf-8")).values()
         return [(item["caption"], [item["negative_caption"]]) for item in items], 0
     rows: Rows = []
     unordered = 0
-    for line in csv.DictReader(path.open(newline="")):
+    for line in csv.DictReader(path.open(encoding="utf-8", newline="")):
         literal = line["hard_negs"].strip()
         unordered += literal.startswith("{")
         negatives = ast.literal_eval(literal)
@@ -77,8 +77,11 @@ ENDINGS = {
 @cache
 def load_wordnet(part: str) -> tuple[set[str], dict[str, list[str]]]:
     """Return the words of a part of speech, and its exceptions with their base forms."""
-    index = (WORDNET / f"index.{part}").read_text().splitlines()
-    exceptions = (line.split(" ") for line in (WORDNET / f"{part}.exc").read_text().splitlines())
+    index = (WORDNET / f"index.{part}").read_text(encoding="utf-8").splitlines()
+    exceptions = (
+        line.split(" ")
+        for line in (WORDNET / f"{part}.exc").read_text(encoding="utf-8").splitlines()
+    )
     return {line.split(" ")[0] for line in index if line[0] != " "}, {
         key: bases for key, *bases in exceptions
     }
@@ -220,7 +223,7 @@ def list_claims(item: dict) -> dict[str, float]:
 
 
 def main(output: str, *files: str) -> None:
-    measured = json.loads(Path(output).read_text())
+    measured = json.loads(Path(output).read_text(encoding="utf-8"))
     wrong = 0
     for path in map(Path, files):
         item = measured[hashlib.sha256(path.read_bytes()).hexdigest()]

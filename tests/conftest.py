@@ -71,7 +71,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Change to a folder with ``toy_models.py``, so that models can be named ``python:toy_models:...``."""
     folder = tmp_path / "here"
     folder.mkdir()
-    (folder / "toy_models.py").write_text(tiny.MODELS)
+    (folder / "toy_models.py").write_text(tiny.MODELS, encoding="utf-8")
     monkeypatch.chdir(folder)
     monkeypatch.syspath_prepend(str(folder))
     return folder

@@ -49,5 +49,9 @@ def toy_dataset(root: Path, name: str = "crepe", rows: int = 3) -> Path:
     write_config(folder, "toy_raw", {"n4": raw, "n5": raw[:1]}, RAW_SCHEMA)
     stats = measure(folder) | {"source": "microworld"}
     write_card(folder, {"license": "mit"}, "A toy.\n", stats)
-    assert (folder / "README.md").read_text().startswith(front_matter(stats, {"license": "mit"}))
+    assert (
+        (folder / "README.md")
+        .read_text(encoding="utf-8")
+        .startswith(front_matter(stats, {"license": "mit"}))
+    )
     return folder

@@ -25,7 +25,9 @@ def check(folder: Path, **changed: list[tuple[str, str]]) -> tuple[int, str]:
             for stage, outs in stages.items()
             if outs
         }
-        (folder / name).write_text(yaml.safe_dump({"schema": "2.0", "stages": outputs}))
+        (folder / name).write_text(
+            yaml.safe_dump({"schema": "2.0", "stages": outputs}), encoding="utf-8"
+        )
     command = [sys.executable, "tools/check-lock", str(folder / "old"), str(folder / "new")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     return done.returncode, done.stdout + done.stderr
@@ -54,7 +56,7 @@ def test_trained_models_may_differ(tmp_path: Path):
 
 
 def test_what_depends_on_an_inexact_stage_is_inexact():
-    stages = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
+    stages = yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"]
     blocks = {name: stage.get("do", stage) for name, stage in stages.items()}
     inexact = {name for name, block in blocks.items() if block.get("meta") == {"exact": False}}
     assert {"train", "evaluate", "report", "text_only"} <= inexact

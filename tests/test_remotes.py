@@ -104,9 +104,9 @@ def test_push_pull_get_and_import(
     author = tmp_path / "author"
     author.mkdir()
     for name, code in (("sets.py", SETS), ("card.py", CARD)):
-        (author / name).write_text(code)
-    (author / "dvc.yaml").write_text(yaml.safe_dump({"stages": STAGES}))
-    (author / ".gitignore").write_text("/parts\n/crepe\n")
+        (author / name).write_text(code, encoding="utf-8")
+    (author / "dvc.yaml").write_text(yaml.safe_dump({"stages": STAGES}), encoding="utf-8")
+    (author / ".gitignore").write_text("/parts\n/crepe\n", encoding="utf-8")
     for command in (
         "git init -q",
         "dvc init -q",
@@ -145,7 +145,9 @@ def test_push_pull_get_and_import(
     run(other, "dvc", "init", "-q")
     for path in ("crepe/toy_a", "crepe/images"):
         run(other, "dvc", "import", "-q", "--out", path, author, path)
-    imported = yaml.safe_load((other / "crepe/toy_a.dvc").read_text())["deps"][0]["repo"]
+    imported = yaml.safe_load((other / "crepe/toy_a.dvc").read_text(encoding="utf-8"))["deps"][0][
+        "repo"
+    ]
     assert imported["rev_lock"] == run(author, "git", "rev-parse", "HEAD").strip()
     monkeypatch.chdir(other)
     rows = datasets.load_dataset("parquet", data_files="crepe/toy_a/*.parquet", split="train")
@@ -153,7 +155,7 @@ def test_push_pull_get_and_import(
 
 
 def test_each_dataset_is_one_output():
-    stages = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
+    stages = yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"]
     assert [stages[name]["outs"] for name in ("crepe", "aro", "retrieval")] == [
         ["crepe"],
         ["aro"],

@@ -39,12 +39,12 @@ STAGES = (
 def build(folder: Path, settings: dict[str, str], workers: int) -> Path:
     """Clone the repository, build the data of a small world, and return the lock."""
     subprocess.run(["git", "clone", "--quiet", ROOT, folder], check=True)
-    params: dict[str, Any] = yaml.safe_load((folder / "params.yaml").read_text())
+    params: dict[str, Any] = yaml.safe_load((folder / "params.yaml").read_text(encoding="utf-8"))
     for block, values in SMALL.items():
         params[block] |= values
     for block in ("seen", "crepe_systematicity", "crepe_productivity"):
         params[block]["workers"] = workers
-    (folder / "params.yaml").write_text(yaml.safe_dump(params))
+    (folder / "params.yaml").write_text(yaml.safe_dump(params), encoding="utf-8")
     environment = os.environ | settings | {"PYTHONPATH": str(folder), "HOME": str(folder.parent)}
     subprocess.run(["dvc", "repro", "--quiet", *STAGES], cwd=folder, env=environment, check=True)
     return folder / "dvc.lock"
@@ -90,7 +90,9 @@ def test_hashes_do_not_depend_on_the_settings_of_the_machine(tmp_path: Path):
     check_lock = importlib.util.module_from_spec(spec)
     loader.exec_module(check_lock)
     one, other = (
-        check_lock.read_outputs(build(tmp_path / name, settings, workers).read_text(), set())
+        check_lock.read_outputs(
+            build(tmp_path / name, settings, workers).read_text(encoding="utf-8"), set()
+        )
         for name, settings, workers in (("one", ONE, 1), ("other", OTHER, 2))
     )
     for (stage, path), md5 in sorted(one.items()):

@@ -66,7 +66,10 @@ def test_some_streets_are_crowded(images: list[AnnotatedImage]) -> None:
 def test_first_images_are_equal_for_any_number_of_images(folder: Path, tmp_path: Path) -> None:
     formats.write_visual_genome(tmp_path, 3, pixels=False)
     for file in tmp_path.glob("*.json"):
-        assert json.loads(file.read_text()) == json.loads((folder / file.name).read_text())[:3]
+        assert (
+            json.loads(file.read_text(encoding="utf-8"))
+            == json.loads((folder / file.name).read_text(encoding="utf-8"))[:3]
+        )
 
 
 def test_images_have_the_annotated_size_and_equal_bytes(tmp_path: Path) -> None:

@@ -136,7 +136,7 @@ def write_images_dataset(data: Path, private: Path) -> None:
     write_config(folder, "stored", {"test": stored}, CHOICE_SCHEMA)
     write_config(folder, "referenced", {"test": referenced}, use_image_paths(CHOICE_SCHEMA))
     _write_card(folder)
-    (folder / "images.py").write_text("open('executed', 'w')\n")
+    (folder / "images.py").write_text("open('executed', 'w')\n", encoding="utf-8")
     (folder / "model.pt").write_bytes(pickle.dumps(Executed()))
     (folder / "NOTES.md").symlink_to(private / "secret.txt")
 

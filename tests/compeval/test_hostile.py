@@ -57,7 +57,7 @@ def world(tmp_path: Path, hub_server: Repositories, monkeypatch: pytest.MonkeyPa
     for folder in (private, data / "thesis"):
         (folder / "picture.png").write_bytes(tiny.plain_picture(hostile.SECRET_COLOR))
         (folder / "secret.txt").write_bytes(hostile.SECRET)
-    (home / "any_model.py").write_text(MODEL)
+    (home / "any_model.py").write_text(MODEL, encoding="utf-8")
     hostile.write_images_dataset(data, private)
     hostile.write_texts_dataset(data, private)
     for name, value in {
@@ -108,7 +108,10 @@ def contents(*folders: Path) -> dict[str, bytes]:
 
 def check_events(world: World) -> None:
     """Assert that nothing private was read, nothing was written elsewhere, and nothing was executed or connected to."""
-    recorded = [tuple(json.loads(line)) for line in (world.root / "log").read_text().splitlines()]
+    recorded = [
+        tuple(json.loads(line))
+        for line in (world.root / "log").read_text(encoding="utf-8").splitlines()
+    ]
     read = {Path(place) for kind, place in recorded if kind == "read"}
     written = {Path(place) for kind, place in recorded if kind == "write"}
     other = {(kind, place) for kind, place in recorded if kind not in ("read", "write")}

@@ -68,7 +68,7 @@ def test_a_clone_without_symbolic_links_can_be_imported(tmp_path: Path):
     package.mkdir()
     shutil.copy(ROOT / "compeval/__init__.py", package)
     for folder in ("base", *FOLDERS):  # what git writes with core.symlinks=false
-        (package / folder).write_text(f"../{folder}")
+        (package / folder).write_text(f"../{folder}", encoding="utf-8")
     shutil.copytree(ROOT / "base", tmp_path / "base")
     code = "import compeval.base.texts as texts; print(texts.words('A cat'), texts.__file__)"
     done = subprocess.run(
@@ -80,7 +80,9 @@ def test_a_clone_without_symbolic_links_can_be_imported(tmp_path: Path):
 def test_the_base_runs_without_any_extra(tmp_path: Path):
     modules = {module for names in EXTRAS.values() for module in names}
     program = tmp_path / "program.py"
-    program.write_text(WITHOUT_EXTRAS.format(modules=modules - {"fontTools"}))  # matplotlib's
+    program.write_text(
+        WITHOUT_EXTRAS.format(modules=modules - {"fontTools"}), encoding="utf-8"
+    )  # matplotlib's
     done = run_python(program, cwd=tmp_path)
     lines = done.stdout.splitlines()
     assert [line for line in lines if line.endswith((" 0", " 1", " 2"))] == [

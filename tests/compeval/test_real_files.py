@@ -74,7 +74,7 @@ def test_all_published_files_are_imported_and_evaluated(
 @pytest.mark.acceptance
 def test_user_files_with_real_photographs(here: Path, clip: Path, real_data: Path):
     """A shard with 32 pairs of CC12M, and a table with three photographs of COCO, their captions and foils."""
-    foils = json.loads((real_data / "coco" / "captions_and_foils.json").read_text())
+    foils = json.loads((real_data / "coco" / "captions_and_foils.json").read_text(encoding="utf-8"))
     rows = [{"image": entry["image"], "captions": entry["captions"]} for entry in foils]
     rows += [
         {"image": entry["image"], "caption": caption, "hard_negatives": [foil]}

@@ -298,10 +298,10 @@ def write_clip(
     folder.mkdir(parents=True)
     save_file(model.state_dict(), folder / "open_clip_model.safetensors")
     (folder / "open_clip_config.json").write_text(
-        json.dumps({"model_cfg": config, "preprocess_cfg": {}})
+        json.dumps({"model_cfg": config, "preprocess_cfg": {}}), encoding="utf-8"
     )
     if corpus is not None:
         (folder / "training.json").write_text(
-            json.dumps({"corpus": corpus, "source": "microworld"})
+            json.dumps({"corpus": corpus, "source": "microworld"}), encoding="utf-8"
         )
     return folder

@@ -75,7 +75,7 @@ def write_result(
     }
     path = root / model.replace("/", "--") / f"{task}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(document | changes))
+    path.write_text(json.dumps(document | changes), encoding="utf-8")
     pd.DataFrame(EXAMPLES if examples is None else examples).to_parquet(
         path.with_suffix(".parquet")
     )

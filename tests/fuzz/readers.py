@@ -79,7 +79,7 @@ def _read_visual_genome(path: Path) -> None:
     """Read Visual Genome's files; those that are not fuzzed are valid."""
     for name in VISUAL_GENOME:
         if name not in ("scene_graphs.json", path.name):
-            (path.parent / name).write_text(SEEDS[name])
+            (path.parent / name).write_text(SEEDS[name], encoding="utf-8")
     _exhaust(visual_genome.read(path.parent, Flaws()))
 
 

@@ -25,7 +25,7 @@ def test_corpus(path: Path):
 @pytest.mark.parametrize(
     "action",
     [
-        lambda path: (path.parent.parent / "outside.txt").write_text(""),
+        lambda path: (path.parent.parent / "outside.txt").write_text("", encoding="utf-8"),
         lambda path: __import__("pickle").loads(b"cos\nsystem\n."),
         lambda path: __import__("subprocess").run(["true"], check=False),
     ],

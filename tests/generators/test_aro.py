@@ -59,7 +59,7 @@ def test_rows_have_the_source_that_was_read_and_a_missing_image_costs_its_pairs(
         encoding="utf-8",
     )
     annotations.main(Format.GQA)
-    records = json.loads(graphs.read_text())
+    records = json.loads(graphs.read_text(encoding="utf-8"))
     missing, *present = sorted(records)
     Path("images/VG_100K_2").mkdir(parents=True)
     for image_id in present:

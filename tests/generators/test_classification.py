@@ -47,7 +47,7 @@ def write_cifar(folder: Path, label_bytes: int, image_file: str, class_file: str
     pixels = np.random.default_rng(0).integers(0, 256, (3, 3, 32, 32), dtype=np.uint8)
     labels = np.array([[9] * (label_bytes - 1) + [label] for label in (0, 1, 0)], dtype=np.uint8)
     np.concatenate([labels, pixels.reshape(3, -1)], axis=1).tofile(folder / image_file)
-    (folder / class_file).write_text("apple\naquarium_fish\n")
+    (folder / class_file).write_text("apple\naquarium_fish\n", encoding="utf-8")
     return pixels[1].transpose(1, 2, 0)
 
 

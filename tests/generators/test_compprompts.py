@@ -25,7 +25,7 @@ from compeval.generators.language.wordnet_database import wordnet
 from compeval.loaders.papers.prompt_types import PROMPT_TYPES
 
 WORDS: dict[str, Any] = yaml.safe_load(
-    (Path(__file__).parents[2] / "sample/words/compprompts.yaml").read_text()
+    (Path(__file__).parents[2] / "sample/words/compprompts.yaml").read_text(encoding="utf-8")
 )
 
 

@@ -34,7 +34,7 @@ DRAWN = [noun for noun in NOUNS if all(map(can_draw, (noun.name, noun.n1, noun.n
 
 
 def test_the_nouns_are_the_published_list_in_its_order(real_data: Path):
-    published = (real_data / "compun" / "Compun.csv").read_text().splitlines()[1:]
+    published = (real_data / "compun" / "Compun.csv").read_text(encoding="utf-8").splitlines()[1:]
     assert [noun.compound for noun in NOUNS] == [line.strip('"') for line in published]
 
 
@@ -97,7 +97,7 @@ def test_prompts():
 
 
 def test_sixty_compounds_are_drawn_and_described_twenty_of_each_category():
-    descriptors = yaml.safe_load((WORDS / "compun_descriptors.yaml").read_text())
+    descriptors = yaml.safe_load((WORDS / "compun_descriptors.yaml").read_text(encoding="utf-8"))
     assert sorted(noun.name for noun in DRAWN) == sorted(descriptors)
     assert Counter(noun.category for noun in DRAWN) == {"both": 20, "either": 20, "none": 20}
 
@@ -234,8 +234,8 @@ def test_all_splits_have_the_same_images_with_different_prompts(tmp_path: Path):
         for row, first in zip(rows, splits["test"], strict=True):
             for column in ("image", "image_n1", "image_n2"):
                 assert row[column].tobytes() == first[column].tobytes()  # pyright: ignore
-    assert (
-        "`main` show the same images several times" in (tmp_path / "compun/README.md").read_text()
+    assert "`main` show the same images several times" in (tmp_path / "compun/README.md").read_text(
+        encoding="utf-8"
     )
 
 

@@ -171,9 +171,9 @@ def write_source(folder: Path, count: int) -> None:
             {"image_id": image_id, "id": image_id, key: data[key]}
             for image_id, data in images.items()
         ]
-        (folder / f"{file}.json").write_text(json.dumps(records))
+        (folder / f"{file}.json").write_text(json.dumps(records), encoding="utf-8")
     sizes = [{"image_id": image_id, "width": 640, "height": 280, "url": ""} for image_id in images]
-    (folder / "image_data.json").write_text(json.dumps(sizes))
+    (folder / "image_data.json").write_text(json.dumps(sizes), encoding="utf-8")
     (folder / "VG_100K").mkdir(exist_ok=True)
     for image_id in images:
         Image.new("RGB", (640, 280), (image_id, 99, 99)).save(
@@ -369,7 +369,7 @@ if __name__ == "__main__":
 def test_every_split_has_the_same_bytes_from_any_process(
     folder: Path, built: Path, tmp_path: Path, hash_seed: str, workers: int
 ) -> None:
-    (tmp_path / "write.py").write_text(WRITE)
+    (tmp_path / "write.py").write_text(WRITE, encoding="utf-8")
     command = [sys.executable, tmp_path / "write.py", folder, str(workers), tmp_path / "crepe"]
     environment = {
         **os.environ,
@@ -403,7 +403,7 @@ def test_an_object_in_a_region_phrase_is_neither_a_foil_nor_negated(
         }
         for image_id in range(1, 5)
     ]
-    (tmp_path / "region_descriptions.json").write_text(json.dumps(regions))
+    (tmp_path / "region_descriptions.json").write_text(json.dumps(regions), encoding="utf-8")
     (without, captions), (with_phrases, captions_with) = (
         _find_foil_nouns(source) for source in (folder, tmp_path)
     )
@@ -691,7 +691,9 @@ def test_ask_prints_the_estimate_and_stops_above_the_cost(
         assert dropped["no cached answer"] == 0
         num_requests = len(server.log)
         assert (
-            len((tmp_path / "sample/llm/org-m.jsonl").read_text().splitlines()) == num_requests > 0
+            len((tmp_path / "sample/llm/org-m.jsonl").read_text(encoding="utf-8").splitlines())
+            == num_requests
+            > 0
         )
         assert captioned_walks.ask(images, settings, DEFAULT, 1.0) == Counter()
         assert len(server.log) == num_requests

@@ -72,7 +72,7 @@ def write_source(folder: Path) -> Path:
     }
     (folder / "VG_100K").mkdir(parents=True)
     for name, records in files.items():
-        (folder / f"{name}.json").write_text(json.dumps(records))
+        (folder / f"{name}.json").write_text(json.dumps(records), encoding="utf-8")
     for n in range(1, 5):
         pixels = np.random.default_rng(n).integers(0, 255, (300, 300, 3), np.uint8)
         Image.fromarray(pixels).save(folder / "VG_100K" / f"{n}.jpg")
@@ -171,7 +171,7 @@ SPLITS = {
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory, regions) -> tuple[Path, dict[str, Any]]:
     root = tmp_path_factory.mktemp("crepe")
-    (root / "cc12m.json").write_text(json.dumps(SEEN))
+    (root / "cc12m.json").write_text(json.dumps(SEEN), encoding="utf-8")
     seen = Seen.load(root / "cc12m.json")
     build_balanced("cc12m", regions[0], seen, root)
     return root, build_corpus("cc12m", regions[0], seen, root)

@@ -69,7 +69,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
         image.paste((0, 0, 250), (0, 0, 20, 16))
         image.save(root / name)
     rows = [{"image": name, "caption": captions} for name, captions in CAPTIONS.items()]
-    (root / "captions.json").write_text(json.dumps(rows))
+    (root / "captions.json").write_text(json.dumps(rows), encoding="utf-8")
     (root / "truth.jsonl").touch()
     return build(root)
 
@@ -119,7 +119,8 @@ def test_options_for_source_and_output(built: Path, monkeypatch: pytest.MonkeyPa
         built, "aro/coco_order", "test.s1"
     )
     cards = [
-        json.loads((built / root / "aro/stats.json").read_text()) for root in (".", "elsewhere")
+        json.loads((built / root / "aro/stats.json").read_text(encoding="utf-8"))
+        for root in (".", "elsewhere")
     ]
     assert cards[0] == cards[1]
 
@@ -194,7 +195,7 @@ def test_plain_datasets_returns_pixels_in_the_first_split_only(built: Path) -> N
     assert [row["image"].size for row in rows["test"]] == [(60, 48)] * 3
     assert [row["image"] for row in rows[IMAGE_VARIANTS[0]]] == [None] * 3
     assert [row["image_row"] for row in rows[IMAGE_VARIANTS[0]]] == [0, 1, 2]
-    card = (built / "retrieval/README.md").read_text()
+    card = (built / "retrieval/README.md").read_text(encoding="utf-8")
     assert "`image_row`" in card
     assert "`patches`" in card
 
@@ -213,7 +214,7 @@ def test_a_pushed_copy_stores_each_image_once(referencing: Path) -> None:
 
 def test_dropped_and_unchanged_captions_are_counted(built: Path) -> None:
     funnels = {
-        name: json.loads((built / f"stats/{name}/coco.json").read_text())["funnels"]
+        name: json.loads((built / f"stats/{name}/coco.json").read_text(encoding="utf-8"))["funnels"]
         for name in ("aro", "retrieval")
     }
     assert funnels["aro"]["coco: captions and images"] == {
@@ -292,8 +293,10 @@ def test_rules_of_the_paper(built: Path, tmp_path: Path, monkeypatch: pytest.Mon
     sides = [(row["width"], row["height"]) for row in shuffled]
     assert sides == [(min(row["width"], row["height"]),) * 2 for row in original]
     write_card("retrieval")
-    assert "Made with `rules: paper`" in (tmp_path / "retrieval/README.md").read_text()
-    assert "rules: paper" not in (built / "retrieval/README.md").read_text()
+    assert "Made with `rules: paper`" in (tmp_path / "retrieval/README.md").read_text(
+        encoding="utf-8"
+    )
+    assert "rules: paper" not in (built / "retrieval/README.md").read_text(encoding="utf-8")
 
 
 def test_a_caption_without_four_distinct_orders_is_not_in_the_order_sets() -> None:
@@ -313,11 +316,11 @@ def test_perturbations_depend_on_the_key() -> None:
 
 
 def test_cards_and_loading(built: Path) -> None:
-    card = (built / "aro/README.md").read_text()
+    card = (built / "aro/README.md").read_text(encoding="utf-8")
     assert "Synthetic replacement" in card
     assert "| coco_order | 5 | 20% | 3 | " in card
     assert "captions without four different perturbations | 2 |" in card
-    assert "| coco | 3 | 5,000 |" in (built / "retrieval/README.md").read_text()
+    assert "| coco | 3 | 5,000 |" in (built / "retrieval/README.md").read_text(encoding="utf-8")
     loaded = load_dataset("aro", "coco_order", "test.s0", data_dir=built)
     assert loaded["caption"][0] == ORDERED[0]
     assert list_configs("retrieval", built)["coco"]["test"] == 3

@@ -30,7 +30,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             "negative_caption": negative,
         }
     path = tmp_path / "swap_att.json"
-    path.write_text(json.dumps(rows))
+    path.write_text(json.dumps(rows), encoding="utf-8")
     return path
 
 
@@ -93,9 +93,10 @@ def test_no_subset_that_a_reader_of_other_texts_solves(
     other = file.with_name("swap_obj.json")
     texts = {"caption": "a big cup", "negative_caption": "a cup"}
     other.write_text(
-        json.dumps({str(n): texts | {"filename": f"{n + 30:012d}.jpg"} for n in range(40)})
+        json.dumps({str(n): texts | {"filename": f"{n + 30:012d}.jpg"} for n in range(40)}),
+        encoding="utf-8",
     )
-    (tmp_path / "corpus.txt").write_text("a cup big\n" * 50)
+    (tmp_path / "corpus.txt").write_text("a cup big\n" * 50, encoding="utf-8")
     siblings, names = balanced_subsets.read_siblings(file, [file, other])
     assert names == ["swap_obj.json"]
     outside = balanced_subsets.Outside(siblings, names, None)

@@ -22,7 +22,7 @@ def cases(real_data: Path) -> Path:
 def list_images(tmp_path: Path, folder: Path, *names: str) -> list[np.ndarray]:
     """Return the pixels of images after ``compeval make``."""
     (tmp_path / "pairs.csv").write_text(
-        "image,caption\n" + "".join(f"{name},a cup\n" for name in names)
+        "image,caption\n" + "".join(f"{name},a cup\n" for name in names), encoding="utf-8"
     )
     make("mine", [tmp_path / "pairs.csv"], folder, tmp_path)
     return [
@@ -84,7 +84,9 @@ def test_small_differences_of_scores(cases: Path, tmp_path: Path):
     scores = cases / "float64/scores.jsonl"
     Image.new("RGB", (4, 4)).save(tmp_path / "1.png")
     row = json.dumps({"image": "1.png", "caption": "a cup", "hard_negatives": ["a hat"]})
-    (tmp_path / "pairs.jsonl").write_text(f"{row}\n" * len(scores.read_text().splitlines()))
+    (tmp_path / "pairs.jsonl").write_text(
+        f"{row}\n" * len(scores.read_text(encoding="utf-8").splitlines()), encoding="utf-8"
+    )
     make("mine", [tmp_path / "pairs.jsonl"], None, tmp_path)
     result = score_file(scores, "mine/foils_1", "x", data_dir=tmp_path, output=tmp_path / "results")
     assert (result["metrics"]["recall@1"], result["metrics"]["tie_rate"]) == (1, 0)

@@ -46,7 +46,7 @@ _load_parser = cache(rule_parser.RuleParser)
 
 def write_corpus(folder: Path, lines: list[str], name: str = "corpus.txt") -> str:
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / name).write_text("\n".join(lines) + "\n")
+    (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
     return str(folder / name)
 
 
@@ -123,9 +123,11 @@ def test_the_splits_of_a_set_and_their_results(tmp_path: Path, here: Path):
     names = [f"crepe_split/prod_hnatom/n4_{name}" for name in ("sc", "ua", "uc")]
     assert sorted(item["task"] for item in results) == names
     assert sum(item["data"]["rows"] for item in results) == whole[0]["data"]["rows"]
-    side_file = json.loads((tmp_path / "results/microworld/Knows.run.json").read_text())
+    side_file = json.loads(
+        (tmp_path / "results/microworld/Knows.run.json").read_text(encoding="utf-8")
+    )
     assert (side_file["images_encoded"], side_file["texts_encoded"]) == (0, 0), "all are cached"
-    card = (data / "crepe_split" / "README.md").read_text()
+    card = (data / "crepe_split" / "README.md").read_text(encoding="utf-8")
     assert (
         f"| prod_hnatom/n4 | {expected['sc']} | {expected['uc']} | {expected['ua']} | 0 | 0 |"
         in card
@@ -228,7 +230,7 @@ def test_answers_are_not_reused_for_a_sampled_file_that_was_written_later(tmp_pa
     kept = tmp_path / "store.parquet"
     kept.write_bytes(b"")
     assert stored._is_current(kept, [path])
-    path.write_text(path.read_text())
+    path.write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
     assert not stored._is_current(kept, [path])
 
 
@@ -258,5 +260,5 @@ def test_what_cannot_be_divided_is_one_clear_message(tmp_path: Path):
     table = pa.table({"image_id": ["1"], "label": [0]})
     pq.write_table(table, tmp_path / "bare" / "main" / "test-00000-of-00001.parquet")
     stats = measure(tmp_path / "bare")
-    (tmp_path / "bare" / "stats.json").write_text(json.dumps(stats))
+    (tmp_path / "bare" / "stats.json").write_text(json.dumps(stats), encoding="utf-8")
     assert "its rows have no captions" in fails("bare")

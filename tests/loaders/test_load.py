@@ -66,9 +66,9 @@ def test_no_dataset_at_all_says_how_to_build_one(tmp_path: Path):
 
 def test_a_split_that_differs_from_the_statistics_blocks_itself_only(tmp_path: Path):
     folder = toy_dataset(tmp_path)
-    stats = json.loads((folder / "stats.json").read_text())
+    stats = json.loads((folder / "stats.json").read_text(encoding="utf-8"))
     stats["files"]["toy_raw/n5-00000-of-00001.parquet"]["rows"] = 2
-    (folder / "stats.json").write_text(json.dumps(stats))
+    (folder / "stats.json").write_text(json.dumps(stats), encoding="utf-8")
     for split in ("n5", None):
         with pytest.raises(
             ValueError,

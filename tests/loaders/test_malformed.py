@@ -127,7 +127,7 @@ def test_rows_with_malformed_texts_are_dropped(tmp_path: Path) -> None:
         for row, (caption, negative) in enumerate(texts)
     }
     path = tmp_path / "replace_obj.json"
-    path.write_text(json.dumps(rows))
+    path.write_text(json.dumps(rows), encoding="utf-8")
     assert len([*read_published(identify(path))]) == 5
     read = read_published(identify(path), RowSelection(drop_malformed=True))
     assert [row.hard_negatives for row in read] == [("a cat",)]

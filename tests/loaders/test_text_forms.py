@@ -63,7 +63,9 @@ def test_shards_and_karpathys_files_have_the_same_form(picture: Path, form: str)
             member = tarfile.TarInfo(name)
             member.size = len(data)
             archive.addfile(member, BytesIO(data))
-    (picture / "a.json").write_text(json.dumps([{"image": "1.png", "caption": [written]}]))
+    (picture / "a.json").write_text(
+        json.dumps([{"image": "1.png", "caption": [written]}]), encoding="utf-8"
+    )
     for name in ("a.tar", "a.json"):
         make("mine", [picture / name], None, picture)
         (stored,) = load_dataset("mine", "captions", "test", data_dir=picture)
@@ -81,7 +83,7 @@ def test_published_rows_keep_their_texts_up_to_composition_and_an_audit_finds_eq
         "1": {"filename": "1.jpg", "caption": written, "negative_caption": FORMS[form]("a dog")},
     }
     path = tmp_path / "swap_att.json"
-    path.write_text(json.dumps(items))
+    path.write_text(json.dumps(items), encoding="utf-8")
     read = read_published(identify(path))
     first, second = read
     composed = unicodedata.normalize("NFC", written)

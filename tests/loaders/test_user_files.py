@@ -54,7 +54,7 @@ def as_csv(separator: str) -> str:
     ],
 )
 def test_tables_of_every_format_become_the_same_dataset(folder: Path, name: str, text: str):
-    (folder / name).write_text(text)
+    (folder / name).write_text(text, encoding="utf-8")
     stats = make("mine", [folder / name], None, folder)
     assert stats["rows"] == {
         "captions": {"test": 2},
@@ -66,7 +66,7 @@ def test_tables_of_every_format_become_the_same_dataset(folder: Path, name: str,
     assert rows[0]["image"].size == (100, 80)  # pyright: ignore
     (row,) = load_dataset("mine", "foils_2", "test", data_dir=folder)
     assert (row["caption"], row["hard_negatives"]) == ("a cup", ["a hat", "a cat"])  # pyright: ignore
-    assert "| foils_2 | 1 | 1 / 3 |" in (folder / "mine" / "README.md").read_text()
+    assert "| foils_2 | 1 | 1 / 3 |" in (folder / "mine" / "README.md").read_text(encoding="utf-8")
 
 
 def test_a_webdataset_shard(folder: Path):
@@ -113,7 +113,7 @@ def test_a_webdataset_shard(folder: Path):
 def test_invalid_inputs_are_named_and_nothing_is_written(
     folder: Path, name: str, text: str, message: str
 ):
-    (folder / name).write_text(text)
+    (folder / name).write_text(text, encoding="utf-8")
     with pytest.raises((ValueError, FileNotFoundError), match=message):
         make("mine", [folder / name], None, folder)
     assert not (folder / "mine").exists()
@@ -127,7 +127,7 @@ def test_a_link_out_of_the_folder_of_images_is_not_followed(
     for path in (photos, private):
         path.mkdir()
     (photos / "1.jpg").symlink_to(picture(private, 1))
-    (tmp_path / "pairs.json").write_text(json.dumps(ROWS[:2]))
+    (tmp_path / "pairs.json").write_text(json.dumps(ROWS[:2]), encoding="utf-8")
     arguments = ("mine", [tmp_path / "pairs.json"], photos, tmp_path / "made")
     with pytest.raises(ValueError, match=r"row 1: image .*1\.jpg is a link that leads outside"):
         make(*arguments)
@@ -144,7 +144,7 @@ def test_images_with_the_same_name_in_two_folders_are_distinct(tmp_path: Path):
         json.dumps({"image": f"{folder}/001.jpg", "caption": folder}) + "\n"
         for folder in ("s1", "s2")
     )
-    (tmp_path / "pairs.jsonl").write_text(lines)
+    (tmp_path / "pairs.jsonl").write_text(lines, encoding="utf-8")
     make("mine", [tmp_path / "pairs.jsonl"], None, tmp_path)
     rows = load_dataset("mine", "captions", "test", data_dir=tmp_path)
     assert rows["image_id"] == ["s1/001.jpg", "s2/001.jpg"]
@@ -155,7 +155,7 @@ def test_each_file_uses_the_images_in_its_own_folder(tmp_path: Path):
         (tmp_path / folder).mkdir()
         picture(tmp_path / folder, number).rename(tmp_path / folder / "1.jpg")
         (tmp_path / folder / f"{folder}.json").write_text(
-            '[{"image": "1.jpg", "caption": "a cup"}]'
+            '[{"image": "1.jpg", "caption": "a cup"}]', encoding="utf-8"
         )
     make("mine", [tmp_path / "a/a.json", tmp_path / "b/b.json"], None, tmp_path)
     assert load_dataset("mine", "captions", "test", data_dir=tmp_path)["image_id"] == [
@@ -165,9 +165,9 @@ def test_each_file_uses_the_images_in_its_own_folder(tmp_path: Path):
 
 
 def test_a_smaller_dataset_replaces_all_configs(folder: Path):
-    (folder / "pairs.json").write_text(json.dumps(ROWS))
+    (folder / "pairs.json").write_text(json.dumps(ROWS), encoding="utf-8")
     make("mine", [folder / "pairs.json"], None, folder)
-    (folder / "pairs.json").write_text(json.dumps(ROWS[2:]))
+    (folder / "pairs.json").write_text(json.dumps(ROWS[2:]), encoding="utf-8")
     stats = make("mine", [folder / "pairs.json"], None, folder)
     assert stats["rows"] == {"captions": {"test": 1}, "foils_1": {"test": 1}}
     assert sorted(path.name for path in (folder / "mine").iterdir() if path.is_dir()) == [
@@ -177,7 +177,7 @@ def test_a_smaller_dataset_replaces_all_configs(folder: Path):
 
 
 def test_a_corrected_image_is_in_the_new_dataset(folder: Path):
-    (folder / "pairs.json").write_text(json.dumps(ROWS))
+    (folder / "pairs.json").write_text(json.dumps(ROWS), encoding="utf-8")
     versions = []
     for colour in ("red", "blue"):
         Image.new("RGB", (4, 4), colour).save(folder / "2.jpg")
@@ -190,11 +190,11 @@ def test_a_corrected_image_is_in_the_new_dataset(folder: Path):
 
 def test_a_folder_of_other_files_is_not_replaced(folder: Path):
     (folder / "mine").mkdir()
-    (folder / "mine" / "thesis.tex").write_text("my thesis")
-    (folder / "pairs.json").write_text(json.dumps(ROWS))
+    (folder / "mine" / "thesis.tex").write_text("my thesis", encoding="utf-8")
+    (folder / "pairs.json").write_text(json.dumps(ROWS), encoding="utf-8")
     with pytest.raises(ValueError, match="mine has contents that were not written by this command"):
         make("mine", [folder / "pairs.json"], None, folder)
-    assert (folder / "mine" / "thesis.tex").read_text() == "my thesis"
+    assert (folder / "mine" / "thesis.tex").read_text(encoding="utf-8") == "my thesis"
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_unusual_line_separators_are_part_of_a_text(folder: Path, name: str, tex
 
 @pytest.mark.parametrize("name", ["../mine", "a/b", ".hidden", ""])
 def test_the_name_cannot_lead_outside_the_output_folder(folder: Path, name: str):
-    (folder / "pairs.json").write_text(json.dumps(ROWS))
+    (folder / "pairs.json").write_text(json.dumps(ROWS), encoding="utf-8")
     with pytest.raises(ValueError, match="cannot be used as a file name"):
         make(name, [folder / "pairs.json"], None, folder / "data")
 
@@ -249,7 +249,7 @@ def test_lists_are_json_or_python_literals(folder: Path):
 def test_apostrophes_of_files_that_we_did_not_write_stay(folder: Path):
     captions = ["'-40%' is on the sign", "'@home' is on the doormat", "-40% off"]
     text = "".join(f'1.jpg,{caption},"[""a wrong caption""]"\n' for caption in captions)
-    (folder / "pairs.csv").write_text(f"image,caption,hard_negatives\n{text}")
+    (folder / "pairs.csv").write_text(f"image,caption,hard_negatives\n{text}", encoding="utf-8")
     make("mine", [folder / "pairs.csv"], None, folder)
     assert load_dataset("mine", "foils_1", "test", data_dir=folder)["caption"] == captions
 
@@ -347,13 +347,13 @@ def test_apostrophes_of_files_that_we_did_not_write_stay(folder: Path):
 def test_what_would_become_a_wrong_caption_is_an_error(
     folder: Path, name: str, text: str, message: str
 ):
-    (folder / name).write_text(text)
+    (folder / name).write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match=re.escape(message)):
         make("mine", [folder / name], None, folder)
 
 
 def test_cells_beyond_the_header_may_be_empty(folder: Path):
-    (folder / "a.csv").write_text("image,caption\n1.jpg,a cup,,\n")
+    (folder / "a.csv").write_text("image,caption\n1.jpg,a cup,,\n", encoding="utf-8")
     assert make("mine", [folder / "a.csv"], None, folder)["rows"] == {"captions": {"test": 1}}
 
 
@@ -391,7 +391,9 @@ def test_pictures_are_upright_and_have_eight_bits(folder: Path):
         exif[0x0112] = orientation
         red_above_blue.transpose(transposition).save(folder / f"{orientation}.png", exif=exif)
     names = ["deep.png", "float.tiff", "3.png", "6.png"]
-    (folder / "a.csv").write_text("image,caption\n" + "".join(f"{name},a\n" for name in names))
+    (folder / "a.csv").write_text(
+        "image,caption\n" + "".join(f"{name},a\n" for name in names), encoding="utf-8"
+    )
     make("mine", [folder / "a.csv"], None, folder)
     rows = list(load_dataset("mine", "captions", "test", data_dir=folder))
     deep, floating, *turned = (np.asarray(row["image"]) for row in rows)  # pyright: ignore
@@ -404,7 +406,7 @@ def test_pictures_are_upright_and_have_eight_bits(folder: Path):
 
 def test_pixels_without_a_known_range_are_an_error(folder: Path):
     Image.fromarray(np.full((4, 4), -1, np.float32)).save(folder / "x.tiff")
-    (folder / "a.csv").write_text("image,caption\nx.tiff,a\n")
+    (folder / "a.csv").write_text("image,caption\nx.tiff,a\n", encoding="utf-8")
     with pytest.raises(
         ValueError,
         match=r"x\.tiff: .* \(pixels of mode F from -1 to -1; convert the image to 8 bits\)",
@@ -416,7 +418,8 @@ def test_columns_that_look_like_hard_negatives_are_named(
     folder: Path, capsys: pytest.CaptureFixture
 ):
     (folder / "a.csv").write_text(
-        "id,image,caption,hard_negative\n5,1.jpg,a cup,a hat\n5,1.jpg,a cup,a hat\n"
+        "id,image,caption,hard_negative\n5,1.jpg,a cup,a hat\n5,1.jpg,a cup,a hat\n",
+        encoding="utf-8",
     )
     make("mine", [folder / "a.csv"], None, folder)
     assert (
@@ -472,7 +475,7 @@ def test_a_kind_is_what_its_cell_says_and_none_without_a_value(
     folder: Path, cell: object, kind: str
 ):
     row = {"image": "1.jpg", "caption": "a cup", "hard_negatives": ["a hat"], "kind": cell}
-    (folder / "pairs.jsonl").write_text(json.dumps(row) + "\n")
+    (folder / "pairs.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
     make("mine", [folder / "pairs.jsonl"], None, folder, UserColumns(kind="kind"))
     (made,) = load_dataset("mine", "foils_1", "test", data_dir=folder)
     assert made["categories"] == [{"by": "kind", "name": kind}]  # pyright: ignore
@@ -480,7 +483,9 @@ def test_a_kind_is_what_its_cell_says_and_none_without_a_value(
 
 def test_a_number_that_is_missing_is_no_negative(folder: Path):
     rows = [{"image": "1.jpg", "caption": "a cup", "hard_negatives": float("nan")}]
-    (folder / "pairs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (folder / "pairs.jsonl").write_text(
+        "".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8"
+    )
     assert make("mine", [folder / "pairs.jsonl"], None, folder)["rows"] == {"captions": {"test": 1}}
 
 
@@ -495,7 +500,7 @@ def write_folders(folder: Path, *, same: bool) -> list[Path]:
             Image.new("RGB", (8, 6), color).save(folder / name / f"{number}.png")
             lines.append(f"{number}.png,a red cup,['a blue cup']")
         tables.append(folder / name / "pairs.csv")
-        tables[-1].write_text("\n".join(lines) + "\n")
+        tables[-1].write_text("\n".join(lines) + "\n", encoding="utf-8")
     return tables
 
 

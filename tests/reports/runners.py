@@ -179,7 +179,7 @@ def pillow(bench: Bench, folder: Path, data: bytes) -> Any:
 def made_picture(bench: Bench, folder: Path, data: bytes) -> Any:
     """The picture of a dataset of one's own, as ``load_dataset`` returns it."""
     (folder / "1.png").write_bytes(data)
-    (folder / "pairs.csv").write_text("image,caption\n1.png,a ball\n")
+    (folder / "pairs.csv").write_text("image,caption\n1.png,a ball\n", encoding="utf-8")
     make("mine", [folder / "pairs.csv"], None, folder / "out")
     (row,) = load_dataset("mine", "captions", "test", data_dir=folder / "out")
     return np.asarray(row["image"].convert("RGB"))  # pyright: ignore
@@ -375,7 +375,7 @@ def again(bench: Bench, folder: Path, change: Callable[[Path], Any]) -> Any:
 def made_again(bench: Bench, folder: Path, colors: Sequence[str]) -> Any:
     """Recall@1 of datasets of one's own in one run, made one after the other from equal names with other pictures."""
     (folder / "pairs.csv").write_text(
-        "image,caption,hard_negatives\n1.png,a red ball,\"['a blue ball']\"\n"
+        "image,caption,hard_negatives\n1.png,a red ball,\"['a blue ball']\"\n", encoding="utf-8"
     )
     for color in colors:
         (folder / "1.png").write_bytes(encode(Image.new("RGB", (8, 8), color)))

@@ -446,7 +446,7 @@ def test_readers_of_graphs(tmp_path: Path):
         for n, (text, side) in enumerate(zip(names, sides, strict=True))
     }
     (tmp_path / "sceneGraphs.json").write_text(
-        json.dumps({"7": {"width": 90, "height": 90, "objects": objects}})
+        json.dumps({"7": {"width": 90, "height": 90, "objects": objects}}), encoding="utf-8"
     )
     annotations = [{"image_id": 7, "category_id": n, "bbox": box} for n, box in enumerate(boxes)]
     categories = [{"id": n, "name": text} for n, text in enumerate(names)]
@@ -455,7 +455,7 @@ def test_readers_of_graphs(tmp_path: Path):
         "annotations": annotations,
         "categories": categories,
     }
-    (tmp_path / "instances.json").write_text(json.dumps(content))
+    (tmp_path / "instances.json").write_text(json.dumps(content), encoding="utf-8")
     normal = [" ".join(normalize_text(text).lower().split()) for text in names]
     for reader, image_id, expected in (
         (visual_genome.read(vg, Flaws()), str(2**53 + 1), normal),

@@ -19,10 +19,14 @@ from tests.reports.reports import REPORTS, Report
 TERMS = 500
 """Terms of all sums on the way through one of the tiny networks of bench.py, rounded up."""
 WITHOUT_ENCODING = re.compile(
-    r"\.read_text\(\)|(?<!realiser)\.write_text\((?!.*encoding=)."
+    r"\.read_text\(\)|\.open\((?:newline=\"\"|\"[rwa]\")\)|(?<!realiser)\.write_text\((?!.*encoding=)."
     r"|(?<!realiser)\.write_text\(\n(?:(?! *\)\n|.*encoding=).*\n)+? *\)\n"
 )
 """Calls without an encoding, on one line or on several, as ruff's formatter writes them."""
+FOLDERS = (
+    *("base", "bench", "compeval", "evaluators", "experiments"),
+    *("generators", "loaders", "tests", "tools", "trainers"),
+)
 
 
 def check(result: Any, expected: Any) -> None:
@@ -68,6 +72,7 @@ def test_text_files_have_an_encoding():
     root = Path(__file__).parents[2]
     for call in (
         "path.read_text()\n",
+        'path.open(newline="")\n',
         'path.write_text(f"{a(b)}, c")\n',
         "path.write_text(\n    a,\n)\n",
     ):
@@ -77,8 +82,9 @@ def test_text_files_have_an_encoding():
         )
     found = [
         (path, match[0])
-        for package in ("base", "compeval", "evaluators", "generators", "loaders", "trainers")
-        for path in (root / package).rglob("*.py")
+        for folder in FOLDERS
+        for path in (root / folder).rglob("*.py")
+        if path != Path(__file__)
         for match in WITHOUT_ENCODING.finditer(path.read_text(encoding="utf-8"))
     ]
     assert not found

@@ -80,7 +80,7 @@ def write_karpathy(folder: Path) -> Path:
         image.save(folder / "images" / f"{number}.png")
         captions = [caption, "nothing to exchange"] if number else ["only this"]
         entries.append({"image": f"images/{number}.png", "caption": captions})
-    (folder / "train.json").write_text(json.dumps(entries))
+    (folder / "train.json").write_text(json.dumps(entries), encoding="utf-8")
     return folder / "train.json"
 
 
@@ -91,5 +91,7 @@ def write_model(folder: Path, seed: int = 0) -> str:
     torch.manual_seed(seed)
     model = open_clip.create_model(f"local-dir:{folder}", load_weights=False)
     save_file(model.state_dict(), folder / "open_clip_model.safetensors")
-    (folder / "training.json").write_text(json.dumps({"corpus": "toy", "source": "microworld"}))
+    (folder / "training.json").write_text(
+        json.dumps({"corpus": "toy", "source": "microworld"}), encoding="utf-8"
+    )
     return f"local:{folder}"

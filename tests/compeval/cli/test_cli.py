@@ -226,7 +226,7 @@ def test_report_prints_its_path_and_headline(
 ):
     def build(folders: list[Path], output: Path, *_: object) -> str:
         output.mkdir()
-        (output / "index.html").write_text(str(folders))
+        (output / "index.html").write_text(str(folders), encoding="utf-8")
         return "Seen beats unseen."
 
     monkeypatch.setattr("compeval.evaluators.report.build", build)
@@ -243,7 +243,7 @@ def test_report_prints_its_path_and_headline(
 def test_audit_counts_unreadable_rows_of_a_file(tmp_path: Path):
     path = tmp_path / "swap_obj.json"
     row = {"filename": "1.jpg", "caption": "a b", "negative_caption": "b a"}
-    path.write_text(json.dumps([row, row, {"caption": "a b"}, {}]))
+    path.write_text(json.dumps([row, row, {"caption": "a b"}, {}]), encoding="utf-8")
     result = call("audit", path, "--json")
     assert {name: audit["rows"] for name, audit in json.loads(result.stdout).items()} == {
         "swap_obj.json": 2
@@ -252,7 +252,7 @@ def test_audit_counts_unreadable_rows_of_a_file(tmp_path: Path):
         f"{path}: 2 of 4 rows cannot be read and are not counted (2 fields are missing)."
         in result.stderr
     )
-    path.write_text(json.dumps([row]))
+    path.write_text(json.dumps([row]), encoding="utf-8")
     assert call("audit", path, "--json").stderr == ""
 
 
@@ -261,7 +261,7 @@ def test_audit_of_two_files_with_the_same_name(tmp_path: Path):
     files = [tmp_path / folder / "swap_obj.json" for folder in "ab"]
     for number, file in enumerate(files, 1):
         file.parent.mkdir()
-        file.write_text(json.dumps([row] * number))
+        file.write_text(json.dumps([row] * number), encoding="utf-8")
     audits = json.loads(call("audit", *files, "--json").stdout)
     assert {name: audit["rows"] for name, audit in audits.items()} == {
         "swap_obj.json": 1,

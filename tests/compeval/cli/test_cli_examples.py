@@ -14,7 +14,7 @@ TWO = ["A lab coat on a hook.", "A chemist buttoning a lab coat."]
 @pytest.fixture
 def classes(tmp_path: Path) -> Path:
     file = tmp_path / "classes.txt"
-    file.write_text("lab coat\n\nhouseboat\nlab coat\n")
+    file.write_text("lab coat\n\nhouseboat\nlab coat\n", encoding="utf-8")
     return file
 
 

@@ -52,7 +52,7 @@ def use_tmp_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "SMALL",
         probe.SMALL | {"d_model": 16, "d_kv": 8, "d_ff": 16, "num_decoder_layers": 1},
     )
-    (tmp_path / "probed.py").write_text(tiny.MODELS)
+    (tmp_path / "probed.py").write_text(tiny.MODELS, encoding="utf-8")
     captions = [
         f"{article} {color} {noun}"
         for article in ("a", "the")
@@ -60,7 +60,7 @@ def use_tmp_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         for noun in ("cat", "box")
     ]
     (tmp_path / "texts.tsv").write_text(
-        "".join(f"{caption}\thttps://example.org\n" for caption in captions)
+        "".join(f"{caption}\thttps://example.org\n" for caption in captions), encoding="utf-8"
     )
 
 

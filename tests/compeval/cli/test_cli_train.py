@@ -25,6 +25,6 @@ def test_options_override_the_preset(tmp_path: Path):
     assert result.exit_code == 0, result.output
     metrics = json.loads(result.stdout)
     assert metrics["learning_rates"].keys() == {"0.001", "0.0001"}
-    recipe = json.loads((tmp_path / "out/training.json").read_text())["recipe"]
+    recipe = json.loads((tmp_path / "out/training.json").read_text(encoding="utf-8"))["recipe"]
     assert (recipe["epochs"], recipe["batch_size"], recipe["warmup"]) == (1, 4, 50)
     assert recipe["learning_rates"] == [metrics["chosen"]]

@@ -125,7 +125,7 @@ def test_round_trip(data: Path, tmp_path: Path):
             *folder_option,
         )
         assert exported.exit_code == 0, exported.output
-    tasks = json.loads((tmp_path / "label-studio" / "tasks.json").read_text())
+    tasks = json.loads((tmp_path / "label-studio" / "tasks.json").read_text(encoding="utf-8"))
     assert [task["data"]["text"] for task in tasks] == [item.text for item in items]
     fields = {"id", "text", "image", "question", "allowed answers"}
     assert {*tasks[0]["data"]} == fields, "no field reveals which texts are captions"
@@ -135,9 +135,10 @@ def test_round_trip(data: Path, tmp_path: Path):
     # Anna is wrong on two of ten negatives. Ben is wrong on one of these two and on another negative.
     both, annas, bens = negatives[0].id, negatives[1].id, negatives[2].id
     (tmp_path / "export.json").write_text(
-        json.dumps(make_export(items, {both, annas}, {"id": 7, "email": "anna@x.org"}))
+        json.dumps(make_export(items, {both, annas}, {"id": 7, "email": "anna@x.org"})),
+        encoding="utf-8",
     )
-    with (tmp_path / "csv" / "items.csv").open(newline="") as file:
+    with (tmp_path / "csv" / "items.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert rows[0]["question"] == "Is this text true of the image?"
     assert rows[0]["allowed answers"] == "true / false / cannot tell"
@@ -200,7 +201,7 @@ def test_round_trip(data: Path, tmp_path: Path):
     rejections = Rejections.read(folder)
     assert rejections.by_crop == {negatives[0].crop_id: {negatives[0].text}}
     # Ben changes his answer, so no majority rejects the negative.
-    (tmp_path / "ben.csv").write_text(f"id,answer\n{both},false\n")
+    (tmp_path / "ben.csv").write_text(f"id,answer\n{both},false\n", encoding="utf-8")
     assert (
         "0 hard negatives rejected"
         in call("import", "crepe", tmp_path / "ben.csv", *folder_option).stdout
@@ -224,7 +225,7 @@ def test_round_trip(data: Path, tmp_path: Path):
     ],
 )
 def test_errors_for_invalid_forms(tmp_path: Path, name: str, text: str, message: str):
-    (tmp_path / name).write_text(text)
+    (tmp_path / name).write_text(text, encoding="utf-8")
     known = {"i1": Item("i1", "c", "s", 0, "", "", CAPTION, 4, "")}
     with pytest.raises(ValueError, match=message):
         answers.read_form(tmp_path / name, known)
@@ -234,7 +235,7 @@ def test_cancelled_annotations_are_skipped(tmp_path: Path):
     item = Item("i1", "c", "s", 0, "", "", CAPTION, 4, "")
     (cancelled,), (completed,) = make_export([item], set(), 1), make_export([item], {"i1"}, 2)
     cancelled["annotations"][0]["was_cancelled"] = True
-    (tmp_path / "a.json").write_text(json.dumps([cancelled, completed]))
+    (tmp_path / "a.json").write_text(json.dumps([cancelled, completed]), encoding="utf-8")
     assert answers.read_form(tmp_path / "a.json", {"i1": item}) == {"2": {"i1": "false"}}
 
 
@@ -245,7 +246,7 @@ def test_label_studio_accepts_config_tasks_and_answers(tmp_path: Path):
     interface.validate()
     item = Item("i1", "c", "s", 0, "crop", "", CAPTION, 4, "a cup")
     forms.write_label_studio(tmp_path, [item], {"crop": b"\xff\xd8"})
-    (task,) = json.loads((tmp_path / "tasks.json").read_text())
+    (task,) = json.loads((tmp_path / "tasks.json").read_text(encoding="utf-8"))
     interface.validate_task(task)
     (answered,) = make_export([item], set(), 1)
     assert interface.validate_annotation(answered["annotations"][0])

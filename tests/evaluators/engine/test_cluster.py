@@ -127,7 +127,8 @@ def run_both(
     )
     assert all_files(here / f"two {seed}") == all_files(here / "one")
     counts = [
-        next((here / name).rglob("*.run.json")).read_text() for name in ("one", f"two {seed}")
+        next((here / name).rglob("*.run.json")).read_text(encoding="utf-8")
+        for name in ("one", f"two {seed}")
     ]
     assert (
         len({tuple(line for line in text.splitlines() if "encoded" in line) for text in counts})

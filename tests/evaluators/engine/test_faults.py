@@ -123,7 +123,7 @@ def test_a_corrupt_image_is_named_and_can_be_skipped(here: Path, tmp_path: Path)
     assert result.exit_code == 0
     assert f"{TASK}: 2 rows skipped because of unreadable images." in result.stderr
     (path,) = Path("results").rglob("*.parquet")
-    document = json.loads(path.with_suffix(".json").read_text())
+    document = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
     assert document["data"]["rows"] == len(pq.read_table(path))
 
 

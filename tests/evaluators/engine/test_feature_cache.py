@@ -79,7 +79,7 @@ def test_a_damaged_file_is_one_clear_message(tmp_path: Path):
 
 
 def test_a_cache_folder_that_is_a_file(tmp_path: Path):
-    (tmp_path / "cache").write_text("")
+    (tmp_path / "cache").write_text("", encoding="utf-8")
     with pytest.raises(
         ValueError, match=r"the feature cache cannot be created .*Set COMPEVAL_CACHE"
     ):

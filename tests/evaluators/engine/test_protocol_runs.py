@@ -190,7 +190,7 @@ CLASSIFIED = [("red", 0), ("green", 1), ("blue", 2), ("red", 2)]
 
 
 def run(kinds: Path, here: Path, model: str, *tasks: str) -> list[dict[str, Any]]:
-    (here / "kinds_models.py").write_text(MODELS)
+    (here / "kinds_models.py").write_text(MODELS, encoding="utf-8")
     asked = [part for task in tasks for part in ("--task", task)]
     result = CliRunner().invoke(
         app,
@@ -272,7 +272,7 @@ def test_a_label_without_a_class_is_named(here: Path, tmp_path: Path, label: int
         classification_schema(["red", "green", "blue"]),
     )
     write_card(tmp_path / "kinds", {}, "", measure(tmp_path / "kinds"))
-    (here / "kinds_models.py").write_text(MODELS)
+    (here / "kinds_models.py").write_text(MODELS, encoding="utf-8")
     arguments = [
         "run",
         "--model",
@@ -321,7 +321,7 @@ def test_by_default_a_model_runs_the_tasks_that_it_supports(kinds: Path, here: P
 def test_an_unsupported_task_is_one_message(
     kinds: Path, here: Path, model: str, task: str, message: str
 ):
-    (here / "kinds_models.py").write_text(MODELS)
+    (here / "kinds_models.py").write_text(MODELS, encoding="utf-8")
     told = ["run", "--model", f"python:kinds_models:{model}", "--data", str(kinds), "--task", task]
     result = CliRunner().invoke(app, told)
     assert (result.exit_code, result.stderr.lstrip()[: len(message)]) == (2, message)

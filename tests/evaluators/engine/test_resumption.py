@@ -88,7 +88,7 @@ def test_a_kill_while_the_side_file_is_written_leaves_no_files(here: Path, data:
     os.utime(left, (0, 0))
     assert os.waitpid(start(data, here), 0)[1] == 0
     assert not left.exists()
-    assert json.loads(side.read_text())["images_encoded"] == 0
+    assert json.loads(side.read_text(encoding="utf-8"))["images_encoded"] == 0
 
 
 @pytest.mark.usefixtures("_watched")

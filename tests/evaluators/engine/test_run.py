@@ -41,7 +41,7 @@ def test_a_perfect_encoder_ranks_every_truth_first(here: Path, data: Path):
     assert_close(choice["intervals"]["recall@1"], [0.7575, 1.0], within=5e-5)
     assert choice["chance"]["recall@1"] == 0.2
     # 23 rows, two to an image; 9 raw rows in folds of 4 (the smallest raw split): 2 folds.
-    version = json.loads((data / "crepe" / "stats.json").read_text())["version"]
+    version = json.loads((data / "crepe" / "stats.json").read_text(encoding="utf-8"))["version"]
     assert choice["data"] | {"fingerprint": ""} == {
         "version": version,
         "revision": None,
@@ -86,7 +86,10 @@ def test_paths_of_results(here: Path, data: Path):
         f"crepe/prod_hnatom/n{n}.{kind}" for n in (4, 5) for kind in ("json", "parquet")
     ]
     assert (
-        json.loads(folder.with_name(f"{folder.name}.run.json").read_text())["texts_encoded"] == 20
+        json.loads(folder.with_name(f"{folder.name}.run.json").read_text(encoding="utf-8"))[
+            "texts_encoded"
+        ]
+        == 20
     )
 
 
@@ -226,7 +229,7 @@ def test_a_killed_run_resumes_and_ends_with_the_same_bytes(
     assert run_in_child(data, here / "whole", here / "cache b") == 0
     assert all_files(here / "killed") == all_files(here / "whole")
     resumed, whole = (
-        json.loads((here / name / "microworld/Dying.run.json").read_text())
+        json.loads((here / name / "microworld/Dying.run.json").read_text(encoding="utf-8"))
         for name in ("killed", "whole")
     )
     # Sorted, the captions go blue, green, pink: what the first attempt stored before the first pink one stays.
@@ -345,7 +348,9 @@ def test_pair_scorers_refuse_retrieval_only(here: Path, data: Path):
 
 def test_two_models_with_one_name_do_not_share_a_folder(here: Path, data: Path):
     run_all(data, GOOD)
-    (here / "other_models.py").write_text(tiny.MODELS.replace('"knows"', '"other"'))
+    (here / "other_models.py").write_text(
+        tiny.MODELS.replace('"knows"', '"other"'), encoding="utf-8"
+    )
     other = models.resolve("python:other_models:Knows")
     message = (
         r"results/microworld/Knows: has results of python:toy_models:Knows, another model named Knows. Choose another "

@@ -97,7 +97,7 @@ def shared(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
 
 @pytest.fixture
 def sees(here: Path) -> None:
-    (here / "sees.py").write_text(SEES)
+    (here / "sees.py").write_text(SEES, encoding="utf-8")
 
 
 @pytest.mark.usefixtures("sees")

@@ -89,7 +89,7 @@ def test_tasks_are_in_natural_order(tmp_path: Path):
     assert [task.name for task in tasks.discover(data)] == names
     assert [task.name for task in tasks.select(tasks.discover(data)[::-1], "crepe")] == names
     assert list_configs("crepe", data) == {"prod_hnatom": {"n4": 1, "n9": 1, "n10": 1, "n12": 1}}
-    card = (data / "crepe" / "README.md").read_text()
+    card = (data / "crepe" / "README.md").read_text(encoding="utf-8")
     assert re.findall(r"split: (\w+)", card) == ["n4", "n9", "n10", "n12"]
 
 

@@ -262,7 +262,7 @@ time.sleep(60)
 
 
 def test_workers_import_no_torch_and_end_with_a_killed_caller(tmp_path: Path):
-    (tmp_path / "script.py").write_text(SCRIPT)
+    (tmp_path / "script.py").write_text(SCRIPT, encoding="utf-8")
     root = str(Path(__file__).parents[3])
     with subprocess.Popen(
         [sys.executable, tmp_path / "script.py"],

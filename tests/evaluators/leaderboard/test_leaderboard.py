@@ -171,7 +171,7 @@ def test_search_and_filters_work_in_a_browser(
     pytest.importorskip("itables")
     pytest.importorskip("vl_convert")
     page = leaderboard.build([results], tmp_path / "page", with_published=False)
-    with page.open("a") as file:
+    with page.open("a", encoding="utf-8") as file:
         file.write(CHOOSE.replace("NAME", name).replace("VALUE", value))
     options = [
         "--headless",

@@ -22,7 +22,10 @@ TEXTS = ["a", "a red ball a blue ball a", "pink"]
 def test_padding_on_either_side(tmp_path: Path, family: str, side: str):
     folder = tiny_transformers.write_model(family, tmp_path / family)
     path = folder / "tokenizer_config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"padding_side": side}))
+    path.write_text(
+        json.dumps(json.loads(path.read_text(encoding="utf-8")) | {"padding_side": side}),
+        encoding="utf-8",
+    )
     encoder: Any = models.resolve(f"transformers:{folder}").encoder
     together, alone = (encoder.encode_texts(TEXTS, size) for size in (3, 1))
     assert_close(together, alone, summed=count_terms(encoder._model))

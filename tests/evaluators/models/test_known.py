@@ -87,7 +87,7 @@ def test_files_of_a_tag_are_those_of_the_snapshot_that_the_hub_names(
         (here / f"models--{repository}/snapshots/{revision}").mkdir(parents=True)
         (here / f"models--{repository}/snapshots/{revision}/weights").touch()
     (here / f"models--{repository}/refs").mkdir()
-    (here / f"models--{repository}/refs/main").write_text("b")
+    (here / f"models--{repository}/refs/main").write_text("b", encoding="utf-8")
     assert [file.parent.name for file in known._find_files("open_clip", tag)] == ["b"]
 
 

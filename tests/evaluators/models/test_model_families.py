@@ -255,7 +255,7 @@ def test_models_that_transformers_cannot_score(tmp_path: Path, transformers_fold
         match="only models of the types blip and blip-2 have @itc; this one is of type 'flava'",
     ):
         models.resolve(f"transformers:{transformers_folder('flava')}@itc")
-    (tmp_path / "config.json").write_text(json.dumps({"model_type": "bert"}))
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "bert"}), encoding="utf-8")
     with pytest.raises(
         ValueError, match=r"models of type 'bert' are not supported; known: clip, siglip"
     ):
@@ -359,7 +359,7 @@ def write_open_clip(family: str, folder: Path) -> Path:
     folder.mkdir(parents=True)
     save_file(model.state_dict(), folder / "open_clip_model.safetensors")
     saved: Any = {"model_cfg": config | {"custom_text": True}, "preprocess_cfg": {}}
-    (folder / "open_clip_config.json").write_text(json.dumps(saved))
+    (folder / "open_clip_config.json").write_text(json.dumps(saved), encoding="utf-8")
     if family in WITH_TOKENIZERS:
         use_tokenizer(folder)
         tokenizer().save_pretrained(folder)
@@ -368,9 +368,9 @@ def write_open_clip(family: str, folder: Path) -> Path:
 
 def use_tokenizer(folder: Path) -> None:
     """Make a model of open_clip use a tokeniser of transformers."""
-    config = json.loads((folder / "open_clip_config.json").read_text())
+    config = json.loads((folder / "open_clip_config.json").read_text(encoding="utf-8"))
     config["model_cfg"]["text_cfg"]["hf_tokenizer_name"] = "our/tokenizer"
-    (folder / "open_clip_config.json").write_text(json.dumps(config))
+    (folder / "open_clip_config.json").write_text(json.dumps(config), encoding="utf-8")
 
 
 def expect_open_clip(folder: Path) -> np.ndarray:
@@ -418,7 +418,7 @@ def test_a_model_of_the_hub_from_its_cache_without_a_network(
         repository = tmp_path / f"models--our--{name}"
         shutil.copytree(clip, repository / "snapshots" / ("a" * 40))
         (repository / "refs").mkdir()
-        (repository / "refs" / "main").write_text("a" * 40)
+        (repository / "refs" / "main").write_text("a" * 40, encoding="utf-8")
     model = models.resolve("hf-hub:our/clip")
     assert (model.name, model.contaminated) == ("our/clip", None)
     assert models.resolve("hf-hub:our/mscoco_finetuned_CoCa").contaminated == "fine-tuned on COCO"
@@ -432,10 +432,10 @@ def test_a_model_of_the_hub_from_its_cache_without_a_network(
 def swap_words(tokenizer_folder: Path) -> None:
     """Exchange the token ids of two words in the vocabulary."""
     path = tokenizer_folder / "tokenizer.json"
-    made = json.loads(path.read_text())
+    made = json.loads(path.read_text(encoding="utf-8"))
     words = made["model"]["vocab"]
     words["pink"], words["yellow"] = words["yellow"], words["pink"]
-    path.write_text(json.dumps(made))
+    path.write_text(json.dumps(made), encoding="utf-8")
 
 
 def test_features_of_another_tokeniser_are_not_reused(
@@ -453,8 +453,10 @@ def test_features_of_another_tokeniser_are_not_reused(
     swap_words(open_clip_folder)
     after = [models.resolve(spec).fingerprint for spec in specs]
     assert not set(before) & set(after)
-    settings = json.loads((folder / "tokenizer_config.json").read_text())
-    (folder / "tokenizer_config.json").write_text(json.dumps(settings | {"model_max_length": 4}))
+    settings = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))
+    (folder / "tokenizer_config.json").write_text(
+        json.dumps(settings | {"model_max_length": 4}), encoding="utf-8"
+    )
     assert models.resolve(specs[0]).fingerprint != after[0]
 
 
@@ -490,7 +492,7 @@ def test_weights_that_are_truncated_or_contain_more_than_tensors(
     with pytest.raises(ValueError, match="local: the model cannot be loaded"):
         models.resolve(f"local:{ours}")
     torch.save({"state_dict": {}, "arguments": Path("x")}, tmp_path / "pickled.pt")
-    (tmp_path / "page.pt").write_text("hello world, this is no checkpoint")
+    (tmp_path / "page.pt").write_text("hello world, this is no checkpoint", encoding="utf-8")
     for name in ("pickled.pt", "page.pt"):
         with pytest.raises(
             ValueError,
@@ -537,7 +539,7 @@ def write_paraphrases(folder: Path) -> list[dict[str, str]]:
         }
         for noun in ("ball", "box", "ball")
     ]
-    (folder / "swap_obj.json").write_text(json.dumps(rows))
+    (folder / "swap_obj.json").write_text(json.dumps(rows), encoding="utf-8")
     Image.new("RGB", (2, 2)).save(folder / "1.jpg")
     import_files([folder / "swap_obj.json"], folder, folder / "published")
     (folder / "1.jpg").unlink()

@@ -36,12 +36,15 @@ def test_only_modules_of_ones_own_are_found_in_the_current_folder(
 ):
     """The named module finds its neighbour, also when a method runs. A library's optional package is not found."""
     (tmp_path / "own_model_1.py").write_text(
-        "from own_part_1 import VALUE\ndef late():\n    import own_part_2\n    return own_part_2.VALUE + VALUE\n"
+        "from own_part_1 import VALUE\ndef late():\n    import own_part_2\n    return own_part_2.VALUE + VALUE\n",
+        encoding="utf-8",
     )
-    (tmp_path / "own_part_1.py").write_text("VALUE = 1\n")
-    (tmp_path / "own_part_2.py").write_text("VALUE = 2\n")
-    (tmp_path / "optional_package_1.py").write_text("raise AssertionError('executed')\n")
-    (tmp_path / "json.py").write_text("raise AssertionError('executed')\n")
+    (tmp_path / "own_part_1.py").write_text("VALUE = 1\n", encoding="utf-8")
+    (tmp_path / "own_part_2.py").write_text("VALUE = 2\n", encoding="utf-8")
+    (tmp_path / "optional_package_1.py").write_text(
+        "raise AssertionError('executed')\n", encoding="utf-8"
+    )
+    (tmp_path / "json.py").write_text("raise AssertionError('executed')\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     path = list(sys.path)
     assert check_module("own_model_1:late") == "own_model_1"
@@ -196,9 +199,9 @@ def test_local_models_record_their_training_data(clip: Path, tmp_path: Path):
 
 def test_the_transform_is_part_of_the_fingerprint(clip: Path, tmp_path: Path):
     copy = shutil.copytree(clip, tmp_path / "clip")
-    config = json.loads((copy / "open_clip_config.json").read_text())
+    config = json.loads((copy / "open_clip_config.json").read_text(encoding="utf-8"))
     config["preprocess_cfg"] = {"interpolation": "bilinear"}
-    (copy / "open_clip_config.json").write_text(json.dumps(config))
+    (copy / "open_clip_config.json").write_text(json.dumps(config), encoding="utf-8")
     assert (
         models.resolve(f"local:{copy}").fingerprint != models.resolve(f"local:{clip}").fingerprint
     )

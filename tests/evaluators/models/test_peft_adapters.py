@@ -141,7 +141,9 @@ def test_a_generative_model_with_an_adapter(tmp_path: Path):
 
 def change(folder: Path, **settings: Any) -> None:
     path = folder / "adapter_config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | settings))
+    path.write_text(
+        json.dumps(json.loads(path.read_text(encoding="utf-8")) | settings), encoding="utf-8"
+    )
 
 
 def test_an_adapter_that_does_not_fit_its_base_is_one_clear_message(

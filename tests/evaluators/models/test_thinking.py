@@ -280,7 +280,7 @@ def vllm(monkeypatch: pytest.MonkeyPatch) -> StandIn:
 @pytest.fixture
 def weights(tmp_path: Path) -> Path:
     (tmp_path / "model").mkdir()
-    (tmp_path / "model" / "config.json").write_text("{}")
+    (tmp_path / "model" / "config.json").write_text("{}", encoding="utf-8")
     (tmp_path / "model" / "model.safetensors").write_bytes(b"weights")
     return tmp_path / "model"
 

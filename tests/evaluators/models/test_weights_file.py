@@ -188,7 +188,7 @@ def test_an_adapter_next_to_the_weights_is_not_ignored(tmp_path: Path, kind: str
         folder.mkdir()
         torch.save(make().state_dict(), folder / "a.pt")
         spec = f"{ARCHITECTURE}/{folder / 'a.pt'}"
-    (folder / "adapter_config.json").write_text('{"peft_type": "LORA"}')
+    (folder / "adapter_config.json").write_text('{"peft_type": "LORA"}', encoding="utf-8")
     # transformers: a folder with an adapter is the adapter, whose file has to name the base.
     message = r"has an adapter .* not applied|adapter_config\.json does not name the base model"
     with pytest.raises(ValueError, match=message):

@@ -37,7 +37,7 @@ TASK = Task("crepe", "toy_hnatom")
 @pytest.mark.parametrize("name", ["Confident", "ConfidentTensors"])
 def test_pair_scorers(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     toy_dataset(tmp_path)
-    (tmp_path / "confident_models.py").write_text(CODE)
+    (tmp_path / "confident_models.py").write_text(CODE, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     model = models.resolve(f"python:confident_models:{name}")
     for _ in range(2):  # the second time, scores are read from the cache
@@ -51,7 +51,8 @@ def test_scores_of_a_file(tmp_path: Path) -> None:
     path.write_text(
         "".join(
             json.dumps({"row": row, "scores": [TRUTH, WRONG, WRONG]}) + "\n" for row in range(3)
-        )
+        ),
+        encoding="utf-8",
     )
     result = score_file(
         path, TASK.name, "confident", data_dir=tmp_path, output=tmp_path / "results"

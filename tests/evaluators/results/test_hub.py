@@ -126,7 +126,7 @@ def test_the_folders_of_this_machine_are_not_published(hub_server: Repositories,
         **{"intervals": {"recall@1": [0.8, 0.95]}} | changes,
     )
     (path,) = folder.rglob("*.json")
-    assert place in path.read_text()
+    assert place in path.read_text(encoding="utf-8")
     done = call("publish", folder, "--to", "me/results")
     assert done.exit_code == 0, done.output
     published = hub_server.files["me/results"]
@@ -208,7 +208,7 @@ def test_foreign_documents_are_checked(
     folder = write_results(tmp_path / "r")
     (path,) = folder.rglob("*.json")
     rows = path.with_suffix(".parquet").read_bytes()
-    document = json.loads(path.read_text()) | changes
+    document = json.loads(path.read_text(encoding="utf-8")) | changes
     hub_server.files["me/results"] = {
         "a/b/c.json": json.dumps(document).encode(),
         "a/b/c.parquet": rows,

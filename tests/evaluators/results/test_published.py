@@ -171,7 +171,7 @@ def test_validate_finds_results_under_any_name(
     def write(share: float) -> None:
         result = make_result("sugarcrepe/swap_obj", share, rows=245)
         result["model"] |= {"spec": MODEL, "name": MODEL} if name == MODEL else {}
-        (tmp_path / "results" / "a.json").write_text(json.dumps(result))
+        (tmp_path / "results" / "a.json").write_text(json.dumps(result), encoding="utf-8")
 
     (tmp_path / "results").mkdir()
     assert "no published scores. Models with published scores: " in validate("mine").stderr
@@ -217,7 +217,7 @@ def test_generative_models_have_published_scores(
     (tmp_path / "results").mkdir()
     first = next(iter(metrics))
     result["metrics"] = {first: metrics[first] + 0.05}
-    (tmp_path / "results/a.json").write_text(json.dumps(result))
+    (tmp_path / "results/a.json").write_text(json.dumps(result), encoding="utf-8")
     done = CliRunner().invoke(app, ["validate", spec, "--no-run", "--json"])
     assert (done.exit_code, [line["verdict"] for line in json.loads(done.stdout)]) == (1, ["no"])
 
@@ -243,7 +243,7 @@ def test_the_scores_of_ten_models_of_vl_compos_table_are_entered(real_data: Path
         for score in read_scores()
         if score.source == TABLE_SOURCE and not score.category
     }
-    with (real_data / INDIVIDUAL).open(newline="") as file:
+    with (real_data / INDIVIDUAL).open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert sum(len(row) - 2 for row in rows) == 10 * 17
     for row in rows:
@@ -268,7 +268,7 @@ def test_the_scores_of_ten_models_of_vl_compos_table_are_entered(real_data: Path
 
 def test_the_packaged_scores_are_those_of_the_authors_file(real_data: Path):
     """Five models of the authors' file, with all of its columns."""
-    with (real_data / TABLE).open(newline="") as file:
+    with (real_data / TABLE).open(encoding="utf-8", newline="") as file:
         table = {
             f"{row['arch']}/{row['pretrained']}/{row['family']}": row
             for row in csv.DictReader(file)
@@ -318,7 +318,7 @@ def commit(folder: Path, files: Mapping[str, str]) -> str:
     """Make a repository with these files, and return its commit."""
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
+        (folder / name).write_text(text, encoding="utf-8")
     git = ("git", "-C", folder, "-c", "user.name=x", "-c", "user.email=x@x")
     for arguments in (("init", "-q"), ("add", "."), ("commit", "-qm", "x")):
         subprocess.run([*git, *arguments], check=True)
@@ -413,7 +413,7 @@ def test_without_the_file_of_all_models_one_sentence_says_how_to_get_it(
     find_cached_tables().parent.mkdir(parents=True)
     find_cached_tables().write_bytes(made_up_table.read_bytes())
     assert (len({row["name"] for row in read_tables()}) > 270, describe_missing()) == (True, "")
-    find_cached_tables().write_text("not parquet")
+    find_cached_tables().write_text("not parquet", encoding="utf-8")
     with pytest.raises(
         ValueError, match=r"this version's `tools/published-scores write`\. Write it"
     ):
@@ -486,7 +486,7 @@ def test_pulled_scores_of_another_version_are_refused(
         ("vl_compo", "nobody" if content == "unknown model" else model, "nothing::here", 1.0)
     )
     if content == "not parquet":
-        find_pulled_scores().write_text("source,name,column,percent,seconds\n")
+        find_pulled_scores().write_text("source,name,column,percent,seconds\n", encoding="utf-8")
     with pytest.raises(
         ValueError,
         match=r"mteb_scores\.parquet: not a file of this version.* Delete it and pull again",
@@ -597,7 +597,7 @@ def test_a_published_run_with_another_activation_is_shown_but_does_not_count(
     result = make_result("sugarcrepe/swap_obj", 0.6041, rows=245)
     result["model"] |= dict.fromkeys(("spec", "name", "effective"), LAION)
     (tmp_path / "results").mkdir()
-    (tmp_path / "results" / "a.json").write_text(json.dumps(result))
+    (tmp_path / "results" / "a.json").write_text(json.dumps(result), encoding="utf-8")
     done = CliRunner().invoke(app, ["validate", "ViT-B-32/laion400m_e32", "--format", "csv"])
     assert done.exit_code == 0, done.output
     assert done.stderr.startswith("1 of 1 agree; 1 of another activation; 0 more")
@@ -773,7 +773,9 @@ def test_a_score_that_is_moved_by_two_points_is_one_disagreement(
 
     def validate() -> tuple[int, list[dict[str, Any]]]:
         for number, result in enumerate(results.values()):
-            (tmp_path / "results" / f"{number}.json").write_text(json.dumps(result))
+            (tmp_path / "results" / f"{number}.json").write_text(
+                json.dumps(result), encoding="utf-8"
+            )
         done = CliRunner().invoke(app, ["validate", model, "--no-run", "--json"])
         return done.exit_code, [line for line in json.loads(done.stdout) if line["verdict"] == "no"]
 

@@ -54,7 +54,7 @@ def test_result_document(here: Path, data: Path):
     }
     assert result["synthetic"]
     assert "the training data of Knows is not known" in result["warnings"][0]
-    assert str(here) not in path.read_text()
+    assert str(here) not in path.read_text(encoding="utf-8")
 
 
 def test_a_damaged_result_is_replaced(here: Path, data: Path):
@@ -93,7 +93,7 @@ def test_an_interrupted_write_leaves_no_complete_result(
 
 
 def test_error_for_another_schema(tmp_path: Path):
-    (tmp_path / "old.json").write_text(json.dumps({"schema": 0}))
+    (tmp_path / "old.json").write_text(json.dumps({"schema": 0}), encoding="utf-8")
     with pytest.raises(ValueError, match="not a result document of schema 1"):
         documents.read(tmp_path / "old.json")
 
@@ -171,7 +171,7 @@ def test_effects_by_category(tmp_path: Path):
             "main": ["r"],
         }
         (tmp_path / name).mkdir()
-        (tmp_path / name / "r.json").write_text(json.dumps(document))
+        (tmp_path / name / "r.json").write_text(json.dumps(document), encoding="utf-8")
         categories = [[{"by": "relation", "name": "on" if row < 8 else "in"}] for row in range(12)]
         rows = {
             "row": range(12),

@@ -118,7 +118,7 @@ def test_tables_show_ties_above_one_percent(tmp_path: Path, monkeypatch: pytest.
         lines = [
             json.dumps({"row": row, "scores": values}) + "\n" for row, values in enumerate(scores)
         ]
-        (tmp_path / "scores.jsonl").write_text("".join(lines))
+        (tmp_path / "scores.jsonl").write_text("".join(lines), encoding="utf-8")
         options = ["--task", "crepe/toy_hnatom", "--name", name, "--data", str(tmp_path)]
         done = CliRunner().invoke(app, ["score", "scores.jsonl", *options])
         assert done.exit_code == 0, done.output

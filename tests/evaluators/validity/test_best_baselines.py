@@ -170,7 +170,7 @@ def test_audit_reads_the_other_targets_after_a_bad_one(tmp_path: Path):
     rows = list(tiny.choice_rows(12, 1))
     tiny.write_dataset(tmp_path, {"main": {"test": rows}}, "mine")
     empty = tmp_path / "empty.json"
-    empty.write_text("[]")
+    empty.write_text("[]", encoding="utf-8")
     result = CliRunner().invoke(
         app, ["audit", str(empty), "mine", "--data", str(tmp_path), "--format", "md"]
     )

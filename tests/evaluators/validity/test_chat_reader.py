@@ -105,7 +105,7 @@ def sets_of_four(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def write_params(folder: Path, server: HTTPServer) -> None:
     chat = {"model": "m", "base_url": server.url_for("/v1"), "price_in": 1, "price_out": 1}
     params = {"text_only": {"model": None}, "text_only_aro": {"rows": 9, "chat": chat}}
-    (folder / "params.yaml").write_text(json.dumps(params))
+    (folder / "params.yaml").write_text(json.dumps(params), encoding="utf-8")
 
 
 def test_answers_right_wrong_and_unreadable(sets_of_four: Path, httpserver: HTTPServer):
@@ -131,7 +131,9 @@ def test_answers_right_wrong_and_unreadable(sets_of_four: Path, httpserver: HTTP
     (sets_of_four / "data").mkdir()
     (sets_of_four / "data" / "llm").symlink_to(sets_of_four / "sample" / "llm")
     text_only_aro.main()
-    results = json.loads((sets_of_four / "text_only_aro.json").read_text())["vg_relation"]["chat"]
+    results = json.loads((sets_of_four / "text_only_aro.json").read_text(encoding="utf-8"))[
+        "vg_relation"
+    ]["chat"]
     # Answers 0 and 1 are right, 2 is wrong, 3 is unreadable. Rows 0 and 1 share an image, as do rows 2 and 3, so
     # these are two images with one hit: Wilson's interval of 1 of 2.
     low, high = results["interval"]
@@ -143,23 +145,25 @@ def test_answers_right_wrong_and_unreadable(sets_of_four: Path, httpserver: HTTP
         "recall@1": 0.5,
         "interval": [low, high],
     }
-    assert (
-        "| vg_relation | 4 | 50.0% | m | 50.0% (9.5% to 90.5%) | 1 |"
-        in (sets_of_four / "text_only_aro.md").read_text()
-    )
+    assert "| vg_relation | 4 | 50.0% | m | 50.0% (9.5% to 90.5%) | 1 |" in (
+        sets_of_four / "text_only_aro.md"
+    ).read_text(encoding="utf-8")
 
 
 def test_without_an_endpoint_no_request_is_sent(sets_of_four: Path):
     (sets_of_four / "params.yaml").write_text(
-        "{text_only: {model: null}, text_only_aro: {rows: 9, chat: {}}}"
+        "{text_only: {model: null}, text_only_aro: {rows: 9, chat: {}}}", encoding="utf-8"
     )
     with pytest.raises(ValueError, match=r"text_only_aro\.chat: no endpoint"):
         text_only_aro.main(ask_model=True)
     text_only_aro.main()
     assert (
-        json.loads((sets_of_four / "text_only_aro.json").read_text())["vg_relation"]["chat"] is None
+        json.loads((sets_of_four / "text_only_aro.json").read_text(encoding="utf-8"))[
+            "vg_relation"
+        ]["chat"]
+        is None
     )
-    assert "chat model" not in (sets_of_four / "text_only_aro.md").read_text()
+    assert "chat model" not in (sets_of_four / "text_only_aro.md").read_text(encoding="utf-8")
 
 
 def test_sets_without_a_cached_answer_are_not_counted():

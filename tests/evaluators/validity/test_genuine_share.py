@@ -111,7 +111,7 @@ def test_shares_of_foil_words_that_are_drawable_and_in_a_corpus():
 
 def test_missing_truth_raises_an_error(tmp_path: Path):
     (tmp_path / "truth.jsonl").write_text(
-        "".join(json.dumps(item) + "\n" for item in SCENES.values())
+        "".join(json.dumps(item) + "\n" for item in SCENES.values()), encoding="utf-8"
     )
     assert read_truth(tmp_path / "truth.jsonl") == SCENES
     with pytest.raises(FileNotFoundError, match="only the micro-world has them"):

@@ -30,7 +30,9 @@ def test_every_noun_and_attribute_of_the_world_is_in_the_vocabulary():
 
 
 def test_every_relation_of_the_world_is_in_the_vocabulary():
-    data = yaml.safe_load((lexicon.Path(lexicon.__file__).with_name("vocabulary.yaml")).read_text())
+    data = yaml.safe_load(
+        (lexicon.Path(lexicon.__file__).with_name("vocabulary.yaml")).read_text(encoding="utf-8")
+    )
     phrases = [
         key for name in ("prepositions", "participles", "finite_phrases") for key in data[name]
     ]

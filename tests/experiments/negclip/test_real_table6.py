@@ -23,7 +23,7 @@ def test_table_6_has_the_results_next_to_the_published_numbers(tmp_path: Path) -
     real_table6.main(CLIP, "clip-ft", "negclip", tmp_path / "results", output)
     rows = [
         [cell.strip() for cell in line.strip("|").split("|")]
-        for line in output.read_text().splitlines()[4:]
+        for line in output.read_text(encoding="utf-8").splitlines()[4:]
     ]
     assert rows == [
         [

@@ -63,6 +63,6 @@ def test_test_scenes_have_scene_graphs_and_captions(tmp_path: Path) -> None:
     assert not flaws.counts
     names = [[item.name for item in image.graph.objects] for image in images]
     assert names == [[item.noun for item in scene.objects] for scene in SCENES[:4]]
-    split = json.loads((tmp_path / "test/coco_karpathy_test.json").read_text())
+    split = json.loads((tmp_path / "test/coco_karpathy_test.json").read_text(encoding="utf-8"))
     assert all(item["caption"] for item in split)
     assert not set(TEST_IDS) & set(training_ids(2, 700_000))

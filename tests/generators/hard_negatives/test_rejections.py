@@ -73,7 +73,7 @@ def test_texts_are_rejected_for_one_crop(tmp_path: Path):
 
 
 def test_file_without_the_columns_is_an_error(tmp_path: Path):
-    (tmp_path / FILE).write_text("a,b\n1,2\n")
+    (tmp_path / FILE).write_text("a,b\n1,2\n", encoding="utf-8")
     with pytest.raises(
         ValueError,
         match=r"rejected\.csv: no column 'crop_id'\. `compeval annotate import` writes this file again",

@@ -69,7 +69,7 @@ def test_an_answer_is_cached_at_once_and_not_requested_again(
     assert (
         second_client.cache.get(request_hash(second_client.endpoint, asked("table"))) == "a red cup"
     )
-    (first, _) = map(json.loads, (tmp_path / "m.jsonl").read_text().splitlines())
+    (first, _) = map(json.loads, (tmp_path / "m.jsonl").read_text(encoding="utf-8").splitlines())
     assert set(first) == {"request", "model", "messages", "temperature", "answer", "usage", "date"}
     assert first["usage"]["total_tokens"] == 5
     assert len(server.log) == 2
@@ -115,7 +115,7 @@ def test_a_refusal_is_cached_and_not_requested_again(
     second_client = make_client(server, tmp_path)
     assert list(second_client.ask([asked("cup")])) == []
     assert second_client.cache.get(request_hash(second_client.endpoint, asked("cup"))) == REFUSED
-    assert json.loads((tmp_path / "m.jsonl").read_text())["refusal"] == reason
+    assert json.loads((tmp_path / "m.jsonl").read_text(encoding="utf-8"))["refusal"] == reason
     assert len(server.log) == 1
 
 
@@ -163,7 +163,8 @@ def test_a_lost_connection_is_retried(tmp_path: Path) -> None:
         assert list(client.ask([asked("cup")])) == [ANSWERED]
         thread.join()
     assert [
-        json.loads(line)["answer"] for line in (tmp_path / "m.jsonl").read_text().splitlines()
+        json.loads(line)["answer"]
+        for line in (tmp_path / "m.jsonl").read_text(encoding="utf-8").splitlines()
     ] == ["a red cup"]
 
 
@@ -195,7 +196,7 @@ def test_one_failure_loses_no_other_answer_and_is_retried(
     assert first == Counter({ANSWERED: 7, "HTTP status 400": 1})
     broken.clear()
     assert list(make_client(server, tmp_path).ask(prompts)) == [ANSWERED]
-    assert len((tmp_path / "m.jsonl").read_text().splitlines()) == 8
+    assert len((tmp_path / "m.jsonl").read_text(encoding="utf-8").splitlines()) == 8
 
 
 KILLED = """
@@ -233,7 +234,7 @@ def test_answers_before_a_kill_are_not_requested_again(server: HTTPServer, tmp_p
     process.wait()
     process.stdout.close()
     hold.set()
-    with (tmp_path / "m.jsonl").open("a") as file:
+    with (tmp_path / "m.jsonl").open("a", encoding="utf-8") as file:
         file.write('{"request": "abc", "answ')  # a line that a killed process left incomplete
     endpoint = Endpoint("m", server.url_for("/v1"), concurrency=1)
     resumed = Client(endpoint, Cache([tmp_path], tmp_path / "m.jsonl"))
@@ -254,7 +255,7 @@ def test_the_key_is_in_no_file_log_or_error(
     )
     assert server.log[0][0].headers["Authorization"] == f"Bearer {KEY}"
     assert KEY not in str(outcomes)
-    assert KEY not in (tmp_path / "m.jsonl").read_text()
+    assert KEY not in (tmp_path / "m.jsonl").read_text(encoding="utf-8")
     assert KEY not in caplog.text
 
 
@@ -283,7 +284,9 @@ def test_the_estimate_counts_only_missing_answers(server: HTTPServer, tmp_path: 
     [('{"request": "a"}', "not a line of the cache"), ('{"a: "c"}', "not JSON")],
 )
 def test_a_broken_cache_line_is_an_error(tmp_path: Path, line: str, problem: str) -> None:
-    (tmp_path / "m.jsonl").write_text(f'{{"request": "a", "answer": "b"}}\n{line}\n')
+    (tmp_path / "m.jsonl").write_text(
+        f'{{"request": "a", "answer": "b"}}\n{line}\n', encoding="utf-8"
+    )
     with pytest.raises(
         ValueError, match=rf"m\.jsonl, line 2: {problem}\. Restore the file from Git"
     ):

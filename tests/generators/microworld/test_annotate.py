@@ -44,7 +44,9 @@ def within(records, name):
     ],
 )
 def test_visual_genome_keys(real_data, file, inner):
-    real = json.loads((real_data / "visual_genome" / "v1.2.0" / f"{file}.json").read_text())
+    real = json.loads(
+        (real_data / "visual_genome" / "v1.2.0" / f"{file}.json").read_text(encoding="utf-8")
+    )
     ours = COMPLETE[f"{file}.json"]
     assert keys(ours) == keys(real)
     if inner:
@@ -57,7 +59,7 @@ def test_visual_genome_keys(real_data, file, inner):
 
 
 def test_gqa_keys(real_data):
-    real = json.loads((real_data / "gqa" / "sceneGraphs.debug.json").read_text())
+    real = json.loads((real_data / "gqa" / "sceneGraphs.debug.json").read_text(encoding="utf-8"))
     ours = COMPLETE["sceneGraphs.json"]
     assert keys(ours.values()) <= keys(real.values())
     objects = [
@@ -72,7 +74,7 @@ def test_gqa_keys(real_data):
 
 
 def test_karpathy_keys(real_data):
-    real = json.loads((real_data / "aro" / "coco_karpathy_test.json").read_text())
+    real = json.loads((real_data / "aro" / "coco_karpathy_test.json").read_text(encoding="utf-8"))
     for name in CAPTION_FILES:
         assert keys(COMPLETE[name]) == keys(real)
         assert all(len(row["caption"]) == 5 for row in COMPLETE[name])

@@ -61,13 +61,16 @@ def test_files(root):
 
 
 def test_images_have_the_sizes_in_image_data(folder):
-    for record in json.loads((folder / "image_data.json").read_text()):
+    for record in json.loads((folder / "image_data.json").read_text(encoding="utf-8")):
         with Image.open(folder / record["url"]) as image:
             assert image.size == (record["width"], record["height"])
 
 
 def test_truth_is_one_complete_scene_per_line(folder):
-    scenes = [json.loads(line) for line in (folder / "truth.jsonl").read_text().splitlines()]
+    scenes = [
+        json.loads(line)
+        for line in (folder / "truth.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
     assert [scene["image_id"] for scene in scenes] == [1, 2, 3]
     assert all(len(item["box"]) == 4 for scene in scenes for item in scene["things"])
 
@@ -90,7 +93,9 @@ def test_shards(root):
 
 def test_same_bytes_for_any_worker_count_and_settings_of_the_machine(root, tmp_path):
     params = {name: getattr(TINY, name) for name in Params.__annotations__}
-    (tmp_path / "params.yaml").write_text(json.dumps({"microworld": params}))  # JSON is YAML
+    (tmp_path / "params.yaml").write_text(
+        json.dumps({"microworld": params}), encoding="utf-8"
+    )  # JSON is YAML
     environment = os.environ | OTHER | {"PYTHONPATH": str(Path(__file__).parents[3])}
     for options in ([], ["--corpus", "yfcc"]):
         command = [sys.executable, "-m", "compeval.generators.microworld.build", *options]
@@ -102,7 +107,7 @@ def test_same_bytes_for_any_worker_count_and_settings_of_the_machine(root, tmp_p
 def test_a_failed_build_keeps_the_old_folder(folder, tmp_path):
     target = tmp_path / "microworld"
     with atomic_folder(target) as partial:
-        (partial / "old").write_text("old")
+        (partial / "old").write_text("old", encoding="utf-8")
     broken = Params(seed=3, test_images=1, train_images=1, train_size=64, annotation_recall=2.0)
     with pytest.raises(ValueError, match=r"annotation_recall: 2\.0"):
         build(target, broken, workers=1)
@@ -110,7 +115,7 @@ def test_a_failed_build_keeps_the_old_folder(folder, tmp_path):
 
 
 def test_unknown_parameter(tmp_path, monkeypatch):
-    (tmp_path / "params.yaml").write_text("microworld: {sed: 1}")
+    (tmp_path / "params.yaml").write_text("microworld: {sed: 1}", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     with pytest.raises(
         ValueError,

@@ -62,7 +62,7 @@ def test_a_result_is_not_reused_if_its_large_file_was_written_later(
     corpus, search = tmp_path / "a.txt", Search(Targets((), ()), (Shard(tmp_path / "a.txt"),), 0)
     assert not has_result(search, 0, tmp_path)
     corpus.write_bytes(bytes(size))
-    result_path(tmp_path, 0).write_text("{}")
+    result_path(tmp_path, 0).write_text("{}", encoding="utf-8")
     assert has_result(search, 0, tmp_path)
     later = result_path(tmp_path, 0).stat().st_mtime_ns + 1
     os.utime(corpus, ns=(later, later))

@@ -48,7 +48,7 @@ captions_strategy = st.lists(
 def write_corpus(folder: Path, parts: list[list[str]]) -> tuple[Shard, ...]:
     paths = [folder / f"{number}.txt" for number in range(len(parts))]
     for path, lines in zip(paths, parts, strict=True):
-        path.write_text("\n".join(lines) + "\n")
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return tuple(map(Shard, paths))
 
 
@@ -187,7 +187,7 @@ def test_only_the_parsed_part_of_a_long_caption_is_kept(tmp_path) -> None:
 
 
 def test_the_caption_of_a_failure_can_be_saved(tmp_path) -> None:
-    (tmp_path / "c.jsonl").write_text('{"caption": "bad \\ud800 cat"}\n')
+    (tmp_path / "c.jsonl").write_text('{"caption": "bad \\ud800 cat"}\n', encoding="utf-8")
     search = Search(Targets.of([fake.graph("cat")]), (Shard(tmp_path / "c.jsonl"),), "caption")
     result = analyse(search, tmp_path, make_local_engine(FailingParser, 1), progress=False)
     assert result.examples == {"the parser raised IndexError": "bad ? cat"}
@@ -237,7 +237,7 @@ def test_other_targets_columns_code_or_files_do_not_share_results(tmp_path) -> N
         *(different.fingerprint for different in different_searches),
     }
     path = search.shards[3].path
-    path.write_text(path.read_text().replace("red", "big"))
+    path.write_text(path.read_text(encoding="utf-8").replace("red", "big"), encoding="utf-8")
     assert (
         len(fingerprints | {Search(search.targets, search.shards, search.column).fingerprint}) == 7
     )
@@ -263,8 +263,8 @@ if __name__ == "__main__":
 
 def start_mortal(folder: Path, workers: int, fatal: str) -> subprocess.CompletedProcess[str]:
     """Run the analysis in another process that dies at the caption ``fatal``; its results are in folder/killed."""
-    (folder / "run.py").write_text(KILLED)
-    (folder / "FATAL").write_text(fatal)
+    (folder / "run.py").write_text(KILLED, encoding="utf-8")
+    (folder / "FATAL").write_text(fatal, encoding="utf-8")
     command = [sys.executable, folder / "run.py", folder, folder / "killed", str(workers)]
     env = os.environ | {"FATAL": str(folder / "FATAL"), "PYTHONPATH": os.pathsep.join(sys.path)}
     return subprocess.run(command, env=env, capture_output=True, text=True, check=False)

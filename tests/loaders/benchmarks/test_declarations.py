@@ -52,7 +52,7 @@ def test_declaration(benchmark: Benchmark):
 
 def test_the_readme_counts_what_is_declared():
     """The number of sets, of readers that were run on files of the authors, and of files without a hash."""
-    text = " ".join(README.read_text().split())
+    text = " ".join(README.read_text(encoding="utf-8").split())
     tested = sum(not benchmark.untested for benchmark in ALL)
     assert f"reads [{len(ALL)} of them](docs/benchmarks.md); {tested} readers were run" in text
     assert f"| benchmarks of composition | {len(ALL)}, among them" in text

@@ -261,7 +261,7 @@ def test_runs_of_image_sets(here: Path):
         for first in prepositions
     ]
     path = here / "controlled_images_dataset.json"
-    path.write_text(json.dumps(items))
+    path.write_text(json.dumps(items), encoding="utf-8")
     metrics = run_constant(path, here)
     assert [
         metrics[name] for name in ("accuracy", "pair_accuracy", "set_accuracy", "tie_rate")
@@ -284,7 +284,7 @@ class Oracle:
     fingerprint = "oracle"
 
     def __init__(self, device):
-        self.truths = json.loads(Path("truths.json").read_text())
+        self.truths = json.loads(Path("truths.json").read_text(encoding="utf-8"))
 
     def number(self, image):
         red, green, _ = image.getpixel((0, 0))
@@ -359,8 +359,8 @@ def make_images(rows: list[Row], folder: Path) -> None:
         Image.new("RGB", (2, 2), (number // 256, number % 256, 0)).save(path, "PNG")
     for image, text in sorted({truth for row in rows for truth in list_truths(row)}):
         truths.setdefault(text, []).append(names.index(image))
-    (folder / "truths.json").write_text(json.dumps(truths))
-    (folder / "real_models.py").write_text(MODELS)
+    (folder / "truths.json").write_text(json.dumps(truths), encoding="utf-8")
+    (folder / "real_models.py").write_text(MODELS, encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -106,7 +106,7 @@ def test_accepted_pairs_become_a_dataset(tmp_path):
 )
 def test_errors_name_the_line(tmp_path, line, message):
     path = tmp_path / "pairs.csv"
-    path.write_text(f"{','.join(pair_candidates.COLUMNS)}\n{line}\n")
+    path.write_text(f"{','.join(pair_candidates.COLUMNS)}\n{line}\n", encoding="utf-8")
     with pytest.raises(ValueError, match=message):
         photograph_pairs.read(path)
 
@@ -114,7 +114,8 @@ def test_errors_name_the_line(tmp_path, line, message):
 def test_a_published_file_needs_no_answers(tmp_path):
     path = tmp_path / "pairs.csv"
     path.write_text(
-        "type,image_0,image_1,caption_0,caption_1\ntemporal,1,2,a man before eating,a man after eating\n"
+        "type,image_0,image_1,caption_0,caption_1\ntemporal,1,2,a man before eating,a man after eating\n",
+        encoding="utf-8",
     )
     assert len(photograph_pairs.read(path)) == 1
     with pytest.raises(FileNotFoundError, match="no image 1"):

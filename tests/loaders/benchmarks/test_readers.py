@@ -338,7 +338,7 @@ def list_texts(content: object) -> str:
 def read_counts(folder: Path, name: str, content: object) -> tuple[ImportedFile, list[Row]]:
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
     return read_file(path)
 
 
@@ -474,7 +474,7 @@ def test_answers_and_collisions_are_in_further_files(tmp_path: Path):
     answers = [
         {"id": n + 1, "type": kind, "truth": ("no", "yes")[n]} for n, kind in enumerate(kinds)
     ]
-    (tmp_path / "annotations.json").write_text(json.dumps(answers))
+    (tmp_path / "annotations.json").write_text(json.dumps(answers), encoding="utf-8")
     assert [(row.captions, row.label, row.categories) for row in
             read_counts(tmp_path, "query/query_discriminative.json", query)[1]] == [
         (("There is a cloud in this image.",), 0, (("type", "existence"),)),
@@ -489,7 +489,9 @@ def test_answers_and_collisions_are_in_further_files(tmp_path: Path):
     for language in ("de", "es", "fa"):
         (tmp_path / "scpp" / language).mkdir(exist_ok=True)
         listed = [{"sample_id": "1"}] if language == "fa" else []
-        (tmp_path / "scpp" / language / "swap_att_issues.json").write_text(json.dumps(listed))
+        (tmp_path / "scpp" / language / "swap_att_issues.json").write_text(
+            json.dumps(listed), encoding="utf-8"
+        )
     assert read_counts(tmp_path, "scpp/es/swap_att.json", items)[1] == [
         Row(
             "scpp_es",
@@ -569,7 +571,7 @@ def test_hard_positives_are_in_a_second_file(tmp_path: Path):
         read_counts(tmp_path, f"data/{name}", [hard_positive("a"), hard_positive("b")])
     (tmp_path / "swapped_data").mkdir()
     (tmp_path / "swapped_data" / name).write_text(
-        json.dumps([hard_positive("c"), hard_positive("d", "m")])
+        json.dumps([hard_positive("c"), hard_positive("d", "m")]), encoding="utf-8"
     )
     counts, rows = read_counts(tmp_path, f"data/{name}", [hard_positive("a"), hard_positive("b")])
     assert rows == [
@@ -585,17 +587,17 @@ def test_hard_positives_are_in_a_second_file(tmp_path: Path):
 def test_hard_positives_of_swapped_attributes_are_crops(tmp_path: Path, real_data: Path):
     """ARO's rows, whose file has the same name, with a hard positive in which the phrases change places."""
     name = "visual_genome_attribution.json"
-    items = json.loads((real_data / "benchmarks/aro" / name).read_text())[:5]
+    items = json.loads((real_data / "benchmarks/aro" / name).read_text(encoding="utf-8"))[:5]
     swapped = []
     for item in items:
         first, second = item["true_caption"].split(" and ")
         swapped.append(item | {"true_caption": f"{second} and {first}"})
     folder = tmp_path / "swapped_data"
     folder.mkdir()
-    (folder / name).write_text(json.dumps(swapped))
+    (folder / name).write_text(json.dumps(swapped), encoding="utf-8")
     path = tmp_path / "data" / name
     path.parent.mkdir()
-    path.write_text(json.dumps(items))
+    path.write_text(json.dumps(items), encoding="utf-8")
     rows = list(hard_positives.BENCHMARK.read(path, f"data/{name}"))
     assert [row.config for row in rows if isinstance(row, Row)] == ["swap_attribute"] * 5
     row, item = rows[0], items[0]
@@ -743,7 +745,7 @@ def test_colorfoil_leaves_out_the_grey_images_of_the_whole_set(tmp_path: Path):
         ],
     }
     path = tmp_path / "captions_val2017.json"
-    path.write_text(json.dumps(content))
+    path.write_text(json.dumps(content), encoding="utf-8")
     rows = list(colorfoil.read(path, path.name))
     grey = [number for number, row in enumerate(rows) if isinstance(row, Unusable)]
     assert (len(rows), grey) == (2500, [550, 1164, 1752, 2236])
@@ -783,7 +785,9 @@ def test_questions_with_images_in_base64(tmp_path: Path):
     written = Image.open(output / "sources" / "negvqa" / image)
     assert written.getpixel((0, 0)) == (255, 0, 0)
     bad = [item | {"image": "no base64!"}, item | {"image": None}]
-    (tmp_path / "NegVQA-7379.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in bad))
+    (tmp_path / "NegVQA-7379.jsonl").write_text(
+        "".join(f"{json.dumps(line)}\n" for line in bad), encoding="utf-8"
+    )
     unreadable = embedded.extract_images(identify(tmp_path / "NegVQA-7379.jsonl"), output)
     assert set(unreadable.values()) == {"the table contains no bytes"}
 

@@ -57,8 +57,10 @@ def questions(here: Path) -> Path:
         lines += make_rotations(
             options[0], "|".join(options[1:]), image, question="Colour?", category="predicate"
         )
-    (here / "crpe_relation.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    (here / "guesses.py").write_text(RANDOM)
+    (here / "crpe_relation.jsonl").write_text(
+        "".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8"
+    )
+    (here / "guesses.py").write_text(RANDOM, encoding="utf-8")
     import_file("crpe_relation.jsonl")
     return here
 

@@ -47,7 +47,8 @@ def test_images_in_files_are_a_file_set_and_paths(tmp_path: Path):
 def test_fields_of_responsible_ai_and_hashes(tmp_path: Path):
     folder = toy_dataset(tmp_path)
     metadata, stats = (
-        json.loads((folder / name).read_text()) for name in ("croissant.json", "stats.json")
+        json.loads((folder / name).read_text(encoding="utf-8"))
+        for name in ("croissant.json", "stats.json")
     )
     for name in (
         "dataCollection",
@@ -61,7 +62,7 @@ def test_fields_of_responsible_ai_and_hashes(tmp_path: Path):
         entry["@id"]: entry["sha256"] for entry in metadata["distribution"] if "sha256" in entry
     }
     assert hashes == {name: entry["sha256"] for name, entry in stats["files"].items()}
-    released = yaml.safe_load((Path(__file__).parents[3] / "CITATION.cff").read_text())[
-        "date-released"
-    ]
+    released = yaml.safe_load(
+        (Path(__file__).parents[3] / "CITATION.cff").read_text(encoding="utf-8")
+    )["date-released"]
     assert metadata["datePublished"] == released

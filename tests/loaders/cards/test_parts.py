@@ -100,21 +100,21 @@ def test_a_dataset_of_an_earlier_version_is_replaced_and_no_other_folder(tmp_pat
     write_card(folder, {"license": "mit"}, "", measure(folder))
     assert list_sets(assemble(folder)) == ["new", "old"]
     (folder / ".compeval").unlink()
-    (folder / "notes.txt").write_text("mine")
+    (folder / "notes.txt").write_text("mine", encoding="utf-8")
     with pytest.raises(ValueError, match="toy has contents that were not written by this command"):
         assemble(folder)
-    assert (folder / "notes.txt").read_text() == "mine"
+    assert (folder / "notes.txt").read_text(encoding="utf-8") == "mine"
 
 
 def test_an_error_leaves_the_old_dataset(tmp_path: Path):
     write_set(tmp_path / "parts/toy", "raw")
     folder = assemble(tmp_path / "toy")
-    version = (folder / "stats.json").read_text()
+    version = (folder / "stats.json").read_text(encoding="utf-8")
     write_set(tmp_path / "parts/toy", "more")
     with pytest.raises(OSError, match="disk full"), parts.assemble(folder):
         raise OSError("disk full")
     assert list_sets(folder) == ["raw"]
-    assert (folder / "stats.json").read_text() == version
+    assert (folder / "stats.json").read_text(encoding="utf-8") == version
 
 
 def test_the_images_that_a_set_references_may_be_read(tmp_path: Path):
@@ -130,7 +130,9 @@ def test_a_folder_elsewhere_takes_some_of_the_sets(tmp_path: Path):
         write_set(tmp_path / "parts/toy", config)
     (tmp_path / "stats/toy").mkdir(parents=True)
     for name in ("productivity", "productivity_llm"):
-        (tmp_path / f"stats/toy/{name}.json").write_text(json.dumps({"funnels": {name: [1]}}))
+        (tmp_path / f"stats/toy/{name}.json").write_text(
+            json.dumps({"funnels": {name: [1]}}), encoding="utf-8"
+        )
     with parts.assemble(tmp_path / "demo/toy", tmp_path, "cc12m|llm") as scratch:
         write_card(scratch, {"license": "mit"}, "", measure(scratch))
     assert list_sets(tmp_path / "demo/toy") == ["prod_raw"]

@@ -27,7 +27,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     generator.write(
         root / "compprompts",
         generator.CompPromptsSettings(0, own),
-        yaml.safe_load(WORDS.read_text()),
+        yaml.safe_load(WORDS.read_text(encoding="utf-8")),
     )
     return root
 
@@ -70,7 +70,7 @@ def test_folder_is_checked_described_and_loadable(built: Path, monkeypatch: pyte
     first = load_dataset("compprompts", "obj2_spatial", "test", built)[0]
     assert len(first["atoms"]) == 3
     assert first["provenance"]["seed"] == 0
-    card = (built / "compprompts" / "README.md").read_text()
+    card = (built / "compprompts" / "README.md").read_text(encoding="utf-8")
     assert "| obj2_verb2 | a cat chasing a dog | noun, noun, verb | 500 |" in card
     assert "| mine | 3 |" in card
 
@@ -109,16 +109,18 @@ def test_card_says_that_data_is_synthetic_and_compares_counts_with_the_paper(
     parts.mkdir()
     toy_dataset(parts)
     (parts / "crepe/toy_hnatom").rename(parts / "crepe/laion_uc_hnatom")
-    (tmp_path / "params.yaml").write_text("source: microworld\n")
+    (tmp_path / "params.yaml").write_text("source: microworld\n", encoding="utf-8")
     (tmp_path / "stats" / "crepe").mkdir(parents=True)
     counted = {
         "funnels": {"Regions": {"read": 12, "too small": 7}},
         "unique": {"laion": {"uc": {"atoms": 2}}},
     }
-    (tmp_path / "stats" / "crepe" / "regions.json").write_text(json.dumps(counted))
+    (tmp_path / "stats" / "crepe" / "regions.json").write_text(
+        json.dumps(counted), encoding="utf-8"
+    )
     monkeypatch.chdir(tmp_path)
     main("crepe")
-    card = (folder / "README.md").read_text()
+    card = (folder / "README.md").read_text(encoding="utf-8")
     assert "Synthetic replacement" in card
     assert (
         "| LAION-400M UC | - (201,595) | 12 (49,604) | - (74,406) |" in card
@@ -128,4 +130,4 @@ def test_card_says_that_data_is_synthetic_and_compares_counts_with_the_paper(
     block = yaml.safe_load(card.split("---\n")[1])
     assert block["license"] == "cc0-1.0"
     assert {entry["config_name"] for entry in block["configs"]} == {"laion_uc_hnatom", "toy_raw"}
-    assert len(json.loads((folder / "stats.json").read_text())["version"]) == 16
+    assert len(json.loads((folder / "stats.json").read_text(encoding="utf-8"))["version"]) == 16

@@ -99,7 +99,7 @@ def test_a_missing_image_is_named(tmp_path: Path):
 
 
 def test_the_card_says_which_rows_contain_no_pixels(tmp_path: Path):
-    card = (made(tmp_path) / "README.md").read_text()
+    card = (made(tmp_path) / "README.md").read_text(encoding="utf-8")
     assert "The rows of `prod_hnatom` hold no pixels." in card
 
 
@@ -140,7 +140,8 @@ def test_annotators_see_the_crops(tmp_path: Path):
 
 def test_statistics_do_not_depend_on_the_location_of_the_images(tmp_path: Path):
     versions = [
-        json.loads((made(tmp_path / at) / "stats.json").read_text())["version"] for at in ("a", "b")
+        json.loads((made(tmp_path / at) / "stats.json").read_text(encoding="utf-8"))["version"]
+        for at in ("a", "b")
     ]
     assert versions[0] == versions[1]
 

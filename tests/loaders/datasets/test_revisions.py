@@ -142,9 +142,9 @@ def test_files_before_one_that_differs_are_not_hashed_again(
     folder = tmp_path / "images" / "toy"
     folder.mkdir(parents=True)
     for name in ("a", "b"):
-        (folder / name).write_text(name)
+        (folder / name).write_text(name, encoding="utf-8")
     sums = f"{hashlib.sha256(b'a').hexdigest()}  a\n{hashlib.sha256(b'damaged').hexdigest()}  b\n"
-    (folder / "SHA256SUMS").write_text(sums)
+    (folder / "SHA256SUMS").write_text(sums, encoding="utf-8")
     stats = {"images": {"images/toy/SHA256SUMS": hashlib.sha256(sums.encode()).hexdigest()}}
     hashed, file_digest = [], hashlib.file_digest
     monkeypatch.setattr(
@@ -163,16 +163,16 @@ def test_a_damaged_memory_of_verified_files_is_written_again(tmp_path: Path, con
     toy_dataset(tmp_path)
     load_dataset("crepe", "toy_raw", data_dir=tmp_path)
     (memory,) = (tmp_path / "cache" / "verified").iterdir()
-    intact = memory.read_text()
-    memory.write_text(content)
+    intact = memory.read_text(encoding="utf-8")
+    memory.write_text(content, encoding="utf-8")
     load_dataset("crepe", "toy_raw", data_dir=tmp_path)
-    assert memory.read_text() == intact
+    assert memory.read_text(encoding="utf-8") == intact
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"version": 1}'])
 def test_damaged_statistics_are_named(tmp_path: Path, content: str):
     (tmp_path / "crepe").mkdir()
-    (tmp_path / "crepe" / "stats.json").write_text(content)
+    (tmp_path / "crepe" / "stats.json").write_text(content, encoding="utf-8")
     with pytest.raises(ValueError, match=r"crepe/stats\.json: not valid statistics of a dataset"):
         find_revision("crepe", "1234567", tmp_path)
 

@@ -56,8 +56,8 @@ def test_unreadable_videos_are_named_and_skipped(
     videos, output = tmp_path / "videos", tmp_path / "frames"
     whole = write_video(videos / "VATEX" / "whole.mp4", [(9, 9, 9)] * 3)
     (videos / "cut.mp4").write_bytes(whole.read_bytes()[:-200])
-    (videos / "text.mp4").write_text("not a video")
-    (videos / "notes.txt").write_text("not looked at")
+    (videos / "text.mp4").write_text("not a video", encoding="utf-8")
+    (videos / "notes.txt").write_text("not looked at", encoding="utf-8")
     (videos / "frames" / "old.mp4").mkdir(parents=True)  # a folder of frames
     frames.main(videos, output)
     done = capsys.readouterr().out
@@ -108,7 +108,7 @@ def test_a_benchmark_of_videos_from_its_file_to_its_score(here: Path):
         "aspect": "Type",
     }
     lines = [json.dumps(row | {"video_name": name}) for name in ("-one.mp4", "two.mp4")]
-    (here / "Type.jsonl").write_text("\n".join(lines))
+    (here / "Type.jsonl").write_text("\n".join(lines), encoding="utf-8")
     imported = CliRunner().invoke(
         app, ["import", "Type.jsonl", "--images", "frames", "--output", "data"]
     )
@@ -146,7 +146,9 @@ def test_pairs_of_videos_from_their_file_to_their_scores(
         write_video(here / f"videos/{name}.mp4", colors)
     frames.main(here / "videos", here / "frames")
     lines = [f"{number},action,,a red cup,a blue cup" for number in (0, 1)]
-    (here / "vinoground.csv").write_text("\n".join(["index,major,minor,pos_cap,neg_cap", *lines]))
+    (here / "vinoground.csv").write_text(
+        "\n".join(["index,major,minor,pos_cap,neg_cap", *lines]), encoding="utf-8"
+    )
     imported = CliRunner().invoke(
         app, ["import", "vinoground.csv", "--images", "frames", "--output", "data"]
     )

@@ -32,7 +32,7 @@ FIVE = "['a hat', 'a bag', 'a cat', 'a car', 'a bus']"
 
 def productivity(folder: Path, *lines: str, kind: str = "atom", complexity: int = 4) -> Path:
     path = folder / f"prod_vg_hard_negs_{kind}_complexity_{complexity}.csv"
-    path.write_text(HEADER + "".join(f"{line}\n" for line in lines))
+    path.write_text(HEADER + "".join(f"{line}\n" for line in lines), encoding="utf-8")
     return path
 
 
@@ -187,7 +187,7 @@ def test_odd_tables(tmp_path: Path, text: str, captions: list[str], dropped: dic
     ],
 )
 def test_invalid_files_are_one_message(tmp_path: Path, name: str, text: str, message: str):
-    (tmp_path / name).write_text(text)
+    (tmp_path / name).write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match=message):
         read_file(tmp_path / name)
 
@@ -295,7 +295,7 @@ def test_whole_images_are_referenced_and_found_by_any_end_of_their_name(tmp_path
         "0\ta b\tcoco/val2014/x.jpg\t['b a']\n",
         "1\ta b c\tcoco/val2014/x.jpg\t['b a c', 'c b a']\n",
     )
-    path.write_text("\ttitle\tfilepath\tneg_caption\n" + "".join(lines))
+    path.write_text("\ttitle\tfilepath\tneg_caption\n" + "".join(lines), encoding="utf-8")
     write_stand_ins([path], tmp_path / "all")
     (tmp_path / "flat").mkdir()
     image = (tmp_path / "all" / "coco" / "val2014" / "x.jpg").rename(tmp_path / "flat" / "x.jpg")
@@ -333,7 +333,8 @@ def test_a_missing_image_is_named_or_its_rows_are_skipped(tmp_path: Path):
 def test_all_configs_are_written_or_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     path = tmp_path / "valid_neg_clip.tsv"
     path.write_text(
-        "title\tfilepath\tneg_caption\na b\tx.jpg\t['b a']\na b c\tx.jpg\t['b a c', 'c b a']\n"
+        "title\tfilepath\tneg_caption\na b\tx.jpg\t['b a']\na b c\tx.jpg\t['b a c', 'c b a']\n",
+        encoding="utf-8",
     )
     Image.new("RGB", (4, 4)).save(tmp_path / "x.jpg")
     write, written = write_dataset.write_split, []
@@ -368,11 +369,11 @@ def test_a_new_import_keeps_other_splits_and_replaces_its_own(tmp_path: Path):
         "prod_hnatom/n4": 1,
         "prod_hnatom/n8": 0,
     }
-    four.write_text(HEADER + line(1) + "\n" + line(1) + "\n")
+    four.write_text(HEADER + line(1) + "\n" + line(1) + "\n", encoding="utf-8")
     import_files([four], tmp_path / "images", tmp_path)
     assert read_stats(folder)["rows"] == {"prod_hnatom": {"n4": 2, "n8": 1}}
     assert audit_dataset(folder)["prod_hnatom/n4"].flaws["unordered"] == 0
-    assert f"| {four.name} |" in (folder / "README.md").read_text()
+    assert f"| {four.name} |" in (folder / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_three_files_of_a_complexity_are_joined(tmp_path: Path):
@@ -396,7 +397,7 @@ def test_the_three_files_of_a_complexity_are_joined(tmp_path: Path):
     raw = load_dataset("crepe_published", "prod_raw", "n4", data_dir=tmp_path)
     assert [row["image_id"] for row in raw] == ["1", "2", "3"]  # pyright: ignore
     assert "hard_negatives" not in raw.column_names  # pyright: ignore
-    files[0].write_text(HEADER + line(2) + "\n")
+    files[0].write_text(HEADER + line(2) + "\n", encoding="utf-8")
     import_files(
         files[:1], tmp_path / "images", tmp_path
     )  # the joined splits were made of another file
@@ -478,7 +479,7 @@ def test_boxes_that_leave_the_image(tmp_path: Path):
     (counts,) = import_files([path], tmp_path, tmp_path / "data")
     assert (counts.read, counts.written, counts.cut) == (5, {"prod_hnatom/n4": 3}, 1)
     assert counts.dropped == {"the box is outside the image": 2}
-    card = (tmp_path / "data/crepe_published/README.md").read_text()
+    card = (tmp_path / "data/crepe_published/README.md").read_text(encoding="utf-8")
     assert "The texts are the authors', including their flaws.\n\n## Files" in card
     assert "has not been tried" not in card
     shrunken = tmp_path / "shrunken"
@@ -506,7 +507,7 @@ def test_captions_of_karpathy_are_compared_with_the_text_of_the_file(
 ):
     caption = "a red cup stands on a blue table in the small kitchen"
     entry = {"image": "1.jpg", "caption": [f"{caption}{end}"]}
-    (tmp_path / "coco_karpathy_test.json").write_text(json.dumps([entry]))
+    (tmp_path / "coco_karpathy_test.json").write_text(json.dumps([entry]), encoding="utf-8")
     read = read_published(identify(tmp_path / "coco_karpathy_test.json"))
     assert [(row.captions, row.changed) for row in read] == [((caption,), bool(changed))]
 
@@ -515,7 +516,7 @@ def test_captions_of_karpathy_are_all_counted_and_the_card_names_the_changes(tmp
     caption = "A red cup stands on a blue table in the small kitchen"
     entry = {"image": "val2014/1.jpg", "caption": [caption, f"{caption} ", " ", "a cup"]}
     (tmp_path / "coco_karpathy_test.json").write_text(
-        json.dumps([entry, entry | {"caption": caption}])
+        json.dumps([entry, entry | {"caption": caption}]), encoding="utf-8"
     )
     (tmp_path / "val2014").mkdir()
     Image.new("RGB", (4, 4)).save(tmp_path / "val2014/1.jpg")
@@ -536,7 +537,7 @@ def test_captions_of_karpathy_are_all_counted_and_the_card_names_the_changes(tmp
         "a caption is empty": 1,
         "the image has this caption twice": 2,
     }
-    card = (tmp_path / "data/aro_published/README.md").read_text()
+    card = (tmp_path / "data/aro_published/README.md").read_text(encoding="utf-8")
     assert (
         "with these exceptions:\n\n- `*_order`: the shuffles are ours (seed 0, and 1 to 4" in card
     )
@@ -559,7 +560,9 @@ def test_the_card_counts_quotes_and_images_that_programs_show_in_different_ways(
         "".join(f'1,"a "red" cup",{number},{number + 1},verb\n' for number in range(4))
         + "2,a cup,0,4,verb\n"
     )
-    (tmp_path / "ComVG.csv").write_text("id,sentence,pos_image_id,neg_image_id,neg_value\n" + rows)
+    (tmp_path / "ComVG.csv").write_text(
+        "id,sentence,pos_image_id,neg_image_id,neg_value\n" + rows, encoding="utf-8"
+    )
     (counts,) = import_files([tmp_path / "ComVG.csv"], images, tmp_path / "data")
     expected = {
         "more than 8 bits per channel": 1,
@@ -567,7 +570,7 @@ def test_the_card_counts_quotes_and_images_that_programs_show_in_different_ways(
         "floating-point pixels": 1,
     }
     assert (counts.images, counts.quotes) == (expected, 4)
-    card = (tmp_path / "data/comvg/README.md").read_text()
+    card = (tmp_path / "data/comvg/README.md").read_text(encoding="utf-8")
     assert "4 rows of the tables have text after a closing quote." in card
     assert (
         "ComVG.csv: 1 images have more than 8 bits per channel; 2 images have an EXIF rotation; 1 images"

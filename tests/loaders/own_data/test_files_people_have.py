@@ -31,7 +31,7 @@ def karpathy(tmp_path: Path) -> Path:
         for name, split in zip(write_images(tmp_path, 3), splits, strict=True)
     ]
     file = tmp_path / "dataset_coco.json"
-    file.write_text(json.dumps({"images": images}))
+    file.write_text(json.dumps({"images": images}), encoding="utf-8")
     return file
 
 
@@ -61,7 +61,7 @@ def test_a_split_that_a_file_lacks_is_an_error(karpathy: Path):
 def test_the_column_split_of_a_table_is_read(tmp_path: Path):
     names = write_images(tmp_path, 2)
     lines = ["image,caption,split", f"{names[0]},a cup,train", f"{names[1]},a hat,test"]
-    (tmp_path / "a.csv").write_text("\n".join(lines))
+    (tmp_path / "a.csv").write_text("\n".join(lines), encoding="utf-8")
     make("mine", [tmp_path / "a.csv"], None, tmp_path)
     assert read_captions(tmp_path) == [["a hat"]]
 
@@ -77,22 +77,22 @@ def test_captions_of_coco_are_read(tmp_path: Path):
         ],
     }
     file = tmp_path / "captions_val2017.json"
-    file.write_text(json.dumps(content))
+    file.write_text(json.dumps(content), encoding="utf-8")
     make("mine", [file], None, tmp_path)
     assert sorted(read_captions(tmp_path)) == [["a cup"], ["a hat", "a blue hat"]]
     content["annotations"].append({"id": 4, "image_id": 9, "caption": "a dog"})
-    file.write_text(json.dumps(content))
+    file.write_text(json.dumps(content), encoding="utf-8")
     with pytest.raises(ValueError, match="annotation 3: image_id 9 is not in images"):
         make("mine", [file], None, tmp_path)
     content["annotations"][-1] = {"id": 4, "image_id": 7}
-    file.write_text(json.dumps(content))
+    file.write_text(json.dumps(content), encoding="utf-8")
     with pytest.raises(ValueError, match=r"annotation 3: no field 'caption'\. Expected"):
         make("mine", [file], None, tmp_path)
 
 
 def test_real_captions_of_coco_are_read(tmp_path: Path, real_data: Path):
     file = real_data / "benchmarks/coco_captions/captions_val2017.json"
-    content = json.loads(file.read_text())
+    content = json.loads(file.read_text(encoding="utf-8"))
     for image in content["images"]:
         picture(tmp_path, image["id"]).rename(tmp_path / image["file_name"])
     make("mine", [file], tmp_path, tmp_path)
@@ -111,14 +111,14 @@ def test_an_image_folder_with_metadata_is_read(tmp_path: Path, below: str, suffi
         "csv": f"file_name,text\n{name},a cup\n",
         "jsonl": json.dumps({"file_name": name, "text": "a cup"}),
     }
-    (folder / f"metadata.{suffix}").write_text(text[suffix])
+    (folder / f"metadata.{suffix}").write_text(text[suffix], encoding="utf-8")
     make("mine", [tmp_path / "photos"], None, tmp_path)
     assert read_captions(tmp_path) == [["a cup"]]
 
 
 def test_a_folder_without_metadata_is_an_error(tmp_path: Path):
     (tmp_path / "photos/train").mkdir(parents=True)
-    (tmp_path / "photos/train/metadata.csv").write_text("file_name,text\n")
+    (tmp_path / "photos/train/metadata.csv").write_text("file_name,text\n", encoding="utf-8")
     message = (
         r"without metadata\.csv or metadata\.jsonl, in itself or in test\. It has the splits train"
     )
@@ -133,7 +133,7 @@ def test_rows_with_errors_are_skipped_and_counted(
     (tmp_path / broken).write_bytes(b"no picture")
     rows = [(good, "a cup"), (broken, "a hat"), ("missing.jpg", "a dog"), (good, "  ")]
     lines = (json.dumps({"image": image, "caption": text}) for image, text in rows)
-    (tmp_path / "a.jsonl").write_text("\n".join(lines))
+    (tmp_path / "a.jsonl").write_text("\n".join(lines), encoding="utf-8")
     with pytest.raises((ValueError, FileNotFoundError)):
         make("mine", [tmp_path / "a.jsonl"], None, tmp_path)
     left_out = LeftOut(skips_errors=True)

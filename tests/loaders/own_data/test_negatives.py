@@ -56,7 +56,7 @@ def folder(tmp_path: Path) -> Path:
             name = picture(tmp_path, number).name
             writer.writerows([name, text, "a lion", "", "animal"] for text in captions)
     (tmp_path / "corpus.txt").write_text(
-        "a black dog\na white couch\na dog on a couch\na red car, a green truck\n"
+        "a black dog\na white couch\na dog on a couch\na red car, a green truck\n", encoding="utf-8"
     )
     return tmp_path
 
@@ -98,7 +98,7 @@ def test_captions_become_hard_negatives_of_every_kind(folder: Path):
     assert "animal" in own[0]
     assert stats["negatives"]["proven"]["swap"] == stats["negatives"]["proven"]["negation"] == 1.0
     assert stats["negatives"]["proven"]["order"] is None
-    card = (folder / "mine/README.md").read_text()
+    card = (folder / "mine/README.md").read_text(encoding="utf-8")
     assert "| swap |" in card
     assert "100.0%" in card
     audits = audit_dataset(folder / "mine")
@@ -238,13 +238,13 @@ def test_scene_graphs_of_coco_are_used(folder: Path, capsys: pytest.CaptureFixtu
             {"id": 3, "name": "cat"},
         ],
     }
-    (folder / "instances_val2017.json").write_text(json.dumps(content))
+    (folder / "instances_val2017.json").write_text(json.dumps(content), encoding="utf-8")
     stats = build(folder, kinds=("atom",), graphs=[folder / "instances_val2017.json"])
     assert stats["negatives"]["counts"]["images with a scene graph"] == 1
     assert stats["negatives"]["counts"]["scene graphs: malformed record"] == 5
     assert "5 flawed records (malformed record). The first: " in capsys.readouterr().err
     content["categories"].append({"id": 4})
-    (folder / "instances_val2017.json").write_text(json.dumps(content))
+    (folder / "instances_val2017.json").write_text(json.dumps(content), encoding="utf-8")
     with pytest.raises(ValueError, match=r'category 3: got \{"id": 4\}, expected an id and a name'):
         build(folder, kinds=("atom",), graphs=[folder / "instances_val2017.json"])
 
@@ -255,7 +255,7 @@ def test_scene_graphs_of_coco_are_used(folder: Path, capsys: pytest.CaptureFixtu
 def test_real_scene_graphs_are_used(tmp_path: Path, real_data: Path, path: str, images: int):
     """Captions name the first objects of each graph; no negative names another object of the image."""
     graphs = {image.image_id: image for image in read_graphs([real_data / path], Flaws())}
-    with (tmp_path / "captions.jsonl").open("w") as file:
+    with (tmp_path / "captions.jsonl").open("w", encoding="utf-8") as file:
         for number, image in enumerate(graphs.values(), 1):
             name = picture(tmp_path, number).rename(tmp_path / f"{image.image_id}.jpg").name
             captions = [
@@ -288,7 +288,7 @@ def test_scene_graphs_of_other_images_are_an_error(folder: Path):
             "objects": {"1": {"name": "cat", "x": 0, "y": 0, "w": 5, "h": 5}},
         }
     }
-    (folder / "val_sceneGraphs.json").write_text(json.dumps(content))
+    (folder / "val_sceneGraphs.json").write_text(json.dumps(content), encoding="utf-8")
     message = "none of 1 scene graphs belongs to an image.*got the ids 77, and the images 1, 2, 3"
     with pytest.raises(ValueError, match=message):
         build(folder, graphs=[folder / "val_sceneGraphs.json"])
@@ -318,7 +318,7 @@ def test_missing_columns_are_named_with_the_options(tmp_path: Path, suffix: str)
         if suffix == "csv"
         else '{"file_name": "1.jpg", "positive": "a cup"}\n'
     )
-    (tmp_path / f"a.{suffix}").write_text(text)
+    (tmp_path / f"a.{suffix}").write_text(text, encoding="utf-8")
     message = r"row 1: no column image, caption; its columns are file_name, positive\. Name them with --image-column"
     with pytest.raises(ValueError, match=message):
         make("mine", [tmp_path / f"a.{suffix}"], None, tmp_path)
@@ -327,13 +327,13 @@ def test_missing_columns_are_named_with_the_options(tmp_path: Path, suffix: str)
 def test_a_negative_that_equals_its_caption_is_an_error_or_dropped(folder: Path):
     name = picture(folder, 1).name
     row = {"image": name, "caption": "A cup.", "hard_negatives": ["a cup", "a hat"]}
-    (folder / "a.jsonl").write_text(json.dumps(row))
+    (folder / "a.jsonl").write_text(json.dumps(row), encoding="utf-8")
     with pytest.raises(
         ValueError, match=r"row 1: the hard negative 'a cup' equals a caption.*--drop-equal"
     ):
         make("other", [folder / "a.jsonl"], None, folder)
     (folder / "b.jsonl").write_text(
-        json.dumps(row | {"hard_negatives": ["a hat", "a pen", "A hat."]})
+        json.dumps(row | {"hard_negatives": ["a hat", "a pen", "A hat."]}), encoding="utf-8"
     )
     with pytest.raises(
         ValueError, match=r"row 1: the hard negative 'A hat.' is there twice.*--drop-equal"

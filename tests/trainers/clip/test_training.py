@@ -55,7 +55,7 @@ def corpora(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def use_toy_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "params.yaml").write_text("source: microworld\n")
+    (tmp_path / "params.yaml").write_text("source: microworld\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
 
 
@@ -70,7 +70,7 @@ def test_checkpoint_loads_records_its_training_data_and_depends_on_the_seed(
         )
     assert weights[0] == weights[1] != weights[2]
     folder = tmp_path / "checkpoints" / "a"
-    record = json.loads((folder / "training.json").read_text())
+    record = json.loads((folder / "training.json").read_text(encoding="utf-8"))
     assert (record["corpus"], record["seed"], record["pairs"], record["steps"]) == ("toy", 3, 9, 6)
     model, preprocess = open_clip.create_model_from_pretrained(f"local-dir:{folder}")
     image = preprocess(Image.new("RGB", (80, 40)))  # pyright: ignore

@@ -274,7 +274,8 @@ from torch.nn import functional
 from compeval.trainers.negclip.mining import find_nearest
 feature_ND = functional.normalize(torch.randn(120_000, 512, generator=torch.Generator().manual_seed(0)), dim=1)
 neighbour_NK = find_nearest(feature_ND)
-status = Path("/proc/self/status").read_text()  # ru_maxrss of a child starts at the memory of its parent
+# ru_maxrss of a child starts at the memory of its parent
+status = Path("/proc/self/status").read_text(encoding="utf-8")
 peak = 1024 * int(status.split("VmHWM:")[1].split()[0])
 rows = torch.randperm(120_000, generator=torch.Generator().manual_seed(1))[:2_000]
 score = feature_ND[rows].double() @ feature_ND.double().T

@@ -56,7 +56,9 @@ def start_processes(*arguments: object, count: int = 2) -> list[subprocess.Popen
 
 
 def read_log(folder: Path) -> list[dict[str, float]]:
-    return json.loads((folder / "metrics.json").read_text())["learning_rates"]["0.0001"]
+    return json.loads((folder / "metrics.json").read_text(encoding="utf-8"))["learning_rates"][
+        "0.0001"
+    ]
 
 
 @pytest.mark.acceptance

@@ -28,7 +28,9 @@ row and to itself."""
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    (tmp_path / "train_neg_clip.tsv").write_text(HEADER + "".join(f"{row}\n" for row in ROWS))
+    (tmp_path / "train_neg_clip.tsv").write_text(
+        HEADER + "".join(f"{row}\n" for row in ROWS), encoding="utf-8"
+    )
     for number in range(5):
         toy.draw_halves("red", "blue").save(tmp_path / f"{number}.png")
     return tmp_path / "train_neg_clip.tsv"
@@ -103,7 +105,7 @@ def test_training_uses_the_published_negatives(spec: str, tmp_path: Path) -> Non
         f"{n}\t{caption}\timages/{n}.png\t['{' '.join(reversed(caption.split()))}']\t[{(n + 1) % 20}, {(n + 2) % 20}]\n"
         for n, (caption, _) in enumerate(toy.pairs())
     ]
-    file.write_text(HEADER + "".join(lines))
+    file.write_text(HEADER + "".join(lines), encoding="utf-8")
     data, recipe = (
         TrainingData(file, validation=file),
         Recipe(epochs=1, batch_size=4, learning_rates=(1e-3,)),
@@ -112,6 +114,6 @@ def test_training_uses_the_published_negatives(spec: str, tmp_path: Path) -> Non
         "negclip", spec, data, tmp_path / "out", recipe=recipe, report=toy.ignore_progress
     )
     assert metrics["after"]["loss"] > 0
-    record = json.loads((tmp_path / "out/training.json").read_text())
+    record = json.loads((tmp_path / "out/training.json").read_text(encoding="utf-8"))
     assert (record["images"], record["captions"]) == (20, 20)
     assert record["contaminated"] == "fine-tuned on train_neg_clip.tsv"

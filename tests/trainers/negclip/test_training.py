@@ -45,10 +45,10 @@ def test_checkpoint_is_loadable_and_has_the_best_learning_rate(
     best = max(rates, key=lambda rate: rates[rate]["i2t_recall@1"] + rates[rate]["t2i_recall@1"])
     assert float(best) == metrics["chosen"]
     assert metrics["after"] == rates[best]
-    assert json.loads((tmp_path / "out/metrics.json").read_text()) == metrics
+    assert json.loads((tmp_path / "out/metrics.json").read_text(encoding="utf-8")) == metrics
     model = resolve(f"local:{tmp_path / 'out'}")
     assert (model.corpus, model.corpus_source, model.contaminated) == ("toy", "microworld", None)
-    record = json.loads((tmp_path / "out/training.json").read_text())
+    record = json.loads((tmp_path / "out/training.json").read_text(encoding="utf-8"))
     assert (record["method"], record["start"], record["captions"]) == (method, spec, 19)
 
 
@@ -91,14 +91,14 @@ def test_images_for_neighbours_are_read_by_other_processes(
     readers, decode = tmp_path / "readers", image_text.decode_image
 
     def note_process(data: bytes) -> Image:
-        with readers.open("a") as file:
+        with readers.open("a", encoding="utf-8") as file:
             file.write(f"{os.getpid()}\n")
         return decode(data)
 
     monkeypatch.setattr(image_text, "decode_image", note_process)
     data, start = read_captioned_images(shards), starting_model.load(spec, "cpu")
     read_or_mine(shards, start, data, tmp_path / "work", 2, toy.ignore_progress)
-    assert str(os.getpid()) not in readers.read_text().split()
+    assert str(os.getpid()) not in readers.read_text(encoding="utf-8").split()
 
 
 def test_error_for_fewer_captions_than_a_batch(spec: str, shards: Path, tmp_path: Path) -> None:

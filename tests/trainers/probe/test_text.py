@@ -98,7 +98,7 @@ def test_error_if_all_captions_are_excluded():
 
 def test_words_of_compprompts_are_used():
     listed = yaml.safe_load(
-        (compprompts.WORDS.parents[2] / "sample/words/compprompts.yaml").read_text()
+        (compprompts.WORDS.parents[2] / "sample/words/compprompts.yaml").read_text(encoding="utf-8")
     )
     nouns = dict(probe_text.inflect_words(listed)["nouns"])
     assert nouns["hippopotamus"] in ("hippopotami", "hippopotamuses")

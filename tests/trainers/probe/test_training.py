@@ -180,7 +180,7 @@ def test_a_finished_training_is_not_repeated(tmp_path):
 
 def test_autoencoder_returns_mean_token_states_with_shuffled_dimensions(tmp_path):
     probe.train_autoencoder(TEXTS, replace(RECIPE, epochs=1), tmp_path / "ae")
-    record = json.loads((tmp_path / "ae" / AUTOENCODER).read_text())
+    record = json.loads((tmp_path / "ae" / AUTOENCODER).read_text(encoding="utf-8"))
     assert sorted(record["shuffle"]) == list(range(32)) != record["shuffle"]
     encoder = resolve(f"local:{tmp_path / 'ae'}")
     texts = ["a cat", "the dog on the left"]
@@ -227,7 +227,8 @@ def test_decoder_of_a_pretrained_t5(tmp_path):
     assert len(model.decoder.block) == 2
     probe.train_probe(make_letter_model(), TEXTS, recipe, tmp_path / "probe")
     assert (
-        json.loads((tmp_path / "probe" / PROBE).read_text())["recipe"]["decoder"] == recipe.decoder
+        json.loads((tmp_path / "probe" / PROBE).read_text(encoding="utf-8"))["recipe"]["decoder"]
+        == recipe.decoder
     )
 
 

@@ -155,7 +155,7 @@ def test_draws_depend_only_on_key_and_caption(tagger) -> None:
 
 def test_real_captions(real_data, tagger, tmp_path) -> None:
     file = real_data / "aro" / "coco_karpathy_test.json"
-    assert len(json.loads(file.read_text())) == 1000
+    assert len(json.loads(file.read_text(encoding="utf-8"))) == 1000
     captions = [image.captions[0] for image in read_images(file, tmp_path)]
     changed = 0
     for caption, caption_words in zip(captions, tagger(captions), strict=True):

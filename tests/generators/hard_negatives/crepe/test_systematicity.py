@@ -431,7 +431,9 @@ def test_vocabulary_counts_lemmas_and_synonyms_together():
 
 
 def test_nouns_of_a_real_image_are_never_its_foils(real_data: Path):
-    objects = json.loads((real_data / "visual_genome/v1.2.0/objects.json").read_text())
+    objects = json.loads(
+        (real_data / "visual_genome/v1.2.0/objects.json").read_text(encoding="utf-8")
+    )
     for record in objects[:2]:
         names = sorted({name for item in record["objects"] for name in item["names"]})
         image = SceneGraph(

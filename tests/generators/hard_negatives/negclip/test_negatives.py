@@ -128,7 +128,9 @@ def test_caption_with_nothing_to_swap_has_no_negatives(caption) -> None:
 
 
 def test_real_captions(real_data) -> None:
-    with (real_data / "aro" / "valid_neg_clip.head500.tsv").open(newline="") as file:
+    with (real_data / "aro" / "valid_neg_clip.head500.tsv").open(
+        encoding="utf-8", newline=""
+    ) as file:
         captions = [row["title"] for row in csv.DictReader(file, delimiter="\t")]
     assert len(captions) == 500
     count = 0

@@ -14,7 +14,7 @@ from compeval.generators.microworld.rendering.drawing import (
 )
 
 FILES = sorted(FOLDER.rglob("*.svg"))
-WITHOUT_IMAGES = [path for path in FILES if "<image" not in path.read_text()]
+WITHOUT_IMAGES = [path for path in FILES if "<image" not in path.read_text(encoding="utf-8")]
 """Skia's own SVG reader loads no other file."""
 
 
@@ -24,7 +24,7 @@ def svg(body, attributes=""):
 
 def read(folder, body, attributes=""):
     path = folder / "thing.svg"
-    path.write_text(svg(body, attributes))
+    path.write_text(svg(body, attributes), encoding="utf-8")
     return read_drawing(path)
 
 
@@ -175,7 +175,7 @@ def test_the_group_named_back_is_a_layer_of_its_own(tmp_path):
 
 def test_an_image_is_another_drawing_in_the_same_colour(tmp_path):
     (tmp_path / "small.svg").write_text(
-        svg('<rect class="trim unlit" fill="#ff0000" width="100" height="100"/>')
+        svg('<rect class="trim unlit" fill="#ff0000" width="100" height="100"/>'), encoding="utf-8"
     )
     drawing = read(tmp_path, '<image href="small.svg" x="40" y="20" width="50" height="50"/>')
     pixels = painted(drawing.front, "green")
@@ -203,7 +203,7 @@ def test_an_image_is_another_drawing_in_the_same_colour(tmp_path):
 )
 def test_what_cannot_be_painted_is_an_error(tmp_path, text, message):
     path = tmp_path / "cup.svg"
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match=message):
         read_drawing(path)
 
