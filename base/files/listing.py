@@ -22,5 +22,8 @@ def list_files(folder: Path, pattern: str) -> list[Path]:
 
 
 def is_hidden(path: PurePath) -> bool:
-    """Return True if a part of a relative path begins with a dot, or is ``__MACOSX``, the folder of such files."""
-    return any(part.startswith(".") or part == "__MACOSX" for part in path.parts)
+    """Return True if a part of a relative path begins with a dot, or is ``__MACOSX``, the folder of such files.
+
+    The parent folder (``..``) is not hidden: ``tar --absolute-names`` keeps it in the names of members.
+    """
+    return any(part == "__MACOSX" or (part.startswith(".") and part != "..") for part in path.parts)

@@ -180,7 +180,8 @@ def test_hostile_datasets_read_write_and_execute_nothing_else(
         succeed(world, *export, "texts")
     hostile.write_shard(world.root / "shard.tar")
     made = succeed(world, "make", "mine", world.root / "shard.tar", "--output", "made")
-    assert re.search(r"mine/captions +\d", made)
+    # Members whose names lead outside are read, too: the names are no paths here. The picture that is a pickle is not.
+    assert re.search(r"mine/captions +3\b", made)
     assert "is outside the folders whose images may be read" in fail(
         world, "push", "images", "me/images", *data
     )

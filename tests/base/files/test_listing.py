@@ -1,5 +1,7 @@
 from pathlib import Path
 
+import pytest
+
 from compeval.base.files.listing import is_hidden, list_files
 
 
@@ -20,9 +22,11 @@ def test_copies_that_programs_hide_are_no_files_of_a_folder(tmp_path: Path):
     assert list_files(folder, "*.json") == [folder / "c.json"]
 
 
-def test_the_current_folder_is_not_hidden():
-    assert [is_hidden(Path(name)) for name in ("./a.txt", "a/b.c.txt", "a/.b/c.txt")] == [
-        False,
-        False,
-        True,
-    ]
+@pytest.mark.parametrize("name", ["./a.txt", "a/b.c.txt", "../a.txt", "../../a.txt"])
+def test_the_current_and_the_parent_folder_are_not_hidden(name: str):
+    assert not is_hidden(Path(name))
+
+
+@pytest.mark.parametrize("name", ["a/.b/c.txt", "../.a.txt", "__MACOSX/a.txt", "..a.txt"])
+def test_names_that_begin_with_a_dot_are_hidden(name: str):
+    assert is_hidden(Path(name))
