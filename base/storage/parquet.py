@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,7 +26,6 @@ NEEDED = re.compile(r"(?:caption|crop_id|image_id)(?:_\w+)?|captions|hard_negati
 """Columns of datasets that every row has to fill."""
 LISTS = ("foils", "categories")
 """Columns whose cells may be empty, but not the elements of their lists."""
-ROWS_WITHOUT_DICTIONARY = 64
 ROWS_PER_CHECK = 1000
 
 
@@ -61,6 +61,8 @@ def open_file(path: Path, metadata: pq.FileMetaData | None = None) -> Iterator[p
             yield file
     except FileNotFoundError:
         raise FileNotFoundError(f"{path}: no such file.") from None
+    except pa.ArrowMemoryError:
+        raise _too_large(path) from None
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # a text that is not in UTF-8
         reason = str(error).strip().splitlines()[0].rstrip(".")
         raise ValueError(
@@ -87,7 +89,7 @@ def read_table(path: Path, columns: list[str] | None = None) -> pa.Table:
     Raises ValueError above ``MAX_ROWS`` and ``MAX_TABLE_BYTES``, whatever the file itself declares.
     """
     with open_file(path) as file:
-        if _measure(file, path, columns) > MAX_TABLE_BYTES:
+        if _measure(file, path, columns, MAX_TABLE_BYTES) > MAX_TABLE_BYTES:
             raise _too_large(path)
         batches, num_bytes = [], 0
         for batch in file.iter_batches(ROWS_PER_CHECK, columns=columns):
@@ -103,7 +105,8 @@ def read_batches(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a file in batches of at most ``batch_size`` rows, or fewer if they are large."""
     with open_file(path) as file:
-        rows, num_bytes = file.metadata.num_rows, _measure(file, path, columns)
+        rows = file.metadata.num_rows
+        num_bytes = _measure(file, path, columns, MAX_FILE_BYTES)
         if num_bytes > MAX_FILE_BYTES:
             raise _too_large(path)
         fitting = MAX_BATCH_BYTES * rows // max(1, num_bytes)
@@ -126,13 +129,14 @@ def _check_rows(file: pq.ParquetFile, path: Path) -> int:
     return file.metadata.num_rows
 
 
-def _measure(file: pq.ParquetFile, path: Path, columns: list[str] | None) -> int:
-    """Return the bytes that the rows take in memory, as the file declares them.
+def _measure(file: pq.ParquetFile, path: Path, columns: list[str] | None, limit: int) -> int:
+    """Return the bytes that the rows take in memory, as the file declares them, or a number above ``limit``.
 
     A text that a page has once, and many rows refer to, is counted for each of them.
     """
     _check_rows(file, path)
-    num_bytes, repeated = 0, set[str]()
+    num_bytes = 0
+    bounds = Counter[str]()
     for number in range(file.num_row_groups):
         group = file.metadata.row_group(number)
         for index in range(group.num_columns):
@@ -141,26 +145,35 @@ def _measure(file: pq.ParquetFile, path: Path, columns: list[str] | None) -> int
             if columns is not None and name.partition(".")[0] not in columns:
                 continue
             num_bytes += chunk.total_uncompressed_size
-            most = chunk.num_values * chunk.total_uncompressed_size
-            if (
-                chunk.physical_type == "BYTE_ARRAY"
-                and chunk.has_dictionary_page
-                and most > MAX_BATCH_BYTES
-            ):
-                repeated.add(name)
-    return num_bytes + sum(_measure_repeated(path, name) for name in repeated)
+            if chunk.physical_type == "BYTE_ARRAY" and chunk.has_dictionary_page:
+                # Each value may be a text as long as the whole dictionary.
+                bounds[name] += chunk.num_values * chunk.total_uncompressed_size
+    for name, bound in bounds.items():
+        if num_bytes > limit:
+            break
+        if bound > MAX_BATCH_BYTES:
+            num_bytes += _measure_repeated(path, name, limit)
+    return num_bytes
 
 
-def _measure_repeated(path: Path, name: str) -> int:
-    """Return the bytes of the texts of a column (``captions.list.element``)."""
+def _measure_repeated(path: Path, name: str, limit: int) -> int:
+    """Return the bytes of the texts of a column (``captions.list.element``), or a number above ``limit``."""
     try:
         return _measure_dictionary(path, name)
     except pa.ArrowNotImplementedError:
         # Arrow reads no nested column as a dictionary if its writer gave the dictionary up half-way.
-        with pq.ParquetFile(path) as file:
-            return sum(
-                batch.nbytes for batch in file.iter_batches(ROWS_WITHOUT_DICTIONARY, columns=[name])
-            )
+        return _measure_rows(path, name, limit)
+
+
+def _measure_rows(path: Path, name: str, limit: int) -> int:
+    """Return the bytes of the texts of a column, read row by row since one row may take a large part of the memory."""
+    num_bytes = 0
+    with pq.ParquetFile(path) as file:
+        for batch in file.iter_batches(1, columns=[name]):
+            num_bytes += batch.nbytes
+            if num_bytes > limit:
+                break
+    return num_bytes
 
 
 def _measure_dictionary(path: Path, name: str) -> int:

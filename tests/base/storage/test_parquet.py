@@ -1,5 +1,6 @@
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -91,6 +92,37 @@ def test_repeated_texts_are_measured_before_they_are_read(
     monkeypatch.setattr(parquet, "MAX_FILE_BYTES", 29_000_000)
     with pytest.raises(ValueError, match="its rows take more memory"):
         next(parquet.read_batches(path))
+
+
+def test_repeated_texts_of_many_small_row_groups_are_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Each row group has one row, whose 100 equal texts of 10,000 characters take 1 MB, and all take 50 MB."""
+    path = tmp_path / "rows.parquet"
+    table = pa.table({"l": [["x" * 10_000] * 100] * 50})
+    pq.write_table(table, path, compression="zstd", row_group_size=1)
+    monkeypatch.setattr(parquet, "MAX_BATCH_BYTES", 2_000_000)
+    monkeypatch.setattr(parquet, "MAX_TABLE_BYTES", 49_000_000)
+    read: list[int] = []
+    iter_batches = pq.ParquetFile.iter_batches
+
+    def count(file: pq.ParquetFile, *arguments: Any, **options: Any) -> Iterator[pa.RecordBatch]:
+        for batch in iter_batches(file, *arguments, **options):
+            read.append(batch.nbytes)
+            yield batch
+
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", count)
+    with pytest.raises(ValueError, match="its rows take more memory than is allowed"):
+        parquet.read_table(path)
+    assert max(read) < 2_000_000
+
+
+def test_memory_that_the_system_refuses_is_no_damage(file: Path):
+    with (
+        pytest.raises(ValueError, match="its rows take more memory than is allowed"),
+        parquet.open_file(file),
+    ):
+        raise pa.ArrowMemoryError("realloc of size 3686531072 failed")
 
 
 def test_declared_rows_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

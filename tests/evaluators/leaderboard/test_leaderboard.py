@@ -194,7 +194,7 @@ def test_search_and_filters_work_in_a_browser(
         page.as_uri() + address,
     ]
     shown = subprocess.run(
-        command, capture_output=True, encoding="utf-8", check=True, timeout=60
+        command, capture_output=True, encoding="utf-8", errors="replace", check=True, timeout=60
     ).stdout
     assert f'<p id="count" role="status">{expected}' in shown
     assert len(re.findall(r'<tr[^>]* class="chosen"', shown)) == bool(address)
