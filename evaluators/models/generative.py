@@ -39,6 +39,8 @@ PROBES = ("a dog", "a dog on a red table beside two boxes", "nothing here is blu
 """Captions with which both ways of computing are compared."""
 TOLERANCE = {"fp32": 1e-4, "fp16": 0.1, "bf16": 0.5}
 """Largest allowed difference of log-probabilities with and without the prefix cache."""
+LIKELY = 0.9
+"""Probability of a first token with which a model is taken to begin each of its answers."""
 PROMPTS_PER_BATCH = {"cpu": 16}
 ACCELERATOR_PROMPTS = 64
 
@@ -153,6 +155,15 @@ class Generative:
 
     def _read_plainly(self, pictures: Sequence[ProcessedImage], captions: Sequence[Any]) -> Tensor:
         """Run each prompt as a whole, as the library does."""
+        return self._run_prompts(pictures, captions, self._answer)
+
+    def _run_prompts(
+        self,
+        pictures: Sequence[ProcessedImage],
+        captions: Sequence[Any],
+        read: Callable[[Tensor], Tensor],
+    ) -> Tensor:
+        """Return what ``read`` makes of the logits (N, V) behind N prompts: N numbers."""
         pairs = enumerate(zip(pictures, captions, strict=True))
         asked = [
             ImagePrompts(self.process(picture.image, caption), [number])
@@ -167,7 +178,7 @@ class Generative:
                 )
             self.num_tokens += inputs["input_ids"].numel()
             numbers = [number for one in batch for number in one.prompts]
-            answer_N[numbers] = self._answer(self._model(**inputs).logits[:, -1]).cpu()
+            answer_N[numbers] = read(self._model(**inputs).logits[:, -1]).double().cpu()
         return answer_N
 
     def _read_with_cache(
@@ -243,6 +254,22 @@ class Generative:
         self.no_prefix_cache = f"with it, scores differ by {difference:.1e}"
         return f"Each prompt was computed as a whole, because with the prefix cache scores differ by {difference:.1e}."
 
+    @torch.inference_mode()
+    def find_other_beginning(self, answers: Sequence[Sequence[int]]) -> str | None:
+        """Return the first token that the model writes after each of the probes, if it belongs to no answer.
+
+        Such a token (``<think>``, ``**``, ``"``, ``The``) comes before the answer, whose probability as the first token
+        then says little. None if an answer, or no token at all, is as probable as ``LIKELY``.
+        """
+        picture = self.preprocess(_draw(64, 48))
+        pictures = [picture for _ in self._probes]
+        token_N = self._run_prompts(pictures, self._probes, _find_likely_token)
+        self.num_tokens = 0
+        (token, *others) = {int(token) for token in token_N}
+        if others or token < 0 or any(token in tokens for tokens in answers):
+            return None
+        return self._processor.tokenizer.decode([token]).strip() or None
+
 
 def batch_equal_shapes(asked: Sequence[ImagePrompts], limit: int) -> list[list[ImagePrompts]]:
     """Return batches of images with inputs of equal shapes. A batch of several images has at most ``limit`` prompts."""
@@ -266,6 +293,12 @@ def _draw(width: int, height: int) -> Image.Image:
         Image.linear_gradient("L").rotate(90),
     )
     return Image.merge("RGB", [band.resize((width, height)) for band in bands])
+
+
+def _find_likely_token(logits_NV: Tensor) -> Tensor:
+    """Return the token (N,) whose probability is above ``LIKELY``, -1 if there is none."""
+    probability_N, token_N = logits_NV.double().softmax(dim=1).max(dim=1)
+    return torch.where(probability_N > LIKELY, token_N, -1)
 
 
 def log_probability(logits_NV: Tensor, tokens: Sequence[int]) -> Tensor:

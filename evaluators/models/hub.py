@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import open_clip
+from huggingface_hub import hf_hub_download
 from open_clip.pretrained import download_pretrained_from_hf
 
 from compeval.evaluators.models import Model, peft_adapters, weights_file
 from compeval.evaluators.models.checks import unavailable
+from compeval.evaluators.models.local_folder import CONFIG
 from compeval.evaluators.models.openclip import (
     UNREADABLE,
     contaminated,
     create_empty,
     describe,
     make_transform,
+)
+
+DEFAULT_PREPROCESSING = (
+    "The configuration has no preprocess_cfg: images were prepared as for OpenAI's models, which may not be how the "
+    "model was trained."
 )
 
 
@@ -39,7 +47,10 @@ def load(name: str, device: str, precision: str) -> Model:
         raise ValueError(f"{spec}: the weights do not fit its configuration ({error}).") from None
     model, merged = peft_adapters.merge_if_named(model, adapter, name, spec)
     mark = contaminated(name.partition("/")[2])
+    notes = [] if has_preprocessing(name) else [DEFAULT_PREPROCESSING]
     resized = f"The weights are for {difference} as their configuration says: open_clip interpolated the positions."
+    if difference:
+        notes.append(resized)
     loaded = describe(
         model,
         make_transform(model),
@@ -49,9 +60,17 @@ def load(name: str, device: str, precision: str) -> Model:
         spec=spec,
         name=name,
         contaminated=mark,
-        warnings_of_files=[resized] if difference else [],
+        warnings_of_files=notes,
     )
     return peft_adapters.describe(loaded, merged)
+
+
+def has_preprocessing(name: str) -> bool:
+    """Return True if the configuration in a repository, which is in the cache, says how images are prepared."""
+    path = hf_hub_download(name, CONFIG)
+    return isinstance(
+        json.loads(Path(path).read_text(encoding="utf-8")).get("preprocess_cfg"), dict
+    )
 
 
 def read_family(name: str, spec: str) -> str:

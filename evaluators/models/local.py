@@ -68,6 +68,7 @@ def load_weights(
             if has_few_embeddings(folder):
                 files = restore_embeddings(folder, Path(scratch) / folder.name)
             check_no_adapter(folder)
+            check_preprocessing(folder)
             model = create_empty(f"local-dir:{files}", device, precision)
             state = weights_file.read_state(files / WEIGHTS)
             if difference := weights_file.describe_difference(model, state):
@@ -78,6 +79,19 @@ def load_weights(
         raise ValueError(
             f"{folder}: the model cannot be loaded ({describe_error(error)})."
         ) from None
+
+
+def check_preprocessing(folder: Path) -> None:
+    """Raise ValueError if the configuration does not say how images are prepared.
+
+    open_clip would prepare them with OpenAI's mean, standard deviation and crop without a word.
+    """
+    config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+    if not isinstance(config.get("preprocess_cfg"), dict):
+        raise ValueError(
+            f"{CONFIG} has no preprocess_cfg, which says how images are prepared (mean, std, interpolation, "
+            'resize_mode). Add the values of the training, or "preprocess_cfg": {} for those of OpenAI\'s models'
+        )
 
 
 def has_few_embeddings(folder: Path) -> bool:

@@ -67,7 +67,8 @@ def load(name: str, device: str, precision: str) -> Model:
     model, processor = _load_pretrained(name, spec, family, device, precision)
     model, merged = peft_adapters.merge_if_named(model, adapter, name, spec)
     is_choice = scoring.method == "choice"
-    answer = partial(_read, _answer_tokens(processor.tokenizer, scoring, spec), is_choice)
+    answer_tokens = _answer_tokens(processor.tokenizer, scoring, spec)
+    answer = partial(_read, answer_tokens, is_choice)
     probes = [*permutations(PROBES, 2)] if is_choice else PROBES
     try:
         arguments = (model, processor, scoring.ask, answer, probes)
@@ -78,7 +79,11 @@ def load(name: str, device: str, precision: str) -> Model:
         else:
             encoder = (Chooser if is_choice else Generative)(*arguments)
             _check_thinking(encoder.prompt(probes[0]))
-        warning = encoder.check_prefix_cache(precision)
+        warnings = [encoder.check_prefix_cache(precision)]
+        if not think:
+            warnings.append(
+                _warn_of_beginning(encoder.find_other_beginning(answer_tokens), scoring)
+            )
     except ValueError as error:
         raise ValueError(f"{spec}: {error}") from None
     parts = [
@@ -100,7 +105,7 @@ def load(name: str, device: str, precision: str) -> Model:
         fingerprint=fingerprint.of_json(parts),
         precision=precision,
         scoring=scoring.describe() | record,
-        warnings=(warning,) if warning else (),
+        warnings=tuple(warning for warning in warnings if warning),
     )
     return peft_adapters.describe(loaded, merged)
 
@@ -120,6 +125,19 @@ def _check_thinking(prompt: str) -> None:
         raise ValueError(
             "the model thinks before it answers. Give it a budget of tokens: --setting think=1024."
         )
+
+
+def _warn_of_beginning(token: str | None, scoring: Scoring) -> str | None:
+    """Return the warning for a model that begins its answers with another token than one of the answers."""
+    if token is None:
+        return None
+    advice = "give it a budget of tokens (--setting think=1024)"
+    if not token.startswith("<"):
+        advice = "ask for one word only (--setting question=...)"
+    return (
+        f"The model begins its answers with {token!r}, not with {' or '.join(scoring.answers)}, whose probability is "
+        f"read as the first token: {advice}."
+    )
 
 
 def _load_pretrained(

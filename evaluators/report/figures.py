@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,10 +36,19 @@ def draw(
     ``paint`` is called with the axes of the panels. ``size``: width and height of a panel in inches. The same input
     always produces the same text.
     """
-    with mpl.rc_context(STYLE):
+    with _use_style():
         panels = [Figure(figsize=size, layout="constrained") for _ in range(num_panels)]
         paint([panel.add_subplot(projection=projection) for panel in panels])
         return "".join(map(_to_svg, panels))
+
+
+@contextmanager
+def _use_style() -> Iterator[None]:
+    """Use the style of figures.yaml, whatever a ``matplotlibrc`` of the user or of the current folder says."""
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(STYLE)
+        yield
 
 
 def _to_svg(figure: Figure) -> str:

@@ -414,7 +414,7 @@ def test_a_model_of_the_hub_from_its_cache_without_a_network(
 ):
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
-    for name in ("clip", "mscoco_finetuned_CoCa"):
+    for name in ("clip", "mscoco_finetuned_CoCa", "bare"):
         repository = tmp_path / f"models--our--{name}"
         shutil.copytree(clip, repository / "snapshots" / ("a" * 40))
         (repository / "refs").mkdir()
@@ -423,6 +423,13 @@ def test_a_model_of_the_hub_from_its_cache_without_a_network(
     assert (model.name, model.contaminated) == ("our/clip", None)
     assert models.resolve("hf-hub:our/mscoco_finetuned_CoCa").contaminated == "fine-tuned on COCO"
     assert_close(score_all(model.encoder), expect_open_clip(clip), **get_rounding(model.encoder))
+    config = next((tmp_path / "models--our--bare").rglob("open_clip_config.json"))
+    content = json.loads(config.read_text(encoding="utf-8"))
+    del content["preprocess_cfg"]
+    config.write_text(json.dumps(content), encoding="utf-8")
+    assert not [text for text in model.warnings if "preprocess_cfg" in text]
+    (warning,) = models.resolve("hf-hub:our/bare").warnings
+    assert "images were prepared as for OpenAI's models" in warning
     with pytest.raises(
         FileNotFoundError, match=r"hf-hub:our/other: its files are not on this machine"
     ):

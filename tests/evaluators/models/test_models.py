@@ -207,6 +207,16 @@ def test_the_transform_is_part_of_the_fingerprint(clip: Path, tmp_path: Path):
     )
 
 
+def test_a_folder_that_does_not_say_how_images_are_prepared_is_an_error(clip: Path, tmp_path: Path):
+    copy = shutil.copytree(clip, tmp_path / "clip")
+    config = json.loads((copy / "open_clip_config.json").read_text(encoding="utf-8"))
+    del config["preprocess_cfg"]
+    (copy / "open_clip_config.json").write_text(json.dumps(config), encoding="utf-8")
+    with pytest.raises(ValueError, match=r"open_clip_config\.json has no preprocess_cfg") as error:
+        models.resolve(f"local:{copy}")
+    assert '"preprocess_cfg": {}' in str(error.value)
+
+
 def test_a_tower_that_differs_without_padding_is_run_with_padding_and_a_warning(
     clip: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -262,6 +262,40 @@ def test_a_budget_that_is_missing_or_wrong(folder: Path, settings: str, message:
         models.resolve(f"vlm:{folder}{settings}")
 
 
+@pytest.mark.parametrize(
+    ("token", "warning"),
+    [
+        ("<think>", "The model begins its answers with '<think>', not with Yes or No"),
+        ("red", "The model begins its answers with 'red', not with Yes or No"),
+        ("Yes", None),
+        (None, None),
+    ],
+)
+def test_an_answer_that_does_not_come_first_is_a_warning(
+    token: str | None, warning: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The template opens no thoughts, so that only the model's first token shows that it does not answer at once."""
+    path = write_vlm("qwen2.5-vl", tmp_path / "qwen")
+    processor: Any = hf.AutoProcessor.from_pretrained(path)
+    processor.tokenizer.add_tokens(["<think>"])
+    processor.save_pretrained(path)
+    network: Any = hf.AutoModelForImageTextToText.from_pretrained(path)
+    network.resize_token_embeddings(len(processor.tokenizer))
+    network.save_pretrained(path)
+    forward = type(network).forward
+
+    def prefer(self: Any, *arguments: Any, **options: Any) -> Any:
+        output = forward(self, *arguments, **options)
+        if token is not None:
+            output.logits[..., processor.tokenizer.convert_tokens_to_ids(token)] += 1000
+        return output
+
+    monkeypatch.setattr(type(network), "forward", prefer)
+    warnings = models.resolve(f"vlm:{path}").warnings
+    assert len(warnings) == (warning is not None)
+    assert warning is None or warnings[0].startswith(warning)
+
+
 def test_a_model_without_a_chat_template_cannot_think(tmp_path: Path):
     with pytest.raises(ValueError, match="the setting think is for models with a chat template"):
         models.resolve(f"vlm:{write_vlm('blip-2-opt', tmp_path / 'blip')}?think=8")
