@@ -28,7 +28,6 @@ from compeval.cli import (
     validate,
 )
 from compeval.cli.console import Commands
-from compeval.cli.options import expand_option_groups
 
 app = typer.Typer(
     cls=Commands,
@@ -88,6 +87,6 @@ GROUPS = {
 }
 
 for command in (*EVALUATE, *PUBLISH, *DATASETS, *MORE):
-    app.command(command.__name__.rstrip("_"))(expand_option_groups(command))
+    app.command(command.__name__.rstrip("_"))(command)
 for name, group in GROUPS.items():
     app.add_typer(group.app, name=name)

@@ -21,27 +21,28 @@ Annotations = Annotated[
     Path, typer.Option(help="Folder of the annotations, with one subfolder per dataset.")
 ]
 
-Share = Annotated[float, typer.Option(min=0, max=1)]
-
 
 @app.command()
 def sample(
     dataset: Dataset,
-    captions: Share = 0.02,
-    queries: Share = 0.01,
-    seed: int = 0,
+    captions: Annotated[
+        float, typer.Option(min=0, max=1, help="Share of the captions of each split.")
+    ] = 0.02,
+    queries: Annotated[
+        float, typer.Option(min=0, max=1, help="Share of the rows with hard negatives.")
+    ] = 0.01,
+    seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
     data: Data = None,
     annotations: Annotations = ANNOTATIONS,
-    force: bool = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace a sample that people have answered.")
+    ] = False,
 ) -> None:
     """Sample texts for annotation. By default, 2 % of the captions and 1 % of the queries of every split.
 
     A sample that people have answered is replaced only with --force. Their answers are kept in any case.
 
-    Args:
-        captions: Share of the captions of each split.
-        queries: Share of the rows with hard negatives.
-        force: Replace a sample that people have answered.
+    Example: `compeval annotate sample crepe --captions 0.05`.
     """
     from compeval.evaluators.annotations import answers, items
     from compeval.loaders.datasets.folders import dataset_folder
@@ -56,15 +57,17 @@ def sample(
 @app.command()
 def export(
     dataset: Dataset,
-    output: Annotated[Path, typer.Option()],
-    form: Annotated[Literal["label-studio", "csv"], typer.Option("--format")] = "label-studio",
+    output: Annotated[Path, typer.Option(help="Folder of the forms.")],
+    form: Annotated[
+        Literal["label-studio", "csv"],
+        typer.Option("--format", help="Label Studio tasks, or a table."),
+    ] = "label-studio",
     data: Data = None,
     annotations: Annotations = ANNOTATIONS,
 ) -> None:
     """Write the sample as annotation forms: Label Studio tasks and labelling config, or a table with images.
 
-    Args:
-        output: Folder of the forms.
+    Example: `compeval annotate export crepe --output forms --format csv`.
     """
     check_writable(output)
     from compeval.evaluators.annotations import forms, items
@@ -78,11 +81,19 @@ def export(
 
 
 @app.command("import")
-def import_(dataset: Dataset, files: list[Path], annotations: Annotations = ANNOTATIONS) -> None:
+def import_(
+    dataset: Dataset,
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            help="JSON exports of Label Studio, or csv tables named after their annotator."
+        ),
+    ],
+    annotations: Annotations = ANNOTATIONS,
+) -> None:
     """Import answers and list the rejected hard negatives, which the next build excludes.
 
-    Args:
-        files: JSON exports of Label Studio, or csv tables named after their annotator.
+    Example: `compeval annotate import crepe forms/alice.csv`.
     """
     from compeval.evaluators.annotations import answers, items
 
@@ -100,9 +111,14 @@ def import_(dataset: Dataset, files: list[Path], annotations: Annotations = ANNO
 
 @app.command()
 def report(
-    dataset: Dataset, annotations: Annotations = ANNOTATIONS, output_format: Format = "table"
+    dataset: Dataset,
+    annotations: Annotations = ANNOTATIONS,
+    output_format: Format = "table",
 ) -> None:
-    """Print accuracy and agreement per type and complexity, next to the values of the paper."""
+    """Print accuracy and agreement per type and complexity, next to the values of the paper.
+
+    Example: `compeval annotate report crepe --format md`.
+    """
     from compeval.evaluators.annotations import agreement, answers, items
     from compeval.evaluators.report.tables import format_rows
 

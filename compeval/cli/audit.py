@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -28,11 +28,26 @@ if TYPE_CHECKING:
 
 
 def audit(
-    targets: list[str],
+    targets: Annotated[
+        list[str],
+        typer.Argument(help="Names or folders of datasets, or files of published benchmarks."),
+    ],
     data: Data = None,
     output_format: Format = "table",
-    csv: Path | None = None,
-    results: Path | None = None,
+    csv: Annotated[
+        Path | None,
+        typer.Option(
+            help="File to write the malformed texts to, with their rows: one line per text and "
+            "kind."
+        ),
+    ] = None,
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of a model's results: its Recall@1 on all rows, on those without a "
+            "malformed text, and without the malformed negatives."
+        ),
+    ] = None,
 ) -> None:
     """Find flaws in hard negatives, and cues that select the correct caption without the image.
 
@@ -42,11 +57,7 @@ def audit(
     caption in punctuation only, wrong encodings, and phrases of a language model. Targets that cannot be read are
     listed at the end.
 
-    Args:
-        targets: Names or folders of datasets, or files of published benchmarks.
-        csv: File to write the malformed texts to, with their rows: one line per text and kind.
-        results: Folder of a model's results: its Recall@1 on all rows, on those without a malformed text, and without
-            the malformed negatives.
+    Example: `compeval audit sugarcrepe swap_obj.json --csv malformed.csv`.
     """
     if output_format not in ("table", "md"):
         reject_unused_options(
@@ -331,9 +342,17 @@ def _is_english(dataset: str) -> bool:
 
 
 def inspect(
-    targets: list[str],
-    output: Path = Path("inspection"),
-    results: Path | None = None,
+    targets: Annotated[
+        list[str], typer.Argument(help="Names or folders of datasets, or published files.")
+    ],
+    output: Annotated[Path, typer.Option(help="Folder of the pages.")] = Path("inspection"),
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of a model's results: its score on the sampled rows, and on the least "
+            "predictable half of them, unless a text-only baseline beats chance on that half."
+        ),
+    ] = None,
     data: Data = None,
     output_format: Format = "table",
 ) -> None:
@@ -345,11 +364,7 @@ def inspect(
     The file rows_NAME.csv has the text-only predictability of each sampled row: the share of the baselines that select
     its true caption.
 
-    Args:
-        targets: Names or folders of datasets, or published files.
-        output: Folder of the pages.
-        results: Folder of a model's results: its score on the sampled rows, and on the least predictable half of them,
-            unless a text-only baseline beats chance on that half.
+    Example: `compeval inspect sugarcrepe --output inspection`.
     """
     check_writable(output)
     _check_targets(targets, data)
@@ -409,10 +424,30 @@ def _describe_set(dataset: str, report: SetReport) -> dict[str, Any]:
 
 
 def balance(
-    files: list[Path],
-    output: Path = Path("sources/balanced.yaml"),
-    corpus: str | None = None,
-    corpus_column: str = "caption",
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Published files, each of one set with negatives. Files of one benchmark judge "
+            "each other."
+        ),
+    ],
+    output: Annotated[
+        Path, typer.Option(help="File of the lists; `compeval import` reads the default one.")
+    ] = Path("sources/balanced.yaml"),
+    corpus: Annotated[
+        str | None,
+        typer.Option(
+            help="Glob of caption files (parquet, csv, tsv, jsonl, txt, or tar) on which n-gram "
+            "models are trained."
+        ),
+    ] = None,
+    corpus_column: Annotated[
+        str,
+        typer.Option(
+            help="Name of the column with the captions, or its position (from 0) in a table "
+            "without a header."
+        ),
+    ] = "caption",
     output_format: Format = "table",
 ) -> None:
     """Select the pairs of published files on which no text-only baseline is above chance.
@@ -426,11 +461,7 @@ def balance(
     The list of pairs is written to a file, and `compeval import` then writes the task @balanced. Nothing of the other
     files and of the corpus is written.
 
-    Args:
-        files: Published files, each of one set with negatives. Files of one benchmark judge each other.
-        output: File of the lists; `compeval import` reads the default one.
-        corpus: Glob of caption files (parquet, csv, tsv, jsonl, txt, or tar) on which n-gram models are trained.
-        corpus_column: Name of the column with the captions, or its position (from 0) in a table without a header.
+    Example: `compeval balance swap_obj.json swap_att.json --corpus 'cc3m/*.tsv'`.
     """
     check_writable_file(output)
     from compeval.evaluators.validity.balanced_subsets import (

@@ -18,7 +18,21 @@ from compeval.cli.console import (
     reject_unused_options,
     report_failure,
 )
-from compeval.cli.options import DatasetsOutput, Format, FormatName, LanguageModel, TableColumns
+from compeval.cli.options import (
+    CaptionColumn,
+    DatasetsOutput,
+    DropEqual,
+    DropMalformed,
+    Format,
+    FormatName,
+    ImageColumn,
+    KindColumn,
+    LanguageModel,
+    NegativeColumns,
+    Repair,
+    SkipMissing,
+    TableColumns,
+)
 from compeval.loaders.importing.selection import RowSelection
 
 if TYPE_CHECKING:
@@ -27,35 +41,62 @@ if TYPE_CHECKING:
 
 
 def import_(
-    files: list[Path],
-    images: Path | None = None,
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Published files, recognised by their names or content. If the first word is "
+            "the name of a benchmark, they are files of this benchmark, and an error says what "
+            "was expected."
+        ),
+    ],
+    images: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of the images, with their original file names. Do not delete it: crops "
+            "are cut from these images when they are loaded. Not needed for tables that contain "
+            "their images, and for images in sources/ of the output folder."
+        ),
+    ] = None,
     output: DatasetsOutput = Path(),
-    *,
-    selection: RowSelection,
-    columns: TableColumns,
+    repair: Repair = False,
+    drop_malformed: DropMalformed = False,
+    skip_missing: SkipMissing = False,
+    image_column: ImageColumn = "",
+    caption_column: CaptionColumn = "",
+    negative_columns: NegativeColumns = "",
+    kind_column: KindColumn = "",
+    drop_equal: DropEqual = False,
     output_format: Format = "table",
 ) -> None:
     """Import files of published benchmarks as datasets. `compeval get` downloads them first.
 
     With the name of a column, tables of your own are imported: `compeval make` with the name of each file.
 
-    Args:
-        files: Published files, recognised by their names or content. If the first word is the name of a benchmark, they
-            are files of this benchmark, and an error says what was expected.
-        images: Folder of the images, with their original file names. Do not delete it: crops are cut from these images
-            when they are loaded. Not needed for tables that contain their images, and for images in sources/ of the
-            output folder.
+    Example: `compeval import sugarcrepe/swap_obj.json --images sources/coco/val2017`.
     """
+    selection = RowSelection(
+        repair=repair,
+        drop_malformed=drop_malformed,
+        skip_missing=skip_missing,
+    )
+    columns = TableColumns(
+        image_column=image_column,
+        caption_column=caption_column,
+        negative_columns=negative_columns,
+        kind_column=kind_column,
+        drop_equal=drop_equal,
+    )
     check_writable(output)
     if any(columns[:-1]):
         reject_unused_options(
             "on tables of your own", **selection._asdict(), format=output_format != "table"
         )
-        from compeval.cli.datasets import HardNegatives, make
+        from compeval.cli.datasets import HardNegatives, build_dataset
 
-        own = {"columns": columns, "hard_negatives": HardNegatives(), "llm": LanguageModel()}
         for file in files:
-            make(file.stem, [file], images, output, **own)
+            build_dataset(
+                file.stem, [file], images, output, columns, HardNegatives(), LanguageModel()
+            )
         return
     reject_unused_options("without the name of a column", drop_equal=columns.drop_equal)
     with err.status("Importing"):
@@ -91,31 +132,64 @@ class Terminal(NamedTuple):
 
 
 def get(
-    name: str,
-    images: Path | None = None,
-    existing: Annotated[Path | None, typer.Option("--from")] = None,
-    mirror: str | None = None,
-    partial: bool = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y")] = False,
-    *,
-    selection: RowSelection,
-    refresh: bool = False,
-    output: Path | None = None,
+    name: Annotated[
+        str, typer.Argument(help="Name of a benchmark, as in `compeval list benchmarks`.")
+    ],
+    images: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder with images that you have. Do not delete it: datasets refer to it."
+        ),
+    ] = None,
+    existing: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            help="Folder with the published files and archives. Nothing is downloaded then.",
+        ),
+    ] = None,
+    mirror: Annotated[
+        str | None,
+        typer.Option(help="URL of a mirror with the files as BENCHMARK/FILE and COLLECTION/IMAGE."),
+    ] = None,
+    partial: Annotated[
+        bool,
+        typer.Option(
+            "--partial", help="Import what the folder of --from has, also if rows are missing."
+        ),
+    ] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Do not ask before downloading more than 1 GB.")
+    ] = False,
+    repair: Repair = False,
+    drop_malformed: DropMalformed = False,
+    skip_missing: SkipMissing = False,
+    refresh: Annotated[
+        bool,
+        typer.Option(
+            "--refresh",
+            help="Ask the servers whether images that were downloaded one by one have changed. "
+            "This is always done if the published files have changed.",
+        ),
+    ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder to write to. Default: COMPEVAL_DATA or ~/.cache/compeval/datasets, "
+            "which is searched."
+        ),
+    ] = None,
     output_format: Format = "table",
 ) -> None:
     """Download a published benchmark with the images that it uses. Interrupted downloads resume.
 
-    Args:
-        name: Name of a benchmark, as in `compeval list benchmarks`.
-        images: Folder with images that you have. Do not delete it: datasets refer to it.
-        existing: Folder with the published files and archives. Nothing is downloaded then.
-        partial: Import what the folder of --from has, also if rows are missing.
-        refresh: Ask the servers whether images that were downloaded one by one have changed. This is always done if the
-            published files have changed.
-        mirror: URL of a mirror with the files as BENCHMARK/FILE and COLLECTION/IMAGE.
-        yes: Do not ask before downloading more than 1 GB.
-        output: Folder to write to. Default: COMPEVAL_DATA or ~/.cache/compeval/datasets, which is searched.
+    Example: `compeval get sugarcrepe --images sources/coco/val2017`.
     """
+    selection = RowSelection(
+        repair=repair,
+        drop_malformed=drop_malformed,
+        skip_missing=skip_missing,
+    )
     if existing is None:
         reject_unused_options("without --from", partial=partial)
     else:

@@ -15,8 +15,13 @@ app = typer.Typer(
 
 
 @app.command()
-def info(as_json: AsJson = False) -> None:
-    """Print the location and the content of the cache."""
+def info(
+    as_json: AsJson = False,
+) -> None:
+    """Print the location and the content of the cache.
+
+    Example: `compeval cache info --json`.
+    """
     from compeval.evaluators.engine.feature_cache import cache_folder, list_cache
 
     folder = cache_folder()
@@ -36,11 +41,17 @@ def info(as_json: AsJson = False) -> None:
 
 
 @app.command()
-def prune(days: Annotated[float, typer.Option(min=0)] = 30) -> None:
+def prune(
+    days: Annotated[
+        float,
+        typer.Option(
+            min=0, help="Delete the files of models that were not used for this many days."
+        ),
+    ] = 30,
+) -> None:
     """Delete the features and scores of models that were not used recently.
 
-    Args:
-        days: Delete the files of models that were not used for this many days.
+    Example: `compeval cache prune --days 7`.
     """
     from compeval.evaluators.engine import feature_cache
 

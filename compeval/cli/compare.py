@@ -18,25 +18,37 @@ from compeval.cli.console import (
     print_records,
     reject_unused_options,
 )
-from compeval.cli.options import Data, Format, FormatName, OptionalPaths, OptionalPositive
+from compeval.cli.options import Data, Format, FormatName
 
 DIFFERENCE = 2.0
 """Default difference of interest in percentage points."""
 
 
 def compare(
-    folders: Annotated[list[Path], typer.Argument(metavar="A B [C ...]")],
-    by_category: bool = False,
-    disagreements: Path | None = None,
+    folders: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="A B [C ...]", help="Result folders of models, or a folder that contains them."
+        ),
+    ],
+    by_category: Annotated[
+        bool,
+        typer.Option(
+            "--by-category", help="Compare two models within categories of rows, such as relations."
+        ),
+    ] = False,
+    disagreements: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write a page with rows on which one of two models is right, with pictures."
+        ),
+    ] = None,
     data: Data = None,
     output_format: Format = "table",
 ) -> None:
     """Compare models row by row with paired tests: two models (B minus A), or a ranking of more.
 
-    Args:
-        folders: Result folders of models, or a folder that contains them.
-        by_category: Compare two models within categories of rows, such as relations.
-        disagreements: Write a page with rows on which one of two models is right, with pictures.
+    Example: `compeval compare results/coco/ViT-B-32 results/coco/ViT-L-14 --by-category`.
     """
     folders = _find_models(folders)
     if len(folders) < 2 or (len(folders) > 2 and (by_category or disagreements)):
@@ -120,21 +132,32 @@ def _print_effects(a: Path, b: Path, output_format: FormatName) -> None:
 
 
 def power(
-    folders: Annotated[list[Path] | None, typer.Argument(metavar="[A B]")] = None,
-    difference: Annotated[float, typer.Option(min=0.01, max=100)] = DIFFERENCE,
-    agreement: Annotated[float | None, typer.Option(min=0, max=100)] = None,
-    rows: OptionalPositive = None,
-    wanted: Annotated[float, typer.Option("--power", min=1, max=99.9)] = 80,
+    folders: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[A B]", help="Result folders of two models, whose agreement is measured."
+        ),
+    ] = None,
+    difference: Annotated[
+        float, typer.Option(min=0.01, max=100, help="Difference of interest in percentage points.")
+    ] = DIFFERENCE,
+    agreement: Annotated[
+        float | None,
+        typer.Option(
+            min=0, max=100, help="Percentage of rows on which both models are right, or both wrong."
+        ),
+    ] = None,
+    rows: Annotated[
+        int | None, typer.Option(min=1, help="Print the smallest difference that N rows show.")
+    ] = None,
+    wanted: Annotated[
+        float, typer.Option("--power", min=1, max=99.9, help="Probability to find it, in percent.")
+    ] = 80,
     output_format: Format = "table",
 ) -> None:
     """Print how many rows show a difference between two models at the 5 % level.
 
-    Args:
-        folders: Result folders of two models, whose agreement is measured.
-        difference: Difference of interest in percentage points.
-        agreement: Percentage of rows on which both models are right, or both wrong.
-        rows: Print the smallest difference that N rows show.
-        wanted: Probability to find it, in percent.
+    Example: `compeval power --agreement 90 --difference 1`.
     """
     check_results(folders or ())
     from compeval.evaluators.metrics.power import count_rows, find_difference
@@ -214,24 +237,43 @@ def _print_sensitivity(
 
 
 def leaderboard(
-    results: OptionalPaths = None,
-    output: Path = Path("leaderboard"),
+    results: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Result folders, of many models. Default: all results in results/."),
+    ] = None,
+    output: Annotated[Path, typer.Option(help="Folder of the page and its tables.")] = Path(
+        "leaderboard"
+    ),
     data: Data = None,
-    about: Path | None = None,
-    published: Annotated[bool | None, typer.Option()] = None,
-    benchmark: Annotated[list[str] | None, typer.Option("--benchmark", "-b")] = None,
+    about: Annotated[
+        Path | None,
+        typer.Option(
+            help="CSV with a column model and any of family, parameters, date, training_data, "
+            "text_only."
+        ),
+    ] = None,
+    published: Annotated[
+        bool | None,
+        typer.Option(
+            help="Show published models with scores on the same rows, in another style. This is "
+            "the default; without result folders, --published shows only them."
+        ),
+    ] = None,
+    benchmark: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--benchmark",
+            "-b",
+            help="With --published alone, show all columns of this benchmark, such as "
+            "sugarcrepe. Repeatable.",
+        ),
+    ] = None,
 ) -> None:
     """Write a self-contained page that ranks models, with CSV, parquet and LaTeX. Needs the extra `leaderboard`.
 
     `compeval leaderboard --published` shows the published models alone: no results are needed.
 
-    Args:
-        results: Result folders, of many models. Default: all results in results/.
-        output: Folder of the page and its tables.
-        about: CSV with a column model and any of family, parameters, date, training_data, text_only.
-        published: Show published models with scores on the same rows, in another style. This is the default; without
-            result folders, --published shows only them.
-        benchmark: With --published alone, show all columns of this benchmark, such as sugarcrepe. Repeatable.
+    Example: `compeval leaderboard results --about models.csv`.
     """
     check_writable(output)
     if published and results is None:

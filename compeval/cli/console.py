@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import csv
 import errno
-import inspect
 import io
 import json
 import logging
 import os
-import re
 import sys
 import tempfile
 import traceback
@@ -84,8 +82,7 @@ USER_ERRORS = (ValueError, OSError, ModuleNotFoundError)
 class Commands(TyperGroup):
     """Command group that prints user errors as one message without a traceback.
 
-    All commands have the options --quiet and --verbose, and those with --format have --json. The help of a parameter is
-    in the section ``Args:`` of the command's docstring.
+    All commands have the options --quiet and --verbose, and those with --format have --json.
     """
 
     def __init__(self, **options: Any) -> None:
@@ -99,7 +96,6 @@ class Commands(TyperGroup):
                     has_format = any(
                         parameter.name == "output_format" for parameter in command.params
                     )
-                    _document(command)
                     command.params += _make_output_options()[not has_format :]
 
     def invoke(self, ctx: Any) -> Any:
@@ -136,23 +132,6 @@ class Commands(TyperGroup):
                 "Interrupted. Finished work is saved; run the same command again to continue."
             )
             raise typer.Exit(130) from None
-
-
-def _document(command: Any) -> None:
-    """Move the sections ``Args:`` of the command and its groups of options to the help of the parameters.
-
-    Flags have no form with ``--no-``.
-    """
-    command.help = command.help.partition("\n\nArgs:\n")[0]
-    texts: dict[str, str] = {}
-    for documented in (*getattr(command.callback, "groups", ()), command.callback):
-        section = inspect.cleandoc(documented.__doc__).partition("\n\nArgs:\n")[2]
-        texts |= re.findall(r"^    (\w+): (.+(?:\n {8}.+)*)", section, re.MULTILINE)
-    for parameter in command.params:
-        if parameter.name in texts:
-            parameter.help = re.sub(r"\s+", " ", texts[parameter.name])
-        if parameter.default is False:
-            parameter.secondary_opts = []
 
 
 def _set_quiet(value: bool) -> None:
@@ -334,8 +313,10 @@ def check_writable_file(path: Path, option: str = "--output") -> None:
 def reject_unused_options(reason: str, **options: Any) -> None:
     """Raise ValueError if one of the options was given, which have no effect for this reason."""
     given = [f"--{name.replace('_', '-')}" for name, value in options.items() if value]
+    if len(given) == 1:
+        raise ValueError(f"{given[0]} has no effect {reason}; remove it.")
     if given:
-        raise ValueError(f"{', '.join(given)}: no effect {reason}.")
+        raise ValueError(f"{', '.join(given)} have no effect {reason}; remove them.")
 
 
 def check_asked(llm: LanguageModel) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
@@ -18,10 +18,20 @@ from compeval.cli.console import (
 )
 from compeval.cli.options import (
     ANNOTATIONS,
+    Answers,
+    Ask,
+    BaseUrl,
+    CaptionColumn,
     Data,
     DatasetsOutput,
+    DropEqual,
+    ImageColumn,
+    KindColumn,
     LanguageModel,
-    Positive,
+    MaxCost,
+    NegativeColumns,
+    PriceIn,
+    PriceOut,
     TableColumns,
     split_names,
 )
@@ -35,18 +45,7 @@ CAPTION = "caption"
 
 
 class HardNegatives(NamedTuple):
-    """The hard negatives that are made from captions.
-
-    Args:
-        negatives: Kinds of hard negatives to make, separated by commas: atom, comp, swap, negation, order.
-        corpus: Files of a training corpus, as a glob: parquet, csv, tsv, jsonl, txt or webdataset shards. Repeatable.
-        corpus_column: Name of its caption column, or its position (from 0) in a table without a header.
-        graphs: Scene graphs of the images: Visual Genome's folder, GQA's *sceneGraphs*.json, COCO's instances or
-            panoptic file. Repeatable.
-        annotations: Folder of the annotations; the texts that `compeval annotate import` rejected are replaced.
-        refine: Remove rows from balanced sets until text-only baselines are at chance.
-        workers: Number of processes.
-    """
+    """The hard negatives that are made from captions."""
 
     negatives: str = ""
     corpus: list[str] | None = None
@@ -54,7 +53,7 @@ class HardNegatives(NamedTuple):
     graphs: list[Path] | None = None
     annotations: Path = ANNOTATIONS
     refine: bool = True
-    workers: Positive = 1
+    workers: int = 1
 
     def check(self, llm: LanguageModel) -> None:
         """Raise ValueError if an option has no effect, or if one is missing that another needs."""
@@ -100,32 +99,140 @@ class HardNegatives(NamedTuple):
 
 
 def make(
-    name: str,
-    files: list[Path],
-    images: Path | None = None,
+    name: Annotated[str, typer.Argument(help="Name of the new dataset.")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Tables (csv, tsv, jsonl, json) with the columns image, caption or captions, "
+            "and hard_negatives; COCO's captions_*.json and dataset_*.json; folders with "
+            "metadata.csv or metadata.jsonl; webdataset shards."
+        ),
+    ],
+    images: Annotated[
+        Path | None, typer.Option(help="Folder of the images. Default: the folder of each table.")
+    ] = None,
     output: DatasetsOutput = Path(),
-    split: str = "test",
-    on_error: Literal["stop", "skip"] = "stop",
-    *,
-    columns: TableColumns,
-    hard_negatives: HardNegatives,
-    llm: LanguageModel,
+    split: Annotated[
+        str,
+        typer.Option(
+            help="Split to read of a file with splits; several ones separated by commas, or all."
+        ),
+    ] = "test",
+    on_error: Annotated[
+        Literal["stop", "skip"],
+        typer.Option(
+            help="skip: leave out rows with an error, such as a broken image or an empty "
+            "caption, and count them."
+        ),
+    ] = "stop",
+    image_column: ImageColumn = "",
+    caption_column: CaptionColumn = "",
+    negative_columns: NegativeColumns = "",
+    kind_column: KindColumn = "",
+    drop_equal: DropEqual = False,
+    negatives: Annotated[
+        str,
+        typer.Option(
+            help="Kinds of hard negatives to make, separated by commas: atom, comp, swap, "
+            "negation, order."
+        ),
+    ] = "",
+    corpus: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Files of a training corpus, as a glob: parquet, csv, tsv, jsonl, txt or "
+            "webdataset shards. Repeatable."
+        ),
+    ] = None,
+    corpus_column: Annotated[
+        str,
+        typer.Option(
+            help="Name of its caption column, or its position (from 0) in a table without a header."
+        ),
+    ] = CAPTION,
+    graphs: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Scene graphs of the images: Visual Genome's folder, GQA's *sceneGraphs*.json, "
+            "COCO's instances or panoptic file. Repeatable."
+        ),
+    ] = None,
+    annotations: Annotated[
+        Path,
+        typer.Option(
+            help="Folder of the annotations; the texts that `compeval annotate import` rejected "
+            "are replaced."
+        ),
+    ] = ANNOTATIONS,
+    refine: Annotated[
+        bool,
+        typer.Option(
+            help="Remove rows from balanced sets until text-only baselines are at chance."
+        ),
+    ] = True,
+    workers: Annotated[int, typer.Option(min=1, help="Number of processes.")] = 1,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="Language model that writes and judges the negatives from the captions alone. "
+            "Default: rules, without a model. Where it does not write enough usable negatives, "
+            "the rules do."
+        ),
+    ] = None,
+    base_url: BaseUrl = None,
+    answers: Answers = Path("sample/llm"),
+    ask: Ask = False,
+    price_in: PriceIn = None,
+    price_out: PriceOut = None,
+    max_cost: MaxCost = 0.0,
 ) -> None:
     """Build a dataset for retrieval and hard negatives from your own images and captions.
 
     With --negatives, hard negatives are made from the captions, and with --corpus they are divided into captions whose
     compounds the training corpus contains (sc) and does not contain (uc).
 
-    Args:
-        name: Name of the new dataset.
-        files: Tables (csv, tsv, jsonl, json) with the columns image, caption or captions, and hard_negatives; COCO's
-            captions_*.json and dataset_*.json; folders with metadata.csv or metadata.jsonl; webdataset shards.
-        images: Folder of the images. Default: the folder of each table.
-        split: Split to read of a file with splits; several ones separated by commas, or all.
-        on_error: skip: leave out rows with an error, such as a broken image or an empty caption, and count them.
-        model: Language model that writes and judges the negatives from the captions alone. Default: rules, without a
-            model. Where it does not write enough usable negatives, the rules do.
+    Example: `compeval make mine captions.csv --images photos --negatives atom,swap`.
     """
+    columns = TableColumns(
+        image_column=image_column,
+        caption_column=caption_column,
+        negative_columns=negative_columns,
+        kind_column=kind_column,
+        drop_equal=drop_equal,
+    )
+    hard_negatives = HardNegatives(
+        negatives=negatives,
+        corpus=corpus,
+        corpus_column=corpus_column,
+        graphs=graphs,
+        annotations=annotations,
+        refine=refine,
+        workers=workers,
+    )
+    llm = LanguageModel(
+        model=model,
+        base_url=base_url,
+        answers=answers,
+        ask=ask,
+        price_in=price_in,
+        price_out=price_out,
+        max_cost=max_cost,
+    )
+    build_dataset(name, files, images, output, columns, hard_negatives, llm, split, on_error)
+
+
+def build_dataset(
+    name: str,
+    files: Sequence[Path],
+    images: Path | None,
+    output: Path,
+    columns: TableColumns,
+    hard_negatives: HardNegatives,
+    llm: LanguageModel,
+    split: str = "test",
+    on_error: Literal["stop", "skip"] = "stop",
+) -> None:
+    """Build a dataset, and print its rows, its best text-only baselines and what to do next."""
     hard_negatives.check(llm)
     with progress() if hard_negatives.negatives else err.status("Reading") as report:
         from compeval.loaders.own_data.left_out import LeftOut
@@ -174,13 +281,20 @@ def _describe_made(made: Mapping[str, Any]) -> Iterator[str]:
         yield f"{config}: no balanced variant, because {reason}."
 
 
-def push(dataset: str, repository: str, private: bool = False, data: Data = None) -> None:
+def push(
+    dataset: Annotated[str, typer.Argument(help="Name or folder of a dataset.")],
+    repository: Annotated[
+        str,
+        typer.Argument(help="ORG/NAME. The name of a micro-world dataset must contain microworld."),
+    ],
+    private: Annotated[
+        bool, typer.Option("--private", help="Create a new repository as private.")
+    ] = False,
+    data: Data = None,
+) -> None:
     """Upload a dataset folder to the Hugging Face Hub, with images if their licence permits redistribution.
 
-    Args:
-        dataset: Name or folder of a dataset.
-        repository: ORG/NAME. The name of a micro-world dataset must contain microworld.
-        private: Create a new repository as private.
+    Example: `compeval push mine ORG/mine --private`.
     """
     from compeval.loaders.datasets.folders import resolve_folder
     from compeval.loaders.push import push as upload
@@ -192,24 +306,43 @@ def push(dataset: str, repository: str, private: bool = False, data: Data = None
 
 
 def publish(
-    folders: Annotated[list[Path], typer.Argument(metavar="RESULTS...")],
-    repository: Annotated[str, typer.Option("--to")],
-    model_repository: Annotated[str | None, typer.Option("--model-repo")] = None,
-    benchmark: list[str] | None = None,
-    private: bool = False,
-    dry_run: bool = False,
+    folders: Annotated[
+        list[Path], typer.Argument(metavar="RESULTS...", help="Folders of results.")
+    ],
+    repository: Annotated[
+        str,
+        typer.Option(
+            "--to",
+            help="ORG/NAME of the dataset. The name for micro-world results must contain "
+            "microworld.",
+        ),
+    ],
+    model_repository: Annotated[
+        str | None,
+        typer.Option(
+            "--model-repo",
+            help="ORG/NAME of the model, whose page gets .eval_results/compeval.yaml.",
+        ),
+    ] = None,
+    benchmark: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="NAME=ORG/DATASET: the repository of a dataset, for --model-repo and Every Eval "
+            "Ever. Repeatable."
+        ),
+    ] = None,
+    private: Annotated[
+        bool, typer.Option("--private", help="Create a new repository as private.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print all files, and upload nothing.")
+    ] = False,
 ) -> None:
     """Upload results with their rows as a dataset, and propose them for the page of a model.
 
     The dataset also has one document per model in the schema of Every Eval Ever. Results on drawn scenes have none.
 
-    Args:
-        folders: Folders of results.
-        repository: ORG/NAME of the dataset. The name for micro-world results must contain microworld.
-        model_repository: ORG/NAME of the model, whose page gets .eval_results/compeval.yaml.
-        benchmark: NAME=ORG/DATASET: the repository of a dataset, for --model-repo and Every Eval Ever. Repeatable.
-        private: Create a new repository as private.
-        dry_run: Print all files, and upload nothing.
+    Example: `compeval publish results --to ORG/results --dry-run`.
     """
     from compeval.evaluators.results import hub
 
@@ -234,15 +367,27 @@ def _split(text: str) -> tuple[str, str]:
 
 
 @app.command()
-def pull(repository: str, output: Path = Path("pulled"), compare: list[Path] | None = None) -> None:
+def pull(
+    repository: Annotated[
+        str,
+        typer.Argument(
+            help="ORG/NAME of a dataset that `compeval publish` wrote; or a folder or the URL of "
+            "results of MTEB."
+        ),
+    ],
+    output: Annotated[Path, typer.Option(help="Folder to write the folder ORG--NAME to.")] = Path(
+        "pulled"
+    ),
+    compare: Annotated[
+        list[Path] | None,
+        typer.Option(help="Result folder of a model to rank with the downloaded ones. Repeatable."),
+    ] = None,
+) -> None:
     """Download the results of others, and rank them with your own.
 
     Result files of MTEB are added to the published scores in the cache, with which `compeval show` ranks.
 
-    Args:
-        repository: ORG/NAME of a dataset that `compeval publish` wrote; or a folder or the URL of results of MTEB.
-        output: Folder to write the folder ORG--NAME to.
-        compare: Result folder of a model to rank with the downloaded ones. Repeatable.
+    Example: `compeval results pull ORG/results --compare results/coco/ViT-B-32`.
     """
     if repository.startswith(("http://", "https://")) or Path(repository).is_dir():
         from compeval.evaluators.results import mteb

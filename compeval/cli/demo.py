@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from compeval.cli.console import check_writable, err, progress
 
 
-def demo(output: Path = Path("compeval-demo")) -> None:
+def demo(
+    output: Annotated[
+        Path, typer.Option(help="Folder of the model, the sample, the results and the report.")
+    ] = Path("compeval-demo"),
+) -> None:
     """Evaluate a tiny CLIP on a sample of CREPE. Both are part of the package: nothing is downloaded or built.
 
-    Args:
-        output: Folder of the model, the sample, the results and the report.
+    Example: `compeval demo --output demo`.
     """
     check_writable(output)
     with err.status("Loading the model"):

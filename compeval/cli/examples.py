@@ -4,32 +4,50 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from compeval.cli.console import check_asked, echo_json, print_message, reject_unused_options
-from compeval.cli.options import AsJson, LanguageModel, Positive
+from compeval.cli.options import Answers, AsJson, Ask, BaseUrl, LanguageModel, MaxCost, PriceOut
 
 if TYPE_CHECKING:
     from compeval.generators.llm.client import Endpoint
 
 
 def examples(
-    classes: Path,
-    count: Positive = 5,
-    *,
-    llm: LanguageModel,
+    classes: Annotated[Path, typer.Argument(help="Text file with one class name per line.")],
+    count: Annotated[int, typer.Option(min=1, help="Number of captions per class.")] = 5,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="Language model that writes the captions. Default: a grammar, which needs no "
+            "API key."
+        ),
+    ] = None,
+    base_url: BaseUrl = None,
+    answers: Answers = Path("sample/llm"),
+    ask: Ask = False,
+    price_in: Annotated[
+        float | None, typer.Option(help="Price per million input tokens, for estimating the cost.")
+    ] = None,
+    price_out: PriceOut = None,
+    max_cost: MaxCost = 0.0,
     as_json: AsJson = False,
 ) -> None:
     """Write example captions for your own classes, to make prompts for zero-shot classification more detailed.
 
-    Args:
-        classes: Text file with one class name per line.
-        count: Number of captions per class.
-        model: Language model that writes the captions. Default: a grammar, which needs no API key.
-        price_in: Price per million input tokens, for estimating the cost.
+    Example: `compeval examples classes.txt --count 3`.
     """
+    llm = LanguageModel(
+        model=model,
+        base_url=base_url,
+        answers=answers,
+        ask=ask,
+        price_in=price_in,
+        price_out=price_out,
+        max_cost=max_cost,
+    )
     check_asked(llm)
     if llm.model is None:
         reject_unused_options("without --model", base_url=llm.base_url)

@@ -14,17 +14,22 @@ from compeval.cli.options import Data, FormatName, prefer_json
 
 def list_(
     what: Annotated[
-        Literal["datasets", "benchmarks", "models", "tasks", "configs"], typer.Argument()
+        Literal["datasets", "benchmarks", "models", "tasks", "configs"],
+        typer.Argument(help="What to list."),
     ] = "datasets",
     data: Data = None,
     output_format: Annotated[
-        FormatName | None, typer.Option("--format", callback=prefer_json)
+        FormatName | None,
+        typer.Option(
+            "--format",
+            callback=prefer_json,
+            help="Default: table on a terminal, otherwise lines with tabs.",
+        ),
     ] = None,
 ) -> None:
     """List the available datasets, models, tasks or dataset configs, or the published benchmarks.
 
-    Args:
-        output_format: Default: table on a terminal, otherwise lines with tabs.
+    Example: `compeval list tasks --data datasets`.
     """
     if what == "models":
         reject_unused_options("on models", data=data)

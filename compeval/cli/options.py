@@ -1,12 +1,9 @@
-"""Options that several commands share, with their help. The help of all other options is in a command's docstring."""
+"""Options that several commands share, with their help, and the values of those that belong together."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
-from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
@@ -51,7 +48,6 @@ Limit = Annotated[
     int | None,
     typer.Option("--limit", "-n", min=1, help="Evaluate only the first N rows of each task."),
 ]
-Models = Annotated[list[str] | None, typer.Option("--model", "-m")]
 Format = Annotated[
     FormatName,
     typer.Option(
@@ -66,22 +62,73 @@ AsJson = Annotated[
         "--json", is_eager=True, callback=_store_json, help="Print JSON in place of the table."
     ),
 ]
-Positive = Annotated[int, typer.Option(min=1)]
-OptionalPositive = Annotated[int | None, typer.Option(min=1)]
-OptionalPaths = Annotated[list[Path] | None, typer.Argument()]
+Repair = Annotated[
+    bool,
+    typer.Option(
+        "--repair",
+        help="Remove differences of case, spacing and final stops between captions, and "
+        "ambiguous rows.",
+    ),
+]
+DropMalformed = Annotated[
+    bool,
+    typer.Option(
+        "--drop-malformed", help="Drop rows with a malformed text, as `compeval audit` counts them."
+    ),
+]
+SkipMissing = Annotated[
+    bool, typer.Option("--skip-missing", help="Drop rows whose image is missing.")
+]
+ImageColumn = Annotated[
+    str, typer.Option(help="Column of the image files in your own table. Default: image.")
+]
+CaptionColumn = Annotated[
+    str, typer.Option(help="Column of the caption or captions. Default: captions or caption.")
+]
+NegativeColumns = Annotated[
+    str,
+    typer.Option(
+        help="Columns of your hard negatives, separated by commas. Default: hard_negatives."
+    ),
+]
+KindColumn = Annotated[
+    str,
+    typer.Option(
+        help="Column with the kind of your hard negatives, by which results are reported."
+    ),
+]
+DropEqual = Annotated[
+    bool,
+    typer.Option(
+        "--drop-equal",
+        help="Drop your hard negatives that equal a caption or another one of their row. "
+        "Default: an error names it.",
+    ),
+]
+BaseUrl = Annotated[
+    str | None, typer.Option(help="OpenAI-compatible endpoint of the model. Default: OpenAI.")
+]
+Answers = Annotated[Path, typer.Option(help="Folder of cached answers, which are read first.")]
+Ask = Annotated[
+    bool,
+    typer.Option(
+        "--ask", help="Request missing answers from the model, with the key in OPENAI_API_KEY."
+    ),
+]
+PriceIn = Annotated[
+    float | None,
+    typer.Option(
+        help="Price per million input tokens, for estimating the cost; 0 for a free endpoint."
+    ),
+]
+PriceOut = Annotated[float | None, typer.Option(help="Price per million output tokens.")]
+MaxCost = Annotated[
+    float, typer.Option(min=0, help="Maximum estimated cost; above it, no request is sent.")
+]
 
 
 class TableColumns(NamedTuple):
-    """The columns of a user's own tables.
-
-    Args:
-        image_column: Column of the image files in your own table. Default: image.
-        caption_column: Column of the caption or captions. Default: captions or caption.
-        negative_columns: Columns of your hard negatives, separated by commas. Default: hard_negatives.
-        kind_column: Column with the kind of your hard negatives, by which results are reported.
-        drop_equal: Drop your hard negatives that equal a caption or another one of their row. Default: an error names
-            it.
-    """
+    """The columns of a user's own tables."""
 
     image_column: str = ""
     caption_column: str = ""
@@ -97,16 +144,7 @@ class TableColumns(NamedTuple):
 
 
 class LanguageModel(NamedTuple):
-    """A language model that writes texts.
-
-    Args:
-        base_url: OpenAI-compatible endpoint of the model. Default: OpenAI.
-        answers: Folder of cached answers, which are read first.
-        ask: Request missing answers from the model, with the key in OPENAI_API_KEY.
-        price_in: Price per million input tokens, for estimating the cost; 0 for a free endpoint.
-        price_out: Price per million output tokens.
-        max_cost: Maximum estimated cost; above it, no request is sent.
-    """
+    """A language model that writes texts."""
 
     model: str | None = None
     base_url: str | None = None
@@ -114,7 +152,7 @@ class LanguageModel(NamedTuple):
     ask: bool = False
     price_in: float | None = None
     price_out: float | None = None
-    max_cost: Annotated[float, typer.Option(min=0)] = 0.0
+    max_cost: float = 0.0
 
     def find_endpoint(self) -> Endpoint | None:
         """Return the endpoint, or None if no model is named."""
@@ -128,32 +166,3 @@ class LanguageModel(NamedTuple):
 def split_names(text: str) -> list[str]:
     """Return names that are separated by commas."""
     return [part.strip() for part in text.split(",") if part.strip()]
-
-
-def expand_option_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command with one option per field of its parameters that are groups of options (NamedTuples).
-
-    The help of the options is in the docstring of their group, unless that of the command has another one.
-    """
-    groups: dict[str, Any] = {}
-    parameters: list[Parameter] = []
-    for parameter in signature(command, eval_str=True).parameters.values():
-        group = parameter.annotation
-        if hasattr(group, "_fields"):
-            groups[parameter.name], types = group, get_type_hints(group, include_extras=True)
-            defaults = group._field_defaults.items()
-            parameters += [
-                Parameter(name, parameter.kind, default=value, annotation=types[name])
-                for name, value in defaults
-            ]
-        else:
-            parameters.append(parameter)
-
-    @wraps(command)
-    def run(**values: Any) -> None:
-        for name, group in groups.items():
-            values[name] = group(**{field: values.pop(field) for field in group._fields})
-        command(**values)
-
-    vars(run).update(__signature__=Signature(parameters), groups=tuple(groups.values()))
-    return run

@@ -17,7 +17,7 @@ from compeval.cli.console import (
     progress,
     reject_unused_options,
 )
-from compeval.cli.options import AsJson, Data, Device, OptionalPositive, Positive, Results
+from compeval.cli.options import AsJson, Data, Device, Results
 
 if TYPE_CHECKING:
     from compeval.evaluators.probes.evaluate import ProbeResult
@@ -30,48 +30,103 @@ app = typer.Typer(
 
 NUM_CAPTIONS = 100_000
 
+Text = Annotated[
+    str | None,
+    typer.Option(
+        help="Training text: glob pattern of txt, tsv, csv, jsonl or parquet files. Default: "
+        "generated captions."
+    ),
+]
+Column = Annotated[
+    str,
+    typer.Option(
+        help="Caption column of the text: its name, or its number (from 0) if there is no header."
+    ),
+]
+Captions = Annotated[int, typer.Option(min=10, help="Number of generated captions.")]
+Decoder = Annotated[
+    str | None,
+    typer.Option(
+        help="t5-large, another T5, or a folder. Default: a small T5 trained from scratch."
+    ),
+]
+Epochs = Annotated[int, typer.Option(min=1, help="Number of passes over the text.")]
+BatchSize = Annotated[int, typer.Option(min=1, help="Number of texts per step.")]
+Accumulate = Annotated[
+    int, typer.Option(min=1, help="Gradient accumulation: number of parts per batch.")
+]
+LearningRate = Annotated[
+    float | None, typer.Option(help="Default: 0.003 from scratch, 0.001 with --decoder.")
+]
+Precision = Annotated[
+    Literal["auto", "fp32", "bf16", "fp16"],
+    typer.Option(help="auto: bf16 if it is fast on the device, otherwise fp32."),
+]
+Seed = Annotated[
+    int,
+    typer.Option(help="Seed of the generated text, its split, the initial weights and the order."),
+]
+
 
 class Training(NamedTuple):
-    """The training text and the recipe of a decoder.
+    """The training text and the recipe of a decoder."""
 
-    Args:
-        text: Training text: glob pattern of txt, tsv, csv, jsonl or parquet files. Default: generated captions.
-        column: Caption column of the text: its name, or its number (from 0) if there is no header.
-        captions: Number of generated captions.
-        decoder: t5-large, another T5, or a folder. Default: a small T5 trained from scratch.
-        epochs: Number of passes over the text.
-        batch_size: Number of texts per step.
-        accumulate: Gradient accumulation: number of parts per batch.
-        learning_rate: Default: 0.003 from scratch, 0.001 with --decoder.
-        precision: auto: bf16 if it is fast on the device, otherwise fp32.
-        seed: Seed of the generated text, its split, the initial weights and the order.
-    """
-
-    text: str | None = None
-    column: str = "caption"
-    captions: Annotated[int, typer.Option(min=10)] = NUM_CAPTIONS
-    decoder: str | None = None
-    epochs: Positive = 4
-    batch_size: Positive = 512
-    accumulate: Positive = 1
-    learning_rate: float | None = None
-    precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
-    seed: int = 0
-    device: Device = None
-    data: Data = None
+    text: str | None
+    column: str
+    captions: int
+    decoder: str | None
+    epochs: int
+    batch_size: int
+    accumulate: int
+    learning_rate: float | None
+    precision: Literal["auto", "fp32", "bf16", "fp16"]
+    seed: int
+    device: str | None
+    data: Path | None
 
 
 def probe(
-    text_encoder: Annotated[str, typer.Option()], output: Path | None = None, *, training: Training
+    text_encoder: Annotated[
+        str,
+        typer.Option(
+            help="Text encoder to probe: any model of `compeval run`, or "
+            "sentence-transformers:NAME."
+        ),
+    ],
+    output: Annotated[Path | None, typer.Option(help="Default: checkpoints/probe-ENCODER.")] = None,
+    text: Text = None,
+    column: Column = "caption",
+    captions: Captions = NUM_CAPTIONS,
+    decoder: Decoder = None,
+    epochs: Epochs = 4,
+    batch_size: BatchSize = 512,
+    accumulate: Accumulate = 1,
+    learning_rate: LearningRate = None,
+    precision: Precision = "auto",
+    seed: Seed = 0,
+    device: Device = None,
+    data: Data = None,
 ) -> None:
     """Train a decoder that recovers texts from the embeddings of a frozen text encoder.
 
     Interrupted training resumes.
 
-    Args:
-        text_encoder: Text encoder to probe: any model of `compeval run`, or sentence-transformers:NAME.
-        output: Default: checkpoints/probe-ENCODER.
+    Example: `compeval train probe --text-encoder ViT-B-32/openai --text 'captions/*.txt'`.
     """
+    training = Training(
+        text=text,
+        column=column,
+        captions=captions,
+        decoder=decoder,
+        epochs=epochs,
+        batch_size=batch_size,
+        accumulate=accumulate,
+        learning_rate=learning_rate,
+        precision=precision,
+        seed=seed,
+        device=device,
+        data=data,
+    )
     _check_options(training)
     from compeval.evaluators.models import check_name, pick_device, resolve, slug
 
@@ -97,12 +152,41 @@ def probe(
     )
 
 
-def autoencoder(output: Path = Path("checkpoints/autoencoder"), *, training: Training) -> None:
+def autoencoder(
+    output: Annotated[Path, typer.Option(help="Folder of the encoder.")] = Path(
+        "checkpoints/autoencoder"
+    ),
+    text: Text = None,
+    column: Column = "caption",
+    captions: Captions = NUM_CAPTIONS,
+    decoder: Decoder = None,
+    epochs: Epochs = 4,
+    batch_size: BatchSize = 512,
+    accumulate: Accumulate = 1,
+    learning_rate: LearningRate = None,
+    precision: Precision = "auto",
+    seed: Seed = 0,
+    device: Device = None,
+    data: Data = None,
+) -> None:
     """Train the proof-of-concept text encoder: a T5 that reconstructs texts from its mean token embedding.
 
-    Args:
-        output: Folder of the encoder.
+    Example: `compeval train autoencoder --captions 10000`.
     """
+    training = Training(
+        text=text,
+        column=column,
+        captions=captions,
+        decoder=decoder,
+        epochs=epochs,
+        batch_size=batch_size,
+        accumulate=accumulate,
+        learning_rate=learning_rate,
+        precision=precision,
+        seed=seed,
+        device=device,
+        data=data,
+    )
     _check_options(training)
     check_writable(output)
     from compeval.evaluators.models import pick_device
@@ -120,20 +204,21 @@ def autoencoder(output: Path = Path("checkpoints/autoencoder"), *, training: Tra
 
 @app.command()
 def run(
-    probes: list[str],
+    probes: Annotated[list[str], typer.Argument(help="local:FOLDER of each probe.")],
     data: Data = None,
-    limit: OptionalPositive = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Evaluate only the first N rows of each config.")
+    ] = None,
     device: Device = None,
     output: Results = Path("results"),
-    summary: Path | None = None,
+    summary: Annotated[
+        Path | None, typer.Option(help="Folder to write the tables to, as Markdown and JSON.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Evaluate probes on CompPrompts, and the probed models on ControlledImCaps, as in the paper's tables.
 
-    Args:
-        probes: local:FOLDER of each probe.
-        limit: Evaluate only the first N rows of each config.
-        summary: Folder to write the tables to, as Markdown and JSON.
+    Example: `compeval probe run local:checkpoints/probe-clip --summary tables`.
     """
     from compeval.evaluators.models import check_name, pick_device, resolve
 

@@ -8,32 +8,55 @@ from typing import Annotated
 import typer
 
 from compeval.cli.console import check_results, check_writable, reject_unused_options
-from compeval.cli.options import Data, OptionalPaths
+from compeval.cli.options import Data
 
 ROWS = 1000
 
 
 def report(
-    results: OptionalPaths = None,
-    output: Path = Path("report"),
+    results: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Result folders of models. Default: all result folders in results/."),
+    ] = None,
+    output: Annotated[Path, typer.Option(help="Folder of the report.")] = Path("report"),
     data: Data = None,
-    validity: Path | None = None,
-    counts: Path | None = None,
-    text_only: list[Path] | None = None,
-    rows: Annotated[int, typer.Option(min=0)] = ROWS,
-    show_last: bool = False,
+    validity: Annotated[
+        Path | None,
+        typer.Option(
+            help="validity.json, the shares of genuine hard negatives (stage validity of dvc.yaml)."
+        ),
+    ] = None,
+    counts: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder with CORPUS.counts.json, the counts of atoms in the training captions "
+            "(Figure 12)."
+        ),
+    ] = None,
+    text_only: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="text_only.json or text_only_DATASET.json, text-only baselines (stage "
+            "text_only, `inspect`). Default: the files that `compeval inspect` wrote to "
+            "inspection/."
+        ),
+    ] = None,
+    rows: Annotated[
+        int,
+        typer.Option(
+            min=0, help="Number of rows on the page of rows, which can be filtered (rows.html)."
+        ),
+    ] = ROWS,
+    show_last: Annotated[
+        bool,
+        typer.Option(
+            "--show-last", help="Print the path and the headline of the last report and exit."
+        ),
+    ] = False,
 ) -> None:
     """Write the report as HTML and Markdown: tables, figures as in the papers, and examples.
 
-    Args:
-        results: Result folders of models. Default: all result folders in results/.
-        output: Folder of the report.
-        validity: validity.json, the shares of genuine hard negatives (stage validity of dvc.yaml).
-        counts: Folder with CORPUS.counts.json, the counts of atoms in the training captions (Figure 12).
-        text_only: text_only.json or text_only_DATASET.json, text-only baselines (stage text_only, `inspect`).
-            Default: the files that `compeval inspect` wrote to inspection/.
-        rows: Number of rows on the page of rows, which can be filtered (rows.html).
-        show_last: Print the path and the headline of the last report and exit.
+    Example: `compeval report results --output report`.
     """
     page, headline = output / "index.html", output / "headline.txt"
     if show_last:

@@ -22,12 +22,14 @@ SUMMARY_FROM = 20
 
 
 def show(
-    result: Annotated[Path, typer.Argument()] = Path("results"), output_format: Format = "table"
+    result: Annotated[Path, typer.Argument(help="A result file, or a folder of results.")] = Path(
+        "results"
+    ),
+    output_format: Format = "table",
 ) -> None:
     """Print a result, or all results in a folder. csv and json contain all metrics, table and md the main metrics.
 
-    Args:
-        result: A result file, or a folder of results.
+    Example: `compeval show results --format csv`.
     """
     from compeval.evaluators.results import documents
 
@@ -38,19 +40,18 @@ def show(
 
 
 def score(
-    file: Path,
-    task: Annotated[str, typer.Option()],
-    name: Annotated[str, typer.Option()],
+    file: Annotated[
+        Path, typer.Argument(help="Parquet, CSV or JSON Lines with the columns `row` and `scores`.")
+    ],
+    task: Annotated[str, typer.Option(help="Task that was scored.")],
+    name: Annotated[str, typer.Option(help="Name of the model.")],
     data: Data = None,
     output: Results = Path("results"),
     output_format: Format = "table",
 ) -> None:
     """Write a result from scores that another program computed. The correct caption's score is first in each row.
 
-    Args:
-        file: Parquet, CSV or JSON Lines with the columns `row` and `scores`.
-        task: Task that was scored.
-        name: Name of the model.
+    Example: `compeval score scores.parquet --task sugarcrepe/swap_obj --name my-model`.
     """
     check_writable(output)
     from compeval.evaluators.results.external import score_file

@@ -22,7 +22,7 @@ from compeval.cli.console import (
     reject_unused_options,
     report_failure,
 )
-from compeval.cli.options import Data, Format, FormatName, Limit, Models, OptionalPositive, Results
+from compeval.cli.options import Data, Format, FormatName, Limit, Results
 from compeval.cli.results import print_results
 
 if TYPE_CHECKING:
@@ -57,90 +57,140 @@ def add_settings(spec: str, settings: list[str], base_url: str | None) -> str:
 
 
 class RunOptions(NamedTuple):
-    """How models are run.
+    """How models are run."""
 
-    Args:
-        name: Name of the model in the results. Default: its own name.
-        revision: Commit, branch or tag of the checkout, or dataset version. Default: the files on disk.
-        device: cpu, cuda or mps; for several devices, cuda:0,cuda:1. Default: the fastest available device.
-        workers: Number of Ray workers, each with its own GPU or a share of the processors. Default: one per device.
-        ray_address: Ray cluster to run on: auto, HOST:PORT or ray://HOST:10001. Default workers: all its GPUs.
-        precision: auto: bf16 on CUDA, otherwise fp32.
-        batch_size: Default: depends on the device. It is halved when memory runs out.
-        base_url: api: address of an OpenAI-compatible endpoint. Default: OpenAI's.
-        max_requests: api: refuse runs that need more requests. Stored answers do not count.
-        setting: adapter=FOLDER merges an adapter of PEFT (LoRA). vlm and api: scoring=yes (the probability of yes,
-            VQAScore) or scoring=choice (between two captions, in both orders); question='Is this {}?'; answers=Yes,No;
-            think=TOKENS, the budget of a model that thinks first. Part of the model's name; repeatable.
-        no_cache: Compute everything again, and ask endpoints again: stored features, answers and results are not read.
-        dry_run: Print what would run, without loading or downloading weights.
-        on_error: What to do with an image that cannot be read.
-    """
-
-    data: Data = None
-    limit: Limit = None
-    name: str | None = None
-    revision: str | None = None
-    device: str | None = None
-    workers: OptionalPositive = None
-    ray_address: str | None = None
-    precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
-    batch_size: OptionalPositive = None
-    base_url: str | None = None
-    max_requests: Annotated[int, typer.Option(min=0)] = MAX_REQUESTS
-    setting: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE")] = None
-    output: Results = Path("results")
-    no_cache: bool = False
-    dry_run: bool = False
-    on_error: Literal["stop", "skip"] = "stop"
-
-
-class NamedModels(NamedTuple):
-    """The models to run.
-
-    Args:
-        model: ViT-B-32/laion400m_e32, local:FOLDER, hf-hub:ORG/NAME, transformers:ORG/NAME,
-            sentence-transformers:NAME, vlm:ORG/NAME, api:MODEL, python:MODULE:CLASS.
-        model_option: The model, in place of the argument. Repeatable; 'ViT-B-32/*' names all weights of an
-            architecture.
-        models_file: File with one model per line; # begins a comment.
-    """
-
-    model: Annotated[str | None, typer.Argument()] = None
-    model_option: Models = None
-    models_file: Annotated[Path | None, typer.Option("--models")] = None
-
-    def list_specs(self, options: RunOptions) -> list[str]:
-        """Return the models with their settings. Raises ValueError if an option has no effect on them."""
-        from compeval.evaluators import models
-        from compeval.evaluators.models.names import expand
-
-        named = expand(
-            [*([self.model] if self.model else []), *(self.model_option or [])], self.models_file
-        )
-        specs = [add_settings(spec, options.setting or [], options.base_url) for spec in named]
-        backends = {spec.partition(":")[0] for spec in specs}
-        if "api" not in backends:
-            reject_unused_options(
-                "without a model api:", max_requests=options.max_requests != MAX_REQUESTS
-            )
-        if backends <= {"api", "python"}:
-            reject_unused_options(
-                "on models api: and python:, which choose their own",
-                precision=options.precision != "auto",
-            )
-        if len(specs) == 1:
-            models.check_name(specs[0])
-        elif options.name is not None:
-            raise ValueError(f"--name names one model; got {len(specs)}: {', '.join(specs)}.")
-        return specs
+    data: Path | None
+    limit: int | None
+    name: str | None
+    revision: str | None
+    device: str | None
+    workers: int | None
+    ray_address: str | None
+    precision: Literal["auto", "fp32", "bf16", "fp16"]
+    batch_size: int | None
+    base_url: str | None
+    max_requests: int
+    setting: list[str] | None
+    output: Path
+    no_cache: bool
+    dry_run: bool
+    on_error: Literal["stop", "skip"]
 
 
 def run(
-    *,
-    models: NamedModels,
-    task: Annotated[list[str] | None, typer.Option("--task", "--tasks", "-t")] = None,
-    options: RunOptions,
+    model: Annotated[
+        str | None,
+        typer.Argument(
+            help="ViT-B-32/laion400m_e32, local:FOLDER, hf-hub:ORG/NAME, transformers:ORG/NAME, "
+            "sentence-transformers:NAME, vlm:ORG/NAME, api:MODEL, python:MODULE:CLASS."
+        ),
+    ] = None,
+    model_option: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--model",
+            "-m",
+            help="The model, in place of the argument. Repeatable; 'ViT-B-32/*' names all "
+            "weights of an architecture.",
+        ),
+    ] = None,
+    models_file: Annotated[
+        Path | None,
+        typer.Option("--models", help="File with one model per line; # begins a comment."),
+    ] = None,
+    task: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--task",
+            "--tasks",
+            "-t",
+            help="Names or globs of tasks, separated by commas; repeatable. retrieval/coco is "
+            "the original set, retrieval/coco@* are its variants. Default: all tasks except raw "
+            "retrieval.",
+        ),
+    ] = None,
+    data: Data = None,
+    limit: Limit = None,
+    name: Annotated[
+        str | None, typer.Option(help="Name of the model in the results. Default: its own name.")
+    ] = None,
+    revision: Annotated[
+        str | None,
+        typer.Option(
+            help="Commit, branch or tag of the checkout, or dataset version. Default: the files "
+            "on disk."
+        ),
+    ] = None,
+    device: Annotated[
+        str | None,
+        typer.Option(
+            help="cpu, cuda or mps; for several devices, cuda:0,cuda:1. Default: the fastest "
+            "available device."
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Number of Ray workers, each with its own GPU or a share of the processors. "
+            "Default: one per device.",
+        ),
+    ] = None,
+    ray_address: Annotated[
+        str | None,
+        typer.Option(
+            help="Ray cluster to run on: auto, HOST:PORT or ray://HOST:10001. Default workers: "
+            "all its GPUs."
+        ),
+    ] = None,
+    precision: Annotated[
+        Literal["auto", "fp32", "bf16", "fp16"],
+        typer.Option(help="auto: bf16 on CUDA, otherwise fp32."),
+    ] = "auto",
+    batch_size: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Default: depends on the device. It is halved when memory runs out."
+        ),
+    ] = None,
+    base_url: Annotated[
+        str | None,
+        typer.Option(help="api: address of an OpenAI-compatible endpoint. Default: OpenAI's."),
+    ] = None,
+    max_requests: Annotated[
+        int,
+        typer.Option(
+            min=0, help="api: refuse runs that need more requests. Stored answers do not count."
+        ),
+    ] = MAX_REQUESTS,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=VALUE",
+            help="adapter=FOLDER merges an adapter of PEFT (LoRA). vlm and api: scoring=yes (the "
+            "probability of yes, VQAScore) or scoring=choice (between two captions, in both "
+            "orders); question='Is this {}?'; answers=Yes,No; think=TOKENS, the budget of a "
+            "model that thinks first. Part of the model's name; repeatable.",
+        ),
+    ] = None,
+    output: Results = Path("results"),
+    no_cache: Annotated[
+        bool,
+        typer.Option(
+            "--no-cache",
+            help="Compute everything again, and ask endpoints again: stored features, answers "
+            "and results are not read.",
+        ),
+    ] = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run", help="Print what would run, without loading or downloading weights."
+        ),
+    ] = False,
+    on_error: Annotated[
+        Literal["stop", "skip"], typer.Option(help="What to do with an image that cannot be read.")
+    ] = "stop",
     output_format: Format = "table",
 ) -> None:
     """Evaluate models and write their results. Finished tasks are skipped.
@@ -150,17 +200,32 @@ def run(
     encoded; the exit code is then 1. Of several models, one that fails does not stop the others: it is reported at the
     end, and the exit code is 1. The last lines say where each result on a published set stands among the published
     models (not with --quiet). `compeval report results` compares models.
-
-    Args:
-        task: Names or globs of tasks, separated by commas; repeatable. retrieval/coco is the original set,
-            retrieval/coco@* are its variants. Default: all tasks except raw retrieval.
     """
+    options = RunOptions(
+        data=data,
+        limit=limit,
+        name=name,
+        revision=revision,
+        device=device,
+        workers=workers,
+        ray_address=ray_address,
+        precision=precision,
+        batch_size=batch_size,
+        base_url=base_url,
+        max_requests=max_requests,
+        setting=setting,
+        output=output,
+        no_cache=no_cache,
+        dry_run=dry_run,
+        on_error=on_error,
+    )
     if not options.dry_run:
         check_writable(options.output)
     with err.status("Reading the datasets"):
         from compeval.evaluators.models.checks import check_available
 
-        specs = models.list_specs(options)
+        named = [*([model] if model else []), *(model_option or [])]
+        specs = _list_specs(named, models_file, options)
         data, available, selected = _find_tasks(task, options)
     settings: dict[str, Any] = {"data_dir": data, "limit": options.limit, "output": options.output}
     if options.dry_run:
@@ -234,6 +299,35 @@ def _report(
             report_failure(f"- {spec}: {reason}")
     if refused or failed:
         raise typer.Exit(1)
+
+
+def _list_specs(named: list[str], models_file: Path | None, options: RunOptions) -> list[str]:
+    """Return the models that are named and those of a file, with their settings.
+
+    Raises ValueError if an option has no effect on them.
+    """
+    from compeval.evaluators import models
+    from compeval.evaluators.models.names import expand
+
+    specs = [
+        add_settings(spec, options.setting or [], options.base_url)
+        for spec in expand(named, models_file)
+    ]
+    backends = {spec.partition(":")[0] for spec in specs}
+    if "api" not in backends:
+        reject_unused_options(
+            "without a model api:", max_requests=options.max_requests != MAX_REQUESTS
+        )
+    if backends <= {"api", "python"}:
+        reject_unused_options(
+            "on models api: and python:, which choose their own",
+            precision=options.precision != "auto",
+        )
+    if len(specs) == 1:
+        models.check_name(specs[0])
+    elif options.name is not None:
+        raise ValueError(f"--name names one model; got {len(specs)}: {', '.join(specs)}.")
+    return specs
 
 
 def _find_tasks(

@@ -23,10 +23,14 @@ Folder = Annotated[Path, typer.Option("--output", help="Folder of the sources.")
 
 
 @app.command("list")
-def list_(as_json: AsJson = False) -> None:
+def list_(
+    as_json: AsJson = False,
+) -> None:
     """List the sources with size, licence and citation.
 
     The first download of a file without a known hash is recorded in sources.lock, and later ones must equal it.
+
+    Example: `compeval sources list --json`.
     """
     from compeval.base.sources import read_registry
 
@@ -48,19 +52,22 @@ def list_(as_json: AsJson = False) -> None:
 
 @app.command()
 def get(
-    name: str,
-    files: Annotated[list[str] | None, typer.Argument()] = None,
+    name: Annotated[str, typer.Argument(help="Name of a source, as in `compeval sources list`.")],
+    files: Annotated[
+        list[str] | None, typer.Argument(help="Files of the source. Default: all.")
+    ] = None,
     output: Folder = Path("sources"),
-    existing: Annotated[Path | None, typer.Option("--from")] = None,
-    mirror: str | None = None,
+    existing: Annotated[
+        Path | None,
+        typer.Option("--from", help="Folder that already contains the files, packed or unpacked."),
+    ] = None,
+    mirror: Annotated[
+        str | None, typer.Option(help="URL of a mirror with the files as SOURCE/FILE.")
+    ] = None,
 ) -> None:
     """Download a source, or some of its files. Existing files are skipped and interrupted downloads resume.
 
-    Args:
-        name: Name of a source, as in `compeval sources list`.
-        files: Files of the source. Default: all.
-        existing: Folder that already contains the files, packed or unpacked.
-        mirror: URL of a mirror with the files as SOURCE/FILE.
+    Example: `compeval sources get visual_genome --output sources`.
     """
     check_writable(output)
     from compeval.base.sources.obtain import fetch
@@ -83,14 +90,16 @@ def get(
 
 @app.command()
 def check(
-    names: Annotated[list[str] | None, typer.Argument()] = None,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help="Names of sources. Default: all sources in the folder."),
+    ] = None,
     output: Folder = Path("sources"),
     as_json: AsJson = False,
 ) -> None:
     """Check that downloaded files are complete and unchanged. The exit code is 1 if a file is not.
 
-    Args:
-        names: Names of sources. Default: all sources in the folder.
+    Example: `compeval sources check visual_genome`.
     """
     from compeval.base.sources import read_registry
     from compeval.base.sources.obtain import check_file

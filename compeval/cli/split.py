@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from compeval.cli.console import check_writable, print_message, print_records
-from compeval.cli.options import Data, Format, Positive
+from compeval.cli.options import Data, Format
 
 if TYPE_CHECKING:
     from compeval.base.readers.corpora import Shard
@@ -16,13 +16,49 @@ if TYPE_CHECKING:
 
 
 def split(
-    name: str,
-    corpus: Annotated[list[str], typer.Option()],
-    corpus_column: str = "caption",
-    output: str | None = None,
-    compounds: Literal["all", "ao", "oro"] = "all",
-    parse_all: bool = False,
-    workers: Positive = 1,
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="Name or folder of a dataset with captions: a published one, or one of "
+            "`compeval make`."
+        ),
+    ],
+    corpus: Annotated[
+        list[str],
+        typer.Option(
+            help="Files of the training corpus, as a glob: parquet, csv, tsv, jsonl, txt or "
+            "webdataset shards. Repeatable."
+        ),
+    ],
+    corpus_column: Annotated[
+        str,
+        typer.Option(
+            help="Name of its caption column, or its position (from 0) in a table without a header."
+        ),
+    ] = "caption",
+    output: Annotated[
+        str | None,
+        typer.Option(
+            help="Name of the derived dataset, which is written next to the divided one. "
+            "Default: NAME_split."
+        ),
+    ] = None,
+    compounds: Annotated[
+        Literal["all", "ao", "oro"],
+        typer.Option(
+            help="Compounds that count: all, ao (an attribute and its object: bindings) or oro "
+            "(two objects and their relation)."
+        ),
+    ] = "all",
+    parse_all: Annotated[
+        bool,
+        typer.Option(
+            "--parse-all",
+            help="Parse all captions of the corpus, once, and store all that it contains. Every "
+            "further set is then divided without reading the corpus.",
+        ),
+    ] = False,
+    workers: Annotated[int, typer.Option(min=1, help="Number of processes.")] = 1,
     data: Data = None,
     output_format: Format = "table",
 ) -> None:
@@ -34,17 +70,6 @@ def split(
 
     Example: `compeval split sugarcrepe --corpus 'cc3m/*.tsv' --corpus-column caption`, then `compeval run MODEL
     --task 'sugarcrepe_split/*'`.
-
-    Args:
-        name: Name or folder of a dataset with captions: a published one, or one of `compeval make`.
-        corpus: Files of the training corpus, as a glob: parquet, csv, tsv, jsonl, txt or webdataset shards. Repeatable.
-        corpus_column: Name of its caption column, or its position (from 0) in a table without a header.
-        output: Name of the derived dataset, which is written next to the divided one. Default: NAME_split.
-        compounds: Compounds that count: all, ao (an attribute and its object: bindings) or oro (two objects and their
-            relation).
-        parse_all: Parse all captions of the corpus, once, and store all that it contains. Every further set is then
-            divided without reading the corpus.
-        workers: Number of processes.
     """
     from compeval.base.readers.corpora import list_shards
     from compeval.generators.seen_analysis.stored import Corpus

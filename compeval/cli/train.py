@@ -19,7 +19,7 @@ from compeval.cli.console import (
     progress,
     reject_unused_options,
 )
-from compeval.cli.options import AsJson, Device, OptionalPositive, Positive, expand_option_groups
+from compeval.cli.options import AsJson, Device
 
 if TYPE_CHECKING:
     from compeval.trainers.negclip.training import Method, Recipe
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 app = typer.Typer(
     no_args_is_help=True, help="Fine-tune a CLIP with hard negatives, or train a recovery probe."
 )
-app.command()(expand_option_groups(probe.probe))
-app.command()(expand_option_groups(probe.autoencoder))
+app.command()(probe.probe)
+app.command()(probe.autoencoder)
 
 Pairs = Annotated[
     Path,
@@ -62,27 +62,15 @@ def _choose_workers(workers: int | None) -> int:
 
 
 class RecipeOptions(NamedTuple):
-    """The recipe of a fine-tuning.
+    """The recipe of a fine-tuning."""
 
-    Args:
-        preset: paper: batches of 256 captions (1,024 texts), three learning rates. microworld: for tiny models.
-        epochs: Overrides the preset.
-        batch_size: Overrides the preset.
-        learning_rate: Overrides the preset; repeatable.
-        rules: paper: one negative of each kind, as in the paper's appendix C.1, and clip-ft keeps captions without one.
-            Default: with the preset paper; otherwise ours. Without effect on the authors' files (*.tsv), which have
-            their own negatives.
-        augment: Crop images at random, as open_clip does in training. Default: with the preset paper.
-        count_neighbours: The similar images are a half of the batch size, not added to it.
-    """
-
-    preset: Literal["paper", "microworld"] = "paper"
-    epochs: OptionalPositive = None
-    batch_size: Annotated[int | None, typer.Option(min=2)] = None
-    learning_rate: list[float] | None = None
-    rules: Literal["ours", "paper"] | None = None
-    augment: bool | None = None
-    count_neighbours: bool = False
+    preset: Literal["paper", "microworld"]
+    epochs: int | None
+    batch_size: int | None
+    learning_rate: list[float] | None
+    rules: Literal["ours", "paper"] | None
+    augment: bool | None
+    count_neighbours: bool
 
     def make_recipe(self) -> Recipe:
         from compeval.trainers.negclip.training import PRESETS
@@ -101,19 +89,13 @@ class RecipeOptions(NamedTuple):
 
 
 class Execution(NamedTuple):
-    """How a fine-tuning runs.
+    """How a fine-tuning runs."""
 
-    Args:
-        seed: Seed of the caption order and of the sampled negatives.
-        chunk: Number of images encoded at once. A smaller value needs less memory and does not change the loss.
-        precision: bf16: mixed precision, with weights and loss in fp32. auto: bf16 where the device computes it fast.
-    """
-
-    seed: int = 0
-    chunk: Positive = 256
-    workers: Workers = None
-    device: Device = None
-    precision: Literal["auto", "fp32", "bf16"] = "auto"
+    seed: int
+    chunk: int
+    workers: int | None
+    device: str | None
+    precision: Literal["auto", "fp32", "bf16"]
 
     def to_settings(self) -> dict[str, Any]:
         """Return the arguments of the training. Raises ValueError if the device cannot be used."""
@@ -128,32 +110,104 @@ class Execution(NamedTuple):
 
 @app.command(
     "clip-ft",
-    help="Fine-tune a CLIP on the same captions and for as many steps as NegCLIP, without hard negatives.",
+    help="Fine-tune a CLIP on the same captions and for as many steps as NegCLIP, without hard negatives.\n\n"
+    "Example: `compeval train clip-ft --model ViT-B-32/openai --data dataset_coco.json --output checkpoints/clip-ft`.",
 )
 @app.command(
     "negclip",
-    help="Fine-tune a CLIP with hard negatives: captions with two exchanged parts, and similar images.",
+    help="Fine-tune a CLIP with hard negatives: captions with two exchanged parts, and similar images.\n\n"
+    "Example: `compeval train negclip --model ViT-B-32/openai --data dataset_coco.json --output checkpoints/negclip`.",
 )
-@expand_option_groups
 def finetune(
     ctx: typer.Context,
-    model: Annotated[str, typer.Option()],
+    model: Annotated[
+        str, typer.Option(help="Initial model: ARCHITECTURE/WEIGHTS of open_clip, or local:FOLDER.")
+    ],
     data: Pairs,
-    output: Output,
+    output: Annotated[
+        Path,
+        typer.Option(help="Folder of the checkpoint, for `compeval run --model local:FOLDER`."),
+    ],
     images: Images = None,
-    validation: Path | None = None,
-    *,
-    options: RecipeOptions,
-    execution: Execution,
+    validation: Annotated[
+        Path | None,
+        typer.Option(
+            help="Data for selecting the learning rate. Default: 5 % of the training data."
+        ),
+    ] = None,
+    preset: Annotated[
+        Literal["paper", "microworld"],
+        typer.Option(
+            help="paper: batches of 256 captions (1,024 texts), three learning rates. "
+            "microworld: for tiny models."
+        ),
+    ] = "paper",
+    epochs: Annotated[int | None, typer.Option(min=1, help="Overrides the preset.")] = None,
+    batch_size: Annotated[int | None, typer.Option(min=2, help="Overrides the preset.")] = None,
+    learning_rate: Annotated[
+        list[float] | None, typer.Option(help="Overrides the preset; repeatable.")
+    ] = None,
+    rules: Annotated[
+        Literal["ours", "paper"] | None,
+        typer.Option(
+            help="paper: one negative of each kind, as in the paper's appendix C.1, and clip-ft "
+            "keeps captions without one. Default: with the preset paper; otherwise ours. "
+            "Without effect on the authors' files (*.tsv), which have their own negatives."
+        ),
+    ] = None,
+    augment: Annotated[
+        bool | None,
+        typer.Option(
+            help="Crop images at random, as open_clip does in training. Default: with the preset "
+            "paper."
+        ),
+    ] = None,
+    count_neighbours: Annotated[
+        bool,
+        typer.Option(
+            "--count-neighbours",
+            help="The similar images are a half of the batch size, not added to it.",
+        ),
+    ] = False,
+    seed: Annotated[
+        int, typer.Option(help="Seed of the caption order and of the sampled negatives.")
+    ] = 0,
+    chunk: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="Number of images encoded at once. A smaller value needs less memory and does "
+            "not change the loss.",
+        ),
+    ] = 256,
+    workers: Workers = None,
+    device: Device = None,
+    precision: Annotated[
+        Literal["auto", "fp32", "bf16"],
+        typer.Option(
+            help="bf16: mixed precision, with weights and loss in fp32. auto: bf16 where the "
+            "device computes it fast."
+        ),
+    ] = "auto",
     as_json: AsJson = False,
 ) -> None:
-    """Fine-tune a CLIP by the method that the command is named after.
-
-    Args:
-        model: Initial model: ARCHITECTURE/WEIGHTS of open_clip, or local:FOLDER.
-        output: Folder of the checkpoint, for `compeval run --model local:FOLDER`.
-        validation: Data for selecting the learning rate. Default: 5 % of the training data.
-    """
+    """Fine-tune a CLIP by the method that the command is named after."""
+    options = RecipeOptions(
+        preset=preset,
+        epochs=epochs,
+        batch_size=batch_size,
+        learning_rate=learning_rate,
+        rules=rules,
+        augment=augment,
+        count_neighbours=count_neighbours,
+    )
+    execution = Execution(
+        seed=seed,
+        chunk=chunk,
+        workers=workers,
+        device=device,
+        precision=precision,
+    )
     if data.is_dir() and (validation is None or validation.is_dir()):
         reject_unused_options("on webdataset shards", images=images)
     err.quiet = err.quiet or not is_first_process()
@@ -181,20 +235,20 @@ def finetune(
 
 @app.command()
 def export(
-    model: Annotated[str, typer.Option()],
+    model: Annotated[str, typer.Option(help="CLIP whose image features determine similar images.")],
     data: Pairs,
-    output: Output,
+    output: Annotated[Path, typer.Option(help="Output folder.")],
     images: Images = None,
-    to: Literal["parquet", "webdataset"] = "parquet",
+    to: Annotated[
+        Literal["parquet", "webdataset"],
+        typer.Option(help="parquet: one row per image. webdataset: shards."),
+    ] = "parquet",
     workers: Workers = None,
     device: Device = None,
 ) -> None:
     """Write captioned images with NegCLIP's hard negatives, for use in other training code.
 
-    Args:
-        model: CLIP whose image features determine similar images.
-        output: Output folder.
-        to: parquet: one row per image. webdataset: shards.
+    Example: `compeval train export --model ViT-B-32/openai --data dataset_coco.json --output mined --to webdataset`.
     """
     if data.is_dir():
         reject_unused_options("on webdataset shards", images=images)

@@ -20,7 +20,7 @@ from compeval.cli.console import (
     reject_unused_options,
     report_failure,
 )
-from compeval.cli.options import Data, Format, FormatName, Models
+from compeval.cli.options import Data, Format, FormatName
 
 if TYPE_CHECKING:
     from compeval.evaluators.engine.tasks import Task
@@ -29,12 +29,24 @@ if TYPE_CHECKING:
 
 
 def validate(
-    name: Annotated[str | None, typer.Argument(metavar="MODEL")] = None,
-    model_option: Models = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="MODEL", help="Name of the model, as in `compeval run`.")
+    ] = None,
+    model_option: Annotated[
+        list[str] | None, typer.Option("--model", "-m", help="The model, in place of the argument.")
+    ] = None,
     data: Data = None,
-    device: str | None = None,
-    run: bool = True,
-    results: Path = Path("results"),
+    device: Annotated[
+        str | None, typer.Option(help="cpu, cuda or mps. Default: the fastest available device.")
+    ] = None,
+    run: Annotated[
+        bool,
+        typer.Option(
+            help="Evaluate the model on the tasks here that have a published score and no result "
+            "yet."
+        ),
+    ] = True,
+    results: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("results"),
     output_format: Format = "table",
 ) -> None:
     """Compare a model with its published scores. The exit code is 1 if a score disagrees.
@@ -43,12 +55,7 @@ def validate(
     known causes that apply: activation, macro or micro mean, ties, shuffles, precision, crop. A score on other rows
     than the released file neither agrees nor disagrees, nor does that of a source that differs from the nearest one.
 
-    Args:
-        name: Name of the model, as in `compeval run`.
-        model_option: The model, in place of the argument.
-        device: cpu, cuda or mps. Default: the fastest available device.
-        run: Evaluate the model on the tasks here that have a published score and no result yet.
-        results: Folder of the results.
+    Example: `compeval validate ViT-B-32/openai --data datasets`.
     """
     if not run:
         reject_unused_options("with --no-run", data=data, device=device)

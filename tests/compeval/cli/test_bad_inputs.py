@@ -245,7 +245,10 @@ UNWRITABLE = {
     "sources get coco --output a.txt": "--output",
 }
 ERRORS |= {
-    command: f"{options}: no effect {reason}." for command, (options, reason) in IGNORED.items()
+    command: f"{options} have no effect {reason}; remove them."
+    if ", " in options
+    else f"{options} has no effect {reason}; remove it."
+    for command, (options, reason) in IGNORED.items()
 }
 ERRORS |= {
     command: f"a.txt: nothing can be written there (a.txt is a file). Choose another {option}."

@@ -98,7 +98,7 @@ def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     table = pd.read_csv(tmp_path / "out/leaderboard.csv")
     assert "winoground/main image score place" in table
     refused = CliRunner().invoke(app, ["leaderboard", "--benchmark", "winoground"])
-    assert "--benchmark: no effect without --published" in " ".join(refused.stderr.split())
+    assert "--benchmark has no effect without --published" in " ".join(refused.stderr.split())
 
 
 def test_with_five_models_the_page_says_how_to_get_the_others(
