@@ -8,6 +8,7 @@
 ``source``).
 """
 
+import re
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path, PurePosixPath
@@ -17,6 +18,8 @@ from urllib.parse import urlsplit
 import yaml
 
 REGISTRY = Path(__file__).with_name("registry.yaml")
+COMMIT = re.compile(r"/[0-9a-f]{40}[/.]")
+"""A full commit in the address of a file."""
 TEXTS = ("title", "homepage", "licence", "citation", "download_instructions")
 
 
@@ -36,11 +39,20 @@ class RemoteFile:
     size: int | None = None
     sha256: str | None = None
     git_blob: str | None = None
+    optional: bool = False
+    """True if a folder of the user may lack the file."""
+    replaced_by: tuple[str, ...] = ()
+    """Names of the files that together replace this one in other versions of the source."""
 
     @property
     def is_pinned(self) -> bool:
         """True if a download is compared with a known hash."""
         return self.sha256 is not None or self.git_blob is not None
+
+    @property
+    def may_change(self) -> bool:
+        """True if neither a hash nor a full commit in the address says which version of the file is meant."""
+        return not self.is_pinned and COMMIT.search(self.url) is None
 
     @property
     def final_name(self) -> str:
@@ -71,6 +83,11 @@ class DataSource:
         return f"{sum(file.is_pinned for file in files)} of {len(files)}"
 
     @property
+    def unpinned(self) -> tuple[str, ...]:
+        """Names of the files of which the first download is the version: no hash and no commit is known."""
+        return tuple(file.name for file in (*self.files, *self.image_archives) if file.may_change)
+
+    @property
     def size(self) -> int | None:
         """Total size of all files in bytes; None if the size of a file is unknown."""
         sizes = [file.size for file in self.files if file.size is not None]
@@ -96,4 +113,5 @@ def _make_source(
 
 def _make_file(root: str, url: str = "", name: str = "", **entry: Any) -> RemoteFile:
     url = url or f"{root}/{name}"
+    entry["replaced_by"] = tuple(entry.get("replaced_by", ()))
     return RemoteFile(url, name or PurePosixPath(urlsplit(url).path).name, **entry)

@@ -39,8 +39,9 @@ def fetch(
 ) -> list[str]:
     """Write the files ``names`` of a source (default: all files) to ``folder``; return the names of the new files.
 
-    ``existing`` is a folder with the packed or unpacked files; if it is given, nothing is downloaded. ``lock`` is the
-    file with the hashes that the registry does not know. Raises ValueError if the source must be downloaded manually, a
+    ``existing`` is a folder with the packed or unpacked files; if it is given, nothing is downloaded, and without
+    ``names``, optional files and those that others replace may be missing there. ``lock`` is the file with the hashes
+    that the registry does not know. Raises ValueError if the source must be downloaded manually, a
     name is unknown, or a file is wrong or cannot be downloaded. Raises FileNotFoundError if the server or the folder
     ``existing`` does not have a file.
     """
@@ -52,7 +53,7 @@ def fetch(
         or is_other_version(file, folder, locked.get(file.name), existing)
     ]
     if existing is not None:
-        _check_existing(source, missing, existing)
+        missing = _select_existing(source, missing, folder, existing, may_lack=not names)
     for file in missing:
         packed = (existing or folder / WORK_FOLDER) / file.name
         registered = file.sha256 or locked.get(file.name)
@@ -210,15 +211,41 @@ def _get_record(file: RemoteFile, folder: Path) -> Path:
     return folder / WORK_FOLDER / f"{file.name}.json"
 
 
-def _check_existing(source: DataSource, files: Sequence[RemoteFile], existing: Path) -> None:
-    """Raise FileNotFoundError if the folder ``existing`` lacks one of the files."""
+def find_replacement(source: DataSource, file: RemoteFile, folder: Path) -> tuple[str, ...]:
+    """Return the names of the files in ``folder`` that replace this one; () if it is not replaced."""
+    complete = {other.name for other in source.files if check_file(other, folder) == "complete"}
+    return file.replaced_by if complete.issuperset(file.replaced_by) else ()
+
+
+def _select_existing(
+    source: DataSource,
+    files: Sequence[RemoteFile],
+    folder: Path,
+    existing: Path,
+    *,
+    may_lack: bool,
+) -> list[RemoteFile]:
+    """Return those of the files that the folder ``existing`` has.
+
+    Raises FileNotFoundError if it lacks one of the others, unless ``may_lack`` and the file is optional or replaced by
+    files that ``existing`` or ``folder`` has. Raises ValueError if ``folder`` has a file that is replaced by new ones.
+    """
     if not existing.is_dir():
         raise FileNotFoundError(f"{existing}: no such folder.")
-    missing = [
-        file
-        for file in files
-        if not any((existing / name).exists() for name in (file.name, file.final_name))
-    ]
+    present = [file for file in files if _has(existing, file)]
+    complete = [file for file in source.files if file not in files]
+    for file in complete:
+        is_replaced = any(other.name in file.replaced_by for other in present)
+        if may_lack and is_replaced and not _has(existing, file):
+            raise ValueError(
+                f"{folder} has {file.final_name} of another version than {existing}. Use another folder, or delete it."
+            )
+    available = {file.name for file in (*present, *complete)}
+    missing: list[RemoteFile] = []
+    for file in files:
+        is_replaced = file.replaced_by and available.issuperset(file.replaced_by)
+        if file not in present and not (may_lack and (file.optional or is_replaced)):
+            missing.append(file)
     if missing:
         names = ", ".join(
             f"{file.name} (or {file.makes})" if file.makes else file.name for file in missing
@@ -227,6 +254,11 @@ def _check_existing(source: DataSource, files: Sequence[RemoteFile], existing: P
             f"{existing}: {names} of {source.name} not found. To use only the available files, list them after the "
             "name of the source."
         )
+    return present
+
+
+def _has(folder: Path, file: RemoteFile) -> bool:
+    return any((folder / name).exists() for name in (file.name, file.final_name))
 
 
 def _install(

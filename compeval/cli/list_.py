@@ -91,6 +91,7 @@ def _list_benchmarks(data: Path | None) -> list[dict[str, str | int]]:
             "files with a hash": benchmark.source.pinned
             if benchmark.source.files
             else "manual download",
+            "not pinned": ", ".join(benchmark.source.unpinned),
             "here": str(here.get(benchmark.name, "no")),
             "licence": benchmark.source.licence,
         }

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 LOCK = "sources.lock"
 """File next to the folder of the sources."""
+REPLACED = "not needed, other files replace it"
+"""State of a file that another version of the source does not have."""
 
 app = typer.Typer(no_args_is_help=True, help="List, download and verify published data.")
 
@@ -59,7 +61,11 @@ def get(
     output: Folder = Path("sources"),
     existing: Annotated[
         Path | None,
-        typer.Option("--from", help="Folder that already contains the files, packed or unpacked."),
+        typer.Option(
+            "--from",
+            help="Folder that already contains the files, packed or unpacked. It may lack images of Visual Genome, and "
+            "the files that only another version of it has.",
+        ),
     ] = None,
     mirror: Annotated[
         str | None, typer.Option(help="URL of a mirror with the files as SOURCE/FILE.")
@@ -70,7 +76,7 @@ def get(
     Example: `compeval sources get visual_genome --output sources`.
     """
     check_writable(output)
-    from compeval.base.sources.obtain import fetch
+    from compeval.base.sources.obtain import check_file, fetch
 
     source = _find_source(name)
     print_message(f"{source.title}. Licence: {source.licence}. Cite: {source.citation}")
@@ -85,7 +91,12 @@ def get(
             lock=output.parent / LOCK,
             report=report,
         )
-    typer.echo(f"{folder}: downloaded {', '.join(new)}." if new else f"{folder}: already complete.")
+    verb = "downloaded" if existing is None else "added"
+    typer.echo(f"{folder}: {verb} {', '.join(new)}." if new else f"{folder}: already complete.")
+    if existing and not files:
+        absent = [file.name for file in source.files if check_file(file, folder) == "missing"]
+        if absent:
+            print_message(f"{existing} does not have {', '.join(absent)}.")
 
 
 @app.command()
@@ -102,13 +113,18 @@ def check(
     Example: `compeval sources check visual_genome`.
     """
     from compeval.base.sources import read_registry
-    from compeval.base.sources.obtain import check_file
+    from compeval.base.sources.obtain import check_file, find_replacement
 
     names = names or [name for name in read_registry() if (output / name).is_dir()]
-    states = {
-        name: {file.name: check_file(file, output / name) for file in _find_source(name).files}
-        for name in names
-    }
+    states: dict[str, dict[str, str]] = {}
+    for name in names:
+        source = _find_source(name)
+        states[name] = {}
+        for file in source.files:
+            state = check_file(file, output / name)
+            if state == "missing" and find_replacement(source, file, output / name):
+                state = REPLACED
+            states[name][file.name] = state
     if as_json:
         echo_json(states)
     else:
@@ -119,7 +135,7 @@ def check(
                 rows.append((name, "manual download", instructions))
         print_table(("source", "file", "state"), rows, left=3)
     if any(
-        file_state != "complete"
+        file_state not in ("complete", REPLACED)
         for file_states in states.values()
         for file_state in file_states.values()
     ):

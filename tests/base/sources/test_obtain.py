@@ -1,4 +1,5 @@
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -141,6 +142,47 @@ def test_a_folder_that_lacks_files(site: Site, tmp_path: Path):
         ValueError, match=r"toy has no file fact\.json; it has images\.zip, facts\.json"
     ):
         fetch(make_source(site), tmp_path / "toy", ["fact.json"])
+
+
+def test_a_folder_with_another_version_of_visual_genome(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Version 1.2 has three files in place of 1.4's scene_graphs.json; annotations can be used without the images."""
+    monkeypatch.chdir(tmp_path)
+    common = {"image_data.json", "region_descriptions.json"}
+    separate, graphs = (
+        {"objects.json", "attributes.json", "relationships.json"},
+        {"scene_graphs.json"},
+    )
+
+    def get(version: str, names: set[str], folder: str = ""):
+        for name in names:
+            (tmp_path / version).mkdir(exist_ok=True)
+            (tmp_path / version / name).write_text(f"[] {version}")
+        arguments = ["--from", version, "--output", folder or f"sources-{version}"]
+        return CliRunner().invoke(app, ["sources", "get", "visual_genome", *arguments])
+
+    got = get("v1.2", common | separate)
+    assert (got.exit_code, got.stderr.split("\n")[-2]) == (
+        0,
+        "v1.2 does not have images.zip, images2.zip, scene_graphs.json.zip.",
+    )
+    assert read_files(tmp_path / "sources-v1.2" / "visual_genome").keys() == common | separate
+    checked = CliRunner().invoke(
+        app, ["sources", "check", "visual_genome", "--output", "sources-v1.2", "--json"]
+    )
+    states = json.loads(checked.stdout)["visual_genome"]
+    assert [name for name, state in states.items() if state == "missing"] == [
+        "images.zip",
+        "images2.zip",
+    ]
+    assert states["scene_graphs.json.zip"] == "not needed, other files replace it"
+
+    assert get("only-graphs", common | graphs).exit_code == 0
+    lacking = get("lacking", common | separate - {"attributes.json"}).stderr
+    assert "attributes.json.zip (or attributes.json), scene_graphs.json.zip (or" in lacking
+    mixed = get("v1.2", set(), "sources-only-graphs").stderr
+    assert "has scene_graphs.json of another version than v1.2. Use another folder" in mixed
 
 
 def test_a_folder_with_a_wrong_archive(site: Site, tmp_path: Path):
