@@ -2,8 +2,8 @@
 
 Accuracy above chance shows a cue in the text (SugarCrepe, arXiv:2306.14610, section 3). Each baseline reads one caption
 at a time, as an encoder does; relative_baselines.py has baselines that compare captions. Trained baselines are
-cross-fitted over images: a model never scores a caption of an image on which it was trained. ``HELD_OUT_BASELINES``
-evaluate sets that refinement.py has balanced with other baselines (evaluators/validity/text_only.py).
+cross-fitted over images: a model never scores a caption of an image on which it was trained. A new baseline is written
+in judges.py; this module has the functions that the generation of CREPE needs (refinement.py), too.
 
 Shapes: N retrieval sets of K captions, with the true caption in column 0; M = N K texts, F features. Tied captions
 share the hit, so that a baseline that assigns the same score to all captions is at chance, 1/K.
@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -119,6 +119,26 @@ def measure_on_pairs(sets: RetrievalSets, baseline: Baseline) -> np.ndarray:
 
 Baseline = Callable[[RetrievalSets], np.ndarray]
 """Returns the scores (N, K) of all captions. A higher score is more likely true."""
+
+Group = Literal["cue", "refining", "held_out", "unseen", "comparing"]
+"""``cue``: reads one property. ``refining``: used by refinement. ``held_out``: of the same families with other sizes.
+``unseen``: of other families. ``comparing``: compares the captions of a set with each other."""
+
+
+class Judge(NamedTuple):
+    """A text-only baseline, and the uses for which it is selected (judges.py)."""
+
+    score: Baseline
+    group: Group
+    label: str = ""
+    """Name in tables. Default: the key, with spaces."""
+    learns: bool = True
+    """True if it is trained on other sets."""
+    reads: Literal["caption", "set"] = "caption"
+    """``set``: the score of a caption depends on the other captions of its set, or on other sets of its image."""
+    audited: Literal["fast", "slow", "never"] = "never"
+    """``fast``: part of `compeval audit` and `inspect`. ``slow``: takes more than a few seconds on a thousand rows, and
+    is part of `inspect` only."""
 
 
 def recall_at_1(score_NK: np.ndarray) -> np.ndarray:

@@ -1,23 +1,34 @@
-"""The text-only baselines that judge a set. To add one, write its function and its line in ``JUDGES``.
+"""The text-only baselines that judge a set.
 
-Refinement selects rows with baselines of its own (refinement.py), which judge, too. It imports nothing of this module,
-so that a new judge makes no generated dataset stale. A set on which the baselines of refinement are at chance may still
-have cues that other models find. The judges that it never uses are of other families: boosted trees, a conditional
-logit (McFadden 1974), the contrast of two n-gram models, nearest neighbours.
+To add one, write its function here, with the decorator ``judge``, and its test in tests/base/text_only/test_judges.py:
+
+    @judge("unseen", label="most capitals", learns=False, audited="fast")
+    def score_capitals(sets: RetrievalSets) -> np.ndarray:
+        return score_by_function(sets, lambda text: sum(map(str.isupper, text)))
+
+``JUDGES`` is the only registry: the stages ``text_only`` and ``text_only_aro``, `compeval audit`, `inspect`, `balance`
+and the report select from it by what a judge declares. Refinement selects rows with baselines of its own
+(refinement.py), which judge, too. It imports nothing of this module, so that a new judge makes no dataset stale.
+
+A set on which the baselines of refinement are at chance may still have cues that other models find. The judges
+``unseen`` are of families that it never uses: boosted trees, a conditional logit (McFadden 1974), the contrast of two
+n-gram models, nearest neighbours.
 
 All that learn are cross-fitted over images. transfer.py trains them on other sets. Shapes are those of baselines.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
 from compeval.base.text_only.baselines import (
     Baseline,
+    Group,
+    Judge,
     RetrievalSets,
     count_ngrams,
     count_words,
@@ -32,7 +43,7 @@ from compeval.base.text_only.baselines import (
 )
 from compeval.base.text_only.cues import CUES
 from compeval.base.text_only.ngram import TOKEN, NgramModel
-from compeval.base.text_only.refinement import REFINEMENT_BASELINES
+from compeval.base.text_only.refinement import REFINING_JUDGES
 from compeval.base.text_only.relative_baselines import (
     make_all_features,
     score_by_classifier,
@@ -50,6 +61,88 @@ RIDGE = 1.0
 NGRAM_ORDER = 2
 
 
+def _score_cue(value: Callable[[str], float]) -> Baseline:
+    return partial(score_by_function, function=value, sign=-1)
+
+
+JUDGES: dict[str, Judge] = {
+    **{
+        name: Judge(_score_cue(value), "cue", learns=False, audited="fast")
+        for name, value in CUES.items()
+    },
+    **REFINING_JUDGES,
+    "wordiest": Judge(
+        partial(score_by_function, function=count_words), "held_out", "most words", learns=False
+    ),
+    "tersest": Judge(
+        partial(score_by_function, function=count_words, sign=-1),
+        "held_out",
+        "fewest words",
+        learns=False,
+    ),
+    "trigram_model": Judge(partial(score_ngram_likelihood, order=3), "held_out", audited="fast"),
+    "character_trigrams": Judge(
+        partial(score_characters, ngram_range=(3, 3)), "held_out", audited="slow"
+    ),
+    "naive_bayes": Judge(
+        partial(score_words_naive_bayes, ngram_range=(1, 2)),
+        "held_out",
+        "naive Bayes",
+        audited="fast",
+    ),
+    "naive_bayes_of_ordered_pairs": Judge(
+        partial(score_naive_bayes, analyzer=list_ordered_pairs),
+        "held_out",
+        "naive Bayes of ordered pairs",
+        audited="fast",
+    ),
+    "form": Judge(score_form, "held_out", "length and structure", audited="fast"),
+    "medoid_of_characters": Judge(
+        score_medoid_of_characters,
+        "comparing",
+        "medoid, characters",
+        learns=False,
+        reads="set",
+        audited="fast",
+    ),
+    "medoid_of_words": Judge(
+        score_medoid_of_words,
+        "comparing",
+        "medoid, words",
+        learns=False,
+        reads="set",
+        audited="fast",
+    ),
+    "nearest_to_mean": Judge(
+        score_nearest_to_mean, "comparing", learns=False, reads="set", audited="slow"
+    ),
+    "learned": Judge(score_learned, "comparing", "random forest", reads="set", audited="slow"),
+    "left_out": Judge(score_left_out, "comparing", reads="set", audited="fast"),
+    "other_rows": Judge(score_other_rows, "comparing", reads="set", audited="fast"),
+}
+"""Judge by key, in the order of all results. Judges of this module with a function of their own follow."""
+
+
+def judge(
+    group: Group,
+    *,
+    label: str = "",
+    learns: bool = True,
+    reads: Literal["caption", "set"] = "caption",
+    audited: Literal["fast", "slow", "never"] = "never",
+) -> Callable[[Baseline], Baseline]:
+    """Add a function to ``JUDGES``; its key is its name without ``score_``. The arguments are those of Judge."""
+
+    def add(score: Baseline) -> Baseline:
+        name = score.__name__.removeprefix("score_")  # pyright: ignore[reportFunctionMemberAccess]
+        assert name not in JUDGES, name
+        JUDGES[name] = Judge(score, group, label, learns, reads, audited)
+        return score
+
+    return add
+
+
+@judge("unseen", reads="set")
 def score_boosting(sets: RetrievalSets) -> np.ndarray:
     """Score by gradient-boosted trees over the words of a caption and its features relative to the others."""
     from sklearn.ensemble import HistGradientBoostingClassifier
@@ -64,6 +157,7 @@ def score_boosting(sets: RetrievalSets) -> np.ndarray:
         return score_by_classifier(sets, trees, make_all_features)
 
 
+@judge("unseen")
 def score_conditional_logit(sets: RetrievalSets) -> np.ndarray:
     """Score by weights of words and word bigrams that maximise the softmax probability of the truth in its set."""
     from scipy.optimize import minimize
@@ -92,6 +186,7 @@ def score_conditional_logit(sets: RetrievalSets) -> np.ndarray:
     return cross_fit(sets, feature_MF, fit)
 
 
+@judge("unseen")
 def score_ngram_contrast(sets: RetrievalSets) -> np.ndarray:
     """Score by the likelihood under true captions of other images minus that under their negatives."""
     text_M = np.array(sets.texts, dtype=object)
@@ -111,6 +206,7 @@ def score_ngram_contrast(sets: RetrievalSets) -> np.ndarray:
     return cross_fit(sets, text_M, fit)
 
 
+@judge("unseen")
 def score_nearest_neighbour(sets: RetrievalSets) -> np.ndarray:
     """Score by the cosine similarity to the nearest true caption of other images minus that to the nearest negative."""
     from sklearn.preprocessing import normalize
@@ -131,87 +227,36 @@ def score_nearest_neighbour(sets: RetrievalSets) -> np.ndarray:
     return cross_fit(sets, unit_MF, fit)
 
 
-Group = Literal["cue", "refining", "held_out", "unseen", "comparing"]
-"""``cue``: reads one property. ``refining``: used by refinement. ``held_out``: of the same families with other sizes.
-``unseen``: of other families. ``comparing``: compares the captions of a set with each other."""
-
-
-class Judge(NamedTuple):
-    """A text-only baseline that judges sets."""
-
-    score: Baseline
-    group: Group
-    is_slow: bool = False
-    """Takes more than a few seconds on a thousand rows, so that `compeval audit` leaves it out."""
-
-
-def _make_cue(value: Callable[[str], float]) -> Judge:
-    return Judge(partial(score_by_function, function=value, sign=-1), "cue")
-
-
-JUDGES: Mapping[str, Judge] = {
-    **{name: _make_cue(value) for name, value in CUES.items()},
-    **{name: Judge(baseline, "refining") for name, baseline in REFINEMENT_BASELINES.items()},
-    "wordiest": Judge(partial(score_by_function, function=count_words), "held_out"),
-    "tersest": Judge(partial(score_by_function, function=count_words, sign=-1), "held_out"),
-    "trigram_model": Judge(partial(score_ngram_likelihood, order=3), "held_out"),
-    "character_trigrams": Judge(
-        partial(score_characters, ngram_range=(3, 3)), "held_out", is_slow=True
-    ),
-    "naive_bayes": Judge(partial(score_words_naive_bayes, ngram_range=(1, 2)), "held_out"),
-    "naive_bayes_of_ordered_pairs": Judge(
-        partial(score_naive_bayes, analyzer=list_ordered_pairs), "held_out"
-    ),
-    "form": Judge(score_form, "held_out"),
-    "medoid_of_characters": Judge(score_medoid_of_characters, "comparing"),
-    "medoid_of_words": Judge(score_medoid_of_words, "comparing"),
-    "nearest_to_mean": Judge(score_nearest_to_mean, "comparing", is_slow=True),
-    "learned": Judge(score_learned, "comparing", is_slow=True),
-    "left_out": Judge(score_left_out, "comparing"),
-    "other_rows": Judge(score_other_rows, "comparing"),
-    "boosting": Judge(score_boosting, "unseen", is_slow=True),
-    "conditional_logit": Judge(score_conditional_logit, "unseen"),
-    "ngram_contrast": Judge(score_ngram_contrast, "unseen"),
-    "nearest_neighbour": Judge(score_nearest_neighbour, "unseen"),
-}
-LENGTHS = frozenset({"longest", "shortest", "wordiest", "tersest"})
-"""Judges that learn nothing."""
-TREES = frozenset({"extra_trees", "extra_trees_with_words", "learned", "boosting"})
-"""Judges that take minutes on thousands of sets."""
-
-
 def select_judges(*groups: Group) -> dict[str, Baseline]:
     """Return the judges of some groups by name."""
     return {name: judge.score for name, judge in JUDGES.items() if judge.group in groups}
 
 
 def select_audited(*, with_slow: bool = True) -> dict[str, Baseline]:
-    """Return the judges of `compeval inspect`, and without the slow ones those of `compeval audit`.
-
-    The lengths are among the cues. Of the judges of refinement, the one that reads which words go together is added.
-    """
-    return {
-        name: judge.score
-        for name, judge in JUDGES.items()
-        if name == "cooccurrence" or judge.group in ("cue", "held_out", "comparing")
-        if name not in LENGTHS and (with_slow or not judge.is_slow)
-    }
+    """Return the judges of `compeval inspect`, and without the slow ones those of `compeval audit`."""
+    speeds = ("fast", "slow") if with_slow else ("fast",)
+    return {name: judge.score for name, judge in JUDGES.items() if judge.audited in speeds}
 
 
 def select_untrained() -> dict[str, Baseline]:
-    """Return the judges that learn nothing and read one caption at a time."""
+    """Return the judges that learn nothing and read one caption at a time, without those that are held out."""
     return {
         name: judge.score
         for name, judge in JUDGES.items()
-        if judge.group == "cue" or name in ("longest", "shortest")
+        if not judge.learns and judge.reads == "caption" and judge.group in ("cue", "refining")
     }
 
 
 def select_transferable() -> dict[str, Baseline]:
-    """Return the judges that read one caption at a time and can be trained on thousands of other sets in seconds."""
+    """Return the judges that learn and read one caption at a time, so that other sets can train them."""
     return {
         name: judge.score
         for name, judge in JUDGES.items()
-        if judge.group in ("refining", "held_out", "unseen")
-        if name not in LENGTHS | TREES and name not in ("words_left_out", "words_of_other_rows")
+        if judge.learns and judge.reads == "caption"
     }
+
+
+def name_judge(key: str) -> str:
+    """Return the name of a text-only baseline in tables. Keys that are no judges are language models."""
+    label = JUDGES[key].label if key in JUDGES else ""
+    return label or key.replace("_", " ")

@@ -34,6 +34,7 @@ import numpy as np
 from compeval.base.text_only.baselines import (
     DECIMALS,
     Baseline,
+    Judge,
     RetrievalSets,
     measure_random_recall,
     score_by_function,
@@ -52,29 +53,49 @@ from compeval.base.text_only.relative_baselines import (
     score_other_rows,
 )
 
-REFINEMENT_BASELINES: Mapping[str, Baseline] = {
-    "longest": partial(score_by_function, function=len),
-    "shortest": partial(score_by_function, function=len, sign=-1),
-    "bigram_model": partial(score_ngram_likelihood, order=2),
-    "four_gram_model": partial(score_ngram_likelihood, order=4),
-    "words": score_words,
-    "bigrams": partial(score_words, ngram_range=(2, 2)),
-    "naive_bayes_of_words": score_words_naive_bayes,
-    "naive_bayes_of_word_pairs": score_word_pairs_naive_bayes,
-    "character_bigrams": partial(score_characters, ngram_range=(2, 2)),
-    "character_four_grams": partial(score_characters, ngram_range=(4, 4)),
-    "character_five_grams": partial(score_characters, ngram_range=(5, 5)),
-    "cooccurrence": score_cooccurrence,
-    "ordered_pairs": score_ordered_pairs,
-    "extra_trees": score_extra_trees,
-    "extra_trees_with_words": partial(score_extra_trees, with_words=True),
-    "words_left_out": partial(score_left_out, prior=5.0),
-    "words_of_other_rows": partial(score_other_rows, order=1),
+REFINING_JUDGES: Mapping[str, Judge] = {
+    "longest": Judge(
+        partial(score_by_function, function=len), "refining", "most characters", learns=False
+    ),
+    "shortest": Judge(
+        partial(score_by_function, function=len, sign=-1),
+        "refining",
+        "fewest characters",
+        learns=False,
+    ),
+    "bigram_model": Judge(partial(score_ngram_likelihood, order=2), "refining"),
+    "four_gram_model": Judge(partial(score_ngram_likelihood, order=4), "refining"),
+    "words": Judge(score_words, "refining", "linear model of words"),
+    "bigrams": Judge(
+        partial(score_words, ngram_range=(2, 2)), "refining", "linear model of bigrams"
+    ),
+    "naive_bayes_of_words": Judge(score_words_naive_bayes, "refining", "naive Bayes of words"),
+    "naive_bayes_of_word_pairs": Judge(
+        score_word_pairs_naive_bayes, "refining", "naive Bayes of word pairs"
+    ),
+    "character_bigrams": Judge(partial(score_characters, ngram_range=(2, 2)), "refining"),
+    "character_four_grams": Judge(partial(score_characters, ngram_range=(4, 4)), "refining"),
+    "character_five_grams": Judge(partial(score_characters, ngram_range=(5, 5)), "refining"),
+    "cooccurrence": Judge(score_cooccurrence, "refining", "co-occurrence of words", audited="fast"),
+    "ordered_pairs": Judge(score_ordered_pairs, "refining", "linear model of ordered pairs"),
+    "extra_trees": Judge(score_extra_trees, "refining", "extremely randomised trees", reads="set"),
+    "extra_trees_with_words": Judge(
+        partial(score_extra_trees, with_words=True),
+        "refining",
+        "extremely randomised trees with words",
+        reads="set",
+    ),
+    "words_left_out": Judge(partial(score_left_out, prior=5.0), "refining", reads="set"),
+    "words_of_other_rows": Judge(partial(score_other_rows, order=1), "refining", reads="set"),
 }
 """Baselines of each family with smaller and larger n-grams than the held-out baseline of that family.
 
-Both are needed, because being at chance for one n-gram size does not imply being at chance for another.
+Both are needed, because being at chance for one n-gram size does not imply being at chance for another. Their order
+may decide which of equally good rows are kept. A new one changes all balanced sets.
 """
+REFINEMENT_BASELINES: Mapping[str, Baseline] = {
+    name: judge.score for name, judge in REFINING_JUDGES.items()
+}
 MIN_KEPT = 0.5
 """Minimum share of the rows that is kept."""
 ROUNDS = 3

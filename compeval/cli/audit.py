@@ -407,7 +407,7 @@ def _make_page(source: Source, output: Path) -> list[SetReport]:
 
 def _describe_set(dataset: str, report: SetReport) -> dict[str, Any]:
     """Return the best text-only baseline of a set, as a record."""
-    from compeval.evaluators.report.text_only import name_baseline
+    from compeval.base.text_only.judges import name_judge
 
     low, high = report.rules[report.best_baseline]["interval"]
     return {
@@ -415,7 +415,7 @@ def _describe_set(dataset: str, report: SetReport) -> dict[str, Any]:
         "set": report.name,
         "rows": report.rows,
         "chance": report.chance,
-        "rule": name_baseline(report.best_baseline),
+        "rule": name_judge(report.best_baseline),
         "recall@1": report.best_recall,
         "low": low,
         "high": high,
@@ -504,8 +504,8 @@ def _describe_balanced(entry: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _describe_half(record: Mapping[str, Any]) -> dict[str, str]:
+    from compeval.base.text_only.judges import name_judge
     from compeval.evaluators.report.tables import format_with_interval
-    from compeval.evaluators.report.text_only import name_baseline
 
     texts = {"task": record["task"], "model": record["model"]}
     for name, title in (("all", "sampled rows"), ("least", "least predictable half")):
@@ -513,5 +513,5 @@ def _describe_half(record: Mapping[str, Any]) -> dict[str, str]:
         texts[f"{title} %"] = f"{score} of {record[f'{name} rows']:,}"
     if record["solved by"]:
         baseline, recall = record["solved by"]
-        texts["least predictable half %"] = f"none: {name_baseline(baseline)} selects {recall:.1%}"
+        texts["least predictable half %"] = f"none: {name_judge(baseline)} selects {recall:.1%}"
     return texts

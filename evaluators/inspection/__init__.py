@@ -18,6 +18,7 @@ from pathlib import Path
 
 from compeval.base.files.atomic import atomic_file
 from compeval.base.pipeline.workers import SafePool
+from compeval.base.text_only.judges import name_judge
 from compeval.evaluators.inspection.measures import SetReport, measure_set
 from compeval.evaluators.inspection.predictability import write_predictability
 from compeval.evaluators.inspection.rows import Source, TextRow, open_sources
@@ -30,7 +31,6 @@ from compeval.evaluators.report.tables import (
     format_with_interval,
     make_table,
 )
-from compeval.evaluators.report.text_only import name_baseline
 
 __all__ = ["inspect", "open_sources"]
 NUM_EXAMPLES = 40
@@ -61,7 +61,7 @@ def inspect(
         is_synthetic=source.is_synthetic,
         reports=reports,
         tables=make_tables(source, reports),
-        name_baseline=name_baseline,
+        name_judge=name_judge,
         examples=[make_example(source, number, row) for number, row in enumerate(rows)],
     )
     output.mkdir(parents=True, exist_ok=True)
@@ -120,12 +120,12 @@ def _describe_baselines(report: SetReport) -> dict[str, object]:
     marks = {key: ABOVE_CHANCE if key in report.above_chance else "" for key in report.rules}
     best = report.best_baseline
     scores = {
-        name_baseline(key): format_with_interval(
+        name_judge(key): format_with_interval(
             scores["recall@1"], scores["interval"], mark=marks[key]
         )
         for key, scores in report.rules.items()
     }
-    best_score = f"{format_percent(report.best_recall)}{marks[best]} ({name_baseline(best)})"
+    best_score = f"{format_percent(report.best_recall)}{marks[best]} ({name_judge(best)})"
     return {
         "Set": report.name,
         "Rows": report.rows,

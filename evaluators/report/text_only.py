@@ -11,17 +11,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from compeval.base.schemas.corpus_names import parse_systematicity
+from compeval.base.text_only.judges import name_judge
 from compeval.evaluators.report.results import Result, Results
-from compeval.evaluators.report.tables import TEXTS, format_with_interval
+from compeval.evaluators.report.tables import format_with_interval
 
 STEM = "text_only"
 GROUPS = ("refining", "held_out", "comparing", "rules")
 """Keys of groups of baselines in the files: the first three of the stages, the last of ``compeval inspect``."""
-
-
-def name_baseline(key: str) -> str:
-    """Return the name of a text-only baseline in tables."""
-    return TEXTS["labels"]["text_only"].get(key, key.replace("_", " "))
 
 
 class Baseline(NamedTuple):
@@ -32,7 +28,7 @@ class Baseline(NamedTuple):
     interval: tuple[float, float]
 
     def __str__(self) -> str:
-        return f"{format_with_interval(self.recall, self.interval)} {name_baseline(self.key)}"
+        return f"{format_with_interval(self.recall, self.interval)} {name_judge(self.key)}"
 
 
 def read_text_only(paths: Iterable[Path]) -> dict[str, Any]:

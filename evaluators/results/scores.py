@@ -37,7 +37,8 @@ from compeval.loaders.papers.figures import figures
 
 FOLDER = Path(__file__).parent
 DECLARATIONS = "compeval.loaders.benchmarks"
-"""Imported by name: the stages of the pipeline report on generated datasets only and do not depend on it."""
+"""Imported by name, which code digests do not follow, so that a new declaration makes no stage stale. The stages read
+the scores that declarations state, but these are of published sets, and the stages evaluate generated ones."""
 MEAN = "mean"
 """Metric of a score that is a mean over several tasks of a benchmark, with the weights of published_means.csv."""
 NOT_STATED = "not stated"

@@ -7,9 +7,17 @@ import numpy as np
 import pytest
 
 from compeval.base.pipeline.code_digest import list_code_files
-from compeval.base.text_only.baselines import Baseline, RetrievalSets, recall_at_1
+from compeval.base.text_only.baselines import (
+    Baseline,
+    RetrievalSets,
+    recall_at_1,
+    score_by_function,
+)
+from compeval.base.text_only.cues import CUES
 from compeval.base.text_only.judges import (
     JUDGES,
+    judge,
+    name_judge,
     select_audited,
     select_judges,
     select_transferable,
@@ -66,10 +74,41 @@ def test_a_new_judge_makes_no_dataset_stale():
         assert names.isdisjoint({"judges.py", "transfer.py", "cues.py"})
 
 
-def test_every_judge_is_in_one_table():
-    """Refinement's own are judges, too; those of the audit are the fast ones."""
+def test_the_judges_of_each_use():
+    """Refinement's own are judges, too; those of the audit are the fast ones of the inspection."""
     assert select_judges("refining") == dict(REFINEMENT_BASELINES)
     fast, audited = select_audited(with_slow=False), select_audited()
-    assert {*audited} - {*fast} == {"learned", "character_trigrams", "nearest_to_mean"}
-    assert {*audited} <= {*JUDGES}
+    assert (
+        {*audited} - {*fast}
+        == {name for name, judge in JUDGES.items() if judge.audited == "slow"}
+        > {"learned"}
+    )
+    assert {*select_untrained()} == {*CUES, "longest", "shortest"}
     assert {*select_untrained()}.isdisjoint(select_transferable())
+
+
+def test_a_judge_is_added_by_its_function_alone(monkeypatch: pytest.MonkeyPatch):
+    """The example of the module: the truth of each row has the most capitals."""
+    monkeypatch.setattr("compeval.base.text_only.judges.JUDGES", dict(JUDGES))
+
+    @judge("unseen", label="most capitals", learns=False, audited="fast")
+    def score_capitals(sets: RetrievalSets) -> np.ndarray:
+        return score_by_function(sets, lambda text: sum(map(str.isupper, text)))
+
+    sets = RetrievalSets([["A Cat", "a Cat", "a cat"]], ["1"])
+    assert score_capitals(sets).tolist() == [[2, 1, 0]]
+    for selected in (select_judges("unseen"), select_audited(), select_audited(with_slow=False)):
+        assert recall_at_1(selected["capitals"](sets)).tolist() == [1]
+    assert "capitals" not in {**select_untrained(), **select_transferable()}
+    assert name_judge("capitals") == "most capitals"
+    assert name_judge("language_model") == "language model"
+
+
+def test_what_judges_declare_holds():
+    """The scores of a judge that reads one caption do not depend on the other captions of its set, nor on the order."""
+    sets = make_sets(cue=True, rows=12)
+    reversed_sets = RetrievalSets([captions[::-1] for captions in sets.captions], sets.images)
+    for name, declared in JUDGES.items():
+        if declared.reads == "caption" and not declared.learns:
+            scores = declared.score(sets)
+            assert declared.score(reversed_sets)[:, ::-1].tolist() == scores.tolist(), name

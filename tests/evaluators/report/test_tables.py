@@ -3,6 +3,7 @@
 import pandas as pd
 import pytest
 
+from compeval.base.text_only.judges import name_judge
 from compeval.evaluators.metrics.macro_views import name_frequent
 from compeval.evaluators.report.tables import (
     TABLES,
@@ -16,7 +17,6 @@ from compeval.evaluators.report.tables import (
     to_latex,
     to_markdown,
 )
-from compeval.evaluators.report.text_only import name_baseline
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_html_has_headings_and_separates_values_from_intervals():
 
 
 def test_baselines_without_a_name_are_named_by_their_keys():
-    assert (name_baseline("learned"), name_baseline("words_of_it")) == (
+    assert (name_judge("learned"), name_judge("words_of_it")) == (
         "random forest",
         "words of it",
     )
