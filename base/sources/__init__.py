@@ -1,4 +1,6 @@
-"""The registry of published data sources and of the files of published benchmarks (registry.yaml).
+"""The registry of published data sources that are not benchmarks (registry.yaml).
+
+The files of a published benchmark are declared in its module (loaders/benchmarks/).
 
     compeval sources list
     compeval sources get visual_genome [--from DIR | --mirror URL]
@@ -9,7 +11,8 @@
 """
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import InitVar, dataclass, replace
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -20,12 +23,11 @@ import yaml
 REGISTRY = Path(__file__).with_name("registry.yaml")
 COMMIT = re.compile(r"/[0-9a-f]{40}[/.]")
 """A full commit in the address of a file."""
-TEXTS = ("title", "homepage", "licence", "citation", "download_instructions")
 
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """A file to download.
+    """A file to download, from its ``url``, or from its ``name`` below the root of its source.
 
     ``makes`` is the file or folder inside an archive, or None if the file is not unpacked. ``size`` is in bytes.
     ``git_blob`` is the id that the authors' git repository gives the file: the SHA-1 of its length and content. It pins
@@ -33,8 +35,8 @@ class RemoteFile:
     and ``git_blob`` are None if they are unknown.
     """
 
-    url: str
-    name: str
+    url: str = ""
+    name: str = ""
     makes: str | None = None
     size: int | None = None
     sha256: str | None = None
@@ -64,7 +66,8 @@ class RemoteFile:
 class DataSource:
     """A data source with either ``files`` to download or instructions for a manual download."""
 
-    name: str
+    name: str = ""
+    """Name of the benchmark's module, which fills it in, or of the entry in registry.yaml."""
     title: str = ""
     homepage: str = ""
     licence: str = ""
@@ -73,8 +76,15 @@ class DataSource:
     download_instructions: str | None = None
     image_archives: tuple[RemoteFile, ...] = ()
     """Archives of images that are downloaded when rows of a benchmark need them."""
-    facts: dict[str, Any] = field(default_factory=dict)
-    """What else is known about a benchmark (loaders/published/declaration.py)."""
+    root: InitVar[str] = ""
+    """Address of the folder that contains the files without a URL."""
+
+    def __post_init__(self, root: str) -> None:
+        files = tuple(_complete(file, root) for file in self.files)
+        archives = tuple(_complete(file, root) for file in self.image_archives)
+        # The dataclass is frozen for its users; here it is still being made.
+        object.__setattr__(self, "files", files)
+        object.__setattr__(self, "image_archives", archives)
 
     @property
     def pinned(self) -> str:
@@ -101,17 +111,18 @@ def read_registry() -> dict[str, DataSource]:
     return {name: _make_source(name, **entry) for name, entry in entries.items()}
 
 
-def _make_source(
-    name: str, root: str = "", files: Any = (), image_archives: Any = (), **entry: Any
-) -> DataSource:
-    files, archives = (
-        tuple(_make_file(root, **file) for file in part) for part in (files, image_archives)
+def _make_source(name: str, files: Iterable[Any] = (), **entry: Any) -> DataSource:
+    return DataSource(name, files=tuple(_make_file(**file) for file in files), **entry)
+
+
+def _make_file(replaced_by: Iterable[str] = (), **entry: Any) -> RemoteFile:
+    return RemoteFile(replaced_by=tuple(replaced_by), **entry)
+
+
+def _complete(file: RemoteFile, root: str) -> RemoteFile:
+    """Return a file with both its URL and its name, which is by default the last part of the URL."""
+    return replace(
+        file,
+        url=file.url or f"{root}/{file.name}",
+        name=file.name or PurePosixPath(urlsplit(file.url).path).name,
     )
-    texts = {key: entry.pop(key) for key in TEXTS if key in entry}
-    return DataSource(name, **texts, files=files, image_archives=archives, facts=entry)
-
-
-def _make_file(root: str, url: str = "", name: str = "", **entry: Any) -> RemoteFile:
-    url = url or f"{root}/{name}"
-    entry["replaced_by"] = tuple(entry.get("replaced_by", ()))
-    return RemoteFile(url, name or PurePosixPath(urlsplit(url).path).name, **entry)

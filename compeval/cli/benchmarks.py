@@ -221,7 +221,7 @@ def _print_facts(benchmark: Benchmark) -> None:
     print_message(
         f"{source.title}: {benchmark.description}\nLicence: {source.licence}.\nCite: {source.citation}."
     )
-    if benchmark.untested:
+    if not benchmark.tested:
         print_message(
             "Untested: its reader follows the documented format and was not tried on the published files."
         )

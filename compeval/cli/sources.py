@@ -34,9 +34,9 @@ def list_(
 
     Example: `compeval sources list --json`.
     """
-    from compeval.base.sources import read_registry
+    from compeval.loaders.benchmarks import read_sources
 
-    sources = list(read_registry().values())
+    sources = list(read_sources().values())
     if as_json:
         echo_json([asdict(source) for source in sources])
         return
@@ -112,10 +112,10 @@ def check(
 
     Example: `compeval sources check visual_genome`.
     """
-    from compeval.base.sources import read_registry
     from compeval.base.sources.obtain import check_file, find_replacement
+    from compeval.loaders.benchmarks import read_sources
 
-    names = names or [name for name in read_registry() if (output / name).is_dir()]
+    names = names or [name for name in read_sources() if (output / name).is_dir()]
     states: dict[str, dict[str, str]] = {}
     for name in names:
         source = _find_source(name)
@@ -144,9 +144,9 @@ def check(
 
 def _find_source(name: str) -> DataSource:
     """Return a source by its name. Raises ValueError if the name is unknown."""
-    from compeval.base.sources import read_registry
+    from compeval.loaders.benchmarks import read_sources
     from compeval.loaders.datasets.folders import unknown_name
 
-    if name not in read_registry():
-        raise unknown_name("source", name, read_registry())
-    return read_registry()[name]
+    if name not in read_sources():
+        raise unknown_name("source", name, read_sources())
+    return read_sources()[name]

@@ -1,7 +1,7 @@
 """The published benchmarks, one module each, which declares ``BENCHMARK``.
 
-The name of the module is the name of the benchmark, of its dataset folder, of its results, and of its entry in
-base/sources/registry.yaml. Modules are found by their names. docs/add-a-benchmark.md describes how to add one.
+The name of the module is the name of the benchmark, of its dataset folder and of its results. Modules are found by their
+names. docs/add-a-benchmark.md describes how to add one.
 """
 
 from dataclasses import replace
@@ -9,8 +9,8 @@ from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
-from compeval.base.sources import read_registry
-from compeval.loaders.published import Benchmark, Flaw, Score
+from compeval.base.sources import DataSource, read_registry
+from compeval.loaders.published import Benchmark
 
 OTHER_MODULES = ("photograph_pairs",)
 """Modules that are commands. The versioned data name their paths."""
@@ -28,16 +28,15 @@ def load(name: str) -> Benchmark:
     """Return the declaration of a benchmark. Raises KeyError if there is none."""
     if name not in list_names():
         raise KeyError(name)
-    source = read_registry()[name]
-    flaws, scores = (source.facts.get(key, ()) for key in ("flaws", "scores"))
-    lists = {
-        "flaws": tuple(Flaw(**flaw) for flaw in flaws),
-        "scores": tuple(Score(**score) for score in scores),
-    }
     declared = import_module(f"{__name__}.{name}").BENCHMARK
-    return replace(declared, name=name, source=source, **source.facts | lists)
+    return replace(declared, name=name, source=replace(declared.source, name=name))
 
 
 def load_all() -> list[Benchmark]:
     """Return the declarations of all published benchmarks, sorted by name."""
     return [load(name) for name in list_names()]
+
+
+def read_sources() -> dict[str, DataSource]:
+    """Return name -> source of all data sources: those of registry.yaml, then those of the benchmarks."""
+    return read_registry() | {benchmark.name: benchmark.source for benchmark in load_all()}

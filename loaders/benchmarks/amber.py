@@ -15,9 +15,12 @@ from compeval.loaders.published import (
     LABELS,
     TRUTH_SCHEMA,
     Benchmark,
+    DataSource,
+    Flaw,
+    ImageSet,
+    RemoteFile,
     Row,
     Unusable,
-    read_image_set,
 )
 from compeval.loaders.published.rows import make_statement, read_each, read_json
 
@@ -57,7 +60,35 @@ def read(path: Path, name: str) -> Iterator[Row | Unusable]:
 
 
 BENCHMARK = Benchmark(
-    images={"query_discriminative.json": read_image_set("amber")},
+    description="Is the answer to a question about existence, attributes or contact of objects yes?",
+    year=2023,
+    licence_id="apache-2.0",
+    source=DataSource(
+        title="AMBER, discriminative",
+        homepage="https://github.com/junyangwang0410/AMBER",
+        licence="Apache-2.0; licence of the images not stated",
+        citation="Wang et al. 2023, AMBER, arXiv:2311.07397",
+        root="https://raw.githubusercontent.com/junyangwang0410/AMBER/534babf6bbfcce2e735c26289dedfb21cef3c939/data",
+        files=(
+            RemoteFile(
+                name="query/query_discriminative.json",
+                size=1738529,
+                sha256="1502887ac020f4bb7ea564af4e37bddcb030d61b78490d00f9da492a2307abb8",
+            ),
+            RemoteFile(
+                name="annotations.json",
+                size=1813301,
+                sha256="db22a436c4836fbb295e60b4e80d519573077579fb7032f01b193c1bd022b797",
+            ),
+        ),
+    ),
+    images={
+        "query_discriminative.json": ImageSet(
+            "amber",
+            ("image", "images"),
+            download_instructions="Download AMBER's images, whose address is in the README of its repository.",
+        )
+    },
     companions=(ANSWERS,),
     read_file=read,
     fields=("id", "image", "query"),
@@ -66,4 +97,15 @@ BENCHMARK = Benchmark(
     changes={
         "*": 'the question "Is there ...?" is the statement "There is ...", and "Yes" follows other questions'
     },
+    tested=True,
+    rows={"main": 14216},
+    image_count=1004,
+    flaws=(
+        Flaw(
+            rows="4,924 rows of type existence",
+            what="the answer to all of them is no",
+            source="counted",
+        ),
+        Flaw(rows="9,427 of 14,216", what="the answer is no", source="counted"),
+    ),
 )

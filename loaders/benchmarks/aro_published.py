@@ -27,6 +27,9 @@ from compeval.loaders.published import (
     FLICKR30K,
     VISUAL_GENOME,
     Benchmark,
+    DataSource,
+    Flaw,
+    RemoteFile,
     Row,
     Unusable,
 )
@@ -155,7 +158,26 @@ def recognise(name: str, items: list[Any]) -> str | None:
     return None
 
 
+PINNED_FILES = (
+    RemoteFile(url="https://drive.usercontent.google.com/download?id=1kX2iCHEv0CADL8dSO1nMdW-V0NqIAiP3&export=download&confirm=t", name="visual_genome_relation.json"),
+    RemoteFile(url="https://drive.usercontent.google.com/download?id=13tWvOrNOLHxl3Rm9cR3geAdHx2qR3-Tw&export=download&confirm=t", name="visual_genome_attribution.json"),
+    RemoteFile(url="https://raw.githubusercontent.com/mertyg/vision-language-models-are-bows/81fdd20dc5b6f434aa5a4a971717bc80d1cedb0d/temp_data/valid_neg_clip.tsv", size=1018978, sha256="a9d00160062384faa2423df728ee3c15db05503fcbb28c212de11a6c8741eff4"),
+    RemoteFile(url="https://storage.googleapis.com/sfr-vision-language-research/datasets/coco_karpathy_test.json"),
+    RemoteFile(url="https://storage.googleapis.com/sfr-vision-language-research/datasets/flickr30k_test.json"),
+)  # fmt: skip
 BENCHMARK = Benchmark(
+    description="Which of two captions with exchanged words, or of five word orders, describes the "
+    "image?",
+    year=2023,
+    licence_id="mit",
+    source=DataSource(
+        title="ARO as published",
+        homepage="https://github.com/mertyg/vision-language-models-are-bows",
+        licence="MIT; images and annotations CC BY 4.0 (Visual Genome)",
+        citation="Yuksekgonul et al. 2023, When and why vision-language models behave like "
+        "bags-of-words, ICLR, arXiv:2210.01936",
+        files=PINNED_FILES,
+    ),
     images={
         "visual_genome_relation*.json": VISUAL_GENOME,
         "visual_genome_attribution*.json": VISUAL_GENOME,
@@ -178,4 +200,22 @@ BENCHMARK = Benchmark(
         "*_order": "the shuffles are ours (seed 0, and 1 to 4 in @s1 to @s4), because the authors' were never "
         "released; a first word that is capitalised only because it starts the sentence is in lower case"
     },
+    tested=True,
+    unseen="vg_relation and vg_attribution as the authors serve them (rows of copies of both files were read)",
+    rows={
+        "vg_relation": 23937,
+        "vg_attribution": 28748,
+        "negclip_1/valid": 2891,
+        "negclip_2/valid": 1418,
+        "negclip_3/valid": 480,
+        "negclip_4/valid": 47,
+        "negclip_5/valid": 3,
+    },
+    flaws=(
+        Flaw(
+            rows="524 of 7,208 rows of vg_relation",
+            what="the false caption is the true caption of another row of the same image",
+            source="counted in a copy of the file",
+        ),
+    ),
 )

@@ -18,7 +18,15 @@ from typing import Any
 
 import numpy as np
 
-from compeval.loaders.published import PARAPHRASE_SCHEMA, VISUAL_GENOME, AuthorsRule, Benchmark, Row
+from compeval.loaders.published import (
+    PARAPHRASE_SCHEMA,
+    VISUAL_GENOME,
+    AuthorsRule,
+    Benchmark,
+    DataSource,
+    RemoteFile,
+    Row,
+)
 
 CONFIGS = ("active_passive", "coordination", "relative_clause")
 
@@ -44,6 +52,21 @@ def count_sentences(score_NIT: np.ndarray) -> dict[str, np.ndarray]:
 
 
 BENCHMARK = Benchmark(
+    description="Which two of four sentences with the same words are true of the image?",
+    year=2023,
+    licence_id="mit",
+    source=DataSource(
+        title="BLA",
+        homepage="https://github.com/shin-ee-chen/BLA",
+        licence="MIT; images CC BY 4.0 (Visual Genome)",
+        citation="Chen et al. 2023, The BLA Benchmark, EMNLP, arXiv:2310.15061",
+        files=(
+            RemoteFile(
+                url="https://www.dropbox.com/scl/fi/kocjr2gk3hf667r53p10a/BLA_benchmark.zip?rlkey=dxi37fvx3bxhgrgr5ps9pp851&dl=1",
+                makes="BLA_Benchmark",
+            ),
+        ),
+    ),
     images=dict.fromkeys((f"{config}_captions.json" for config in CONFIGS), VISUAL_GENOME),
     make_row=make_row,
     fields=("image_id", "caption_group"),
@@ -56,5 +79,6 @@ BENCHMARK = Benchmark(
             {"": 1 / 2},
         )
     },
-    untested=True,
+    rows={"active_passive": 613, "coordination": 654, "relative_clause": 672},
+    image_count=1939,
 )

@@ -12,7 +12,15 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from compeval.loaders.published import CHOICE_SCHEMA, Benchmark, Row, Unusable, read_image_set
+from compeval.loaders.published import (
+    CHOICE_SCHEMA,
+    Benchmark,
+    DataSource,
+    Flaw,
+    ImageSet,
+    Row,
+    Unusable,
+)
 from compeval.loaders.published.rows import check_text, read_each
 
 EVALUATED = 40_000
@@ -46,11 +54,37 @@ def _make_row(pair: tuple[str, dict[str, Any]]) -> Row:
 
 
 BENCHMARK = Benchmark(
-    images={"ccneg_preprocessed.pt": read_image_set("ccneg")},
+    description="Which of two captions, one with a negation, describes the image?",
+    year=2024,
+    licence_id="mit",
+    source=DataSource(
+        title="CC-Neg",
+        homepage="https://github.com/jaisidhsingh/CoN-CLIP",
+        licence="MIT; images: CC3M, under their own licences",
+        citation='Singh et al. 2024, Learn "No" to Say "Yes" Better, arXiv:2403.20312',
+        download_instructions="Follow https://github.com/jaisidhsingh/CoN-CLIP/tree/main/ccneg_dataset to get "
+        "ccneg_preprocessed.pt and the images, then run `compeval import "
+        "ccneg_preprocessed.pt --images DIR`.",
+    ),
+    images={
+        "ccneg_preprocessed.pt": ImageSet(
+            "ccneg",
+            ("cc3m_subset_images_extracted_final", "images"),
+            download_instructions="Follow https://github.com/jaisidhsingh/CoN-CLIP/tree/main/ccneg_dataset to get "
+            "ccneg_images.tar.gz.",
+        )
+    },
     read_file=read,
     item="a file of torch.save with image_paths and annotations",
     schema=CHOICE_SCHEMA,
     chance={"*": 1 / 2},
     changes={"main": "the negated captions have no commas, as in the authors' loader"},
-    untested=True,
+    rows={"main": 40000},
+    flaws=(
+        Flaw(
+            rows="all rows",
+            what="only the wrong caption has a negation, a cue without the image",
+            source="by construction",
+        ),
+    ),
 )

@@ -9,7 +9,15 @@ authors report retrieval among all images.
 
 from typing import Any
 
-from compeval.loaders.published import GROUP_SCHEMA, Benchmark, Row, read_image_set
+from compeval.loaders.published import (
+    GROUP_SCHEMA,
+    Benchmark,
+    DataSource,
+    Flaw,
+    ImageSet,
+    RemoteFile,
+    Row,
+)
 
 
 def make_row(item: dict[str, Any], file: str) -> Row:
@@ -22,11 +30,34 @@ def make_row(item: dict[str, Any], file: str) -> Row:
     )
 
 
+ROOT = "https://huggingface.co/datasets/Intel/COCO-Counterfactuals/resolve/958a3e0b32421b9f07c4c3f78aecbf98019a3402/data"
+IMAGE_ARCHIVES = (RemoteFile(url=f"{ROOT}/images.zip", name="images.zip", makes="images"),)
 BENCHMARK = Benchmark(
-    images=read_image_set("coco_counterfactuals"),
+    description="Which of two captions with another subject belongs to which of two generated images?",
+    year=2023,
+    licence_id="cc-by-4.0",
+    source=DataSource(
+        title="COCO-Counterfactuals",
+        homepage="https://huggingface.co/datasets/Intel/COCO-Counterfactuals",
+        licence="CC BY 4.0",
+        citation="Le et al. 2023, COCO-Counterfactuals, NeurIPS Datasets and Benchmarks, "
+        "arXiv:2309.14356",
+        root=ROOT,
+        files=(RemoteFile(name="examples.jsonl"),),
+        image_archives=IMAGE_ARCHIVES,
+    ),
+    images=ImageSet("coco_counterfactuals", ("images",), archives=IMAGE_ARCHIVES),
     make_row=make_row,
     fields=("id", "image_0", "image_1", "caption_0", "caption_1"),
     schema=GROUP_SCHEMA,
     chance={"*": 1 / 6},
-    untested=True,
+    rows={"main": 17410},
+    image_count=34820,
+    flaws=(
+        Flaw(
+            rows="all rows",
+            what="both images are generated, the second by editing the first",
+            source="the authors, section 3",
+        ),
+    ),
 )

@@ -21,7 +21,16 @@ from typing import Any
 
 from PIL import ImageColor
 
-from compeval.loaders.published import CHOICE_SCHEMA, COCO, Benchmark, Row, Unusable
+from compeval.loaders.published import (
+    CHOICE_SCHEMA,
+    COCO,
+    Benchmark,
+    DataSource,
+    Flaw,
+    RemoteFile,
+    Row,
+    Unusable,
+)
 from compeval.loaders.published.rows import read_json
 
 FILE = "captions_val2017.json"
@@ -92,10 +101,42 @@ def recognise(name: str, items: list[Any]) -> str | None:
 
 
 BENCHMARK = Benchmark(
+    description="Which of two captions that differ in a colour describes the image?",
+    year=2024,
+    licence_id="other",
+    source=DataSource(
+        title="ColorFoil",
+        homepage="https://github.com/samin9796/ColorFoil",
+        licence="code MIT; captions CC BY 4.0, images under their Flickr licences (COCO)",
+        citation="Samin et al. 2024, ColorFoil, NAACL Student Research Workshop, arXiv:2405.11685",
+        files=(
+            RemoteFile(
+                url="http://images.cocodataset.org/annotations/annotations_trainval2017.zip",
+                makes="annotations",
+            ),
+        ),
+    ),
     images={FILE: COCO},
     read_file=read,
     recognise_file=recognise,
     item="the parts images and annotations of COCO's captions",
     schema=CHOICE_SCHEMA,
     chance={"*": 1 / 2},
+    tested=True,
+    rows={"main": 2507},
+    image_count=2507,
+    flaws=(
+        Flaw(
+            rows="all rows",
+            what="no file was published, and the foils of the authors are drawn without a seed: scores "
+            "are of the same procedure, not of the same rows",
+            source="the authors' notebook",
+        ),
+        Flaw(
+            rows="rows without a colour",
+            what="CSS names things as well, such as tomato, snow, salmon, chocolate and orange: the "
+            '"colour" may be an object',
+            source="the list of CSS",
+        ),
+    ),
 )

@@ -6,7 +6,15 @@ Source: Burapacheep et al. 2024 (arXiv:2402.04492), https://github.com/Top34051/
 gated. The images are generated. The authors score as Winoground does.
 """
 
-from compeval.loaders.published import GROUP_SCHEMA, Benchmark, Columns, ImageSet
+from compeval.loaders.published import (
+    GROUP_SCHEMA,
+    Benchmark,
+    Columns,
+    DataSource,
+    Flaw,
+    ImageSet,
+    RemoteFile,
+)
 
 IMAGES = ("image_1", "image_2")
 
@@ -14,6 +22,17 @@ IMAGES = ("image_1", "image_2")
 TABLE = ImageSet("colorswap", (), bytes_per_image=1_400_000, columns=IMAGES)
 FILES = ImageSet("colorswap", ("images",))
 BENCHMARK = Benchmark(
+    description="Which of two captions with exchanged colours belongs to which of two images?",
+    year=2024,
+    licence_id="mit",
+    source=DataSource(
+        title="ColorSwap",
+        homepage="https://huggingface.co/datasets/stanfordnlp/colorswap",
+        licence="MIT; gated",
+        citation="Burapacheep et al. 2024, ColorSwap, Findings of ACL, arXiv:2402.04492",
+        root="https://huggingface.co/datasets/stanfordnlp/colorswap/resolve/main",
+        files=(RemoteFile(name="data/test-00000-of-00001.parquet"),),
+    ),
     images={
         "test-*.parquet": TABLE,
         "train-*.parquet": TABLE,
@@ -29,5 +48,13 @@ BENCHMARK = Benchmark(
     schema=GROUP_SCHEMA,
     split_files=True,
     chance={"*": 1 / 6},
-    untested=True,
+    rows={"main/test": 300},
+    image_count=600,
+    flaws=(
+        Flaw(
+            rows="the download",
+            what="the name of the file on the Hub is not confirmed",
+            source="this project",
+        ),
+    ),
 )

@@ -13,7 +13,7 @@ file itself was not read.
 
 from typing import Any
 
-from compeval.loaders.published import CHOICE_SCHEMA, Benchmark, ImageSet, Row
+from compeval.loaders.published import CHOICE_SCHEMA, Benchmark, DataSource, ImageSet, Row
 
 NUMBERS = range(2, 11)
 """CountBench has as many images of each number."""
@@ -37,6 +37,18 @@ def make_row(item: dict[str, Any], file: str) -> Row:
 
 
 BENCHMARK = Benchmark(
+    description="How many objects, from two to ten, does the image show?",
+    year=2024,
+    licence_id="other",
+    source=DataSource(
+        title="CountBenchQA",
+        homepage="https://huggingface.co/datasets/vikhyatk/CountBenchQA",
+        licence="not stated; images from the web (LAION-400M)",
+        citation="Beyer et al. 2024, PaliGemma, arXiv:2407.07726; Paiss et al. 2023, Teaching CLIP to "
+        "Count to Ten, ICCV, arXiv:2302.12066",
+        download_instructions="Download the Parquet file of https://huggingface.co/datasets/vikhyatk/CountBenchQA "
+        "(folder data) and pass its folder with --from.",
+    ),
     images={
         "test-*.parquet": ImageSet("countbenchqa", (), bytes_per_image=100_000, columns=("image",))
     },
@@ -46,5 +58,6 @@ BENCHMARK = Benchmark(
     split_files=True,
     chance={"*": 1 / len(NUMBERS)},
     changes={"*": "a caption is the question and a number"},
-    untested=True,
+    rows={"main": 491},
+    image_count=491,
 )

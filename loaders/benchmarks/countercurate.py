@@ -11,7 +11,14 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from compeval.loaders.published import GROUP_SCHEMA, AuthorsRule, Benchmark, Row, read_image_set
+from compeval.loaders.published import (
+    GROUP_SCHEMA,
+    AuthorsRule,
+    Benchmark,
+    DataSource,
+    ImageSet,
+    Row,
+)
 
 
 def make_row(item: dict[str, str], file: str) -> Row:
@@ -32,8 +39,26 @@ def count_choices(score_N22: np.ndarray) -> dict[str, np.ndarray]:
 
 
 BENCHMARK = Benchmark(
+    description="Which of two captions with opposite positions describes the image, and which its "
+    "counterfactual?",
+    year=2024,
+    licence_id="other",
+    source=DataSource(
+        title="CounterCurate, positions",
+        homepage="https://github.com/HanSolo9682/CounterCurate",
+        licence="none stated; images: Flickr30k, and generated",
+        citation="Zhang et al. 2024, CounterCurate, Findings of ACL, arXiv:2402.13254",
+        download_instructions="Follow https://github.com/HanSolo9682/CounterCurate to get "
+        "Flickr30k-Counterfactuals, then run `compeval import test_left_right_.csv --images "
+        "DIR`.",
+    ),
     images=dict.fromkeys(
-        ("test_left_right_.csv", "test_up_down_.csv"), read_image_set("countercurate")
+        ("test_left_right_.csv", "test_up_down_.csv"),
+        ImageSet(
+            "countercurate",
+            ("train_data",),
+            download_instructions="Download the images with the tables, and keep their folders left_right, up_down.",
+        ),
     ),
     make_row=make_row,
     fields=("captions", "images", "neg_captions", "neg_images"),
@@ -42,5 +67,5 @@ BENCHMARK = Benchmark(
     authors={
         "*": AuthorsRule("Each of the two choices of a row counts.", count_choices, {"": 1 / 2})
     },
-    untested=True,
+    unseen="all files; those of counting and of attributes are not read",
 )

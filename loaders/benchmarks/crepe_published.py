@@ -25,6 +25,9 @@ from compeval.loaders.published import (
     RAW_SCHEMA,
     VISUAL_GENOME,
     Benchmark,
+    DataSource,
+    Flaw,
+    RemoteFile,
     Row,
     Unusable,
 )
@@ -152,7 +155,42 @@ def _find_type(rows: Sequence[Mapping[str, str]]) -> str:
     return "swap" if sum(have_same_words(*pair) for pair in pairs) > least else "atom"
 
 
+# By complexity, from 4 to 12: the numbers of Table 5 divided by 5 negatives, as in the files of complexity 4, 8 and 12.
+# The files of negations have other numbers than the table; all 27 files together have 39,715 rows. The files of
+# systematicity were not counted: theirs are the numbers of Table 5 divided by 4 (HN-Atom) and 6 (HN-Comp)
+# negatives. Table 8 exchanges those of LAION's seen and unseen compounds.
+ROWS = {
+    "prod_hnatom/n4": 1258, "prod_hnatom/n5": 1454, "prod_hnatom/n6": 1805, "prod_hnatom/n7": 2082,
+    "prod_hnatom/n8": 2241, "prod_hnatom/n9": 1897, "prod_hnatom/n10": 2265, "prod_hnatom/n11": 1724,
+    "prod_hnatom/n12": 2001, "prod_hnswap/n4": 27, "prod_hnswap/n5": 36, "prod_hnswap/n6": 262,
+    "prod_hnswap/n7": 505, "prod_hnswap/n8": 991, "prod_hnswap/n9": 884, "prod_hnswap/n10": 1293,
+    "prod_hnswap/n11": 1076, "prod_hnswap/n12": 1578, "prod_hnneg": 16336, "cc12m_sc_hnatom": 26006,
+    "cc12m_sc_hncomp": 26006, "cc12m_sc_hnall": 26006, "cc12m_uc_hnatom": 3587, "cc12m_uc_hncomp": 3587,
+    "cc12m_uc_hnall": 3587, "yfcc_sc_hnatom": 18987, "yfcc_sc_hncomp": 18987, "yfcc_sc_hnall": 18987,
+    "yfcc_uc_hnatom": 9801, "yfcc_uc_hncomp": 9801, "yfcc_uc_hnall": 9801, "laion_sc_hnatom": 15721,
+    "laion_sc_hncomp": 15721, "laion_sc_hnall": 15721, "laion_uc_hnatom": 12401, "laion_uc_hncomp": 12401,
+    "laion_uc_hnall": 12401,
+}  # fmt: skip
 BENCHMARK = Benchmark(
+    description="Which caption of a crop is true, among foils of atoms, of word order or with "
+    "negations?",
+    year=2023,
+    licence_id="cc-by-4.0",
+    source=DataSource(
+        title="CREPE as published",
+        homepage="https://github.com/RAIVNLab/CREPE",
+        licence="none stated; CC BY 4.0 inferred from Visual Genome's annotations",
+        citation="Ma et al. 2023, CREPE, CVPR, arXiv:2212.07796",
+        root="https://raw.githubusercontent.com/RAIVNLab/CREPE/1fa81c425f442396fe304f170c8eb6dc0747c814/data",
+        files=(
+            RemoteFile(
+                name="prod_hard_negatives.zip", git_blob="e73068643923319ab8bd38a43404a34221d41b41"
+            ),
+            RemoteFile(
+                name="syst_hard_negatives.zip", git_blob="54eebe3a52eaacd978a08f2a5c1aaa7e53b82b4b"
+            ),
+        ),
+    ),
     images=dict.fromkeys(
         ("prod_vg_hard_negs_*_complexity_*.csv", "syst_vg_hard_negs_*_compounds_in_*.csv"),
         VISUAL_GENOME,
@@ -172,4 +210,29 @@ BENCHMARK = Benchmark(
         "*_hncomp": 1 / 7,
         "*_hnall": 1 / 11,
     },
+    tested=True,
+    unseen="the archives themselves, and the files of systematicity",
+    rows=ROWS,
+    flaws=(
+        Flaw(
+            rows="34 swap rows",
+            what="the caption is among its negatives",
+            source="counted over all productivity files",
+        ),
+        Flaw(
+            rows="222 negation rows",
+            what="a negative equals the caption up to case",
+            source="counted over all productivity files",
+        ),
+        Flaw(
+            rows="3,768 rows",
+            what="the negatives are a set, without order",
+            source="counted over all productivity files",
+        ),
+        Flaw(
+            rows="80,626 of 81,680 negations",
+            what="they begin with a capital, the caption does not",
+            source="counted",
+        ),
+    ),
 )

@@ -16,13 +16,25 @@ https://github.com/EvolvingLMMs-Lab/lmms-eval at 2cc7d0f. The files themselves w
 import re
 from typing import Any
 
-from compeval.loaders.published import CHOICE_SCHEMA, COCO, Benchmark, Row, read_image_set
+from compeval.loaders.published import (
+    CHOICE_SCHEMA,
+    COCO,
+    Benchmark,
+    DataSource,
+    ImageSet,
+    RemoteFile,
+    Row,
+)
 from compeval.loaders.published.rows import find_option
 
 ROTATIONS = 4
 LETTERS = "ABCD"
 OPTION = re.compile(r"^([A-Z])\.[ \t]*(.+?)[ \t]*$", re.MULTILINE)
-ABNORMAL = read_image_set("crpe_abnormal")
+ABNORMAL = ImageSet(
+    "crpe_abnormal",
+    ("abnormal_images",),
+    url="https://huggingface.co/datasets/OpenGVLab/CRPE/resolve/a2bf6bc9e46d88688121f606b4b2d4b4ae67935b",
+)
 """Images of relations that are rare in the world, in a folder of the repository on the Hub."""
 
 
@@ -60,6 +72,18 @@ def _split(text: str) -> tuple[str, list[str]]:
 
 
 BENCHMARK = Benchmark(
+    description="Which of four answers to a question about an object, or the parts of a relation, is "
+    "right?",
+    year=2024,
+    licence_id="apache-2.0",
+    source=DataSource(
+        title="CRPE",
+        homepage="https://huggingface.co/datasets/OpenGVLab/CRPE",
+        licence="Apache-2.0; images: COCO, under their Flickr licences, and the authors'",
+        citation="Wang et al. 2024, The All-Seeing Project V2, ECCV, arXiv:2402.19474",
+        root="https://huggingface.co/datasets/OpenGVLab/CRPE/resolve/a2bf6bc9e46d88688121f606b4b2d4b4ae67935b",
+        files=(RemoteFile(name="crpe_exist.jsonl"), RemoteFile(name="crpe_relation.jsonl")),
+    ),
     images=COCO,
     make_row=make_row,
     items_per_row=ROTATIONS,
@@ -67,5 +91,4 @@ BENCHMARK = Benchmark(
     schema=CHOICE_SCHEMA,
     chance={"*": 1 / 4},
     changes={"*": "a caption is the question and an option"},
-    untested=True,
 )

@@ -12,7 +12,7 @@ https://github.com/EvolvingLMMs-Lab/lmms-eval at 75571cf, which reads a Parquet 
 
 from typing import Any
 
-from compeval.loaders.published import CHOICE_SCHEMA, Benchmark, ImageSet, Row
+from compeval.loaders.published import CHOICE_SCHEMA, Benchmark, DataSource, ImageSet, Row
 
 OPTIONS = 4
 
@@ -32,6 +32,19 @@ def make_row(item: dict[str, Any], file: str) -> Row:
 
 IMAGES = ImageSet("embspatial", (), bytes_per_image=55_000, columns=("image",))
 BENCHMARK = Benchmark(
+    description="Which of four answers to a question about where objects are, as an agent sees them, "
+    "is right?",
+    year=2024,
+    licence_id="other",
+    source=DataSource(
+        title="EmbSpatial-Bench",
+        homepage="https://github.com/mengfeidu/EmbSpatial-Bench",
+        licence="not stated; images: Matterport3D, AI2-THOR and ScanNet, under their own terms",
+        citation="Du et al. 2024, EmbSpatial-Bench, ACL, arXiv:2406.05756",
+        download_instructions="Download embspatial_bench.json (about 270 MB) of "
+        "https://huggingface.co/datasets/Phineas476/EmbSpatial-Bench and pass its folder with "
+        "--from.",
+    ),
     images=dict.fromkeys(("embspatial_bench.json", "test-*.parquet"), IMAGES),
     make_row=make_row,
     fields=("image", "question", "answer_options", "answer", "relation", "data_source"),
@@ -39,5 +52,5 @@ BENCHMARK = Benchmark(
     split_files=True,
     chance={"*": 1 / OPTIONS},
     changes={"*": "a caption is the question and an option"},
-    untested=True,
+    rows={"main": 3640},
 )

@@ -13,7 +13,15 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from compeval.base.readers.records import stream_records
-from compeval.loaders.published import GROUP_SCHEMA, Benchmark, Row, Unusable, read_image_set
+from compeval.loaders.published import (
+    GROUP_SCHEMA,
+    Benchmark,
+    DataSource,
+    Flaw,
+    ImageSet,
+    Row,
+    Unusable,
+)
 from compeval.loaders.published.rows import get_fields, read_each
 
 SUBSETS = ("ag", "youcook2", "gebc", "kubric_loc", "kubric_attr", "kubric_cnt", "sd")
@@ -50,13 +58,51 @@ def recognise(name: str, items: list[Any]) -> str | None:
 
 
 BENCHMARK = Benchmark(
+    description="Which of two captions belongs to which of two images that differ in one change?",
+    year=2023,
+    licence_id="apache-2.0",
+    source=DataSource(
+        title="EqBen",
+        homepage="https://github.com/Wangt-CN/EqBen",
+        licence="Apache-2.0; images: Action Genome, YouCook2, GEBC, Kubric and Stable Diffusion, "
+        "under their own licences",
+        citation="Wang et al. 2023, Equivariant Similarity for Vision-Language Foundation Models, "
+        "ICCV, arXiv:2303.14465",
+        download_instructions="Download the original annotations "
+        "(https://drive.google.com/file/d/1gNR4K2Cv4rbnjVRdHuBV6PuoJ5MlRXnZ) and the images "
+        "(https://drive.google.com/file/d/1e608uhd36ak_v7SnlMVaYcekBc4gBqzn, 100 GB), then "
+        "pass their folder with --from.",
+    ),
     images=dict.fromkeys(
-        ("private_info_global.json", "eqben_subset_10percent_final.json"), read_image_set("eqben")
+        ("private_info_global.json", "eqben_subset_10percent_final.json"),
+        ImageSet(
+            "eqben",
+            (),
+            bytes_per_image=200_000,
+            download_instructions="Download https://storage.googleapis.com/eqben-data/eqben_image_full.tar.gz (about "
+            "100 GB), unpack it, and pass its folder with --images.",
+        ),
     ),
     read_file=read,
     recognise_file=recognise,
     item="the keys image0, image1, caption0, caption1",
     schema=GROUP_SCHEMA,
     chance={"*": 1 / 6},
-    untested=True,
+    rows={
+        "ag/test": 195872,
+        "youcook2/test": 45849,
+        "gebc/test": 1814,
+        "kubric_loc/test": 2000,
+        "kubric_attr/test": 2000,
+        "kubric_cnt/test": 2000,
+        "sd/test": 1513,
+    },
+    image_count=502096,
+    flaws=(
+        Flaw(
+            rows="45,849 rows of youcook2",
+            what="the frames are NumPy arrays and not read",
+            source="the authors' loader",
+        ),
+    ),
 )

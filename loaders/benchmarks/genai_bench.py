@@ -10,7 +10,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from compeval.loaders.published import RATING_SCHEMA, Benchmark, Row, Unusable, read_image_set
+from compeval.loaders.published import (
+    RATING_SCHEMA,
+    Benchmark,
+    DataSource,
+    Flaw,
+    ImageSet,
+    RemoteFile,
+    Row,
+    Unusable,
+)
 from compeval.loaders.published.rows import read_each, read_json
 
 RATINGS = range(1, 6)
@@ -40,10 +49,44 @@ def read(path: Path, name: str) -> Iterator[Row | Unusable]:
     return read_each(((item, model) for item in items for model in item["models"]), make_row)
 
 
+IMAGE_ARCHIVES = (
+    RemoteFile(url="https://huggingface.co/datasets/zhiqiulin/GenAI-Bench-527/resolve/main/DALLE_3.zip", name="DALLE_3.zip", makes="DALLE_3"),
+    RemoteFile(url="https://huggingface.co/datasets/zhiqiulin/GenAI-Bench-527/resolve/main/SDXL_Turbo.zip", name="SDXL_Turbo.zip", makes="SDXL_Turbo"),
+    RemoteFile(url="https://huggingface.co/datasets/zhiqiulin/GenAI-Bench-527/resolve/main/DeepFloyd_I_XL_v1.zip", name="DeepFloyd_I_XL_v1.zip", makes="DeepFloyd_I_XL_v1"),
+    RemoteFile(url="https://huggingface.co/datasets/zhiqiulin/GenAI-Bench-527/resolve/main/Midjourney_6.zip", name="Midjourney_6.zip", makes="Midjourney_6"),
+    RemoteFile(url="https://huggingface.co/datasets/zhiqiulin/GenAI-Bench-527/resolve/main/SDXL_2_1.zip", name="SDXL_2_1.zip", makes="SDXL_2_1"),
+    RemoteFile(url="https://huggingface.co/datasets/zhiqiulin/GenAI-Bench-527/resolve/main/SDXL_Base.zip", name="SDXL_Base.zip", makes="SDXL_Base"),
+)  # fmt: skip
 BENCHMARK = Benchmark(
-    images=read_image_set("genai_bench"),
+    description="How well does a generated image agree with its prompt?",
+    year=2024,
+    licence_id="apache-2.0",
+    source=DataSource(
+        title="GenAI-Bench, 527 prompts",
+        homepage="https://github.com/linzhiqiu/t2v_metrics",
+        licence="Apache-2.0; generated images under their models' terms",
+        citation="Li et al. 2024, GenAI-Bench, CVPR Workshops, arXiv:2406.13743",
+        root="https://raw.githubusercontent.com/linzhiqiu/t2v_metrics/60ce07b144b9bff24b8dac5317cb28586b1b2509",
+        files=(
+            RemoteFile(
+                name="genai_image.json",
+                size=438844,
+                sha256="a5974a5e67f530985a12f2d5cda490f3cb1e47064a56c54817d57102a964e9ff",
+            ),
+        ),
+        image_archives=IMAGE_ARCHIVES,
+    ),
+    images=ImageSet("genai_bench", (), bytes_per_image=500_000, archives=IMAGE_ARCHIVES),
     read_file=read,
     fields=("id", "prompt", "models"),
     schema=RATING_SCHEMA,
     chance={"*": 1 / 2},
+    tested=True,
+    rows={"main": 3160},
+    image_count=3160,
+    flaws=(
+        Flaw(
+            rows="2 of 3162 rows", what="a rating is 41 or 33; they are dropped", source="counted"
+        ),
+    ),
 )

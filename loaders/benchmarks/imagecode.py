@@ -13,7 +13,15 @@ from typing import Any
 
 from compeval.base.files.untrusted import safe_name
 from compeval.base.readers.records import stream_records
-from compeval.loaders.published import Benchmark, Row, Unusable, image_choice_schema, read_image_set
+from compeval.loaders.published import (
+    Benchmark,
+    DataSource,
+    ImageSet,
+    RemoteFile,
+    Row,
+    Unusable,
+    image_choice_schema,
+)
 from compeval.loaders.published.rows import read_each
 
 IMAGES = 10
@@ -61,11 +69,41 @@ def recognise(name: str, items: list[Any]) -> str | None:
     return "valid_data.json" if is_set and "train" not in name else None
 
 
+IMAGE_ARCHIVES = (
+    RemoteFile(
+        url="https://drive.usercontent.google.com/download?id=1OIKNyU0F9lThbaZZ3Jvm7AlF94n1MzDk&export=download&confirm=t",
+        name="image-sets.zip",
+        makes="image-sets",
+    ),
+)
 BENCHMARK = Benchmark(
-    images=read_image_set("imagecode", select=select),
+    description="Which of ten similar images, most of them frames of one video, does a caption "
+    "describe?",
+    year=2022,
+    licence_id="mit",
+    source=DataSource(
+        title="ImageCoDe",
+        homepage="https://github.com/McGill-NLP/imagecode",
+        licence="MIT",
+        citation="Krojer et al. 2022, Image Retrieval from Contextual Descriptions, ACL, "
+        "arXiv:2203.15867",
+        root="https://raw.githubusercontent.com/McGill-NLP/imagecode/609f07611aed2599f946c30d730f40a41af1079b/data",
+        files=(
+            RemoteFile(
+                name="valid_data.json",
+                size=321098,
+                sha256="cb4b8482354ba9bac62b6e101f145f9e59722dcf3b3fd42583f5b6de12bc698a",
+            ),
+        ),
+        image_archives=IMAGE_ARCHIVES,
+    ),
+    images=ImageSet("imagecode", ("image-sets",), archives=IMAGE_ARCHIVES, select=select),
     read_file=read,
     recognise_file=recognise,
     item="sets {index of the image, 0 to 9: caption}",
     schema=image_choice_schema(IMAGES),
     chance={"*": 1 / 10},
+    tested=True,
+    rows={"valid": 2302},
+    image_count=10390,
 )

@@ -8,9 +8,16 @@ answers are: ``text_score``.
 """
 
 import re
-from urllib.parse import quote
 
-from compeval.loaders.published import GROUP_SCHEMA, REGISTRY, Benchmark, ImageSet, Row
+from compeval.loaders.published import (
+    GROUP_SCHEMA,
+    Benchmark,
+    DataSource,
+    Flaw,
+    ImageSet,
+    RemoteFile,
+    Row,
+)
 
 OPTIONS = re.compile(r"\(a\)\s*(.+?)\s*\(b\)\s*(.+?)\s*")
 INDEX, QUESTION, CHOICES, ANSWER = "Index", "Question", "Options", "Correct Answer"
@@ -42,20 +49,34 @@ def _answer(item: dict[str, str]) -> str:
     return f"{item[QUESTION].strip()} {options['ab'.index(answer) + 1]}"
 
 
-def make_images(name: str, folder: str, bytes_per_image: int) -> ImageSet:
-    """Return the images of a benchmark, which are in a folder next to Questions.csv."""
-    (questions,) = REGISTRY[name].files
-    url = questions.url.replace(questions.name, quote(folder))
-    return ImageSet(name, (folder,), bytes_per_image=bytes_per_image, url=url)
-
-
+ROOT = "https://huggingface.co/datasets/MMVP/MMVP/resolve/37eafecab8a3940c50c2ade5b36de69dbc99a8cf"
 BENCHMARK = Benchmark(
-    images=make_images("mmvp", "MMVP Images", 60_000),
+    description="Which of two answers to a question is right for which of two images that CLIP "
+    "encodes alike?",
+    year=2024,
+    licence_id="mit",
+    source=DataSource(
+        title="MMVP, questions",
+        homepage="https://huggingface.co/datasets/MMVP/MMVP",
+        licence="MIT",
+        citation="Tong et al. 2024, Eyes Wide Shut?, CVPR, arXiv:2401.06209",
+        root=ROOT,
+        files=(RemoteFile(name="Questions.csv"),),
+    ),
+    images=ImageSet("mmvp", ("MMVP Images",), bytes_per_image=60_000, url=f"{ROOT}/MMVP%20Images"),
     make_row=make_row,
     items_per_row=2,
     fields=(QUESTION, CHOICES, ANSWER),
     schema=GROUP_SCHEMA,
     chance={"*": 1 / 4},
     changes={"*": "a caption is the question and an option"},
-    untested=True,
+    rows={"main": 150},
+    image_count=300,
+    flaws=(
+        Flaw(
+            rows="pairs 99/100 and 279/280",
+            what="the answers of the two images are exchanged",
+            source="issues 14 and 30 of github.com/tsb0601/MMVP; lmms-eval corrects them",
+        ),
+    ),
 )

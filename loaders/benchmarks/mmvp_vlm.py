@@ -10,8 +10,17 @@ image score, except that a tie of the two images chooses the second one.
 import numpy as np
 
 from compeval.base.files.untrusted import safe_name
-from compeval.loaders.benchmarks.mmvp import make_images, read_numbers
-from compeval.loaders.published import GROUP_SCHEMA, AuthorsRule, Benchmark, Row
+from compeval.loaders.benchmarks.mmvp import read_numbers
+from compeval.loaders.published import (
+    GROUP_SCHEMA,
+    AuthorsRule,
+    Benchmark,
+    DataSource,
+    ImageSet,
+    RemoteFile,
+    Row,
+    Score,
+)
 
 PROMPT = "a photo of "
 
@@ -39,8 +48,27 @@ def find_author_hits(score_N22: np.ndarray) -> dict[str, np.ndarray]:
     return {"": first_N & ~(score_N22[:, 0, 1] > score_N22[:, 1, 1])}
 
 
+ROOT = (
+    "https://huggingface.co/datasets/MMVP/MMVP_VLM/resolve/69218ac4ba2ec1fa303ba9b1b4bff54c0b5516c6"
+)
 BENCHMARK = Benchmark(
-    images=make_images("mmvp_vlm", "MLLM_VLM Images", 150_000),
+    description="Which of two images that CLIP encodes alike does a statement describe?",
+    year=2024,
+    licence_id="mit",
+    source=DataSource(
+        title="MMVP-VLM",
+        homepage="https://huggingface.co/datasets/MMVP/MMVP_VLM",
+        licence="MIT",
+        citation="Tong et al. 2024, Eyes Wide Shut?, CVPR, arXiv:2401.06209",
+        root=ROOT,
+        files=(RemoteFile(name="Questions.csv"),),
+    ),
+    images=ImageSet(
+        "mmvp_vlm",
+        ("MLLM_VLM Images",),
+        bytes_per_image=150_000,
+        url=f"{ROOT}/MLLM_VLM%20Images",
+    ),
     make_row=make_row,
     items_per_row=2,
     item="three columns: the number of the image, the visual pattern and the statement, in pairs of rows 2k - 1 and 2k",
@@ -52,5 +80,9 @@ BENCHMARK = Benchmark(
             "a tie of the two images chooses the second one", find_author_hits, {"": 1 / 4}
         )
     },
-    untested=True,
+    rows={"main": 135},
+    image_count=270,
+    scores=(
+        Score("ViT-L-14-quickgelu/openai", "main", "authors_accuracy", 19.3, "the README of DIVA"),
+    ),
 )

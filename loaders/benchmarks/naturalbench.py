@@ -16,10 +16,13 @@ from typing import Any
 from compeval.loaders.published import (
     QUESTIONS_SCHEMA,
     Benchmark,
+    DataSource,
+    Flaw,
     ImageSet,
+    RemoteFile,
     Row,
+    Score,
     Unusable,
-    read_image_set,
 )
 from compeval.loaders.published.rows import get_fields, read_each, read_items, read_json
 
@@ -84,10 +87,58 @@ def recognise(name: str, items: list[Any]) -> str | None:
     return "test_set.json" if is_line else None
 
 
+PINNED_FILES = (
+    RemoteFile(name="data/train-00000-of-00003.parquet"),
+    RemoteFile(name="data/train-00001-of-00003.parquet"),
+    RemoteFile(name="data/train-00002-of-00003.parquet"),
+    RemoteFile(url="https://raw.githubusercontent.com/Baiqi-Li/NaturalBench/99676059da42c0094df345bb3333b1140a18483b/dataset_split_for_finetuning/test_set.json", size=657950, sha256="f4ca78dc9f75cddd5f076b15213e20eacf2c6574a7cefa9a30a8f17b829b3633"),
+)  # fmt: skip
+SCORE_SOURCE = "Table 2 of the paper, original answers, read in a copy of its tables"
+SCORES = (
+    Score("llava-hf/llava-1.5-13b-hf", "main", "question_accuracy", 38.6, SCORE_SOURCE),
+    Score("llava-hf/llava-1.5-13b-hf", "main", "image_accuracy", 43.5, SCORE_SOURCE),
+    Score("llava-hf/llava-1.5-13b-hf", "main", "group_accuracy", 14.4, SCORE_SOURCE),
+    Score("deepseek-ai/deepseek-vl-7b-chat", "main", "question_accuracy", 45.8, SCORE_SOURCE),
+    Score("deepseek-ai/deepseek-vl-7b-chat", "main", "image_accuracy", 49.9, SCORE_SOURCE),
+    Score("deepseek-ai/deepseek-vl-7b-chat", "main", "group_accuracy", 19.4, SCORE_SOURCE),
+    Score("BLIP-3 (XGen-MM), Phi-3-Mini", "main", "question_accuracy", 46.8, SCORE_SOURCE),
+    Score("BLIP-3 (XGen-MM), Phi-3-Mini", "main", "image_accuracy", 51.1, SCORE_SOURCE),
+    Score("BLIP-3 (XGen-MM), Phi-3-Mini", "main", "group_accuracy", 19.5, SCORE_SOURCE),
+    Score("OpenGVLab/InternVL-Chat-V1-5", "main", "question_accuracy", 52.6, SCORE_SOURCE),
+    Score("OpenGVLab/InternVL-Chat-V1-5", "main", "image_accuracy", 56.0, SCORE_SOURCE),
+    Score("OpenGVLab/InternVL-Chat-V1-5", "main", "group_accuracy", 24.3, SCORE_SOURCE),
+    Score("OpenGVLab/InternVL-Chat-V1-2", "main", "question_accuracy", 52.6, SCORE_SOURCE),
+    Score("OpenGVLab/InternVL-Chat-V1-2", "main", "image_accuracy", 56.0, SCORE_SOURCE),
+    Score("OpenGVLab/InternVL-Chat-V1-2", "main", "group_accuracy", 26.2, SCORE_SOURCE),
+    Score("OpenGVLab/InternVL2-26B", "main", "question_accuracy", 55.7, SCORE_SOURCE),
+    Score("OpenGVLab/InternVL2-26B", "main", "image_accuracy", 58.5, SCORE_SOURCE),
+    Score("OpenGVLab/InternVL2-26B", "main", "group_accuracy", 28.2, SCORE_SOURCE),
+    Score("llava-hf/llava-onevision-qwen2-7b-ov-hf", "main", "question_accuracy", 55.4, SCORE_SOURCE),
+    Score("llava-hf/llava-onevision-qwen2-7b-ov-hf", "main", "image_accuracy", 58.2, SCORE_SOURCE),
+    Score("llava-hf/llava-onevision-qwen2-7b-ov-hf", "main", "group_accuracy", 28.6, SCORE_SOURCE),
+    Score("gpt-4o-2024-08-06", "main", "question_accuracy", 65.0, SCORE_SOURCE),
+    Score("gpt-4o-2024-08-06", "main", "image_accuracy", 67.0, SCORE_SOURCE),
+    Score("gpt-4o-2024-08-06", "main", "group_accuracy", 40.5, SCORE_SOURCE),
+)  # fmt: skip
 BENCHMARK = Benchmark(
+    description="What is the answer to two questions about two images, which have opposite answers?",
+    year=2024,
+    licence_id="apache-2.0",
+    source=DataSource(
+        title="NaturalBench",
+        homepage="https://huggingface.co/datasets/BaiqiL/NaturalBench",
+        licence="Apache-2.0; images: Flickr30k and DOCCI, under their own licences",
+        citation="Li et al. 2024, NaturalBench, NeurIPS Datasets and Benchmarks, arXiv:2410.14669",
+        root="https://huggingface.co/datasets/BaiqiL/NaturalBench/resolve/b6a84a18ba24544169681d4b15543dd103d4d3bb",
+        files=PINNED_FILES,
+    ),
     images={
         "train-*.parquet": ImageSet("naturalbench", (), bytes_per_image=348_000, columns=IMAGES),
-        "test_set.json": read_image_set("naturalbench_images"),
+        "test_set.json": ImageSet(
+            "naturalbench_images",
+            ("images", "flickr30k-images"),
+            download_instructions="They are images of Flickr30k and DOCCI; name a folder that has both.",
+        ),
     },
     read_file=read,
     recognise_file=recognise,
@@ -99,5 +150,14 @@ BENCHMARK = Benchmark(
         "main": "a question ends in the instruction of the authors' script, and its answer follows",
         "finetuning_test": "an answer follows its question",
     },
-    untested=True,
+    rows={"main": 1900, "finetuning_test": 950},
+    image_count=3800,
+    flaws=(
+        Flaw(
+            rows="all questions",
+            what="there is no blank before the instruction, as in the authors' script",
+            source="counted",
+        ),
+    ),
+    scores=SCORES,
 )

@@ -21,9 +21,12 @@ from compeval.loaders.published import (
     RETRIEVAL_SCHEMA,
     AuthorsRule,
     Benchmark,
+    DataSource,
+    Flaw,
+    ImageSet,
+    RemoteFile,
     Row,
     Unusable,
-    read_image_set,
 )
 from compeval.loaders.published.declaration import hit_with_ties
 from compeval.loaders.published.rows import get_fields, parse_texts, read_csv, read_each
@@ -108,9 +111,40 @@ def _get_image_id(image: str) -> str:
     return f"{path.parent.name}/{path.stem}" if path.parent.name in ("positive", "negative") else ""
 
 
-VOC2007, SYNTHETIC = read_image_set("voc2007"), read_image_set("negbench_synthetic")
+VOC2007, SYNTHETIC = (
+    ImageSet(
+        "voc2007",
+        ("VOCdevkit/VOC2007/JPEGImages", "JPEGImages", "images"),
+        bytes_per_image=90_000,
+        archives=(
+            RemoteFile(
+                url="http://host.robots.ox.ac.uk/pascal/VOC/voc2007/VOCtest_06-Nov-2007.tar",
+                name="VOCtest_06-Nov-2007.tar",
+                makes="VOCdevkit",
+            ),
+        ),
+    ),
+    ImageSet(
+        "negbench_synthetic",
+        ("data",),
+        download_instructions="https://github.com/m1k2zoo/negbench says how.",
+    ),
+)
 FIRST = AuthorsRule("a tie with the truth is a hit", hit_with_ties, {"": 1 / 4})
 BENCHMARK = Benchmark(
+    description="Which of four captions, with and without negations, describes the image?",
+    year=2025,
+    licence_id="mit",
+    source=DataSource(
+        title="NegBench",
+        homepage="https://github.com/m1k2zoo/negbench",
+        licence="MIT; images: COCO and VOC2007, under their Flickr licences, and generated",
+        citation="Alhamoud et al. 2025, Vision-Language Models Do Not Understand Negation, CVPR, "
+        "arXiv:2501.09425",
+        download_instructions="Download the files of "
+        "https://drive.google.com/drive/folders/1kSEq0mkV1t1T8GuOAM65iz_iAA7e5gxB and pass "
+        "their folder with --from.",
+    ),
     images={
         f"{stem}.csv": COCO
         if stem.startswith("COCO")
@@ -127,4 +161,37 @@ BENCHMARK = Benchmark(
     other_schemas={"*_retrieval*": RETRIEVAL_SCHEMA},
     chance={"*_mcq": 1 / 4, "synthetic_retrieval_v2": 1 / 10_000, "*_retrieval*": 1 / 5000},
     authors={"coco_mcq": FIRST, "voc2007_mcq": FIRST},
+    tested=True,
+    rows={
+        "coco_mcq": 5914,
+        "voc2007_mcq": 5031,
+        "synthetic_mcq": 9997,
+        "coco_retrieval": 5000,
+        "coco_retrieval_negated": 5000,
+        "synthetic_retrieval_v1": 5000,
+        "synthetic_retrieval_v2": 10000,
+    },
+    flaws=(
+        Flaw(
+            rows="all rows of coco_mcq and voc2007_mcq",
+            what="the truth is the first option",
+            source="counted",
+        ),
+        Flaw(
+            rows="173 rows",
+            what="an option has remarks of the language model, in 57 rows the truth",
+            source="counted with a pattern",
+        ),
+        Flaw(
+            rows="synthetic_mcq",
+            what="the truth is option 0 or 1 by template, so the authors' argmax gives a constant "
+            "scorer 50 %",
+            source="counted",
+        ),
+        Flaw(
+            rows="some captions of coco_retrieval_negated",
+            what="they are true of other images, too",
+            source="read by hand",
+        ),
+    ),
 )

@@ -14,7 +14,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from compeval.loaders.published import CHOICE_SCHEMA, Benchmark, ImageSet, Row, Unusable
+from compeval.loaders.published import (
+    CHOICE_SCHEMA,
+    Benchmark,
+    DataSource,
+    Flaw,
+    ImageSet,
+    Row,
+    Unusable,
+)
 from compeval.loaders.published.rows import find_option, read_each, read_items
 
 FILE = "NegVQA-7379.jsonl"
@@ -42,6 +50,18 @@ def recognise(name: str, items: list[Any]) -> str | None:
 
 
 BENCHMARK = Benchmark(
+    description="Which of two answers to a question, or to its negation, is right?",
+    year=2025,
+    licence_id="other",
+    source=DataSource(
+        title="NegVQA",
+        homepage="https://github.com/yuhui-zh15/NegVQA",
+        licence="code MIT; images of 20 sets of VMCBench, under their own licences",
+        citation="Zhang et al. 2025, NegVQA: Can Vision Language Models Understand Negation?, ACL "
+        "Findings, arXiv:2505.22946",
+        download_instructions="Download NegVQA-7379.jsonl, one JSON object per line with the image in base64, of "
+        "https://huggingface.co/datasets/yuhuizhang/NegVQA and pass its folder with --from.",
+    ),
     images={FILE: IMAGES},
     read_file=read,
     recognise_file=recognise,
@@ -49,5 +69,18 @@ BENCHMARK = Benchmark(
     schema=CHOICE_SCHEMA,
     chance={"*": 1 / 2},
     changes={"*": "a caption is the question and an option"},
-    untested=True,
+    rows={"negated": 7379, "original": 7379},
+    image_count=7379,
+    flaws=(
+        Flaw(
+            rows="3 of 100 sampled rows",
+            what="the negated question is wrong",
+            source="the authors, section 3",
+        ),
+        Flaw(
+            rows="all rows of negated",
+            what="with two options, the answer to a negation is the one that is wrong for the question",
+            source="the authors' notebook",
+        ),
+    ),
 )

@@ -17,12 +17,17 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
 
-from compeval.loaders.published import CHOICE_SCHEMA, COCO, Benchmark, Row, read_image_set
+from compeval.loaders.published import CHOICE_SCHEMA, COCO, Benchmark, DataSource, ImageSet, Row
 from compeval.loaders.published.rows import find_option
 
 GROUPS = ("height", "location", "orientation", "multi_object")
 LETTERS = "ABCD"
-SYNTHETIC = read_image_set("srbench_3d_synthetic")
+SYNTHETIC = ImageSet(
+    "srbench_3d_synthetic",
+    ("images", "coco_images", "hssd_images"),
+    download_instructions="Download the synthetic images of https://huggingface.co/datasets/ccvl/3DSRBench and "
+    "name their folder.",
+)
 
 
 def make_row(item: dict[str, Any], file: str) -> Row:
@@ -49,11 +54,23 @@ def make_row(item: dict[str, Any], file: str) -> Row:
 
 
 BENCHMARK = Benchmark(
+    description="Which of two to four answers to a question about height, location, orientation or "
+    "several objects is right?",
+    year=2024,
+    licence_id="other",
+    source=DataSource(
+        title="3DSRBench",
+        homepage="https://huggingface.co/datasets/ccvl/3DSRBench",
+        licence="not stated here; images: COCO, under their Flickr licences, and synthetic",
+        citation="Ma et al. 2024, 3DSRBench: A Comprehensive 3D Spatial Reasoning Benchmark, ICCV "
+        "2025, arXiv:2412.07825",
+        download_instructions="Download 3dsrbench_v1.csv of https://huggingface.co/datasets/ccvl/3DSRBench and pass "
+        "its folder with --from; the synthetic images are in the same repository.",
+    ),
     images=dict.fromkeys(("3dsrbench_v1.csv", "3dsrbench_v1-*.parquet"), COCO),
     make_row=make_row,
     fields=("question", *LETTERS, "answer", "category", "image_url"),
     schema=CHOICE_SCHEMA,
     chance={"*_3": 1 / 3, "*_4": 1 / 4, "*": 1 / 2},
     changes={"*": "a caption is the question and an option"},
-    untested=True,
 )

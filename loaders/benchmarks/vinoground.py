@@ -12,7 +12,14 @@ eval/videoclip.py (captions and names of the videos) and get_score_all.py (categ
 
 from typing import Any
 
-from compeval.loaders.published import Benchmark, Row, read_image_set, video_group_schema
+from compeval.loaders.published import (
+    Benchmark,
+    DataSource,
+    ImageSet,
+    RemoteFile,
+    Row,
+    video_group_schema,
+)
 from compeval.loaders.published.schemas import NUM_FRAMES
 
 VIDEOS = ("pos", "neg")
@@ -34,10 +41,30 @@ def make_row(item: dict[str, Any], file: str) -> Row:
 
 
 BENCHMARK = Benchmark(
-    images=read_image_set("vinoground_frames"),
+    description="Which of two captions with the same events in another order belongs to which of two "
+    "videos?",
+    year=2024,
+    licence_id="other",
+    source=DataSource(
+        title="Vinoground",
+        homepage="https://huggingface.co/datasets/HanSolo9682/Vinoground",
+        licence="none stated in the authors' repository; videos of YouTube, under their own licences",
+        citation="Zhang et al. 2024, Vinoground, arXiv:2410.02763",
+        root="https://huggingface.co/datasets/HanSolo9682/Vinoground/resolve/main",
+        files=(RemoteFile(name="vinoground.csv"),),
+    ),
+    images=ImageSet(
+        "vinoground_frames",
+        ("frames",),
+        download_instructions="Download vinoground_videos.zip from "
+        "https://huggingface.co/datasets/HanSolo9682/Vinoground and unpack it, and run `pip "
+        "install 'compeval[video]'` and `python -m compeval.loaders.importing.frames "
+        "vinoground_videos frames`. Then use --images frames.",
+    ),
     make_row=make_row,
     fields=("index", "major", "minor", "pos_cap", "neg_cap"),
     schema=video_group_schema(NUM_FRAMES),
     chance={"*": 1 / 6},
-    untested=True,
+    rows={"main": 500},
+    image_count=12000,
 )

@@ -9,7 +9,16 @@ images of COCO. Of the two wrong captions of Spatial_VISLA.tsv, the one that is 
 from pathlib import Path
 from typing import Any
 
-from compeval.loaders.published import COCO, PARAPHRASE_SCHEMA, Benchmark, Columns, Row
+from compeval.loaders.published import (
+    COCO,
+    PARAPHRASE_SCHEMA,
+    Benchmark,
+    Columns,
+    DataSource,
+    Flaw,
+    RemoteFile,
+    Row,
+)
 from compeval.loaders.published.rows import get_fields
 
 CLOSE = "Best reference (Semantically close)"
@@ -38,10 +47,41 @@ def recognise(name: str, items: list[Any]) -> str | None:
 
 
 BENCHMARK = Benchmark(
+    description="Does the image score higher with two captions of the same meaning than with one of "
+    "similar words?",
+    year=2024,
+    licence_id="other",
+    source=DataSource(
+        title="VISLA",
+        homepage="https://github.com/Sri-Harsha/visla_benchmark",
+        licence="none stated; images: COCO, under their Flickr licences",
+        citation="Dumpala et al. 2024, VISLA Benchmark, arXiv:2404.16365",
+        root="https://raw.githubusercontent.com/Sri-Harsha/visla_benchmark/adedd6974a3448ac9881466f801483dda13282e1/data",
+        files=(
+            RemoteFile(
+                name="Generic_VISLA.tsv",
+                size=186537,
+                sha256="99cad867a688d70af10e08ed2548720c95f88d774fb3e5e41bf6fddcab3fc6a6",
+            ),
+            RemoteFile(
+                name="Spatial_VISLA.tsv",
+                size=104032,
+                sha256="f1ec14db70183bf6748cf71324e98062f9f7c395d8202f60dbfabb7a6f1ab891",
+            ),
+        ),
+    ),
     images=dict.fromkeys(FILES, COCO),
     make_row=make_row,
     recognise_file=recognise,
     item="the columns of Generic_VISLA.tsv or Spatial_VISLA.tsv",
     schema=PARAPHRASE_SCHEMA,
     chance={"*": 1 / 3},
+    tested=True,
+    rows={"generic": 973, "spatial": 652},
+    image_count=1191,
+    flaws=(
+        Flaw(
+            rows="2 rows of spatial", what="the wrong caption equals a true one", source="counted"
+        ),
+    ),
 )

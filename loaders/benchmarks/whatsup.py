@@ -19,11 +19,13 @@ import numpy as np
 from compeval.loaders.published import (
     CHOICE_SCHEMA,
     COCO,
-    REGISTRY,
     VISUAL_GENOME,
     AuthorsRule,
     Benchmark,
+    DataSource,
+    Flaw,
     ImageSet,
+    RemoteFile,
     Row,
 )
 from compeval.loaders.published.declaration import hit_with_ties
@@ -117,11 +119,43 @@ def _choose_first(score_NIT: np.ndarray) -> dict[str, np.ndarray]:
 
 
 TIES = "A tie goes to the caption that is first in the file, which is the true one."
+IMAGE_ARCHIVES = (
+    RemoteFile(
+        url="https://drive.usercontent.google.com/download?id=19KGYVQjrV3syb00GgcavB2nZTW5NXX0H&export=download&confirm=t",
+        name="controlled_images.tar.gz",
+        makes="controlled_images",
+    ),
+    RemoteFile(
+        url="https://drive.usercontent.google.com/download?id=13jdBpg8t3NqW3jrL6FK8HO93vwsUjDxG&export=download&confirm=t",
+        name="controlled_clevr.tar.gz",
+        makes="controlled_clevr",
+    ),
+)
 IMAGES_A, IMAGES_B = (
     ImageSet(f"whatsup_{archive.makes}", (archive.final_name,), archives=(archive,))
-    for archive in REGISTRY["whatsup"].image_archives
+    for archive in IMAGE_ARCHIVES
 )
+PINNED_FILES = (
+    RemoteFile(url="https://drive.usercontent.google.com/download?id=1ap8mmmpQjLIjPGuplkpBgc1hoEHCj4hm&export=download&confirm=t", name="controlled_images_dataset.json"),
+    RemoteFile(url="https://drive.usercontent.google.com/download?id=1unNNosLbdy9NDjgj4l8fsQP3WiAAGA6z&export=download&confirm=t", name="controlled_clevr_dataset.json"),
+    RemoteFile(url="https://drive.usercontent.google.com/download?id=1RsMdpE9mmwnK4zzMPpC1-wTU_hNis-dq&export=download&confirm=t", name="coco_qa_one_obj.json"),
+    RemoteFile(url="https://drive.usercontent.google.com/download?id=1TCEoM0mgFmz8T4cF7PQ3XJmO6JjtiQ-s&export=download&confirm=t", name="coco_qa_two_obj.json"),
+    RemoteFile(url="https://drive.usercontent.google.com/download?id=1ARMRzRdohs9QTr1gpIfzyUzvW20wYp_p&export=download&confirm=t", name="vg_qa_one_obj.json"),
+    RemoteFile(url="https://drive.usercontent.google.com/download?id=1sjVG5O3QMY8s118k7kQM8zzDZH12i_95&export=download&confirm=t", name="vg_qa_two_obj.json"),
+)  # fmt: skip
 BENCHMARK = Benchmark(
+    description="Which preposition, such as left, right, on or under, describes the image?",
+    year=2023,
+    licence_id="mit",
+    source=DataSource(
+        title="What'sUp",
+        homepage="https://github.com/amitakamath/whatsup_vlms",
+        licence="MIT; images: the authors', COCO and Visual Genome, under their own licences",
+        citation='Kamath, Hessel and Chang 2023, What\'s "up" with vision-language models?, EMNLP, '
+        "arXiv:2310.19785",
+        files=PINNED_FILES,
+        image_archives=IMAGE_ARCHIVES,
+    ),
     images={
         "controlled_images_dataset.json": IMAGES_A,
         "controlled_clevr_dataset.json": IMAGES_B,
@@ -140,5 +174,19 @@ BENCHMARK = Benchmark(
         ),
         "*_qa_*": AuthorsRule(TIES, hit_with_ties, {"": 1 / 2}),
     },
-    untested=True,
+    rows={
+        "controlled_a": 103,
+        "controlled_b": 102,
+        "coco_qa_one_obj": 2247,
+        "coco_qa_two_obj": 440,
+        "vg_qa_one_obj": 1160,
+        "vg_qa_two_obj": 291,
+    },
+    flaws=(
+        Flaw(
+            rows="all rows",
+            what="the true caption is the first; an argmax of equal scores chooses it",
+            source="the authors",
+        ),
+    ),
 )

@@ -11,7 +11,15 @@ arXiv:2305.14897, section 4.6).
 from pathlib import PurePosixPath
 from typing import Any
 
-from compeval.loaders.published import GROUP_SCHEMA, Benchmark, ImageSet, Row, read_image_set
+from compeval.loaders.published import (
+    GROUP_SCHEMA,
+    Benchmark,
+    DataSource,
+    ImageSet,
+    RemoteFile,
+    Row,
+    Score,
+)
 
 SHORT, LONG = 5, 10
 IMAGES = ("image_0", "image_1")
@@ -38,9 +46,28 @@ def make_row(item: dict[str, Any], file: str) -> Row:
     return Row("main", images, captions, image_id=str(item["id"]), categories=categories)
 
 
+ROOT = "https://huggingface.co/datasets/facebook/winoground/resolve/b400e173549071916ad1b3d449293bc8d8b4b763"
+IMAGE_ARCHIVES = (
+    RemoteFile(url=f"{ROOT}/data/images.zip", name="data/images.zip", makes="data/images"),
+)
 BENCHMARK = Benchmark(
+    description="Which of two captions with the same words in different order belongs to which of two "
+    "images?",
+    year=2022,
+    licence_id="other",
+    source=DataSource(
+        title="Winoground",
+        homepage="https://huggingface.co/datasets/facebook/winoground",
+        licence="Meta's research licence for Winoground, without redistribution; gated",
+        citation="Thrush et al. 2022, Winoground, CVPR, arXiv:2204.03162",
+        root=ROOT,
+        files=(RemoteFile(name="data/examples.jsonl"),),
+        image_archives=IMAGE_ARCHIVES,
+    ),
     images={
-        "examples.jsonl": read_image_set("winoground"),
+        "examples.jsonl": ImageSet(
+            "winoground", ("images", "data/images"), archives=IMAGE_ARCHIVES
+        ),
         "test-*.parquet": ImageSet("winoground", (), columns=IMAGES),
     },
     make_row=make_row,
@@ -48,4 +75,23 @@ BENCHMARK = Benchmark(
     schema=GROUP_SCHEMA,
     split_files=True,
     chance={"*": 1 / 6},
+    tested=True,
+    rows={"main": 400},
+    image_count=800,
+    scores=(
+        Score(
+            "zhiqiulin/clip-flant5-xxl",
+            "main",
+            "group_score",
+            46.0,
+            "VQAScore, the authors' model zoo of CLIP-FlanT5 at 6087d95",
+        ),
+        Score(
+            "zhiqiulin/clip-flant5-xl",
+            "main",
+            "group_score",
+            34.8,
+            "VQAScore, the authors' model zoo of CLIP-FlanT5 at 6087d95",
+        ),
+    ),
 )

@@ -10,6 +10,7 @@ from compeval.base.schemas.rows import (
     RAW_SCHEMA,
     RETRIEVAL_SCHEMA,
 )
+from compeval.base.sources import DataSource, RemoteFile
 from compeval.loaders.published.columns import LABELS, Columns
 from compeval.loaders.published.declaration import AuthorsRule, Benchmark, Flaw, Score
 from compeval.loaders.published.image_sets import (
@@ -17,13 +18,11 @@ from compeval.loaders.published.image_sets import (
     FLICKR30K,
     HAKE,
     OPEN_IMAGES,
-    REGISTRY,
     SWIG,
     VISDIAL,
     VISUAL7W,
     VISUAL_GENOME,
     ImageSet,
-    read_image_set,
 )
 from compeval.loaders.published.rows import Row, Unusable
 from compeval.loaders.published.schemas import (

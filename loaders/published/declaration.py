@@ -69,23 +69,22 @@ class AuthorsRule:
 
 @dataclass(frozen=True, kw_only=True)
 class Benchmark:
-    """A published benchmark. What is known about it, from its title to its flaws, and its pinned files are in
-    base/sources/registry.yaml.
+    """A published benchmark: its pinned files, its licence, its rows and sizes, and what is known about it.
 
     Its rows are declared by ``columns``, or made one by one by ``make_row``, or else read by ``read_file``.
     """
 
     name: str = ""
     """Name of the module, filled in by :func:`compeval.loaders.benchmarks.load`."""
-    source: DataSource = field(default_factory=lambda: DataSource(""))
-    """Entry of the registry, filled in by :func:`compeval.loaders.benchmarks.load`, as are the next nine fields."""
-    description: str = ""
+    description: str
     """The question that a model has to answer, in one line."""
-    year: int = 0
-    licence_id: str = ""
+    year: int
+    licence_id: str
     """Licence of the dataset folder, which contains no images: the identifier on the Hugging Face Hub."""
     languages: tuple[str, ...] = ("en",)
     """Languages of the captions."""
+    source: DataSource
+    """Title, homepage, licence, citation and pinned files."""
     rows: Mapping[str, int] = field(default_factory=dict)
     """Rows of each config, or of each ``config/split`` if a config has several splits, in the published files. A
     pattern stands for all configs that it matches together."""
@@ -131,8 +130,8 @@ class Benchmark:
     """Pinned files that are read with another file."""
     authors: Mapping[str, AuthorsRule] = field(default_factory=dict)
     """The authors' scoring rule by config or pattern, if it differs from ours."""
-    untested: bool = False
-    """True if the reader follows the documented format and has not been tried on the published files."""
+    tested: bool = False
+    """True if the reader was run on the published files. Otherwise it follows the documented format."""
     changes: Mapping[str, str] = field(default_factory=dict)
     """How texts differ from the published file, by config or pattern."""
 
@@ -145,7 +144,7 @@ class Benchmark:
     @property
     def reader_state(self) -> str:
         """What the reader was tried on: "tested", "not tested", or which part was not."""
-        if self.untested:
+        if not self.tested:
             return f"not tested: {self.unseen}" if self.unseen else "not tested"
         return f"tested, except {self.unseen}" if self.unseen else "tested"
 

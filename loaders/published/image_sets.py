@@ -1,4 +1,5 @@
-"""The images that published benchmarks use (image_sets.yaml). Benchmarks of the same images share one copy of each.
+"""The image sets that several published benchmarks use and of which they share one copy. The images of one benchmark
+only are declared in its module.
 
 A copy is in ``sources/<name>/`` next to the dataset folders, where ``compeval sources get`` writes the archives.
 """
@@ -6,11 +7,7 @@ A copy is in ``sources/<name>/`` next to the dataset folders, where ``compeval s
 import re
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from functools import cache
 from pathlib import Path, PurePosixPath
-from typing import Any
-
-import yaml
 
 from compeval.base.sources import RemoteFile, read_registry
 
@@ -59,39 +56,63 @@ def _locate_coco(name: str) -> tuple[str, ...]:
     return (f"val2017/{file}", f"train2017/{file}")
 
 
-REGISTRY = read_registry()
-
-
-@cache
-def _read_declarations() -> dict[str, dict[str, Any]]:
-    return yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
-
-
-def read_image_set(name: str, **code: Any) -> ImageSet:
-    """Return the images of a source as declared in image_sets.yaml.
-
-    ``code``: the fields of :class:`ImageSet` that are functions, and archives that the registry lists otherwise.
-    """
-    declared = dict(_read_declarations()[name])
-    folders, own_archives = (tuple(declared.pop(key, ())) for key in ("folders", "archives"))
-    registered = REGISTRY[name].image_archives if name in REGISTRY else ()
-    archives = tuple(RemoteFile(**file) for file in own_archives) or registered
-    return ImageSet(name, folders, **{"archives": archives, **declared, **code})
-
-
-COCO = read_image_set("coco", locate=_locate_coco, archives=REGISTRY["coco"].files)
-VISUAL_GENOME = read_image_set(
+_SOURCES = read_registry()
+COCO = ImageSet(
+    "coco",
+    ("val2017", "val2014", "train2014", "train2017", "images"),
+    bytes_per_image=163_000,
+    url="http://images.cocodataset.org",
+    locate=_locate_coco,
+    archives=_SOURCES["coco"].files,
+)
+VISUAL_GENOME = ImageSet(
     "visual_genome",
+    ("VG_100K", "VG_100K_2", "images"),
+    bytes_per_image=140_000,
+    url="https://cs.stanford.edu/people/rak248",
     locate=lambda name: tuple(
         f"{folder}/{PurePosixPath(name).name}" for folder in ("VG_100K", "VG_100K_2")
     ),
     archives=tuple(
-        file for file in REGISTRY["visual_genome"].files if file.name.startswith("images")
+        file for file in _SOURCES["visual_genome"].files if file.name.startswith("images")
     ),
 )
-FLICKR30K = read_image_set(
-    "flickr30k", download_instructions=REGISTRY["flickr30k"].download_instructions
+FLICKR30K = ImageSet(
+    "flickr30k",
+    ("flickr30k-images", "images"),
+    download_instructions=_SOURCES["flickr30k"].download_instructions,
 )
-OPEN_IMAGES, SWIG, HAKE, VISUAL7W, VISDIAL = map(
-    read_image_set, ("open_images", "swig", "hake", "visual7w", "visdial")
+OPEN_IMAGES = ImageSet(
+    "open_images",
+    ("train", "validation", "test", "images"),
+    bytes_per_image=330_000,
+    url="https://open-images-dataset.s3.amazonaws.com",
+)
+SWIG = ImageSet(
+    "swig",
+    ("images_512", "images"),
+    archives=(
+        RemoteFile(
+            url="https://swig-data-weights.s3.us-east-2.amazonaws.com/images_512.zip",
+            name="images_512.zip",
+            makes="images_512",
+        ),
+    ),
+)
+HAKE = ImageSet(
+    "hake",
+    ("hake", "images"),
+    download_instructions="Download the images of HAKE (https://github.com/DirtyHarryLYL/HAKE).",
+)
+VISUAL7W = ImageSet(
+    "visual7w",
+    ("visual7w", "images"),
+    download_instructions="Download the images of Visual7W (http://ai.stanford.edu/~yukez/visual7w/).",
+)
+VISDIAL = ImageSet(
+    "visdial",
+    ("VisualDialog_val2018", "images"),
+    download_instructions=(
+        "Download the validation images of VisDial v1.0 (https://visualdialog.org/data)."
+    ),
 )
