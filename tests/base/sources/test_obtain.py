@@ -15,9 +15,10 @@ from typer.testing import CliRunner
 
 from compeval.base.files import file_state
 from compeval.base.files.hashes import hash_file
-from compeval.base.sources import DataSource, RemoteFile, obtain, read_registry, unpack
+from compeval.base.sources import DataSource, RemoteFile, obtain, unpack
 from compeval.base.sources.obtain import check_file, fetch
 from compeval.cli import app
+from compeval.loaders import benchmarks
 from tests.base.sources.server import Site, make_zip, pin
 
 IMAGES = make_zip({"VG_100K/1.jpg": b"one", "VG_100K/2.jpg": b"two"})
@@ -290,7 +291,9 @@ def test_a_finished_download_of_another_version_is_not_used(site: Site, tmp_path
     }
 
 
-@pytest.mark.parametrize("source", read_registry().values(), ids=lambda source: source.name)
+@pytest.mark.parametrize(
+    "source", benchmarks.read_sources().values(), ids=lambda source: source.name
+)
 def test_every_source_has_a_homepage_a_licence_and_a_citation(source: DataSource):
     assert bool(source.files) != bool(source.download_instructions)
     assert source.title
@@ -354,10 +357,8 @@ def test_a_malformed_lock_is_an_error_that_names_the_file(site: Site, tmp_path: 
 
 
 def test_the_command(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    import compeval.base.sources
-
-    sources = compeval.base.sources.read_registry() | {"toy": make_source(site)}
-    monkeypatch.setattr(compeval.base.sources, "read_registry", lambda: sources)
+    sources = benchmarks.read_sources() | {"toy": make_source(site)}
+    monkeypatch.setattr(benchmarks, "read_sources", lambda: sources)
     monkeypatch.chdir(tmp_path)
 
     def call(*arguments: str):

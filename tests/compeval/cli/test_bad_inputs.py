@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from compeval.base.sources import read_registry
 from compeval.cli import app
+from compeval.loaders.benchmarks import read_sources
 from tests.evaluators import tiny
 
 KNOWS = "python:toy_models:Knows"
@@ -51,7 +51,7 @@ OTHERWISE = (
     r"\. Give it its published name, or name the benchmark: `compeval import NAME {}`\. "
     r"Known benchmarks: amber, aro_"
 )
-SOURCES = f"Known: {', '.join(sorted(read_registry()))}."
+SOURCES = f"Known: {', '.join(sorted(read_sources()))}."
 NO_SAMPLE = "notes/crepe/items.csv: no sample. Draw a sample with `compeval annotate sample`."
 NOT_JSON = "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"
 DATASET_NAME = "cannot be the name of a dataset: use letters of the English alphabet, digits, '_', '-' and '.'."

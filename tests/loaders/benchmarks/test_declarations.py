@@ -1,24 +1,31 @@
 """Every module of loaders/benchmarks: its pins, its patterns, and its chance levels."""
 
+import json
 import re
-from operator import attrgetter
+import sys
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from compeval.cli import app
 from compeval.evaluators import protocols
 from compeval.evaluators.protocols import authors
 from compeval.evaluators.protocols.base import Directions, RowProtocol
 from compeval.loaders import benchmarks
 from compeval.loaders.published.declaration import Benchmark
+from compeval.loaders.published.rows import Row
 from compeval.loaders.published.schemas import list_caption_columns, list_image_columns
 
 ALL = benchmarks.load_all()
 COMMIT = re.compile(r"/[0-9a-f]{40}[/.]")
 MOVING = ("colorswap", "genai_bench", "vinoground")
 """Benchmarks with files at ``resolve/main``: no commit of theirs could be read anywhere."""
-README = Path(__file__).parents[3] / "README.md"
+PAGE = Path(__file__).parents[3] / "docs" / "add-a-benchmark.md"
+MADE_UP = "0123456789abcdef0123456789abcdef01234567"
+"""Commit in the example of the page."""
 
 
 def names(benchmark: Benchmark) -> str:
@@ -51,19 +58,38 @@ def test_declaration(benchmark: Benchmark):
         assert 0 < benchmark.find_chance(config.partition("/")[0]) < 1
 
 
-def test_the_readme_counts_what_is_declared():
-    """The number of sets, of readers that were run on files of the authors, and of files without a hash."""
-    text = " ".join(README.read_text(encoding="utf-8").split())
-    tested = sum(not benchmark.untested for benchmark in ALL)
-    assert f"reads [{len(ALL)} of them](docs/benchmarks.md); {tested} readers were run" in text
-    assert f"| benchmarks of composition | {len(ALL)}, among them" in text
-    files = [file for item in ALL for file in (*item.source.files, *item.source.image_archives)]
-    pinned, moving = (sum(map(attrgetter(name), files)) for name in ("is_pinned", "may_change"))
-    assert f"{pinned} of {len(files)} files are verified by a known hash" in text
-    assert f"the addresses of {len(files) - pinned - moving} others contain a full commit" in text
-    assert f"The version of the other {moving} is not pinned" in text
-    manual = sum(not benchmark.source.files for benchmark in ALL)
-    assert f"{manual} sets have to be downloaded by hand" in text
+@pytest.fixture
+def own_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The example of docs/add-a-benchmark.md as the only file of a new benchmark, ``mine``."""
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    (module,) = (block for block in blocks if "BENCHMARK = " in block)
+    folder = tmp_path / "benchmarks"
+    folder.mkdir()
+    (folder / "mine.py").write_text(module, encoding="utf-8")
+    monkeypatch.setattr(benchmarks, "__path__", [*benchmarks.__path__, str(folder)])
+    yield
+    sys.modules.pop("compeval.loaders.benchmarks.mine", None)
+    benchmarks.load.cache_clear()
+
+
+@pytest.mark.usefixtures("own_module")
+def test_a_new_benchmark_is_one_module(tmp_path: Path):
+    declared = benchmarks.load("mine")
+    (file,) = declared.source.files
+    assert (declared.name, declared.source.name) == ("mine", "mine")
+    assert file.url == f"https://raw.githubusercontent.com/doe/mine/{MADE_UP}/data/color_foils.csv"
+    assert benchmarks.read_sources()["mine"] == declared.source
+    (row,) = (
+        item
+        for item in json.loads(CliRunner().invoke(app, ["list", "benchmarks", "--json"]).stdout)
+        if item["benchmark"] == "mine"
+    )
+    assert (row["reader"], row["rows"], row["files with a hash"]) == ("not tested", "300", "1 of 1")
+    path = tmp_path / "color_foils.csv"
+    path.write_text("filename,caption,foil\n7.jpg,a red cup,a blue cup\n", encoding="utf-8")
+    assert list(declared.read(path, file.name)) == [
+        Row("color_foils", ("7.jpg",), ("a red cup",), ("a blue cup",))
+    ]
 
 
 def test_what_list_benchmarks_says_of_files_and_readers():
