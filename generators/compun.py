@@ -42,7 +42,7 @@ from compeval.base.storage import dataset
 from compeval.generators.captioner import class_descriptors, example_captions
 from compeval.generators.captioner.class_descriptors import DESCRIPTORS
 from compeval.generators.captioner.example_captions import CAPTIONS, PUBLISHED_CAPTIONS
-from compeval.generators.llm.client import Cache, Client, Endpoint
+from compeval.generators.llm.client import Cache, Client, Endpoint, check_key
 from compeval.generators.llm.questions import Question, ask, read_cached_items
 from compeval.generators.microworld.compun_images import (
     CompoundImages,
@@ -324,6 +324,7 @@ def main(ask_model: Annotated[bool, typer.Option("--ask")] = False, max_cost: fl
             raise ValueError(
                 "params.yaml, compun.captioner: no language model is set. Set the endpoint to use --ask."
             )
+        check_key()
         client = Client(endpoint, Cache([Path("sample/llm")], Path("sample/llm/compun.jsonl")))
         nouns = [noun.name for noun in read_nouns(Path("sample/words/compun.csv"))]
         questions = [

@@ -73,6 +73,10 @@ class HardNegatives(NamedTuple):
             raise ValueError("--ask and --base-url need --model, the name of the language model.")
         if llm.model and not self.negatives:
             raise ValueError("--model writes hard negatives: name their kinds with --negatives.")
+        if llm.ask:
+            from compeval.generators.llm.client import check_key
+
+            check_key()  # before the captions are parsed
 
     def make_options(self, name: str, llm: LanguageModel, report: Any) -> NegativeOptions | None:
         """Return the options of the dataset ``name``, or None if no hard negatives are made."""

@@ -180,7 +180,10 @@ def render_page(title: str, file: Path, results: Mapping[str, Mapping[str, Any]]
         if chat := result.get("chat"):
             low, high = chat["interval"]
             recall = f"{chat['recall@1']:.1%} ({low:.1%} to {high:.1%})"
-            chats.append([name, chat["asked"], chance, chat["model"], recall, chat["unreadable"]])
+            published = f"{chat['published']:.0%}"
+            chats.append(
+                [name, chat["asked"], chance, chat["model"], recall, published, chat["unreadable"]]
+            )
     template = Path(__file__).with_name("text_only.md.j2").read_text(encoding="utf-8")
     return jinja2.Template(template, trim_blocks=True, lstrip_blocks=True).render(
         title=title,

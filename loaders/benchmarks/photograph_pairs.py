@@ -106,7 +106,7 @@ def main(pairs: Path, images: Path, output: Path = Path("controlledimcaps_photog
     write_card(
         output,
         metadata,
-        render("controlledimcaps_photographs", stats=stats, file=pairs.name),
+        render("controlledimcaps_photographs", stats=stats, file=pairs.name, figures=figures),
         stats,
     )
 

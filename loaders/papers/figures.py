@@ -14,8 +14,8 @@ from compeval.base.schemas.corpus_names import get_kind
 
 @cache
 def figures(benchmark: str) -> dict[str, Any]:
-    """Return the published numbers of ``crepe``, ``aro``, ``retrieval``, ``compun``, ``controlledimcaps`` or
-    ``winoground``."""
+    """Return the published numbers of ``crepe``, ``aro``, ``retrieval``, ``compun``, ``compprompts`` or
+    ``controlledimcaps``."""
     return yaml.safe_load((Path(__file__).parent / f"{benchmark}.yaml").read_text(encoding="utf-8"))
 
 

@@ -9,6 +9,7 @@ is exact match.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
@@ -23,6 +24,7 @@ from compeval.evaluators.probes.analysis import (
 from compeval.evaluators.report.pages import Section, get_keys
 from compeval.evaluators.report.results import Result, Results
 from compeval.evaluators.report.tables import TEXTS, Table, make_pivot, make_table
+from compeval.loaders.papers.figures import figures
 from compeval.loaders.papers.prompt_types import PROMPT_TYPES
 
 LABELS = TEXTS["labels"]
@@ -85,10 +87,9 @@ def make_recovery_tables(probes: Sequence[Recovered]) -> list[Table]:
         {"Prompts": group} | {name: column[group] for name, column in means.items()}
         for group in GROUPS
     )
+    overall = [collect_means(probe) | {"name": probe.name} for probe in probes]
     return [
-        make_table(
-            "compprompts_overall", [collect_means(probe) | {"name": probe.name} for probe in probes]
-        ),
+        make_table("compprompts_overall", [*overall, *read_published_means()]),
         make_prompt_type_table("compprompts_types", LABELS["table_2"], list(COLUMNS), probes),
         make_prompt_type_table(
             "compprompts_multiples_negations", LABELS["table_3"], list(COLUMNS)[:5], probes
@@ -106,6 +107,24 @@ def collect_means(probe: Recovered) -> dict[str, float]:
         "bleu4_prompt_mean": probe.prompt_mean("bleu4"),
         "shuffled": probe.shuffled_share(),
     }
+
+
+def read_published_means() -> list[dict[str, Any]]:
+    """Return the paper's means (Tables 1, 5 and 6) in the form of ``collect_means``, with the text encoder's name."""
+    records: list[dict[str, Any]] = []
+    for name, percents in figures("compprompts")["text_encoders"].items():
+        exact_match, bleu4, shuffled = (
+            None if percent is None else percent / 100 for percent in percents
+        )
+        records.append(
+            {
+                "name": f"Paper: {name}",
+                "exact_match_cell_mean": exact_match,
+                "bleu4_cell_mean": bleu4,
+                "shuffled": shuffled,
+            }
+        )
+    return records
 
 
 def make_prompt_type_table(

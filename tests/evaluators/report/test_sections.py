@@ -266,11 +266,14 @@ def test_tables_of_compprompts(tmp_path: Path):
     )
     section = make(probes.make_compprompts, tmp_path)
     tables = {table.name: table.cells for table in section.tables}
-    # of-a: 1/2 in both cells, 2 of 4 prompts; BLEU is always 50. No prompt has two objects: no column "Shuffled %".
-    assert tables["compprompts_overall"].to_numpy().tolist() == [
-        ["of-a", "50.0", "50.0", "50.0", "50.0"],
-        ["of-b", "100.0", "100.0", "50.0", "50.0"],
+    # of-a: 1/2 in both cells, 2 of 4 prompts; BLEU is always 50. No prompt has two objects: no share is shuffled.
+    overall = tables["compprompts_overall"].to_numpy().tolist()
+    assert overall[:2] == [
+        ["of-a", "50.0", "50.0", "50.0", "50.0", "-"],
+        ["of-b", "100.0", "100.0", "50.0", "50.0", "-"],
     ]
+    assert overall[2] == ["Paper: CLIP ViT-B/32", "13.2", "-", "33.3", "-", "51.8"]
+    assert len(overall) == 2 + 6
     by_type = tables["compprompts_types"].set_index("T(x)")
     assert by_type.index.tolist() == [
         "1 unique object",

@@ -144,8 +144,9 @@ def test_answers_right_wrong_and_unreadable(sets_of_four: Path, httpserver: HTTP
         "unreadable": 1,
         "recall@1": 0.5,
         "interval": [low, high],
+        "published": 0.9,
     }
-    assert "| vg_relation | 4 | 50.0% | m | 50.0% (9.5% to 90.5%) | 1 |" in (
+    assert "| vg_relation | 4 | 50.0% | m | 50.0% (9.5% to 90.5%) | 90% | 1 |" in (
         sets_of_four / "text_only_aro.md"
     ).read_text(encoding="utf-8")
 
@@ -164,6 +165,16 @@ def test_without_an_endpoint_no_request_is_sent(sets_of_four: Path):
         is None
     )
     assert "chat model" not in (sets_of_four / "text_only_aro.md").read_text(encoding="utf-8")
+
+
+def test_a_missing_key_is_reported_before_the_sets_are_read(
+    sets_of_four: Path, httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.delenv(KEY_VARIABLE)
+    write_params(sets_of_four, httpserver)
+    monkeypatch.setattr(text_only_aro, "read_config", lambda *_: pytest.fail("sets are read"))
+    with pytest.raises(ValueError, match=r"OPENAI_API_KEY is not set"):
+        text_only_aro.main(ask_model=True, max_cost=1.0)
 
 
 def test_sets_without_a_cached_answer_are_not_counted():

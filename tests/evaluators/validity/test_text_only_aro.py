@@ -1,9 +1,14 @@
 """Text-only baselines on ARO's sets."""
 
+import json
 from pathlib import Path
 
+import pytest
+
+from compeval.base.files.hashes import hash_file
 from compeval.base.schemas.rows import CHOICE_SCHEMA
 from compeval.base.storage.dataset import write_config
+from compeval.evaluators.validity import text_only_aro
 from compeval.evaluators.validity.text_only import render_page
 from compeval.evaluators.validity.text_only_aro import read_config
 
@@ -52,3 +57,33 @@ def test_page_names_the_baseline_that_is_farthest_above_or_below_chance() -> Non
     text = render_page("ARO", Path("a.json"), {"vg_relation": result})
     held_out, others = "20.0% (form) | 10.0% to 30.0%", "50.0% | 90.0% (learned) | 30.0% (bigrams)"
     assert f"| vg_relation | 1,234 | 50.0% | {held_out} | {others} |" in text
+
+
+def test_released_files_are_measured_without_images(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    rows = [
+        {"image_id": "1", "bbox_x": 0, "bbox_y": 0, "bbox_w": 9, "bbox_h": 9, "relation_name": "on"}
+        | {
+            "true_caption": f"the {name} is on the table",
+            "false_caption": f"the table is on the {name}",
+        }
+        | {"image_path": "1.jpg"}
+        for name in ("cup", "cup", "hat")
+    ]
+    released = tmp_path / "visual_genome_relation.json"
+    released.write_text(json.dumps(rows), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    Path("params.yaml").write_text(
+        "{text_only: {model: null}, text_only_aro: {rows: 9, chat: {}}}", encoding="utf-8"
+    )
+    text_only_aro.main([released])
+    (config,) = results = json.loads(
+        Path("text_only_aro_published.json").read_text(encoding="utf-8")
+    )
+    assert config == "vg_relation"
+    assert (results[config]["rows"], results[config]["images"]) == (2, 1), "one row is twice there"
+    assert results[config]["files"] == {released.name: hash_file(released)}
+    assert "ARO as published" in Path("text_only_aro_published.md").read_text(encoding="utf-8")
+    with pytest.raises(ValueError, match=r"other\.json: expected visual_genome_relation\.json"):
+        text_only_aro.main([tmp_path / "other.json"])
