@@ -161,6 +161,13 @@ def get(
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Do not ask before downloading more than 1 GB.")
     ] = False,
+    files_only: Annotated[
+        bool,
+        typer.Option(
+            "--files-only",
+            help="Download the published files without images, for `compeval audit`, and import nothing.",
+        ),
+    ] = False,
     repair: Repair = False,
     drop_malformed: DropMalformed = False,
     skip_missing: SkipMissing = False,
@@ -195,12 +202,26 @@ def get(
     else:
         reject_unused_options("with --from", refresh=refresh)
     from compeval.loaders.datasets.folders import data_folder
-    from compeval.loaders.importing.download_benchmark import Options, get_benchmark
+    from compeval.loaders.importing.download_benchmark import (
+        Options,
+        get_benchmark,
+        get_published_files,
+    )
 
     benchmark, data = _load(name), output or data_folder()
     check_writable(data)
     _print_facts(benchmark)
     options = Options(images, existing, mirror, selection, partial, refresh)
+    if files_only:
+        reject_unused_options(
+            "with --files-only",
+            **selection._asdict(),
+            images=images,
+            partial=partial,
+            refresh=refresh,
+        )
+        typer.echo(get_published_files(benchmark, data, options, Terminal(yes)))
+        return
     imported = get_benchmark(benchmark, data, options, Terminal(yes))
     print_message(f"{data / name}: `compeval run --task '{name}/*'` evaluates a model on it.")
     _print_imported(imported, output_format)

@@ -100,6 +100,16 @@ def get_benchmark(
     return imported
 
 
+def get_published_files(benchmark: Benchmark, data: Path, options: Options, user: User) -> Path:
+    """Download the published files of a benchmark without images, and return their folder. Nothing is imported.
+
+    Raises ValueError or FileNotFoundError if a file cannot be downloaded.
+    """
+    with user.show_progress(in_bytes=True) as report:
+        get_files(benchmark, data, options.mirror, options.existing, report)
+    return data / SOURCES / benchmark.name
+
+
 def _get_images(
     images: ImageSet, names: list[str], data: Path, options: Options, user: User
 ) -> None:
@@ -150,8 +160,10 @@ def _check_complete(benchmark: Benchmark, files: list[ReadFile], existing: Path)
 def _measure_files_with_images(benchmark: Benchmark, data: Path) -> int:
     """Return the bytes of those pinned files that contain images, estimated from mean sizes; 0 if all are there."""
     files, folder = benchmark.source.files, data / SOURCES / benchmark.name
-    contain_images = any(images.columns for images in benchmark.files.values()) or any(
-        file.makes for file in files
+    sets = benchmark.files.values()
+    # An archive of a benchmark with separate images contains only its annotations.
+    contain_images = any(images.columns for images in sets) or (
+        any(file.makes for file in files) and not all(images.is_separate for images in sets)
     )
     are_complete = all(check_file(file, folder) == "complete" for file in files)
     return benchmark.image_bytes if contain_images and not are_complete else 0

@@ -253,7 +253,7 @@ class Benchmark:
 
     @property
     def image_bytes(self) -> int:
-        """Size of the images in bytes, estimated from the mean size of an image."""
+        """Size of the images in bytes, estimated from the mean size of an image; at most that of all archives."""
         sets = list(dict.fromkeys(self.files.values()))
         if any(images.archives and not images.url for images in sets) and not any(
             images.url for images in sets
@@ -262,7 +262,9 @@ class Benchmark:
             if None not in sizes:
                 return sum(size or 0 for size in sizes)
         count = self.image_count or sum(self.rows.values())
-        return count * max(images.bytes_per_image for images in sets)
+        estimate = count * max(images.bytes_per_image for images in sets)
+        limits = [DataSource("", files=images.archives).size for images in sets]
+        return estimate if None in limits else min(estimate, sum(limit or 0 for limit in limits))
 
 
 def _split_words(name: str) -> set[str]:

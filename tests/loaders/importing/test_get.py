@@ -20,6 +20,7 @@ from compeval.base.sources import download
 from compeval.cli import app
 from compeval.loaders import benchmarks
 from compeval.loaders.importing import embedded, write_dataset
+from compeval.loaders.importing.download_benchmark import _measure_files_with_images
 from compeval.loaders.importing.frames import NUM_FRAMES
 from compeval.loaders.load import load_dataset
 from compeval.loaders.published.declaration import Benchmark
@@ -299,6 +300,28 @@ def assert_one_message(done: Result, message: str, data: Path, name: str) -> Non
     assert message in " ".join(done.stderr.split())
     assert "Traceback" not in done.output
     assert not (data / name / "stats.json").exists(), "no part of a dataset is used"
+
+
+def test_get_can_leave_out_the_images(mirror: Site, here: Path, tmp_path: Path):
+    done = get("sugarcrepe_pp", mirror, "--files-only")
+    assert done.exit_code == 0, done.output
+    folder = tmp_path / "data" / "sources" / "sugarcrepe_pp"
+    assert done.stdout.strip() == str(folder)
+    assert (folder / "swap_obj.json").is_file()
+    assert not (tmp_path / "data" / "sugarcrepe_pp").exists()
+    assert not (tmp_path / "data" / "sources" / "coco").exists()
+    assert "images are missing" not in done.stderr
+    refused = get("sugarcrepe_pp", mirror, "--files-only", "--skip-missing")
+    assert "--skip-missing has no effect with --files-only" in refused.stderr
+
+
+@pytest.mark.parametrize("name", ["crepe_published", "colorfoil", "bla"])
+def test_files_without_images_are_not_asked_for_as_images(name: str, tmp_path: Path):
+    """Their archives hold annotations; the images that rows need are asked for when the rows are known."""
+    assert _measure_files_with_images(benchmarks.load(name), tmp_path) == 0
+    assert _measure_files_with_images(benchmarks.load("spec"), tmp_path) > 1e9
+    # 299,224 rows, but Visual Genome has 108,077 images.
+    assert benchmarks.load("crepe_published").image_bytes == 9_731_705_982 + 5_471_658_058
 
 
 def test_get_downloads_what_a_run_needs(mirror: Site, here: Path, tmp_path: Path):
