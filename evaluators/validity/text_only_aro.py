@@ -111,11 +111,12 @@ def main(
         config: version | measured | {"chat": None}
         for config, measured in measure_all(samples, read_params("text_only")["model"]).items()
     }
-    for config in results if endpoint else ():
-        chat = chat_reader.measure(config, sets_by_config[config], endpoint, cache)
-        if chat:
-            chat["published"] = figures("aro")["text_only"]["ChatGPT"][config] / 100
-        results[config]["chat"] = chat
+    if endpoint is not None:
+        for config, result in results.items():
+            chat = chat_reader.measure(config, sets_by_config[config], endpoint, cache)
+            if chat is not None:
+                chat["published"] = figures("aro")["text_only"]["ChatGPT"][config] / 100
+            result["chat"] = chat
     write_json(output, results)
     title = "ARO as published" if files else "ARO"
     output.with_suffix(".md").write_text(render_page(title, output, results), encoding="utf-8")
