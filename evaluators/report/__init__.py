@@ -31,8 +31,8 @@ from compeval.evaluators.report.sections import SECTIONS, tasks
 from compeval.evaluators.report.sections.atom_counts import read_atom_counts
 from compeval.evaluators.report.strip import Test, make_strip
 from compeval.evaluators.report.tables import TEXTS, Table, make_table, to_csv, to_latex
-from compeval.evaluators.report.text_only import read_text_only
-from compeval.evaluators.validity.best_baselines import find_best_of_published
+from compeval.evaluators.report.text_only import find_without_measured, read_text_only
+from compeval.evaluators.validity.best_baselines import find_best_of_results
 from compeval.loaders.datasets.verified import verify_images_once
 
 TRUNCATED = re.compile(r"[\d,]+ of [\d,]+ (texts are longer than .*)")
@@ -140,9 +140,7 @@ def build(
     """
     results = read_results(folders)
     results.text_only = read_text_only(text_only)
-    results.best_baselines = find_best_of_published(
-        {result.data["dataset"] for result in results}, data_dir
-    )
+    results.best_baselines = find_best_of_results(find_without_measured(results), data_dir)
     results.atom_counts = read_atom_counts(counts, data_dir) if counts else None
     results.validity = json.loads(validity.read_text(encoding="utf-8")) if validity else None
     with verify_images_once():

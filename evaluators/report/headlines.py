@@ -21,10 +21,17 @@ from compeval.evaluators.metrics.intervals import Interval, compute_share_interv
 from compeval.evaluators.metrics.trend import Slope, regress
 from compeval.evaluators.report.results import Result, Results
 from compeval.evaluators.report.tables import TEXTS, format_p
-from compeval.evaluators.report.text_only import find_measured
+from compeval.evaluators.report.text_only import (
+    Baseline,
+    find_best_baseline,
+    find_measured,
+    name_baseline,
+)
 
 MAX_MODELS = 6
 """With more models, there are no sentences about single models."""
+STANDINGS: dict[str, str] = TEXTS["labels"]["standings"]
+"""How a score stands to chance and to the best text-only baseline -> in words, the best one first."""
 CONTROL = "_balanced"
 """Suffix of the kinds of hard negatives that are the control of another kind."""
 
@@ -102,35 +109,59 @@ def compare_value(results: Sequence[Result], metric: str) -> str:
     return f"{relate(widest, chance)} chance, {chance:.1%}"
 
 
+def judge(interval: Sequence[float], chance: float, baseline: float | None) -> str:
+    """Return how a score with hard negatives stands to chance and to the best text-only baseline: a key of STANDINGS.
+
+    ``interval``, ``chance`` and ``baseline`` have the same unit. ``baseline`` is None if it was not measured. A score
+    that a text-only baseline reaches may come from the texts alone, so it is no evidence of composition.
+    """
+    relation = relate(interval, chance, "same")
+    if relation != "above":
+        return relation
+    if baseline is None:
+        return "unmeasured"
+    return "above" if interval[0] > baseline else "solved"
+
+
 def compare_with_chance(results: Results) -> list[str]:
-    """Return one sentence per model: how many of its results with hard negatives differ from chance."""
+    """Return one sentence per model: how its results with hard negatives stand to chance and to text-only baselines."""
     models: dict[str, list[Result]] = {}
     for result in results:
         if result.data["protocol"] == "choice" and result.data["intervals"].get("recall@1"):
             models.setdefault(result.label, []).append(result)
-    return (
-        [_describe_chance(*item) for item in sorted(models.items())]
-        if len(models) <= MAX_MODELS
-        else []
+    if len(models) > MAX_MODELS:
+        return []
+    return [_describe_standings(name, members, results) for name, members in sorted(models.items())]
+
+
+def _describe_standings(label: str, members: Sequence[Result], results: Results) -> str:
+    standings: list[str] = []
+    solved: list[tuple[Baseline, str]] = []
+    for result in members:
+        data, best = result.data, find_best_baseline(results, result)
+        interval, chance = data["intervals"]["recall@1"], data["chance"]["recall@1"]
+        standings.append(judge(interval, chance, best.recall if best else None))
+        if best and best.recall > chance and interval[0] <= best.recall:
+            solved.append((best, data["task"]))
+    tasks = "1 task" if len(members) == 1 else f"{len(members)} tasks"
+    described = ", ".join(
+        f"{count} {text}" for key, text in STANDINGS.items() if (count := standings.count(key))
     )
-
-
-def _describe_chance(name: str, results: Sequence[Result]) -> str:
-    relations = [compare_value([result], "recall@1").partition(" chance")[0] for result in results]
-    counts = [
-        f"{relations.count(text)} {text} chance"
-        for text in ("above", "not different from", "below")
-    ]
-    rows = [result.data["data"]["rows"] for result in results]
+    line = f"{label}, {tasks} with hard negatives: {described} (95 % intervals)."
+    if solved:
+        best, task = max(solved, key=lambda found: (found[0].recall, found[1]))
+        name = name_baseline(best.key)
+        line += (
+            f" Without the image, {name} selects {best.recall:.1%} of the true captions of {task}."
+        )
+    rows = [result.data["data"]["rows"] for result in members]
     ties = sum(
         count * result.metrics.get("tie_rate", 0)
-        for count, result in zip(rows, results, strict=True)
+        for count, result in zip(rows, members, strict=True)
     )
     share = ties / sum(rows)
     tied = f" In {share:.0%} of the rows, the true caption ties with a wrong one, which counts as an error."
-    tasks = "1 task" if len(results) == 1 else f"{len(results)} tasks"
-    described = ", ".join(text for text in counts if not text.startswith("0 "))
-    return f"{name}, {tasks} with hard negatives: {described} (95 % intervals).{tied if share > 0.01 else ''}"
+    return f"{line}{tied if share > 0.01 else ''}"
 
 
 def explain_below_chance(

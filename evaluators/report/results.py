@@ -138,7 +138,7 @@ class Results(list[Result]):
     text_only: Mapping[str, Any] = {}
     """Dataset -> content of text_only.json, which the stage ``text_only`` writes."""
     best_baselines: Mapping[str, Any] = {}
-    """Tasks of published sets -> best text-only baseline (evaluators/validity/best_baselines.py)."""
+    """Task -> best text-only baseline, of sets without measured ones (evaluators/validity/best_baselines.py)."""
 
     def select(self, family: str) -> list[Result]:
         return [result for result in self if result.family == family]

@@ -1,21 +1,26 @@
-"""The strip at the top of the report: tests x models, a dot with its interval, chance as a line.
+"""The strip at the top of the report: tests x models, a dot with its interval, chance and text-only baselines as marks.
 
 A test is a config of a dataset, over all its splits and seeds: the mean over their rows, with an interval over images.
 CREPE's systematicity tests are those of each model's own training corpus. Tests of recognition (retrieval,
 classification), perturbed sets and the sets of other captioners are in the sections only.
+
+A dot is green only if it is above chance and above the best text-only baseline of its sets. Of several sets, the
+baseline is the mean of the best ones, weighted by rows. Candidates that are images, and pairs of images with the same
+captions, have no text-only baseline.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import pandas as pd
 
 from compeval.base.schemas.corpus_names import get_kind, parse_systematicity
-from compeval.evaluators.report.headlines import compute_interval, relate
-from compeval.evaluators.report.results import SEED, Result
+from compeval.evaluators.report.headlines import STANDINGS, compute_interval, judge
+from compeval.evaluators.report.results import SEED, Result, Results
 from compeval.evaluators.report.tables import TEXTS, format_percent
+from compeval.evaluators.report.text_only import find_best_baseline, name_baseline
 
 TITLES: dict[str, str] = TEXTS["labels"]["strip"]
 """Kind of CREPE's tests -> its title; others of CREPE are not in the strip."""
@@ -32,17 +37,29 @@ class Dot(NamedTuple):
     high: float
     chance: float
     rows: int
+    baseline: float | None = None
+    """The best text-only baseline; None if it was not measured."""
+    baseline_name: str = ""
+    has_text_cues: bool = True
+    """Whether a text-only baseline can be above chance."""
 
     @property
     def relation(self) -> str:
-        return relate((self.low, self.high), self.chance, "same")
+        """A key of STANDINGS, which is the class of the dot in the page."""
+        baseline = self.baseline if self.has_text_cues else self.chance
+        return judge((self.low, self.high), self.chance, baseline)
 
     @property
     def text(self) -> str:
         chance = format_percent(self.chance / 100)
-        relation = relate((self.low, self.high), self.chance)
+        relation = STANDINGS[self.relation]
         interval = f"{self.low:.1f} to {self.high:.1f}"
-        return f"{self.share:.1f} % ({interval}), {relation} chance, {chance} %; {self.rows:,} rows"
+        baseline = (
+            f"; best text-only baseline {self.baseline:.1f} %, {self.baseline_name}"
+            if self.baseline is not None
+            else ""
+        )
+        return f"{self.share:.1f} % ({interval}), {relation}; chance {chance} %{baseline}; {self.rows:,} rows"
 
 
 class Test(NamedTuple):
@@ -52,7 +69,7 @@ class Test(NamedTuple):
     dots: Sequence[Dot]
 
 
-def make_strip(results: Iterable[Result]) -> list[Test]:
+def make_strip(results: Results) -> list[Test]:
     """Return the tests with the dots of the models, or [] for too many models."""
     groups: dict[str, dict[str, list[Result]]] = {}
     for result in results:
@@ -61,7 +78,7 @@ def make_strip(results: Iterable[Result]) -> list[Test]:
     if len({model for by_model in groups.values() for model in by_model}) > MAX_MODELS:
         return []
     order = {title: number for number, title in enumerate(TITLES.values())}
-    tests = [Test(title, list(_make_dots(by_model))) for title, by_model in groups.items()]
+    tests = [Test(title, list(_make_dots(by_model, results))) for title, by_model in groups.items()]
     tests = [test for test in tests if test.dots]
     return sorted(tests, key=lambda test: (order.get(test.title, len(order)), test.title))
 
@@ -85,7 +102,7 @@ def get_title(result: Result) -> str | None:
     return f"{data['dataset']}/{data['config']}" if is_own else TITLES.get(f"{split}{kind}")
 
 
-def _make_dots(by_model: dict[str, list[Result]]) -> Iterator[Dot]:
+def _make_dots(by_model: dict[str, list[Result]], results: Results) -> Iterator[Dot]:
     for model, members in sorted(by_model.items()):
         main = members[0].data["main"][0]
         bounds, share = members[0].data["intervals"].get(main), members[0].metrics[main]
@@ -94,9 +111,25 @@ def _make_dots(by_model: dict[str, list[Result]]) -> Iterator[Dot]:
             share, bounds = hits["hit"].mean(), compute_interval(hits)
         if bounds:
             weights = [result.data["data"]["rows"] for result in members]
-            chances = [result.data["chance"][main] for result in members]
-            chance = sum(weight * one for weight, one in zip(weights, chances, strict=True)) / sum(
-                weights
-            )
+            chance = _average([result.data["chance"][main] for result in members], weights)
             share, low, high, chance = (100 * value for value in (share, *bounds, chance))
-            yield Dot(model, share, low, high, chance, sum(weights))
+            baseline, name = _join_baselines(members, weights, results)
+            has_text_cues = members[0].data["protocol"] == "choice"
+            yield Dot(model, share, low, high, chance, sum(weights), baseline, name, has_text_cues)
+
+
+def _join_baselines(
+    members: Sequence[Result], weights: Sequence[int], results: Results
+) -> tuple[float | None, str]:
+    """Return the best text-only baseline of the sets in percent, and its name; None if one was not measured."""
+    found = [find_best_baseline(results, result) for result in members]
+    measured = [baseline for baseline in found if baseline]
+    if len(measured) < len(found):
+        return None, ""
+    names = {name_baseline(baseline.key) for baseline in measured}
+    name = names.pop() if len(names) == 1 else "another one for each set"
+    return 100 * _average([baseline.recall for baseline in measured], weights), name
+
+
+def _average(values: Sequence[float], weights: Sequence[int]) -> float:
+    return sum(w * value for w, value in zip(weights, values, strict=True)) / sum(weights)

@@ -1,5 +1,7 @@
 """Look up the text-only baselines of a set (stages ``text_only``, ``text_only_aro``; ``compeval inspect``).
 
+A set that has none of these files is measured when the report is made (evaluators/validity/best_baselines.py).
+
 The best baseline is the one with the highest Recall@1, so it is chosen with knowledge of the truth.
 """
 
@@ -75,9 +77,15 @@ def find_best_baseline(results: Results, result: Result) -> Baseline | None:
     measured = find_measured(results, result) or {}
     scores = {key: values for group in GROUPS for key, values in measured.get(group, {}).items()}
     best = max(scores, key=lambda key: scores[key]["recall@1"], default=None)
-    return (
-        Baseline(best, scores[best]["recall@1"], tuple(scores[best]["interval"])) if best else None
-    )
+    if best:
+        return Baseline(best, scores[best]["recall@1"], tuple(scores[best]["interval"]))
+    found = results.best_baselines.get(result.data["task"])
+    return Baseline(found.name, found.recall, found.interval) if found else None
+
+
+def find_without_measured(results: Results) -> list[Mapping[str, Any]]:
+    """Return the documents of the results on sets whose text-only baselines no file contains."""
+    return [result.data for result in results if not find_measured(results, result)]
 
 
 def describe_best_baseline(results: Results, shown: Iterable[Result]) -> str:

@@ -1,4 +1,4 @@
-"""Find the best text-only baseline on a published set.
+"""Find the best text-only baseline on a set.
 
 A model can use what a baseline uses, so a set that one solves does not measure vision. `compeval inspect` examines one
 set in detail; here, many are compared. The baselines (base/text_only/judges.py) are cues, the medoid (a truth of which
@@ -11,12 +11,18 @@ from __future__ import annotations
 
 import hashlib
 import heapq
+import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from compeval.base.files.atomic import atomic_file
+from compeval.base.files.cache_folder import cache_folder
+from compeval.base.pipeline.code_digest import code_digest
 from compeval.base.storage import parquet
+from compeval.base.text_only import judges
 from compeval.base.text_only.baselines import (
     Baseline,
     RetrievalSets,
@@ -26,12 +32,14 @@ from compeval.base.text_only.baselines import (
 from compeval.base.text_only.judges import select_audited
 from compeval.evaluators.metrics.intervals import Interval, compute_share_interval
 from compeval.loaders.audit import CUE_MARGIN
-from compeval.loaders.datasets.folders import is_published, list_datasets
+from compeval.loaders.datasets.folders import list_datasets
 from compeval.loaders.datasets.split_names import name_of_stored
-from compeval.loaders.datasets.stats import parquet_files, split_name
+from compeval.loaders.datasets.stats import parquet_files, read_version, split_name
 
 MAX_ROWS = 1000
 """Number of distinct random rows of a set on which the baselines are tried."""
+FOLDER = "text_only"
+"""Folder of the measured baselines in the cache folder."""
 Row = tuple[str, tuple[str, ...]]
 """An image and its candidates, the true one first."""
 
@@ -106,13 +114,58 @@ def find_best_of_dataset(folder: Path) -> dict[str, BestBaseline]:
     Splits are measured one by one: those of a config may have different numbers of negatives, and a balanced subset
     is a split.
     """
+    found = {task: find_best(_read_rows(paths)) for task, paths in _list_files(folder).items()}
+    return {task: best for task, best in found.items() if best}
+
+
+def find_best_of_results(
+    results: Iterable[Mapping[str, Any]], data_dir: Path | None = None
+) -> dict[str, BestBaseline]:
+    """Return the best baseline on each task with hard negatives of some result documents.
+
+    Tasks are left out if their dataset is not here, or is here in another version than that of the results. What was
+    measured is stored in the cache folder, so that each task of a dataset version is measured once.
+    """
+    versions: dict[str, dict[str, str | None]] = {}
+    for result in results:
+        if result["protocol"] == "choice":
+            tasks = versions.setdefault(result["dataset"], {})
+            tasks[result["task"]] = result["data"].get("version")
+    here = list_datasets(data_dir) if versions else {}
+    found: dict[str, BestBaseline | None] = {}
+    for dataset, tasks in versions.items():
+        if dataset not in here:
+            continue
+        version = read_version(here[dataset])
+        for task, paths in _list_files(here[dataset]).items():
+            if tasks.get(task) == version:
+                found[task] = _read_or_measure(task, version, paths)
+    return {task: best for task, best in found.items() if best}
+
+
+def _read_or_measure(task: str, version: str, paths: Sequence[Path]) -> BestBaseline | None:
+    """Return the best baseline on a task of a dataset version, from the cache folder if it was measured before."""
+    key = json.dumps([task, version, MAX_ROWS, code_digest(judges.__file__)])
+    path = cache_folder() / FOLDER / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
+    with suppress(OSError, ValueError, TypeError):  # not measured, or a damaged file
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        return BestBaseline(**stored | {"interval": tuple(stored["interval"])}) if stored else None
+    best = find_best(_read_rows(paths))
+    with suppress(OSError):  # the cache is a convenience
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_file(path) as partial:
+            partial.write_text(json.dumps(best._asdict() if best else None), encoding="utf-8")
+    return best
+
+
+def _list_files(folder: Path) -> dict[str, list[Path]]:
+    """Return the files of each task of a dataset folder that has hard negatives."""
     files: dict[str, list[Path]] = {}
     for path in parquet_files(folder):
         if {"image_id", "hard_negatives"} <= {*parquet.read_schema(path).names}:
             task = name_of_stored(folder.name, path.parent.name, split_name(path))
             files.setdefault(task, []).append(path)
-    found = {task: find_best(_read_rows(paths)) for task, paths in files.items()}
-    return {task: best for task, best in found.items() if best}
+    return files
 
 
 def _read_rows(paths: Iterable[Path]) -> Iterator[Row]:
@@ -120,16 +173,3 @@ def _read_rows(paths: Iterable[Path]) -> Iterator[Row]:
         for batch in parquet.read_filled(path, columns=["image_id", "caption", "hard_negatives"]):
             for row in batch.to_pylist():
                 yield row["image_id"], (row["caption"], *row["hard_negatives"])
-
-
-def find_best_of_published(
-    names: Iterable[str], data_dir: Path | None = None
-) -> dict[str, BestBaseline]:
-    """Return the best baseline on each task of the published datasets among ``names`` that are here."""
-    published = sorted(filter(is_published, names))
-    here = list_datasets(data_dir) if published else {}
-    found: dict[str, BestBaseline] = {}
-    for name in published:
-        if name in here:
-            found |= find_best_of_dataset(here[name])
-    return found

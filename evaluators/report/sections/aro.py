@@ -61,11 +61,12 @@ def make_section(results: Results) -> Section | None:
     ]
     if len(on_relations):
         tables.append(make_relations_table(results, on_relations))
-    if recall["config"].isin(ORDERS).any():
-        tables.append(make_pivot("aro_order", recall))
+    on_orders = recall[recall["config"].isin(ORDERS)]
+    if len(on_orders):
+        note = describe_best_baseline(results, results.find(on_orders))
+        tables.append(make_pivot("aro_order", on_orders, note=note))
     lines = [
-        f"{name} prefers the true caption to the swapped caption in {rows['value'].mean():.1%} of VG-Relation "
-        f"({compare_value(results.find(rows), 'recall@1')})."
+        _describe_relations(name, rows, results)
         for name, rows in on_relations.groupby("series", sort=False)
     ]
     shown = get_keys(values[values["config"].isin([*CHOICES, *ORDERS])])
@@ -76,6 +77,13 @@ def make_section(results: Results) -> Section | None:
         lines if len(lines) <= MAX_MODELS else [],
         shown=shown,
     )
+
+
+def _describe_relations(name: object, values: pd.DataFrame, results: Results) -> str:
+    found = results.find(values)
+    line = f"{name} prefers the true caption to the swapped caption in {values['value'].mean():.1%} of VG-Relation "
+    line += f"({compare_value(found, 'recall@1')}). {describe_best_baseline(results, found)}"
+    return line.strip()
 
 
 def make_relations_table(results: Results, values: pd.DataFrame) -> Table:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from matplotlib.axes import Axes
 
@@ -13,11 +13,13 @@ from compeval.evaluators.report.pages import Section
 from compeval.evaluators.report.results import Result, Results
 from compeval.evaluators.report.sections.tasks import make_record
 from compeval.evaluators.report.tables import TEXTS, format_with_interval, make_table
+from compeval.evaluators.report.text_only import find_best_baseline
 from compeval.loaders.datasets.sorting import natural_key
 
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#a6761d", "#56b4e9", "#e69f00", "#555555")
 """The colours of Okabe and Ito, with brown and grey in place of yellow and black. More models would not be legible."""
 SPLIT = re.compile(r"(?:(sc|uc)_)?(.+)")
+NO_BASELINES: Mapping[str, float] = {}
 HEIGHT_PER_SET = 0.28
 """Inches."""
 
@@ -38,8 +40,11 @@ def make_section(results: Results) -> Section | None:
         tables.append(make_table("own", records, f"_{dataset}", dataset=dataset))
         if categories := [record for result in members for record in list_categories(result)]:
             tables.append(make_table("own_categories", categories, f"_{dataset}", dataset=dataset))
-        caption = f"{dataset}: Recall@1 by kind, with 95 % intervals over images; the grey marks are chance."
-        figures[caption] = draw_kinds(members)
+        found = {item.data["config"]: find_best_baseline(results, item) for item in members}
+        baselines = {config: best.recall for config, best in found.items() if best}
+        caption = f"{dataset}: Recall@1 by kind, with 95 % intervals over images; the grey marks are chance"
+        caption += ", the triangles the best text-only baseline." if baselines else "."
+        figures[caption] = draw_kinds(members, baselines)
     return Section("own", tables, figures, shown={result.key for result in own})
 
 
@@ -76,8 +81,11 @@ def list_categories(result: Result) -> Iterator[dict[str, object]]:
         }
 
 
-def draw_kinds(results: Sequence[Result]) -> str:
-    """Draw one line per set, from top to bottom, with a dot and its interval for each model."""
+def draw_kinds(results: Sequence[Result], baselines: Mapping[str, float] = NO_BASELINES) -> str:
+    """Draw one line per set, from top to bottom, with a dot and its interval for each model.
+
+    ``baselines``: config -> Recall@1 of the best text-only baseline.
+    """
     sets = list(dict.fromkeys(result.data["config"] for result in results))
     models = sorted({result.label for result in results})[: len(PALETTE)]
 
@@ -101,6 +109,8 @@ def draw_kinds(results: Sequence[Result]) -> str:
             axes.vlines(
                 100 * chance, row - 0.4, row + 0.4, color="#999999", linestyle="--", linewidth=1
             )
+            if config in baselines:
+                axes.plot(100 * baselines[config], row - 0.4, "v", color="#333333", markersize=5)
         axes.set(
             xlim=(-2, 102),
             xlabel="Recall@1 (%)",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from compeval.evaluators.report.pages import Section
 from compeval.evaluators.report.results import Results
 from compeval.evaluators.report.tables import make_table
+from compeval.loaders.datasets.folders import is_published
 
 
 def make_section(results: Results) -> Section | None:
@@ -21,7 +22,7 @@ def make_section(results: Results) -> Section | None:
             "above_chance": "yes" if baseline.beats_chance else "no",
         }
         for name, baseline in results.best_baselines.items()
-        if name in best_scores
+        if name in best_scores and is_published(name.partition("/")[0])
     ]
     return (
         Section("text_only_baselines", [make_table("text_only_baselines", records)])

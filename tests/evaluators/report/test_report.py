@@ -22,6 +22,7 @@ from compeval.evaluators.report.figures import (
     share_axes,
     summarise_seeds,
 )
+from compeval.evaluators.report.headlines import STANDINGS
 from compeval.evaluators.report.results import read_results, split_parts
 from compeval.evaluators.report.sections import SECTIONS
 from compeval.evaluators.report.text_only import (
@@ -102,10 +103,11 @@ def test_plots_for_dvc_are_in_the_order_of_their_axis(report: Path):
 
 
 def test_page_is_self_contained_and_marks_synthetic_data(report: Path):
+    unmeasured = STANDINGS["unmeasured"]
     assert (report / "headline.txt").read_text(encoding="utf-8").splitlines() == [
         # Every set of the toy shows three images, too few for a test of seen against unseen or of a trend.
-        "clip-laion, 5 tasks with hard negatives: 3 above chance, 2 not different from chance (95 % intervals).",
-        "clip-yfcc, 4 tasks with hard negatives: 2 above chance, 2 not different from chance (95 % intervals).",
+        f"clip-laion, 5 tasks with hard negatives: 3 {unmeasured}, 2 not different from chance (95 % intervals).",
+        f"clip-yfcc, 4 tasks with hard negatives: 2 {unmeasured}, 2 not different from chance (95 % intervals).",
     ]
     page = (report / "index.html").read_text(encoding="utf-8")
     assert "Synthetic data" in page
@@ -254,7 +256,7 @@ def test_results_on_drawn_scenes_photographs_and_published_sets_are_parts(tmp_pa
     lines = build([tmp_path / "r"], tmp_path / "report").splitlines()
     assert (
         lines[0]
-        == "Drawn scenes (micro-world): toy, 1 task with hard negatives: 1 above chance (95 % intervals)."
+        == f"Drawn scenes (micro-world): toy, 1 task with hard negatives: 1 {STANDINGS['unmeasured']} (95 % intervals)."
     )
     tables = {path.name for path in (tmp_path / "report/tables").glob("*.csv")}
     assert {"microworld_productivity_hnatom.csv", "photographs_tasks_mine.csv"} <= tables

@@ -8,16 +8,67 @@ from compeval.evaluators.metrics.intervals import wilson_interval
 from compeval.evaluators.report import build
 from compeval.evaluators.report.results import read_results
 from compeval.evaluators.report.strip import Dot, make_strip
+from compeval.evaluators.validity.best_baselines import find_best_of_results
+from compeval.loaders.datasets.stats import read_version
 from tests.close import assert_close
+from tests.evaluators import tiny
 from tests.evaluators.written import write_hits, write_result
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "relation"),
-    [(21, 40, "above"), (10, 30, "same"), (5, 19, "below"), (20, 30, "same")],
+    ("low", "high", "baseline", "relation"),
+    [
+        (21, 40, 20.5, "above"),
+        (21, 40, 21, "solved"),  # the baseline is as good as the end of the interval
+        (85, 95, 100, "solved"),
+        (21, 40, None, "unmeasured"),
+        (10, 30, 100, "same"),
+        (5, 19, 5, "below"),
+        (20, 30, 10, "same"),
+    ],
 )
-def test_colour(low: float, high: float, relation: str):
-    assert Dot("clip", 20, low, high, 20, 100).relation == relation
+def test_colour(low: float, high: float, baseline: float | None, relation: str):
+    assert Dot("clip", 20, low, high, 20, 100, baseline).relation == relation
+
+
+def test_without_texts_to_choose_from_no_baseline_is_needed():
+    assert Dot("clip", 30, 25, 40, 20, 100, None, has_text_cues=False).relation == "above"
+
+
+def test_what_a_text_alone_does_is_not_green(tmp_path: Path):
+    """A set of own data whose negatives have one more word each: *fewest words* selects all true captions."""
+    rows = [
+        row | {"caption": f"ball {number}", "hard_negatives": [f"big ball {number}"]}
+        for number, row in enumerate(tiny.choice_rows(60, 1))
+    ]
+    tiny.write_dataset(tmp_path, {"atom": {"test": rows}}, "mine")
+    folder = tmp_path / "results"
+    data = {"version": read_version(tmp_path / "mine")}
+    own = {"source": "mine", "synthetic": False, "chance": 0.5, "data": data}
+    write_hits(folder, "clip", "mine/atom", 57, **own)
+    headline = build([folder], tmp_path / "report", tmp_path)
+    assert headline == (
+        "clip, 1 task with hard negatives: 1 above chance, but not above the best text-only baseline (95 % intervals). "
+        "Without the image, fewest words selects 100.0% of the true captions of mine/atom."
+    )
+    page = (tmp_path / "report/index.html").read_text(encoding="utf-8")
+    assert '<div class="lane solved"' in page
+    assert '<div class="lane above"' not in page
+    assert '<i class="baseline" style="left:100.00%">' in page
+    assert ".headline li { background: var(--wash); border-left: 4px solid var(--soft)" in page
+    csv = (tmp_path / "report/tables/own_mine.csv").read_text(encoding="utf-8")
+    assert ',50.0,"100.0 [' in csv
+    assert "100.0] fewest words" in csv
+
+
+def test_baselines_of_another_version_are_not_shown(tmp_path: Path):
+    rows = [row | {"hard_negatives": ["a big ball"]} for row in tiny.choice_rows(12, 1)]
+    tiny.write_dataset(tmp_path, {"atom": {"test": rows}}, "mine")
+    document = {"protocol": "choice", "dataset": "mine", "task": "mine/atom"}
+    versions = {read_version(tmp_path / "mine"): ["mine/atom"], "of last week": []}
+    for version, tasks in versions.items():
+        found = find_best_of_results([document | {"data": {"version": version}}], tmp_path)
+        assert list(found) == tasks
 
 
 def test_tests_are_configs_of_the_models_own_corpus(tmp_path: Path):
@@ -37,7 +88,8 @@ def test_tests_are_configs_of_the_models_own_corpus(tmp_path: Path):
     ]
     dot = strip[0].dots[0]
     assert_close((dot.low, dot.high), (50, 70))
-    assert dot.text.startswith("60.0 % (50.0 to 70.0), above chance, 33.3 %; ")
+    assert dot.text.startswith("60.0 % (50.0 to 70.0), above chance (text-only baselines")
+    assert dot.text.endswith("not measured); chance 33.3 %; 3 rows")
 
 
 def test_splits_of_a_test_are_one_dot(tmp_path: Path):

@@ -14,8 +14,9 @@ from compeval.evaluators.validity.best_baselines import (
     MAX_ROWS,
     find_best,
     find_best_of_dataset,
-    find_best_of_published,
+    find_best_of_results,
 )
+from compeval.loaders.datasets.stats import read_version
 from compeval.loaders.importing.identify import identify
 from compeval.loaders.importing.write_dataset import read_published
 from tests.evaluators import tiny
@@ -117,7 +118,9 @@ def test_audit_of_several_sets_and_report_show_the_baselines(tmp_path: Path):
     }  # fmt: skip
     results = Results([Result(tmp_path, document)])
     assert make_section(results) is None
-    results.best_baselines = find_best_of_published({"sugarcrepe"}, tmp_path)
+    version = read_version(tmp_path / "sugarcrepe")
+    choice = {"protocol": "choice", "data": {"version": version}}
+    results.best_baselines = find_best_of_results([document | choice], tmp_path)
     section = make_section(results.copy_with(results))
     assert section is not None
     (line,) = section.tables[0].cells.to_dict("records")
@@ -132,7 +135,7 @@ def test_audit_of_several_sets_and_report_show_the_baselines(tmp_path: Path):
         "yes",
         "75.0",
     )
-    assert find_best_of_published({"crepe"}, tmp_path) == {}
+    assert find_best_of_results([document | choice | {"dataset": "crepe"}], tmp_path) == {}
 
 
 def test_splits_with_other_numbers_of_negatives_are_measured_one_by_one(tmp_path: Path):
