@@ -54,6 +54,7 @@ from compeval.evaluators.report.tables import (
 )
 from compeval.evaluators.results.ranks import DECIMALS
 from compeval.evaluators.results.scores import describe_missing
+from compeval.evaluators.validity.best_baselines import find_best_of_results
 
 FOLDER = Path(__file__).parent
 ABOUT = ("family", "parameters", "date", "training_data", "text_only")
@@ -64,6 +65,9 @@ SCORE, PLACE = ("", " low", " high", " rank"), (" place", " best place", " model
 """Suffixes of a benchmark's columns; the prefix is its name. The best place is that with ties right."""
 COUNTED = " counted"
 """Suffix of the column with the scores that count for a mean."""
+TEXT_ONLY = " text-only"
+"""Suffix of the column with the best text-only baseline, the same in each row."""
+NOT_ABOVE_TEXTS = "‡"
 EXTRA = "Install what the leaderboard needs: pip install 'compeval[leaderboard]'"
 
 
@@ -82,7 +86,7 @@ def build(
     photographs, since these must not be in one table, or if there is no benchmark.
     """
     _read_bundles()  # before the work: the extra may be missing
-    results, benchmarks = read_benchmarks(folders)
+    results, benchmarks = read_benchmarks(folders, data_dir)
     is_synthetic = any(result.is_synthetic for result in results)
     published = {
         benchmark.name: find_published(benchmark)
@@ -145,7 +149,9 @@ def _write(output: Path, models: pd.DataFrame, table: Table, context: Mapping[st
     return page
 
 
-def read_benchmarks(folders: Sequence[Path]) -> tuple[Results, list[BenchmarkScores]]:
+def read_benchmarks(
+    folders: Sequence[Path], data_dir: Path | None = None
+) -> tuple[Results, list[BenchmarkScores]]:
     """Return the results in the folders and their benchmarks. Raises ValueError as ``build``."""
     results = read_results(folders)
     parts = split_parts(results)
@@ -154,7 +160,8 @@ def read_benchmarks(folders: Sequence[Path]) -> tuple[Results, list[BenchmarkSco
         raise ValueError(
             f"The results are of {names}, which must not be in one leaderboard. Name one folder of results."
         )
-    benchmarks = make_benchmarks(results)
+    baselines = find_best_of_results((result.data for result in results), data_dir)
+    benchmarks = make_benchmarks(results, baselines)
     if not benchmarks:
         raise ValueError(f"{', '.join(map(str, folders))}: no complete result of a benchmark.")
     return results, benchmarks
@@ -193,7 +200,8 @@ def make_models(
         for of_others, name in scores.index
     ]
     means = average(
-        scores, [benchmark.name for benchmark in benchmarks if not benchmark.is_recognition]
+        scores,
+        [item.name for item in benchmarks if not (item.is_recognition or item.kind)],
     )
     columns = [
         (item.name, part) for parts in (SCORE, PLACE) for item in benchmarks for part in parts
@@ -207,7 +215,8 @@ def make_models(
         {f"{name}{part}": "Int64" for name, part in columns if part in (" rank", *PLACE)}
     )
     order = ["mean", *(benchmark.name for benchmark in benchmarks), "model"]
-    return models.sort_values(
+    texts = {f"{item.name}{TEXT_ONLY}": item.baseline for item in benchmarks if item.baseline}
+    return models.assign(**texts).sort_values(
         order, ascending=[*[False] * (len(order) - 1), True], ignore_index=True
     )
 
@@ -310,8 +319,7 @@ def make_models_table(
         )
         record |= {"Contamination": row["contaminated"] or None, "Mean": mean}
         for benchmark in benchmarks:
-            heading = f"{benchmark.name} (chance {format_percent(benchmark.chance)})"
-            record[heading] = format_score(row, benchmark.name)
+            record[_make_heading(benchmark)] = format_score(row, benchmark.name)
         records.append(record)
     reasons = [
         f"{name}: {reason}"
@@ -319,18 +327,29 @@ def make_models_table(
         if item.others
         for reason in item.reasons
     ]
-    note = (
-        f"{NOT_RANKED} cannot be ranked with one's own models ({'; '.join(reasons)})."
-        if reasons
-        else ""
-    )
-    return make_table("leaderboard", records, note=note)
+    notes = [f"{NOT_RANKED} cannot be ranked with one's own models ({'; '.join(reasons)})."]
+    notes = notes if reasons else []
+    if any(NOT_ABOVE_TEXTS in cell for record in records for cell in record.values() if cell):
+        notes.append(
+            f"{NOT_ABOVE_TEXTS} not above the best text-only baseline, which selects as many without the image."
+        )
+    return make_table("leaderboard", records, note=" ".join(notes))
+
+
+def _make_heading(benchmark: BenchmarkScores) -> str:
+    """Return the heading of a column: "mine, atom (293 rows, chance 20.0, text-only 98.0)"."""
+    facts = [f"chance {format_percent(benchmark.chance)}"]
+    if benchmark.kind:
+        facts.insert(0, f"{benchmark.rows:,} rows")
+    if benchmark.baseline is not None:
+        facts.append(f"text-only {format_percent(benchmark.baseline)}")
+    return f"{benchmark.name} ({', '.join(facts)})"
 
 
 def format_score(row: Mapping[str, Any], name: str) -> str:
     """Format, for example, "95.0 #1 [88.0, 98.0] (3 of 203)", or "61.2 (88 of 203)" for a published model.
 
-    With ties, the place is a range: "(3 to 9 of 203)".
+    With ties, the place is a range: "(3 to 9 of 203)". A score that is not above the best text-only baseline is marked.
     """
     if pd.isna(row[name]):
         return MISSING
@@ -341,7 +360,11 @@ def format_score(row: Mapping[str, Any], name: str) -> str:
     if row["published"]:
         return f"{format_percent(row[name])} {place or f'({NOT_RANKED})'}"
     interval = (row[f"{name} low"], row[f"{name} high"])
-    return f"{format_with_interval(row[name], interval, mark=f' #{rank}')} {place}".strip()
+    remarks = [place[1:-1]] if place else []
+    if interval[0] <= row.get(f"{name}{TEXT_ONLY}", -1):
+        remarks.append(NOT_ABOVE_TEXTS)
+    remark = f" ({', '.join(remarks)})" if remarks else ""
+    return f"{format_with_interval(row[name], interval, mark=f' #{rank}')}{remark}"
 
 
 def make_sources_table(published: Mapping[str, Published]) -> Table:

@@ -1,7 +1,10 @@
 """The scores of a leaderboard: models x benchmarks, with intervals and ranks.
 
-A benchmark is a dataset; a dataset whose tasks have different numbers of candidates is several benchmarks. Its score is
-the unweighted mean over its tasks (and over both directions of retrieval). A model without some task of a benchmark has
+A benchmark is a published dataset, or one kind of hard negatives of it: CREPE's kinds, each config of a user's own
+data, and each config of a dataset whose tasks have different chance levels. Word order and replaced atoms are different
+abilities, and a set of 9 rows must not weigh as much as one of 293, so kinds are columns of their own and are not
+averaged with each other. The score of a benchmark is the unweighted mean over its tasks (and over both directions of
+retrieval). A model without some task of a benchmark has
 no score on it, so no mean is over other tasks than that of another model. The balanced subsets of a published dataset
 (loaders/published/balanced.py) are a benchmark of their own. Left out: raw retrieval, perturbed sets,
 the sets of systematicity (each model has its own), and runs on a limited number of rows.
@@ -16,11 +19,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from compeval.base.schemas.corpus_names import parse_systematicity
+from compeval.base.schemas.corpus_names import get_kind, parse_systematicity
 from compeval.evaluators.metrics import ranking
 from compeval.evaluators.metrics.intervals import Interval, compute_weighted_interval
 from compeval.evaluators.report.results import Result
+from compeval.evaluators.report.sections.own import describe_set, is_own
+from compeval.evaluators.report.tables import TEXTS
 from compeval.evaluators.results.paired import read_common_rows, stack_values
+from compeval.evaluators.validity.best_baselines import BestBaseline
 from compeval.loaders.datasets.sorting import natural_key
 
 COUNTED = {
@@ -42,6 +48,7 @@ COUNTED = {
 RECOGNITION = ("classification", "recall")
 """Protocols that measure recognition. All others measure composition."""
 SEED = re.compile(r"s\d+")
+NO_BASELINES: Mapping[str, BestBaseline] = {}
 BALANCED = "balanced"
 """Variant of the balanced subsets of published sets."""
 
@@ -66,30 +73,66 @@ class BenchmarkScores:
     """Model -> its score."""
     results: Mapping[str, Mapping[str, Result]] = field(repr=False)
     """Task -> model -> result."""
+    kind: str = ""
+    """Kind of hard negatives; "" if the benchmark is all of a dataset."""
+    baseline: float | None = None
+    """Mean of the best text-only baselines of the tasks; None if one was not measured."""
+    baseline_name: str = ""
 
 
-def make_benchmarks(results: Iterable[Result]) -> list[BenchmarkScores]:
-    """Make the benchmarks of all results, composition before recognition."""
-    groups: dict[tuple[str, bool, float], list[Result]] = {}
-    for result in filter(is_ranked, results):
-        is_recognition = result.data["protocol"] in RECOGNITION
-        chance = 0.0 if is_recognition else round(float(np.mean(get_chances(result))), 3)
-        dataset = result.data["dataset"] + (
-            f"@{BALANCED}" if result.data["variant"] == BALANCED else ""
-        )
-        groups.setdefault((dataset, is_recognition, chance), []).append(result)
-    counts = Counter(dataset for dataset, *_ in groups)
+def make_benchmarks(
+    results: Iterable[Result], baselines: Mapping[str, BestBaseline] = NO_BASELINES
+) -> list[BenchmarkScores]:
+    """Make the benchmarks of all results, composition before recognition.
+
+    ``baselines``: task -> best text-only baseline.
+    """
+    ranked = list(filter(is_ranked, results))
+    chances: dict[str, set[float]] = {}
+    for result in ranked:
+        if not is_recognition(result):
+            chance = round(float(np.mean(get_chances(result))), 3)
+            chances.setdefault(get_dataset(result), set()).add(chance)
+    groups: dict[tuple[str, bool, str], list[Result]] = {}
+    for result in ranked:
+        dataset = get_dataset(result)
+        kind = get_kind_name(result, is_mixed=len(chances.get(dataset, ())) > 1)
+        groups.setdefault((dataset, is_recognition(result), kind), []).append(result)
     benchmarks = []
-    for (dataset, is_recognition, chance), members in groups.items():
-        name = (
-            dataset
-            if counts[dataset] == 1
-            else f"{dataset}, 1 of {round(1 / chance) if chance else 'all'}"
-        )
-        benchmarks.append(_make_benchmark(name, members, is_recognition))
+    for (dataset, recognises, kind), members in groups.items():
+        has_other = any(other == dataset and not both for other, both, _ in groups)
+        title = "recognition" if recognises and has_other else kind
+        name = f"{dataset}, {title}" if title else dataset
+        benchmarks.append(_make_benchmark(name, members, recognises, kind, baselines))
     return sorted(
         benchmarks, key=lambda benchmark: (benchmark.is_recognition, natural_key(benchmark.name))
     )
+
+
+def is_recognition(result: Result) -> bool:
+    return result.data["protocol"] in RECOGNITION
+
+
+def get_dataset(result: Result) -> str:
+    """Return the name of the dataset, of balanced subsets with their variant."""
+    suffix = f"@{BALANCED}" if result.data["variant"] == BALANCED else ""
+    return f"{result.data['dataset']}{suffix}"
+
+
+def get_kind_name(result: Result, *, is_mixed: bool) -> str:
+    """Return the kind of hard negatives that is a benchmark of its own, or "" (module docstring).
+
+    ``is_mixed``: whether the tasks of the dataset have different chance levels.
+    """
+    config = result.data["config"]
+    if is_recognition(result):
+        return ""
+    if is_own(result):
+        return describe_set(config)
+    if result.family == "crepe":
+        kind = get_kind(config).removeprefix("prod_")
+        return TEXTS["labels"]["productivity_kinds"].get(kind, config)
+    return config if is_mixed else ""
 
 
 def is_ranked(result: Result) -> bool:
@@ -113,7 +156,13 @@ def choose_tasks(tasks_by_model: Mapping[str, frozenset[str]]) -> frozenset[str]
     return max(sorted(set(tasks_by_model.values()), key=sorted), key=weigh)
 
 
-def _make_benchmark(name: str, results: Sequence[Result], is_recognition: bool) -> BenchmarkScores:
+def _make_benchmark(
+    name: str,
+    results: Sequence[Result],
+    is_recognition: bool,
+    kind: str,
+    baselines: Mapping[str, BestBaseline],
+) -> BenchmarkScores:
     versions = Counter(
         (result.data["task"], result.data["data"]["fingerprint"]) for result in results
     )
@@ -151,7 +200,21 @@ def _make_benchmark(name: str, results: Sequence[Result], is_recognition: bool) 
         np.mean([chance for task in tasks for chance in get_chances(by_task[task][models[0]])])
     )
     by_task = {task: {model: by_task[task][model] for model in models} for task in tasks}
-    return BenchmarkScores(name, tasks, hit_MN.shape[1], chance, is_recognition, scores, by_task)
+    found = [baselines[task] for task in tasks if task in baselines]
+    is_measured = len(found) == len(tasks)
+    names = {baseline.name for baseline in found}
+    return BenchmarkScores(
+        name,
+        tasks,
+        hit_MN.shape[1],
+        chance,
+        is_recognition,
+        scores,
+        by_task,
+        kind,
+        float(np.mean([baseline.recall for baseline in found])) if is_measured else None,
+        (names.pop() if len(names) == 1 else "the best of each task") if is_measured else "",
+    )
 
 
 def get_chances(result: Result) -> list[float]:

@@ -23,6 +23,7 @@ from compeval.evaluators.leaderboard.scores import (
 from compeval.evaluators.metrics.intervals import compute_weighted_interval, wilson_interval
 from compeval.evaluators.protocols import all_protocols
 from compeval.evaluators.report.results import read_results
+from compeval.evaluators.validity.best_baselines import BestBaseline
 from tests.close import assert_close
 from tests.evaluators.written import write_hits
 
@@ -82,6 +83,45 @@ def test_benchmarks_are_means_over_tasks_with_ranks(results: Path):
         "C/y": 3,
     }
     assert (classification.is_recognition, classification.scores["B/x"].rank) == (True, 1)
+
+
+def test_kinds_of_hard_negatives_are_columns_of_their_own(tmp_path: Path):
+    """Atoms and word order have five candidates each: 20 of 40 rows and 8 of 8 rows are no 75 %."""
+    own = {"source": "mine", "chance": 0.2}
+    for name, atom in (("A/x", 20), ("B/x", 30)):
+        write(tmp_path / "r", name, "mine/atom", atom, **own)
+        write(tmp_path / "r", name, "mine/order", 8, rows=8, **own)
+        write(tmp_path / "r", name, "crepe_published/prod_hnatom/n4", atom, chance=1 / 6)
+        write(tmp_path / "r", name, "crepe_published/prod_hnatom/n12", atom, chance=1 / 6)
+        write(tmp_path / "r", name, "crepe_published/prod_hnswap/n4", 10, chance=1 / 6)
+        write(tmp_path / "r", name, "aro/vg_relation", 10)
+        write(tmp_path / "r", name, "aro/coco_order", 10, chance=0.2)
+    baselines = {
+        "mine/atom": BestBaseline("fewest words", 1.0, (0.9, 1.0), 0.2, 40),
+        "crepe_published/prod_hnatom/n4": BestBaseline("medoid", 0.5, (0.4, 0.6), 1 / 6, 40),
+    }
+    results = read_results([tmp_path / "r"])
+    benchmarks = make_benchmarks(results, baselines)
+    assert {item.name: (item.rows, item.baseline) for item in benchmarks} == {
+        "aro, coco_order": (40, None),
+        "aro, vg_relation": (40, None),
+        "crepe_published, HN-Atom": (80, None),  # one of its two tasks was measured
+        "crepe_published, HN-Swap": (40, None),
+        "mine, atom": (40, 1.0),
+        "mine, order": (8, None),
+    }
+    published = {item.name: Published() for item in benchmarks}
+    models = leaderboard.make_models(results, benchmarks, published, {})
+    assert models["mean"].isna().all()
+    table = leaderboard.make_models_table(models, benchmarks, published)
+    assert "Mean" not in table.cells
+    cells = table.cells.set_index("Model").loc["B/x"]
+    atom = cells["mine, atom (40 rows, chance 20.0, text-only 100.0)"]
+    assert atom == "75.0 #1 [59.8, 85.8] (‡)"
+    assert cells["mine, order (8 rows, chance 20.0)"].startswith("100.0 #1 [")
+    assert "‡ not above the best text-only baseline" in table.caption
+    rows = leaderboard.make_benchmarks_table(benchmarks).cells.set_index("Benchmark")
+    assert rows.loc["mine, atom", "Best text-only baseline"] == "100.0 fewest words"
 
 
 def test_the_score_of_other_protocols_is_that_of_one_metric(tmp_path: Path):
