@@ -61,14 +61,17 @@ def audit(
     """
     if output_format not in ("table", "md"):
         reject_unused_options(
-            f"with --format {output_format}, which has only the flaws", results=results
+            f"with --format {output_format}, which has no scores of a model", results=results
         )
     if csv:
         check_writable_file(csv, "--csv")
     with err.status("Reading"):
         (audits, baselines, malformed), failed = _audit_targets(targets, data)
-    judged = {name: _combine_verdicts(name, result, baselines) for name, result in audits.items()}
-    _print_audits(audits, judged, output_format)
+    judged = {
+        name: _combine_verdicts(result, baselines.get(name), malformed.get(name, ()))
+        for name, result in audits.items()
+    }
+    _print_audits(audits, judged, baselines, malformed, output_format)
     if output_format in ("table", "md"):
         _print_baselines(baselines, output_format)
         _print_malformed(malformed, output_format)
@@ -89,8 +92,8 @@ def audit(
 def _print_summary(judged: Mapping[str, tuple[str, list[str]]]) -> None:
     flawed = sum(bool(findings) for _, findings in judged.values())
     print_message(
-        f"{flawed} of {len(judged)} sets have flaws, or cues to the correct caption in the texts. `--format csv` "
-        "counts them."
+        f"{flawed} of {len(judged)} sets have flaws, or cues to the correct caption in the texts. `--format csv` and "
+        "`--json` contain all numbers."
     )
 
 
@@ -103,29 +106,33 @@ def _stop(failed: Sequence[tuple[str, str]], count: int) -> NoReturn:
 
 
 def _combine_verdicts(
-    name: str, result: Audit, baselines: Mapping[str, BestBaseline]
+    result: Audit, best: BestBaseline | None, malformed: Iterable[Finding]
 ) -> tuple[str, list[str]]:
-    """Return the verdict on a set, from its audit and its best text-only baseline, and what was found."""
-    best = baselines.get(name)
-    if best is None or not best.beats_chance:
-        return result.verdict, result.findings
-    found = (
-        f"text-only baseline {best.name!r} selects the caption in {best.recall:.1%} of rows "
-        f"(chance {best.chance:.1%})"
-    )
-    verdict = (
-        result.verdict
-        if "cues" in result.verdict
-        else f"{result.verdict} and cues".removeprefix("clean and ")
-    )
-    return verdict, [*result.findings, found]
+    """Return the verdict on a set, and what was found: flaws and cues, malformed negatives, a text-only baseline."""
+    findings = list(result.findings)
+    has_flaws, has_cues = "flaws" in result.verdict, "cues" in result.verdict
+    if by_kind := group_by_kind(malformed):
+        texts = {(item.row, item.candidate) for found in by_kind.values() for item in found}
+        findings.append(f"{len(texts):,} negatives are malformed ({', '.join(by_kind)})")
+        has_flaws = True
+    if best and best.beats_chance:
+        findings.append(
+            f"text-only baseline {best.name!r} selects the caption in {best.recall:.1%} of rows "
+            f"(chance {best.chance:.1%})"
+        )
+        has_cues = True
+    names = ["flaws"] * has_flaws + ["cues"] * has_cues
+    return " and ".join(names) or "clean", findings
 
 
 def _print_audits(
     audits: Mapping[str, Audit],
     judged: Mapping[str, tuple[str, list[str]]],
+    baselines: Mapping[str, BestBaseline],
+    malformed: Mapping[str, Sequence[Finding]],
     output_format: FormatName,
 ) -> None:
+    """Print the audits. csv and json contain what the tables of baselines and of malformed texts show as well."""
     rows = [
         {
             "set": name,
@@ -137,14 +144,36 @@ def _print_audits(
         }
         for name, result in audits.items()
     ]
-    records = [
-        {"set": name, **record} for name, result in audits.items() for record in result.to_records()
-    ]
-    document = {
-        name: result.to_json() | dict(zip(("verdict", "findings"), judged[name], strict=True))
-        for name, result in audits.items()
-    }
+    records: list[dict[str, Any]] = []
+    document: dict[str, Any] = {}
+    for name, result in audits.items():
+        verdict, findings = judged[name]
+        best, by_kind = baselines.get(name), group_by_kind(malformed.get(name, ()))
+        sizes = {"rows": result.rows, "negatives": result.negatives, "chance": result.chance}
+        found = [*result.to_records()]
+        if best:
+            found.append(sizes | {"kind": "baseline", "name": best.name, "value": best.recall})
+        found += [
+            sizes | {"kind": "malformed", "name": kind, "value": len(items)}
+            for kind, items in by_kind.items()
+        ]
+        records += [{"set": name, "verdict": verdict, **record} for record in found]
+        document[name] = result.to_json() | {
+            "verdict": verdict,
+            "findings": findings,
+            "baseline": best and best._asdict() | {"beats_chance": best.beats_chance},
+            "malformed": {kind: _describe_malformed(items) for kind, items in by_kind.items()},
+        }
     print_records(output_format, rows, records, document, left=3)
+
+
+def _describe_malformed(found: Sequence[Finding]) -> dict[str, Any]:
+    """Return the numbers of malformed negatives of a kind and of their rows, and the first one."""
+    return {
+        "negatives": len(found),
+        "rows": len({item.row for item in found}),
+        "example": {"row": found[0].row, "detail": found[0].detail},
+    }
 
 
 def _print_baselines(baselines: Mapping[str, BestBaseline], output_format: FormatName) -> None:
@@ -163,17 +192,13 @@ def _print_baselines(baselines: Mapping[str, BestBaseline], output_format: Forma
 
 
 def _print_malformed(malformed: Mapping[str, Sequence[Finding]], output_format: FormatName) -> None:
-    rows = [
-        {
-            "set": name,
-            "malformed": kind,
-            "negatives": f"{len(found):,}",
-            "rows": f"{len({item.row for item in found}):,}",
-            "example": f"row {found[0].row}: {found[0].detail}",
-        }
-        for name, findings in malformed.items()
-        for kind, found in group_by_kind(findings).items()
-    ]
+    rows: list[dict[str, str]] = []
+    for name, findings in malformed.items():
+        for kind, found in group_by_kind(findings).items():
+            counts = _describe_malformed(found)
+            row = {"set": name, "malformed": kind}
+            row |= {key: f"{counts[key]:,}" for key in ("negatives", "rows")}
+            rows.append(row | {"example": f"row {found[0].row}: {found[0].detail}"})
     if rows:
         typer.echo()
         print_records(output_format, rows, [], left=2)

@@ -290,6 +290,33 @@ def test_the_audit_has_one_verdict(here: Path):
     assert any("selects the caption in 100.0% of rows" in found for found in audit["findings"])
 
 
+def test_json_and_csv_of_the_audit_contain_what_the_tables_show(here: Path):
+    """All 12 negatives repeat a word, which is a flaw, and *fewest words* selects all captions."""
+    picture(here, 1)
+    rows = [
+        {"image": "1.jpg", "caption": f"{word} cup", "hard_negatives": [f"{word} {word} cup"]}
+        for word in ("red", "blue", "green", "black", "white", "grey", "pink", "brown", "gold")
+        + ("new", "old", "big")
+    ]
+    Path("pairs.json").write_text(json.dumps(rows), encoding="utf-8")
+    call("make", "mine", "pairs.json")
+    (audit,) = json.loads(call("audit", "mine", "--data", ".", "--json").stdout).values()
+    assert audit["verdict"] == "flaws and cues"
+    assert "12 negatives are malformed (doubled word)" in audit["findings"]
+    example = {"row": 0, "detail": "red red"}
+    assert audit["malformed"] == {
+        "doubled word": {"negatives": 12, "rows": 12, "example": example}
+    }
+    assert (audit["baseline"]["name"], audit["baseline"]["recall"]) == ("fewest words", 1)
+    assert audit["baseline"]["beats_chance"]
+    printed = call("audit", "mine", "--data", ".", "--format", "csv").stdout
+    lines = list(csv.DictReader(io.StringIO(printed)))
+    assert {line["verdict"] for line in lines} == {"flaws and cues"}
+    values = {(line["kind"], line["name"]): float(line["value"]) for line in lines}
+    assert values["baseline", "fewest words"] == 1
+    assert values["malformed", "doubled word"] == 12
+
+
 def test_formulas_in_malformed_texts_are_escaped(tmp_path: Path):
     write_malformed(
         tmp_path / "a.csv", {"d/c": [Finding(3, 1, "doubled word", "a a", "=A1", "=A1 a a")]}
