@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,9 +14,12 @@ from compeval.cli.options import Data, Format, FormatName, Results
 
 if TYPE_CHECKING:
     from compeval.evaluators.results.documents import Result
+    from compeval.evaluators.validity.best_baselines import BestBaseline
 
 TIES = "ties %"
 """Column with the share of ties, which tables have if it is above 1 % for one of their metrics."""
+TEXT_ONLY = "text-only %"
+"""Column with the best text-only baseline on the task."""
 SUMMARY_FROM = 20
 """Number of lines from which `compeval run` prints a summary."""
 
@@ -25,9 +28,19 @@ def show(
     result: Annotated[Path, typer.Argument(help="A result file, or a folder of results.")] = Path(
         "results"
     ),
+    data: Data = None,
+    all_metrics: Annotated[
+        bool,
+        typer.Option(
+            "--all-metrics",
+            help="Also the means over atoms and the accuracy on pairs of the caption and one negative.",
+        ),
+    ] = False,
     output_format: Format = "table",
 ) -> None:
     """Print a result, or all results in a folder. csv and json contain all metrics, table and md the main metrics.
+
+    The column text-only has the best of the baselines that see no image, for hard negatives whose dataset is here.
 
     Example: `compeval show results --format csv`.
     """
@@ -36,7 +49,8 @@ def show(
     paths = documents.list_documents(result) if result.is_dir() else [result]
     if not paths:
         raise ValueError(f"{result}: no result files. `compeval run` writes them to results/.")
-    print_results([documents.read(path) for path in paths], output_format)
+    results = [documents.read(path) for path in paths]
+    print_results(results, output_format, data=data, all_metrics=all_metrics)
 
 
 def score(
@@ -56,22 +70,42 @@ def score(
     check_writable(output)
     from compeval.evaluators.results.external import score_file
 
-    print_results([score_file(file, task, name, data_dir=data, output=output)], output_format)
+    result = score_file(file, task, name, data_dir=data, output=output)
+    print_results([result], output_format, data=data)
 
 
-def print_results(results: Sequence[Result], output_format: FormatName, folder: str = "") -> None:
-    """Print results. If ``folder`` is given, a long table is replaced by a summary that names this folder."""
-    lines = [(result, metric) for result in results for metric in _main_metrics(result)]
+def print_results(
+    results: Sequence[Result],
+    output_format: FormatName,
+    folder: str = "",
+    *,
+    data: Path | None = None,
+    all_metrics: bool = False,
+) -> None:
+    """Print results. If ``folder`` is given, a long table is replaced by a summary that names this folder.
+
+    ``data``: folder of the datasets, of which the best text-only baselines are shown. ``all_metrics``: also those that
+    are shown on request.
+    """
+    baselines = _find_baselines(results, data)
+    lines = [
+        (result, metric)
+        for result in results
+        for metric in _main_metrics(result, all_metrics=all_metrics)
+    ]
     is_long = bool(folder) and len(lines) > SUMMARY_FROM and output_format in ("table", "md")
     rows = (
-        _summarise(results) if is_long else [_make_row(result, metric) for result, metric in lines]
+        _summarise(results, baselines)
+        if is_long
+        else [_make_row(result, metric, baselines) for result, metric in lines]
     )
-    if not any(row[TIES] for row in rows):
-        rows = [{name: cell for name, cell in row.items() if name != TIES} for row in rows]
+    for name in (TIES, TEXT_ONLY):
+        if not any(row[name] for row in rows):
+            rows = [{key: cell for key, cell in row.items() if key != name} for row in rows]
     print_records(
         output_format,
         rows,
-        [record for result in results for record in _to_records(result)],
+        [record for result in results for record in _to_records(result, baselines)],
         results,
     )
     for text in [*_collect_notes(results), *_describe_positions(results, is_long)]:
@@ -103,7 +137,24 @@ def _describe_positions(results: Sequence[Result], is_long: bool) -> list[str]:
     return [*lines, describe_missing()] if lines and describe_missing() else lines
 
 
-def _make_row(result: Result, metric: str) -> dict[str, str]:
+def _find_baselines(results: Sequence[Result], data: Path | None) -> Mapping[str, BestBaseline]:
+    """Return task -> best text-only baseline, of the tasks with hard negatives whose dataset is here."""
+    if not any(result["protocol"] == "choice" for result in results):
+        return {}
+    with err.status("Text-only baselines"):
+        from compeval.evaluators.validity.best_baselines import find_best_of_results
+
+        return find_best_of_results(results, data)
+
+
+def _format_baseline(baseline: BestBaseline | None, metric: str) -> str:
+    """Return Recall@1 of a baseline and its name; empty for another metric."""
+    if baseline is None or metric != "recall@1":
+        return ""
+    return f"{100 * baseline.recall:.1f} {baseline.name}"
+
+
+def _make_row(result: Result, metric: str, baselines: Mapping[str, BestBaseline]) -> dict[str, str]:
     return {
         "model": _label(result),
         "task": result["task"],
@@ -112,6 +163,7 @@ def _make_row(result: Result, metric: str) -> dict[str, str]:
         "%": f"{100 * result['metrics'][metric]:.1f}",
         "95 % interval": format_interval(result["intervals"].get(metric)),
         "chance": f"{100 * result['chance'][metric]:.1f}",
+        TEXT_ONLY: _format_baseline(baselines.get(result["task"]), metric),
         TIES: _format_ties([result], metric),
     }
 
@@ -128,21 +180,23 @@ def _label(result: Result) -> str:
     return result["model"]["name"] + (" †" if result["model"]["contaminated"] else "")
 
 
-def _summarise(results: Sequence[Result]) -> list[dict[str, str]]:
+def _summarise(
+    results: Sequence[Result], baselines: Mapping[str, BestBaseline]
+) -> list[dict[str, str]]:
     """Return one line per group of tasks: a config with its splits, or its variants without their seeds."""
-    from compeval.evaluators.protocols.ranking import list_main_metrics
-
     groups: dict[tuple[str, str, str], list[Result]] = {}
     for result in results:
         variant = re.sub(r"(^|-)s\d+$", "", result["variant"] or "") or (
             "*" if result["variant"] else ""
         )
         name = f"{result['dataset']}/{result['config']}" + (f"@{variant}" if variant else "")
-        for metric in list_main_metrics(result):
+        for metric in result["main"]:
             groups.setdefault((_label(result), name, metric), []).append(result)
     rows: list[dict[str, str]] = []
     for (model, name, metric), members in groups.items():
         shares = [100 * result["metrics"][metric] for result in members]
+        found = [baselines.get(result["task"]) for result in members]
+        best = max(filter(None, found), key=lambda baseline: baseline.recall, default=None)
         chances = sorted({f"{100 * result['chance'][metric]:.1f}" for result in members}, key=float)
         rows.append(
             {
@@ -151,16 +205,20 @@ def _summarise(results: Sequence[Result]) -> list[dict[str, str]]:
                 "metric": metric,
                 "number": str(len(members)),
                 "mean %": f"{sum(shares) / len(shares):.1f}",
-                "lowest to highest": f"{min(shares):.1f} to {max(shares):.1f}",
+                "lowest to highest": f"{min(shares):.1f} to {max(shares):.1f}"
+                if len(members) > 1
+                else "",
                 "chance": " to ".join(dict.fromkeys((chances[0], chances[-1]))),
+                TEXT_ONLY: _format_baseline(best, metric),
                 TIES: _format_ties(members, metric),
             }
         )
     return rows
 
 
-def _to_records(result: Result) -> Iterator[dict[str, Any]]:
+def _to_records(result: Result, baselines: Mapping[str, BestBaseline]) -> Iterator[dict[str, Any]]:
     """Yield one record per metric, with shares of 1."""
+    best = baselines.get(result["task"])
     names = {
         name: result[name]
         for name in ("task", "dataset", "config", "split", "variant", "source", "synthetic")
@@ -176,6 +234,7 @@ def _to_records(result: Result) -> Iterator[dict[str, Any]]:
             "low": low,
             "high": high,
             "chance": result["chance"].get(metric),
+            "text_only": best.recall if best and metric == "recall@1" else None,
         }
 
 
@@ -203,13 +262,17 @@ def _collect_notes(results: Sequence[Result]) -> list[str]:
     return list(notes)
 
 
-def _main_metrics(result: dict[str, Any]) -> list[str]:
-    """Return the main metrics, each followed by its macro means, and the accuracy on pairs if that is another one."""
-    from compeval.evaluators.protocols.ranking import list_main_metrics
+def _main_metrics(result: dict[str, Any], *, all_metrics: bool) -> list[str]:
+    """Return the main metrics, each followed by its macro means.
+
+    Those that are shown on request are returned with ``all_metrics`` only.
+    """
+    from compeval.evaluators.protocols.ranking import is_on_request, list_main_metrics
 
     macro = [name for name in result["metrics"] if "_macro_" in name]
-    return [
+    names = [
         name
         for main in list_main_metrics(result)
         for name in (main, *(mean for mean in macro if mean.startswith(f"{main}_")))
     ]
+    return [name for name in names if all_metrics or not is_on_request(name)]

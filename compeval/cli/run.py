@@ -239,7 +239,7 @@ def run(
 
         return default_tasks(available, model, data) if selected is None else selected
 
-    _report(_evaluate(specs, options, choose_tasks, settings), specs, options, output_format)
+    _report(_evaluate(specs, options, choose_tasks, settings), specs, options, data, output_format)
 
 
 class RunSummary(NamedTuple):
@@ -275,7 +275,11 @@ def _evaluate(
 
 
 def _report(
-    outcome: RunSummary, specs: Sequence[str], options: RunOptions, output_format: FormatName
+    outcome: RunSummary,
+    specs: Sequence[str],
+    options: RunOptions,
+    data: Path | None,
+    output_format: FormatName,
 ) -> None:
     """Print the results, and what failed or was refused; then the exit code is 1. Raises ValueError without results."""
     from compeval.evaluators.results.documents import get_model_folder
@@ -290,9 +294,8 @@ def _report(
         folders = sorted(
             str(get_model_folder(options.output, *place, options.limit)) for place in places
         )
-        print_results(
-            results, output_format, " ".join(folders) if len(specs) == 1 else str(options.output)
-        )
+        folder = " ".join(folders) if len(specs) == 1 else str(options.output)
+        print_results(results, output_format, folder, data=data)
     if failed:
         report_failure(f"{len(failed)} of {len(specs)} models failed:")
         for spec, reason in failed.items():

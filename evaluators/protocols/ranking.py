@@ -130,6 +130,11 @@ def list_main_metrics(result: Mapping[str, Any]) -> list[str]:
     return [*result["main"], *([PAIRWISE] if has_pairs(result) else [])]
 
 
+def is_on_request(metric: str) -> bool:
+    """Return True for metrics that tables show on request only: means over atoms, and the accuracy on pairs."""
+    return metric == PAIRWISE or metric.endswith("_macro_atoms")
+
+
 def compute_chance(wrong_Q: np.ndarray | int, truths_Q: np.ndarray | int = 1) -> dict[str, float]:
     """Return the expected metrics if candidates are in random order, as mean over the queries."""
     wrong_Q, truths_Q = np.broadcast_arrays(np.atleast_1d(wrong_Q), truths_Q)

@@ -136,10 +136,13 @@ def find_best_of_results(
     for dataset, tasks in versions.items():
         if dataset not in here:
             continue
-        version = read_version(here[dataset])
-        for task, paths in _list_files(here[dataset]).items():
-            if tasks.get(task) == version:
-                found[task] = _read_or_measure(task, version, paths)
+        with suppress(
+            ValueError, OSError
+        ):  # a damaged dataset does not keep results from being shown
+            version = read_version(here[dataset])
+            for task, paths in _list_files(here[dataset]).items():
+                if tasks.get(task) == version:
+                    found[task] = _read_or_measure(task, version, paths)
     return {task: best for task, best in found.items() if best}
 
 

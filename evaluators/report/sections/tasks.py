@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from compeval.evaluators.protocols.ranking import list_main_metrics
+from compeval.evaluators.protocols.ranking import is_on_request
 from compeval.evaluators.report.pages import Section
 from compeval.evaluators.report.results import Result, Results
 from compeval.evaluators.report.tables import Table, format_with_interval, make_table
@@ -30,13 +30,12 @@ def make_tables(name: str, shown: Sequence[Result], results: Results) -> Iterato
 
 
 def make_records(result: Result, results: Results) -> Iterator[dict[str, object]]:
-    """Yield one row per main metric, per macro mean of it, and of the accuracy on pairs."""
-    for main in list_main_metrics(result.data):
-        for metric in (
-            main,
-            *(name for name in result.metrics if name.startswith(f"{main}_macro_")),
-        ):
-            yield make_record(result, results, metric)
+    """Yield one row per main metric and per macro mean of it, without those that are shown on request."""
+    for main in result.data["main"]:
+        macro = (name for name in result.metrics if name.startswith(f"{main}_macro_"))
+        for metric in (main, *macro):
+            if not is_on_request(metric):
+                yield make_record(result, results, metric)
 
 
 def make_record(result: Result, results: Results, metric: str = "recall@1") -> dict[str, object]:

@@ -1,4 +1,5 @@
 import csv
+import io
 import json
 import os
 import subprocess
@@ -292,21 +293,34 @@ def test_the_audit_has_one_verdict(here: Path):
 
 def test_json_and_csv_of_the_audit_contain_what_the_tables_show(here: Path):
     """All 12 negatives repeat a word, which is a flaw, and *fewest words* selects all captions."""
-    picture(here, 1)
-    rows = [
-        {"image": "1.jpg", "caption": f"{word} cup", "hard_negatives": [f"{word} {word} cup"]}
-        for word in ("red", "blue", "green", "black", "white", "grey", "pink", "brown", "gold")
-        + ("new", "old", "big")
-    ]
+    words = (
+        "red",
+        "blue",
+        "green",
+        "black",
+        "white",
+        "grey",
+        "pink",
+        "gold",
+        "new",
+        "old",
+        "big",
+        "wet",
+    )
+    rows = []
+    for number, word in enumerate(words):
+        picture(here, number)
+        negative = f"{word} {word} cup"
+        rows.append(
+            {"image": f"{number}.jpg", "caption": f"{word} cup", "hard_negatives": [negative]}
+        )
     Path("pairs.json").write_text(json.dumps(rows), encoding="utf-8")
     call("make", "mine", "pairs.json")
     (audit,) = json.loads(call("audit", "mine", "--data", ".", "--json").stdout).values()
     assert audit["verdict"] == "flaws and cues"
     assert "12 negatives are malformed (doubled word)" in audit["findings"]
     example = {"row": 0, "detail": "red red"}
-    assert audit["malformed"] == {
-        "doubled word": {"negatives": 12, "rows": 12, "example": example}
-    }
+    assert audit["malformed"] == {"doubled word": {"negatives": 12, "rows": 12, "example": example}}
     assert (audit["baseline"]["name"], audit["baseline"]["recall"]) == ("fewest words", 1)
     assert audit["baseline"]["beats_chance"]
     printed = call("audit", "mine", "--data", ".", "--format", "csv").stdout
@@ -386,8 +400,8 @@ def test_long_results_are_summarised(here: Path, tmp_path: Path):
         for line in result.stdout.splitlines()
         if "│" in line
     ]
-    assert [line for line in cells if line[2] != "pairwise"] == [
-        ["Knows", "crepe/coco", "recall@1", "1", "100.0", "100.0 to 100.0", "25.0"],
+    assert [line[:7] for line in cells] == [
+        ["Knows", "crepe/coco", "recall@1", "1", "100.0", "", "25.0"],
         ["Knows", "crepe/coco@mix", "recall@1", "12", "100.0", "100.0 to 100.0", "25.0"],
         ["Knows", "crepe/prod_hnatom", "recall@1", "9", "100.0", "100.0 to 100.0", "25.0"],
     ]
@@ -400,6 +414,33 @@ def test_long_results_are_summarised(here: Path, tmp_path: Path):
         "crepe/coco",
         *variants,
         *(f"crepe/prod_hnatom/n{number}" for number in range(4, 13)),
+    ]
+
+
+def test_nine_tasks_are_a_table_with_intervals_and_text_only_baselines(here: Path, tmp_path: Path):
+    splits = {f"n{number}": tiny.choice_rows(3, 3) for number in range(4, 13)}
+    data = tiny.write_dataset(tmp_path / "data", {"prod_hnatom": splits})
+    result = call("run", KNOWS, "--data", data, "--format", "md")
+    header, _, *lines = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in result.stdout.splitlines()
+    ]
+    assert header == [
+        *("model", "task", "metric", "rows", "%", "95 % interval", "chance", "text-only %")
+    ]
+    tasks = [f"crepe/prod_hnatom/n{number}" for number in range(4, 13)]
+    assert [line[1:5] for line in lines] == [[task, "recall@1", "3", "100.0"] for task in tasks]
+    assert all(" to " in line[5] and line[7].split()[0] for line in lines)
+    folder = "results/microworld/Knows"
+    shown = call("show", folder, "--data", data, "--format", "md").stdout
+    assert shown == result.stdout
+    asked = call("show", folder, "--all-metrics", "--format", "md").stdout.splitlines()
+    assert len(asked) == 2 + 2 * 9
+    records = csv.DictReader(
+        io.StringIO(call("show", folder, "--data", data, "--format", "csv").stdout)
+    )
+    found = {row["task"]: row["text_only"] for row in records if row["metric"] == "recall@1"}
+    assert [f"{100 * float(found[task]):.1f}" for task in tasks] == [
+        line[7].split()[0] for line in lines
     ]
 
 
