@@ -238,9 +238,11 @@ def print_records(
     elif output_format == "latex":
         from pandas import DataFrame
 
+        from compeval.evaluators.report.tables import format_latex
+
         columns = "l" * min(left, len(header)) + "r" * max(0, len(header) - left)
         typer.echo(
-            DataFrame(list(rows)).to_latex(index=False, escape=True, column_format=columns),
+            format_latex(DataFrame(list(rows)), column_format=columns),
             nl=False,
         )
     else:

@@ -34,8 +34,27 @@ SMALL = 0.1
 """Percentages below this are printed with two significant digits, such as chance among many images."""
 LATEX = str.maketrans(
     {character: f"\\{character}" for character in "{}$&#_%"}
-    | {"\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}"}
+    | {
+        "\\": r"\textbackslash{}",
+        "^": r"\textasciicircum{}",
+        "~": r"\textasciitilde{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        BELOW_CHANCE: r"$\downarrow$",
+        ABOVE_CHANCE: r"$\uparrow$",
+        "→": r"$\rightarrow$",
+        "≤": r"$\leq$",
+        "≥": r"$\geq$",
+        "×": r"$\times$",
+        "±": r"$\pm$",
+        "−": "$-$",
+        "†": r"\dag{}",
+        "‡": r"\ddag{}",
+    }
 )
+"""Character -> LaTeX in text mode. In the default encoding of fonts, < > | print as other characters; the arrows and
+signs have no definition with pdfLaTeX."""
 SPREAD = re.compile(
     rf"(-?[\d.,]+)([{BELOW_CHANCE}{ABOVE_CHANCE}]| #\d+|) (\[.+\](?: \(.+\))?|± .+|\(.+\))"
 )
@@ -243,11 +262,23 @@ def to_html(table: Table) -> str:
 
 def to_latex(table: Table) -> str:
     """Return the table in LaTeX with special characters escaped, in the caption too."""
-    caption = table.caption.translate(LATEX)
-    latex = table.cells.to_latex(
-        index=False, caption=caption, label=f"tab:{table.name}", escape=True
-    )
-    return latex.replace(BELOW_CHANCE, r"$\downarrow$").replace(ABOVE_CHANCE, r"$\uparrow$")
+    return format_latex(table.cells, caption=escape_latex(table.caption), label=f"tab:{table.name}")
+
+
+def format_latex(cells: pd.DataFrame, **options: Any) -> str:
+    """Return the cells, which are texts, as a table in LaTeX. ``options``: those of ``DataFrame.to_latex``."""
+    escaped = cells.map(escape_latex)
+    escaped.columns = [escape_latex(str(name)) for name in cells.columns]
+    return escaped.to_latex(index=False, escape=False, **options)
+
+
+def escape_latex(text: str) -> str:
+    """Return a text in one line that LaTeX prints as it is, in a cell or a caption.
+
+    A bracket at the start would be an option of the line break before it.
+    """
+    escaped = " ".join(text.split()).translate(LATEX)
+    return f"{{}}{escaped}" if escaped.startswith("[") else escaped
 
 
 def to_markdown(table: Table) -> str:

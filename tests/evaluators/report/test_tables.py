@@ -186,3 +186,39 @@ def test_baselines_without_a_name_are_named_by_their_keys():
         "random forest",
         "words of it",
     )
+
+
+IN_TEXT_MODE = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "_": r"\_",
+    "%": r"\%",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+}
+"""LaTeX companion, table of special characters: the ten that TeX reads, and three that OT1 fonts print as others."""
+
+
+@pytest.mark.parametrize("character", [chr(code) for code in range(33, 127)])
+def test_each_printable_character_is_printed_by_latex(character: str):
+    expected = f"a{IN_TEXT_MODE.get(character, character)}b"
+    table = Table("t", f"a{character}b", pd.DataFrame({f"a{character}b": [f"a{character}b"]}))
+    latex = to_latex(table)
+    assert latex.count(expected) == 3  # caption, heading, cell
+    rest = latex.replace(expected, "")
+    assert "\\toprule\n \\\\\n\\midrule\n \\\\\n\\bottomrule" in rest
+
+
+def test_latex_has_one_line_per_row_and_no_option_of_a_line_break():
+    cells = pd.DataFrame({"Model": ["[a] b\nc", "< 0.001"], "p": ["50.0↓ [40.0, 60.0]", "‡"]})
+    latex = to_latex(Table("t", "x", cells))
+    assert "{}[a] b c & 50.0$\\downarrow$ [40.0, 60.0] \\\\\n" in latex
+    assert "\\textless{} 0.001 & \\ddag{} \\\\\n" in latex
+    assert latex.isascii()
