@@ -17,6 +17,7 @@ from statistics import mean
 
 import pandas as pd
 
+from compeval.base.text_only.judges import name_judge
 from compeval.evaluators.metrics.intervals import Interval, compute_share_interval
 from compeval.evaluators.metrics.trend import Slope, regress
 from compeval.evaluators.report.results import Result, Results
@@ -25,7 +26,6 @@ from compeval.evaluators.report.text_only import (
     Baseline,
     find_best_baseline,
     find_measured,
-    name_baseline,
 )
 
 MAX_MODELS = 6
@@ -150,7 +150,7 @@ def _describe_standings(label: str, members: Sequence[Result], results: Results)
     line = f"{label}, {tasks} with hard negatives: {described} (95 % intervals)."
     if solved:
         best, task = max(solved, key=lambda found: (found[0].recall, found[1]))
-        name = name_baseline(best.key)
+        name = name_judge(best.key)
         line += (
             f" Without the image, {name} selects {best.recall:.1%} of the true captions of {task}."
         )

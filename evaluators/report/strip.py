@@ -17,10 +17,11 @@ from typing import NamedTuple
 import pandas as pd
 
 from compeval.base.schemas.corpus_names import get_kind, parse_systematicity
+from compeval.base.text_only.judges import name_judge
 from compeval.evaluators.report.headlines import STANDINGS, compute_interval, judge
 from compeval.evaluators.report.results import SEED, Result, Results
 from compeval.evaluators.report.tables import TEXTS, format_percent
-from compeval.evaluators.report.text_only import find_best_baseline, name_baseline
+from compeval.evaluators.report.text_only import find_best_baseline
 
 TITLES: dict[str, str] = TEXTS["labels"]["strip"]
 """Kind of CREPE's tests -> its title; others of CREPE are not in the strip."""
@@ -126,7 +127,7 @@ def _join_baselines(
     measured = [baseline for baseline in found if baseline]
     if len(measured) < len(found):
         return None, ""
-    names = {name_baseline(baseline.key) for baseline in measured}
+    names = {name_judge(baseline.key) for baseline in measured}
     name = names.pop() if len(names) == 1 else "another one for each set"
     return 100 * _average([baseline.recall for baseline in measured], weights), name
 
