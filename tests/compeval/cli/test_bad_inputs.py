@@ -187,6 +187,8 @@ ERRORS = {
     "examples a.txt --ask --model m": "The cost is unknown, because the endpoint has no price_in and price_out (per "
     "million tokens; 0 for a free endpoint). Set them in params.yaml, captioner, or with --price-in and --price-out.",
     "make d pairs.csv --negatives atom --ask": "--ask and --base-url need --model, the name of the language model.",
+    "make d pairs.csv --negatives atom --ask --model m": "OPENAI_API_KEY is not set. Export it, or use the "
+    "cached answers.",
     "make d pairs.csv --model m": "--model writes hard negatives: name their kinds with --negatives.",
     "examples a.txt --ask --model m --price-in 9 --price-out 9": "the estimated cost 0.01 is above --max-cost "
     "0.00. No request was sent.",
@@ -293,6 +295,7 @@ def folder(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         Path(name).write_text(content, encoding="utf-8")
     Path("latin.csv").write_bytes("image,caption\nmüller.png,a\n".encode("latin-1"))
     Path("empty").mkdir()
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.setenv("COLUMNS", "300")
     monkeypatch.setattr("compeval.loaders.datasets.folders.CHECKOUT", here / "no checkout")
     return here
