@@ -1,7 +1,8 @@
 """Evaluate your own model: ``python:my_module:MyModel`` names a class in a module.
 
 The module is searched on Python's path and, if it is not there, in the current folder. The class is
-called with the device if it takes one.
+called with the device if it takes one. ``python:my_module:MyModel?path=epoch_12.pt`` calls it with ``path`` as well;
+values are texts, and several are separated by ``&``.
 A dual encoder looks like this:
 
     class MyModel:
@@ -34,10 +35,11 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
+from urllib.parse import parse_qsl
 
 import numpy as np
 import torch
@@ -56,7 +58,9 @@ NO_FINGERPRINT = "The class has no attribute `fingerprint`: nothing was cached."
 def load(name: str, device: str, precision: str) -> Model:
     """Create an instance of ``module:Class``. The class chooses its own precision, so ``precision`` is ignored."""
     spec = f"python:{name}"
-    module_name, class_name = check_module(name), name.partition(":")[2]
+    module_name, written = check_module(name), name.partition(":")[2]
+    class_name, _, query = written.partition("?")
+    arguments = dict(parse_qsl(query, keep_blank_values=True))
     try:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
@@ -72,10 +76,11 @@ def load(name: str, device: str, precision: str) -> Model:
     if not hasattr(module, class_name):
         raise ValueError(f"{spec}: {module_name} has no {class_name}.")
     try:
-        model = _create(getattr(module, class_name), device)
+        model = _create(getattr(module, class_name), device, arguments)
     except Exception as error:
-        raise _failed(spec, f"{class_name}({device!r})", error) from error
-    loaded = wrap(model, spec, class_name, device)
+        given = ", ".join([repr(device), *(f"{key}={text!r}" for key, text in arguments.items())])
+        raise _failed(spec, f"{class_name}({given})", error) from error
+    loaded = wrap(model, spec, written, device)
     return (
         loaded if loaded.is_cached else replace(loaded, warnings=(*loaded.warnings, NO_FINGERPRINT))
     )
@@ -119,13 +124,16 @@ def _warn_of_training_mode(model: Any) -> Iterator[str]:
             yield f"{name} is in training mode (with {', '.join(kinds)}), so the scores may be random: call its eval()."
 
 
-def _create(kind: Any, device: str) -> Any:
-    """Return an instance of a class, with the device if its constructor takes an argument."""
+def _create(kind: Any, device: str, arguments: Mapping[str, str]) -> Any:
+    """Return an instance of a class, with the arguments, and with the device if its constructor takes one more."""
     try:
         parameters = inspect.signature(kind).parameters
     except (TypeError, ValueError):  # a class of an extension, without a signature
-        return kind(device)
-    return kind(device) if parameters else kind()
+        return kind(device, **arguments)
+    others = [name for name in parameters if name not in arguments]
+    if others and others[0] == next(iter(parameters)):
+        return kind(device, **arguments)
+    return kind(**arguments, device=device) if "device" in others else kind(**arguments)
 
 
 def _failed(spec: str, step: str, error: Exception) -> ValueError:

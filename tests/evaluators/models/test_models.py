@@ -353,3 +353,37 @@ def test_a_broken_class_is_one_message_that_names_the_method(
     assert done.exit_code == 2
     assert message in " ".join(done.stderr.split())
     assert "Traceback" not in done.output
+
+
+@pytest.mark.parametrize(
+    ("signature", "query", "expected"),
+    [
+        ("device, path", "?path=a/b.pt", "cpu a/b.pt"),
+        ("path, device", "?path=a/b.pt", "cpu a/b.pt"),
+        ("path, place='no device'", "?path=a%20b", "no device a b"),
+        ("place, path='default'", "", "cpu default"),
+    ],
+)
+def test_a_class_of_ones_own_takes_arguments(
+    signature: str, query: str, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The device goes to its parameter, or to the first one; the arguments are a part of the model's name."""
+    first = "place" if "place" in signature else "device"
+    source = f"""
+class Mine:
+    fingerprint = "v1"
+    def __init__(self, {signature}): self.given = f"{{{first}}} {{path}}"
+    def score(self, images, texts): ...
+"""
+    (tmp_path / "mine_with_arguments.py").write_text(source, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "mine_with_arguments", raising=False)
+    model = custom.load(f"mine_with_arguments:Mine{query}", "cpu", "fp32")
+    encoder: Any = model.encoder
+    assert encoder.model.given == expected
+    assert model.name == f"Mine{query}"
+    other = custom.load("mine_with_arguments:Mine?path=other", "cpu", "fp32")
+    assert other.fingerprint != model.fingerprint
+    monkeypatch.delitem(sys.modules, "mine_with_arguments")
+    with pytest.raises(ValueError, match="unexpected keyword argument 'epoch'"):
+        custom.load("mine_with_arguments:Mine?path=x&epoch=12", "cpu", "fp32")
