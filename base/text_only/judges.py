@@ -2,7 +2,7 @@
 
 To add one, write its function here, with the decorator ``judge``, and its test in tests/base/text_only/test_judges.py:
 
-    @judge("unseen", label="most capitals", learns=False, audited="fast")
+    @judge("held_out", label="most capitals", learns=False, audited="fast")
     def score_capitals(sets: RetrievalSets) -> np.ndarray:
         return score_by_function(sets, lambda text: sum(map(str.isupper, text)))
 
