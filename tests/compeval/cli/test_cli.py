@@ -56,6 +56,7 @@ def test_run_prints_metric_interval_and_chance(here: Path, data: Path):
         "100.0",
         "43.9 to 100.0",  # Wilson, 3 of 3 images
         "25.0",
+        "25.0 no negation word",  # best of the text-only baselines, all at chance
     ]
     assert "Synthetic data" in result.stderr
     assert Path("results/microworld/Knows/crepe/prod_hnatom/n4.json").is_file()
