@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -110,27 +110,6 @@ def import_(
     _print_imported(imported, output_format)
 
 
-class Terminal(NamedTuple):
-    """The user of ``compeval get``."""
-
-    agrees: bool
-    """True if downloads need no confirmation."""
-
-    inform = staticmethod(print_message)
-    warn = staticmethod(report_failure)
-    show_progress = staticmethod(progress)
-
-    def confirm(self, name: str) -> None:
-        """Ask for the permission to download. Raises ValueError if there is no terminal to ask on."""
-        if self.agrees:
-            return
-        if not sys.stdin.isatty():
-            raise ValueError(
-                f"{name}: not downloaded. Pass --yes to download this size, or --images or --from to use your own copy."
-            )
-        typer.confirm("Download?", abort=True, err=True)
-
-
 def get(
     name: Annotated[
         str, typer.Argument(help="Name of a benchmark, as in `compeval list benchmarks`.")
@@ -201,17 +180,6 @@ def get(
         reject_unused_options("without --from", partial=partial)
     else:
         reject_unused_options("with --from", refresh=refresh)
-    from compeval.loaders.datasets.folders import data_folder
-    from compeval.loaders.importing.download_benchmark import (
-        Options,
-        get_benchmark,
-        get_published_files,
-    )
-
-    benchmark, data = _load(name), output or data_folder()
-    check_writable(data)
-    _print_facts(benchmark)
-    options = Options(images, existing, mirror, selection, partial, refresh)
     if files_only:
         reject_unused_options(
             "with --files-only",
@@ -220,11 +188,94 @@ def get(
             partial=partial,
             refresh=refresh,
         )
-        typer.echo(get_published_files(benchmark, data, options, Terminal(yes)))
+    from compeval.base.files.untrusted import SOURCES
+    from compeval.loaders.datasets.folders import data_folder
+    from compeval.loaders.importing.download_benchmark import (
+        check_complete,
+        list_images_to_compare,
+        measure_files_with_images,
+        needs_confirmation,
+        plan_images,
+    )
+    from compeval.loaders.importing.get import get_files, get_images, update_images
+    from compeval.loaders.importing.images import ImageFinder
+    from compeval.loaders.importing.write_dataset import compare_counts, import_published, read_all
+
+    # The benchmark, and the folder to write to.
+    benchmark = _load(name)
+    data = output or data_folder()
+    check_writable(data)
+    _print_facts(benchmark)
+
+    # Its published files. With --from, nothing is downloaded and so nothing is asked.
+    is_asked = existing is None and not files_only
+    size = measure_files_with_images(benchmark, data) if is_asked else 0
+    if size:
+        print_message(f"The published files contain the images, about {size / 1e9:.2f} GB.")
+        if needs_confirmation(size):
+            _confirm_download(name, agrees=yes)
+    with progress(in_bytes=True) as report:
+        published = get_files(benchmark, data, mirror, existing, report)
+    if files_only:
+        typer.echo(data / SOURCES / name)
         return
-    imported = get_benchmark(benchmark, data, options, Terminal(yes))
+
+    # Their rows. Who passes --partial, or selects rows, knows that some are missing.
+    files = read_all(published, data, selection)
+    if existing and not (partial or any(selection)):
+        check_complete(benchmark, files, existing)
+
+    # The images of the rows that the user does not have.
+    plan = plan_images(files, ImageFinder(data, images), existing, skip_missing=skip_missing)
+    for file, instructions in plan.left_out.items():
+        report_failure(f"{file}: left out. {instructions}")
+    if plan.left_out and not plan.files:
+        raise ValueError(next(reversed(plan.left_out.values())))
+
+    # Images that may have changed on the server, which has their version only if it sends them one by one.
+    if existing is None:
+        compared = list_images_to_compare(plan.files, data, refresh=refresh)
+        for image_set, names in compared.items():
+            with progress() as report:
+                absent = update_images(image_set, names, data, mirror, report)
+            if absent:
+                report_failure(
+                    f"{image_set.name}: the server no longer has {len(absent):,} images, which stay; the first is "
+                    f"{absent[0]}."
+                )
+
+    if plan.missing:
+        about = "of unknown size" if plan.size is None else f"about {plan.size / 1e9:.2f} GB"
+        print_message(f"{plan.image_count:,} images are missing, {about}.")
+        if existing is None and needs_confirmation(plan.size):
+            _confirm_download(name, agrees=yes)
+    for image_set, names in plan.missing.items():
+        with progress(in_bytes=not image_set.url) as report:
+            absent = get_images(image_set, names, data, mirror, existing, report)
+        if absent and not skip_missing:
+            raise FileNotFoundError(
+                f"{image_set.url}: the server does not have {len(absent):,} of {len(names):,} images; the first is "
+                f"{absent[0]}. Name a folder that has them with --images, or drop their rows with --skip-missing."
+            )
+
+    # The dataset, and what is not in it.
+    imported = import_published(plan.files, images, data, skip_missing=skip_missing)
+    for difference in compare_counts(benchmark, imported):
+        report_failure(difference)
     print_message(f"{data / name}: `compeval run --task '{name}/*'` evaluates a model on it.")
     _print_imported(imported, output_format)
+
+
+def _confirm_download(name: str, *, agrees: bool) -> None:
+    """Ask for the permission to download, unless the user ``agrees``. Raises ValueError if there is no terminal to ask
+    on."""
+    if agrees:
+        return
+    if not sys.stdin.isatty():
+        raise ValueError(
+            f"{name}: not downloaded. Pass --yes to download this size, or --images or --from to use your own copy."
+        )
+    typer.confirm("Download?", abort=True, err=True)
 
 
 def _load(name: str) -> Benchmark:

@@ -386,14 +386,14 @@ def _write(
     benchmark = files[0].file.benchmark
     folder = output / benchmark.name
     replaced = {f"{config}/{split}" for config, by_split in splits.items() for split in by_split}
-    known = _read_imported(folder)
+    earlier = _read_imported(folder)
     entries = {
-        file: entry for file, entry in known.items() if replaced.isdisjoint(entry["written"])
+        file: entry for file, entry in earlier.items() if replaced.isdisjoint(entry["written"])
     }
     replaced |= {
-        name for file, entry in known.items() if file not in entries for name in entry["written"]
+        name for file, entry in earlier.items() if file not in entries for name in entry["written"]
     }
-    if known:
+    if earlier:
         (folder / MARKER).touch()  # earlier versions wrote the configs one by one
     with atomic_folder(folder) as scratch:
         for path in parquet_files(folder):
@@ -444,8 +444,8 @@ def _read_imported(folder: Path) -> dict[str, Any]:
 
 def is_correction(read: ReadFile, output: Path) -> bool:
     """Return True if the data folder ``output`` has a dataset of another version of the file."""
-    known = _read_imported(output / read.file.benchmark.name).get(read.counts.file)
-    return known is not None and known["sha256"] != read.counts.sha256
+    earlier = _read_imported(output / read.file.benchmark.name).get(read.counts.file)
+    return earlier is not None and earlier["sha256"] != read.counts.sha256
 
 
 def _make_dataset_rows(

@@ -9,7 +9,7 @@ from compeval.base.texts import normalize_text
 from compeval.loaders.published.rows import NOT_TEXTS, check_text, has_missing_comma, parse_texts
 
 MISSING = frozenset({"nan", "NaN", "null", "None", "<NA>", "N/A", "n/a", "NA", "#N/A"})
-"""How programs write a missing value."""
+"""Texts that programs write for a missing value."""
 BRACKETS = (("[", "]"), ("(", ")"), ("{", "}"))
 NO_KIND = "none"
 """The kind of the rows whose cell is empty."""

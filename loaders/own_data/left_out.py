@@ -1,4 +1,4 @@
-"""Which rows of the user's files are left out: those of other splits, and with ``skip`` those with errors."""
+"""Rows of the user's files that are left out: those of other splits, and with ``skip`` those with errors."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ ALL, TEST = "all", "test"
 
 @dataclass
 class LeftOut:
-    """What is left out, and how much of it."""
+    """Settings of what is left out, and counts of it."""
 
     split: str = TEST
     """The split that is read of a file with splits, several ones separated by commas, or ``all``."""
     skips_errors: bool = False
-    """Whether rows with an error are skipped and counted."""
+    """True if rows with an error are skipped and counted."""
     errors: list[str] = field(default_factory=list)
     """The first error of the skipped rows."""
     skipped: int = 0

@@ -77,7 +77,7 @@ class BestBaseline(NamedTuple):
 
 @dataclass
 class BuildCounts:
-    """What was read and made, for the card."""
+    """Counts of the captions read and the sets made, for the card."""
 
     counts: Counter[str] = field(default_factory=Counter)
     proven: dict[str, float | None] = field(default_factory=dict)

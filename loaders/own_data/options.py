@@ -1,4 +1,4 @@
-"""What ``compeval make`` makes from captions, checked before anything heavy is imported."""
+"""Options of ``compeval make`` for captions, checked before anything heavy is imported."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True)
 class NegativeOptions:
-    """What ``compeval make`` makes from captions."""
+    """Options of ``compeval make`` for captions."""
 
     kinds: Sequence[str]
     corpus: Sequence[str] = ()
@@ -30,7 +30,7 @@ class NegativeOptions:
     """Folder with ``rejected.csv``, the texts that people judged true."""
     workers: int = 1
     refine: bool = True
-    """Whether rows are removed from balanced sets until text-only baselines are at chance."""
+    """True if rows are removed from balanced sets until text-only baselines are at chance."""
     model: LanguageModel | None = None
     """The language model that writes and judges negatives; None: the rules write them."""
     max_cost: float | None = None

@@ -1,4 +1,4 @@
-"""What the declarations of published benchmarks use, so that one import has it all (docs/add-a-benchmark.md).
+"""All names that declarations of published benchmarks use, in one place to import from (docs/add-a-benchmark.md).
 
 The readers of irregular files also use the functions of rows.py.
 """

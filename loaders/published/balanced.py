@@ -42,8 +42,8 @@ def read_lists(path: Path) -> list[dict[str, Any]]:
 
 def write_lists(path: Path, entries: Iterable[Mapping[str, Any]]) -> None:
     """Add entries to a file. They replace those of the same published files."""
-    known = read_lists(path) if path.is_file() else []
-    by_hash = {entry["sha256"]: dict(entry) for entry in (*known, *entries)}
+    earlier = read_lists(path) if path.is_file() else []
+    by_hash = {entry["sha256"]: dict(entry) for entry in (*earlier, *entries)}
     path.parent.mkdir(parents=True, exist_ok=True)
     ordered = sorted(by_hash.values(), key=lambda entry: entry["file"])
     with atomic_file(path) as scratch:

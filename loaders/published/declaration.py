@@ -30,7 +30,7 @@ class Flaw(NamedTuple):
     """A known flaw of the published rows."""
 
     rows: str
-    """Which rows: a config, a count or row numbers."""
+    """The rows that have it: a config, a count or row numbers."""
     what: str
     source: str
     """Who reported or counted it."""
@@ -59,7 +59,7 @@ class AuthorsRule:
     """
 
     what: str
-    """How it differs, in one line."""
+    """The difference from our rule, in one line."""
     hits: Callable[[np.ndarray], Mapping[str, np.ndarray]]
     """Function that computes the hits, (N,) or (N, decisions), by name from scores (N, I, T), with the images and texts
     in the order of the schema. One name may be empty."""
@@ -91,8 +91,8 @@ class Benchmark:
     has_more_rows: bool = False
     """True if further configs are not counted."""
     unseen: str = ""
-    """Which part of the benchmark nobody could look at when its reader was written, or is not read; "" if it is all
-    read. The reader of an unseen part follows the description and the code of the authors."""
+    """The part of the benchmark that nobody could look at when its reader was written, or that is not read; "" if all
+    is read. The reader of an unseen part follows the description and the code of the authors."""
     image_count: int | None = None
     """Number of distinct images. None: not counted, at most one per row."""
     flaws: tuple[Flaw, ...] = ()
@@ -115,7 +115,7 @@ class Benchmark:
     fields: tuple[str, ...] = ()
     """Fields that the items of all files need to have. By these fields, a file with another name is recognised."""
     item: str = ""
-    """What an item of a file is, for messages, if ``fields`` and ``columns`` do not say it."""
+    """Description of an item of a file, for messages, if ``fields`` and ``columns`` do not say it."""
     recognise_file: Callable[[str, list[Any]], str | None] | None = None
     """Function that returns the published name of a file with another or an ambiguous name, given this name and its
     first rows; None if they are not of this benchmark."""
@@ -133,7 +133,7 @@ class Benchmark:
     tested: bool = False
     """True if the reader was run on the published files. Otherwise it follows the documented format."""
     changes: Mapping[str, str] = field(default_factory=dict)
-    """How texts differ from the published file, by config or pattern."""
+    """Differences of the texts from the published file, by config or pattern."""
 
     @property
     def row_count(self) -> str:
@@ -143,7 +143,7 @@ class Benchmark:
 
     @property
     def reader_state(self) -> str:
-        """What the reader was tried on: "tested", "not tested", or which part was not."""
+        """State of the reader: "tested" on published files, "not tested", or the part that was not."""
         if not self.tested:
             return f"not tested: {self.unseen}" if self.unseen else "not tested"
         return f"tested, except {self.unseen}" if self.unseen else "tested"
@@ -274,9 +274,9 @@ def _split_words(name: str) -> set[str]:
 
 def _find_names(names: Iterable[str], words: set[str]) -> list[str]:
     """Return the names all of whose words are among ``words``, and of these the ones with the most words."""
-    found = [name for name in names if _split_words(name) <= words]
-    most = max((len(_split_words(name)) for name in found), default=0)
-    return [name for name in found if len(_split_words(name)) == most]
+    matching = [name for name in names if _split_words(name) <= words]
+    most = max((len(_split_words(name)) for name in matching), default=0)
+    return [name for name in matching if len(_split_words(name)) == most]
 
 
 def _find(by_pattern: Mapping[str, T], config: str) -> T | None:
