@@ -18,7 +18,7 @@ from compeval.evaluators.engine.tasks import discover, select
 from compeval.evaluators.models import Model
 from compeval.evaluators.results.compose import compose, make_examples
 from compeval.evaluators.results.scores_of_tasks import Scores, TaskScores
-from compeval.evaluators.run import default_batch_size, default_tasks, load_all
+from compeval.evaluators.run import choose_tasks, default_batch_size, load_all
 
 METHODS = (("encode_image", "encode_text"), ("get_image_features", "get_text_features"))
 """Methods of a torch module: open_clip's, or transformers'."""
@@ -56,33 +56,33 @@ def evaluate(
         The scores: ``scores["crepe/prod_hnatom/n4"].recall_at_1``, ``.interval``; ``scores.flat()`` for loggers.
     """
     _check_arguments(model, preprocess, tokenizer, device, limit)
-    known = discover(data_dir)
-    selected = (
-        None if tasks is None else select(known, tasks)
-    )  # a wrong name is reported before the model is touched
+    available = discover(data_dir)
+    # A wrong name is reported before the model is touched.
+    selected = None if tasks is None else select(available, tasks)
     with _in_evaluation_mode(model):
         loaded, device = _load(model, preprocess, tokenizer, device)
-        chosen = default_tasks(known, loaded, data_dir) if selected is None else selected
+        chosen = choose_tasks(loaded, available, selected, data_dir)
+        # Before the rows are read, since processes that prepare images take seconds to start.
         in_processes = uses_worker_processes(loaded.encoder)
-        planned = plan.build_plan(load_all(loaded, chosen, data_dir, limit).values())
+        datasets, refused = load_all(loaded, chosen, data_dir, limit)
+        if refused:
+            raise ValueError(str(refused[0]))
+        planned = plan.build_plan(datasets.values())
         return _score(loaded, planned, batch_size or default_batch_size(device), in_processes)
 
 
 def _score(model: Model, planned: plan.Plan, batch_size: int, in_processes: bool) -> Scores:
     """Return the scores of a model by name of the task, with features in memory only."""
+    scores: dict[str, TaskScores] = {}
     with closing(FeatureStore(None, model.fingerprint)) as store:
         engine = Engine(model, planned, store, batch_size, in_processes=in_processes)
         if isinstance(model.encoder, models.PaidScorer):
-            model.encoder.estimate_cost(
-                stream_missing(engine)
-            )  # raises ValueError above the maximum
-        return Scores(
-            (
-                scored.task.dataset.task.name,
-                TaskScores(compose(scored, make_examples(scored), model)),
-            )
-            for scored in score_all(engine)
-        )
+            # Raises ValueError above the maximum.
+            model.encoder.estimate_cost(stream_missing(engine))
+        for scored in score_all(engine):
+            result = compose(scored, make_examples(scored), model)
+            scores[scored.task.dataset.task.name] = TaskScores(result)
+    return Scores(scores)
 
 
 def _check_arguments(
@@ -138,25 +138,21 @@ def _check_outputs(preprocess: Any, tokenizer: Any) -> None:
     import torch
     from PIL import Image
 
-    pixels, tokens = preprocess(Image.new("RGB", (64, 48))), tokenizer(["a dog", "a cat"])
+    pixels = preprocess(Image.new("RGB", (64, 48)))
+    tokens = tokenizer(["a dog", "a cat"])
+    is_image = getattr(pixels, "ndim", 0) == 3
+    are_two_texts = getattr(tokens, "ndim", 0) == 2 and len(tokens) == 2
     for name, value, shape, fits in (
-        ("preprocess", pixels, "(3, height, width)", getattr(pixels, "ndim", 0) == 3),
-        (
-            "tokenizer",
-            tokens,
-            "(2, length) for two texts",
-            getattr(tokens, "ndim", 0) == 2 and len(tokens) == 2,
-        ),
+        ("preprocess", pixels, "(3, height, width)", is_image),
+        ("tokenizer", tokens, "(2, length) for two texts", are_two_texts),
     ):
         if not isinstance(value, torch.Tensor) or not fits:
-            found = (
-                f"shape {tuple(value.shape)}"
-                if isinstance(value, torch.Tensor)
-                else type(value).__name__
-            )
+            returned = type(value).__name__
+            if isinstance(value, torch.Tensor):
+                returned = f"shape {tuple(value.shape)}"
             raise ValueError(
-                f"{name} returns {found}, expected a tensor {shape}. Wrap transformers' processor in a function that "
-                "returns its pixel_values of one image, or its input_ids."
+                f"{name} returns {returned}, expected a tensor {shape}. Wrap transformers' processor in a function "
+                "that returns its pixel_values of one image, or its input_ids."
             )
 
 
@@ -220,8 +216,6 @@ def _in_evaluation_mode(model: Any) -> Iterator[None]:
     try:
         yield
     finally:
-        for (
-            module,
-            was_training,
-        ) in modes:  # some modules may have been in evaluation mode, for example frozen layers
+        # Some modules may have been in evaluation mode, for example frozen layers.
+        for module, was_training in modes:
             module.training = was_training

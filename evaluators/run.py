@@ -1,13 +1,16 @@
-"""Evaluate a model on tasks and write the results: ``compeval run``."""
+"""Evaluate a model on tasks and write the results: ``compeval run``.
+
+``evaluate_tasks`` has the steps of a run in their order.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from compeval.evaluators.engine import plan
 from compeval.evaluators.engine.cluster import Cluster
@@ -24,9 +27,8 @@ from compeval.evaluators.results.compose import compose, describe, make_examples
 from compeval.evaluators.results.documents import Result
 from compeval.loaders.datasets.verified import verify_images_once
 
-CPU_BATCH, ACCELERATOR_BATCH = 64, 512
-Item = TypeVar("Item")
-Value = TypeVar("Value")
+CPU_BATCH = 64
+ACCELERATOR_BATCH = 512
 
 
 def default_batch_size(device: str) -> int:
@@ -40,34 +42,132 @@ class RefusedTask(NamedTuple):
     reason: str
 
     def __str__(self) -> str:
-        return (
-            self.reason
-            if self.reason.startswith(self.task.name)
-            else f"{self.task.name}: {self.reason}"
-        )
+        if self.reason.startswith(self.task.name):
+            return self.reason
+        return f"{self.task.name}: {self.reason}"
 
 
-OnRefused = Callable[[RefusedTask], None]
+class Notice(NamedTuple):
+    """A sentence for the user: which results are reused, or what an endpoint will be asked."""
+
+    text: str
 
 
-def _raise_refused(refused: RefusedTask) -> None:
-    raise ValueError(str(refused))
+class StoredResult(NamedTuple):
+    """Where the result of a task is stored, and the result if it is up to date."""
+
+    folder: Path
+    path: Path
+    result: Result | None
 
 
-def default_tasks(
-    known: Sequence[Task], model: Model, data_dir: Path | str | None = None
-) -> list[Task]:
-    """Return the default tasks that the model supports. Raises ValueError if there are none."""
-    reasons: dict[Task, str | None] = dict.fromkeys(defaults(known, model))
+class FinishedRun(NamedTuple):
+    """The results of all tasks of a run, which are up to date, and the notice that they are reused."""
+
+    results: list[Result]
+    notice: Notice
+
+
+def choose_tasks(
+    model: Model,
+    available: Sequence[Task],
+    selected: Sequence[Task] | None,
+    data_dir: Path | str | None = None,
+) -> Sequence[Task]:
+    """Return the selected tasks or, for None, the default tasks that the model supports.
+
+    Raises ValueError if the model supports none of the default tasks.
+    """
+    if selected is not None:
+        return selected
+    reasons: dict[Task, str | None] = dict.fromkeys(defaults(available, model))
     for task in reasons:
-        with suppress(ValueError):  # a damaged split, which is reported when it is evaluated
+        # A damaged split is reported when it is evaluated.
+        with suppress(ValueError):
             reasons[task] = explain_unsupported(model, load(task, data_dir, verify=False))
     supported = [task for task, reason in reasons.items() if reason is None]
     if not supported:
         unsupported = (f"{task.name}: {reason}" for task, reason in reasons.items())
         reason = next(unsupported, "Raw retrieval runs on request only: --task '*_raw'.")
-        raise ValueError(f"None of the {len(known)} tasks here is for {model.name}. {reason}")
+        raise ValueError(f"None of the {len(available)} tasks here is for {model.name}. {reason}")
     return supported
+
+
+def evaluate_tasks(
+    model: Model,
+    tasks: Sequence[Task],
+    *,
+    data_dir: Path | None = None,
+    limit: int | None = None,
+    output: Path = Path("results"),
+    device: str = "cpu",
+    cluster: Cluster | None = None,
+    batch_size: int | None = None,
+    on_error: OnError = "stop",
+    report: Report = no_progress,
+) -> Iterator[RefusedTask | Notice | Result]:
+    """Evaluate a model (loaded by ``cluster``), and yield what a caller reports, as soon as it is known.
+
+    These are tasks that cannot be evaluated (before anything is encoded), notices, and the result of each other task
+    once it is written to ``output``. Results that are up to date are read instead of computed again.
+    """
+    start = time.monotonic()
+    remote = cluster.compute if cluster and cluster.is_used else None
+    in_processes = not remote and uses_worker_processes(model.encoder)
+    batch_size = batch_size or default_batch_size(device)
+
+    # Open the rows of the tasks.
+    datasets, refused = load_all(model, tasks, data_dir, limit)
+    yield from refused
+
+    # Read the results that are up to date.
+    stored = find_stored(model, datasets, output)
+    reused = {task: place for task, place in stored.items() if place.result is not None}
+    if reused:
+        yield describe_reused(model, reused.values())
+    for place in reused.values():
+        assert place.result is not None
+        yield place.result
+
+    # Plan which images and texts the other tasks need.
+    missing = [dataset for task, dataset in datasets.items() if task not in reused]
+    planned, refused = plan_all(missing)
+    yield from refused
+
+    # A folder without a side file is one whose last run was killed after the last result.
+    outdated = {stored[task.dataset.task].folder for task in planned.tasks}
+    outdated |= {
+        place.folder
+        for place in reused.values()
+        if not documents.get_side_file(place.folder).exists()
+    }
+    for folder in outdated:
+        documents.make_folder(folder)
+
+    cache = cache_folder() if model.is_cached else None
+    with closing(FeatureStore(cache, model.fingerprint)) as store:
+        engine = Engine(model, planned, store, batch_size, on_error, report, remote, in_processes)
+
+        # Say what an endpoint will be asked. Raises ValueError above the maximum.
+        if planned.tasks and isinstance(model.encoder, PaidScorer):
+            yield Notice(model.encoder.estimate_cost(stream_missing(engine)))
+
+        # Encode what the cache lacks, score each task, and write its result before the next one.
+        for scored in score_all(engine):
+            examples = make_examples(scored)
+            result = compose(scored, examples, model)
+            documents.write(stored[scored.task.dataset.task].path, result, examples)
+            yield result
+
+    # Record the time and the speed of this run.
+    counts = {
+        "rows": sum(len(task.row_N) for task in planned.tasks),
+        "images_encoded": engine.counts["images"],
+        "texts_encoded": engine.counts["texts"],
+    }
+    seconds = time.monotonic() - start
+    for folder in outdated:
+        documents.write_side_file(folder, device, seconds, counts)
 
 
 def run(
@@ -81,52 +181,37 @@ def run(
     cluster: Cluster | None = None,
     batch_size: int | None = None,
     on_error: OnError = "stop",
-    on_refused: OnRefused = _raise_refused,
     report: Report = no_progress,
-    on_cost: Callable[[str], None] = lambda statement: None,
 ) -> list[Result]:
-    """Evaluate a model (loaded by ``cluster``), write the results to ``output``, and return them in the tasks' order.
+    """Evaluate a model as ``evaluate_tasks`` does, and return the results in the tasks' order.
 
-    Results that are up to date are read instead of computed again. Before anything is encoded, ``on_refused`` gets the
-    tasks that cannot be evaluated (default: ValueError), and ``on_cost`` what an endpoint will be asked.
+    Raises ValueError if a task cannot be evaluated, before anything is encoded.
     """
-    start = time.monotonic()
-    remote = cluster.compute if cluster and cluster.is_used else None
-    in_processes = not remote and uses_worker_processes(model.encoder)
-    datasets = load_all(model, tasks, data_dir, limit, on_refused)
-    folders, paths, results = _find_finished(model, datasets, output)
-    if results:
-        on_cost(describe_reused(model, [paths[task] for task in results]))
-    unfinished = {task: dataset for task, dataset in datasets.items() if task not in results}
-    planned = plan.merge_plans([*_collect(plan.plan_task, unfinished, on_refused).values()])
-    outdated = {folders[task.dataset.task] for task in planned.tasks}
-    outdated |= {
-        folders[task] for task in results if not documents.get_side_file(folders[task]).exists()
-    }
-    for folder in outdated:
-        documents.make_folder(folder)
-    with closing(
-        FeatureStore(cache_folder() if model.is_cached else None, model.fingerprint)
-    ) as store:
-        batch_size = batch_size or default_batch_size(device)
-        engine = Engine(model, planned, store, batch_size, on_error, report, remote, in_processes)
-        results |= _score_tasks(engine, paths, on_cost)
-    rows, seconds = sum(len(task.row_N) for task in planned.tasks), time.monotonic() - start
-    counts = {f"{stage}_encoded": engine.counts[stage] for stage in ("images", "texts")}
-    for folder in outdated:
-        documents.write_side_file(folder, device, seconds, {"rows": rows} | counts)
-    return [results[task] for task in tasks if task in results]
-
-
-def describe_reused(model: Model, paths: Sequence[Path]) -> str:
-    """Return that results are read and not computed: their number, their time, and what they were computed with."""
-    times = sorted(path.stat().st_mtime for path in paths)
-    first, last = (f"{datetime.fromtimestamp(t):%Y-%m-%d %H:%M}" for t in (times[0], times[-1]))
-    computed = first if first == last else f"between {first} and {last}"
-    return (
-        f"{len(paths):,} {'task is' if len(paths) == 1 else 'tasks are'} up to date: computed {computed} with the "
-        f"fingerprint {model.fingerprint[:8]} of {model.name}. --no-cache computes them again."
+    outcomes = evaluate_tasks(
+        model,
+        tasks,
+        data_dir=data_dir,
+        limit=limit,
+        output=output,
+        device=device,
+        cluster=cluster,
+        batch_size=batch_size,
+        on_error=on_error,
+        report=report,
     )
+    results: list[Result] = []
+    for outcome in outcomes:
+        if isinstance(outcome, RefusedTask):
+            raise ValueError(str(outcome))
+        if not isinstance(outcome, Notice):
+            results.append(outcome)
+    return sort_results(results, tasks)
+
+
+def sort_results(results: Iterable[Result], tasks: Sequence[Task]) -> list[Result]:
+    """Return the results in the order of the tasks."""
+    result_by_name = {result["task"]: result for result in results}
+    return [result_by_name[task.name] for task in tasks if task.name in result_by_name]
 
 
 def read_finished(
@@ -136,98 +221,108 @@ def read_finished(
     data_dir: Path | None,
     limit: int | None,
     output: Path,
-    on_reused: Callable[[str], None] = lambda statement: None,
-) -> list[Result] | None:
-    """Return the results if those of all tasks are up to date, otherwise None. The model need not be loaded.
+) -> FinishedRun | None:
+    """Return the results if those of all tasks are up to date, otherwise None. The model need not be loaded."""
+    datasets, _ = load_all(model, tasks, data_dir, limit)
+    stored = find_stored(model, datasets, output)
+    results: list[Result] = []
+    for task in tasks:
+        place = stored.get(task)
+        if place is None or place.result is None:
+            return None
+        if not documents.get_side_file(place.folder).exists():
+            return None
+        results.append(place.result)
+    return FinishedRun(results, describe_reused(model, stored.values()))
 
-    ``on_reused`` is called with a statement about the results that are read.
+
+def load_all(
+    model: Model, tasks: Sequence[Task], data_dir: Path | str | None, limit: int | None
+) -> tuple[dict[Task, TaskDataset], list[RefusedTask]]:
+    """Return the rows of the tasks that can be evaluated, and the other tasks.
+
+    These are tasks whose rows cannot be read, and tasks that the model does not support.
     """
-    datasets = load_all(model, tasks, data_dir, limit, on_refused=lambda refused: None)
-    folders, paths, results = _find_finished(model, datasets, output)
-    is_complete = len(results) == len(tasks) and all(
-        documents.get_side_file(folders[task]).exists() for task in tasks
-    )
-    if is_complete:
-        on_reused(describe_reused(model, [paths[task] for task in tasks]))
-    return [results[task] for task in tasks] if is_complete else None
+    datasets: dict[Task, TaskDataset] = {}
+    refused: list[RefusedTask] = []
+    with verify_images_once():
+        for task in tasks:
+            try:
+                datasets[task] = _load_supported(model, task, data_dir, limit)
+            except ValueError as error:
+                refused.append(RefusedTask(task, str(error)))
+    return datasets, refused
 
 
-def _find_finished(
+def _load_supported(
+    model: Model, task: Task, data_dir: Path | str | None, limit: int | None
+) -> TaskDataset:
+    """Return the rows of a task. Raises ValueError if they cannot be read, or the model does not support the task."""
+    dataset = load(task, data_dir, limit)
+    # Reads the columns that a result describes, so that damaged ones are reported now.
+    describe(dataset, model)
+    reason = explain_unsupported(model, dataset)
+    if reason is not None:
+        raise ValueError(reason)
+    return dataset
+
+
+def find_stored(
     model: Model, datasets: Mapping[Task, TaskDataset], output: Path
-) -> tuple[dict[Task, Path], dict[Task, Path], dict[Task, Result]]:
-    """Return the folder and the path of the result of each task, and the result if it is up to date.
+) -> dict[Task, StoredResult]:
+    """Return where the result of each task is stored, and the result if it is up to date.
 
     If only other configs of a dataset have changed, the dataset's version is written into its results. Raises
     ValueError if they cannot be written, or if a folder has results of another model.
     """
-    folders: dict[Task, Path] = {}
-    paths: dict[Task, Path] = {}
-    results: dict[Task, Result] = {}
-    for task, dataset in datasets.items():
-        folders[task] = documents.get_model_folder(
-            output, dataset.source, model.name, dataset.limit
-        )
-        paths[task] = documents.get_result_path(
-            output, dataset.source, model.name, task.name, dataset.limit
-        )
+    folders = {
+        task: documents.get_model_folder(output, dataset.source, model.name, dataset.limit)
+        for task, dataset in datasets.items()
+    }
     for folder in dict.fromkeys(folders.values()):
         documents.check_owner(folder, model)
-    for task, dataset in datasets.items() if model.is_cached else ():
-        expected = describe(dataset, model)
-        if result := documents.read_finished(paths[task], expected):
-            results[task] = result
-            versions = {name: expected["data"][name] for name in ("version", "revision")}
-            if not versions.items() <= result["data"].items():
-                result["data"] |= versions
-                documents.write_document(paths[task], result)
-    return folders, paths, results
+    stored: dict[Task, StoredResult] = {}
+    for task, dataset in datasets.items():
+        path = documents.get_result_path(
+            output, dataset.source, model.name, task.name, dataset.limit
+        )
+        result = _read_up_to_date(path, dataset, model) if model.is_cached else None
+        stored[task] = StoredResult(folders[task], path, result)
+    return stored
 
 
-def _collect(
-    function: Callable[[Item], Value], items: Mapping[Task, Item], on_refused: OnRefused
-) -> dict[Task, Value]:
-    """Call a function for each task. Tasks for which it raises ValueError are passed to ``on_refused`` instead."""
-    values: dict[Task, Value] = {}
-    for task, item in items.items():
+def _read_up_to_date(path: Path, dataset: TaskDataset, model: Model) -> Result | None:
+    """Return the result at ``path``, with the present version of the dataset, if it is up to date."""
+    expected = describe(dataset, model)
+    result = documents.read_finished(path, expected)
+    if result is None:
+        return None
+    versions = {name: expected["data"][name] for name in ("version", "revision")}
+    if not versions.items() <= result["data"].items():
+        result["data"] |= versions
+        documents.write_document(path, result)
+    return result
+
+
+def plan_all(datasets: Iterable[TaskDataset]) -> tuple[plan.Plan, list[RefusedTask]]:
+    """Return the plan of the tasks whose rows can be scored, and the other tasks."""
+    drafts: list[plan.Draft] = []
+    refused: list[RefusedTask] = []
+    for dataset in datasets:
         try:
-            values[task] = function(item)
+            drafts.append(plan.plan_task(dataset))
         except ValueError as error:
-            on_refused(RefusedTask(task, str(error)))
-    return values
+            refused.append(RefusedTask(dataset.task, str(error)))
+    return plan.merge_plans(drafts), refused
 
 
-def _score_tasks(
-    engine: Engine, paths: Mapping[Task, Path], on_cost: Callable[[str], None]
-) -> dict[Task, Result]:
-    """Score the tasks of the plan, and write each result before the next one is computed."""
-    if engine.plan.tasks and isinstance(engine.model.encoder, PaidScorer):
-        on_cost(engine.model.encoder.estimate_cost(stream_missing(engine)))
-    results: dict[Task, Result] = {}
-    for scored in score_all(engine):
-        task, examples = scored.task.dataset.task, make_examples(scored)
-        results[task] = compose(scored, examples, engine.model)
-        documents.write(paths[task], results[task], examples)
-    return results
-
-
-def load_all(
-    model: Model,
-    tasks: Sequence[Task],
-    data_dir: Path | str | None,
-    limit: int | None,
-    on_refused: OnRefused = _raise_refused,
-) -> dict[Task, TaskDataset]:
-    """Return the rows of the tasks that can be evaluated. The others are passed to ``on_refused``.
-
-    These are tasks whose rows cannot be read, and tasks that the model does not support.
-    """
-
-    def load_supported(task: Task) -> TaskDataset:
-        dataset = load(task, data_dir, limit)
-        describe(dataset, model)  # reads the columns that a result describes
-        if reason := explain_unsupported(model, dataset):
-            raise ValueError(reason)
-        return dataset
-
-    with verify_images_once():
-        return _collect(load_supported, {task: task for task in tasks}, on_refused)
+def describe_reused(model: Model, reused: Iterable[StoredResult]) -> Notice:
+    """Return that results are read and not computed: their number, their time, and what they were computed with."""
+    times = sorted(place.path.stat().st_mtime for place in reused)
+    first = f"{datetime.fromtimestamp(times[0]):%Y-%m-%d %H:%M}"
+    last = f"{datetime.fromtimestamp(times[-1]):%Y-%m-%d %H:%M}"
+    computed = first if first == last else f"between {first} and {last}"
+    return Notice(
+        f"{len(times):,} {'task is' if len(times) == 1 else 'tasks are'} up to date: computed {computed} with the "
+        f"fingerprint {model.fingerprint[:8]} of {model.name}. --no-cache computes them again."
+    )

@@ -118,11 +118,12 @@ def print_results(
 
 def _describe_positions(results: Sequence[Result], is_long: bool) -> list[str]:
     """Return where results stand among the published models: per task, or of many results per benchmark."""
-    from compeval.evaluators.results.ranks import find_positions
-    from compeval.evaluators.results.scores import MEAN, describe_missing
+    from compeval.evaluators.results.scores import MEAN, describe_missing, has_published_scores
 
-    if err.quiet:
+    if err.quiet or not any(has_published_scores(result["dataset"]) for result in results):
         return []
+    from compeval.evaluators.results.ranks import find_positions
+
     positions = find_positions(results)
     whole = {(position.model, position.task) for position in positions if position.metric == MEAN}
     lines = [

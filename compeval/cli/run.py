@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 from urllib.parse import quote
 
 import typer
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from compeval.evaluators.results.documents import Result
     from compeval.evaluators.run import RefusedTask
 
-ChooseTasks = Callable[["Model"], "Sequence[Task]"]
 MAX_REQUESTS = 1000
 ADAPTED = ("open_clip", "local", "hf-hub", "transformers")
 """Backends other than vlm: whose models can have an adapter (evaluators/models/peft_adapters.py)."""
@@ -226,20 +224,29 @@ def run(
 
         named = [*([model] if model else []), *(model_option or [])]
         specs = _list_specs(named, models_file, options)
-        data, available, selected = _find_tasks(task, options)
-    settings: dict[str, Any] = {"data_dir": data, "limit": options.limit, "output": options.output}
+        choice = _find_tasks(task, options)
     if options.dry_run:
-        _print_plan(specs, available, selected, settings, output_format)
+        _print_plan(specs, choice, options, output_format)
         return
     if len(specs) == 1:
         check_available(specs[0])
+    with _start_cluster(options.device, options.ray_address, options.workers) as (cluster, device):
+        summary = None
+        if not cluster and not options.no_cache:
+            summary = _read_finished(specs, choice, options, device)
+        if summary is None:
+            summary = _evaluate(specs, choice, options, device, cluster)
+    _report(summary, specs, options, choice.data, output_format)
 
-    def choose_tasks(model: Model) -> Sequence[Task]:
-        from compeval.evaluators.run import default_tasks
 
-        return default_tasks(available, model, data) if selected is None else selected
+class TaskChoice(NamedTuple):
+    """The tasks that a user can choose from, and those that are chosen."""
 
-    _report(_evaluate(specs, options, choose_tasks, settings), specs, options, data, output_format)
+    data: Path | None
+    """Folder of the datasets."""
+    available: Sequence[Task]
+    selected: Sequence[Task] | None
+    """None for the default tasks of each model."""
 
 
 class RunSummary(NamedTuple):
@@ -252,30 +259,58 @@ class RunSummary(NamedTuple):
 
 
 def _evaluate(
-    specs: Sequence[str], options: RunOptions, choose_tasks: ChooseTasks, settings: dict[str, Any]
+    specs: Sequence[str],
+    choice: TaskChoice,
+    options: RunOptions,
+    device: str,
+    cluster: Cluster | None,
 ) -> RunSummary:
-    """Evaluate the models, on Ray workers if the options need them; finished tasks are only read."""
-    refused: list[RefusedTask] = []
-    with _start_cluster(options.device, options.ray_address, options.workers) as (cluster, device):
-        finished: list[Result] = []
-        if not cluster and not options.no_cache:
-            finished = _read_finished(specs, options, device, choose_tasks, settings)
-        if finished:
-            return RunSummary(finished, {}, refused)
-        settings |= {"device": device, "cluster": cluster, "batch_size": options.batch_size}
-        settings |= {
-            "on_error": options.on_error,
-            "on_refused": refused.append,
-            "on_cost": print_message,
-        }
-        results, failed = _run_models(
-            specs, partial(_load, options, device, cluster), choose_tasks, settings
-        )
-    return RunSummary(results, failed, refused)
+    """Evaluate the models. The error of a single model is raised; of several, one that fails stops no other."""
+    from compeval.evaluators.run import (
+        Notice,
+        RefusedTask,
+        choose_tasks,
+        evaluate_tasks,
+        sort_results,
+    )
+
+    summary = RunSummary(results=[], failed={}, refused=[])
+    for spec in specs:
+        results: list[Result] = []
+        try:
+            model = _load(spec, options, device, cluster)
+            with progress() as report:
+                tasks = choose_tasks(model, choice.available, choice.selected, choice.data)
+                for outcome in evaluate_tasks(
+                    model,
+                    tasks,
+                    data_dir=choice.data,
+                    limit=options.limit,
+                    output=options.output,
+                    device=device,
+                    cluster=cluster,
+                    batch_size=options.batch_size,
+                    on_error=options.on_error,
+                    report=report,
+                ):
+                    if isinstance(outcome, RefusedTask):
+                        summary.refused.append(outcome)
+                    elif isinstance(outcome, Notice):
+                        print_message(outcome.text)
+                    else:
+                        results.append(outcome)
+            summary.results.extend(sort_results(results, tasks))
+        except Exception as error:
+            if len(specs) == 1:
+                raise
+            reason = describe_error(error).removeprefix(f"{spec}: ")
+            summary.failed[spec] = reason
+            print_message(f"{spec} failed: {reason}")
+    return summary
 
 
 def _report(
-    outcome: RunSummary,
+    summary: RunSummary,
     specs: Sequence[str],
     options: RunOptions,
     data: Path | None,
@@ -284,17 +319,23 @@ def _report(
     """Print the results, and what failed or was refused; then the exit code is 1. Raises ValueError without results."""
     from compeval.evaluators.results.documents import get_model_folder
 
-    results, failed, refused = outcome
+    results = summary.results
+    failed = summary.failed
+    refused = summary.refused
     if not results and refused and not failed:
         raise ValueError("\n".join(map(str, refused)))
     for refusal in refused:
         report_failure(f"Not evaluated: {refusal}")
     if results:
-        places = {(item["source"], item["model"]["name"]) for item in results}
-        folders = sorted(
-            str(get_model_folder(options.output, *place, options.limit)) for place in places
-        )
-        folder = " ".join(folders) if len(specs) == 1 else str(options.output)
+        folder = str(options.output)
+        if len(specs) == 1:
+            folders = {
+                get_model_folder(
+                    options.output, result["source"], result["model"]["name"], options.limit
+                )
+                for result in results
+            }
+            folder = " ".join(sorted(map(str, folders)))
         print_results(results, output_format, folder, data=data)
     if failed:
         report_failure(f"{len(failed)} of {len(specs)} models failed:")
@@ -333,10 +374,8 @@ def _list_specs(named: list[str], models_file: Path | None, options: RunOptions)
     return specs
 
 
-def _find_tasks(
-    patterns: list[str] | None, options: RunOptions
-) -> tuple[Path | None, Sequence[Task], Sequence[Task] | None]:
-    """Return the folder of the datasets, their tasks, and those that are selected; None for a model's default tasks."""
+def _find_tasks(patterns: list[str] | None, options: RunOptions) -> TaskChoice:
+    """Return the tasks of the datasets, and those that the patterns select."""
     from compeval.evaluators.engine import tasks
     from compeval.loaders.datasets.folders import list_datasets
     from compeval.loaders.datasets.revisions import find_data_folder
@@ -346,7 +385,8 @@ def _find_tasks(
         names = tasks.select_datasets(patterns, data) if patterns else set(list_datasets(data))
         data = find_data_folder(names, options.revision, data)
     available = tasks.discover(data)
-    return data, available, None if patterns is None else tasks.select(available, patterns)
+    selected = None if patterns is None else tasks.select(available, patterns)
+    return TaskChoice(data, available, selected)
 
 
 def _choose_devices(device: str | None, workers: int | None) -> list[str]:
@@ -381,91 +421,76 @@ def _start_cluster(
 
 
 def _read_finished(
-    specs: Sequence[str],
-    options: RunOptions,
-    device: str,
-    choose_tasks: ChooseTasks,
-    settings: dict[str, Any],
-) -> list[Result]:
-    """Return the results if all models were loaded before and have finished all tasks; otherwise an empty list."""
+    specs: Sequence[str], choice: TaskChoice, options: RunOptions, device: str
+) -> RunSummary | None:
+    """Return the results if all models were loaded before and have finished all tasks, otherwise None."""
     from compeval.evaluators.models import choose_precision
     from compeval.evaluators.models.known import load_model_info
-    from compeval.evaluators.run import read_finished
+    from compeval.evaluators.run import FinishedRun, choose_tasks, read_finished
 
-    results: list[Result] = []
-    reused: list[str] = []
+    finished_runs: list[FinishedRun] = []
     for spec in specs:
         model = load_model_info(spec, choose_precision(options.precision, device))
         if model is None:
-            return []
-        model = model if options.name is None else replace(model, name=options.name)
-        tasks = choose_tasks(model)
-        finished = read_finished(model, tasks, **settings, on_reused=reused.append)
+            return None
+        if options.name is not None:
+            model = replace(model, name=options.name)
+        finished = read_finished(
+            model,
+            choose_tasks(model, choice.available, choice.selected, choice.data),
+            data_dir=choice.data,
+            limit=options.limit,
+            output=options.output,
+        )
         if finished is None:
-            return []
-        results += finished
-    for statement in reused:
-        print_message(statement)
-    return results
+            return None
+        finished_runs.append(finished)
+    for finished in finished_runs:
+        print_message(finished.notice.text)
+    results = [result for finished in finished_runs for result in finished.results]
+    return RunSummary(results, failed={}, refused=[])
 
 
-def _load(options: RunOptions, device: str, cluster: Cluster | None, spec: str) -> Model:
+def _load(spec: str, options: RunOptions, device: str, cluster: Cluster | None) -> Model:
     """Load a model, with the name of the options in its results."""
     from compeval.evaluators import models
     from compeval.evaluators.models.known import save_model_info
 
     with err.status(f"Loading {spec}"):
-        precision = options.precision
-        loaded = (
-            cluster.load(spec, precision) if cluster else models.resolve(spec, device, precision)
-        )
-        if not cluster:
+        if cluster:
+            loaded = cluster.load(spec, options.precision)
+        else:
+            loaded = models.resolve(spec, device, options.precision)
             save_model_info(loaded)
         if isinstance(loaded.encoder, models.PaidScorer):
             loaded.encoder.max_requests = options.max_requests
             loaded.encoder.asks_again = options.no_cache
     if options.no_cache:
         loaded = replace(loaded, is_cached=False)
-    return loaded if options.name is None else replace(loaded, name=options.name)
-
-
-def _run_models(
-    specs: Sequence[str],
-    load: Callable[[str], Model],
-    choose_tasks: ChooseTasks,
-    settings: dict[str, Any],
-) -> tuple[list[Result], dict[str, str]]:
-    """Evaluate the models. Returns the results, and the errors of failed models; an error of a single one is raised."""
-    from compeval.evaluators.run import run
-
-    results: list[Result] = []
-    failed: dict[str, str] = {}
-    for spec in specs:
-        try:
-            model = load(spec)
-            with progress() as report:
-                results += run(model, choose_tasks(model), report=report, **settings)
-        except Exception as error:
-            if len(specs) == 1:
-                raise
-            failed[spec] = describe_error(error).removeprefix(f"{spec}: ")
-            print_message(f"{spec} failed: {failed[spec]}")
-    return results, failed
+    if options.name is not None:
+        loaded = replace(loaded, name=options.name)
+    return loaded
 
 
 def _print_plan(
-    specs: Sequence[str],
-    available: Sequence[Task],
-    selected: Sequence[Task] | None,
-    settings: dict[str, Any],
-    output_format: FormatName,
+    specs: Sequence[str], choice: TaskChoice, options: RunOptions, output_format: FormatName
 ) -> None:
     """Print what would run. Exits with 1 if a model or task cannot be evaluated."""
     from dataclasses import asdict
 
     from compeval.evaluators.results.dry_run import plan_run
 
-    plans = [plan_run(spec, available, selected, **settings) for spec in specs]
+    plans = [
+        plan_run(
+            spec,
+            choice.available,
+            choice.selected,
+            data_dir=choice.data,
+            limit=options.limit,
+            output=options.output,
+        )
+        for spec in specs
+    ]
     rows = [
         {
             "model": plan.model,

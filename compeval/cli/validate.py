@@ -149,31 +149,33 @@ def _run(
     """Evaluate the model on the tasks. Tasks that cannot be evaluated are reported and left out."""
     from compeval.evaluators import models
     from compeval.evaluators.models.checks import check_available
-    from compeval.evaluators.run import RefusedTask
-    from compeval.evaluators.run import run as run_tasks
+    from compeval.evaluators.run import RefusedTask, evaluate_tasks
 
     try:
         models.check_name(model)
-    except (
-        ValueError
-    ) as error:  # a published name, which results may have that `compeval run --name` wrote
+    except ValueError as error:
+        # It is a published name, which results may have that `compeval run --name` wrote.
         report_failure(f"Not evaluated: {error}")
         return
     check_available(model)
     chosen = models.pick_device(device)
     with err.status("Loading the model"):
         loaded = models.resolve(model, chosen, "fp32")
-    refused: list[RefusedTask] = []
-    options: dict[str, Any] = {
-        "data_dir": data,
-        "output": output,
-        "device": chosen,
-        "on_refused": refused.append,
-    }
     with progress() as report:
-        run_tasks(loaded, tasks, on_error="skip", report=report, **options)
-    for refusal in refused:
-        report_failure(f"Not evaluated: {refusal}")
+        outcomes = list(
+            evaluate_tasks(
+                loaded,
+                tasks,
+                data_dir=data,
+                output=output,
+                device=chosen,
+                on_error="skip",
+                report=report,
+            )
+        )
+    for outcome in outcomes:
+        if isinstance(outcome, RefusedTask):
+            report_failure(f"Not evaluated: {outcome}")
 
 
 def _print(matches: Sequence[Match], known: int, output_format: FormatName) -> None:

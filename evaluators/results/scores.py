@@ -45,6 +45,8 @@ NOT_STATED = "not stated"
 SAME_TIES = "errors"
 DECIMALS = 4
 """Decimals of the scores in files, which are in percent."""
+GENERATED = ("aro", "compun", "crepe", "retrieval")
+"""Datasets of which papers have scores, and which the pipeline builds: no benchmark is declared for them."""
 ALL_MODELS = "published_scores.parquet"
 RELEASED = FOLDER / ALL_MODELS
 """Scores of all models. The repository does not have the file; a release may contain it."""
@@ -122,6 +124,11 @@ def read_csv(name: str) -> list[dict[str, Any]]:
     return [
         row | {name: kind(row[name]) for name, kind in types.items() if name in row} for row in rows
     ]
+
+
+def has_published_scores(dataset: str) -> bool:
+    """Return True if a dataset may have published scores. None are read."""
+    return is_published(dataset) or dataset in GENERATED
 
 
 @cache

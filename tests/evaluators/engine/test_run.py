@@ -15,7 +15,7 @@ from compeval.evaluators import models
 from compeval.evaluators.engine import encode
 from compeval.evaluators.engine.tasks import Task, discover, select
 from compeval.evaluators.protocols import recall
-from compeval.evaluators.run import RefusedTask, run
+from compeval.evaluators.run import RefusedTask, evaluate_tasks, run
 from compeval.loaders.cards.card import write_card
 from compeval.loaders.datasets.stats import measure
 from tests.close import assert_close, count_terms
@@ -309,10 +309,15 @@ def write_data(root: Path) -> Path:
 
 def run_all(data: Path, patterns: str, model: str = "Knows") -> tuple[list[str], list[str]]:
     """Return the evaluated tasks and the refusals."""
-    refused: list[RefusedTask] = []
-    selected = select(discover(data), patterns)
-    results = run(toy(model), selected, data_dir=data, on_refused=refused.append)
-    return [result["task"] for result in results], list(map(str, refused))
+    evaluated: list[str] = []
+    refused: list[str] = []
+    for outcome in evaluate_tasks(toy(model), select(discover(data), patterns), data_dir=data):
+        if isinstance(outcome, RefusedTask):
+            assert not evaluated, "tasks are refused before anything is encoded"
+            refused.append(str(outcome))
+        elif isinstance(outcome, dict):
+            evaluated.append(outcome["task"])
+    return evaluated, refused
 
 
 def test_unusable_tasks_are_refused_and_the_others_run(here: Path, tmp_path: Path):

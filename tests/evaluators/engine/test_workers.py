@@ -28,7 +28,7 @@ from compeval.evaluators.engine.images import ImageCrops
 from compeval.evaluators.engine.task_dataset import load
 from compeval.evaluators.engine.tasks import Task, discover
 from compeval.evaluators.models.pixels import PixelTransform, keep_image
-from compeval.evaluators.run import run
+from compeval.evaluators.run import evaluate_tasks, run
 from compeval.loaders.cards.card import write_card
 from compeval.loaders.datasets.stats import measure
 from tests.evaluators import tiny
@@ -118,14 +118,11 @@ def evaluate_twice(
             compute, "is_on_cpu", lambda encoder, folder=folder: folder == "threads"
         )
         model = load()
-        run(
-            model,
-            discover(data),
-            data_dir=data,
-            output=here / folder,
-            batch_size=4,
-            on_refused=lambda refused: None,
+        outcomes = evaluate_tasks(
+            model, discover(data), data_dir=data, output=here / folder, batch_size=4
         )
+        # Those that are not results are refused tasks, if any.
+        assert [outcome for outcome in outcomes if isinstance(outcome, dict)]
     assert all_files(here / "threads")
     assert all_files(here / "processes") == all_files(here / "threads")
 

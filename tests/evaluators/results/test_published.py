@@ -31,6 +31,7 @@ from compeval.evaluators.results.scores import (
     find_cached_tables,
     find_pulled_scores,
     find_tables,
+    has_published_scores,
     read_columns,
     read_means,
     read_models,
@@ -828,3 +829,11 @@ def test_a_score_on_other_rows_neither_agrees_nor_disagrees(
     assert section is not None
     assert section.tables[0].cells.iloc[0].tolist() == [MODEL, "1 on other rows"]
     assert section.headline == ["0 of 0 published scores are reproduced within tolerance."]
+
+
+def test_datasets_with_published_scores_are_named_without_reading_them():
+    datasets = {score.task.partition("/")[0] for score in read_scores()}
+    assert datasets
+    assert all(map(has_published_scores, datasets))
+    assert {*scores_module.GENERATED} <= datasets
+    assert not has_published_scores("own")
