@@ -152,7 +152,8 @@ def _describe_standings(label: str, members: Sequence[Result], results: Results)
         best, task = max(solved, key=lambda found: (found[0].recall, found[1]))
         name = name_judge(best.key)
         line += (
-            f" Without the image, {name} selects {best.recall:.1%} of the true captions of {task}."
+            f' Without the image, the text-only baseline "{name}" selects {best.recall:.1%} of the true captions of '
+            f"{task}."
         )
     rows = [result.data["data"]["rows"] for result in members]
     ties = sum(

@@ -85,6 +85,7 @@ def write_rows(folder: Path, prefix: str, rows: Sequence[Example], models: Seque
                 captions,
                 known,
                 [picks.get(model, -1) for model in models],
+                [find_changes(candidate.parts) for candidate in row.candidates],
             ]
         )
     document = {
@@ -101,6 +102,18 @@ def write_rows(folder: Path, prefix: str, rows: Sequence[Example], models: Seque
     for index, start in enumerate(range(0, len(rows), ROWS_PER_SCRIPT)):
         group = rows[start : start + ROWS_PER_SCRIPT]
         _write_script(pictures / f"{index}.js", f"PICTURES[{index}]", [row.image for row in group])
+
+
+def find_changes(parts: Sequence[tuple[str, bool]]) -> list[list[int]]:
+    """Return where the changed parts of a caption begin and end, in UTF-16 code units, which JavaScript counts."""
+    changes: list[list[int]] = []
+    position = 0
+    for text, is_changed in parts:
+        end = position + len(text.encode("utf-16-le")) // 2
+        if is_changed:
+            changes.append([position, end])
+        position = end + 1  # parts are joined by a space
+    return changes
 
 
 def _write_script(path: Path, name: str, value: Any) -> None:

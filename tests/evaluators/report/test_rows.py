@@ -11,7 +11,7 @@ from compeval.evaluators.engine.task_dataset import load
 from compeval.evaluators.engine.tasks import Task
 from compeval.evaluators.report import build
 from compeval.evaluators.report.examples import Candidate, Example
-from compeval.evaluators.report.rows import ROWS_PER_SCRIPT, allocate, write_rows
+from compeval.evaluators.report.rows import ROWS_PER_SCRIPT, allocate, find_changes, write_rows
 from tests.evaluators.written import write_result
 from tests.rows import toy_dataset
 
@@ -56,14 +56,21 @@ def test_rows_have_choices_kinds_and_pictures(report: Path):
     assert document["kinds"] == ["HN-Atom"]
     captions = ["red ball too", "blue ball", "red kite"]
     # The scores of row 1 are .3, .8 and .1. Only clip has the first task, whose dataset is not here.
-    assert document["rows"][1] == [0, 1, captions, [], [1, -1]]
-    assert document["rows"][4] == [1, 1, captions, [0, 0], [1, 1]]
+    # The words "blue" and "kite" are not those of the true caption.
+    changes = [[], [[0, 4]], [[4, 8]]]
+    assert document["rows"][1] == [0, 1, captions, [], [1, -1], changes]
+    assert document["rows"][4] == [1, 1, captions, [0, 0], [1, 1], changes]
     pictures = read_script(report / "rows" / "0.js")
     assert isinstance(pictures, list)
     assert [str(picture)[:23] for picture in pictures] == ["None"] * 3 + [
         "data:image/jpeg;base64,"
     ] * 3
     assert 'href="rows.html"' in (report / "index.html").read_text(encoding="utf-8")
+
+
+def test_changes_are_counted_in_the_units_of_javascript():
+    """The emoji is one character in Python and two in JavaScript."""
+    assert find_changes([("a 🐶 with", False), ("two", True), ("balls", False)]) == [[10, 13]]
 
 
 def test_without_rows_there_is_no_page(tmp_path: Path):
@@ -80,7 +87,13 @@ def test_20000_rows_are_filtered_in_a_browser(report: Path):
     for number in range(20_000):
         texts = zip((f"caption {number}", "x", "y"), ("", "A", "B"), strict=True)
         candidates = [
-            Candidate(text, not index, ["clip"] if index == number % 3 else [], kind)
+            Candidate(
+                text,
+                not index,
+                ["clip"] if index == number % 3 else [],
+                kind,
+                [(text, index > 0)],
+            )
             for index, (text, kind) in enumerate(texts)
         ]
         rows.append(Example("a/b" if number % 2 else "c/d", number, None, candidates))
@@ -104,3 +117,4 @@ def test_20000_rows_are_filtered_in_a_browser(report: Path):
         ).stdout
         assert expected in shown, address
         assert shown.count('class="example') <= 80, "only the rows in view are part of the page"
+        assert "<mark>x</mark>" in shown

@@ -49,7 +49,7 @@ def test_what_a_text_alone_does_is_not_green(tmp_path: Path):
     headline = build([folder], tmp_path / "report", tmp_path)
     assert headline == (
         "clip, 1 task with hard negatives: 1 above chance, but not above the best text-only baseline (95 % intervals). "
-        "Without the image, fewest words selects 100.0% of the true captions of mine/atom."
+        'Without the image, the text-only baseline "fewest words" selects 100.0% of the true captions of mine/atom.'
     )
     page = (tmp_path / "report/index.html").read_text(encoding="utf-8")
     assert '<div class="lane solved"' in page
