@@ -159,7 +159,7 @@ def test_a_folder_with_another_version_of_visual_genome(
     def get(version: str, names: set[str], folder: str = ""):
         for name in names:
             (tmp_path / version).mkdir(exist_ok=True)
-            (tmp_path / version / name).write_text(f"[] {version}")
+            (tmp_path / version / name).write_text(f"[] {version}", encoding="utf-8")
         arguments = ["--from", version, "--output", folder or f"sources-{version}"]
         return CliRunner().invoke(app, ["sources", "get", "visual_genome", *arguments])
 

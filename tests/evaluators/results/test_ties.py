@@ -125,7 +125,7 @@ def test_tables_show_ties_above_one_percent(tmp_path: Path, monkeypatch: pytest.
         assert ("ties %" in done.stdout, "40.0" in done.stdout) == (bool(tied), bool(tied))
         assert ("40.0% of the queries are ties" in done.stderr) == bool(tied)
     shown = CliRunner().invoke(app, ["show", "results", "--format", "md"])
-    assert shown.stdout.splitlines()[0].endswith("| chance | ties % |")
+    assert shown.stdout.splitlines()[0].endswith("| chance | text-only % | ties % |")
     ties = [
         line.split("|")[-2].strip() for line in shown.stdout.splitlines()[2:] if "recall@1" in line
     ]
