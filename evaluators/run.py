@@ -322,7 +322,14 @@ def describe_reused(model: Model, reused: Iterable[StoredResult]) -> Notice:
     first = f"{datetime.fromtimestamp(times[0]):%Y-%m-%d %H:%M}"
     last = f"{datetime.fromtimestamp(times[-1]):%Y-%m-%d %H:%M}"
     computed = first if first == last else f"between {first} and {last}"
-    return Notice(
+    text = (
         f"{len(times):,} {'task is' if len(times) == 1 else 'tasks are'} up to date: computed {computed} with the "
         f"fingerprint {model.fingerprint[:8]} of {model.name}. --no-cache computes them again."
     )
+    file = model.source_file
+    if file is not None and file.exists() and file.stat().st_mtime > times[0]:
+        text += (
+            f" WARNING: {file.name} has changed since, but not the fingerprint of the class. If the scores may have "
+            "changed, give it another fingerprint."
+        )
+    return Notice(text)

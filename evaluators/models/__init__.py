@@ -160,6 +160,8 @@ class Model:
     """False if nothing tells whether the model has changed: features are kept in memory, results are not reused."""
     warnings: tuple[str, ...] = ()
     """Warnings for readers of the model's results."""
+    source_file: Path | None = None
+    """File of the user's class, whose changes its fingerprint may not tell; None for other models."""
 
 
 MAX_SLUG = 120

@@ -38,6 +38,7 @@ import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -81,9 +82,10 @@ def load(name: str, device: str, precision: str) -> Model:
         given = ", ".join([repr(device), *(f"{key}={text!r}" for key, text in arguments.items())])
         raise _failed(spec, f"{class_name}({given})", error) from error
     loaded = wrap(model, spec, written, device)
-    return (
-        loaded if loaded.is_cached else replace(loaded, warnings=(*loaded.warnings, NO_FINGERPRINT))
-    )
+    if not loaded.is_cached:
+        return replace(loaded, warnings=(*loaded.warnings, NO_FINGERPRINT))
+    file = getattr(module, "__file__", None)
+    return replace(loaded, source_file=Path(file) if file else None)
 
 
 def wrap(model: Any, spec: str, name: str, device: str) -> Model:

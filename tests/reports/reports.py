@@ -42,7 +42,8 @@ class Report(NamedTuple):
     expected: Any
     """A value, a function of the same arguments as ``run`` that asks the library itself, or a pattern of a message."""
     before: str = RIGHT
-    """What this project did before: found by running this table on commit 6cdfc36; the last function's on 6d0e786."""
+    """What this project did before: found by running this table on commit 6cdfc36, the reports of the last function on
+    the commit that its docstring names."""
 
     @property
     def now(self) -> str:

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from importlib.metadata import version
 from itertools import permutations
 from pathlib import Path
@@ -124,6 +125,11 @@ def test_results_that_are_read_again_are_named(here: Path, data: Path):
     again = run_toy(data)
     assert "up to date: computed 20" in again.stderr
     assert "--no-cache computes them again" in again.stderr
+    assert "has changed since" not in again.stderr
+    later = time.time() + 60
+    os.utime("toy_models.py", (later, later))
+    message = "toy_models.py has changed since, but not the fingerprint of the class"
+    assert message in " ".join(run_toy(data).stderr.split())
 
 
 def test_markup_in_a_model_name_is_printed_as_it_is(here: Path, data: Path):
