@@ -87,7 +87,8 @@ def print_results(
     ``data``: folder of the datasets, of which the best text-only baselines are shown. ``all_metrics``: also those that
     are shown on request.
     """
-    baselines = _find_baselines(results, data)
+    # The documents that json prints have no baselines.
+    baselines = {} if output_format == "json" else _find_baselines(results, data)
     lines = [
         (result, metric)
         for result in results

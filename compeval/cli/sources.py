@@ -147,6 +147,7 @@ def _find_source(name: str) -> DataSource:
     from compeval.loaders.benchmarks import read_sources
     from compeval.loaders.datasets.folders import unknown_name
 
-    if name not in read_sources():
-        raise unknown_name("source", name, read_sources())
-    return read_sources()[name]
+    sources = read_sources()
+    if name not in sources:
+        raise unknown_name("source", name, sources)
+    return sources[name]

@@ -85,9 +85,8 @@ class Actor:
                 if chunk.method == "encode_images"
                 else None
             )
-            with (
-                self._lock
-            ):  # also for the preparation of questions, because tokenisers are not thread-safe
+            # Questions are prepared under the lock, too: tokenisers are not thread-safe.
+            with self._lock:
                 inputs = prepared or start_preparing(pool, model.encoder, chunk)()
                 return start_computing(model, chunk.method, inputs, batch_size, on_error)()
 

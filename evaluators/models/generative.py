@@ -148,9 +148,8 @@ class Generative:
             except torch.OutOfMemoryError:
                 if self._limit == 1:
                     raise
-            self._limit //= (
-                2  # outside of the handler, whose traceback keeps the tensors of the batch alive
-            )
+            # Outside of the handler, whose traceback keeps the tensors of the batch alive.
+            self._limit //= 2
             torch.cuda.empty_cache()
 
     def _read_plainly(self, pictures: Sequence[ProcessedImage], captions: Sequence[Any]) -> Tensor:

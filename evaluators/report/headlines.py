@@ -109,7 +109,7 @@ def compare_value(results: Sequence[Result], metric: str) -> str:
     return f"{relate(widest, chance)} chance, {chance:.1%}"
 
 
-def judge(interval: Sequence[float], chance: float, baseline: float | None) -> str:
+def find_standing(interval: Sequence[float], chance: float, baseline: float | None) -> str:
     """Return how a score with hard negatives stands to chance and to the best text-only baseline: a key of STANDINGS.
 
     ``interval``, ``chance`` and ``baseline`` have the same unit. ``baseline`` is None if it was not measured. A score
@@ -140,7 +140,7 @@ def _describe_standings(label: str, members: Sequence[Result], results: Results)
     for result in members:
         data, best = result.data, find_best_baseline(results, result)
         interval, chance = data["intervals"]["recall@1"], data["chance"]["recall@1"]
-        standings.append(judge(interval, chance, best.recall if best else None))
+        standings.append(find_standing(interval, chance, best.recall if best else None))
         if best and best.recall > chance and interval[0] <= best.recall:
             solved.append((best, data["task"]))
     tasks = "1 task" if len(members) == 1 else f"{len(members)} tasks"

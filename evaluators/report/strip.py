@@ -18,7 +18,7 @@ import pandas as pd
 
 from compeval.base.schemas.corpus_names import get_kind, parse_systematicity
 from compeval.base.text_only.judges import name_judge
-from compeval.evaluators.report.headlines import STANDINGS, compute_interval, judge
+from compeval.evaluators.report.headlines import STANDINGS, compute_interval, find_standing
 from compeval.evaluators.report.results import SEED, Result, Results
 from compeval.evaluators.report.tables import TEXTS, format_percent
 from compeval.evaluators.report.text_only import find_best_baseline
@@ -48,7 +48,7 @@ class Dot(NamedTuple):
     def relation(self) -> str:
         """A key of STANDINGS, which is the class of the dot in the page."""
         baseline = self.baseline if self.has_text_cues else self.chance
-        return judge((self.low, self.high), self.chance, baseline)
+        return find_standing((self.low, self.high), self.chance, baseline)
 
     @property
     def text(self) -> str:

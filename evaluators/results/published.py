@@ -53,9 +53,8 @@ def get_canonical_name(name: str) -> str:
     from compeval.evaluators.models.open_clip_names import list_models, parse_name
 
     name = get_alias(name)
-    if (
-        name.partition("/")[0].removesuffix("-gelu") not in list_models()
-    ):  # the error would look for similar names
+    # parse_name would look for similar names, for its error.
+    if name.partition("/")[0].removesuffix("-gelu") not in list_models():
         return name
     try:
         architecture, weights, is_quick_gelu = parse_name(name)
@@ -75,9 +74,8 @@ def find_scores(*names: str) -> list[PublishedScore]:
     """Return the published scores of a model, given its names."""
     aliases = {get_alias(name) for name in names}
     by_model = group_scores(read_scores)
-    if not any(
-        "/" in name.partition(":")[0] for name in aliases
-    ):  # none is open_clip's, which is slow to load
+    # Without a name of open_clip's, the package, which is slow to load, is not needed.
+    if not any("/" in name.partition(":")[0] for name in aliases):
         return [score for name in aliases for score in by_model.get(name, ())]
     canonical = {get_canonical_name(name) for name in aliases}
     return [

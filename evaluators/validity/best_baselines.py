@@ -136,9 +136,8 @@ def find_best_of_results(
     for dataset, tasks in versions.items():
         if dataset not in here:
             continue
-        with suppress(
-            ValueError, OSError
-        ):  # a damaged dataset does not keep results from being shown
+        # A damaged dataset does not keep results from being shown.
+        with suppress(ValueError, OSError):
             version = read_version(here[dataset])
             for task, paths in _list_files(here[dataset]).items():
                 if tasks.get(task) == version:

@@ -91,7 +91,7 @@ class Benchmark:
     has_more_rows: bool = False
     """True if further configs are not counted."""
     unseen: str = ""
-    """The part of the benchmark that nobody could look at when its reader was written, or that is not read; "" if all
+    """The part of the benchmark that was not available when its reader was written, or that is not read; "" if all
     is read. The reader of an unseen part follows the description and the code of the authors."""
     image_count: int | None = None
     """Number of distinct images. None: not counted, at most one per row."""

@@ -21,7 +21,7 @@ from compeval.loaders.datasets.stats import list_configs, measure
 from tests.annotated import annotations_of
 from tests.close import assert_close
 
-ROWS_A_TASK = 2
+ROWS_PER_TASK = 2
 REAL_ROWS = 20
 
 
@@ -88,7 +88,7 @@ def micro_world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     captioned_walks.build(annotations, walks, root / "walks")
     settings = crepe_productivity.ProductivitySettings(
-        seed=0, workers=1, rows=ROWS_A_TASK, refine=False
+        seed=0, workers=1, rows=ROWS_PER_TASK, refine=False
     )
     crepe_productivity.write(
         root / "walks", Source.read(annotations.path), "microworld", settings, crepe
@@ -105,7 +105,7 @@ def test_a_random_vit_b_32_on_the_micro_world(micro_world: Path):
     chosen = {task.config: task for task in known if built[task.config][task.stored_split]}
     assert {"laion_sc_hnatom", "prod_hnatom", "prod_hnswap"} <= chosen.keys()
     model = row_loop.make_random_model("ViT-B-32")
-    for task, _, found in reference.check(model, list(chosen.values()), micro_world, ROWS_A_TASK):
+    for task, _, found in reference.check(model, list(chosen.values()), micro_world, ROWS_PER_TASK):
         assert not found.different, f"{task.name}: {found}"
 
 
