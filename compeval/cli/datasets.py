@@ -370,13 +370,31 @@ def _split(text: str) -> tuple[str, str]:
     return name, repository
 
 
+SCORES = "scores"
+"""Argument of ``pull`` that stands for the tables of published scores."""
+
+
+def _pull_scores(compare: list[Path] | None) -> None:
+    from compeval.evaluators.results import score_tables
+
+    if compare:
+        raise ValueError(
+            "--compare is for results with rows; published scores have none. `compeval show` ranks with them."
+        )
+    with err.status("Downloading") as status:
+        pulled = score_tables.pull(lambda file: status.update(f"Downloading {file}"))
+    print_message(
+        f"{pulled.scores:,} scores of {pulled.models:,} models were added to the published scores."
+    )
+
+
 @app.command()
 def pull(
     repository: Annotated[
         str,
         typer.Argument(
-            help="ORG/NAME of a dataset that `compeval publish` wrote; or a folder or the URL of "
-            "results of MTEB."
+            help="ORG/NAME of a dataset that `compeval publish` wrote; `scores`, the published scores of "
+            "about 230 models; or a folder or the URL of results of MTEB."
         ),
     ],
     output: Annotated[Path, typer.Option(help="Folder to write the folder ORG--NAME to.")] = Path(
@@ -389,10 +407,14 @@ def pull(
 ) -> None:
     """Download the results of others, and rank them with your own.
 
-    Result files of MTEB are added to the published scores in the cache, with which `compeval show` ranks.
+    `scores` (vl_compo's table of 202 models, FSC-CLIP's, NegBench's, predicate-noun dependencies') and result files of
+    MTEB are added to the published scores in the cache, with which `compeval show` ranks.
 
     Example: `compeval results pull ORG/results --compare results/coco/ViT-B-32`.
     """
+    if repository == SCORES:
+        _pull_scores(compare)
+        return
     if repository.startswith(("http://", "https://")) or Path(repository).is_dir():
         from compeval.evaluators.results import mteb
 

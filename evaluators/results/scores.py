@@ -7,11 +7,11 @@ published_means.csv       the weights of a mean over columns. vl_compo's are tho
 published_models.csv      the names of the models in each source and here; their parameters (millions), corpus and year
 published_sources.csv     commit and date of each source, and how it counts ties
 
-`tools/published-scores write` makes published_scores.parquet, with the scores of all models, from clones of the
-sources: in the cache folder (``$COMPEVAL_CACHE`` or ~/.cache/compeval), or here for a release (:func:`find_tables`).
-`check` compares the file that is in use with the sources, number by number. Result files of MTEB that `compeval results
-pull` has read are in mteb_scores.parquet of the cache folder; a score there replaces the one of the same model and
-column.
+`compeval results pull scores` makes published_scores.parquet, with the scores of all models, in the cache folder
+(``$COMPEVAL_CACHE`` or ~/.cache/compeval). `tools/published-scores write` makes it from clones of the sources, there or
+here for a release (:func:`find_tables`); `check` compares the file that is in use with the sources, number by number.
+Result files of MTEB that `compeval results pull` has read are in mteb_scores.parquet of the cache folder; a score there
+replaces the one of the same model and column.
 
 CREPE's authors did not release the raw pairs of Tables 15 and 16. The importer makes raw configs from the captions of
 the released files, which are other rows (:func:`count_rows`).
@@ -52,8 +52,8 @@ RELEASED = FOLDER / ALL_MODELS
 """Scores of all models. The repository does not have the file; a release may contain it."""
 FIVE_MODELS = FOLDER / "published_scores.csv"
 HOW_TO_ADD = (
-    "Of vl_compo's table, five models are known here: `tools/published-scores write CLONE...` adds about 270 published "
-    "models (docs/papers.md)."
+    "Of vl_compo's table, five models are known here: `compeval results pull scores` adds about 230 published models "
+    "(17 MB)."
 )
 KEY = ("source", "name", "column")
 SCHEMA = pa.schema(
@@ -171,7 +171,7 @@ def read_scores() -> tuple[PublishedScore, ...]:
 
 
 def find_cached_tables() -> Path:
-    """Return the path of the user's file, which `tools/published-scores write` writes."""
+    """Return the path of the user's file, which `compeval results pull scores` writes."""
     return cache_folder() / ALL_MODELS
 
 
@@ -206,6 +206,18 @@ def add_pulled_scores(rows: Sequence[Mapping[str, Any]]) -> Path:
     return path
 
 
+def add_table_scores(rows: Sequence[Mapping[str, Any]]) -> Path:
+    """Add rows of the tables of many models to the user's file, and return its path. An unreadable file is replaced."""
+    path = find_cached_tables()
+    try:
+        earlier = _read_table_file(path) if path.exists() else []
+    except ValueError:
+        earlier = []
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_scores(path, _merge(earlier, rows))
+    return path
+
+
 def write_scores(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
     """Write rows of source, name, column, percent and seconds to a parquet file, ordered by these names."""
     rounded = [{**row, "percent": round(row["percent"], DECIMALS)} for row in rows]
@@ -224,10 +236,7 @@ def read_tables(*, with_pulled: bool = True) -> list[dict[str, Any]]:
     """
     pulled = find_pulled_scores()
     tables = find_tables()
-    if tables == FIVE_MODELS:
-        rows = read_csv("scores")
-    else:
-        rows = _read_scores(tables, "tools/published-scores write", "Write it again")
+    rows = read_csv("scores") if tables == FIVE_MODELS else _read_table_file(tables)
     if with_pulled and pulled.exists():
         rows = _merge(rows, _read_pulled(pulled))
     order = {source: number for number, source in enumerate(read_sources())}
@@ -241,6 +250,10 @@ def _get_key(row: Mapping[str, Any]) -> tuple[str, str, str]:
 def _merge(rows: Iterable[Mapping[str, Any]], others: Iterable[Mapping[str, Any]]) -> list[Any]:
     """Return the rows of both; those of ``others`` replace rows of the same source, name and column."""
     return list({_get_key(row): row for row in (*rows, *others)}.values())
+
+
+def _read_table_file(path: Path) -> list[dict[str, Any]]:
+    return _read_scores(path, "compeval results pull scores", "Run this command again")
 
 
 def _read_pulled(path: Path) -> list[dict[str, Any]]:

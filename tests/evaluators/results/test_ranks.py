@@ -235,4 +235,4 @@ def test_with_five_models_the_last_line_says_how_to_get_the_others(tmp_path: Pat
     forget_scores()
     shown = " ".join(CliRunner().invoke(app, ["show", str(path)]).stderr.split())
     assert "rank 3 of 6" in shown  # two of five are better
-    assert "five models are known here: `tools/published-scores write" in shown
+    assert "five models are known here: `compeval results pull scores`" in shown
