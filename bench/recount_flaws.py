@@ -88,19 +88,19 @@ def load_wordnet(part: str) -> tuple[set[str], dict[str, list[str]]]:
 
 
 def find_base(text: str, part: str) -> str | None:
-    known, exceptions = load_wordnet(part)
+    lemmas, exceptions = load_wordnet(part)
     if text in exceptions:
-        return next((base for base in (text, *exceptions[text]) if base in known), None)
+        return next((base for base in (text, *exceptions[text]) if base in lemmas), None)
     rules = [rule.split(":") for rule in ENDINGS[part].split()]
     forms = [text, *(text.removesuffix(old) + new for old, new in rules if text.endswith(old))]
-    return next((form for form in forms if form in known), None)
+    return next((form for form in forms if form in lemmas), None)
 
 
 @cache
 def is_word(text: str) -> bool:
     """Return True if WordNet has a text; it takes an "s" off words that end in "s", too."""
-    found = [base for part in ENDINGS if (base := find_base(text, part))]
-    return any(not (base[-1] == "s" and text == base + "s") for base in found)
+    bases = [base for part in ENDINGS if (base := find_base(text, part))]
+    return any(not (base[-1] == "s" and text == base + "s") for base in bases)
 
 
 @cache
@@ -183,8 +183,8 @@ def tokens(text: str) -> list[str]:
 
 def count(path: Path) -> dict[str, float]:
     rows, unordered = read(path)
-    known = {word for caption, _ in rows for word in split(caption)}
-    mangled = [[is_mangled(caption, text, known) for text in of] for caption, of in rows]
+    caption_words = {word for caption, _ in rows for word in split(caption)}
+    mangled = [[is_mangled(caption, text, caption_words) for text in of] for caption, of in rows]
     articles = [[has_wrong_article(caption, text) for text in of] for caption, of in rows]
     doubled = [[has_doubled_word(caption, text) for text in of] for caption, of in rows]
     folded = [

@@ -61,9 +61,9 @@ class Evaluation:
             raise ValueError(f"every: {self.every}, expected at least 1 step.")
         from compeval.evaluators.engine.tasks import discover, select
 
-        known = discover(self.data_dir)
+        all_tasks = discover(self.data_dir)
         if self.tasks is not None:
-            select(known, self.tasks)  # a wrong name is reported before the training begins
+            select(all_tasks, self.tasks)  # a wrong name is reported before the training begins
 
     def __call__(self, step: int, model: Any) -> Scores | None:
         """Evaluate the model if ``step``, the number of finished steps, is a multiple of K. Returns the scores."""

@@ -130,11 +130,13 @@ def generate_captions(corpus: str, seed: int, dirt: float) -> Iterator[str]:
     rng, tail = make_rng(seed, corpus), load_tail("noun")
     scenes = (draw_scene(0, 4_000_000 + index, 500) for index in range(500))
     captions = read_real_texts(WEB) or [write_caption(scene, rng) for scene in scenes]
-    known = {noun for noun in tail.items if " " not in noun}
-    nouns = [word for caption in captions for word in WORD.findall(caption) if word in known]
+    wordnet_nouns = {noun for noun in tail.items if " " not in noun}
+    nouns = [
+        word for caption in captions for word in WORD.findall(caption) if word in wordnet_nouns
+    ]
 
     def replace(match: re.Match[str]) -> str:
-        if match[0] not in known or rng.random() >= REPLACED:
+        if match[0] not in wordnet_nouns or rng.random() >= REPLACED:
             return match[0]
         return tail.draw(rng) if rng.random() < FROM_WORDNET else rng.choice(nouns)
 

@@ -1,4 +1,4 @@
-"""What ``compeval demo`` evaluates: a sample of CREPE's micro-world sets and a tiny CLIP. The wheel contains both.
+"""The data of ``compeval demo``: a sample of CREPE's micro-world sets and a tiny CLIP. The wheel contains both.
 
 ``compeval.demo.make`` writes this folder's data. The crops are scaled down; the weights are in half precision, without
 the embeddings of tokens that occur neither in the model's corpus nor in the sample: 1 MB instead of 27.

@@ -1,4 +1,4 @@
-"""How many rows show a difference of two models on the same rows: the power of McNemar's test.
+"""Numbers of rows that show a difference of two models on the same rows: the power of McNemar's test.
 
 Source: Connor 1987, Biometrics 43(1): n = (z_(1 - alpha/2) sqrt(psi) + z_power sqrt(psi - d^2))^2 / d^2 rows for a
 difference d of two shares, if the models disagree (one is right, the other wrong) on a share psi of the rows. Rows of

@@ -105,7 +105,7 @@ def collect_scores(results: Iterable[Mapping[str, Any]]) -> dict[str, Scores]:
 
 
 class Condition(NamedTuple):
-    """How often the image and text scores are zero on a group of pairs (sections 4.4 and 4.5)."""
+    """Share of a group of pairs whose image and text scores are zero (sections 4.4 and 4.5)."""
 
     pairs: int
     image_zero: float

@@ -46,8 +46,7 @@ class PairResult:
     scores: dict[str, Scores]
     """Config -> scores."""
     conditions: dict[bool, Condition]
-    """How often the scores are zero, for the pairs whose captions the probe recovered exactly (True) and for all other
-    pairs (False)."""
+    """Shares of zero scores, of pairs whose captions were recovered exactly (True) and of all others (False)."""
     results_folder: Path
 
 
@@ -80,7 +79,7 @@ def evaluate_probe(
         raise ValueError(
             f"{probe_model.spec} is not a probe. Train a probe with `compeval train probe`."
         )
-    known = tasks.discover(data_dir)
+    all_tasks = tasks.discover(data_dir)
     options: dict[str, Any] = {
         "data_dir": data_dir,
         "limit": limit,
@@ -89,12 +88,12 @@ def evaluate_probe(
     }
     options["report"] = report
     _, paths = _run(
-        probe_model, tasks.select(known, ["compprompts/*"]), batch_size=BATCH_SIZE, **options
+        probe_model, tasks.select(all_tasks, ["compprompts/*"]), batch_size=BATCH_SIZE, **options
     )
     recovered = Recovered(probe_model.name, read_examples(paths))
     pair_results: dict[str, PairResult] = {}
     for dataset in PAIR_DATASETS if isinstance(probe.encoder.encoder, DualEncoder) else ():
-        if not (pair_tasks := [task for task in known if task.dataset == dataset]):
+        if not (pair_tasks := [task for task in all_tasks if task.dataset == dataset]):
             continue
         results, paths = _run(probe.encoder, pair_tasks, **options)
         pairs = read_examples(paths)

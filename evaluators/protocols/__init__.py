@@ -37,7 +37,7 @@ def find_protocol(columns: Collection[str]) -> Protocol:
     protocol = match_protocol(columns)
     if protocol is None:
         columns_by_protocol = "; ".join(
-            f"{known.name}: {', '.join(known.columns)}" for known in all_protocols()
+            f"{other.name}: {', '.join(other.columns)}" for other in all_protocols()
         )
         raise ValueError(
             f"No protocol for rows with the columns {', '.join(columns)}. Required columns: {columns_by_protocol}."

@@ -105,7 +105,7 @@ class Sample:
     image: Callable[[np.ndarray], np.ndarray]
     text: Callable[[np.ndarray], np.ndarray]
     reranking: ReRanking | None = None
-    """Of a model that re-ranks the best candidates of a retrieval set; None for other models."""
+    """Re-ranking of the best candidates of a retrieval set; None for models that do not re-rank."""
 
 
 Directions = dict[str, QueryMetrics]

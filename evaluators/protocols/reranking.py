@@ -23,7 +23,7 @@ BELOW = 100.0
 
 
 class ReRanking(NamedTuple):
-    """How a model re-ranks."""
+    """Re-ranking of the best candidates of each query by a model."""
 
     num_candidates: int
     """Number of candidates per query."""

@@ -66,7 +66,7 @@ class Corpus(NamedTuple):
 
 @dataclass(frozen=True)
 class Outside:
-    """What a reader knows besides the pairs of a file."""
+    """Texts that a reader has besides the pairs of a file."""
 
     siblings: RetrievalSets | None = None
     """Pairs of other files of the benchmark."""
@@ -155,12 +155,14 @@ def balance_file(path: Path, outside: Outside = Outside()) -> dict[str, Any]:
     if least > 0.5 + MARGIN:
         return entry | {"excluded_by": describe(untrained) | {"least": round(least, 4)}}
     keep_P = select_rows_at_chance(pairs, SEED, list_selecting(outside))
-    kept = tried[keep_P]
+    selected_pairs = tried[keep_P]
     before = measure_pairs(pairs, np.ones(len(pairs), dtype=bool), outside)
     after = measure_pairs(pairs, keep_P, outside)
-    entry |= {"pairs_kept": len(kept), "before": before, "after": after}
-    balanced = len(kept) >= MIN_PAIRS and all(map(is_at_chance, after.values()))
-    return entry | ({"kept": pack(np.isin(np.arange(entry["pairs"]), kept))} if balanced else {})
+    entry |= {"pairs_kept": len(selected_pairs), "before": before, "after": after}
+    balanced = len(selected_pairs) >= MIN_PAIRS and all(map(is_at_chance, after.values()))
+    return entry | (
+        {"kept": pack(np.isin(np.arange(entry["pairs"]), selected_pairs))} if balanced else {}
+    )
 
 
 def list_selecting(outside: Outside) -> dict[str, Baseline]:
@@ -209,21 +211,21 @@ def measure_pairs(
     There are no judges ``removed`` if all pairs are kept, and none of another file if there is none.
     """
     keep_P = np.ones(len(pairs), dtype=bool) if keep_P is None else keep_P
-    kept = pairs.select(keep_P)
+    selected = pairs.select(keep_P)
     groups = {
         "seen": select_judges("refining"),
         "unseen": select_judges("held_out", "unseen"),
         "cues": select_untrained(),
         **outside.list_baselines(),
     }
-    best = {group: choose_best(kept, baselines) for group, baselines in groups.items()}
+    best = {group: choose_best(selected, baselines) for group, baselines in groups.items()}
     if not keep_P.all():
         masked = replace(pairs, trainable_N=keep_P)
         removed = {
             name: partial(_take_scores, keep_P=keep_P, score_PK=score_removed(masked, baseline))
             for name, baseline in select_transferable().items()
         }
-        best["removed"] = choose_best(kept, removed)
+        best["removed"] = choose_best(selected, removed)
     return {group: describe(one) for group, one in best.items()}
 
 

@@ -114,8 +114,10 @@ def find_best_of_dataset(folder: Path) -> dict[str, BestBaseline]:
     Splits are measured one by one: those of a config may have different numbers of negatives, and a balanced subset
     is a split.
     """
-    found = {task: find_best(_read_rows(paths)) for task, paths in _list_files(folder).items()}
-    return {task: best for task, best in found.items() if best}
+    best_by_task = {
+        task: find_best(_read_rows(paths)) for task, paths in _list_files(folder).items()
+    }
+    return {task: best for task, best in best_by_task.items() if best}
 
 
 def find_best_of_results(
@@ -132,7 +134,7 @@ def find_best_of_results(
             tasks = versions.setdefault(result["dataset"], {})
             tasks[result["task"]] = result["data"].get("version")
     here = list_datasets(data_dir) if versions else {}
-    found: dict[str, BestBaseline | None] = {}
+    best_by_task: dict[str, BestBaseline | None] = {}
     for dataset, tasks in versions.items():
         if dataset not in here:
             continue
@@ -141,8 +143,8 @@ def find_best_of_results(
             version = read_version(here[dataset])
             for task, paths in _list_files(here[dataset]).items():
                 if tasks.get(task) == version:
-                    found[task] = _read_or_measure(task, version, paths)
-    return {task: best for task, best in found.items() if best}
+                    best_by_task[task] = _read_or_measure(task, version, paths)
+    return {task: best for task, best in best_by_task.items() if best}
 
 
 def _read_or_measure(task: str, version: str, paths: Sequence[Path]) -> BestBaseline | None:

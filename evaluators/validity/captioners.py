@@ -38,23 +38,16 @@ def compare_captioners(
     texts = texts.drop_duplicates()
     keys = zip(texts["image_id"], texts["text"], texts["is_caption"], strict=True)
     texts["is_right"] = pd.Series([verdicts[key] for key in keys], texts.index, dtype=bool)
-    return [
-        _measure(
-            texts[(texts["variant"] == measured) & texts["split"].isin(splits)],
-            measured,
-            splits,
-            funnels,
-            model,
+    measurements: list[dict[str, Any]] = []
+    for variant in sorted(set(texts["variant"]) - {""}):
+        splits = sorted(
+            set(texts.loc[texts["variant"] == variant, "split"]),
+            key=lambda split: int(split[1:]),
         )
-        for variant in sorted(set(texts["variant"]) - {""})
-        for splits in [
-            sorted(
-                set(texts.loc[texts["variant"] == variant, "split"]),
-                key=lambda split: int(split[1:]),
-            )
-        ]
-        for measured in (variant, "")
-    ]
+        for measured in (variant, ""):
+            of_variant = texts[(texts["variant"] == measured) & texts["split"].isin(splits)]
+            measurements.append(_measure(of_variant, measured, splits, funnels, model))
+    return measurements
 
 
 def _read_texts(folder: Path) -> Iterator[tuple[str, str, str, str, str, bool]]:

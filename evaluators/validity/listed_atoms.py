@@ -73,12 +73,12 @@ def find_difference(caption: str, listed: Sequence[tuple[str, str]]) -> str:
         )
     except UnreadableError as error:
         return str(error)
-    found = Counter(
+    listed_atoms = Counter(
         (kind, read_relation(text) or text if kind == "relation" else text) for kind, text in listed
     )
-    if found in others:
+    if listed_atoms in others:
         return ""
-    parts = [("not listed", asserted - found), ("not asserted", found - asserted)]
+    parts = [("not listed", asserted - listed_atoms), ("not asserted", listed_atoms - asserted)]
     return "; ".join(
         f"{title}: {', '.join(f'{kind} {text}' for kind, text in sorted(atoms.elements()))}"
         for title, atoms in parts
@@ -123,8 +123,8 @@ def _group_referents(drs: DRS) -> dict[int, tuple[int, ...]]:
             case _:
                 pass
     groups: dict[tuple[object, ...], list[int]] = {}
-    for referent, known in facts.items():
-        groups.setdefault(tuple(known), []).append(referent)
+    for referent, conditions in facts.items():
+        groups.setdefault(tuple(conditions), []).append(referent)
     return {referent: tuple(members) for members in groups.values() for referent in members}
 
 

@@ -50,14 +50,14 @@ def read_score(results: Path, model: str, task: str, metric: str) -> float | Non
     The set that was built is read if there is no result on the published one.
     """
     for name in dict.fromkeys((task, task.replace("aro_published/", "aro/"))):
-        found = {
+        paths = {
             *results.glob(f"*/{slug(model)}/{name}.json"),
             *results.glob(f"*/{slug(model)}/{name}@s*.json"),
         }
-        if found:
+        if paths:
             return mean(
                 100 * json.loads(path.read_text(encoding="utf-8"))["metrics"][metric]
-                for path in sorted(found)
+                for path in sorted(paths)
             )
     return None
 
@@ -67,12 +67,12 @@ def make_rows(results: Path, names: Mapping[str, str]) -> Iterator[list[str]]:
     for (task, metric), published in read_published().items():
         scores = [read_score(results, names[model], task, metric) for model in MODELS]
         if any(score is not None for score in scores):
-            known = [f" ({percent:.0f})" for percent in published] or [""] * len(MODELS)
+            suffixes = [f" ({percent:.0f})" for percent in published] or [""] * len(MODELS)
             cells = ("-" if score is None else f"{score:.1f}" for score in scores)
             yield [
                 task,
                 metric,
-                *(cell + number for cell, number in zip(cells, known, strict=True)),
+                *(cell + number for cell, number in zip(cells, suffixes, strict=True)),
             ]
 
 

@@ -176,15 +176,15 @@ class _Resolver:
             item.attribute for item in phrase.predicates if isinstance(item, syntax.HasAttribute)
         )
         if noun:
-            known = self._find_antecedent(phrase, noun, attributes, drs, subjects)
-            if known is None:
+            referents = self._find_antecedent(phrase, noun, attributes, drs, subjects)
+            if referents is None:
                 return self._introduce(phrase, noun, attributes, drs)
         else:
-            known = self._resolve_pronoun(phrase, drs, subjects)
-        self._record_reference(known)
+            referents = self._resolve_pronoun(phrase, drs, subjects)
+        self._record_reference(referents)
         for predicate in phrase.predicates:
-            self._add_predicate(predicate, known, drs.outside_predicates())
-        return known
+            self._add_predicate(predicate, referents, drs.outside_predicates())
+        return referents
 
     def _resolve_noun(self, phrase: NounPhrase) -> Noun | None:
         """Return the noun of a phrase; for "a blue one", the noun of the last mention. Returns None for a pronoun."""
@@ -246,8 +246,8 @@ class _Resolver:
             if _may_refer_to(noun, mention.noun)
             and not (bare and (mention.clause == self.clause or mention.noun.kinds != noun.kinds))
             and not any(
-                new.slot == known.slot and new != known and not new.values & known.values
-                for new, known in product(attributes, mention.attributes)
+                new.slot == old.slot and new != old and not new.values & old.values
+                for new, old in product(attributes, mention.attributes)
             )
         ]
         if phrase.ordinal is not None:

@@ -60,10 +60,12 @@ class DRS:
 
         Properties, which are cheap to test, come first.
         """
-        known, checks, pending = set(self.free), [], list(self.conditions)
-        for num_known in range(len(self.referents) + 1):
-            known.update(self.referents[:num_known])
-            ready = [condition for condition in pending if _referents(condition) <= known]
+        bound = set(self.free)
+        pending = list(self.conditions)
+        checks: list[tuple[Condition, ...]] = []
+        for num_bound in range(len(self.referents) + 1):
+            bound.update(self.referents[:num_bound])
+            ready = [condition for condition in pending if _referents(condition) <= bound]
             pending = [condition for condition in pending if condition not in ready]
             checks.append(
                 tuple(sorted(ready, key=lambda condition: not isinstance(condition, Property)))

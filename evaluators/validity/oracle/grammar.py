@@ -196,10 +196,10 @@ class Grammar(PredicateGrammar):
     def _noun(self, start: int) -> Parses[Noun]:
         """A noun, or two nouns of which the second is undrawable: "tree stump"."""
         word, second = self.words[start : start + 2]
-        known = word in lexicon.NOUNS or word in lexicon.SECOND_ROLE_NOUNS
-        if known or self.is_undrawable(start):
+        is_noun = word in lexicon.NOUNS or word in lexicon.SECOND_ROLE_NOUNS
+        if is_noun or self.is_undrawable(start):
             yield lexicon.NOUNS.get(word) or Noun(word, frozenset(), word.endswith("s")), start + 1
-        if known and (self.is_undrawable(start + 1) or second in lexicon.SECOND_ROLE_NOUNS):
+        if is_noun and (self.is_undrawable(start + 1) or second in lexicon.SECOND_ROLE_NOUNS):
             if not second.endswith(("ing", "ed")):
                 yield Noun(f"{word} {second}", frozenset(), second.endswith("s")), start + 2
         elif word in lexicon.ANAPHORIC_NOUNS:
