@@ -39,6 +39,7 @@ from compeval.base.schemas.rows import (
 )
 from compeval.base.schemas.scene_graph import Compound
 from compeval.base.storage import dataset, parquet
+from compeval.base.text_only.contexts import BOX_COLUMNS
 from compeval.generators.crepe_regions import (
     CAPTIONS,
     FOLDER,
@@ -175,7 +176,8 @@ class BalancedSplits:
 
 def read_compounds(regions: Path, mask: Sequence[bool] | None = None) -> Iterator[Row]:
     """Yield what the balanced negatives of a caption are made from."""
-    captions = read_captions(regions, ["image_id", "crop_id", "caption", "compounds"], mask)
+    columns = ["image_id", "crop_id", *BOX_COLUMNS, "caption", "compounds"]
+    captions = read_captions(regions, columns, mask)
     drawn_from = read_negatives(regions, ["draw_key", "parts"], mask)
     return (row | parts for row, parts in zip(captions, drawn_from, strict=True))
 

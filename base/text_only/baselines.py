@@ -52,6 +52,8 @@ class RetrievalSets:
     images: Sequence[str]
     trainable_N: np.ndarray | None = None
     """Boolean mask of the sets on which baselines may be trained. None means all sets."""
+    contexts: Sequence[Sequence[str]] = ()
+    """Properties of each set other than its texts, such as bins of the crop's box (contexts.py), or () for none."""
 
     @classmethod
     def of_any_texts(
@@ -79,7 +81,9 @@ class RetrievalSets:
     def take(self, rows: np.ndarray) -> RetrievalSets:
         """Return the sets at the indices ``rows``, in that order."""
         return RetrievalSets(
-            [self.captions[int(row)] for row in rows], [self.images[int(row)] for row in rows]
+            [self.captions[int(row)] for row in rows],
+            [self.images[int(row)] for row in rows],
+            contexts=[self.contexts[int(row)] for row in rows] if self.contexts else (),
         )
 
     def select(self, keep_N: np.ndarray) -> RetrievalSets:

@@ -11,7 +11,8 @@ the set learns to choose the second. Therefore the truth should have each rank w
 Negatives are edits of the truth. If the edits are in different positions, even random baselines rank the truth first
 less often than 1/K; therefore the program balances random baselines as well. Trained baselines would adapt to the
 remaining rows. Therefore they are retrained on these rows, and the program is solved again over all rows and the
-baselines of all rounds.
+baselines of all rounds. A reader may also have unrefined sets of another world. Therefore the baselines that read the
+box of the crop (contexts.py) are trained on all rows as well.
 
 A row may reveal the truth of another row of its image: if "a red ball" is in all captions of one, it is true in the
 other. ``select_unrelated_rows`` keeps rows of an image that share no word that differs between the captions of one.
@@ -46,6 +47,7 @@ from compeval.base.text_only.baselines import (
     score_words,
     score_words_naive_bayes,
 )
+from compeval.base.text_only.contexts import CONTEXT_BASELINES
 from compeval.base.text_only.ngram import TOKEN
 from compeval.base.text_only.relative_baselines import (
     score_extra_trees,
@@ -96,6 +98,8 @@ may decide which of equally good rows are kept. A new one changes all balanced s
 REFINEMENT_BASELINES: Mapping[str, Baseline] = {
     name: judge.score for name, judge in REFINING_JUDGES.items()
 }
+DRAWN_BASELINES: Mapping[str, Baseline] = {**REFINEMENT_BASELINES, **CONTEXT_BASELINES}
+"""Baselines that refine sets with contexts."""
 MIN_KEPT = 0.5
 """Minimum share of the rows that is kept."""
 ROUNDS = 3
@@ -116,17 +120,26 @@ def select_rows_at_chance(
     seed: int,
     baselines: Mapping[str, Baseline] = REFINEMENT_BASELINES,
     unrelated: bool = False,
+    unrefined: Mapping[str, Baseline] = {},
 ) -> np.ndarray:
-    """Return a boolean mask of the N retrieval sets to keep, with ``unrelated`` out of ``select_unrelated_rows``."""
+    """Return a boolean mask of the N retrieval sets to keep, with ``unrelated`` out of ``select_unrelated_rows``.
+
+    ``baselines`` are trained again in each round, on the rows that are kept. ``unrefined`` are trained once, on all
+    sets of other images, as by a reader of unrefined sets.
+    """
     if not len(sets):
         return np.zeros(0, dtype=bool)
     order_N = np.array(
         [_hash_row(seed, *row) for row in zip(sets.images, sets.captions, strict=True)]
     ).argsort(kind="stable")
-    if unrelated:
-        order_N = order_N[select_unrelated_rows(sets.take(order_N))]
+    sets = sets.take(order_N)
+    tried = select_unrelated_rows(sets) if unrelated else np.arange(len(sets))
+    hits = [share_ranks(baseline(sets))[:-1, tried] for baseline in unrefined.values()]
+    sets_tried = sets.take(tried)
+    hit_SN = np.vstack([measure_random_recall(sets_tried), *hits])
+    kept = _select_in_rounds(sets_tried, hit_SN, baselines)
     keep_N = np.zeros(len(sets), dtype=bool)
-    keep_N[order_N[_select_in_rounds(sets.take(order_N), baselines)]] = True
+    keep_N[order_N[tried[kept]]] = True
     return keep_N
 
 
@@ -160,9 +173,14 @@ def select_unrelated_rows(sets: RetrievalSets) -> np.ndarray:
     return np.array(kept, dtype=int)
 
 
-def _select_in_rounds(sets: RetrievalSets, baselines: Mapping[str, Baseline]) -> np.ndarray:
-    """Return the indices of the sets to keep after all rounds. Each round retrains the baselines on the sets kept."""
-    kept, hit_SN = np.arange(len(sets)), measure_random_recall(sets)
+def _select_in_rounds(
+    sets: RetrievalSets, hit_SN: np.ndarray, baselines: Mapping[str, Baseline]
+) -> np.ndarray:
+    """Return the indices of the sets to keep after all rounds. Each round retrains the baselines on the sets kept.
+
+    ``hit_SN`` are the values to balance beside the ranks that the baselines give.
+    """
+    kept = np.arange(len(sets))
     for _ in range(ROUNDS):
         trainable = replace(sets, trainable_N=np.isin(np.arange(len(sets)), kept))
         hit_SN = np.vstack(

@@ -45,7 +45,9 @@ class TransferSets(RetrievalSets):
 def join_sets(parts: Sequence[RetrievalSets]) -> RetrievalSets:
     """Return the sets of all parts, in order."""
     captions = [candidates for sets in parts for candidates in sets.captions]
-    return RetrievalSets(captions, [image for sets in parts for image in sets.images])
+    images = [image for sets in parts for image in sets.images]
+    contexts = [context for sets in parts for context in sets.contexts]
+    return RetrievalSets(captions, images, contexts=contexts)
 
 
 def score_transferred(
@@ -53,7 +55,9 @@ def score_transferred(
 ) -> np.ndarray:
     """Return the scores (N, K) of a baseline that is trained on other sets of K captions."""
     both = join_sets([training, sets])
-    transfer = TransferSets(both.captions, both.images, num_first=len(training))
+    transfer = TransferSets(
+        both.captions, both.images, contexts=both.contexts, num_first=len(training)
+    )
     return baseline(transfer)[len(training) :]
 
 
@@ -64,6 +68,15 @@ def score_removed(sets: RetrievalSets, baseline: Baseline) -> np.ndarray:
     """
     kept_N = np.ones(len(sets), dtype=bool) if sets.trainable_N is None else sets.trainable_N
     return baseline(replace(sets, trainable_N=~kept_N))
+
+
+def score_by_siblings(
+    sets: RetrievalSets, baseline: Baseline, siblings: RetrievalSets
+) -> np.ndarray:
+    """Return the scores (N, K) of a baseline that is trained on the sets of other images in ``siblings``."""
+    both = join_sets([siblings, sets])
+    is_sibling_N = np.arange(len(both)) < len(siblings)
+    return baseline(replace(both, trainable_N=is_sibling_N))[len(siblings) :]
 
 
 def score_by_corpus(sets: RetrievalSets, model: NgramModel) -> np.ndarray:

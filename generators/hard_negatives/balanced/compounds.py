@@ -19,7 +19,8 @@ often than others, above all in ``uc``, whose true captions state the few compou
 - Regions with equal scene graphs stay: if each compound were true once, a baseline that has read the other true
   captions would avoid their compounds.
 - No word that differs between the captions of a row is in another row of its image, which may state what is true.
-- Refinement removes rows that can still be solved (refinement.py).
+- Refinement removes rows that can still be solved (refinement.py), also by the box of the crop, which follows the
+  objects of the true caption (contexts.py).
 
 A foil is false because the image shows no such object, or an object whose attribute excludes the new one
 (crepe/replacements.py).
@@ -38,7 +39,8 @@ import numpy as np
 
 from compeval.base.schemas.scene_graph import Compound, Mention, Parse
 from compeval.base.text_only.baselines import RetrievalSets
-from compeval.base.text_only.refinement import select_rows_at_chance
+from compeval.base.text_only.contexts import BOX_COLUMNS, UNREFINED_BASELINES, bin_boxes
+from compeval.base.text_only.refinement import DRAWN_BASELINES, select_rows_at_chance
 from compeval.generators.captioner.substitution import replace_atom_text
 from compeval.generators.graphs.facts import ImageFacts
 from compeval.generators.graphs.vocabulary import Vocabulary
@@ -310,9 +312,9 @@ def make_balanced_negatives(
 ) -> list[list[dict[str, Any]]]:
     """Return the negatives of each row of a split (``caption`` and ``foils``), or [].
 
-    ``rows`` have the columns ``image_id``, ``crop_id``, ``caption``, ``compounds``, ``parts`` and ``draw_key``, which
-    seeds their draws (base/draw_keys.py). ``kind`` is a key of ``BALANCED_NEGATIVES``, ``in_split`` and
-    ``out_of_split`` are the compounds of this split and of the others, and
+    ``rows`` have the columns ``image_id``, ``crop_id``, ``caption``, ``compounds``, ``parts``, those of the crop's box,
+    which are read if ``refine``, and ``draw_key``, which seeds their draws (base/draw_keys.py). ``kind`` is a key of
+    ``BALANCED_NEGATIVES``, ``in_split`` and ``out_of_split`` are the compounds of this split and of the others, and
     ``rejected`` the rejected texts by crop id. ``image_nouns`` are the nouns of all images.
 
     With ``refine``, rows on which text-only baselines are above chance have no negatives, and neither have rows that
@@ -331,8 +333,12 @@ def make_balanced_negatives(
             (rows[index]["caption"], *(item.caption for item in negatives_by_row[index]))
             for index in used
         ]
-        sets = RetrievalSets(captions, [rows[index]["image_id"] for index in used])
-        keep_N = select_rows_at_chance(sets, seed=0, unrelated=True)
+        boxes = [[rows[index][column] for column in BOX_COLUMNS] for index in used]
+        images = [rows[index]["image_id"] for index in used]
+        sets = RetrievalSets(captions, images, contexts=bin_boxes(boxes))
+        keep_N = select_rows_at_chance(
+            sets, 0, DRAWN_BASELINES, unrelated=True, unrefined=UNREFINED_BASELINES
+        )
     kept = set(compress(used, keep_N))
     return [
         [{"caption": item.caption, "foils": item.foil_rows} for item in negatives]
