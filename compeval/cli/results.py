@@ -33,7 +33,8 @@ def show(
         bool,
         typer.Option(
             "--all-metrics",
-            help="Also the means over atoms and the accuracy on pairs of the caption and one negative.",
+            help="Also means over atoms, the accuracy on pairs of the caption and one negative, and retrieval by row, "
+            "not by content.",
         ),
     ] = False,
     output_format: Format = "table",

@@ -102,6 +102,9 @@ def to_metrics(
     )
 
 
+BY_INDEX = "_by_index"
+"""End of the names of metrics of retrieval for which equal texts or images of different rows are different items."""
+
 PAIRWISE = "pairwise"
 """Metric: the share of pairs of the truth and a wrong candidate that are ordered rightly; chance 1/2."""
 
@@ -126,13 +129,18 @@ def has_pairs(result: Mapping[str, Any]) -> bool:
 
 
 def list_main_metrics(result: Mapping[str, Any]) -> list[str]:
-    """Return the main metrics of a result, and the accuracy on pairs if that is another number."""
-    return [*result["main"], *([PAIRWISE] if has_pairs(result) else [])]
+    """Return the main metrics of a result, each with its value by index, and the accuracy on pairs if it differs."""
+    of_main = (name for main in result["main"] for name in (main, f"{main}{BY_INDEX}"))
+    metrics = [name for name in of_main if name in result["main"] or name in result["metrics"]]
+    return [*metrics, *([PAIRWISE] if has_pairs(result) else [])]
 
 
 def is_on_request(metric: str) -> bool:
-    """Return True for metrics that tables show on request only: means over atoms, and the accuracy on pairs."""
-    return metric == PAIRWISE or metric.endswith("_macro_atoms")
+    """Return True for metrics that tables show on request only.
+
+    They are means over atoms, the accuracy on pairs, and retrieval by index.
+    """
+    return metric == PAIRWISE or metric.endswith(("_macro_atoms", BY_INDEX))
 
 
 def compute_chance(wrong_Q: np.ndarray | int, truths_Q: np.ndarray | int = 1) -> dict[str, float]:
@@ -150,6 +158,18 @@ def compute_chance(wrong_Q: np.ndarray | int, truths_Q: np.ndarray | int = 1) ->
         metrics["median_rank"] = float(np.median(1 + wrong_Q / 2))
         metrics["floored_median_rank"] = float(np.floor(metrics["median_rank"]))
     return metrics | {"tie_rate": 0.0}
+
+
+def compute_missed(wrong_N: np.ndarray, truths_N: np.ndarray, k_N: np.ndarray) -> np.ndarray:
+    """Return the probability (N) that none of the first k candidates is true, if they are in random order.
+
+    It is C(wrong, k) / C(wrong + truths, k), and 1 for k below 1.
+    """
+    from scipy.special import binom  # the list of tasks need not wait for it
+
+    drawn_N = np.clip(k_N, 0, wrong_N + truths_N)
+    missed_N = binom(wrong_N, drawn_N) / binom(wrong_N + truths_N, drawn_N)
+    return np.where(drawn_N > wrong_N, 0.0, missed_N)
 
 
 def _expected_recall(wrong_Q: np.ndarray, truths_Q: np.ndarray, k: int) -> float:

@@ -3,6 +3,8 @@
 Source: CREPE (arXiv:2212.07796), appendix B.2 (raw pairs, K folds); Yuksekgonul et al. 2023 (arXiv:2210.01936), section
 2.3 (if an image has several captions, the best one is ranked). Difference from the papers: the tie rule (ranking.py).
 An item is wrong for a query unless some row of the fold contains both. Ties between true items do not count as ties.
+``recall@k_by_index`` counts as the authors do: only the items of the query's own row are true, so another row's copy of
+its text or image is wrong (count_by_index).
 Models that read image and text together re-rank the best candidates (reranking.py).
 
 Shapes: M rows of a fold, Q queries, J items, D dimensions, T true items per query.
@@ -17,7 +19,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from compeval.evaluators.protocols.base import Directions, QueryMetrics, Sample, SetProtocol
-from compeval.evaluators.protocols.ranking import Ranks, compute_ranks, cosine, to_metrics
+from compeval.evaluators.protocols.ranking import (
+    BY_INDEX,
+    CUTOFFS,
+    Ranks,
+    compute_chance,
+    compute_missed,
+    compute_ranks,
+    cosine,
+    to_metrics,
+)
 from compeval.evaluators.protocols.reranking import ReRanked, ReRanking, rerank, select_best
 
 if TYPE_CHECKING:
@@ -57,10 +68,23 @@ class RetrievalResult(NamedTuple):
     wrong_N: np.ndarray
     best_wrong_N: np.ndarray
     """int32: index of the wrong item with the highest score. Of equal scores, the first."""
+    copies_N: np.ndarray
+    """int32: number of items that are true only because another row contains them and the query."""
+    higher_copies_N: np.ndarray
+    """int32: number of these items that score higher than the query's best own item."""
+    tied_copies_N: np.ndarray
+    """int32: number of these items with the same score as the query's best own item."""
+    best_own_N: np.ndarray
+    """int32: number of the query's own items with the best score, at least 1."""
 
     @classmethod
     def make_empty(cls, count: int) -> RetrievalResult:
-        return cls(*(np.zeros(count, dtype) for dtype in (np.int32, bool, np.int32, np.int32)))
+        dtypes = (bool if name == "tie_N" else np.int32 for name in cls._fields)
+        return cls(*(np.zeros(count, dtype) for dtype in dtypes))
+
+    @property
+    def ranks(self) -> Ranks:
+        return Ranks(self.rank_N, self.tie_N, self.wrong_N)
 
 
 def retrieve(
@@ -95,13 +119,38 @@ def retrieve(
             found.rank_N[rows] += block.rank_N - 1
             found.tie_N[rows] |= block.tie_N
             found.wrong_N[rows] += block.wrong_N
+            _count_copies(found, rows, ~wrong_QJ, true_QT[rows] - item_start, score_QJ, truth_Q)
             score_QJ[~wrong_QJ] = -np.inf
             block_best_Q = score_QJ.argmax(axis=1)
             block_highest_Q = score_QJ[np.arange(len(score_QJ)), block_best_Q]
             is_higher_Q = block_highest_Q > highest_Q
             found.best_wrong_N[rows][is_higher_Q] = item_start + block_best_Q[is_higher_Q]
             np.maximum(highest_Q, block_highest_Q, out=highest_Q)
-    return found._replace(rank_N=found.rank_N + 1)
+    return found._replace(rank_N=found.rank_N + 1, best_own_N=np.maximum(found.best_own_N, 1))
+
+
+def _count_copies(
+    found: RetrievalResult,
+    rows: slice,
+    is_true_QJ: np.ndarray,
+    own_QT: np.ndarray,
+    score_QJ: np.ndarray,
+    truth_Q: np.ndarray,
+) -> None:
+    """Add the true items of a block to the counts of own items and of copies in other rows.
+
+    ``own_QT``: positions of the own items in the block; those of other blocks are negative or too large.
+    """
+    query_P, item_P = np.nonzero(is_true_QJ)
+    is_own_P = (own_QT[query_P] == item_P[:, None]).any(axis=1)
+    score_P, truth_P = score_QJ[query_P, item_P], truth_Q[query_P]
+    for counts, selected_P in (
+        (found.copies_N, ~is_own_P),
+        (found.higher_copies_N, ~is_own_P & (score_P > truth_P)),
+        (found.tied_copies_N, ~is_own_P & (score_P == truth_P)),
+        (found.best_own_N, is_own_P & (score_P == truth_P)),
+    ):
+        counts[rows] += np.bincount(query_P[selected_P], minlength=len(truth_Q)).astype(np.int32)
 
 
 def _compute_truth_score(
@@ -229,10 +278,33 @@ def evaluate(sample: Sample) -> Directions:
     }
     directions: Directions = {}
     for direction, (truths_Q, row_Q) in queries.items():
-        *ranks, best_wrong_Q = found[direction]
-        metrics = to_metrics(Ranks(*ranks), truths_Q, row_Q)
-        directions[direction] = replace(metrics, columns={**metrics.columns, "wrong": best_wrong_Q})
+        result = found[direction]
+        metrics = to_metrics(result.ranks, truths_Q, row_Q)
+        metrics = replace(metrics, columns={**metrics.columns, "wrong": result.best_wrong_N})
+        directions[direction] = count_by_index(metrics, result, truths_Q)
     return directions
+
+
+def count_by_index(
+    metrics: QueryMetrics, result: RetrievalResult, truths_Q: np.ndarray | int
+) -> QueryMetrics:
+    """Add ``recall@k_by_index`` for each ``recall@k``: an item is wrong unless the query's own row contains it.
+
+    Source: the authors' scripts for CREPE's Tables 15 and 16 and ARO's Tables 3 and 4. Their sort decides between equal
+    items of different rows, in no defined order. The value is the expectation over random orders: of a text that m rows
+    contain, each copy is first with the probability 1/m. A tie with another item is a loss, as in ``recall@k``.
+    """
+    before_Q = result.rank_N - 1 + result.higher_copies_N
+    cutoffs = [k for k in CUTOFFS if f"recall@{k}" in metrics.values]
+    chance = compute_chance(result.wrong_N + result.copies_N, truths_Q)
+    return metrics.add(
+        {
+            f"recall@{k}{BY_INDEX}": 1
+            - compute_missed(result.tied_copies_N, result.best_own_N, k - before_Q)
+            for k in cutoffs
+        },
+        {f"recall@{k}{BY_INDEX}": chance[f"recall@{k}"] for k in cutoffs},
+    )
 
 
 def _index_within_fold(feature: Features, index_J: np.ndarray) -> Features:

@@ -9,7 +9,7 @@ import open_clip
 import pyarrow as pa
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -273,6 +273,113 @@ def test_a_text_that_is_true_through_another_row_is_not_wrong():
     assert directions["i2t"].wrong_N.tolist() == [0, 0, 1]
     assert directions["i2t"].rank_N.tolist() == [1, 1, 2]
     assert directions["t2i"].wrong_N.tolist() == [1, 0, 0]
+
+
+def make_retrieval_sample(
+    image_M: list[int],
+    text_MT: list[list[int]],
+    image_angles: list[float],
+    text_angles: list[float],
+) -> Sample:
+    """Return a fold whose rows have images and texts by id, given the angle of each id."""
+    texts = np.array(text_MT)
+    features = make_features(image_angles), make_features(text_angles)
+    image_J, text_J = np.array(image_M), texts[texts >= 0]
+    none = np.zeros(len(image_M), int)
+    index_MT = np.full(texts.shape, -1)
+    index_MT[texts >= 0] = text_J
+    return Sample(
+        image_J[:, None],
+        index_MT,
+        none,
+        np.empty((0, 0), int),
+        none,
+        lambda index: features[0][index],
+        lambda index: features[1][index],
+    )
+
+
+def test_by_index_another_row_s_copy_is_wrong():
+    """Images 0 and 1 (at 0 and 10 degrees) have one text, at 4 degrees; image 2 has another one, both at 90.
+
+    i2t: images 0 and 1 find the text of either row, each with the probability 1/2. t2i: the text is nearer to image 0,
+    which is right for row 0 only. Chance by index is 1/3. By content, images 0 and 1 have one wrong text (1/2), image 2
+    two (1/3).
+    """
+    sample = make_retrieval_sample([0, 1, 2], [[0], [0], [1]], [0, 10, 90], [4, 90])
+    directions = recall.evaluate(sample)
+    i2t, t2i = directions["i2t"], directions["t2i"]
+    assert i2t.values["recall@1"].tolist() == t2i.values["recall@1"].tolist() == [1, 1, 1]
+    assert i2t.values["recall@1_by_index"].tolist() == [0.5, 0.5, 1]
+    assert t2i.values["recall@1_by_index"].tolist() == [1, 0, 1]
+    assert_close(i2t.chance["recall@1_by_index"], 1 / 3)
+    assert_close(i2t.chance["recall@1"], (1 / 2 + 1 / 2 + 1 / 3) / 3)
+
+
+def test_by_index_equals_by_content_without_copies():
+    sample = make_retrieval_sample([0, 1, 2], [[0], [1], [2]], [0, 30, 90], [40, 10, 80])
+    for metrics in recall.evaluate(sample).values():
+        assert metrics.values["recall@1_by_index"].tolist() == metrics.values["recall@1"].tolist()
+        assert_close(metrics.chance["recall@1_by_index"], metrics.chance["recall@1"])
+
+
+def test_retrieval_by_index_is_shown_on_request():
+    result = {
+        "main": ["i2t_recall@1"],
+        "metrics": {"i2t_recall@1": 1.0, "i2t_recall@1_by_index": 0.5},
+        "chance": {"i2t_recall@1": 0.2},
+    }
+    assert ranking.list_main_metrics(result) == ["i2t_recall@1", "i2t_recall@1_by_index"]
+    assert ranking.is_on_request("i2t_recall@1_by_index")
+    assert not ranking.is_on_request("i2t_recall@1")
+
+
+@given(st.data())
+def test_by_index_is_the_mean_of_the_authors_score_over_all_orders(data):
+    """The authors sort all items of the fold; one of the query's own must be first. Here, all orders are tried."""
+    num_rows = data.draw(st.integers(2, 3))
+    ids = st.integers(0, 2)
+    image_M = data.draw(st.lists(ids, min_size=num_rows, max_size=num_rows))
+    text_MT = data.draw(
+        st.lists(st.lists(ids, min_size=2, max_size=2), min_size=num_rows, max_size=num_rows)
+    )
+    assume(recall.is_measurable(np.array(image_M), np.array(text_MT)))
+    # No image is equally far from two texts, nor a text from two images.
+    image_angles, text_angles = [0.0, 7.0, 19.0], [2.5, 11.3, 23.1]
+    sample = make_retrieval_sample(image_M, text_MT, image_angles, text_angles)
+    text_J = [text for texts in text_MT for text in texts]
+    row_J = [row for row, texts in enumerate(text_MT) for _ in texts]
+    distance_NJ = np.array(
+        [[abs(image_angles[image] - text_angles[text]) for text in text_J] for image in image_M]
+    )
+
+    def expect(distance_J: np.ndarray, own: set[int]) -> float:
+        orders = list(permutations(range(len(distance_J))))
+        firsts = (min(order, key=lambda item: distance_J[item]) for order in orders)
+        return sum(first in own for first in firsts) / len(orders)
+
+    directions = recall.evaluate(sample)
+    assert_close(
+        directions["i2t"].values["recall@1_by_index"].tolist(),
+        [
+            expect(distance_NJ[row], {j for j, other in enumerate(row_J) if other == row})
+            for row in range(num_rows)
+        ],
+    )
+    assert_close(
+        directions["t2i"].values["recall@1_by_index"].tolist(),
+        [expect(distance_NJ[:, j], {row_J[j]}) for j in range(len(text_J))],
+    )
+
+
+@pytest.mark.parametrize(
+    ("wrong", "truths", "k", "missed"),
+    [(2, 1, 1, 2 / 3), (2, 1, 2, 1 / 3), (1, 2, 2, 0), (3, 1, 0, 1), (3, 1, -2, 1), (0, 1, 5, 0)],
+)
+def test_share_of_orders_without_a_truth(wrong: int, truths: int, k: int, missed: float):
+    assert_close(
+        ranking.compute_missed(np.array([wrong]), np.array([truths]), np.array([k])).item(), missed
+    )
 
 
 @given(st.data())
