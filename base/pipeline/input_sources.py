@@ -13,6 +13,8 @@ from compeval.base.pipeline.params import read_all_params
 
 MICROWORLD = "microworld"
 FOLDERS = (Path("sources") / MICROWORLD, Path("corpora") / MICROWORLD)
+NO_INPUTS = ("source", "excluded_relations")
+"""Keys of a block that name no data with images or captions."""
 TRUTH = "truth.jsonl"
 """File in every folder with annotations of the micro-world."""
 
@@ -50,7 +52,7 @@ def _check_source(key: str, settings: Mapping[str, str]) -> str:
         )
     source = settings["source"]
     for name, path in settings.items():
-        if name != "source" and (source == MICROWORLD) != is_in_microworld(Path(path)):
+        if name not in NO_INPUTS and (source == MICROWORLD) != is_in_microworld(Path(path)):
             place = "is not in the micro-world" if source == MICROWORLD else "is in the micro-world"
             raise ValueError(
                 f"params.yaml, {key}: the source is {source}, but {path} ({name}) {place}."

@@ -38,6 +38,8 @@ def test_each_input_has_its_own_source() -> None:
         "retrieval.coco": "coco",
     }
     assert read(source="microworld", aro=SYNTHETIC) == {"source": "microworld", "aro": "microworld"}
+    listed = SYNTHETIC | {"excluded_relations": "list.txt"}  # no input, so it may be anywhere
+    assert read(source="microworld", aro=listed)["aro"] == "microworld"
 
 
 def test_synthetic_and_real_inputs_are_not_mixed() -> None:
