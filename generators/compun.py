@@ -11,7 +11,9 @@ and ``test.examples.1`` to ``test.examples.7`` (that many example captions). The
 compounds (data/words/compun.csv).
 
 ``rules: paper``: the request for captions is the one that the paper prints, at temperature 0.1, and nothing replaces
-captions or descriptors that a language model did not give. Such compounds are left out of their split and counted.
+captions or descriptors that a language model did not give. Such compounds are left out of their split and counted. A
+further split, ``test.notebook.5``, has the prompts of the authors' notebook, which join a caption and all descriptors
+(experiments/compun/published.py).
 
 Difference from the paper: by default the micro-world draws the images of 60 compounds, 20 of each of the paper's
 categories. If ``images`` in params.yaml names the authors' images, every compound of the 400 is used whose three images
@@ -55,6 +57,8 @@ FOLDER, STATS = Path("compun"), Path("stats/compun/compun.json")
 IMAGE_COLUMNS = tuple(f"image{suffix}" for suffix in ("", "_n1", "_n2"))
 MAX_EXAMPLES = 7
 """The largest number of example captions in Table 2 of the paper (k)."""
+NOTEBOOK_CAPTIONS = 5
+"""Captions per compound of the notebook's prompts: its script requests five."""
 PAPER_TEMPERATURE = 0.1
 """Of the language model (section 5)."""
 
@@ -158,13 +162,40 @@ def find_descriptor_prompting(
     """Return one prompt per cached descriptor of the language model, or None if there are too few."""
     if endpoint is None:
         return None
-    count = class_descriptors.DESCRIPTORS_PER_CLASS
-    items = read_cached_items(DESCRIPTORS, noun.name, count, endpoint, cache).items
-    if len(items) != count:
+    items = find_descriptors(noun, endpoint, cache)
+    if items is None:
         return None
     return Prompting(
         class_descriptors.make_prompts(noun.name, items), f"{example_captions.LLM}:{endpoint.model}"
     )
+
+
+def find_descriptors(noun: Noun, endpoint: Endpoint, cache: Cache) -> list[str] | None:
+    """Return the cached descriptors of the language model, or None if there are too few."""
+    count = class_descriptors.DESCRIPTORS_PER_CLASS
+    items = read_cached_items(DESCRIPTORS, noun.name, count, endpoint, cache).items
+    return list(items) if len(items) == count else None
+
+
+def find_notebook_prompting(
+    noun: Noun, endpoint: Endpoint | None, cache: Cache
+) -> Prompting | None:
+    """Return one prompt per cached caption, each with all cached descriptors, as in the authors' notebook.
+
+    None if there are too few captions or descriptors.
+    """
+    examples = example_captions.find_published_examples(noun.name, MAX_EXAMPLES, endpoint, cache)
+    if endpoint is None or examples is None:
+        return None
+    descriptors = find_descriptors(noun, endpoint, cache)
+    if descriptors is None:
+        return None
+    features = ", ".join(descriptors)
+    prompts = [
+        f"An example of {noun.name} in an image is: {caption}. Some of its features are: {features}."
+        for caption in examples.captions[:NOTEBOOK_CAPTIONS]
+    ]
+    return Prompting(prompts, examples.captioner)
 
 
 def make_promptings(
@@ -172,7 +203,8 @@ def make_promptings(
 ) -> dict[str, MakePrompting]:
     """Return split name -> function that returns the prompts of a compound.
 
-    By the paper's rules, it returns None if the language model did not give enough captions or descriptors.
+    By the paper's rules, it returns None if the language model did not give enough captions or descriptors, and there
+    is one more split.
     """
     is_paper, endpoint = settings.rules == PAPER, settings.endpoint
     find_examples = (
@@ -199,6 +231,15 @@ def make_promptings(
             f"test.examples.{count}": partial(make_example_prompting, count=count)
             for count in range(1, MAX_EXAMPLES + 1)
         },
+        **(
+            {
+                f"test.notebook.{NOTEBOOK_CAPTIONS}": lambda noun: find_notebook_prompting(
+                    noun, endpoint, cache
+                )
+            }
+            if is_paper
+            else {}
+        ),
     }
 
 

@@ -9,12 +9,14 @@ import pytest
 import yaml
 from PIL import Image
 
-from compeval.base.pipeline.params import PAPER
+from compeval.base.pipeline.params import OURS, PAPER
+from compeval.generators.captioner.class_descriptors import DESCRIPTORS
 from compeval.generators.captioner.example_captions import PUBLISHED_CAPTIONS
 from compeval.generators.compun import (
     CompunSettings,
     Noun,
     make_descriptor_prompting,
+    make_promptings,
     make_reversed_prompting,
     make_template_prompting,
     read_nouns,
@@ -24,6 +26,7 @@ from compeval.generators.language import wordnet
 from compeval.generators.llm.client import Cache, Message, request_hash
 from compeval.generators.microworld.compun_images import ImageCollection, can_draw, render_compound
 from compeval.loaders.cards.card import write_card
+from compeval.loaders.cards.write import main as write_cards
 from compeval.loaders.datasets.stats import measure
 from compeval.loaders.load import load_dataset
 
@@ -272,4 +275,49 @@ def test_rules_of_the_paper_replace_no_missing_captions(tmp_path: Path):
     assert [row["compound"] for row in rows["test"]] == [known.name, unknown.name]
     assert [row["compound"] for row in rows["test.examples.5"]] == [known.name]
     assert rows["test.examples.5"][0]["prompts"][0].endswith(captions[0])
-    assert "test.descriptors" not in rows
+    assert not {"test.descriptors", "test.notebook.5"} & set(rows)
+
+
+def test_prompts_of_the_notebook_join_a_caption_and_all_descriptors(tmp_path: Path):
+    settings = CompunSettings(0, 1, None, {"model": "m"}, PAPER)
+    endpoint = settings.endpoint
+    assert endpoint is not None
+    cache, noun = Cache([tmp_path], tmp_path / "m.jsonl"), BY_NAME["raincoat"]
+    answers = {
+        PUBLISHED_CAPTIONS.make_text(0, noun.name, 7): [f"caption {n}" for n in range(7)],
+        DESCRIPTORS.make_text(0, noun.name, 5): [f"feature {n}" for n in range(5)],
+    }
+    for text, items in answers.items():
+        request = request_hash(endpoint, [Message(role="user", content=text)])
+        cache.add(request, {"answer": json.dumps(items)})
+    prompting = make_promptings(settings, {}, cache)["test.notebook.5"](noun)
+    assert prompting == (
+        [
+            f"An example of raincoat in an image is: caption {n}. Some of its features are: feature 0, feature 1, "
+            "feature 2, feature 3, feature 4."
+            for n in range(5)
+        ],
+        "llm:m",
+    )
+    assert make_promptings(settings, {}, cache)["test.notebook.5"](BY_NAME["Keyhole"]) is None
+    ours = CompunSettings(0, 1, None, {"model": "m"})
+    assert "test.notebook.5" not in make_promptings(ours, {}, cache)
+
+
+@pytest.mark.parametrize("rules", [OURS, PAPER])
+def test_card_without_a_language_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rules: str):
+    """Under the paper's rules, the splits that need a language model are missing; under ours, none may be."""
+    monkeypatch.chdir(tmp_path)
+    Path("params.yaml").write_text(f"rules: {rules}\n", encoding="utf-8")
+    settings = CompunSettings(0, 1, None, {}, PAPER)
+    write(Path("compun"), NOUNS, settings, WORDS, Cache([]))
+    Path("stats/compun").mkdir(parents=True)
+    Path("stats/compun/compun.json").write_text('{"funnels": {}}', encoding="utf-8")
+    if rules == OURS:
+        with pytest.raises(ValueError, match="compun/main: splits of equal length expected"):
+            write_cards("compun")
+        return
+    write_cards("compun")
+    card = Path("compun/README.md").read_text(encoding="utf-8")
+    assert "Made with `rules: paper`" in card
+    assert "`test.notebook.5` has the prompts of the authors' notebook" in card
