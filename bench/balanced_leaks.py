@@ -57,7 +57,7 @@ from compeval.base.text_only.contexts import (
     score_with_contexts,
     score_with_pairs_of_contexts,
 )
-from compeval.base.text_only.judges import JUDGES
+from compeval.base.text_only.judges import JUDGES, select_transferable
 from compeval.base.text_only.ngram import TOKEN, NgramModel
 from compeval.base.text_only.transfer import (
     join_sets,
@@ -71,12 +71,15 @@ from compeval.evaluators.metrics.intervals import compute_share_interval
 
 MARGIN = 0.03
 """Largest distance from chance of a set that is called balanced."""
-JUDGE_NAMES = (
-    "words", "bigrams", "naive_bayes", "naive_bayes_of_word_pairs", "cooccurrence", "trigram_model", "ordered_pairs",
-    "character_trigrams", "conditional_logit", "ngram_contrast",
-)  # fmt: skip
-"""Judges that read one caption at a time, of each family. The last two are none of refinement."""
-BOX_JUDGE_NAMES = ("words", "naive_bayes", "conditional_logit")
+BOX_JUDGES: Mapping[str, Baseline] = {
+    "linear model of bins": partial(score_with_contexts, baseline=JUDGES["words"].score),
+    "naive Bayes of bins": partial(score_with_contexts, baseline=JUDGES["naive_bayes"].score),
+    "logit of bins": partial(score_with_contexts, baseline=JUDGES["conditional_logit"].score),
+    "logit of pairs of bins": partial(
+        score_with_pairs_of_contexts, baseline=JUDGES["conditional_logit"].score
+    ),
+}
+"""Judges of the crop's box."""
 BINS = 5
 """Bins of each measure of a box."""
 KINDS = (
@@ -234,26 +237,14 @@ def score_in_all_ways(case: Case, judges: Mapping[str, Baseline]) -> Iterator[tu
             yield way, {name: score(case.sets, judge, training) for name, judge in judges.items()}
 
 
-def select_box_judges() -> dict[str, Baseline]:
-    """Return the judges of the crop's box, whose bins are read one by one and in pairs."""
-    return {
-        f"{name} of {view}": partial(score, baseline=JUDGES[name].score)
-        for view, score in (
-            ("bins", score_with_contexts),
-            ("pairs of bins", score_with_pairs_of_contexts),
-        )
-        for name in BOX_JUDGE_NAMES
-    }
-
-
 def measure(case: Case, models: Mapping[str, NgramModel], root: Path) -> dict[str, Hits]:
     """Return the Recall@1 (N) of each judge by kind of judges. ``root`` is the folder with the case's ``regions``."""
-    judges = {name: JUDGES[name].score for name in JUDGE_NAMES}
+    judges = {**select_transferable(), "left_out": JUDGES["left_out"].score}
     scores = dict(score_in_all_ways(case, judges))
     scores["corpus"] = {name: score_by_corpus(case.sets, model) for name, model in models.items()}
     scores["crop box"] = {
         f"{way}: {name}": score_NK
-        for way, by_name in score_in_all_ways(case, select_box_judges())
+        for way, by_name in score_in_all_ways(case, BOX_JUDGES)
         for name, score_NK in by_name.items()
     }
     for name, others in (

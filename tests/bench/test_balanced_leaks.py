@@ -76,7 +76,7 @@ def test_the_box_and_the_other_sets_solve_what_words_do_not(builds: tuple[list[P
     assert {*hits} == {
         "within", "removed", "siblings", "transfer", "crop box", "sets of the corpus", "sets of the build", "control",
     }  # fmt: skip
-    assert hits["crop box"]["transfer: naive_bayes of bins"].mean() == 1
+    assert hits["crop box"]["transfer: naive Bayes of bins"].mean() == 1
     assert hits["transfer"]["naive_bayes"].mean() == pytest.approx(0.2)
     of_corpus = hits["sets of the corpus"]["n-grams of the image"]
     assert of_corpus.mean() == pytest.approx(0.2)  # all candidates have the same words

@@ -130,6 +130,22 @@ def test_a_set_with_a_rejected_text_is_left_out(rows: list[dict]):
     assert make(rejected=rejected) == [*first[:index], [], *first[index + 1 :]]
 
 
+def test_refinement_removes_rows_whose_crop_shows_the_noun(rows: list[dict]):
+    """In the first half of the rows, the width of the crop is that of its noun; in the second half, all are equal."""
+
+    def add_box(row: dict, number: int) -> dict:
+        noun, _ = read_words(row["caption"])
+        width = 10.0 * (1 + NOUNS.index(noun)) if number < len(rows) // 2 else 55.0
+        return {**row, "x": 0.0, "y": 0.0, "width": width, "height": 50.0}
+
+    boxed = [add_box(row, number) for number, row in enumerate(rows)]
+    make = partial(make_balanced_negatives, boxed, "hncomp_balanced", PAIRS, NO_IMAGES)
+    made, kept = ([bool(of) for of in make(refine=refine)] for refine in (False, True))
+    half = len(rows) // 2
+    shares = [sum(kept[part]) / sum(made[part]) for part in (slice(half), slice(half, None))]
+    assert shares[0] < shares[1] - 0.1
+
+
 def test_foils_are_stated_by_other_captions_as_often_as_true_compounds():
     """Of twelve captions, three state a compound of their own, four state two compounds, and five another one.
 
