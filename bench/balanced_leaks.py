@@ -11,6 +11,7 @@ stderr.
 
 - within: judges that are trained on other images of the set
 - removed: judges that are trained on the rows that refinement removed, of other images
+- unrefined: judges that are trained on all rows before refinement, of other images
 - siblings: judges that are trained on the other balanced sets of the build with as many candidates, on other images
 - transfer: judges that are trained on the unrefined sets of the other worlds
 - corpus: n-gram models of the captions of a corpus
@@ -83,8 +84,8 @@ BOX_JUDGES: Mapping[str, Baseline] = {
 BINS = 5
 """Bins of each measure of a box."""
 KINDS = (
-    "within", "removed", "siblings", "transfer", "corpus", "crop box", "sets of the corpus", "sets of the build",
-    "replay", "replay with the key", "control",
+    "within", "removed", "unrefined", "siblings", "transfer", "corpus", "crop box", "sets of the corpus",
+    "sets of the build", "replay", "replay with the key", "control",
 )  # fmt: skip
 """Kinds of judges, in the order of the table."""
 COLUMNS = ["image_id", "caption", "hard_negatives", *BOX_COLUMNS]
@@ -228,6 +229,10 @@ def score_in_all_ways(case: Case, judges: Mapping[str, Baseline]) -> Iterator[tu
         yield (
             "removed",
             {name: score_removed(masked, judge)[case.kept_N] for name, judge in judges.items()},
+        )
+        yield (
+            "unrefined",
+            {name: judge(case.unrefined)[case.kept_N] for name, judge in judges.items()},
         )
     for way, score, training in (
         ("siblings", score_by_siblings, case.siblings),
@@ -480,16 +485,20 @@ def main(
     unrefined: Annotated[list[Path], typer.Option()],
     corpus: Path | None = None,
     column: int = 0,
+    only: str = "",
     workers: int = 2,
 ) -> None:
-    """Print what solves the balanced sets in FOLDERS, the parts/crepe of one or more worlds."""
+    """Print what solves the balanced sets in FOLDERS, the parts/crepe of one or more worlds.
+
+    With --only, sets whose names contain a text are judged, with knowledge of all.
+    """
     from compeval.base.readers.corpora import list_shards, read_captions
 
     shards = list_shards(str(corpus)) if corpus else []
     captions = [text for shard in shards for text in read_captions(shard, column)]
     models = train_corpus_models(captions, (1, 2, 3)) if captions else {}
     builds = read_builds(folders, unrefined)
-    cases = [*list_cases(builds)]
+    cases = [case for case in list_cases(builds) if only in case.config]
     roots = [folders[case.world].parent.parent for case in cases]
     with ProcessPoolExecutor(workers) as pool:
         results = [*pool.map(measure, cases, [models] * len(cases), roots)]

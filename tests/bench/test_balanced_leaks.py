@@ -74,7 +74,8 @@ def test_the_box_and_the_other_sets_solve_what_words_do_not(builds: tuple[list[P
     case = next(of for of in list_cases(read_builds(*builds)) if of.state == "after")
     hits = measure(case, {}, Path("no folder with regions"))
     assert {*hits} == {
-        "within", "removed", "siblings", "transfer", "crop box", "sets of the corpus", "sets of the build", "control",
+        "within", "removed", "unrefined", "siblings", "transfer", "crop box", "sets of the corpus", "sets of the build",
+        "control",
     }  # fmt: skip
     assert hits["crop box"]["transfer: naive Bayes of bins"].mean() == 1
     assert hits["transfer"]["naive_bayes"].mean() == pytest.approx(0.2)
