@@ -9,7 +9,7 @@ variant, ``KIND_balanced`` (balanced/compounds.py), of captions with one compoun
 
 Images are streamed: the captions are parsed, the hard negatives are written to a table, the corpus is searched for the
 table's atoms and compounds, and the table is divided into the configs. Only counts of words and word pairs are held in
-memory, and the texts of at most ``MAX_BALANCED`` rows for the balanced sets.
+memory, and the texts of at most ``MAX_ROWS`` rows for the balanced sets.
 """
 
 from collections import Counter
@@ -18,9 +18,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from compeval.base.files.cache_folder import cache_folder
 from compeval.base.readers.annotations import Annotations
@@ -31,9 +29,7 @@ from compeval.base.schemas.rows import ANNOTATION_SCHEMA, CHOICE_SCHEMA, RETRIEV
 from compeval.base.schemas.scene_graph import Atom, Compound, SceneGraph
 from compeval.base.storage import parquet
 from compeval.base.storage.dataset import write_config
-from compeval.base.text_only.baselines import RetrievalSets, recall_at_1
-from compeval.base.text_only.judges import select_audited
-from compeval.base.text_only.refinement import select_rows_at_chance
+from compeval.base.text_only.baselines import RetrievalSets
 from compeval.generators.hard_negatives.hard_negative import HardNegative
 from compeval.generators.hard_negatives.own.kinds import NEGATION, ORDER, SIZES
 from compeval.generators.hard_negatives.own.language_model import LanguageModel, Texts
@@ -42,6 +38,12 @@ from compeval.generators.seen_analysis.seen import analyse, code_version
 from compeval.generators.seen_analysis.shards import Search
 from compeval.generators.seen_analysis.splits import Seen, choose_split
 from compeval.generators.seen_analysis.targets import Targets
+from compeval.loaders.own_data.balanced import (
+    MAX_ROWS,
+    BestBaseline,
+    find_best_baseline,
+    select_balanced,
+)
 from compeval.loaders.own_data.captions import make_captions, make_foil_maker, parse_images
 from compeval.loaders.own_data.entries import Entry
 from compeval.loaders.own_data.graphs import list_annotated_nouns, read_graphs
@@ -59,20 +61,7 @@ from compeval.loaders.own_data.rows import (
     write_table,
 )
 
-MIN_BALANCED, MAX_BALANCED = 100, 20_000
-"""Rows from which a balanced set is made: fewer say nothing of a baseline, and more take hours."""
-MAX_MEASURED = 2_000
-"""Rows of a config on which text-only baselines are measured, the first ones."""
 SPLITS = ("", "sc", "uc")
-
-
-class BestBaseline(NamedTuple):
-    """The text-only baseline that selects the true caption of a config most often."""
-
-    name: str
-    share: float
-    chance: float
-    rows: int
 
 
 @dataclass
@@ -307,27 +296,18 @@ def _read_sets(folder: Path, config: str) -> RetrievalSets:
     rows = [
         row
         for path in sorted((folder / config).glob("*.parquet"))
-        for row in islice(read_table(path, columns), MAX_BALANCED)
+        for row in islice(read_table(path, columns), MAX_ROWS)
     ]
-    captions = [(row["caption"], *row["hard_negatives"]) for row in rows[:MAX_BALANCED]]
-    return RetrievalSets(captions, [row["image_id"] for row in rows[:MAX_BALANCED]])
-
-
-def find_best_baseline(sets: RetrievalSets) -> BestBaseline:
-    """Return the text-only baseline that selects the true caption of the first rows most often."""
-    part = sets.take(np.arange(min(len(sets), MAX_MEASURED)))
-    judges = select_audited(with_slow=False)
-    shares = {name: float(recall_at_1(score(part)).mean()) for name, score in judges.items()}
-    best = max(shares, key=lambda name: shares[name])
-    return BestBaseline(best.replace("_", " "), shares[best], sets.chance, len(sets))
+    captions = [(row["caption"], *row["hard_negatives"]) for row in rows[:MAX_ROWS]]
+    return RetrievalSets(captions, [row["image_id"] for row in rows[:MAX_ROWS]])
 
 
 def _write_balanced(folder: Path, config: str, sets: RetrievalSets, made: BuildCounts) -> None:
     """Write the balanced variant of a config, or note why there is none."""
-    if len(sets) < MIN_BALANCED:
-        made.unbalanced[config] = f"it has {len(sets):,} rows; {MIN_BALANCED} are needed"
+    keep_N, reason = select_balanced(sets)
+    if keep_N is None:
+        made.unbalanced[config] = reason
         return
-    keep_N = select_rows_at_chance(sets, seed=0)
     kept = {
         (image, captions)
         for image, captions, keep in zip(sets.images, sets.captions, keep_N, strict=True)

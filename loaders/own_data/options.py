@@ -7,7 +7,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
-from compeval.base.readers.corpora import Shard, list_shards
+from compeval.base.readers.corpora import Shard, list_shards, read_captions
 from compeval.base.sources.obtain import ProgressCallback
 from compeval.generators.hard_negatives.own.kinds import KINDS
 from compeval.generators.hard_negatives.own.language_model import LanguageModel
@@ -46,7 +46,20 @@ class NegativeOptions:
             )
         if missing := next((path for path in self.graphs if not path.exists()), None):
             raise FileNotFoundError(f"{missing}: no such file or folder of scene graphs.")
-        self.list_shards()
+        self._check_corpus()
+
+    def _check_corpus(self) -> None:
+        """Raise ValueError if a file of the corpus lacks the column, so that a typo costs no parsing."""
+        checked = set[Path]()
+        for shard in self.list_shards():
+            if shard.path in checked:
+                continue
+            checked.add(shard.path)
+            if next(read_captions(shard, self.corpus_column), None) is None:
+                raise ValueError(
+                    f"{shard.path}: no caption in {self.corpus_column!r}. Name its caption column, or the position of "
+                    "the column in a table without a header: --corpus-column."
+                )
 
     @cached_property
     def rejected(self) -> Mapping[str, frozenset[str]]:

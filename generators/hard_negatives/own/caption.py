@@ -19,16 +19,21 @@ COUNTED = re.compile(r"\b(?:an?|another|one|each|every)\s+(?:\w+\s+)?$")
 DETERMINED = re.compile(
     r"(?:\b(?:an?|the|his|her|its|their|my|your|our|this|that|another|each|every|one|some|no)|['’]s)\s+(?:[\w'-]+\s+){0,3}$"
 )
-JOINED_BEFORE = re.compile(r"(?:\band|\bor|,)\s+(?:an?\s+|the\s+)?$")
-JOINED_AFTER = re.compile(r"\s*(?:,|and\b|or\b)")
+JOINED_BEFORE = re.compile(r"(?:(?:\band|\bor|,)\s+(?:an?\s+|the\s+)?|[/-])$")
+JOINED_AFTER = re.compile(r"\s*(?:,|and\b|or\b)|[/-]")
 OF = re.compile(r"\s+of\b|['’]s")
 POSSESSIVE = re.compile(r"(?:['’]s?|\b(?:his|her|its|their|my|your|our))\s+(?:\w+\s+)?$")
 ARTICLES = ("a", "an", "the", "one", "some")
 NEGATABLE_PREPOSITIONS = frozenset(
     {"on", "in", "at", "under", "above", "below", "behind", "near", "beside", "over"}
 )
+PRONOUN_AFTER = re.compile(
+    r"\s*(?:it|them|him|itself|themselves|each other|one another)\b|\s*her\s*(?:[.,]|$)",
+    re.IGNORECASE,
+)
+"""A relation to a pronoun ("a table with a cup on it"): no word says what is usual."""
 NO_DESCRIPTION = re.compile(
-    r"[?#@:;|<>*]|\d{3}|https?|\b(?:i|you|we|my|your|our|this is|how|why|what|when|because)\b", re.I
+    r"[?#@:;|<>*]|\d{3}|https?|\b(?:i|you|we|your|this is|how|why|what|when|because)\b", re.I
 )
 """A text with this is rarely a description of an image."""
 
@@ -95,14 +100,20 @@ class OwnCaption:
         """
         before, after = self.parse.caption[: mention.start], self.parse.caption[mention.end :]
         if mention.kind == "attribute":
-            return mention.tag.startswith("JJ") and is_quality(mention.text)
+            is_whole = not before.endswith(("/", "-")) and not after.startswith(("/", "-"))
+            return mention.tag.startswith("JJ") and is_quality(mention.text) and is_whole
         if mention.kind == "relation":
             is_own_word = mention.text not in ("have", "with") and mention.tag not in (
                 "POS",
                 "PRP$",
             )
             target = self.parse.graph.by_id[mention.target or mention.object]
-            return is_own_word and mention.object != mention.target and is_named(target.name)
+            return (
+                is_own_word
+                and mention.object != mention.target
+                and is_named(target.name)
+                and not PRONOUN_AFTER.match(after)
+            )
         if mention.tag == "NNS":
             is_regular = not COUNTED.search(before) and not after.startswith(("'", "’"))
         else:
@@ -139,7 +150,7 @@ class OwnCaption:
             return False
         text = self.parse.caption
         before, after = text[: mention.start], text[mention.end :]
-        is_joined = JOINED_BEFORE.search(before) or JOINED_AFTER.match(after)
+        joined = is_joined(text, mention)
         if atom.kind == "relation":
             is_verb = (
                 mention.tag.startswith("VB")
@@ -147,7 +158,7 @@ class OwnCaption:
                 and not JOINED_BEFORE.search(before)
             )
             is_preposition = (
-                text[mention.start : mention.end] in NEGATABLE_PREPOSITIONS and not is_joined
+                text[mention.start : mention.end] in NEGATABLE_PREPOSITIONS and not joined
             )
             return is_verb or (is_preposition and bool(after.strip(" .")))
         if atom.kind == "attribute":
@@ -155,13 +166,10 @@ class OwnCaption:
                 item.name for item in self.parse.graph.objects
             ]  # "the cup" of two cups may be the other one
             is_unique = names.count(self.parse.graph.by_id[atom.object].name) == 1
-            return mention.tag == "JJ" and not is_joined and is_unique and is_quality(atom.text)
-        next_word = re.match(r"[ -]([a-z]+)", after)
-        is_part_of_name = next_word is not None and is_visible_object(
-            next_word[1]
-        )  # "microwave" of "microwave oven"
+            return mention.tag == "JJ" and not joined and is_unique and is_quality(atom.text)
         is_owned = OF.match(after) or POSSESSIVE.search(before)
-        return not is_joined and not is_owned and not is_part_of_name and is_named(atom.text)
+        is_whole = not (joined or is_owned or is_part_of_name(text, mention))
+        return is_whole and is_named(atom.text)
 
     def negate_all(self) -> list[str]:
         """Return the negations of the whole caption, or [] if it does not begin with an article."""
@@ -170,6 +178,18 @@ class OwnCaption:
             if self.parse.caption.split(maxsplit=1)[0] in ARTICLES
             else []
         )
+
+
+def is_joined(text: str, mention: Mention) -> bool:
+    """Return True for both nouns of "a cup and a hat"."""
+    is_second = JOINED_BEFORE.search(text[: mention.start])
+    return bool(is_second or JOINED_AFTER.match(text, mention.end))
+
+
+def is_part_of_name(text: str, mention: Mention) -> bool:
+    """Return True for "microwave" in "microwave oven"."""
+    next_word = re.match(r"[ -]([a-z]+)", text[mention.end :])
+    return next_word is not None and is_visible_object(next_word[1])
 
 
 def is_named(noun: str) -> bool:

@@ -16,12 +16,13 @@ Visual Genome:
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, product
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from compeval.base.schemas.annotated_image import AnnotatedImage
 from compeval.base.schemas.scene_graph import Mention, Parse
@@ -29,7 +30,7 @@ from compeval.base.texts import fold_case_and_space
 from compeval.generators.captioner.substitution import read_as_written, replace_atom_text
 from compeval.generators.graphs.assignments import SearchLimitError
 from compeval.generators.graphs.presence import cached_method
-from compeval.generators.graphs.vocabulary import Vocabulary
+from compeval.generators.graphs.vocabulary import Vocabulary, relation_key
 from compeval.generators.hard_negatives.crepe.replacements import find_words, may_replace
 from compeval.generators.hard_negatives.crepe.systematicity import WITHOUT
 from compeval.generators.hard_negatives.hard_negative import Foil, HardNegative
@@ -46,11 +47,18 @@ from compeval.generators.hard_negatives.own.nouns import (
     is_general,
     may_be_one,
 )
-from compeval.generators.hard_negatives.own.slots import Item, SlotCounts, find_slots, list_links
+from compeval.generators.hard_negatives.own.slots import (
+    LIVING,
+    Item,
+    SlotCounts,
+    find_kind,
+    find_slots,
+    list_links,
+)
 from compeval.generators.hard_negatives.own.swaps import exchange_amounts, make_proven_swaps
+from compeval.generators.hard_negatives.own.values import FILLINGS, are_values, is_value
 from compeval.generators.language.inflection import lemmatise_noun
-from compeval.generators.language.lexicon import load_lexicon, relations
-from compeval.generators.language.lexicon.attributes import is_color
+from compeval.generators.language.lexicon import relations
 
 UNUSUAL_RELATIONS = frozenset({WITHOUT, "containing", "contain", "supporting", "support"})
 """Relations that captions of photographs do not state in this form ("a beach containing a city")."""
@@ -59,25 +67,26 @@ BESIDE, AROUND = (
     frozenset({"over", "above", "under", "below", "beneath", "underneath", "behind", "of"}),
 )
 """Something "next to" an object may also be over, under, behind or "in front of" it."""
-MAX_SHARE, MANY_CAPTIONS, MAX_SHARE_OF_MANY = 0.05, 3, 0.15
+MAX_SHARE, MANY_CAPTIONS, MAX_SHARE_OF_MANY = 0.05, 3, 0.1
 """A noun is no foil if more than this share of the images with one of the caption's objects mention it. The share is
 larger for images with many captions, one of which would mention it."""
 FEW_SIMILARITY = 0.08
 """The similarity of any two nouns in few captions, which say little of it: enough for nouns of one kind (nouns.py)."""
 MAX_WORDS = 30
 """Words that are tried in the place of an atom: the most similar nouns."""
-MAX_PAIRS = 60
-"""Pairs of words that are tried in the places of two atoms."""
-MOST_SIMILAR = 3
-"""The foil of a row is drawn from this number of the most similar ones."""
-POSTURES = "posture"
-"""The kind of attributes that are no foils: many objects sit, stand and lie at the same time."""
+MAX_WORDS_OF_TWO = 60
+"""The same, if two atoms are replaced."""
+MAX_PAIRS = 120
+"""Pairs of words that captions have together and that are tried in the places of two atoms."""
+OF_OR_WITH = re.compile(r"(?:\s+\w+){1,2}\s+(?:of|with)\b")
+"""What follows "full" in "a full plate of dessert"."""
 NO_ATOM, NO_FALSE, NO_FIT = (
     "has no part that can be changed",
     "has no change that is certainly false",
     "has no false change that other captions support",
 )
 """Why a caption has no negative of a kind."""
+Drawn = TypeVar("Drawn")
 
 
 class CaptionNegatives(NamedTuple):
@@ -172,7 +181,7 @@ class FoilMaker:
             if not usable:
                 reasons[kind] = found.reason
                 continue
-            chosen = Random(f"{caption.draw_key}:{kind}").choice(usable[:MOST_SIMILAR])
+            chosen = usable[0]
             negatives[kind] = [(chosen, self.is_proven(kind, chosen, caption))]
             if found.truth:
                 truths[kind] = caption.form.write(found.truth, caption.parse.caption)
@@ -201,20 +210,33 @@ class FoilMaker:
         return {kind: candidates.get(kind, Candidates([])) for kind in kinds}
 
     def _replace_atoms(self, caption: OwnCaption, found: Candidates) -> list[Edit]:
-        """Return the foils of all atoms that fit, the most similar first; add them to ``found``."""
-        edits: list[tuple[float, Edit]] = []
+        """Return the foils of all atoms that fit, in random order; add them to ``found``."""
+        edits = list[Edit]()
         for mention, words in self._list_words(caption):
             found.is_changed = True
-            for likeness, word in words:
+            for _, word in words:
                 if (text := self._replace(caption, mention, word)) is None:
                     continue
                 found.is_false = True
                 if self.slots.fits(caption.parse.caption, text, strict=mention.kind != "object"):
                     foil = Foil(mention.kind, mention.text, word)
-                    edits.append((likeness, Edit(mention, word, HardNegative(text, (foil,)))))
-        ordered = [edit for _, edit in sorted(edits, key=lambda item: -item[0])]
+                    edits.append(Edit(mention, word, HardNegative(text, (foil,))))
+        counts = [self._count(edit.mention, edit.word) for edit in edits]
+        totals = Counter[Mention]()
+        for edit, count in zip(edits, counts, strict=True):
+            totals[edit.mention] += count
+        weights = [count / totals[e.mention] for e, count in zip(edits, counts, strict=True)]
+        ordered = shuffle(edits, weights, Random(f"{caption.draw_key}:atom"))
         found.negatives = [edit.negative for edit in ordered]
         return ordered
+
+    def _count(self, mention: Mention, word: str) -> int:
+        """Return how often captions have a word as an atom of the mention's kind, and one more."""
+        if mention.kind == "object":
+            return 1 + self.slots.count_word(word)
+        if mention.kind == "attribute":
+            return 1 + self.vocabulary.attributes.get(word, 0)
+        return 1 + self.vocabulary.relations.get(relation_key(word), 0)
 
     def _replace(self, caption: OwnCaption, mention: Mention, word: str) -> str | None:
         """Return the caption with a word in place of an atom, or None if it does not fit or may be true."""
@@ -247,8 +269,9 @@ class FoilMaker:
         links = [link for link in list_links(items) if (link[0] in own) != (link[2] in own)]
         slots = [find_slots(link)[0 if link[2] in own else 1] for link in links]
         fillers = set(chain.from_iterable(map(self.slots.list_fillers, slots)))
+        is_living = find_kind(noun) in LIVING
         words = self._rank_similar(noun)
-        return [item for item in words if not slots or item[1] in fillers][:MAX_WORDS]
+        return [item for item in words if not slots or is_living or item[1] in fillers][:MAX_WORDS]
 
     @cached_method
     def _find_items(self, text: str, start: int, end: int) -> list[Item]:
@@ -297,8 +320,13 @@ class FoilMaker:
             return is_form and is_absent and self.slots.are_together(word, others)
         if mention.kind == "attribute":
             is_adjective = word.isalpha() and word not in load_words("function_words")
-            return is_adjective and is_quality(word) and _are_values(mention.text, word)
+            is_other = are_values(mention.text, word) and not _is_filled(caption, mention)
+            return is_adjective and is_quality(word) and is_other
+        if mention.start == 0:
+            return False  # "on the table are a sandwich and a cup"
         senses = [relations.find_sense(text) for text in (mention.text, word)]
+        if relations.is_preposition(word) and mention.tag.startswith("VB"):
+            return False  # "a man on a plate" for "a man holding a plate"
         postures = {relations.find_posture(sense.verb) for sense in senses if sense} - {None}
         may_be_both = word.endswith(BESIDE) and mention.text.split()[-1] in AROUND
         return len(postures) < 2 and word not in UNUSUAL_RELATIONS and not may_be_both
@@ -307,25 +335,34 @@ class FoilMaker:
         """Return the captions with two atoms of one compound replaced."""
         found = Candidates([])
         words = {
-            mention: self._rank_similar(lemmatise_noun(mention.text))[:MAX_WORDS]
+            mention: self._rank_similar(lemmatise_noun(mention.text))[:MAX_WORDS_OF_TWO]
             if mention.kind == "object" and not is_general(mention.text)
             else found_words
             for mention, found_words in self._list_words(caption)
         }
         for first, second in _list_compounds(caption.replaceable):
-            pairs = [
-                (a + b, one, two)
-                for (a, one), (b, two) in product(words.get(first, ()), words.get(second, ()))
-                if one != two
-            ]
             found.is_changed = True
+            usable = [
+                [
+                    word
+                    for _, word in words.get(one, ())
+                    if self._is_usable(caption, one, word, [two])
+                ]
+                for one, two in ((first, second), (second, first))
+            ]
+            pairs = [
+                (one, two)
+                for one, two in product(*usable)
+                if one != two and self._go_together(first, one, two)
+            ]
             rng = Random(f"{caption.draw_key}:comp:{first.start}:{second.start}")
-            for _, one, two in rng.sample(pairs, min(len(pairs), MAX_PAIRS)):
+            counts = [self._count(first, one) * self._count(second, two) for one, two in pairs]
+            for one, two in shuffle(pairs, counts, rng)[:MAX_PAIRS]:
                 text = self._replace_two(caption, (first, one), (second, two))
                 if text is None:
                     continue
                 found.is_false = True
-                if self.slots.fits(caption.parse.caption, text):
+                if self.slots.fits(caption.parse.caption, text, strict=True):
                     foils = tuple(
                         Foil(mention.kind, mention.text, word)
                         for mention, word in ((first, one), (second, two))
@@ -333,14 +370,17 @@ class FoilMaker:
                     found.negatives.append(HardNegative(text, foils))
         return found
 
+    def _go_together(self, first: Mention, one: str, two: str) -> bool:
+        """Return True if captions have two words together: an attribute with its noun, or two nouns."""
+        if first.kind == "attribute":
+            return self.slots.may_modify(one, two)
+        return self.slots.are_together(one, [two])
+
     def _replace_two(
         self, caption: OwnCaption, first: tuple[Mention, str], second: tuple[Mention, str]
     ) -> str | None:
         """Return the caption with two atoms replaced, or None if it may be true: an absent noun makes it false."""
         edits = sorted((first, second), key=lambda edit: -edit[0].start)
-        replaced = [mention for mention, _ in edits]
-        if not all(self._is_usable(caption, mention, word, replaced) for mention, word in edits):
-            return None
         text = caption.parse.caption
         for mention, word in edits:
             if (changed := replace_atom_text(text, mention, word)) is None:
@@ -355,14 +395,21 @@ class FoilMaker:
     def _swap(self, caption: OwnCaption) -> Candidates:
         """Return the swaps that the facts exclude and whose new links other captions have."""
         exchanges = exchange_amounts(caption)
-        swaps, num_edits = make_proven_swaps(caption)
+        swaps, num_edits = make_proven_swaps(caption, self._are_used_alike)
         fitting = [
             item
             for item in swaps
             if self.slots.fits(caption.parse.caption, item.caption, strict=True)
         ]
         found = [*exchanges, *fitting]
+        Random(f"{caption.draw_key}:swap").shuffle(found)
         return Candidates(found, is_changed=num_edits > 0, is_false=bool(swaps))
+
+    def _are_used_alike(self, first: str, second: str) -> bool:
+        """Return True if two nouns may change places: captions use them alike, or are too few to say so."""
+        few = self.slots.are_few
+        likeness = FEW_SIMILARITY if few else self.slots.measure_similarity(first, second)
+        return are_alike(first, second, likeness) and not may_be_one(first, second)
 
     def _negate(self, caption: OwnCaption, edits: Sequence[Edit]) -> Candidates:
         """Return the negation of a random half of the captions; of the others, the negated text is true."""
@@ -390,6 +437,23 @@ class FoilMaker:
         return caption.has_graph and (not self.annotated or noun in self.annotated)
 
 
+def _is_filled(caption: OwnCaption, mention: Mention) -> bool:
+    """Return True for "full" in "a full plate of dessert"."""
+    text = caption.parse.caption
+    return is_value(FILLINGS, mention.text) and bool(OF_OR_WITH.match(text, mention.end))
+
+
+def shuffle(items: Sequence[Drawn], weights: Sequence[float], rng: Random) -> list[Drawn]:
+    """Return the items in random order, drawn by weight without replacement.
+
+    Foils are drawn by the number of captions with their words. Then a word is as often a foil as it is true, so that
+    the words of a caption alone do not say whether it is true.
+    """
+    # Exponential clocks (Efraimidis and Spirakis 2006).
+    clocks = [rng.expovariate(weight) for weight in weights]
+    return [items[index] for index in sorted(range(len(items)), key=clocks.__getitem__)]
+
+
 def _list_compounds(parse: Parse) -> Iterator[tuple[Mention, Mention]]:
     """Yield the pairs of mentions of a compound: an attribute and its object, two related objects."""
     objects = {mention.object: mention for mention in parse.mentions if mention.kind == "object"}
@@ -398,17 +462,3 @@ def _list_compounds(parse: Parse) -> Iterator[tuple[Mention, Mention]]:
             yield mention, objects[mention.object]
         if mention.kind == "relation" and {mention.object, mention.target} <= objects.keys():
             yield objects[mention.object], objects[str(mention.target)]
-
-
-def _are_values(first: str, second: str) -> bool:
-    """Return True if two attributes are colours or values of one kind in attributes.yaml.
-
-    WordNet's antonyms are too uncertain for captions of all kinds ("seamless" and "textured").
-    """
-    kinds = load_lexicon("attributes")["exclusive"].items()
-    is_one_kind = any(
-        {first, second} <= {word for words in values for word in words}
-        for kind, values in kinds
-        if kind != POSTURES
-    )
-    return is_one_kind or (is_color(first) and is_color(second))

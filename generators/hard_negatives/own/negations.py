@@ -18,7 +18,12 @@ from compeval.base.schemas.scene_graph import Mention, SceneGraph
 from compeval.generators.graphs.entailment import Negated, proves_false
 from compeval.generators.hard_negatives.crepe.negation import NOT, find_negatable_atoms
 from compeval.generators.hard_negatives.hard_negative import Foil, HardNegative
-from compeval.generators.hard_negatives.own.caption import OwnCaption, is_named
+from compeval.generators.hard_negatives.own.caption import (
+    OwnCaption,
+    is_joined,
+    is_named,
+    is_part_of_name,
+)
 from compeval.generators.hard_negatives.own.lists import load_words
 from compeval.generators.language.inflection import lemmatise_noun
 from compeval.generators.language.lexicon.nouns import is_plural_only
@@ -28,6 +33,10 @@ BARE_WITH = re.compile(r"\bwith $")
 ADVERB = re.compile(r"\b(?:very|really|so|too|quite|more|most|middle|\w+ly)\s+$")
 ARTICLE = re.compile(r"^an? ")
 NOT_TRUE = "it is not true that "
+RELATIVE = re.compile(r"\b(?:who|that|which|where)\b")
+THERE_IS = "that there is "
+VERBS = frozenset({"VB", "VBD", "VBP", "VBZ"})
+"""Penn tags of verbs that make a clause of a caption."""
 
 
 class Denial(NamedTuple):
@@ -68,10 +77,12 @@ def _deny_atom(caption: OwnCaption, denial: Denial) -> tuple[str, str] | None:
         noun = next(
             m for m in caption.parse.mentions if m.kind == "object" and m.object == atom.object
         )
+        text = caption.parse.caption
         if (
-            ADVERB.search(caption.parse.caption[: mention.start])
+            ADVERB.search(text[: mention.start])
             or noun.tag != "NN"
             or is_plural_only(noun.text)
+            or is_part_of_name(text, noun)
         ):
             return None
     edited = _replace_atom(graph, atom, denial.word)
@@ -103,6 +114,8 @@ def _deny_company(caption: OwnCaption, denial: Denial) -> tuple[str, str] | None
     mention = denial.mention
     if mention.kind != "object" or lemmatise_noun(mention.text) == denial.word:
         return None
+    if is_joined(caption.parse.caption, mention):
+        return None  # "topped without cheese and spinach"
     start = mention.start
     written = []
     for text in (caption.parse.caption, denial.negative.caption):
@@ -120,7 +133,12 @@ def _deny_company(caption: OwnCaption, denial: Denial) -> tuple[str, str] | None
 def _deny_all(caption: OwnCaption, denial: Denial) -> tuple[str, str] | None:
     """Return "there is no man on a horse", or "it is not true that ...", and the same of the other word, or None."""
     text = caption.parse.caption
+    has_verb = any(mention.tag in VERBS for mention in caption.parse.mentions)
     for whole in sorted(caption.negate_all(), key=lambda whole: whole.startswith(NOT_TRUE)):
+        if THERE_IS in whole and has_verb:
+            continue  # "it is not true that there is a group of zebras stand on a hill"
+        if whole.startswith(NOT_TRUE) and RELATIVE.search(text):
+            continue  # "it is not true that a man who is wearing a hat"
         is_phrase = whole == f"there is no {ARTICLE.sub('', text)}"
         if is_phrase and not _begins_with_name(caption):
             continue  # "there is no group of zebras"

@@ -48,7 +48,7 @@ def are_alike(first: str, second: str, similarity: float) -> bool:
 @lru_cache(CACHED_PAIRS)
 def may_be_one(first: str, second: str) -> bool:
     """Return True if one thing may have both names: held_together.yaml lists them, or WordNet's definition says so."""
-    if is_general(first) or is_general(second):
+    if first == second or is_general(first) or is_general(second):
         return True
     names = [{noun, noun.split()[-1]} for noun in (first, second)]
     held = load_lists("held_together")

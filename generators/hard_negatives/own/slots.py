@@ -5,8 +5,11 @@ that it replaces. Slots are read from the words alone, without a parser, so that
 be counted in addition to the user's own.
 
 A caption is a row of content words, each with a determiner and adjectives before it, and with function words between
-("serve", "on", "plate"). Two neighbours and the function words between them are a link. The slot of a word is a link
-without it. A mark of punctuation ends a link.
+("to serve", "on", "plate"). Two neighbours and the function words between them are a link; of a name of several words
+("motor bike"), the last one stands for all. The slot of a word is a link without it. A mark of punctuation ends a link.
+
+A clause is two nouns with a verb between. Exact clauses are rare, so a new one counts as usual if captions have it with
+another subject of the same kind, and with another object of the same kind ("a person wears a hat").
 
 Two nouns are similar if they fill the same slots: the cosine of the positive pointwise mutual information of nouns and
 slots. Nouns of one kind that no caption uses alike ("towel" and "cake") are no foils of each other.
@@ -24,7 +27,8 @@ from itertools import pairwise, permutations
 from typing import NamedTuple
 
 from compeval.base.text_only.corpus_statistics import PairCounter, PairCounts
-from compeval.generators.hard_negatives.own.lists import load_lists
+from compeval.generators.hard_negatives.own.lists import load_lists, load_words
+from compeval.generators.hard_negatives.own.values import are_values
 from compeval.generators.language import CACHED_WORDS
 from compeval.generators.language.inflection import lemmatise_noun
 from compeval.generators.language.lexicon.attributes import is_color
@@ -42,16 +46,26 @@ MIN_COUNT, MANY_CAPTIONS = 3, 1000
 """Words of fewer captions are no foils if there are many captions, and say nothing about their companions."""
 READ_CAPTIONS = 256
 """Captions whose content words are held: the edits of a caption are compared with it one after another."""
-MIN_COLORS = 3
-"""An artifact may have any colour if captions give it this number of colours."""
+MIN_COLORED = 3
+"""A colour that captions give to this number of nouns may be that of any artifact with a colour in a caption, except
+those of own_colors.yaml."""
+MIN_MODIFIED = 2
+"""Captions that must have an adjective with a noun, if there are many captions; for a colour, one."""
+MIN_LIFT = 0.5
+"""Two words go together if captions have both at least this many times as often as by chance."""
 MAX_WORDS = 3
 """Words of the longest noun that is read as one."""
+LIVING = frozenset({"noun.person", "noun.animal"})
+"""Kinds whose nouns fill the same slots, as far as captions have them together with the other words."""
+TO = "to "
+"""Before the lemmas of verbs."""
 
 
 class Item(NamedTuple):
     """A content word of a caption."""
 
     lemma: str
+    """Verbs begin with "to ", because "a skate park" is no evidence of a skate that is parked."""
     start: int
     end: int
     run: tuple[str, ...] | None
@@ -72,20 +86,26 @@ def is_modifier(word: str) -> bool:
 
 @lru_cache(CACHED_WORDS)
 def find_lemma(word: str) -> str:
-    """Return the lemma of a content word: as the part of speech that it most often has."""
+    """Return the lemma of a content word, as the part of speech that it most often has; of a verb with "to "."""
     forms = {pos: lemmatise(word, pos) for pos in "nv"}
     noun, verb = forms["n"], forms["v"]
     if word.endswith(("ing", "ed")) and verb:
         is_noun = noun == word and sum_tag_counts(word, "n") > sum_tag_counts(verb, "v")
-        return word if is_noun else verb
+        return word if is_noun else TO + verb
     if noun and verb:
-        return verb if sum_tag_counts(verb, "v") > sum_tag_counts(noun, "n") else noun
-    return noun or verb or word
+        return TO + verb if sum_tag_counts(verb, "v") > sum_tag_counts(noun, "n") else noun
+    return noun or (TO + verb if verb else word)
 
 
 def is_verb_form(word: str) -> bool:
     """Return True for a participle ("standing"), which is rarely a noun."""
     return word.endswith(("ing", "ed")) and find_lemma(word) != word
+
+
+def _is_gerund_with_object(word: str, following: str) -> bool:
+    """Return True for "building" in "a child building a snowman"."""
+    is_object = following in load_lists("function_words")["determiners"]
+    return word.endswith("ing") and is_object and lemmatise(word, "v") is not None
 
 
 @lru_cache(CACHED_WORDS)
@@ -94,7 +114,7 @@ def is_noun_form(word: str) -> bool:
     noun = lemmatise(word, "n")
     if noun is None or is_verb_form(word):
         return noun is None and lemmatise(word, "v") is None
-    return sum_tag_counts(noun, "n") >= sum_tag_counts(find_lemma(word), "v")
+    return sum_tag_counts(noun, "n") >= sum_tag_counts(find_lemma(word).removeprefix(TO), "v")
 
 
 def read_items(text: str, nouns: Collection[str]) -> list[Item]:
@@ -156,6 +176,8 @@ def read_items(text: str, nouns: Collection[str]) -> list[Item]:
                 run.append(word)
         elif is_modifier(word):
             modifiers.append((word, start, end))
+        elif not (is_determined or modifiers) and _is_gerund_with_object(word, following):
+            add(TO + str(lemmatise(word, "v")), start, end, False, False)
         elif length:
             add(lemma, start, end, is_plural, not is_verb_form(word))
         else:
@@ -196,19 +218,21 @@ Slot = tuple[str, str, tuple[str, ...]]
 
 
 def list_links(items: Sequence[Item]) -> list[Link]:
-    """Return the links of a caption, in order."""
+    """Return the links of a caption, in order: between the words of a name, and between the last words of two names."""
+    heads = find_heads(items)
     return [
-        (before.lemma, item.run, item.lemma)
-        for before, item in pairwise(items)
+        (before.lemma, item.run, item.lemma if is_compound(before, item) else head)
+        for before, item, head in zip(items, items[1:], heads[1:], strict=False)
         if item.run is not None
     ]
 
 
 def list_clauses(items: Sequence[Item]) -> list[Link]:
-    """Return the links of two nouns with one verb between: ("cat", ("", "sit", "on"), "couch")."""
+    """Return the links of two nouns with one verb between: ("cat", ("to sit", "on"), "couch")."""
+    heads = find_heads(items)
     return [
-        (subject.lemma, (*verb.run, verb.lemma, *item.run), item.lemma)
-        for subject, verb, item in zip(items, items[1:], items[2:], strict=False)
+        (subject.lemma, (*verb.run, verb.lemma, *item.run), head)
+        for subject, verb, item, head in zip(items, items[1:], items[2:], heads[2:], strict=False)
         if verb.run is not None
         and item.run is not None
         and subject.is_noun
@@ -242,6 +266,19 @@ def list_modified(items: Sequence[Item]) -> list[tuple[str, str]]:
     return pairs + [pair for item in items for pair in pairwise(item.modifiers)]
 
 
+def _generalise(link: Link) -> tuple[Link, Link]:
+    """Return a link with the kind of its first word instead of the word, and with that of its second word."""
+    first, run, second = link
+    return (find_kind(first), run, second), (first, run, find_kind(second))
+
+
+@lru_cache(CACHED_WORDS)
+def find_kind(noun: str) -> str:
+    """Return the kind of a noun ("noun.person"); of a word that is no noun of WordNet, the word."""
+    is_noun = not noun.startswith(TO) and is_in_wordnet(noun)
+    return name_kind(noun) if is_noun else noun
+
+
 def find_slots(link: Link) -> tuple[Slot, Slot]:
     """Return the slot of the second word of a link, and that of the first."""
     first, run, second = link
@@ -257,6 +294,7 @@ class SlotCounts:
         self._nouns = nouns
         self._slots, self._words = set[Slot](), set[str]()
         self._fillers = defaultdict[Slot, Counter[str]](Counter)
+        self._runs, self._general = set[tuple[str, ...]](), Counter[Link]()
         self._modified = Counter[tuple[str, str]]()
         self._forms = Counter[tuple[str, bool, bool]]()
         self._numbers, self._pairs = dict[str, int](), PairCounter()
@@ -269,6 +307,7 @@ class SlotCounts:
         """Count the slots of a caption from now on, and those of its words with its function words exchanged."""
         items = self.read(text)
         self._words.update(item.lemma for item in items)
+        self._runs.update(run for _, run, _ in (*list_links(items), *list_clauses(items)))
         for run in {item.run for item in items if item.run is not None}:
             for item in items:
                 self._slots.update((side, item.lemma, run) for side in ("before", "after"))
@@ -278,7 +317,10 @@ class SlotCounts:
         items = self.read(text)
         self.captions += 1
         self._modified.update(list_modified(items))
-        for link in (*list_links(items), *list_clauses(items)):
+        links = [*list_links(items), *list_clauses(items)]
+        for link in (link for link in links if link[1] in self._runs):
+            self._general.update(_generalise(link))
+        for link in links:
             is_own = link[0] in self._words and link[2] in self._words
             for slot, word in zip(find_slots(link), (link[2], link[0]), strict=True):
                 if is_own or slot in self._slots:
@@ -322,14 +364,22 @@ class SlotCounts:
         return self._forms[word, is_determined, is_plural] > 0
 
     def are_together(self, word: str, others: Iterable[str]) -> bool:
-        """Return True if some caption has a word with each of the others; those of few captions are left out."""
+        """Return True if captions have a word with each of the others, and not much less often than by chance.
+
+        Others of few captions are left out.
+        """
         known = [other for other in others if self._totals[other] >= MIN_COUNT and other != word]
         if word not in self._numbers:
             return False
+        together = self._together.get(
+            [self._numbers[word] << 32 | self._numbers[other] for other in known]
+        )
+        by_chance = [
+            self._totals[word] * self._totals[other] / max(self.captions, 1) for other in known
+        ]
         return all(
-            self._together.get(
-                [self._numbers[word] << 32 | self._numbers[other] for other in known]
-            )
+            count >= max(1, MIN_LIFT * expected)
+            for count, expected in zip(together, by_chance, strict=True)
         )
 
     def count_link(self, link: Link) -> int:
@@ -388,11 +438,11 @@ class SlotCounts:
         """Return True if captions have all links, and adjectives with their nouns, that an edit makes.
 
         A slot that no other word fills in any caption says nothing about the new word, but then another slot must.
-        With ``strict``, every new link must be in a caption, and every noun with its verb and object.
+        With ``strict``, every new link must be in a caption. Every new clause must be usual.
         """
         old, new = self.read(caption), self.read(edited)
         modified = Counter(list_modified(new)) - Counter(list_modified(old))
-        if not all(itertools.starmap(self._may_modify, modified)):
+        if not all(itertools.starmap(self.may_modify, modified)):
             return False
         if any(
             item.modifiers and item.run == () and before.is_noun and not item.is_determined
@@ -400,11 +450,8 @@ class SlotCounts:
             if item not in old
         ):
             return False  # "a laptop white computer"
-        several = (
-            len(list(filter(is_color, item.modifiers))) > 1 for item in new if item not in old
-        )
-        if strict and any(several):
-            return False  # "a blue white sky"
+        if any(itertools.starmap(are_values, modified)):
+            return False  # "a blue white sky", "large mini pizzas"
         links = Counter(list_links(new)) - Counter(list_links(old))
         phrases = {
             (before.lemma, item.run, item.lemma)
@@ -417,24 +464,39 @@ class SlotCounts:
             for link in lost
             for slot, word in zip(find_slots(link), (link[2], link[0]), strict=True)
         }
+        if not all(map(self._knows_clause, set(list_clauses(new)) - set(list_clauses(old)))):
+            return False
         if strict:
-            links += Counter(list_clauses(new)) - Counter(list_clauses(old))
-            return all(map(self.count_link, links))
+            return all(map(self._has_link, links))
         if not all(self.count_link(link) for link in links if link in phrases):
             return False
         is_known = [self._knows(link, slots) for link in links]
         return False not in is_known and (True in is_known or not links)
 
-    def _may_modify(self, modifier: str, noun: str) -> bool:
-        """Return True if a caption has an adjective with a noun, or gives colours to an artifact of many colours."""
-        if self._modified[modifier, noun]:
+    def _knows_clause(self, clause: Link) -> bool:
+        """Return True if captions have a clause, or both its verb with its object and its verb with its subject."""
+        return bool(self.count_link(clause)) or all(map(self._general.get, _generalise(clause)))
+
+    def _has_link(self, link: Link) -> bool:
+        """Return True if captions have a link, or have it with other persons or animals instead of its own."""
+        if self.count_link(link):
             return True
-        is_artifact = is_in_wordnet(noun) and name_kind(noun) == "noun.artifact"
+        general = zip(link[::2], _generalise(link), strict=True)
+        living = [other for word, other in general if find_kind(word) in LIVING]
+        return bool(living) and all(map(self._general.get, living))
+
+    def may_modify(self, modifier: str, noun: str) -> bool:
+        """Return True if a caption has an adjective with a noun, or gives colours to an artifact."""
+        is_one_enough = self.are_few or is_color(modifier)
+        if self._modified[modifier, noun] >= (1 if is_one_enough else MIN_MODIFIED):
+            return True
+        is_artifact = find_kind(noun) == "noun.artifact"
         return (
             is_artifact
+            and noun not in load_words("own_colors")
             and is_color(modifier)
-            and self._colors[noun] >= MIN_COLORS
-            and self._colored[modifier] >= MIN_COLORS
+            and self._colors[noun] > 0
+            and self._colored[modifier] >= MIN_COLORED
         )
 
     @cached_property
@@ -449,7 +511,7 @@ class SlotCounts:
 
     def _knows(self, link: Link, slots: Mapping[Slot, str]) -> bool | None:
         """Return True if a caption has a link, and None if its slot has no other word than the caption's own."""
-        if self.count_link(link):
+        if self._has_link(link):
             return True
         shared = [slot for slot in find_slots(link) if slot in slots]
         is_unique = shared and not any(
