@@ -19,10 +19,11 @@ COUNTED = re.compile(r"\b(?:an?|another|one|each|every)\s+(?:\w+\s+)?$")
 DETERMINED = re.compile(
     r"(?:\b(?:an?|the|his|her|its|their|my|your|our|this|that|another|each|every|one|some|no)|['’]s)\s+(?:[\w'-]+\s+){0,3}$"
 )
-JOINED_BEFORE = re.compile(r"(?:(?:\band|\bor|,)\s+(?:an?\s+|the\s+)?|[/-])$")
-JOINED_AFTER = re.compile(r"\s*(?:,|and\b|or\b)|[/-]")
+JOINED_BEFORE = re.compile(r"(?:(?:\band|\bor|,)\s+(?:an?\s+|the\s+)?|[/-]\s*)$")
+JOINED_AFTER = re.compile(r"\s*(?:,|and\b|or\b|[/-])")
 OF = re.compile(r"\s+of\b|['’]s")
 POSSESSIVE = re.compile(r"(?:['’]s?|\b(?:his|her|its|their|my|your|our))\s+(?:\w+\s+)?$")
+HYPHENS = ("/", "-", "–")
 ARTICLES = ("a", "an", "the", "one", "some")
 NEGATABLE_PREPOSITIONS = frozenset(
     {"on", "in", "at", "under", "above", "below", "behind", "near", "beside", "over"}
@@ -100,13 +101,16 @@ class OwnCaption:
         """
         before, after = self.parse.caption[: mention.start], self.parse.caption[mention.end :]
         if mention.kind == "attribute":
-            is_whole = not before.endswith(("/", "-")) and not after.startswith(("/", "-"))
+            is_whole = before.rstrip()[-1:] not in HYPHENS and after.lstrip()[:1] not in HYPHENS
             return mention.tag.startswith("JJ") and is_quality(mention.text) and is_whole
         if mention.kind == "relation":
-            is_own_word = mention.text not in ("have", "with") and mention.tag not in (
+            is_own_word = mention.text not in ("have", "with", "by") and mention.tag not in (
                 "POS",
                 "PRP$",
             )
+            nouns = (m for m in self.parse.mentions if m.kind == "object")
+            targets = [m for m in nouns if m.object in (mention.target, mention.object)]
+            is_own_word = is_own_word and all(map(self.is_noun_phrase, targets))
             target = self.parse.graph.by_id[mention.target or mention.object]
             return (
                 is_own_word
@@ -117,10 +121,17 @@ class OwnCaption:
         if mention.tag == "NNS":
             is_regular = not COUNTED.search(before) and not after.startswith(("'", "’"))
         else:
-            is_regular = mention.tag == "NN" and (
-                not self._has_articles or bool(DETERMINED.search(before))
-            )
+            is_regular = mention.tag == "NN" and self.has_determiner(mention)
         return is_regular and is_named(mention.text)
+
+    def is_noun_phrase(self, noun: Mention) -> bool:
+        """Return False for the noun of "on stage" in captions that have articles."""
+        return noun.tag != "NN" or self.has_determiner(noun)
+
+    def has_determiner(self, noun: Mention) -> bool:
+        """Return True if a singular noun has an article, or none has one, as in a headline."""
+        before = self.parse.caption[: noun.start]
+        return not self._has_articles or bool(DETERMINED.search(before))
 
     @cached_property
     def _has_articles(self) -> bool:

@@ -56,7 +56,12 @@ from compeval.generators.hard_negatives.own.slots import (
     list_links,
 )
 from compeval.generators.hard_negatives.own.swaps import exchange_amounts, make_proven_swaps
-from compeval.generators.hard_negatives.own.values import FILLINGS, are_values, is_value
+from compeval.generators.hard_negatives.own.values import (
+    FILLINGS,
+    are_values,
+    is_color_of_person,
+    is_value,
+)
 from compeval.generators.language.inflection import lemmatise_noun
 from compeval.generators.language.lexicon import relations
 
@@ -80,6 +85,9 @@ MAX_PAIRS = 120
 """Pairs of words that captions have together and that are tried in the places of two atoms."""
 OF_OR_WITH = re.compile(r"(?:\s+\w+){1,2}\s+(?:of|with)\b")
 """What follows "full" in "a full plate of dessert"."""
+DIRECTION = re.compile(
+    r"\b(?:through|down|across|along|up|past|towards?|into|onto|off|over|around)\b"
+)
 NO_ATOM, NO_FALSE, NO_FIT = (
     "has no part that can be changed",
     "has no change that is certainly false",
@@ -218,7 +226,7 @@ class FoilMaker:
                 if (text := self._replace(caption, mention, word)) is None:
                     continue
                 found.is_false = True
-                if self.slots.fits(caption.parse.caption, text, strict=mention.kind != "object"):
+                if self._fits(caption, mention, text):
                     foil = Foil(mention.kind, mention.text, word)
                     edits.append(Edit(mention, word, HardNegative(text, (foil,))))
         counts = [self._count(edit.mention, edit.word) for edit in edits]
@@ -229,6 +237,12 @@ class FoilMaker:
         ordered = shuffle(edits, weights, Random(f"{caption.draw_key}:atom"))
         found.negatives = [edit.negative for edit in ordered]
         return ordered
+
+    def _fits(self, caption: OwnCaption, mention: Mention, text: str) -> bool:
+        """Return True if captions support an edit of one atom."""
+        old = caption.parse.caption
+        is_checked = mention.kind != "relation" or self.slots.has_new_link(old, text)
+        return is_checked and self.slots.fits(old, text, strict=mention.kind != "object")
 
     def _count(self, mention: Mention, word: str) -> int:
         """Return how often captions have a word as an atom of the mention's kind, and one more."""
@@ -320,13 +334,18 @@ class FoilMaker:
             return is_form and is_absent and self.slots.are_together(word, others)
         if mention.kind == "attribute":
             is_adjective = word.isalpha() and word not in load_words("function_words")
+            noun = caption.parse.graph.by_id[mention.object].name
             is_other = are_values(mention.text, word) and not _is_filled(caption, mention)
+            is_other = is_other and not is_color_of_person(mention.text, noun)
             return is_adjective and is_quality(word) and is_other
         if mention.start == 0:
             return False  # "on the table are a sandwich and a cup"
         senses = [relations.find_sense(text) for text in (mention.text, word)]
-        if relations.is_preposition(word) and mention.tag.startswith("VB"):
+        is_verb = mention.tag.startswith("VB")
+        if is_verb and relations.is_preposition(word):
             return False  # "a man on a plate" for "a man holding a plate"
+        if is_verb and DIRECTION.search(caption.parse.caption, mention.end):
+            return False  # "feeding a horse through a field" for "riding"
         postures = {relations.find_posture(sense.verb) for sense in senses if sense} - {None}
         may_be_both = word.endswith(BESIDE) and mention.text.split()[-1] in AROUND
         return len(postures) < 2 and word not in UNUSUAL_RELATIONS and not may_be_both

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-FINAL_MARK = re.compile(r"\s*[.!]\s*$")
+FINAL_MARK = re.compile(r"(?:\s*[.!…])+\s*$")
 SENTENCE = re.compile(r"(?<=\. )[a-z]")
 WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 MIN_TITLE = 0.6

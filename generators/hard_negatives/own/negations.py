@@ -32,6 +32,8 @@ WITH = re.compile(r"\bwith (?:an?|the) (?:[\w-]+ )?$")
 BARE_WITH = re.compile(r"\bwith $")
 ADVERB = re.compile(r"\b(?:very|really|so|too|quite|more|most|middle|\w+ly)\s+$")
 ARTICLE = re.compile(r"^an? ")
+MANY_WORDS = 3
+"""A name of as many words is rarely parsed well."""
 NOT_TRUE = "it is not true that "
 RELATIVE = re.compile(r"\b(?:who|that|which|where)\b")
 THERE_IS = "that there is "
@@ -83,8 +85,10 @@ def _deny_atom(caption: OwnCaption, denial: Denial) -> tuple[str, str] | None:
             or noun.tag != "NN"
             or is_plural_only(noun.text)
             or is_part_of_name(text, noun)
+            or not caption.has_determiner(noun)
+            or len(noun.text.split()) >= MANY_WORDS
         ):
-            return None
+            return None  # "a plane in sky. the sky is not blue"
     edited = _replace_atom(graph, atom, denial.word)
     texts = caption.editable.negate(atom), caption.editable.negate(atom, edited=edited)
     return (texts[0], texts[1]) if texts[0] and texts[1] else None
@@ -135,7 +139,7 @@ def _deny_all(caption: OwnCaption, denial: Denial) -> tuple[str, str] | None:
     text = caption.parse.caption
     has_verb = any(mention.tag in VERBS for mention in caption.parse.mentions)
     for whole in sorted(caption.negate_all(), key=lambda whole: whole.startswith(NOT_TRUE)):
-        if THERE_IS in whole and has_verb:
+        if THERE_IS in whole and (has_verb or text.startswith("the ")):
             continue  # "it is not true that there is a group of zebras stand on a hill"
         if whole.startswith(NOT_TRUE) and RELATIVE.search(text):
             continue  # "it is not true that a man who is wearing a hat"

@@ -473,6 +473,11 @@ class SlotCounts:
         is_known = [self._knows(link, slots) for link in links]
         return False not in is_known and (True in is_known or not links)
 
+    def has_new_link(self, caption: str, edited: str) -> bool:
+        """Return True if an edit makes a link that the caption does not have, so that captions can support it."""
+        links = [set(list_links(self.read(text))) for text in (caption, edited)]
+        return bool(links[1] - links[0])
+
     def _knows_clause(self, clause: Link) -> bool:
         """Return True if captions have a clause, or both its verb with its object and its verb with its subject."""
         return bool(self.count_link(clause)) or all(map(self._general.get, _generalise(clause)))
@@ -481,7 +486,10 @@ class SlotCounts:
         """Return True if captions have a link, or have it with other persons or animals instead of its own."""
         if self.count_link(link):
             return True
-        general = zip(link[::2], _generalise(link), strict=True)
+        first, run, second = link
+        if not run and not first.startswith(TO) and not second.startswith(TO):
+            return False  # a name of two nouns
+        general = zip((first, second), _generalise(link), strict=True)
         living = [other for word, other in general if find_kind(word) in LIVING]
         return bool(living) and all(map(self._general.get, living))
 
@@ -493,7 +501,7 @@ class SlotCounts:
         is_artifact = find_kind(noun) == "noun.artifact"
         return (
             is_artifact
-            and noun not in load_words("own_colors")
+            and load_words("own_colors").isdisjoint((noun, *noun.split()))
             and is_color(modifier)
             and self._colors[noun] > 0
             and self._colored[modifier] >= MIN_COLORED

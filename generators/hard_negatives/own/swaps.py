@@ -22,11 +22,17 @@ from compeval.generators.hard_negatives.own.caption import OwnCaption, is_named
 from compeval.generators.hard_negatives.own.lists import load_words
 from compeval.generators.hard_negatives.own.nouns import may_be_one
 from compeval.generators.hard_negatives.own.slots import LIVING, find_kind
-from compeval.generators.hard_negatives.own.values import are_values
+from compeval.generators.hard_negatives.own.values import are_values, is_color_of_person
 from compeval.generators.language.inflection import lemmatise_noun
 from compeval.generators.language.lexicon.attributes import is_color
 
-COMPARISON = re.compile(r"\b(?:more|fewer|less|bigger|smaller|taller|larger|rather)\b.* than ")
+COMPARISON = re.compile(
+    r"\b(more|fewer|less|bigger|smaller|taller|larger|longer|shorter|older|younger)\b.* than "
+)
+AMOUNTS = frozenset({"more", "fewer", "less"})
+ARTICLE = re.compile(r"(?:(?:an?|the) )?")
+OF_BEFORE = re.compile(r"\bof (?:an? |the )?$")
+OF = re.compile(r"\s+of\b")
 NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 NUMBER = re.compile(rf"\b(?:{'|'.join(NUMBERS)})\b(?= )(?! (?:way|story|storey|tier|lane|piece)\b)")
 """A number of things, and no part of a name ("four way stop sign")."""
@@ -109,6 +115,7 @@ def _exchange_values(caption: OwnCaption) -> Iterator[HardNegative]:
         and text[mention.start : mention.end] == mention.text
         and _is_only_value(caption, mention)
         and is_named(graph.by_id[mention.object].name)
+        and not is_color_of_person(mention.text, graph.by_id[mention.object].name)
     ]
     for first, second in combinations(sorted(values, key=lambda mention: mention.start), 2):
         if (
@@ -187,12 +194,23 @@ def _exchange_compared(caption: OwnCaption) -> Iterator[HardNegative]:
     if compared is None:
         return
     nouns = [mention for mention in caption.parse.mentions if mention.kind == "object"]
-    before = [m for m in nouns if m.end <= compared.end()]
-    after = [m for m in nouns if m.start >= compared.end()]
-    if before and after:
-        first, second = before[-1], min(after, key=lambda mention: mention.start)
-        if first.tag == second.tag and first.text != second.text:
-            yield _exchange(text, (first.start, first.end), (second.start, second.end))
+    before = [mention for mention in nouns if mention.end <= compared.end()]
+    first = max(before, key=lambda mention: mention.start, default=None)
+    second = min(
+        (m for m in nouns if m.start >= compared.end()), key=lambda m: m.start, default=None
+    )
+    if first is None or second is None:
+        return
+    # "more apples than bananas" is an amount, "a truck smaller than a van" a comparison of two things
+    is_amount = compared[1] in AMOUNTS
+    is_direct = ARTICLE.fullmatch(text[compared.end() : second.start]) is not None
+    if is_amount and not (is_direct and first.start >= compared.start()):
+        return
+    is_part = any(
+        OF_BEFORE.search(text[: m.start]) or OF.match(text, m.end) for m in (first, second)
+    )
+    if not is_part and first.tag == second.tag and first.text != second.text:
+        yield _exchange(text, (first.start, first.end), (second.start, second.end))
 
 
 def _exchange_numbers(text: str) -> Iterator[HardNegative]:

@@ -5,8 +5,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from click.testing import Result
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from compeval.cli import app
 from compeval.generators.parser.caption_parser import make_parser

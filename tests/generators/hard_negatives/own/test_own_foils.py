@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from random import Random
 
 import pytest
 
@@ -11,11 +12,12 @@ from compeval.generators.graphs.vocabulary import Vocabulary
 from compeval.generators.hard_negatives.own.caption_facts import merge_captions
 from compeval.generators.hard_negatives.own.companions import Companions
 from compeval.generators.hard_negatives.own.english import is_english
-from compeval.generators.hard_negatives.own.foils import FoilMaker
+from compeval.generators.hard_negatives.own.foils import FoilMaker, shuffle
 from compeval.generators.hard_negatives.own.form import split_form
 from compeval.generators.hard_negatives.own.lists import load_words
 from compeval.generators.hard_negatives.own.nouns import is_foil_noun
 from compeval.generators.hard_negatives.own.slots import SlotCounts
+from compeval.generators.hard_negatives.own.values import are_values
 from compeval.generators.parser.caption_parser import CaptionParser, make_parser
 
 BOX = Box(0, 0, 100, 100)
@@ -181,6 +183,68 @@ def test_phrases_stay_whole(parser):
     assert not [text for text in atoms if "in couch" in text or "in chair" in text]
 
 
+@pytest.mark.parametrize(
+    ("caption", "corpus", "foil"),
+    [
+        (
+            "a car parked on a street",
+            ["a skate park on a street", "a skate next to a car"],
+            "skate",
+        ),
+        ("a man on a horse", ["a man on a motor bike", "a motor next to a horse"], "motor"),
+        (
+            "a man wearing a helmet",
+            ["a dog wearing a leash", "a man with a dog on a leash", "a helmet and a leash"],
+            "leash",
+        ),
+        ("boats with people on them", ["people behind a boat", "people under a boat"], "behind"),
+        ("a full plate of cake", ["an empty plate", "a plate of cake"], "empty"),
+        (
+            "a green traffic light",
+            ["a red light", "a white car", "a white dog", "a white cat"],
+            "white",
+        ),
+    ],
+)
+def test_words_in_other_roles_are_no_evidence(parser, caption, corpus, foil):
+    assert not [text for text in list_texts(parser, [caption], "atom", corpus) if foil in text]
+
+
+@pytest.mark.parametrize(("together", "are_usual"), [(1, False), (40, False), (120, True)])
+def test_words_that_are_rarely_together_are_no_foils(together: int, are_usual: bool):
+    """Half of the number by chance is needed: of 401, 440 and 520 captions with each word, 67, 78 and 102 with both."""
+    slots = SlotCounts(load_words("common_nouns"))
+    slots.add_slots("a train on a track")
+    texts = [
+        *["a bus"] * 400,
+        *["a track"] * 400,
+        *["a dog"] * 400,
+        *["a bus on a track"] * together,
+    ]
+    for text in texts:
+        slots.count(text)
+    assert slots.are_together("bus", ["track"]) is are_usual
+
+
+def test_frequent_words_are_drawn_first():
+    draws = [shuffle(["rare", "usual"], [1, 3], Random(seed))[0] for seed in range(400)]
+    assert 260 <= draws.count("usual") <= 340, "300 expected, four standard deviations are 35"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "are_exclusive"),
+    [
+        ("red", "blue", True),
+        ("large", "small", True),
+        ("large", "red", False),
+        ("sitting", "standing", False),
+        ("red", "crimson", True),
+    ],
+)
+def test_values_of_one_kind(first: str, second: str, are_exclusive: bool):
+    assert are_values(first, second) is are_exclusive
+
+
 def test_a_scene_graph_proves_the_absence_of_the_nouns_that_it_lists(parser):
     graph = SceneGraph(
         (SceneObject("1", "car", ("red",), BOX), SceneObject("2", "street", (), BOX))
@@ -226,6 +290,46 @@ def test_comparisons_numbers_and_lists_are_swapped(parser, caption: str, swap: s
     assert swap in list_texts(parser, [caption], "swap", corpus)
 
 
+@pytest.mark.parametrize(
+    ("caption", "swap"),
+    [
+        (
+            "a man in a red shirt and a woman in a blue dress",
+            "a man in a blue shirt and a woman in a red dress",
+        ),
+        (
+            "a boy in a red shirt and a girl in a blue shirt",
+            "a boy in a blue shirt and a girl in a red shirt",
+        ),
+        ("the dog is chasing the cat", "the cat is chasing the dog"),
+        ("the old truck is smaller than the new van", "the old van is smaller than the new truck"),
+    ],
+)
+def test_values_and_roles_are_swapped(parser, caption: str, swap: str):
+    corpus = ["a blue shirt", "a red dress", "a green shirt", "a cat chasing a dog", "a blue car"]
+    corpus += ["a red car", "a van is smaller than a truck", "a dog is chasing a ball"]
+    assert swap in list_texts(parser, [caption], "swap", corpus)
+
+
+@pytest.mark.parametrize(
+    ("caption", "reason"),
+    [
+        ("a wallet, a phone and a book in front of a laptop", "a list has no order"),
+        ("a four way stop sign and two street signs", "four way is a part of a name"),
+        ("a black and white dog next to a brown cat", "the dog has two colours"),
+        ("a boy in a red shirt in front of a blue shirt", "no one has the other shirt"),
+        ("a red cup and an orange ball", "the articles would not fit"),
+    ],
+)
+def test_swaps_that_say_the_same_or_nothing_definite_are_left_out(parser, caption: str, reason):
+    corpus = [
+        "a phone, a wallet and a laptop in front of a book",
+        "a red shirt, a blue shirt, an orange cup, a red ball",
+        "a brown and white dog, a black cat",
+    ]
+    assert not list_texts(parser, [caption], "swap", corpus), reason
+
+
 def test_a_compound_is_replaced_in_place(parser):
     corpus = [
         "a blue bus on a street",
@@ -248,6 +352,11 @@ def test_a_compound_is_replaced_in_place(parser):
         ("a man with a blue hat on", ["hat not on"]),
         ("a cat in a very large kitchen", ["a very kitchen"]),
         ("a pair of red scissors on a table", ["the scissors is", "no pair"]),
+        ("a pizza with cheese and spinach", ["without cheese and", "without a cheese and"]),
+        ("a plane in blue sky above a car", ["in sky"]),
+        ("a man who is wearing a red hat", ["true that a man who"]),
+        ("a red/yellow train", ["red/train", "/train"]),
+        ("a silver motorcycle with black handle bars", ["the handle is"]),
     ],
 )
 def test_negations_are_english(parser, caption: str, absent: list[str]):
@@ -327,6 +436,11 @@ def test_words_keep_the_capitals_of_the_caption(parser):
 def test_texts_that_describe_nothing_have_no_negatives(parser, caption: str):
     image = make_image(parser, [caption])
     assert not list(make_maker([caption], []).make(image, "crop", Counter()))
+
+
+def test_possessives_of_the_owner_are_descriptions(parser):
+    image = make_image(parser, ["My dog on a red couch."])
+    assert list(make_maker(["My dog on a red couch."], []).make(image, "crop", Counter()))
 
 
 def test_captions_are_merged_by_name_and_number(parser):
