@@ -241,7 +241,7 @@ class FoilMaker:
     def _fits(self, caption: OwnCaption, mention: Mention, text: str) -> bool:
         """Return True if captions support an edit of one atom."""
         old = caption.parse.caption
-        is_checked = mention.kind != "relation" or self.slots.has_new_link(old, text)
+        is_checked = mention.kind != "relation" or self.slots.has_usual_links(old, text)
         return is_checked and self.slots.fits(old, text, strict=mention.kind != "object")
 
     def _count(self, mention: Mention, word: str) -> int:

@@ -50,13 +50,15 @@ MIN_COLORED = 3
 """A colour that captions give to this number of nouns may be that of any artifact with a colour in a caption, except
 those of own_colors.yaml."""
 MIN_MODIFIED = 2
-"""Captions that must have an adjective with a noun, if there are many captions; for a colour, one."""
+"""Captions that must have an adjective with a noun, or a relation of two nouns, if there are many captions. One is
+enough for a colour."""
 MIN_LIFT = 0.5
 """Two words go together if captions have both at least this many times as often as by chance."""
 MAX_WORDS = 3
 """Words of the longest noun that is read as one."""
 LIVING = frozenset({"noun.person", "noun.animal"})
 """Kinds whose nouns fill the same slots, as far as captions have them together with the other words."""
+OF = "of"
 TO = "to "
 """Before the lemmas of verbs."""
 
@@ -473,10 +475,12 @@ class SlotCounts:
         is_known = [self._knows(link, slots) for link in links]
         return False not in is_known and (True in is_known or not links)
 
-    def has_new_link(self, caption: str, edited: str) -> bool:
-        """Return True if an edit makes a link that the caption does not have, so that captions can support it."""
+    def has_usual_links(self, caption: str, edited: str) -> bool:
+        """Return True if an edit makes new links, and several captions have each."""
         links = [set(list_links(self.read(text))) for text in (caption, edited)]
-        return bool(links[1] - links[0])
+        new = links[1] - links[0]
+        least = 1 if self.are_few else MIN_MODIFIED
+        return bool(new) and all(self.count_link(link) >= least for link in new)
 
     def _knows_clause(self, clause: Link) -> bool:
         """Return True if captions have a clause, or both its verb with its object and its verb with its subject."""
@@ -521,6 +525,8 @@ class SlotCounts:
         """Return True if a caption has a link, and None if its slot has no other word than the caption's own."""
         if self._has_link(link):
             return True
+        if OF in link[1]:
+            return False  # "a loaf of vegetable"
         shared = [slot for slot in find_slots(link) if slot in slots]
         is_unique = shared and not any(
             self.list_fillers(slot).keys() - {slots[slot]} for slot in shared
