@@ -40,6 +40,8 @@ class RefusedTask(NamedTuple):
 
     task: Task
     reason: str
+    is_unsupported: bool = False
+    """Whether the rows can be read, and only this model cannot do the task."""
 
     def __str__(self) -> str:
         if self.reason.startswith(self.task.name):
@@ -248,23 +250,18 @@ def load_all(
     with verify_images_once():
         for task in tasks:
             try:
-                datasets[task] = _load_supported(model, task, data_dir, limit)
+                dataset = load(task, data_dir, limit)
+                # Reads the columns that a result describes, so that damaged ones are reported now.
+                describe(dataset, model)
             except ValueError as error:
                 refused.append(RefusedTask(task, str(error)))
+                continue
+            reason = explain_unsupported(model, dataset)
+            if reason is None:
+                datasets[task] = dataset
+            else:
+                refused.append(RefusedTask(task, reason, is_unsupported=True))
     return datasets, refused
-
-
-def _load_supported(
-    model: Model, task: Task, data_dir: Path | str | None, limit: int | None
-) -> TaskDataset:
-    """Return the rows of a task. Raises ValueError if they cannot be read, or the model does not support the task."""
-    dataset = load(task, data_dir, limit)
-    # Reads the columns that a result describes, so that damaged ones are reported now.
-    describe(dataset, model)
-    reason = explain_unsupported(model, dataset)
-    if reason is not None:
-        raise ValueError(reason)
-    return dataset
 
 
 def find_stored(

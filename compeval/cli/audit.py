@@ -186,7 +186,7 @@ def _print_baselines(baselines: Mapping[str, BestBaseline], output_format: Forma
         {"set": name, "above": "yes" if baseline.beats_chance else "no", **baseline._asdict()}
         for name, baseline in baselines.items()
     ]
-    print_records(output_format, format_rows("audited_baselines", records), [])
+    print_records(output_format, format_rows("audited_baselines", records), [], left=1)
     solved = sum(baseline.beats_chance for baseline in baselines.values())
     print_message(f"A text-only baseline beats chance on {solved} of {len(baselines)} sets.")
 
@@ -406,7 +406,18 @@ def inspect(
         if results is not None:
             halves += score_least_predictable(source, reports, results)
         records += [_describe_set(source.name, report) for report in reports]
-    print_records(output_format, format_rows("inspected", records), records)
+    described = [
+        record
+        | {
+            "set": f"{record['dataset']}/{record['set']}",
+            "recall": record["recall@1"],
+            "interval": (record["low"], record["high"]),
+            "above": "no" if record["verdict"].startswith("not") else "yes",
+            "name": record["rule"],
+        }
+        for record in records
+    ]
+    print_records(output_format, format_rows("inspected", described), records, left=1)
     if halves and output_format in ("table", "md"):
         typer.echo()
         print_records(output_format, [_describe_half(record) for record in halves], [], left=2)

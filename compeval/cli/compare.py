@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,6 +19,16 @@ from compeval.cli.console import (
     reject_unused_options,
 )
 from compeval.cli.options import Data, Format, FormatName
+from compeval.cli.results import (
+    count_texts,
+    drop_columns,
+    find_baselines,
+    format_baseline,
+    get_recall,
+)
+
+if TYPE_CHECKING:
+    from compeval.evaluators.validity.best_baselines import BestBaseline
 
 DIFFERENCE = 2.0
 """Default difference of interest in percentage points."""
@@ -44,9 +54,19 @@ def compare(
         ),
     ] = None,
     data: Data = None,
+    all_metrics: Annotated[
+        bool,
+        typer.Option(
+            "--all-metrics",
+            help="Of two models, also the accuracy on pairs of the caption and one negative.",
+        ),
+    ] = False,
     output_format: Format = "table",
 ) -> None:
     """Compare models row by row with paired tests: two models (B minus A), or a ranking of more.
+
+    The column text-only has the best of the baselines that see no image, for hard negatives whose dataset is here. csv
+    and json contain all metrics.
 
     Example: `compeval compare results/coco/ViT-B-32 results/coco/ViT-L-14 --by-category`.
     """
@@ -54,8 +74,11 @@ def compare(
     if len(folders) < 2 or (len(folders) > 2 and (by_category or disagreements)):
         expected = "two" if by_category or disagreements else "two or more"
         raise ValueError(f"Name the result folders of {expected} models; got {len(folders)}.")
-    if disagreements is None:
-        reject_unused_options("without --disagreements", data=data)
+    if by_category and disagreements is None:
+        reject_unused_options("with --by-category", data=data)
+    if by_category or len(folders) > 2:
+        reason = "with --by-category" if by_category else "on more than two models"
+        reject_unused_options(reason, all_metrics=all_metrics)
     check_results(folders)
     if disagreements is not None:
         check_writable(disagreements, "--disagreements")
@@ -63,11 +86,11 @@ def compare(
 
         print_message(f"The page: {write_page(folders[0], folders[1], disagreements, data)}")
     if len(folders) > 2:
-        print_ranking(folders, output_format)
+        print_ranking(folders, data, output_format)
     elif by_category:
         _print_effects(folders[0], folders[1], output_format)
     else:
-        _print_comparison(folders[0], folders[1], output_format)
+        _print_comparison(folders[0], folders[1], data, output_format, all_metrics=all_metrics)
 
 
 def _find_models(folders: Sequence[Path]) -> list[Path]:
@@ -84,8 +107,10 @@ def _find_models(folders: Sequence[Path]) -> list[Path]:
     return sorted(set(found)) if len(set(found)) == len(models) > 1 else list(folders)
 
 
-def _print_comparison(a: Path, b: Path, output_format: FormatName) -> None:
-    from compeval.evaluators.report.tables import format_rows
+def _print_comparison(
+    a: Path, b: Path, data: Path | None, output_format: FormatName, *, all_metrics: bool
+) -> None:
+    from compeval.evaluators.protocols.ranking import is_on_request
     from compeval.evaluators.results.compare import compare_pairs, summarise
     from compeval.evaluators.results.paired import read_paired_values
 
@@ -94,14 +119,45 @@ def _print_comparison(a: Path, b: Path, output_format: FormatName) -> None:
     if len(pairs) > 1:
         lines.append(summarise(pairs))
     records = [line._asdict() for line in lines]
-    print_records(output_format, format_rows("comparison", records), records)
+    shown = [record for record in records if all_metrics or not is_on_request(record["metric"])]
+    _print_with_baselines("comparison", records, shown, _find_baselines(a, data), output_format)
     print_message(
         "p-values are Holm-corrected over the tasks of this table. The mean gives each task the same weight."
     )
 
 
-def print_ranking(folders: Sequence[Path], output_format: FormatName) -> None:
+def _find_baselines(folder: Path, data: Path | None) -> Mapping[str, BestBaseline]:
+    """Return task -> best text-only baseline, of the tasks of a result folder."""
+    from compeval.evaluators.results import documents
+    from compeval.evaluators.results.paired import find_documents
+
+    return find_baselines(map(documents.read, find_documents(folder).values()), data)
+
+
+def _print_with_baselines(
+    table: str,
+    records: Sequence[dict[str, Any]],
+    shown: Sequence[Mapping[str, Any]],
+    baselines: Mapping[str, BestBaseline],
+    output_format: FormatName,
+) -> None:
+    """Print records with their text-only baselines: those that are ``shown`` as a table, and all as csv and json."""
     from compeval.evaluators.report.tables import format_rows
+
+    described = [
+        record
+        | {"text_only": format_baseline(baselines.get(record["task"]), record["metric"]) or None}
+        for record in shown
+    ]
+    documents = [
+        record | {"text_only": get_recall(baselines.get(record["task"]), record["metric"])}
+        for record in records
+    ]
+    rows = drop_columns(format_rows(table, described))
+    print_records(output_format, rows, documents, left=count_texts(rows))
+
+
+def print_ranking(folders: Sequence[Path], data: Path | None, output_format: FormatName) -> None:
     from compeval.evaluators.results.compare import rank_models
 
     lines = rank_models(folders)
@@ -111,7 +167,8 @@ def print_ranking(folders: Sequence[Path], output_format: FormatName) -> None:
         for line, other in pairwise([*lines, *lines[-1:]])
     ]
     rows = [record | {"next": p} for record, p in zip(records, following, strict=True)]
-    print_records(output_format, format_rows("ranking", rows), records)
+    baselines = _find_baselines(folders[0], data)
+    _print_with_baselines("ranking", records, rows, baselines, output_format)
     print_message(
         "rank: 1 + the number of models that are significantly better. p-values are Holm-corrected over all pairs."
     )

@@ -209,10 +209,11 @@ def print_records(
     records: Sequence[Mapping[str, Any]],
     document: Any = None,
     left: int = 2,
+    title: str | None = None,
 ) -> None:
     """Print rows as a table, in Markdown or LaTeX, ``records`` as CSV, or ``document`` (default: the records) as JSON.
 
-    The keys of a row are the header. Columns after the first ``left`` ones are right-aligned.
+    The keys of a row are the header. Columns after the first ``left`` ones are right-aligned. A table has the ``title``.
     """
     header = list(rows[0]) if rows else []
     if output_format == "json":
@@ -246,7 +247,7 @@ def print_records(
             nl=False,
         )
     else:
-        print_table(header, (row.values() for row in rows), left)
+        print_table(header, (row.values() for row in rows), left, title=title)
 
 
 def _flatten(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -256,17 +257,21 @@ def _flatten(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def print_table(
-    header: Iterable[str], rows: Iterable[Iterable[str]], left: int = 2, **options: Any
+    header: Iterable[str],
+    rows: Iterable[Iterable[str]],
+    left: int = 2,
+    title: str | None = None,
+    **options: Any,
 ) -> None:
     """Print a table of plain text, without markup. Columns after the first ``left`` ones are right-aligned."""
     from rich.table import Table
     from rich.text import Text
 
-    shown = Table(*header, **options)
+    shown = Table(*header, title=title and Text(title), title_justify="left", **options)
     for number, column in enumerate(shown.columns):
         if number < 2:
             column.overflow = "fold"
-        elif number >= left:
+        if number >= left:
             column.justify = "right"
     for row in rows:
         shown.add_row(*map(Text, row))

@@ -440,4 +440,4 @@ def pull(
     if compare:
         from compeval.cli.compare import print_ranking
 
-        print_ranking([*compare, *folders], "table")
+        print_ranking([*compare, *folders], None, "table")

@@ -38,7 +38,7 @@ def demo(
         )
     with err.status("Writing the report"):
         build([output / "results"], output / "report", output)
-    print_summary(results)
+    print_summary(results, output)
     _print_rank()
     typer.echo(f"Report: {output}/report/index.html")
 

@@ -1,19 +1,20 @@
 """Print the results of a demo as a table of a few lines.
 
-    python -m compeval.cli.demo_summary build/demo/results
+    python -m compeval.cli.demo_summary build/demo/results demo
 
 Used by ``compeval demo`` and ``make demo``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from compeval.base.pipeline import stage
-from compeval.cli.console import out, print_table
-from compeval.evaluators.report.headlines import relate
+from compeval.cli.console import format_interval, out, print_table
+from compeval.cli.results import find_baselines, get_recall
+from compeval.evaluators.report.headlines import find_standing
+from compeval.evaluators.results.documents import Result
 
 NEGATIVES = {
     "laion_sc_hnatom": "word replaced, seen compounds",
@@ -31,38 +32,52 @@ NEGATIVES = {
 METRIC = "recall@1"
 
 
-def compare_with_chance(result: dict[str, Any]) -> str:
-    """Return ``above`` or ``below`` if the 95 % interval excludes chance, otherwise ``n.s.`` (not significant)."""
-    return relate(result["intervals"][METRIC], result["chance"][METRIC], "n.s.")
+def print_summary(results: Sequence[Result], data: Path) -> None:
+    """Print a line of at most 80 characters for each result on a task of NEGATIVES, and how they stand to chance.
 
-
-def print_summary(results: Iterable[dict[str, Any]]) -> None:
-    """Print a line of at most 80 characters for each result on a task of NEGATIVES."""
+    The columns are those of ``compeval run``. ``data``: folder of the dataset.
+    """
     by_task = {result["task"].removeprefix("crepe/"): result for result in results}
+    baselines = find_baselines(results, data)
     rows: list[tuple[str, ...]] = []
+    standings: list[str] = []
     for task, description in NEGATIVES.items():
         if result := by_task.get(task):
+            interval, chance = result["intervals"][METRIC], result["chance"][METRIC]
+            baseline = get_recall(baselines.get(result["task"]), METRIC)
             rows.append(
                 (
                     description,
                     f"{result['data']['rows']:,}",
-                    f"{result['metrics'][METRIC]:.1%}",
-                    "{:.1%} to {:.1%}".format(*result["intervals"][METRIC]),
-                    f"{compare_with_chance(result)} {result['chance'][METRIC]:.1%}",
+                    f"{100 * result['metrics'][METRIC]:.1f}",
+                    format_interval(interval),
+                    f"{100 * chance:.1f}",
+                    "-" if baseline is None else f"{100 * baseline:.1f}",
                 )
             )
+            standings.append(find_standing(interval, chance, baseline, result["data"]["rows"]))
+    header = ("hard negatives", "rows", "%", "95 % interval", "chance", "text-only")
     out.print("How often the model chooses the true caption:", highlight=False)
-    header = ("hard negatives", "rows", "correct", "95 % interval", "vs chance")
-    print_table(header, rows, box=None, padding=(0, 2, 0, 0))
+    print_table(header, rows, left=1, box=None, padding=(0, 2, 0, 0))
+    out.print(describe_standings(standings), highlight=False)
     out.print(
         "Drawn scenes: do not compare these numbers with numbers on photographs.", highlight=False
     )
 
 
-def main(folder: Path) -> None:
+def describe_standings(standings: Sequence[str]) -> str:
+    """Return a line of at most 80 characters on how many tasks are above chance and above text-only baselines."""
+    above = [standing for standing in standings if standing in ("above", "solved", "unmeasured")]
+    return (
+        f"{len(above)} of {len(standings)} above chance, {above.count('above')} above the best text-only "
+        "baseline, which sees no image."
+    )
+
+
+def main(folder: Path, data: Path) -> None:
     from compeval.evaluators.results import documents
 
-    print_summary(map(documents.read, documents.list_documents(folder)))
+    print_summary([documents.read(path) for path in documents.list_documents(folder)], data)
 
 
 if __name__ == "__main__":

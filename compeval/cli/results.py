@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,6 +20,11 @@ TIES = "ties %"
 """Column with the share of ties, which tables have if it is above 1 % for one of their metrics."""
 TEXT_ONLY = "text-only %"
 """Column with the best text-only baseline on the task."""
+MODEL = "model"
+METRIC = "metric"
+LEFT = ("task", "tasks", MODEL, METRIC)
+"""Columns of text."""
+MAIN_METRIC = "recall@1"
 SUMMARY_FROM = 20
 """Number of lines from which `compeval run` prints a summary."""
 
@@ -88,8 +93,10 @@ def print_results(
     ``data``: folder of the datasets, of which the best text-only baselines are shown. ``all_metrics``: also those that
     are shown on request.
     """
+    from compeval.evaluators.results.task_names import explain_names
+
     # The documents that json prints have no baselines.
-    baselines = {} if output_format == "json" else _find_baselines(results, data)
+    baselines = {} if output_format == "json" else find_baselines(results, data)
     lines = [
         (result, metric)
         for result in results
@@ -101,21 +108,59 @@ def print_results(
         if is_long
         else [_make_row(result, metric, baselines) for result, metric in lines]
     )
-    for name in (TIES, TEXT_ONLY):
-        if not any(row[name] for row in rows):
-            rows = [{key: cell for key, cell in row.items() if key != name} for row in rows]
+    rows = drop_columns(rows)
+    title = None
+    if output_format == "table" and len({row[MODEL] for row in rows}) == 1:
+        title = rows[0][MODEL]
+        rows = [{key: cell for key, cell in row.items() if key != MODEL} for row in rows]
     print_records(
         output_format,
         rows,
         [record for result in results for record in _to_records(result, baselines)],
         results,
+        left=count_texts(rows),
+        title=title,
     )
-    for text in [*_collect_notes(results), *_describe_positions(results, is_long)]:
+    notes = [*explain_names(results), *_name_missing_datasets(results, data)]
+    for text in [*notes, *_collect_notes(results)]:
+        print_message(text)
+    for text in _describe_positions(results, is_long):
         print_message(text)
     if is_long:
         print_message(
             f"Means over {len(results)} tasks. `compeval show {folder}` prints each task with its interval."
         )
+
+
+def drop_columns(rows: Sequence[dict[str, str]]) -> Sequence[dict[str, str]]:
+    """Return the rows without the metric if all are Recall@1, and without empty columns."""
+    from compeval.evaluators.results.compare import SHARE_OF_HITS
+
+    dropped = {
+        name for name in (TIES, TEXT_ONLY) if all(row.get(name) in ("", "-") for row in rows)
+    }
+    if {row[METRIC] for row in rows} <= {MAIN_METRIC, SHARE_OF_HITS}:
+        dropped.add(METRIC)
+    return [{name: cell for name, cell in row.items() if name not in dropped} for row in rows]
+
+
+def count_texts(rows: Sequence[Mapping[str, str]]) -> int:
+    """Return the number of columns of text, which are first."""
+    return sum(name in LEFT for name in rows[0]) if rows else 0
+
+
+def _name_missing_datasets(results: Sequence[Result], data: Path | None) -> list[str]:
+    """Return a sentence on the datasets that are not here, so that no text-only baselines are shown of them."""
+    from compeval.loaders.datasets.folders import list_datasets
+
+    datasets = {result["dataset"] for result in results if result["protocol"] == "choice"}
+    missing = datasets - set(list_datasets(data)) if datasets else set()
+    names = ", ".join(sorted(missing))
+    return (
+        [f"No text-only baselines of {names}: the data is not here. --data names its folder."]
+        if missing
+        else []
+    )
 
 
 def _describe_positions(results: Sequence[Result], is_long: bool) -> list[str]:
@@ -140,8 +185,9 @@ def _describe_positions(results: Sequence[Result], is_long: bool) -> list[str]:
     return [*lines, describe_missing()] if lines and describe_missing() else lines
 
 
-def _find_baselines(results: Sequence[Result], data: Path | None) -> Mapping[str, BestBaseline]:
+def find_baselines(results: Iterable[Result], data: Path | None) -> Mapping[str, BestBaseline]:
     """Return task -> best text-only baseline, of the tasks with hard negatives whose dataset is here."""
+    results = list(results)
     if not any(result["protocol"] == "choice" for result in results):
         return {}
     with err.status("Text-only baselines"):
@@ -150,23 +196,28 @@ def _find_baselines(results: Sequence[Result], data: Path | None) -> Mapping[str
         return find_best_of_results(results, data)
 
 
-def _format_baseline(baseline: BestBaseline | None, metric: str) -> str:
+def get_recall(baseline: BestBaseline | None, metric: str) -> float | None:
+    """Return Recall@1 of a baseline; None for another metric."""
+    return baseline.recall if baseline and metric == MAIN_METRIC else None
+
+
+def format_baseline(baseline: BestBaseline | None, metric: str) -> str:
     """Return Recall@1 of a baseline and its name; empty for another metric."""
-    if baseline is None or metric != "recall@1":
+    if baseline is None or metric != MAIN_METRIC:
         return ""
     return f"{100 * baseline.recall:.1f} {baseline.name}"
 
 
 def _make_row(result: Result, metric: str, baselines: Mapping[str, BestBaseline]) -> dict[str, str]:
     return {
-        "model": _label(result),
         "task": result["task"],
-        "metric": metric,
+        MODEL: _label(result),
+        METRIC: metric,
         "rows": f"{result['data']['rows']:,}",
         "%": f"{100 * result['metrics'][metric]:.1f}",
         "95 % interval": format_interval(result["intervals"].get(metric)),
         "chance": f"{100 * result['chance'][metric]:.1f}",
-        TEXT_ONLY: _format_baseline(baselines.get(result["task"]), metric),
+        TEXT_ONLY: format_baseline(baselines.get(result["task"]), metric),
         TIES: _format_ties([result], metric),
     }
 
@@ -203,16 +254,16 @@ def _summarise(
         chances = sorted({f"{100 * result['chance'][metric]:.1f}" for result in members}, key=float)
         rows.append(
             {
-                "model": model,
                 "tasks": name,
-                "metric": metric,
+                MODEL: model,
+                METRIC: metric,
                 "number": str(len(members)),
                 "mean %": f"{sum(shares) / len(shares):.1f}",
                 "lowest to highest": f"{min(shares):.1f} to {max(shares):.1f}"
                 if len(members) > 1
                 else "",
                 "chance": " to ".join(dict.fromkeys((chances[0], chances[-1]))),
-                TEXT_ONLY: _format_baseline(best, metric),
+                TEXT_ONLY: format_baseline(best, metric),
                 TIES: _format_ties(members, metric),
             }
         )
@@ -237,7 +288,7 @@ def _to_records(result: Result, baselines: Mapping[str, BestBaseline]) -> Iterat
             "low": low,
             "high": high,
             "chance": result["chance"].get(metric),
-            "text_only": best.recall if best and metric == "recall@1" else None,
+            "text_only": get_recall(best, metric),
         }
 
 

@@ -195,7 +195,8 @@ def run(
 
     Example: `compeval run ViT-B-32/laion400m_e32 --tasks 'crepe/laion_*,crepe/prod_*'`. `compeval list models` and
     `compeval list tasks` print the available names. Tasks that cannot be evaluated are refused before anything is
-    encoded; the exit code is then 1. Of several models, one that fails does not stop the others: it is reported at the
+    encoded; the exit code is then 1. Tasks of a glob that the model does not support, such as retrieval with a scorer
+    of pairs, are skipped with a note. Of several models, one that fails does not stop the others: it is reported at the
     end, and the exit code is 1. The last lines say where each result on a published set stands among the published
     models (not with --quiet). `compeval report results` compares models.
     """
@@ -247,6 +248,8 @@ class TaskChoice(NamedTuple):
     available: Sequence[Task]
     selected: Sequence[Task] | None
     """None for the default tasks of each model."""
+    named: Sequence[Task] = ()
+    """Those that are named without a glob: a model that does not support one of them fails."""
 
 
 class RunSummary(NamedTuple):
@@ -277,6 +280,8 @@ def _evaluate(
     summary = RunSummary(results=[], failed={}, refused=[])
     for spec in specs:
         results: list[Result] = []
+        # Tasks of a glob that the model does not support are no failure if it does others.
+        skipped: list[RefusedTask] = []
         try:
             model = _load(spec, options, device, cluster)
             with progress() as report:
@@ -294,12 +299,20 @@ def _evaluate(
                     report=report,
                 ):
                     if isinstance(outcome, RefusedTask):
-                        summary.refused.append(outcome)
+                        if outcome.is_unsupported and outcome.task not in choice.named:
+                            skipped.append(outcome)
+                        else:
+                            summary.refused.append(outcome)
                     elif isinstance(outcome, Notice):
                         print_message(outcome.text)
                     else:
                         results.append(outcome)
             summary.results.extend(sort_results(results, tasks))
+            if results:
+                for refusal in skipped:
+                    print_message(f"Skipped {refusal}")
+            else:
+                summary.refused.extend(skipped)
         except Exception as error:
             if len(specs) == 1:
                 raise
@@ -385,8 +398,11 @@ def _find_tasks(patterns: list[str] | None, options: RunOptions) -> TaskChoice:
         names = tasks.select_datasets(patterns, data) if patterns else set(list_datasets(data))
         data = find_data_folder(names, options.revision, data)
     available = tasks.discover(data)
-    selected = None if patterns is None else tasks.select(available, patterns)
-    return TaskChoice(data, available, selected)
+    if patterns is None:
+        return TaskChoice(data, available, selected=None)
+    selected = tasks.select(available, patterns)
+    names = [name for name in ",".join(patterns).split(",") if tasks.is_name(name)]
+    return TaskChoice(data, available, selected, tasks.select(available, names) if names else ())
 
 
 def _choose_devices(device: str | None, workers: int | None) -> list[str]:

@@ -144,6 +144,11 @@ def select(known: Sequence[Task], patterns: str | Sequence[str]) -> list[Task]:
     return sort_tasks(selected)
 
 
+def is_name(pattern: str) -> bool:
+    """Return True if a pattern names a config or a task: it is no glob and not all of a dataset."""
+    return "/" in pattern and GLOB.search(pattern) is None
+
+
 def _find_similar(known: Sequence[Task], pattern: str) -> list[str]:
     """Return similar patterns that match known tasks: "crepe/*" for "crep/*", "*/prod_*" for "prod_*"."""
     if not (glob := GLOB.search(pattern)):

@@ -31,9 +31,12 @@ from compeval.evaluators.report.tables import (
     format_with_interval,
     make_table,
 )
+from compeval.evaluators.results.task_names import explain_names
 
 __all__ = ["inspect", "open_sources"]
 NUM_EXAMPLES = 40
+NUM_FIRST = 4
+"""Rows at the top of the page."""
 WORKERS = 2
 
 
@@ -52,7 +55,12 @@ def inspect(
         for job in jobs:
             report(f"{source.name}: {len(reports)} of {len(jobs)} sets are measured")
             reports.append(job.result())
-    samples = zip_longest(*(source.sets[report.name].sample for report in reports))
+    samples = zip_longest(
+        *(
+            zip(source.sets[report.name].sample, report.predictability, strict=True)
+            for report in reports
+        )
+    )
     rows = [row for row in chain.from_iterable(samples) if row][:NUM_EXAMPLES]
     page = render(
         "inspection.html.j2",
@@ -61,8 +69,17 @@ def inspect(
         is_synthetic=source.is_synthetic,
         reports=reports,
         tables=make_tables(source, reports),
-        name_judge=name_judge,
-        examples=[make_example(source, number, row) for number, row in enumerate(rows)],
+        explained=explain_names(
+            {
+                "dataset": source.name,
+                "source": source.origin,
+                "config": report.name.partition("/")[0],
+            }
+            for report in reports
+        ),
+        examples=[make_example(source, number, row) for number, (row, _) in enumerate(rows)],
+        shares=[share for _, share in rows],
+        num_first=NUM_FIRST,
     )
     output.mkdir(parents=True, exist_ok=True)
     version = {"version": source.version} if source.version else {}
@@ -104,7 +121,8 @@ def make_tables(source: Source, reports: Sequence[SetReport]) -> Mapping[str, tu
         vars(contrast) | {"set": report.name} for report in reports for contrast in report.contrasts
     ]
     records = {
-        "baselines": ("Text-only baselines", map(_describe_baselines, reports)),
+        "best": ("Text-only baselines", map(_describe_best, reports)),
+        "baselines": ("All baselines", map(_describe_baselines, reports)),
         "genuine": ("Genuine negatives", genuine.values()),
         "contrasts": ("Captions against negatives", contrasts),
         "words": ("Words", map(_describe_words, reports)),
@@ -116,23 +134,27 @@ def make_tables(source: Source, reports: Sequence[SetReport]) -> Mapping[str, tu
     return {id: (title, table) for id, (title, table) in tables.items() if len(table.cells)}
 
 
+def _describe_best(report: SetReport) -> dict[str, object]:
+    scores = report.rules[report.best_baseline]
+    mark = ABOVE_CHANCE if report.best_baseline in report.above_chance else ""
+    return {
+        "set": report.name,
+        "rows": report.rows,
+        "best": format_with_interval(scores["recall@1"], scores["interval"], mark=mark),
+        "chance": report.chance,
+        "name": name_judge(report.best_baseline),
+    }
+
+
 def _describe_baselines(report: SetReport) -> dict[str, object]:
     marks = {key: ABOVE_CHANCE if key in report.above_chance else "" for key in report.rules}
-    best = report.best_baseline
     scores = {
         name_judge(key): format_with_interval(
             scores["recall@1"], scores["interval"], mark=marks[key]
         )
         for key, scores in report.rules.items()
     }
-    best_score = f"{format_percent(report.best_recall)}{marks[best]} ({name_judge(best)})"
-    return {
-        "Set": report.name,
-        "Rows": report.rows,
-        "Chance": report.chance,
-        "Best": best_score,
-        **scores,
-    }
+    return {"Set": report.name, **scores}
 
 
 def _describe_words(report: SetReport) -> dict[str, str]:

@@ -28,7 +28,7 @@ from compeval.evaluators.validity.best_baselines import beats_chance
 from compeval.evaluators.validity.text_only import describe_scores
 
 MIN_IMAGES = 10
-"""Fewest images with a difference for which a test is computed."""
+"""Fewest images with a difference for which a test is computed, and fewest rows of which a baseline is judged."""
 MAX_WORDS = 15
 SIGNIFICANCE = 0.05
 
@@ -77,7 +77,12 @@ class SetReport:
 
     @property
     def above_chance(self) -> list[str]:
-        """The baselines more than ``CUE_MARGIN`` above chance, with their whole interval above it, the best first."""
+        """The baselines more than ``CUE_MARGIN`` above chance, with their whole interval above it, the best first.
+
+        None on a few rows: of five captions, the interval of one right answer is above chance.
+        """
+        if self.sampled < MIN_IMAGES:
+            return []
         ranked = sorted(self.rules.items(), key=lambda item: -item[1]["recall@1"])
         return [
             key

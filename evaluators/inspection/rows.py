@@ -85,6 +85,8 @@ class Source:
     """Version of the dataset. None for published files."""
     read_image: Callable[[TextRow], Any]
     """Function that returns the image of a row, or None if images are not here."""
+    origin: str = ""
+    """Where the images are from, as in results: for a user's own data the name of the dataset."""
     validity: Mapping[str, Any] | None = None
     """Results of the stage ``validity``, for the generated dataset crepe."""
 
@@ -135,7 +137,7 @@ def _open_folder(folder: Path) -> Source:
             splits[row.set, row.split] = load_dataset(str(folder), row.set, row.split)
         return splits[row.set, row.split][row.position][row.column]
 
-    is_synthetic = any("microworld" in sources for sources in list_image_sources(folder).values())
+    origins = {name for names in list_image_sources(folder).values() for name in names}
     sets = {config: gather(_read_rows(paths)) for config, paths in files.items()}
     path = folder.parent / "validity.json"
     validity = (
@@ -144,7 +146,13 @@ def _open_folder(folder: Path) -> Source:
         else None
     )
     return Source(
-        folder.name, _sort(sets), is_synthetic, read_stats(folder)["version"], read_image, validity
+        name=folder.name,
+        sets=_sort(sets),
+        is_synthetic="microworld" in origins,
+        version=read_stats(folder)["version"],
+        read_image=read_image,
+        origin=next(iter(origins)) if len(origins) == 1 else "",
+        validity=validity,
     )
 
 

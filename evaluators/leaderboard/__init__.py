@@ -54,6 +54,7 @@ from compeval.evaluators.report.tables import (
 )
 from compeval.evaluators.results.ranks import DECIMALS
 from compeval.evaluators.results.scores import describe_missing
+from compeval.evaluators.results.task_names import explain_names
 from compeval.evaluators.validity.best_baselines import find_best_of_results
 
 FOLDER = Path(__file__).parent
@@ -102,7 +103,9 @@ def build(
         "is_synthetic": is_synthetic,
         "sources": make_sources_table(published),
         "chart": make_chart(models, benchmarks),
-        "examples": list(collect_examples(benchmarks, data_dir)),
+        "examples": put_tasks_first(list(collect_examples(benchmarks, data_dir))),
+        "findings": describe_findings(benchmarks),
+        "explained": explain_names(result.data for result in results),
         "columns": (),
         "missing": describe_missing() if any(map(_has_models, published.values())) else "",
     }
@@ -124,6 +127,8 @@ def build_published(output: Path, benchmarks: Collection[str] = ()) -> Path:
         "sources": None,
         "chart": None,
         "examples": [],
+        "findings": [],
+        "explained": [],
         "averaged": len(choose_averaged(columns)),
         "columns": [column.name for column in columns],
         "missing": describe_missing(),
@@ -277,7 +282,8 @@ def describe_model(result: Result) -> dict[str, str]:
     backend, _, rest = model["spec"].rpartition(":")
     architecture, _, tag = rest.partition("/")
     training_data = result.training_data if model["corpus"] or backend else tag
-    return {"family": backend or architecture, "training_data": training_data}
+    family = "" if backend.startswith("python:") else backend or architecture
+    return {"family": family, "training_data": "" if training_data == MISSING else training_data}
 
 
 def average(scores: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
@@ -304,22 +310,21 @@ def make_models_table(
 ) -> Table:
     """Make the table of the page: the score of each model on each benchmark, with its rank, interval and place."""
     records = []
+    headings = make_headings(benchmarks)
     rows: list[dict[str, Any]] = models.to_dict("records")  # pyright: ignore[reportAssignmentType]
     for row in rows:
-        record = {
-            "Model": row["model"] + (" *" if row["contaminated"] else ""),
-            "Published": row["published"] or None,
-        }
-        record |= {name.replace("_", " ").capitalize(): row[name] or None for name in ABOUT}
         bounds = (row["mean low"], row["mean high"])
         mean = (
             format_percent(row["mean"])
             if row["published"]
             else format_with_interval(row["mean"], bounds)
         )
-        record |= {"Contamination": row["contaminated"] or None, "Mean": mean}
-        for benchmark in benchmarks:
-            record[_make_heading(benchmark)] = format_score(row, benchmark.name)
+        record = {"Model": row["model"] + (" *" if row["contaminated"] else ""), "Mean": mean}
+        for benchmark, heading in zip(benchmarks, headings, strict=True):
+            record[heading] = format_score(row, benchmark)
+        record["Published"] = row["published"] or None
+        record |= {name.replace("_", " ").capitalize(): row[name] or None for name in ABOUT}
+        record["Contamination"] = row["contaminated"] or None
         records.append(record)
     reasons = [
         f"{name}: {reason}"
@@ -336,21 +341,64 @@ def make_models_table(
     return make_table("leaderboard", records, note=" ".join(notes))
 
 
-def _make_heading(benchmark: BenchmarkScores) -> str:
-    """Return the heading of a column: "mine, atom (293 rows, chance 20.0, text-only 98.0)"."""
+def make_headings(benchmarks: Sequence[BenchmarkScores]) -> list[str]:
+    """Return the headings of the columns: "mine, atom (293 rows, chance 20.0, text-only 98.0)".
+
+    The name of the dataset is left out if all benchmarks are kinds of one.
+    """
+    parts = [benchmark.name.partition(", ") for benchmark in benchmarks]
+    is_one = len({dataset for dataset, _, _ in parts}) == 1 and all(rest for _, _, rest in parts)
+    return [
+        _make_heading(benchmark, rest if is_one else benchmark.name)
+        for benchmark, (_, _, rest) in zip(benchmarks, parts, strict=True)
+    ]
+
+
+def _make_heading(benchmark: BenchmarkScores, name: str) -> str:
     facts = [f"chance {format_percent(benchmark.chance)}"]
     if benchmark.kind:
-        facts.insert(0, f"{benchmark.rows:,} rows")
+        facts.insert(0, f"{benchmark.rows:,} row{'s' if benchmark.rows != 1 else ''}")
     if benchmark.baseline is not None:
         facts.append(f"text-only {format_percent(benchmark.baseline)}")
-    return f"{benchmark.name} ({', '.join(facts)})"
+    return f"{name} ({', '.join(facts)})"
 
 
-def format_score(row: Mapping[str, Any], name: str) -> str:
+def describe_findings(benchmarks: Sequence[BenchmarkScores]) -> list[str]:
+    """Return sentences on how many benchmarks tell models apart, and on how many a model is above text alone."""
+    compared = [benchmark for benchmark in benchmarks if len(benchmark.scores) > 1]
+    measured = [benchmark for benchmark in benchmarks if benchmark.baseline is not None]
+    findings: list[str] = []
+    if compared:
+        different = sum(benchmark.has_differences for benchmark in compared)
+        findings.append(
+            f"The models are shown to differ on {different} of {count_benchmarks(len(compared))}."
+        )
+    if measured:
+        above = sum(
+            any(
+                score.interval[0] > benchmark.baseline
+                for score in benchmark.scores.values()
+                if benchmark.baseline is not None
+            )
+            for benchmark in measured
+        )
+        findings.append(
+            f"A model is above the best text-only baseline, which sees no image, on {above} of "
+            f"{count_benchmarks(len(measured))}."
+        )
+    return findings
+
+
+def count_benchmarks(number: int) -> str:
+    return "1 benchmark" if number == 1 else f"{number} benchmarks"
+
+
+def format_score(row: Mapping[str, Any], benchmark: BenchmarkScores) -> str:
     """Format, for example, "95.0 #1 [88.0, 98.0] (3 of 203)", or "61.2 (88 of 203)" for a published model.
 
-    With ties, the place is a range: "(3 to 9 of 203)". A score that is not above the best text-only baseline is marked.
+    There is no rank if the models are not shown to differ. With ties, the place is a range: "(3 to 9 of 203)". A score that is not above the best text-only baseline is marked.
     """
+    name = benchmark.name
     if pd.isna(row[name]):
         return MISSING
     position, count, rank = (row[f"{name} {part}"] for part in ("place", "models", "rank"))
@@ -364,7 +412,8 @@ def format_score(row: Mapping[str, Any], name: str) -> str:
     if interval[0] <= row.get(f"{name}{TEXT_ONLY}", -1):
         remarks.append(NOT_ABOVE_TEXTS)
     remark = f" ({', '.join(remarks)})" if remarks else ""
-    return f"{format_with_interval(row[name], interval, mark=f' #{rank}')}{remark}"
+    mark = f" #{rank}" if benchmark.has_differences else ""
+    return f"{format_with_interval(row[name], interval, mark=mark)}{remark}"
 
 
 def make_sources_table(published: Mapping[str, Published]) -> Table:
@@ -440,6 +489,13 @@ def collect_examples(
                 yield from make_choice_examples(
                     task, frames, list(rows), load_split(results[0], data_dir)
                 )
+
+
+def put_tasks_first(examples: Sequence[Example]) -> list[Example]:
+    """Return the examples with the first one of each task before all others, so that the top of the page has several."""
+    first = {example.task: example for example in reversed(examples)}
+    top = sorted(first.values(), key=examples.index)
+    return [*top, *(example for example in examples if example not in top)]
 
 
 @cache

@@ -22,10 +22,12 @@ import numpy as np
 from compeval.base.schemas.corpus_names import get_kind, parse_systematicity
 from compeval.evaluators.metrics import ranking
 from compeval.evaluators.metrics.intervals import Interval, compute_weighted_interval
+from compeval.evaluators.report.headlines import MIN_ROWS
 from compeval.evaluators.report.results import Result
-from compeval.evaluators.report.sections.own import describe_set, is_own
+from compeval.evaluators.report.sections.own import is_own
 from compeval.evaluators.report.tables import TEXTS
 from compeval.evaluators.results.paired import read_common_rows, stack_values
+from compeval.evaluators.results.task_names import describe_set
 from compeval.evaluators.validity.best_baselines import BestBaseline
 from compeval.loaders.datasets.sorting import natural_key
 
@@ -79,11 +81,16 @@ class BenchmarkScores:
     """Mean of the best text-only baselines of the tasks; None if one was not measured."""
     baseline_name: str = ""
 
+    @property
+    def has_differences(self) -> bool:
+        """Whether a model is significantly better than another one."""
+        return any(score.rank > 1 for score in self.scores.values())
+
 
 def make_benchmarks(
     results: Iterable[Result], baselines: Mapping[str, BestBaseline] = NO_BASELINES
 ) -> list[BenchmarkScores]:
-    """Make the benchmarks of all results, composition before recognition.
+    """Make the benchmarks of all results, composition before recognition, and those of a few rows last.
 
     ``baselines``: task -> best text-only baseline.
     """
@@ -105,7 +112,12 @@ def make_benchmarks(
         name = f"{dataset}, {title}" if title else dataset
         benchmarks.append(_make_benchmark(name, members, recognises, kind, baselines))
     return sorted(
-        benchmarks, key=lambda benchmark: (benchmark.is_recognition, natural_key(benchmark.name))
+        benchmarks,
+        key=lambda benchmark: (
+            benchmark.is_recognition,
+            benchmark.rows < MIN_ROWS,
+            natural_key(benchmark.name),
+        ),
     )
 
 

@@ -32,6 +32,7 @@ from compeval.evaluators.report.sections.atom_counts import read_atom_counts
 from compeval.evaluators.report.strip import Test, make_strip
 from compeval.evaluators.report.tables import TEXTS, Table, make_table, to_csv, to_latex
 from compeval.evaluators.report.text_only import find_without_measured, read_text_only
+from compeval.evaluators.results.task_names import explain_names
 from compeval.evaluators.validity.best_baselines import find_best_of_results
 from compeval.loaders.datasets.verified import verify_images_once
 
@@ -107,6 +108,11 @@ class ReportPart:
         """The sources of the images, or of all results if none has images."""
         with_images = [result for result in self.results if result.is_synthetic is not None]
         return ", ".join(sorted({result.data["source"] for result in with_images or self.results}))
+
+    @property
+    def explained_names(self) -> list[str]:
+        """What the names of the tasks mean."""
+        return explain_names(result.data for result in self.results)
 
     @property
     def warnings(self) -> list[str]:

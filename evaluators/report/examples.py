@@ -26,6 +26,7 @@ import pandas as pd
 from compeval.evaluators.engine.task_dataset import load
 from compeval.evaluators.engine.tasks import Task
 from compeval.evaluators.report.results import Result
+from compeval.evaluators.results.task_names import PAPER_KINDS
 from compeval.loaders.datasets.sorting import natural_key
 from compeval.loaders.load import load_dataset
 
@@ -209,8 +210,11 @@ def find_top(scores: Sequence[float], count: int = NUM_TOP) -> list[int]:
 
 
 def get_kind(foils: Sequence[Mapping[str, str]]) -> str:
-    """Return the type of a hard negative, given its foils."""
-    return KINDS.get(foils[0]["type"], "HN-Comp" if len(foils) > 1 else "HN-Atom") if foils else ""
+    """Return the type of a hard negative with its meaning, given its foils."""
+    if not foils:
+        return ""
+    name = KINDS.get(foils[0]["type"], "HN-Comp" if len(foils) > 1 else "HN-Atom")
+    return PAPER_KINDS[name]
 
 
 def make_retrieval_examples(task: str, frames: Frames, split: Any, count: int) -> list[Example]:

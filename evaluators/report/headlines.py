@@ -30,6 +30,8 @@ from compeval.evaluators.report.text_only import (
 
 MAX_MODELS = 6
 """With more models, there are no sentences about single models."""
+MIN_ROWS = 10
+"""Rows of a task from which its score is compared with chance."""
 STANDINGS: dict[str, str] = TEXTS["labels"]["standings"]
 """How a score stands to chance and to the best text-only baseline -> in words, the best one first."""
 CONTROL = "_balanced"
@@ -109,12 +111,17 @@ def compare_value(results: Sequence[Result], metric: str) -> str:
     return f"{relate(widest, chance)} chance, {chance:.1%}"
 
 
-def find_standing(interval: Sequence[float], chance: float, baseline: float | None) -> str:
+def find_standing(
+    interval: Sequence[float], chance: float, baseline: float | None, rows: int
+) -> str:
     """Return how a score with hard negatives stands to chance and to the best text-only baseline: a key of STANDINGS.
 
     ``interval``, ``chance`` and ``baseline`` have the same unit. ``baseline`` is None if it was not measured. A score
-    that a text-only baseline reaches may come from the texts alone, so it is no evidence of composition.
+    that a text-only baseline reaches may come from the texts alone, so it is no evidence of composition. Neither is a
+    score on a few rows: of five captions, the interval of one right answer is above chance.
     """
+    if rows < MIN_ROWS:
+        return "few"
     relation = relate(interval, chance, "same")
     if relation != "above":
         return relation
@@ -140,7 +147,8 @@ def _describe_standings(label: str, members: Sequence[Result], results: Results)
     for result in members:
         data, best = result.data, find_best_baseline(results, result)
         interval, chance = data["intervals"]["recall@1"], data["chance"]["recall@1"]
-        standings.append(find_standing(interval, chance, best.recall if best else None))
+        rows = data["data"]["rows"]
+        standings.append(find_standing(interval, chance, best.recall if best else None, rows))
         if best and best.recall > chance and interval[0] <= best.recall:
             solved.append((best, data["task"]))
     tasks = "1 task" if len(members) == 1 else f"{len(members)} tasks"
@@ -149,18 +157,19 @@ def _describe_standings(label: str, members: Sequence[Result], results: Results)
     )
     line = f"{label}, {tasks} with hard negatives: {described} (95 % intervals)."
     if solved:
-        best, task = max(solved, key=lambda found: (found[0].recall, found[1]))
+        # By the bound of the interval, since a baseline may solve all of a few rows.
+        best, task = max(solved, key=lambda found: (found[0].interval[0], found[1]))
         name = name_judge(best.key)
         line += (
             f' Without the image, the text-only baseline "{name}" selects {best.recall:.1%} of the true captions of '
             f"{task}."
         )
-    rows = [result.data["data"]["rows"] for result in members]
+    counts = [result.data["data"]["rows"] for result in members]
     ties = sum(
         count * result.metrics.get("tie_rate", 0)
-        for count, result in zip(rows, members, strict=True)
+        for count, result in zip(counts, members, strict=True)
     )
-    share = ties / sum(rows)
+    share = ties / sum(counts)
     tied = f" In {share:.0%} of the rows, the true caption ties with a wrong one, which counts as an error."
     return f"{line}{tied if share > 0.01 else ''}"
 

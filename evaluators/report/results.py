@@ -28,6 +28,7 @@ import pandas as pd
 from compeval.base.schemas.corpus_names import CORPORA, get_kind, parse_systematicity
 from compeval.base.storage import parquet
 from compeval.evaluators.protocols import all_protocols
+from compeval.evaluators.report.tables import MISSING
 from compeval.evaluators.results.documents import list_documents, read, read_time
 
 COMPLEXITY = re.compile(r"n(\d+)")
@@ -236,11 +237,11 @@ def split_parts(results: Results) -> dict[str, Results]:
 def get_corpus_name(corpus: str | None, is_microworld: bool = False) -> str:
     """Return the title of a training corpus, such as "LAION-400M".
 
-    The micro-world's corpora have the names of real ones, so the title says which of both it is.
+    The micro-world's corpora have the names of real ones, so the title says which of both it is. "-" for no corpus.
     """
     if is_microworld:
         return f"{corpus} (micro-world)"
-    return CORPORA.get(corpus or "", corpus or "other")
+    return CORPORA.get(corpus or "", corpus or MISSING)
 
 
 @cache

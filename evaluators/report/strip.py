@@ -18,10 +18,16 @@ import pandas as pd
 
 from compeval.base.schemas.corpus_names import get_kind, parse_systematicity
 from compeval.base.text_only.judges import name_judge
-from compeval.evaluators.report.headlines import STANDINGS, compute_interval, find_standing
+from compeval.evaluators.report.headlines import (
+    MIN_ROWS,
+    STANDINGS,
+    compute_interval,
+    find_standing,
+)
 from compeval.evaluators.report.results import SEED, Result, Results
 from compeval.evaluators.report.tables import TEXTS, format_percent
 from compeval.evaluators.report.text_only import find_best_baseline
+from compeval.evaluators.results import task_names
 
 TITLES: dict[str, str] = TEXTS["labels"]["strip"]
 """Kind of CREPE's tests -> its title; others of CREPE are not in the strip."""
@@ -48,7 +54,7 @@ class Dot(NamedTuple):
     def relation(self) -> str:
         """A key of STANDINGS, which is the class of the dot in the page."""
         baseline = self.baseline if self.has_text_cues else self.chance
-        return find_standing((self.low, self.high), self.chance, baseline)
+        return find_standing((self.low, self.high), self.chance, baseline, self.rows)
 
     @property
     def text(self) -> str:
@@ -69,9 +75,14 @@ class Test(NamedTuple):
     title: str
     dots: Sequence[Dot]
 
+    @property
+    def rows(self) -> int:
+        """Rows of the test; of models with fewer, the highest number."""
+        return max(dot.rows for dot in self.dots)
+
 
 def make_strip(results: Results) -> list[Test]:
-    """Return the tests with the dots of the models, or [] for too many models."""
+    """Return the tests with the dots of the models, those on a few rows last, or [] for too many models."""
     groups: dict[str, dict[str, list[Result]]] = {}
     for result in results:
         if title := get_title(result):
@@ -81,7 +92,10 @@ def make_strip(results: Results) -> list[Test]:
     order = {title: number for number, title in enumerate(TITLES.values())}
     tests = [Test(title, list(_make_dots(by_model, results))) for title, by_model in groups.items()]
     tests = [test for test in tests if test.dots]
-    return sorted(tests, key=lambda test: (order.get(test.title, len(order)), test.title))
+    return sorted(
+        tests,
+        key=lambda test: (test.rows < MIN_ROWS, order.get(test.title, len(order)), test.title),
+    )
 
 
 def get_title(result: Result) -> str | None:
@@ -90,6 +104,8 @@ def get_title(result: Result) -> str | None:
     is_perturbed = bool(data["variant"]) and SEED.sub("", f"-{data['variant']}") != ""
     if result.is_limited or is_perturbed or data["protocol"] in NOT_COMPOSITION:
         return None
+    if task_names.is_own(data):
+        return f"{data['dataset']}: {task_names.describe_set(data['config'])}"
     if result.family != "crepe":
         return (
             data["dataset"] if data["config"] == "main" else f"{data['dataset']}/{data['config']}"

@@ -256,8 +256,17 @@ def to_html(table: Table) -> str:
     style = Styler.from_custom_template(str(FOLDER), html_table="table.html.j2")(table.cells).hide(
         axis="index"
     )
-    style = style.format(format_cell, escape="html").format_index(escape="html", axis="columns")
+    style = style.format(format_cell, escape="html")
+    style = style.format_index(_format_heading, escape="html", axis="columns")
     return style.to_html(is_text=is_text)
+
+
+def _format_heading(heading: str) -> str:
+    """Return a heading in HTML, with the facts of a benchmark, "(59 rows, chance 50.0)", in small type."""
+    name, bracket, facts = str(heading).partition(" (")
+    if not bracket or "chance " not in facts:
+        return heading
+    return f'{name} <span class="facts">({facts}</span>'
 
 
 def to_latex(table: Table) -> str:

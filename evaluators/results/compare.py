@@ -32,6 +32,9 @@ from compeval.evaluators.results.paired import (
     stack_values,
 )
 
+SHARE_OF_HITS = "share of hits"
+"""What the mean over tasks with different metrics is a mean of."""
+
 
 class Comparison(NamedTuple):
     """Comparison of two models on one task and direction; ``difference`` is b minus a."""
@@ -50,6 +53,8 @@ class Comparison(NamedTuple):
     wilcoxon: float | None = None
     mcnemar_holm: float | None = None
     wilcoxon_holm: float | None = None
+    chance: float | None = None
+    """None for a mean over tasks."""
 
 
 def compare(a: Path, b: Path) -> list[Comparison]:
@@ -68,12 +73,14 @@ def compare_pairs(pairs: Sequence[PairedValues]) -> list[Comparison]:
         line = _compare(pair, pair.metric, *pair.hits)
         lines.append(
             line._replace(
+                chance=pair.chance,
                 mcnemar=statistics.mcnemar_p(*pair.hits),
                 wilcoxon=statistics.wilcoxon_p(*pair.value_MQ),
             )
         )
         if pair.wrong is not None:
-            pairwise.append(_compare(pair, PAIRWISE, *compute_pairwise(pair.value_MQ, pair.wrong)))
+            line = _compare(pair, PAIRWISE, *compute_pairwise(pair.value_MQ, pair.wrong))
+            pairwise.append(line._replace(chance=1 / 2))
     return correct_p_values(lines) + pairwise
 
 
@@ -110,7 +117,7 @@ def summarise(pairs: Sequence[PairedValues]) -> Comparison:
             f"mean over {len(pairs)} tasks",
             name_a,
             name_b,
-            "share of hits",
+            SHARE_OF_HITS,
             hit_2Q.shape[1],
             float(share_a),
         ),
@@ -200,6 +207,7 @@ class Ranked(NamedTuple):
     rank: int
     p: dict[str, float]
     """Other model -> Holm-corrected p-value of the difference."""
+    chance: float
 
 
 def rank_models(folders: Sequence[Path]) -> list[Ranked]:
@@ -225,6 +233,7 @@ def rank_models(folders: Sequence[Path]) -> list[Ranked]:
                     for other, p in zip(names, found.p_MM[model], strict=True)
                     if other != name
                 },
+                paired.chance,
             )
             for model, name in enumerate(names)
         ]

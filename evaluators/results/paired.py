@@ -36,6 +36,7 @@ class PairedValues(NamedTuple):
     value_MQ: np.ndarray
     """Ranks (1 is a hit) or hits (True is a hit)."""
     cluster_Q: np.ndarray
+    chance: float
     wrong: int | None = None
     """Number of wrong candidates of each query, if the results have an accuracy on pairs that Recall@1 is not."""
 
@@ -84,7 +85,10 @@ def read_paired_values(folders: Sequence[Path]) -> Iterator[PairedValues]:
                 value_MQ, cluster_Q = stack_values(tables, column)
                 have_pairs = metric == "recall@1" and all(map(has_pairs, results))
                 wrong = results[0]["data"]["set_size"] - 1 if have_pairs else None
-                yield PairedValues(results[0]["task"], metric, models, value_MQ, cluster_Q, wrong)
+                chance = results[0]["chance"][metric]
+                yield PairedValues(
+                    results[0]["task"], metric, models, value_MQ, cluster_Q, chance, wrong
+                )
 
 
 def find_documents(path: Path) -> dict[str, Path]:

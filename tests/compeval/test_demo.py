@@ -1,15 +1,15 @@
 """The demo's data, and the table of its results."""
 
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pytest
 import torch
 from safetensors.torch import load_file
 
-from compeval.cli.demo_summary import NEGATIVES, compare_with_chance
+from compeval.cli.demo_summary import NEGATIVES, describe_standings
 from compeval.demo import FOLDER, MODEL, SAMPLE, write_model
 from compeval.demo.make import ROWS, read_texts, sample_rows, shrink_model
 from compeval.evaluators import models
@@ -98,12 +98,33 @@ def test_rows_are_evenly_spaced_and_crops_small(tmp_path: Path):
     assert all(len(cell["bytes"]) < 2000 for cell in sample["image"].to_pylist())
 
 
-@pytest.mark.parametrize(
-    ("interval", "verdict"),
-    [((0.21, 0.3), "above"), ((0.1, 0.19), "below"), ((0.2, 0.3), "n.s."), ((0.1, 0.2), "n.s.")],
-)
-def test_a_result_is_compared_with_chance_by_its_interval(
-    interval: tuple[float, float], verdict: str
-):
-    result = {"intervals": {"recall@1": interval}, "chance": {"recall@1": 0.2}}
-    assert compare_with_chance(result) == verdict
+def test_the_table_of_the_demo_is_that_of_a_run(demo: Demo):
+    lines = demo.output.splitlines()
+    start = next(number for number, line in enumerate(lines) if line.startswith("hard negatives"))
+    assert re.split(r" {2,}", lines[start].strip()) == [
+        "hard negatives",
+        "rows",
+        "%",
+        "95 % interval",
+        "chance",
+        "text-only",
+    ]
+    first = re.split(r" {2,}", lines[start + 1].strip())
+    path = demo.folder / "results/microworld/clip-laion-s0/crepe/laion_sc_hnatom.json"
+    result = documents.read(path)
+    low, high = result["intervals"]["recall@1"]
+    assert first[:-1] == [
+        "word replaced, seen compounds",
+        "300",
+        f"{100 * result['metrics']['recall@1']:.1f}",
+        f"{100 * low:.1f} to {100 * high:.1f}",
+        "20.0",
+    ]
+    assert float(first[-1]) > 90, "all negatives are edits of the caption, which is their medoid"
+    assert "4 of 8 above chance, 0 above the best text-only baseline" in demo.output
+    assert all(len(line) <= 80 for line in lines[start : start + 11])
+
+
+def test_scores_above_chance_and_above_text_are_counted():
+    standings = ["above", "solved", "unmeasured", "same", "below"]
+    assert describe_standings(standings).startswith("3 of 5 above chance, 1 above the best")

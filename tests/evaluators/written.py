@@ -59,7 +59,7 @@ def write_result(
         "data": {
             "fingerprint": f"data of {task}",
             "version": "v1",
-            "rows": 3,
+            "rows": 30,
             "limit": None,
             "set_size": 3,
             **(data or {}),

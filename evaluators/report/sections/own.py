@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from matplotlib.axes import Axes
@@ -12,13 +11,14 @@ from compeval.evaluators.report.figures import draw
 from compeval.evaluators.report.pages import Section
 from compeval.evaluators.report.results import Result, Results
 from compeval.evaluators.report.sections.tasks import make_record
-from compeval.evaluators.report.tables import TEXTS, format_with_interval, make_table
+from compeval.evaluators.report.tables import format_with_interval, make_table
 from compeval.evaluators.report.text_only import find_best_baseline
+from compeval.evaluators.results import task_names
+from compeval.evaluators.results.task_names import describe_set, split_config
 from compeval.loaders.datasets.sorting import natural_key
 
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#a6761d", "#56b4e9", "#e69f00", "#555555")
 """The colours of Okabe and Ito, with brown and grey in place of yellow and black. More models would not be legible."""
-SPLIT = re.compile(r"(?:(sc|uc)_)?(.+)")
 NO_BASELINES: Mapping[str, float] = {}
 HEIGHT_PER_SET = 0.28
 """Inches."""
@@ -49,20 +49,13 @@ def make_section(results: Results) -> Section | None:
 
 
 def is_own(result: Result) -> bool:
-    """Return True if ``compeval make`` made the dataset: its rows name it as their source."""
-    return result.data["source"] == result.data["dataset"]
-
-
-def describe_set(config: str) -> str:
-    """Return a config in words: "atom, unseen compounds" for ``uc_atom``."""
-    split, kind = SPLIT.fullmatch(config).groups()  # pyright: ignore[reportOptionalMemberAccess]
-    words = kind.replace("_", " ")
-    return f"{words}, {TEXTS['own_splits'][split]}" if split else words
+    """Return True if ``compeval make`` made the dataset."""
+    return task_names.is_own(result.data)
 
 
 def _sort_key(config: str) -> tuple[object, ...]:
-    split, kind = SPLIT.fullmatch(config).groups()  # pyright: ignore[reportOptionalMemberAccess]
-    return natural_key(kind), split or ""
+    split, kind = split_config(config)
+    return natural_key(kind), split
 
 
 def list_categories(result: Result) -> Iterator[dict[str, object]]:

@@ -50,15 +50,15 @@ def test_run_prints_metric_interval_and_chance(here: Path, data: Path):
     assert result.exit_code == 0
     line = next(line for line in result.stdout.splitlines() if "crepe/prod_hnatom/n4" in line)
     assert [cell.strip() for cell in line.strip("│").split("│")] == [
-        "Knows",
         "crepe/prod_hnatom/n4",
-        "recall@1",
         "5",
         "100.0",
         "43.9 to 100.0",  # Wilson, 3 of 3 images
         "25.0",
         "25.0 no negation word",  # best of the text-only baselines, all at chance
     ]
+    assert result.stdout.lstrip().startswith("Knows"), "the model is the title"
+    assert "hnatom: one object, attribute or relation is replaced" in result.stderr
     assert "Synthetic data" in result.stderr
     assert Path("results/microworld/Knows/crepe/prod_hnatom/n4.json").is_file()
 
@@ -392,9 +392,7 @@ def test_csv_has_one_line_per_metric_and_markdown_is_a_table(here: Path, data: P
     ]
     assert {"recall@1", "recall@3", "mean_rank", "tie_rate"} <= {line["metric"] for line in lines}
     shown = call("show", "results", "--format", "md").stdout.splitlines()
-    assert (
-        shown[2] == "| Knows | crepe/prod_hnatom/n4 | recall@1 | 5 | 100.0 | 43.9 to 100.0 | 25.0 |"
-    )
+    assert shown[2] == "| crepe/prod_hnatom/n4 | Knows | 5 | 100.0 | 43.9 to 100.0 | 25.0 |"
 
 
 def test_long_results_are_summarised(here: Path, tmp_path: Path):
@@ -410,15 +408,15 @@ def test_long_results_are_summarised(here: Path, tmp_path: Path):
         for line in result.stdout.splitlines()
         if "│" in line
     ]
-    assert [line[:7] for line in cells] == [
-        ["Knows", "crepe/coco", "recall@1", "1", "100.0", "", "25.0"],
-        ["Knows", "crepe/coco@mix", "recall@1", "12", "100.0", "100.0 to 100.0", "25.0"],
-        ["Knows", "crepe/prod_hnatom", "recall@1", "9", "100.0", "100.0 to 100.0", "25.0"],
+    assert [line[:5] for line in cells] == [
+        ["crepe/coco", "1", "100.0", "", "25.0"],
+        ["crepe/coco@mix", "12", "100.0", "100.0 to 100.0", "25.0"],
+        ["crepe/prod_hnatom", "9", "100.0", "100.0 to 100.0", "25.0"],
     ]
     command = "compeval show results/microworld/Knows"
     assert f"Means over 22 tasks. `{command}` prints each task with its interval." in result.stderr
     shown = call(*command.split()[1:]).stdout
-    tasks = [line.split("│")[2].strip() for line in shown.splitlines() if "│" in line]
+    tasks = [line.split("│")[1].strip() for line in shown.splitlines() if "│" in line]
     variants = [f"crepe/coco@mix-s{seed}" for seed in range(12)]
     assert list(dict.fromkeys(tasks)) == [
         "crepe/coco",
@@ -434,12 +432,10 @@ def test_nine_tasks_are_a_table_with_intervals_and_text_only_baselines(here: Pat
     header, _, *lines = [
         [cell.strip() for cell in line.strip("|").split("|")] for line in result.stdout.splitlines()
     ]
-    assert header == [
-        *("model", "task", "metric", "rows", "%", "95 % interval", "chance", "text-only %")
-    ]
+    assert header == [*("task", "model", "rows", "%", "95 % interval", "chance", "text-only %")]
     tasks = [f"crepe/prod_hnatom/n{number}" for number in range(4, 13)]
-    assert [line[1:5] for line in lines] == [[task, "recall@1", "3", "100.0"] for task in tasks]
-    assert all(" to " in line[5] and line[7].split()[0] for line in lines)
+    assert [line[:4] for line in lines] == [[task, "Knows", "3", "100.0"] for task in tasks]
+    assert all(" to " in line[4] and line[6].split()[0] for line in lines)
     folder = "results/microworld/Knows"
     shown = call("show", folder, "--data", data, "--format", "md").stdout
     assert shown == result.stdout
@@ -450,7 +446,7 @@ def test_nine_tasks_are_a_table_with_intervals_and_text_only_baselines(here: Pat
     )
     found = {row["task"]: row["text_only"] for row in records if row["metric"] == "recall@1"}
     assert [f"{100 * float(found[task]):.1f}" for task in tasks] == [
-        line[7].split()[0] for line in lines
+        line[6].split()[0] for line in lines
     ]
 
 
@@ -464,7 +460,7 @@ def test_refused_tasks_are_named_and_the_others_run(here: Path, data: Path):
         "crepe/laion_uc_raw,crepe/prod_hnatom",
     )
     assert result.exit_code == 1
-    assert {line.split()[3] for line in result.stdout.splitlines() if "│" in line} == {
+    assert {line.split()[1] for line in result.stdout.splitlines() if "│" in line} == {
         "crepe/prod_hnatom/n4",
         "crepe/prod_hnatom/n5",
     }
@@ -473,6 +469,27 @@ def test_refused_tasks_are_named_and_the_others_run(here: Path, data: Path):
         in result.stderr
     )
     assert Path("results/microworld/Pairs/crepe/prod_hnatom/n5.json").is_file()
+
+
+def test_tasks_of_a_glob_that_a_model_cannot_do_are_skipped(here: Path, data: Path):
+    command = ("run", "python:toy_models:Pairs", "--data", data, "--task")
+    result = call(*command, "crepe/*")
+    assert result.exit_code == 0, result.stderr
+    assert result.stderr.count("Skipped crepe/laion_uc_raw: recall needs a score for each of") == 1
+    assert "Not evaluated" not in result.stderr
+    # A name without a glob is a demand.
+    assert call(*command, "crepe/*,crepe/laion_uc_raw").exit_code == 1
+    nothing = call(*command, "crepe/*_raw")
+    assert nothing.exit_code == 2
+    assert "scores pair by pair" in nothing.stderr
+
+
+def test_results_whose_data_is_not_here_say_why_they_have_no_baseline(here: Path, data: Path):
+    run_toy(data)
+    shown = call("show", "results")
+    assert "text-only" not in shown.stdout
+    assert "No text-only baselines of crepe: the data is not here. --data names" in shown.stderr
+    assert "No text-only baselines" not in call("show", "results", "--data", data).stderr
 
 
 def test_a_set_of_one_picture_does_not_end_the_run(here: Path, tmp_path: Path):

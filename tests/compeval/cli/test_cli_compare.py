@@ -46,7 +46,7 @@ def test_both_models_are_named_in_every_format(folders: list[str]):
     for text in (call(*command, "--format", name).stdout for name in ("table", "md", "latex")):
         assert all(name in text for name in ("A: Knows", "B: Constant", "B - A")), text
     latex = call(*command, "--format", "latex").stdout
-    assert latex.startswith("\\begin{tabular}{ll")
+    assert latex.startswith("\\begin{tabular}{lr")
     assert "crepe/prod\\_hnatom/n4 &" in latex
     assert "mean over 2 tasks" in latex
     (line, *_) = csv.DictReader(call(*command, "--format", "csv").stdout.splitlines())

@@ -179,9 +179,20 @@ def test_page_of_a_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         '<td><span class="value">99.5</span> <span class="spread">(1,234 captions)</span></td>'
         in page
     )
-    assert "a text-only baseline is more than 5 points above chance" in page
+    assert "a baseline that reads only the captions finds the true one more often" in page
+    assert page.index("data:image/jpeg") < page.index("<table>"), "pictures come before tables"
+    assert page.count("of the text-only baselines select ✓") == 9
     assert "Synthetic data." in page
     assert not re.findall(r'(?:src|href)="(?:https?:)?//', page)
+
+
+@pytest.mark.usefixtures("one_baseline")
+def test_no_baseline_is_above_chance_on_a_few_rows():
+    rows = make_rows([("a cup", ["a red cup"] * 4)])
+    report = measure_set("toy", gather(rows))
+    assert report.best_recall == 1.0
+    assert report.rules[report.best_baseline]["interval"][0] > report.chance
+    assert report.above_chance == []
 
 
 @pytest.mark.usefixtures("one_baseline")

@@ -72,7 +72,7 @@ def test_tables_of_a_corpus(tmp_path: Path, corpus: str):
     assert list(section.tables[0].cells) == ["Training data", "Model", "n = 4", "n = 12"]
     assert get_rows(section)[0][1] == [*names, "50.0 [40.0, 60.0]", "25.0 [15.0, 35.0]"]
     figure_5, *_ = section.figures
-    assert figure_5 == f"{crepe.FIGURE_5} Bands: 95 % intervals over images. 3 rows per set."
+    assert figure_5 == f"{crepe.FIGURE_5} Bands: 95 % intervals over images. 30 rows per set."
 
 
 def test_figure_6_shows_models_with_other_training_data(tmp_path: Path):

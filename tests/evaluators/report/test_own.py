@@ -42,7 +42,7 @@ def make_result(
         ("atom", "atom"),
         ("uc_atom_balanced", "atom balanced, unseen compounds"),
         ("sc_swap", "swap, seen compounds"),
-        ("foils_1", "foils 1"),
+        ("foils_1", "your table, 1 negative a row"),
     ],
 )
 def test_sets_are_named_in_words(config: str, words: str):

@@ -53,7 +53,7 @@ def test_rows_have_choices_kinds_and_pictures(report: Path):
     assert isinstance(document, dict)
     assert document["models"] == ["clip", "other"]
     assert document["tasks"] == ["crepe/gone_hnatom", TASK.name]
-    assert document["kinds"] == ["HN-Atom"]
+    assert document["kinds"] == ["HN-Atom: one atom replaced"]
     captions = ["red ball too", "blue ball", "red kite"]
     # The scores of row 1 are .3, .8 and .1. Only clip has the first task, whose dataset is not here.
     # The words "blue" and "kite" are not those of the true caption.

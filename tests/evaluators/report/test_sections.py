@@ -219,7 +219,7 @@ def test_controlledimcaps_without_probes(tmp_path: Path):
     )
     cell = "50.0 [40.0, 60.0]"
     assert get_rows(make(probes.make_controlledimcaps, tmp_path))["controlledimcaps"] == [
-        ["clip-a", "controlledimcaps/adjective", "3", cell, cell, cell, "25.0 / - / -"]
+        ["clip-a", "controlledimcaps/adjective", "30", cell, cell, cell, "25.0 / - / -"]
     ]
     assert probes.make_compprompts(read_results([tmp_path])) is None
 

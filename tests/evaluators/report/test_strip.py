@@ -6,6 +6,7 @@ import pytest
 
 from compeval.evaluators.metrics.intervals import wilson_interval
 from compeval.evaluators.report import build
+from compeval.evaluators.report.headlines import compare_with_chance
 from compeval.evaluators.report.results import read_results
 from compeval.evaluators.report.strip import Dot, make_strip
 from compeval.evaluators.validity.best_baselines import find_best_of_results
@@ -89,7 +90,26 @@ def test_tests_are_configs_of_the_models_own_corpus(tmp_path: Path):
     dot = strip[0].dots[0]
     assert_close((dot.low, dot.high), (50, 70))
     assert dot.text.startswith("60.0 % (50.0 to 70.0), above chance (text-only baselines")
-    assert dot.text.endswith("not measured); chance 33.3 %; 3 rows")
+    assert dot.text.endswith("not measured); chance 33.3 %; 30 rows")
+
+
+def test_a_few_rows_are_last_and_not_compared_with_chance(tmp_path: Path):
+    """Of five captions, the interval of one right answer is above chance: it begins at 20.7 %."""
+    for config, rows in (("a", 1), ("b", 30)):
+        name = f"sugarcrepe/{config}"
+        write_hits(tmp_path / "results", "clip", name, hits=rows, rows=rows, chance=1 / 5)
+    results = read_results([tmp_path / "results"])
+    large, small = make_strip(results)
+    assert [large.dots[0].relation, small.dots[0].relation] == ["unmeasured", "few"]
+    assert (small.title, small.rows) == ("sugarcrepe/a", 1)
+    (sentence,) = compare_with_chance(results)
+    assert "1 above chance (text-only baselines not measured), 1 on fewer than 10 rows" in sentence
+
+
+def test_own_sets_have_titles_in_words(tmp_path: Path):
+    write_result(tmp_path / "r", "clip", "mine/uc_atom", {"recall@1": 0.5}, source="mine")
+    (test,) = make_strip(read_results([tmp_path / "r"]))
+    assert test.title == "mine: atom, unseen compounds"
 
 
 def test_splits_of_a_test_are_one_dot(tmp_path: Path):
