@@ -213,7 +213,7 @@ def print_records(
 ) -> None:
     """Print rows as a table, in Markdown or LaTeX, ``records`` as CSV, or ``document`` (default: the records) as JSON.
 
-    The keys of a row are the header. Columns after the first ``left`` ones are right-aligned. A table has the ``title``.
+    The keys of a row are the header. Columns after the first ``left`` ones are right-aligned. ``title``: of a table.
     """
     header = list(rows[0]) if rows else []
     if output_format == "json":

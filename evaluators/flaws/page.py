@@ -50,6 +50,8 @@ TEMPLATE = Path(__file__).with_name("page.md.j2")
 HUMAN_CHECKS = {"hnatom": 91.6, "hnswap": 70.1, "hnneg": 72.4}
 """Percent of a sample of negatives that are false, by kind. Source: CREPE (arXiv:2212.07796), Table 7."""
 
+COLOURS = {"recall@1": "#0072b2", "pairwise": "#d55e00"}
+TITLES = {"crepe_published": "CREPE", "sugarcrepe": "SugarCrepe"}
 FORM = ("capital", "final stop", "unordered", "truth", "case")
 """Flaws of form that the page counts (loaders/audit.py)."""
 KIND_NAMES = {
@@ -167,6 +169,12 @@ def find_best(item: Measured, entry: Mapping[str, Any], key: str) -> Measured:
     return max(known, key=lambda one: one["share"])
 
 
+def name_set(item: Measured) -> str:
+    """Return the name of a set: "CREPE hnatom, n = 4", "SugarCrepe swap_att"."""
+    config = item["config"].removeprefix("prod_").replace("/n", ", n = ")
+    return f"{TITLES.get(item['benchmark'], item['benchmark'])} {config}"
+
+
 def select_best_after(entry: Mapping[str, Any]) -> Measured | None:
     """Return the best judge after refinement, with its kind; None if no pairs were selected."""
     after = entry.get("after", {})
@@ -181,21 +189,36 @@ def render(
     by_hash = {entry.get("sha256"): entry for entry in balanced}
     items = [
         item
+        | {"name": name_set(item)}
         | {key: find_best(item, by_hash.get(sha256, {}), key) for key in ("recall@1", "pairwise")}
         for sha256, item in measured.items()
     ]
+    names = {sha256: name_set(item) for sha256, item in measured.items()}
     template = jinja2.Template(
         TEMPLATE.read_text(encoding="utf-8"), trim_blocks=True, lstrip_blocks=True
     )
     return template.render(
         items=items,
-        balanced=[{**entry, "best_after": select_best_after(entry)} for entry in balanced],
+        chances=[f"{100 / size:.1f}" for size in sorted({i["candidates"] for i in items})[::-1]],
+        balanced=[
+            {**entry, "name": names.get(entry.get("sha256"), ""), "best_after": best}
+            for entry in _sort_as(balanced, list(measured))
+            for best in [select_best_after(entry)]
+        ],
         max_rows=MAX_ROWS,
         margin=MARGIN,
         min_pairs=MIN_PAIRS,
         human_checks=HUMAN_CHECKS,
         date=date,
     )
+
+
+def _sort_as(
+    entries: Sequence[Mapping[str, Any]], hashes: Sequence[str]
+) -> list[Mapping[str, Any]]:
+    """Return the entries of balanced subsets in the order of the files, those of other files last."""
+    order = {sha256: number for number, sha256 in enumerate(hashes)}
+    return sorted(entries, key=lambda entry: order.get(entry.get("sha256", ""), len(order)))
 
 
 def draw_figure(
@@ -209,7 +232,10 @@ def draw_figure(
 
     def paint(panels: list[Any]) -> None:
         (axes,) = panels
-        for key, label, shift in (("recall@1", "Recall@1", 0.15), ("pairwise", "on pairs", -0.15)):
+        for key, label, shift in (
+            ("recall@1", "all captions of a row", 0.15),
+            ("pairwise", "pairs", -0.15),
+        ):
             known = [find_best(item, by_hash.get(sha, {}), key) for sha, item in named]
             share = np.array([100 * entry["share"] for entry in known])
             bounds = 100 * np.array([entry["interval"] for entry in known]).T
@@ -219,17 +245,26 @@ def draw_figure(
                 xerr=np.abs(bounds - share),
                 fmt="o",
                 markersize=4,
+                color=COLOURS[key],
                 label=label,
             )
         chance = [100 / item["candidates"] for item in items]
-        axes.scatter(chance, heights + 0.15, marker="|", color="#333333", label="chance")
-        axes.scatter([50] * len(items), heights - 0.15, marker="|", color="#333333")
+        bar = {"marker": "|", "s": 60, "linewidths": 1.5}
+        axes.scatter(chance, heights + 0.15, color=COLOURS["recall@1"], label="chance", **bar)
+        axes.scatter(
+            [50] * len(items),
+            heights - 0.15,
+            color=COLOURS["pairwise"],
+            label="chance, pairs",
+            **bar,
+        )
         axes.set_xlim(0, 102)
         axes.set_xlabel("best text-only baseline, %")
-        axes.set_yticks(heights, [f"{item['benchmark']}/{item['config']}" for item in items])
-        axes.legend(loc="lower left")
+        axes.set_yticks(heights, [name_set(item) for item in items])
+        axes.legend(loc="upper right", bbox_to_anchor=(1, -0.1), ncols=2)
 
-    return draw(1, paint, size=(6.5, 1 + 0.28 * len(items)))
+    # As wide as a phone, so that the letters are not made smaller there.
+    return draw(1, paint, size=(4.6, 1.4 + 0.28 * len(items)))
 
 
 def main(

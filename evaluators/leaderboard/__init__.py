@@ -396,7 +396,8 @@ def count_benchmarks(number: int) -> str:
 def format_score(row: Mapping[str, Any], benchmark: BenchmarkScores) -> str:
     """Format, for example, "95.0 #1 [88.0, 98.0] (3 of 203)", or "61.2 (88 of 203)" for a published model.
 
-    There is no rank if the models are not shown to differ. With ties, the place is a range: "(3 to 9 of 203)". A score that is not above the best text-only baseline is marked.
+    There is no rank if the models are not shown to differ. With ties, the place is a range: "(3 to 9 of 203)". A score
+    that is not above the best text-only baseline is marked.
     """
     name = benchmark.name
     if pd.isna(row[name]):
@@ -492,7 +493,7 @@ def collect_examples(
 
 
 def put_tasks_first(examples: Sequence[Example]) -> list[Example]:
-    """Return the examples with the first one of each task before all others, so that the top of the page has several."""
+    """Return the examples with the first one of each task before all others: the top of the page shows two tasks."""
     first = {example.task: example for example in reversed(examples)}
     top = sorted(first.values(), key=examples.index)
     return [*top, *(example for example in examples if example not in top)]

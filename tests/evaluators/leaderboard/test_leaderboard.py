@@ -118,7 +118,15 @@ def test_kinds_of_hard_negatives_are_columns_of_their_own(tmp_path: Path):
     cells = table.cells.set_index("Model").loc["B/x"]
     atom = cells["mine, atom (40 rows, chance 20.0, text-only 100.0)"]
     assert re.fullmatch(r"75\.0 #1 \[59\.\d, 85\.\d\] \(‡\)", atom)
-    assert cells["mine, order (8 rows, chance 20.0)"].startswith("100.0 #1 [")
+    # Where the models are not shown to differ, there is no rank.
+    assert cells["mine, order (8 rows, chance 20.0)"].startswith("100.0 [")
+    assert list(cells.index)[:6] == [*leaderboard.make_headings(benchmarks)]
+    assert leaderboard.describe_findings(benchmarks) == [
+        "The models are shown to differ on 2 of 6 benchmarks.",
+        "A model is above the best text-only baseline, which sees no image, on 0 of 1 benchmark.",
+    ]
+    (atom_only, order) = (item for item in benchmarks if item.name.startswith("mine"))
+    assert leaderboard.make_headings([atom_only, order])[1] == "order (8 rows, chance 20.0)"
     assert "‡ not above the best text-only baseline" in table.caption
     rows = leaderboard.make_benchmarks_table(benchmarks).cells.set_index("Benchmark")
     assert rows.loc["mine, atom", "Best text-only baseline"] == "100.0 fewest words"
@@ -174,7 +182,8 @@ def test_page_is_self_contained(results: Path, tmp_path: Path):
     assert '<input type="checkbox" name="images"> without text-only baselines' in body
     table = body[: body.index("</table>")]
     assert re.findall(r'<th scope="row">([^<]+)', table) == ["A/x", "B/x", "C/y"]
-    assert "sugarcrepe (chance 50.0)" in table
+    assert 'sugarcrepe <span class="facts">(chance 50.0)</span>' in table
+    assert "The models are shown to differ on 2 of 2 benchmarks." in body
     assert '<span class="value best">95.0 #1</span> <span class="spread">[8' in table
     points = json.loads(re.search(r'vegaEmbed\("#scatter", (.+), \{ actions', page)[1])["data"][
         "values"
@@ -288,7 +297,7 @@ def test_the_place_of_an_own_model_with_ties_is_a_range(tmp_path: Path):
     row = models[models["model"] == "tied"].iloc[0]
     # 85 published models and the own one with 155 are better; with ties right only the latter, whose rule is ours.
     assert (row["sugarcrepe place"], row["sugarcrepe best place"]) == (87, 2)
-    assert "(2 to 87 of 203)" in leaderboard.format_score(row.to_dict(), "sugarcrepe")
+    assert "(2 to 87 of 203)" in leaderboard.format_score(row.to_dict(), benchmarks[0])
     other = models[models["model"] == "mine"].iloc[0]
     assert other["sugarcrepe place"] == other["sugarcrepe best place"]
 

@@ -1,11 +1,16 @@
 """Tests of tables: cells, pivots, and the formats that they are written in."""
 
+import shutil
+import subprocess
+from pathlib import Path
+
 import pandas as pd
 import pytest
 
 from compeval.base.text_only.judges import name_judge
 from compeval.evaluators.metrics.macro_views import name_frequent
 from compeval.evaluators.report.tables import (
+    LATEX,
     TABLES,
     Table,
     format_percent,
@@ -222,3 +227,22 @@ def test_latex_has_one_line_per_row_and_no_option_of_a_line_break():
     assert "{}[a] b c & 50.0$\\downarrow$ [40.0, 60.0] \\\\\n" in latex
     assert "\\textless{} 0.001 & \\ddag{} \\\\\n" in latex
     assert latex.isascii()
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex")
+def test_latex_compiles(tmp_path: Path):
+    """All printable characters of ASCII, and those that tables use, in a caption, a heading and a cell."""
+    signs = "".join(map(chr, LATEX))
+    characters = "".join(map(chr, range(32, 127))) + signs
+    cells = pd.DataFrame({characters: [characters, "[a] & b"], "x": ["< 0.001", "50.0\u2193"]})
+    body = to_latex(Table("t", characters, cells))
+    text = (
+        "\\documentclass{article}\\usepackage{booktabs}\\begin{document}\n"
+        f"{body}\\end{{document}}\n"
+    )
+    (tmp_path / "t.tex").write_text(text, encoding="utf-8")
+    command = ["pdflatex", "-halt-on-error", "-interaction=nonstopmode", "t.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
+    log = done.stdout.decode(errors="replace")
+    assert done.returncode == 0, log[-2000:]
+    assert "Missing character" not in log
