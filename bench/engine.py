@@ -41,7 +41,7 @@ from compeval.base.storage.dataset import write_config
 from compeval.evaluators.engine.tasks import Task, discover
 from compeval.evaluators.models import Model
 from compeval.evaluators.models.openclip import in_process
-from compeval.evaluators.run import run
+from compeval.evaluators.run import EvaluationOptions, run
 from compeval.loaders.benchmarks import crepe_published
 from compeval.loaders.cards.card import write_card
 from compeval.loaders.datasets.stats import measure
@@ -147,7 +147,7 @@ class EngineRuns(NamedTuple):
         """Return the seconds of a run."""
         os.environ["COMPEVAL_CACHE"] = str(self.folder / cache)
         options = {"data_dir": self.folder, "output": self.folder / output, "device": self.device}
-        return measure_time(lambda: run(model, self.tasks, **options))[0]
+        return measure_time(lambda: run(model, self.tasks, EvaluationOptions(**options)))[0]
 
     def read_ranks(self, output: str) -> np.ndarray:
         return np.concatenate([read_ranks(self.folder / output, task) for task in self.tasks])

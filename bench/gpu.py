@@ -46,7 +46,7 @@ from compeval.evaluators.models.openclip import OpenClipEncoder, in_process
 from compeval.evaluators.models.prefix_forest import PrefixForestEncoder, causal_tower
 from compeval.evaluators.models.text_batches import LengthBatchEncoder
 from compeval.evaluators.models.transforms import divide
-from compeval.evaluators.run import default_batch_size, run
+from compeval.evaluators.run import EvaluationOptions, default_batch_size, run
 from compeval.loaders.benchmarks import crepe_published
 from compeval.loaders.cards.card import write_card
 from compeval.loaders.datasets.stats import measure
@@ -133,7 +133,10 @@ def measure_engine(parts: NetworkParts, data: Path, device: str) -> float:
         mock.patch.dict(os.environ, COMPEVAL_CACHE=f"{folder}/cache"),
     ):
         return measure_time(
-            lambda: run(model, tasks, data_dir=data, output=Path(folder), device=device), device
+            lambda: run(
+                model, tasks, EvaluationOptions(data_dir=data, output=Path(folder), device=device)
+            ),
+            device,
         )[0]
 
 

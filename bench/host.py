@@ -47,7 +47,7 @@ from compeval.evaluators.engine import compute
 from compeval.evaluators.engine.tasks import discover
 from compeval.evaluators.models import Model
 from compeval.evaluators.models.openclip import OpenClipEncoder
-from compeval.evaluators.run import run
+from compeval.evaluators.run import EvaluationOptions, run
 from compeval.loaders.cards.card import write_card
 from compeval.loaders.datasets.stats import measure
 
@@ -176,7 +176,11 @@ def measure_run(data: Path, way: str) -> Usage:
     ):
         start = time.perf_counter()
         sampler.start()
-        run(model, discover(data), data_dir=data, output=Path(scratch), batch_size=512)
+        run(
+            model,
+            discover(data),
+            EvaluationOptions(data_dir=data, output=Path(scratch), batch_size=512),
+        )
         seconds = time.perf_counter() - start
         return Usage(seconds, sampler.stop() - before, encoder.started - start, sampler.peak_bytes)
 

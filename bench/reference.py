@@ -41,7 +41,7 @@ from compeval.evaluators.engine.task_dataset import load
 from compeval.evaluators.engine.tasks import Task, discover, select
 from compeval.evaluators.models.openclip import in_process
 from compeval.evaluators.protocols.choice import rank_truth
-from compeval.evaluators.run import run
+from compeval.evaluators.run import EvaluationOptions, run
 
 
 def check(
@@ -52,7 +52,11 @@ def check(
         tempfile.TemporaryDirectory() as folder,
         mock.patch.dict(os.environ, COMPEVAL_CACHE=f"{folder}/cache"),
     ):
-        run(in_process(*model), tasks, data_dir=data, limit=limit, output=Path(folder))
+        run(
+            in_process(*model),
+            tasks,
+            EvaluationOptions(data_dir=data, limit=limit, output=Path(folder)),
+        )
         for task in tasks:
             dataset = load(task, data, limit)
             reference_NK = score_row_by_row(*model, read_rows(dataset.files[0], len(dataset)))

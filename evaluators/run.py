@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -33,6 +34,26 @@ ACCELERATOR_BATCH = 512
 
 def default_batch_size(device: str) -> int:
     return CPU_BATCH if device == "cpu" else ACCELERATOR_BATCH
+
+
+@dataclass(frozen=True)
+class EvaluationOptions:
+    """Where a run reads and writes, and how it computes."""
+
+    data_dir: Path | None = None
+    """Folder that contains the dataset folders; None for the current one and the downloaded datasets."""
+    limit: int | None = None
+    """Number of first rows of each task that are evaluated; None for all."""
+    output: Path = Path("results")
+    """Folder of the results."""
+    device: str = "cpu"
+    """Device of the model, for the default batch size and the side file."""
+    cluster: Cluster | None = None
+    """Ray workers that have loaded the model; None for a model of this process."""
+    batch_size: int | None = None
+    """None: 64 on a CPU, 512 on an accelerator."""
+    on_error: OnError = "stop"
+    """What to do if an image is unreadable: stop, or skip its rows."""
 
 
 class RefusedTask(NamedTuple):
@@ -98,32 +119,26 @@ def choose_tasks(
 def evaluate_tasks(
     model: Model,
     tasks: Sequence[Task],
-    *,
-    data_dir: Path | None = None,
-    limit: int | None = None,
-    output: Path = Path("results"),
-    device: str = "cpu",
-    cluster: Cluster | None = None,
-    batch_size: int | None = None,
-    on_error: OnError = "stop",
+    options: EvaluationOptions,
     report: Report = no_progress,
 ) -> Iterator[RefusedTask | Notice | Result]:
-    """Evaluate a model (loaded by ``cluster``), and yield what a caller reports, as soon as it is known.
+    """Evaluate a model, and yield what a caller reports, as soon as it is known.
 
     These are tasks that cannot be evaluated (before anything is encoded), notices, and the result of each other task
-    once it is written to ``output``. Results that are up to date are read instead of computed again.
+    once it is written to the output folder. Results that are up to date are read instead of computed again. With a
+    cluster, the model is one that it has loaded.
     """
     start = time.monotonic()
-    remote = cluster.compute if cluster and cluster.is_used else None
-    in_processes = not remote and uses_worker_processes(model.encoder)
-    batch_size = batch_size or default_batch_size(device)
+    cluster = options.cluster if options.cluster and options.cluster.is_used else None
+    in_processes = not cluster and uses_worker_processes(model.encoder)
+    batch_size = options.batch_size or default_batch_size(options.device)
 
     # Open the rows of the tasks.
-    datasets, refused = load_all(model, tasks, data_dir, limit)
+    datasets, refused = load_all(model, tasks, options.data_dir, options.limit)
     yield from refused
 
     # Read the results that are up to date.
-    stored = find_stored(model, datasets, output)
+    stored = find_stored(model, datasets, options.output)
     reused = {task: place for task, place in stored.items() if place.result is not None}
     if reused:
         yield describe_reused(model, reused.values())
@@ -148,7 +163,9 @@ def evaluate_tasks(
 
     cache = cache_folder() if model.is_cached else None
     with closing(FeatureStore(cache, model.fingerprint)) as store:
-        engine = Engine(model, planned, store, batch_size, on_error, report, remote, in_processes)
+        engine = Engine(
+            model, planned, store, batch_size, options.on_error, report, cluster, in_processes
+        )
 
         # Say what an endpoint will be asked. Raises ValueError above the maximum.
         if planned.tasks and isinstance(model.encoder, PaidScorer):
@@ -169,40 +186,21 @@ def evaluate_tasks(
     }
     seconds = time.monotonic() - start
     for folder in outdated:
-        documents.write_side_file(folder, device, seconds, counts)
+        documents.write_side_file(folder, options.device, seconds, counts)
 
 
 def run(
     model: Model,
     tasks: Sequence[Task],
-    *,
-    data_dir: Path | None = None,
-    limit: int | None = None,
-    output: Path = Path("results"),
-    device: str = "cpu",
-    cluster: Cluster | None = None,
-    batch_size: int | None = None,
-    on_error: OnError = "stop",
+    options: EvaluationOptions,
     report: Report = no_progress,
 ) -> list[Result]:
     """Evaluate a model as ``evaluate_tasks`` does, and return the results in the tasks' order.
 
     Raises ValueError if a task cannot be evaluated, before anything is encoded.
     """
-    outcomes = evaluate_tasks(
-        model,
-        tasks,
-        data_dir=data_dir,
-        limit=limit,
-        output=output,
-        device=device,
-        cluster=cluster,
-        batch_size=batch_size,
-        on_error=on_error,
-        report=report,
-    )
     results: list[Result] = []
-    for outcome in outcomes:
+    for outcome in evaluate_tasks(model, tasks, options, report):
         if isinstance(outcome, RefusedTask):
             raise ValueError(str(outcome))
         if not isinstance(outcome, Notice):
@@ -217,16 +215,11 @@ def sort_results(results: Iterable[Result], tasks: Sequence[Task]) -> list[Resul
 
 
 def read_finished(
-    model: Model,
-    tasks: Sequence[Task],
-    *,
-    data_dir: Path | None,
-    limit: int | None,
-    output: Path,
+    model: Model, tasks: Sequence[Task], options: EvaluationOptions
 ) -> FinishedRun | None:
     """Return the results if those of all tasks are up to date, otherwise None. The model need not be loaded."""
-    datasets, _ = load_all(model, tasks, data_dir, limit)
-    stored = find_stored(model, datasets, output)
+    datasets, _ = load_all(model, tasks, options.data_dir, options.limit)
+    stored = find_stored(model, datasets, options.output)
     results: list[Result] = []
     for task in tasks:
         place = stored.get(task)

@@ -27,14 +27,17 @@ def demo(
         from compeval.evaluators import models
         from compeval.evaluators.engine import tasks
         from compeval.evaluators.report import build
-        from compeval.evaluators.run import run
+        from compeval.evaluators.run import EvaluationOptions, run
 
         write_model(output / MODEL)
         shutil.copytree(FOLDER / SAMPLE, output / SAMPLE, dirs_exist_ok=True)
         model = models.resolve(f"local:{output / MODEL}", "cpu", "fp32")
     with progress() as report:
         results = run(
-            model, tasks.discover(output), data_dir=output, output=output / "results", report=report
+            model,
+            tasks.discover(output),
+            EvaluationOptions(data_dir=output, output=output / "results"),
+            report=report,
         )
     with err.status("Writing the report"):
         build([output / "results"], output / "report", output)

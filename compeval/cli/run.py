@@ -270,6 +270,7 @@ def _evaluate(
 ) -> RunSummary:
     """Evaluate the models. The error of a single model is raised; of several, one that fails stops no other."""
     from compeval.evaluators.run import (
+        EvaluationOptions,
         Notice,
         RefusedTask,
         choose_tasks,
@@ -277,6 +278,15 @@ def _evaluate(
         sort_results,
     )
 
+    evaluation = EvaluationOptions(
+        data_dir=choice.data,
+        limit=options.limit,
+        output=options.output,
+        device=device,
+        cluster=cluster,
+        batch_size=options.batch_size,
+        on_error=options.on_error,
+    )
     summary = RunSummary(results=[], failed={}, refused=[])
     for spec in specs:
         results: list[Result] = []
@@ -286,18 +296,7 @@ def _evaluate(
             model = _load(spec, options, device, cluster)
             with progress() as report:
                 tasks = choose_tasks(model, choice.available, choice.selected, choice.data)
-                for outcome in evaluate_tasks(
-                    model,
-                    tasks,
-                    data_dir=choice.data,
-                    limit=options.limit,
-                    output=options.output,
-                    device=device,
-                    cluster=cluster,
-                    batch_size=options.batch_size,
-                    on_error=options.on_error,
-                    report=report,
-                ):
+                for outcome in evaluate_tasks(model, tasks, evaluation, report):
                     if isinstance(outcome, RefusedTask):
                         if outcome.is_unsupported and outcome.task not in choice.named:
                             skipped.append(outcome)
@@ -442,7 +441,7 @@ def _read_finished(
     """Return the results if all models were loaded before and have finished all tasks, otherwise None."""
     from compeval.evaluators.models import choose_precision
     from compeval.evaluators.models.known import load_model_info
-    from compeval.evaluators.run import FinishedRun, choose_tasks, read_finished
+    from compeval.evaluators.run import EvaluationOptions, FinishedRun, choose_tasks, read_finished
 
     finished_runs: list[FinishedRun] = []
     for spec in specs:
@@ -454,9 +453,7 @@ def _read_finished(
         finished = read_finished(
             model,
             choose_tasks(model, choice.available, choice.selected, choice.data),
-            data_dir=choice.data,
-            limit=options.limit,
-            output=options.output,
+            EvaluationOptions(data_dir=choice.data, limit=options.limit, output=options.output),
         )
         if finished is None:
             return None

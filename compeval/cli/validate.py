@@ -149,7 +149,7 @@ def _run(
     """Evaluate the model on the tasks. Tasks that cannot be evaluated are reported and left out."""
     from compeval.evaluators import models
     from compeval.evaluators.models.checks import check_available
-    from compeval.evaluators.run import RefusedTask, evaluate_tasks
+    from compeval.evaluators.run import EvaluationOptions, RefusedTask, evaluate_tasks
 
     try:
         models.check_name(model)
@@ -166,10 +166,7 @@ def _run(
             evaluate_tasks(
                 loaded,
                 tasks,
-                data_dir=data,
-                output=output,
-                device=chosen,
-                on_error="skip",
+                EvaluationOptions(data_dir=data, output=output, device=chosen, on_error="skip"),
                 report=report,
             )
         )

@@ -114,11 +114,13 @@ def measure_accuracy(model: Path) -> float:
     """Return the Recall@1 of a model over all rows of the sample."""
     from compeval.evaluators import models
     from compeval.evaluators.engine import tasks
-    from compeval.evaluators.run import run
+    from compeval.evaluators.run import EvaluationOptions, run
 
     with tempfile.TemporaryDirectory() as scratch:
         loaded = models.resolve(f"local:{model}", "cpu", "fp32")
-        results = run(loaded, tasks.discover(FOLDER), data_dir=FOLDER, output=Path(scratch))
+        results = run(
+            loaded, tasks.discover(FOLDER), EvaluationOptions(data_dir=FOLDER, output=Path(scratch))
+        )
     rows = [result["data"]["rows"] for result in results]
     return sum(
         count * result["metrics"]["recall@1"] for count, result in zip(rows, results, strict=True)

@@ -14,17 +14,34 @@ import os
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from threading import Lock
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
+
+import numpy as np
 
 from compeval.base.pipeline.workers import start_ray
-from compeval.evaluators.engine.actor import Actor, ModelOptions
-from compeval.evaluators.engine.compute import NUM_THREADS, Chunk, OnError, Results
-from compeval.evaluators.models import Model, Precision, resolve
+from compeval.evaluators.engine.compute import (
+    NUM_THREADS,
+    Chunk,
+    OnError,
+    Results,
+    start_computing,
+    start_preparing,
+)
+from compeval.evaluators.models import (
+    DualEncoder,
+    Model,
+    PaidScorer,
+    PairScorer,
+    Precision,
+    resolve,
+)
 
 CHUNKS_PER_ACTOR = 2
 """Chunks that an actor has at a time: the images of one are decoded while those of the other are encoded."""
@@ -35,13 +52,112 @@ REST_SECONDS = 5
 OBJECT_STORE_BYTES = 100_000_000
 """Shared memory per actor for images on their way to it, if Ray is started here."""
 START_ATTEMPTS = 3
+MEMBERS = (
+    "preprocess", "encode_images", "encode_texts", "score",
+    "chooses", "num_reranked", "gets_whole_images", "max_tokens", "no_answer", "cut_off",
+)  # fmt: skip
+"""Members of an encoder that tell the caller how to plan for it. ``Cluster`` adds ``find_truncated``."""
+
+
+class ModelOptions(NamedTuple):
+    """A model: what each call of an actor begins with."""
+
+    spec: str
+    precision: Precision
+    fingerprint: str | None = None
+    """Fingerprint that the actor's model must have. None: not known yet."""
+
+
+def _refuse(*_: Any) -> Any:
+    raise AssertionError("only the actors have the model")
+
+
+class Actor:
+    """Loads a model on its device and computes what it is sent. Its methods run in several threads."""
+
+    def __init__(self, folder: Path, device: str, threads: int) -> None:
+        # Relative paths of weights, and modules of ``python:`` specs, are the caller's.
+        os.chdir(folder)
+        self._device = device
+        self._threads = threads
+        self._lock = Lock()
+        self._models: dict[tuple[str, Precision], Model] = {}
+
+    def describe(self, options: ModelOptions) -> tuple[Model, dict[str, Any] | None]:
+        """Return the model without its encoder, and the members of the encoder, whose methods cannot be called.
+
+        The members are None for models that actors do not run: text encoders, and models behind an endpoint.
+        """
+        model = self._load(options)
+        encoder = model.encoder
+        described = replace(model, encoder=None)
+        if not isinstance(encoder, DualEncoder | PairScorer) or isinstance(encoder, PaidScorer):
+            return described, None
+        members: dict[str, Any] = {}
+        for name in MEMBERS:
+            if hasattr(encoder, name):
+                value = getattr(encoder, name)
+                members[name] = _refuse if callable(value) else value
+        return described, members
+
+    def find_truncated(self, options: ModelOptions, texts: list[str]) -> np.ndarray:
+        encoder: Any = self._load(options).encoder
+        return encoder.find_truncated(texts)
+
+    def compute(
+        self, options: ModelOptions, chunk: Chunk, batch_size: int, on_error: OnError
+    ) -> Results:
+        """Return the results of a chunk. Images are decoded while another thread encodes those of another chunk."""
+        model = self._load(options)
+        with ThreadPoolExecutor(self._threads) as pool:
+            inputs: list[Any] = []
+            if chunk.method == "encode_images":
+                inputs = start_preparing(pool, model.encoder, chunk).collect()
+            with self._lock:
+                # Questions are prepared under the lock, too: tokenisers are not thread-safe.
+                if chunk.method != "encode_images":
+                    inputs = start_preparing(pool, model.encoder, chunk).collect()
+                return start_computing(model, chunk, inputs, batch_size, on_error).wait()
+
+    def _load(self, options: ModelOptions) -> Model:
+        """Return the model. The previous one is freed before another one is loaded."""
+        with self._lock:
+            if (options.spec, options.precision) not in self._models:
+                self._models.clear()
+                self._models[options.spec, options.precision] = resolve(
+                    options.spec, self._device, options.precision
+                )
+            model = self._models[options.spec, options.precision]
+        if options.fingerprint not in (None, model.fingerprint):
+            raise ValueError(
+                f"{options.spec}: its weights or packages differ between machines. Install the same versions, and copy "
+                "the same weights, everywhere."
+            )
+        return model
+
+
+class Job(NamedTuple):
+    """A chunk to compute."""
+
+    chunk: Chunk
+    deaths: int = 0
+    """Number of actors that died while they computed it."""
+
+
+class Call(NamedTuple):
+    """A chunk that an actor computes."""
+
+    actor: int
+    job: Job
 
 
 class Cluster:
     """Actors, and the model that they have loaded."""
 
     def __init__(self, ray: Any, actors: Sequence[Any], device: str) -> None:
-        self._ray, self._actors, self.device = ray, actors, device
+        self._ray = ray
+        self._actors = actors
+        self.device = device
         self._options = cast(ModelOptions, None)
         self.is_used = False
         """False if the model was loaded in this process, because actors cannot run it."""
@@ -71,48 +187,58 @@ class Cluster:
     def compute(
         self, chunks: Iterable[Chunk], batch_size: int, on_error: OnError
     ) -> Iterator[tuple[Chunk, Results]]:
-        """Yield the chunks with their results, as they are finished. Chunks of actors that die are repeated."""
-        jobs, repeated = (
-            ((chunk, 0) for chunk in chunks),
-            list[tuple[Chunk, int]](),
-        )  # with the deaths of actors
-        running: dict[Any, tuple[int, Chunk, int]] = {}
+        """Yield the chunks with their results, as they are finished. Chunks of actors that die are repeated.
+
+        Ray itself repeats a call on the same actor only (``max_task_retries``), so the chunks of a lost machine would
+        wait for another one. Here they go to any free actor.
+        """
+        waiting = iter(chunks)
+        repeated: list[Job] = []
+        running: dict[Any, Call] = {}
         rest_until = [0.0] * len(self._actors)
         while True:
-            free = self._find_free(running, rest_until)
+            # Send a chunk to each free actor.
+            free = self._find_free(running.values(), rest_until)
             for actor in free:
-                job = repeated.pop() if repeated else next(jobs, None)
+                job = repeated.pop() if repeated else None
+                while job is None and (chunk := next(waiting, None)) is not None:
+                    if chunk.keys:
+                        job = Job(chunk)
+                    else:
+                        yield chunk, []
                 if job is None:
                     break
-                call = self._actors[actor].compute.remote(
-                    self._options, job[0], batch_size, on_error
-                )
-                running[call] = actor, *job
+                sent = job.chunk._replace(input_keys=())
+                remote = self._actors[actor].compute.remote
+                running[remote(self._options, sent, batch_size, on_error)] = Call(actor, job)
+
+            # All is done, or all actors rest.
             if not running:
                 if free:
                     return
                 time.sleep(max(0, min(rest_until) - time.monotonic()))
                 continue
-            (call, *_), _ = self._ray.wait(list(running), num_returns=1)
-            actor, chunk, deaths = running.pop(call)
+
+            # Take the results of one.
+            (finished, *_), _ = self._ray.wait(list(running), num_returns=1)
+            actor, job = running.pop(finished)
             try:
-                results = self._get(call)
+                results = self._get(finished)
             except self._ray.exceptions.RayActorError:
-                if deaths == RETRIES:
+                if job.deaths == RETRIES:
                     raise ValueError(
                         f"{self._options.spec}: a worker died {RETRIES + 1} times on the same data. If its machine has "
                         "too little memory, use fewer --workers or a smaller --batch-size. Finished work is kept."
                     ) from None
-                rest_until[actor] = time.monotonic() + REST_SECONDS * 2**deaths
-                repeated.append((chunk, deaths + 1))
+                rest_until[actor] = time.monotonic() + REST_SECONDS * 2**job.deaths
+                repeated.append(Job(job.chunk, job.deaths + 1))
             else:
-                yield chunk, results
+                yield job.chunk, results
 
-    def _find_free(
-        self, running: dict[Any, tuple[int, Chunk, int]], rest_until: Sequence[float]
-    ) -> list[int]:
+    def _find_free(self, calls: Iterable[Call], rest_until: Sequence[float]) -> list[int]:
         """Return the numbers of the actors that can take a chunk, twice if they can take two, the idle ones first."""
-        taken, now = Counter(actor for actor, *_ in running.values()), time.monotonic()
+        taken = Counter(call.actor for call in calls)
+        now = time.monotonic()
         ready = [actor for actor, end in enumerate(rest_until) if end <= now]
         return [
             actor for place in range(CHUNKS_PER_ACTOR) for actor in ready if taken[actor] <= place

@@ -1,7 +1,8 @@
-"""Run a model on chunks of images, texts or questions: prepare the inputs ahead, then compute in batches.
+"""Run a model on chunks of images, texts or questions, in this process: ``compute_here`` has the steps in their order.
 
-Threads prepare the inputs or, for a model on a GPU, processes (``workers``). On a CPU, the model itself uses all
-processors, and threads begin at once.
+A chunk is read, its images are preprocessed, and the model computes it in batches. These steps overlap: while the model
+computes one chunk, the images of the next ones are preprocessed. Threads do this or, for a model on a GPU, processes
+(``workers``). On a CPU, the model itself uses all processors, and threads begin at once.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from typing import Any, Literal, NamedTuple
@@ -27,7 +29,7 @@ from compeval.evaluators.engine.images import (
     preprocess_crops,
 )
 from compeval.evaluators.engine.task_dataset import CropSource
-from compeval.evaluators.engine.workers import Workers, find_process_blocker, start_server
+from compeval.evaluators.engine.workers import Jobs, Workers, find_process_blocker, start_server
 from compeval.evaluators.models import Model
 from compeval.evaluators.models.batches import scale_to_unit_length
 
@@ -36,10 +38,14 @@ NUM_THREADS = (
 )
 READ_AHEAD_BYTES = 500_000_000
 """The next chunks are decoded ahead if their preprocessed images take no more."""
-CHUNKS_AHEAD, CHUNKS_AHEAD_OF_GPU = 1, 4
-"""Most chunks that are prepared ahead by threads, and by processes."""
-CHUNKS_READ_AHEAD, CHUNKS_COMPUTED_AHEAD = 3, 2
-"""Most chunks whose files are read before they are prepared, and that a GPU gets before results are waited for."""
+CHUNKS_AHEAD = 1
+"""Most chunks that threads prepare ahead."""
+CHUNKS_AHEAD_OF_GPU = 4
+"""Most chunks that processes prepare ahead."""
+CHUNKS_READ_AHEAD = 3
+"""Most chunks whose files are read before they are prepared."""
+CHUNKS_COMPUTED_AHEAD = 2
+"""Most chunks that a GPU gets before the results of an earlier one are waited for."""
 OUT_OF_MEMORY = re.compile(
     r"out of memory|CUBLAS_STATUS_ALLOC_FAILED|CUDNN_STATUS_ALLOC_FAILED", re.IGNORECASE
 )
@@ -57,17 +63,15 @@ class Chunk(NamedTuple):
     """``images``, ``texts`` or the name of a task, for the progress callback."""
     method: Literal["encode_images", "encode_texts", "score"]
     keys: list[bytes]
-    """Keys of what the cache lacks."""
+    """Keys of what the cache lacks; none if it lacks nothing."""
     items: Sequence[ImageCrops | Sequence[Any]]
     """What the keys stand for, in the same order: each item is one image, or several texts or their tokens."""
     part: slice
     """Part of the stage that the chunk covers, including what is in the cache."""
     total: int
     """Length of the whole stage."""
-
-
-ComputeChunks = Callable[[Iterable[Chunk], int, OnError], Iterator[tuple[Chunk, Results]]]
-"""A function that computes chunks, in any order, given the batch size and what to do if an image is unreadable."""
+    input_keys: Sequence[Any] = ()
+    """The keys of each element of the part, including what is in the cache."""
 
 
 class Pair(NamedTuple):
@@ -99,32 +103,28 @@ def uses_worker_processes(encoder: Any) -> bool:
 def compute_here(
     model: Model, in_processes: bool, chunks: Iterable[Chunk], batch_size: int, on_error: OnError
 ) -> Iterator[tuple[Chunk, Results]]:
-    """Yield the chunks with their results, computed in this process.
-
-    If processes prepare the images, a thread reads files and tokenises, and the GPU gets the next chunks before the
-    results of a chunk are waited for.
-    """
+    """Yield the chunks with their results, in their order."""
     encoder: Any = model.encoder
-    pool = (
-        Workers(encoder.preprocess, NUM_THREADS)
-        if in_processes
-        else ThreadPoolExecutor(NUM_THREADS)
-    )
-    computed: deque[tuple[Chunk, Callable[[], Results]]] = deque()
     reader = ThreadPoolExecutor(1)
-    chunks = _read_ahead(reader, iter(chunks), encoder) if in_processes else chunks
+    pool: Executor
+    if in_processes:
+        pool = Workers(encoder.preprocess, NUM_THREADS)
+        # Files are read and texts are tokenised in a thread, so that a GPU waits for neither.
+        chunks = read_ahead(reader, iter(chunks), encoder)
+    else:
+        pool = ThreadPoolExecutor(NUM_THREADS)
+    computing: deque[Computation] = deque()
     try:
-        for chunk, inputs in _prepare_ahead(pool, encoder, chunks):
-            computed.append(
-                (chunk, start_computing(model, chunk.method, inputs, batch_size, on_error))
-            )
+        for chunk, inputs in prepare_ahead(pool, encoder, chunks):
+            computing.append(start_computing(model, chunk, inputs, batch_size, on_error))
             inputs.clear()  # before the next chunk is decoded
+            # A GPU gets the next chunks before the results of this one are waited for.
             overlaps = in_processes and hasattr(encoder, chunk.method.replace("encode", "start"))
-            while len(computed) > CHUNKS_COMPUTED_AHEAD * overlaps:
-                chunk, get_results = computed.popleft()
-                yield chunk, get_results()
-        for chunk, get_results in computed:
-            yield chunk, get_results()
+            while len(computing) > (CHUNKS_COMPUTED_AHEAD if overlaps else 0):
+                first = computing.popleft()
+                yield first.chunk, first.wait()
+        for first in computing:
+            yield first.chunk, first.wait()
     except BrokenProcessPool:
         raise ValueError(
             "A process that prepares images died. If the machine has too little memory, use a smaller --batch-size. If "
@@ -135,25 +135,27 @@ def compute_here(
             executor.shutdown(cancel_futures=True)
 
 
-def _read_ahead(reader: Executor, chunks: Iterator[Chunk], encoder: Any) -> Iterator[Chunk]:
+def read_ahead(reader: Executor, chunks: Iterator[Chunk], encoder: Any) -> Iterator[Chunk]:
     """Yield the chunks. The files of the next ones are read and hashed in a thread, and their texts tokenised."""
-
-    def read() -> Chunk | None:
-        chunk = next(chunks, None)
-        if chunk and chunk.method == "encode_texts" and hasattr(encoder, "tokenize"):
-            return chunk._replace(items=[encoder.tokenize(texts) for texts in chunk.items])
-        return chunk
-
-    following, most_bytes = deque([reader.submit(read)]), 1
-    while (chunk := following.popleft().result()) is not None:
+    reading = deque([reader.submit(_read, chunks, encoder)])
+    most_bytes = 1
+    while (chunk := reading.popleft().result()) is not None:
         files = (getattr(item, "file", None) for item in chunk.items)
         most_bytes = max(most_bytes, sum(len(file) for file in files if isinstance(file, bytes)))
-        while len(following) < max(1, min(CHUNKS_READ_AHEAD, READ_AHEAD_BYTES // most_bytes)):
-            following.append(reader.submit(read))
+        while len(reading) < max(1, min(CHUNKS_READ_AHEAD, READ_AHEAD_BYTES // most_bytes)):
+            reading.append(reader.submit(_read, chunks, encoder))
         yield chunk
 
 
-def _prepare_ahead(
+def _read(chunks: Iterator[Chunk], encoder: Any) -> Chunk | None:
+    """Return the next chunk, with tokens in place of texts if the encoder takes them; None after the last one."""
+    chunk = next(chunks, None)
+    if chunk and chunk.method == "encode_texts" and hasattr(encoder, "tokenize"):
+        return chunk._replace(items=[encoder.tokenize(texts) for texts in chunk.items])
+    return chunk
+
+
+def prepare_ahead(
     pool: Executor, encoder: Any, chunks: Iterable[Chunk]
 ) -> Iterator[tuple[Chunk, list[Any]]]:
     """Yield the chunks with their inputs, which are prepared in the pool.
@@ -161,46 +163,61 @@ def _prepare_ahead(
     While the caller encodes the images of one chunk, those of the next ones are decoded, unless they take more than
     READ_AHEAD_BYTES. Threads do not prepare questions ahead, because tokenisers are not thread-safe.
     """
-    pending: deque[tuple[Chunk, Callable[[], list[Any]]]] = deque()
-    most = CHUNKS_AHEAD_OF_GPU if isinstance(pool, Workers) else CHUNKS_AHEAD
+    preparing: deque[Preparation] = deque()
+    uses_processes = isinstance(pool, Workers)
+    most_ahead = CHUNKS_AHEAD_OF_GPU if uses_processes else CHUNKS_AHEAD
     num_ahead = 0  # the size of a chunk is unknown before the first one
     for chunk in chunks:
-        pending.append((chunk, start_preparing(pool, encoder, chunk)))
-        while len(pending) > num_ahead:
-            chunk, collect = pending.popleft()
-            inputs = collect()
-            del collect  # which holds the pixels
-            if chunk.method == "encode_images" or (chunk.method == "score" and most > CHUNKS_AHEAD):
-                chunk_bytes = max(map(_size, inputs), default=0) * (
-                    chunk.part.stop - chunk.part.start
-                )
-                num_ahead = min(most, READ_AHEAD_BYTES // max(1, chunk_bytes))
-            yield chunk, inputs
-    for chunk, collect in pending:
-        yield chunk, collect()
+        preparing.append(start_preparing(pool, encoder, chunk))
+        while len(preparing) > num_ahead:
+            prepared = preparing.popleft()
+            inputs = prepared.collect()
+            first = prepared.chunk
+            del prepared  # which holds the pixels
+            is_image_chunk = first.method == "encode_images"
+            if inputs and (is_image_chunk or (first.method == "score" and uses_processes)):
+                num_elements = first.part.stop - first.part.start
+                chunk_bytes = max(map(_size, inputs)) * num_elements
+                num_ahead = min(most_ahead, READ_AHEAD_BYTES // max(1, chunk_bytes))
+            yield first, inputs
+    for prepared in preparing:
+        yield prepared.chunk, prepared.collect()
 
 
-def start_preparing(pool: Executor, encoder: Any, chunk: Chunk) -> Callable[[], list[Any]]:
-    """Start to prepare a chunk in threads or ``Workers``. Returns a function that returns its inputs.
+class Preparation(NamedTuple):
+    """A chunk whose images are being preprocessed."""
 
-    These are preprocessed crops, pairs of image and text, or texts. The error of an unreadable image takes the place of
-    each of its inputs.
-    """
+    chunk: Chunk
+    images: Jobs | None
+    """None for texts, which need no preparation."""
+
+    def collect(self) -> list[Any]:
+        """Wait, and return the inputs of the model: preprocessed crops, pairs of image and text, or texts.
+
+        The error of an unreadable image takes the place of each of its inputs.
+        """
+        items: Sequence[Any] = self.chunk.items
+        if self.images is None:
+            return list(chain.from_iterable(items))
+        if self.chunk.method == "encode_images":
+            return self.images.collect()
+        inputs: list[Any] = []
+        for item, image in zip(items, self.images.collect(), strict=True):
+            for question in item.questions:
+                is_readable = not isinstance(image, UnreadableImageError)
+                inputs.append(Pair(item.crops[0], image, question) if is_readable else image)
+        return inputs
+
+
+def start_preparing(pool: Executor, encoder: Any, chunk: Chunk) -> Preparation:
+    """Start to preprocess the images of a chunk in threads or ``Workers``."""
     items: Sequence[Any] = chunk.items
     if chunk.method == "encode_texts":
-        return lambda: list(chain.from_iterable(items))
+        return Preparation(chunk, None)
     if isinstance(pool, Workers):
-        get_images = pool.submit_images(items)
-    else:
-        parts = pool.map(partial(preprocess_crops, encoder.preprocess), items)
-        get_images = partial(list, chain.from_iterable(parts))
-    if chunk.method == "encode_images":
-        return get_images
-    return lambda: [
-        image if isinstance(image, UnreadableImageError) else Pair(item.crops[0], image, question)
-        for item, image in zip(items, get_images(), strict=True)
-        for question in item.questions
-    ]
+        return Preparation(chunk, pool.submit_images(items))
+    futures = [pool.submit(preprocess_crops, encoder.preprocess, item) for item in items]
+    return Preparation(chunk, Jobs(futures))
 
 
 def _size(preprocessed: Any) -> int:
@@ -214,92 +231,115 @@ def _size(preprocessed: Any) -> int:
     return getattr(preprocessed, "nbytes", 0)
 
 
+class CopiedValues(NamedTuple):
+    """Values (N, D) that are copied from the model's device."""
+
+    values: Any
+    event: Any = None
+    """Event of CUDA after the copy; None if there is nothing to wait for."""
+
+    def wait(self) -> np.ndarray:
+        """Return the values when they are copied. This does not wait for what the device computes after them."""
+        if self.event is not None:
+            self.event.synchronize()
+        return np.asarray(self.values)
+
+
+@dataclass(frozen=True)
+class Computation:
+    """A chunk whose results a GPU may still compute."""
+
+    chunk: Chunk
+    model_name: str
+    results: Results
+    """The error of each unreadable image; empty arrays in place of the other results."""
+    positions: list[int]
+    """Positions of these other results."""
+    copied: CopiedValues
+
+    def wait(self) -> Results:
+        """Return the unit-length feature or the score of each input, or the error of an unreadable image.
+
+        Raises ValueError for features that are not finite.
+        """
+        if not self.positions:
+            return self.results
+        values = self.copied.wait()
+        if self.chunk.method != "score":
+            kind = "image" if self.chunk.method == "encode_images" else "text"
+            values = scale_to_unit_length(values, self.model_name, kind)
+        for position, value in zip(self.positions, values, strict=True):
+            self.results[position] = value
+        return self.results
+
+
 def start_computing(
-    model: Model, method: str, inputs: Sequence[Any], batch_size: int, on_error: OnError
-) -> Callable[[], Results]:
-    """Start to compute. Returns a function that waits for the unit-length feature or the score of each input.
+    model: Model, chunk: Chunk, inputs: Sequence[Any], batch_size: int, on_error: OnError
+) -> Computation:
+    """Start to compute a chunk.
 
-    The error of an unreadable image takes the place of its results; raises the first one if ``on_error`` is ``stop``.
-    The returned function raises ValueError for features that are not finite.
+    Raises the error of the first unreadable image if ``on_error`` is ``stop``.
     """
-    positions = [
-        index for index, value in enumerate(inputs) if not isinstance(value, UnreadableImageError)
-    ]
-    if len(positions) < len(inputs) and on_error == "stop":
-        raise next(value for value in inputs if isinstance(value, UnreadableImageError))
+    positions: list[int] = []
     # Without the inputs, so that their memory is free before the results are needed.
-    results: Results = [
-        value if isinstance(value, UnreadableImageError) else np.empty(0) for value in inputs
-    ]
-    if not positions:
-        return lambda: results
-    run = partial(
-        _score if method == "score" else _encode,
-        model,
-        method,
-        [inputs[index] for index in positions],
-    )
-    get_values = start_copy(retry_with_smaller_batches(run, batch_size))
-
-    def get_results() -> Results:
-        values = get_values()
-        if method != "score":
-            values = scale_to_unit_length(
-                values, model.name, "image" if method == "encode_images" else "text"
-            )
-        for index, value in zip(positions, values, strict=True):
-            results[index] = value
-        return results
-
-    return get_results
+    results: Results = []
+    for position, value in enumerate(inputs):
+        if not isinstance(value, UnreadableImageError):
+            positions.append(position)
+            results.append(np.empty(0))
+        elif on_error == "stop":
+            raise value
+        else:
+            results.append(value)
+    copied = CopiedValues(np.empty(0))
+    if positions:
+        readable = [inputs[position] for position in positions]
+        compute = _score if chunk.method == "score" else _encode
+        computed = retry_with_smaller_batches(
+            partial(compute, model, chunk.method, readable), batch_size
+        )
+        copied = start_copy(computed)
+    return Computation(chunk, model.name, results, positions, copied)
 
 
-def start_copy(value_ND: Any) -> Callable[[], np.ndarray]:
-    """Start to copy features from the model's device. Returns a function that waits for them, but for no later work.
-
-    A GPU copies to pinned memory, in order with what it computes.
-    """
+def start_copy(value_ND: Any) -> CopiedValues:
+    """Start to copy features from the model's device. A GPU copies to pinned memory, in order with what it computes."""
     if isinstance(value_ND, np.ndarray):
-        return lambda: value_ND
-    copied = value_ND.float().to(
-        "cpu", non_blocking=value_ND.is_cuda
-    )  # to pinned memory if it does not block
+        return CopiedValues(value_ND)
+    # To pinned memory if it does not block.
+    copied = value_ND.float().to("cpu", non_blocking=value_ND.is_cuda)
     if not value_ND.is_cuda:
-        return copied.numpy
+        return CopiedValues(copied.numpy())
     import torch
 
-    is_copied = torch.cuda.Event()
-    is_copied.record(torch.cuda.current_stream(value_ND.device))
-
-    def wait() -> np.ndarray:
-        is_copied.synchronize()
-        return copied.numpy()
-
-    return wait
+    event = torch.cuda.Event()
+    event.record(torch.cuda.current_stream(value_ND.device))
+    return CopiedValues(copied.numpy(), event)
 
 
 def _encode(model: Model, method: str, inputs: Sequence[Any], batch_size: int) -> Any:
     """Return features (N, D); of a model of open_clip on a GPU, a tensor that the GPU still computes."""
-    start: Any = (
-        None
-        if is_on_cpu(model.encoder)
-        else getattr(model.encoder, method.replace("encode", "start"), None)
-    )
-    return (start or getattr(model.encoder, method))(inputs, batch_size)
+    start_method = method.replace("encode", "start")
+    if not is_on_cpu(model.encoder) and hasattr(model.encoder, start_method):
+        method = start_method
+    return getattr(model.encoder, method)(inputs, batch_size)
 
 
 def _score(model: Model, method: str, pairs: Sequence[Pair], batch_size: int) -> np.ndarray:
     """Return the scores (M, 1) float64 of pairs. Raises ValueError, which names the row, if one is not finite."""
     encoder: Any = model.encoder
-    images, texts = [pair.image for pair in pairs], [pair.text for pair in pairs]
+    images = [pair.image for pair in pairs]
+    texts = [pair.text for pair in pairs]
     scores = [
         encoder.score(images[batch], texts[batch])
         for batch in batches_of_whole_images(images, batch_size)
     ]
     score_M = np.concatenate([np.asarray(score_B, np.float64).ravel() for score_B in scores])
-    if not np.isfinite(score_M).all():
+    is_finite_M = np.isfinite(score_M)
+    if not is_finite_M.all():
+        first = int(np.argmin(is_finite_M))
         raise ValueError(
-            f"{pairs[int(np.argmin(np.isfinite(score_M)))].crop}: {model.name} returned a score that is not a finite "
+            f"{pairs[first].crop}: {model.name} returned a score that is not a finite "
             "number. Check the weights; in 16 bits, try fp32 (--precision)."
         )
     return score_M[:, None]

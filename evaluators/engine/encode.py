@@ -1,4 +1,4 @@
-"""Encode the crops and texts of a plan into the feature cache.
+"""Compute what the feature cache lacks: ``Engine.compute_missing`` for chunks of any kind, and the chunks of features.
 
 Each distinct crop and text of all tasks is encoded once per model, even over several runs. Each image is decoded once.
 Features are committed chunk by chunk: if a run is killed at any moment, the next run encodes only what is missing.
@@ -9,11 +9,11 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import cached_property, partial
-from itertools import chain, groupby
-from typing import Any
+from functools import cached_property
+from itertools import chain, groupby, pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from compeval.evaluators.engine import images, plan
 from compeval.evaluators.engine.compute import (
     READ_AHEAD_BYTES,
     Chunk,
-    ComputeChunks,
     OnError,
     compute_here,
     uses_worker_processes,
@@ -33,9 +32,13 @@ from compeval.evaluators.models import DualEncoder, Model, TruncatingReader
 from compeval.evaluators.models.fingerprint import digest
 from compeval.evaluators.models.pixels import keep_image
 
+if TYPE_CHECKING:
+    from compeval.evaluators.engine.cluster import Cluster
+
 Report = Callable[[str, int, int], None]
 """Progress callback with the arguments stage, number of items done, total number of items."""
-MIN_CROPS_PER_CHUNK, MIN_TEXTS_PER_CHUNK = 256, 2048
+MIN_CROPS_PER_CHUNK = 256
+MIN_TEXTS_PER_CHUNK = 2048
 MAX_WHOLE_IMAGES = 64
 KEPT_BYTES = 50_000_000
 """Image files of a chunk that are kept between hashing and decoding. The others are read twice."""
@@ -56,8 +59,8 @@ class Engine:
     on_error: OnError = "stop"
     """What to do if an image is unreadable: raise an error (``stop``) or leave out its rows (``skip``)."""
     report: Report = no_progress
-    remote: ComputeChunks | None = None
-    """Computes the chunks on the actors of a cluster; None to compute them in this process."""
+    cluster: Cluster | None = None
+    """Computes the chunks on its actors; None to compute them in this process."""
     in_processes: bool = False
     """Whether processes prepare the images."""
     counts: Counter[str] = field(default_factory=Counter)
@@ -74,49 +77,50 @@ class Engine:
         self.claimed.update(first)
         return sorted(first.values())
 
-    def compute_missing(self, chunks: Iterable[Chunk]) -> None:
-        """Compute the chunks and store the results in the feature cache.
+    def compute_missing(self, chunks: Iterable[Chunk]) -> dict[str, list[Any]]:
+        """Compute the chunks, and store their results in the feature cache.
 
-        Raises UnreadableImageError (a ValueError) if an image is unreadable and ``on_error`` is ``stop``.
+        Returns the keys of all inputs of each stage, in their order. Raises UnreadableImageError (a ValueError) if an
+        image is unreadable and ``on_error`` is ``stop``.
         """
-        compute = self.remote or partial(compute_here, self.model, self.in_processes)
+        if self.cluster:
+            computed = self.cluster.compute(chunks, self.batch_size, self.on_error)
+        else:
+            computed = compute_here(
+                self.model, self.in_processes, chunks, self.batch_size, self.on_error
+            )
+        keys: dict[str, list[Any]] = {}
+        writing: Future[None] | None = None
         with ThreadPoolExecutor(1) as writer:
-            written = writer.submit(int)
-            for chunk, results in compute(
-                self._skip_cached(chunks), self.batch_size, self.on_error
-            ):
-                by_key = dict(zip(chunk.keys, results, strict=True))
-                computed = {
-                    key: result for key, result in by_key.items() if isinstance(result, np.ndarray)
-                }
-                self.errors.update(
-                    (key, str(by_key[key])) for key in by_key.keys() - computed.keys()
-                )
-                written.result()
-                if computed:
-                    written = writer.submit(
-                        self.store.put, list(computed), np.stack(list(computed.values()))
+            # In the plan's order; of a cluster, in any order.
+            for chunk, results in computed:
+                keys.setdefault(chunk.stage, [None] * chunk.total)[chunk.part] = chunk.input_keys
+                values: dict[bytes, np.ndarray] = {}
+                for key, result in zip(chunk.keys, results, strict=True):
+                    if isinstance(result, UnreadableImageError):
+                        self.errors[key] = str(result)
+                    else:
+                        values[key] = result
+                # One chunk is written while the next one is computed.
+                if writing:
+                    writing.result()
+                writing = None
+                if values:
+                    writing = writer.submit(
+                        self.store.put, list(values), np.stack(list(values.values()))
                     )
-                self.counts[chunk.stage] += len(computed)
+                self.counts[chunk.stage] += len(values)
                 self.report(chunk.stage, chunk.part.stop, chunk.total)
-            written.result()
-
-    def _skip_cached(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
-        encoder: Any = self.model.encoder
-        gets_whole_images = getattr(encoder, "preprocess", None) is keep_image
-        for chunk in chunks:
-            if chunk.keys and chunk.method != "encode_texts" and gets_whole_images:
-                yield from split_by_memory(chunk)
-            elif chunk.keys:
-                yield chunk
-            else:
-                self.report(chunk.stage, chunk.part.stop, chunk.total)
+            if writing:
+                writing.result()
+        return keys
 
     @cached_property
     def is_truncated(self) -> np.ndarray:
         """Whether the model, a TruncatingReader, truncates each text of the plan, (T,) bool."""
-        reader, texts = self.model.encoder, self.plan.texts
+        reader = self.model.encoder
         assert isinstance(reader, TruncatingReader)
+        texts = self.plan.texts
         parts = [reader.find_truncated(texts[part]) for part in _text_parts(texts, self.batch_size)]
         return np.concatenate([np.zeros(0, dtype=bool), *parts])
 
@@ -124,17 +128,20 @@ class Engine:
 def encode(engine: Engine) -> tuple[list[bytes], list[bytes]]:
     """Compute and store the missing features of the plan's crops and texts, or of its texts for a text encoder.
 
-    Images and texts take turns if processes prepare images, so that a GPU encodes texts meanwhile. Returns the cache
-    keys of the crops and of the texts.
+    Returns the cache keys of the crops and of the texts.
     """
-    crop_keys: list[bytes] = []
-    text_keys: list[bytes] = []
-    encoder, stages = engine.model.encoder, [_list_text_chunks(engine, text_keys)]
-    if isinstance(encoder, DualEncoder) and engine.plan.crops:
-        stages = [_list_image_chunks(engine, crop_keys), *stages]
-    by_progress = heapq.merge(*stages, key=lambda chunk: chunk.part.start / chunk.total)
-    engine.compute_missing(by_progress if engine.in_processes else chain(*stages))
-    return crop_keys, text_keys
+    chunks = _list_text_chunks(engine)
+    if isinstance(engine.model.encoder, DualEncoder) and engine.plan.crops:
+        image_chunks = _list_image_chunks(engine)
+        if engine.in_processes:
+            # Images and texts take turns, so that a GPU encodes texts while processes prepare images.
+            chunks = heapq.merge(
+                image_chunks, chunks, key=lambda chunk: chunk.part.start / chunk.total
+            )
+        else:
+            chunks = chain(image_chunks, chunks)
+    keys = engine.compute_missing(chunks)
+    return keys.get("images", []), keys.get("texts", [])
 
 
 def encode_texts(
@@ -146,69 +153,64 @@ def encode_texts(
 ) -> None:
     """Compute and store the missing features of distinct texts."""
     in_processes = uses_worker_processes(model.encoder)
-    encode(
-        Engine(
-            model,
-            Plan((), (), tuple(texts)),
-            store,
-            batch_size,
-            report=report,
-            in_processes=in_processes,
-        )
-    )
+    planned = Plan((), (), tuple(texts))
+    encode(Engine(model, planned, store, batch_size, report=report, in_processes=in_processes))
 
 
-def _list_image_chunks(engine: Engine, crop_keys: list[bytes]) -> Iterator[Chunk]:
-    """Yield the crops whose features are missing, and append the keys of all crops to ``crop_keys``.
+def _list_image_chunks(engine: Engine) -> Iterator[Chunk]:
+    """Yield chunks of the crops whose features are missing.
 
     A crop with the same pixels as an earlier one is not encoded again, whether or not the earlier one is finished.
     """
     crops = engine.plan.crops
     engine.report("images", 0, len(crops))
     for part in plan.crop_chunks(crops, crops_per_chunk(engine.model.encoder, engine.batch_size)):
-        keys, files, kept_bytes = [], list[ImageFile | None](), 0
+        keys: list[bytes] = []
+        files: list[ImageFile | None] = []
+        kept_bytes = 0
         for crop, file in zip(crops[part], images.read(crops[part]), strict=True):
             keys.append(images.key(file, crop))
             if isinstance(file, bytes) and not (files and file is files[-1]):
                 kept_bytes += len(file)
-            is_cell = (
-                engine.in_processes and crop.reference is None
-            )  # a worker would read its whole row group again
-            is_kept = (
-                engine.remote
-                or is_cell
-                or kept_bytes <= KEPT_BYTES
-                or isinstance(file, UnreadableImageError)
-            )
-            files.append(file if is_kept else None)
+            # A worker would read the whole row group of a cell again, and an actor has no files.
+            is_cell = engine.in_processes and crop.reference is None
+            must_keep = engine.cluster or is_cell or isinstance(file, UnreadableImageError)
+            files.append(file if must_keep or kept_bytes <= KEPT_BYTES else None)
         missing = engine.take_missing(keys)
-        groups = groupby(missing, key=lambda index: (id(files[index]), crops[part][index].image))
-        items = [
-            ImageCrops(files[indices[0]], [crops[part][index] for index in indices])
-            for indices in (list(group) for _, group in groups)
-        ]
-        crop_keys += keys
-        yield Chunk(
-            "images", "encode_images", [keys[index] for index in missing], items, part, len(crops)
-        )
+        items: list[ImageCrops] = []
+        # Crops of one image are decoded together.
+        for _, group in groupby(
+            missing, key=lambda index: (id(files[index]), crops[part][index].image)
+        ):
+            indices = list(group)
+            items.append(ImageCrops(files[indices[0]], [crops[part][index] for index in indices]))
+        missing_keys = [keys[index] for index in missing]
+        chunk = Chunk("images", "encode_images", missing_keys, items, part, len(crops), keys)
+        yield from split_whole_images(engine, chunk)
 
 
-def _list_text_chunks(engine: Engine, text_keys: list[bytes]) -> Iterator[Chunk]:
-    """Yield the texts whose features are missing, and append the keys of all texts to ``text_keys``."""
+def _list_text_chunks(engine: Engine) -> Iterator[Chunk]:
+    """Yield chunks of the texts whose features are missing."""
     texts = engine.plan.texts
     engine.report("texts", 0, len(texts))
     for part in _text_parts(texts, engine.batch_size):
         keys = [text_key(text) for text in texts[part]]
         missing = engine.take_missing(keys)
-        text_keys += keys
-        items = [[texts[part][index] for index in missing]]
-        yield Chunk(
-            "texts", "encode_texts", [keys[index] for index in missing], items, part, len(texts)
-        )
+        items = [[texts[part][index] for index in missing]] if missing else []
+        missing_keys = [keys[index] for index in missing]
+        yield Chunk("texts", "encode_texts", missing_keys, items, part, len(texts), keys)
     encoder = engine.model.encoder
     tells_truncated = isinstance(encoder, TruncatingReader) and hasattr(encoder, "tokenize")
     if engine.in_processes and engine.plan.tasks and tells_truncated:
         _ = engine.is_truncated  # now, in the thread that tokenises, since nothing waits for it
+
+
+def split_whole_images(engine: Engine, chunk: Chunk) -> Iterator[Chunk]:
+    """Yield the parts of a chunk by the memory of its images, if the model gets whole images; otherwise the chunk."""
+    if getattr(engine.model.encoder, "preprocess", None) is keep_image:
+        yield from split_by_memory(chunk)
+    else:
+        yield chunk
 
 
 def split_by_memory(chunk: Chunk, limit: int = READ_AHEAD_BYTES) -> Iterator[Chunk]:
@@ -217,20 +219,25 @@ def split_by_memory(chunk: Chunk, limit: int = READ_AHEAD_BYTES) -> Iterator[Chu
     A file of 10 kB can have 100 million pixels. The parts do not depend on those that are finished, since each of them
     begins where the one before ends.
     """
-    start, size = 0, 0
-    starts, positions = [0], [0]  # of items and of keys
+    start = 0
+    size = 0
+    # Positions of each part's first item and of its first key.
+    starts = [0]
+    key_starts = [0]
     num_keys = 0
     for number, item in enumerate(chunk.items):
         assert isinstance(item, ImageCrops)
         num_bytes = images.measure_decoded(item)
         if number > start and size + num_bytes > limit:
             starts.append(number)
-            positions.append(num_keys)
-            start, size = number, 0
+            key_starts.append(num_keys)
+            start = number
+            size = 0
         size += num_bytes
         num_keys += len(item.keys) or len(item.crops)
-    stops = [*starts[1:], len(chunk.items)], [*positions[1:], len(chunk.keys)]
-    for first, last, first_key, last_key in zip(starts, stops[0], positions, stops[1], strict=True):
+    item_parts = pairwise([*starts, len(chunk.items)])
+    key_parts = pairwise([*key_starts, len(chunk.keys)])
+    for (first, last), (first_key, last_key) in zip(item_parts, key_parts, strict=True):
         yield chunk._replace(items=chunk.items[first:last], keys=chunk.keys[first_key:last_key])
 
 

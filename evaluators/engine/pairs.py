@@ -20,7 +20,7 @@ import numpy as np
 
 from compeval.evaluators.engine import images, plan
 from compeval.evaluators.engine.compute import NUM_THREADS, Chunk, Pair, start_preparing
-from compeval.evaluators.engine.encode import Engine
+from compeval.evaluators.engine.encode import Engine, split_whole_images
 from compeval.evaluators.engine.images import ImageCrops, Question
 from compeval.evaluators.engine.plan import TaskPlan
 from compeval.evaluators.models import CaptionChooser
@@ -40,65 +40,66 @@ class PositionBias(NamedTuple):
     """Share of the pairs of captions whose preferred caption changes with the order."""
 
 
-def compute_scores(engine: Engine, tasks: Sequence[TaskPlan]) -> list[AnswerKeys]:
-    """Answer the questions of the tasks that are not in the cache. Returns the keys of all answers of each task."""
-    keys_by_task: list[AnswerKeys] = [[] for _ in tasks]
-    engine.compute_missing(_list_chunks(engine, tasks, keys_by_task))
-    return keys_by_task
+def list_chunks(engine: Engine, tasks: Sequence[TaskPlan]) -> Iterator[Chunk]:
+    """Yield chunks of the rows of the tasks, with the questions whose answers are missing.
+
+    The input keys of a chunk are those of all answers, by row.
+    """
+    for task in tasks:
+        num_questions = len(list_inputs(engine.model.encoder, [""] * task.text_NT.shape[1]))
+        num_rows = max(1, PAIRS_PER_CHUNK // max(1, task.crop_NI.shape[1] * num_questions))
+        for part in plan.chunks(len(task.row_N), num_rows):
+            asked = [_make_requests(engine, task, row) for row in range(part.start, part.stop)]
+            keys = [[key for item in row for key in item.keys] for row in asked]
+            items = _take_missing(engine, chain.from_iterable(asked))
+            missing_keys = [key for item in items for key in item.keys]
+            chunk = Chunk(
+                task.dataset.task.name, "score", missing_keys, items, part, len(task.row_N), keys
+            )
+            yield from split_whole_images(engine, chunk)
 
 
 def stream_missing(engine: Engine) -> Iterator[tuple[Any, Any]]:
     """Yield the distinct pairs of preprocessed image and text of all tasks that are not in the cache."""
     engine = replace(engine, claimed=set())  # nothing is computed
     with ThreadPoolExecutor(NUM_THREADS) as pool:
-        for chunk in _list_chunks(engine, engine.plan.tasks, [[] for _ in engine.plan.tasks]):
-            pairs = start_preparing(pool, engine.model.encoder, chunk)()
-            yield from ((pair.image, pair.text) for pair in pairs if isinstance(pair, Pair))
+        for chunk in list_chunks(engine, engine.plan.tasks):
+            for pair in start_preparing(pool, engine.model.encoder, chunk).collect():
+                if isinstance(pair, Pair):
+                    yield pair.image, pair.text
 
 
-def _list_chunks(
-    engine: Engine, tasks: Sequence[TaskPlan], keys_by_task: Sequence[AnswerKeys]
-) -> Iterator[Chunk]:
-    """Yield the questions whose answers are missing, and append the keys of all answers to ``keys_by_task``."""
-    for task, answer_keys in zip(tasks, keys_by_task, strict=True):
-        num_questions = len(list_inputs(engine.model.encoder, [""] * task.text_NT.shape[1]))
-        num_rows = max(1, PAIRS_PER_CHUNK // max(1, task.crop_NI.shape[1] * num_questions))
-        for part in plan.chunks(len(task.row_N), num_rows):
-            asked = [_make_requests(engine, task, row) for row in range(part.start, part.stop)]
-            answer_keys += [[key for item in row for key in item.keys] for row in asked]
-            items = chain.from_iterable(asked)
-            yield _make_chunk(engine, task.dataset.task.name, items, part, len(task.row_N))
-
-
-def _make_chunk(
-    engine: Engine, name: str, asked: Iterable[ImageCrops], part: slice, total: int
-) -> Chunk:
-    """Return the questions whose answers are missing."""
+def _take_missing(engine: Engine, asked: Iterable[ImageCrops]) -> list[ImageCrops]:
+    """Return the questions whose answers are missing, and claim them."""
     items: list[ImageCrops] = []
     for item in asked:
-        if missing := engine.take_missing(item.keys):
-            questions, keys = (
-                [values[index] for index in missing] for values in (item.questions, item.keys)
-            )
+        missing = engine.take_missing(item.keys)
+        if missing:
+            questions = [item.questions[index] for index in missing]
+            keys = [item.keys[index] for index in missing]
             items.append(item._replace(questions=questions, keys=keys))
-    return Chunk(name, "score", [key for item in items for key in item.keys], items, part, total)
+    return items
 
 
 def score_pairs(engine: Engine, name: str, crop_P: np.ndarray, text_P: np.ndarray) -> np.ndarray:
     """Return the scores (P,) of pairs of a crop and a text of the plan, sorted by crop. ``name``: that of the task."""
+    keys_by_crop = engine.compute_missing(_list_crop_chunks(engine, name, crop_P, text_P))[name]
+    return np.concatenate([engine.store.get(keys, np.float64)[:, 0] for keys in keys_by_crop])
+
+
+def _list_crop_chunks(
+    engine: Engine, name: str, crop_P: np.ndarray, text_P: np.ndarray
+) -> Iterator[Chunk]:
+    """Yield a chunk for each crop of the pairs, with its texts whose scores are missing."""
     crops, starts = np.unique(crop_P, return_index=True)
-    asked: list[Sequence[bytes]] = []
-
-    def list_chunks() -> Iterator[Chunk]:
-        for number, (crop, texts) in enumerate(
-            zip(crops, np.split(text_P, starts[1:]), strict=True)
-        ):
-            items = _ask(engine, [crop], [engine.plan.texts[text] for text in texts])
-            asked.append(items[0].keys)
-            yield _make_chunk(engine, name, items, slice(number, number + 1), len(crops))
-
-    engine.compute_missing(list_chunks())
-    return np.concatenate([engine.store.get(keys, np.float64)[:, 0] for keys in asked])
+    texts_by_crop = np.split(text_P, starts[1:])
+    for number, (crop, text_numbers) in enumerate(zip(crops, texts_by_crop, strict=True)):
+        asked = _ask(engine, [crop], [engine.plan.texts[text] for text in text_numbers])
+        items = _take_missing(engine, asked)
+        missing_keys = [key for item in items for key in item.keys]
+        part = slice(number, number + 1)
+        chunk = Chunk(name, "score", missing_keys, items, part, len(crops), [asked[0].keys])
+        yield from split_whole_images(engine, chunk)
 
 
 def list_inputs(scorer: Any, texts: Sequence[str]) -> list[Question]:
@@ -176,15 +177,12 @@ def _find_choices(first_Q: np.ndarray) -> np.ndarray:
 
 def measure_position_bias(rows: Sequence[np.ndarray]) -> PositionBias | None:
     """Return the position bias over the ``first_IQ`` of all rows; None if no row has two texts."""
-    first_P = (
-        np.sign(np.concatenate([first_IQ.ravel() for first_IQ in rows]) - 0.5) / 2 + 0.5
-    )  # 1/2 counts half
+    probability_P = np.concatenate([first_IQ.ravel() for first_IQ in rows])
+    if not len(probability_P):
+        return None
+    first_P = np.sign(probability_P - 0.5) / 2 + 0.5  # 1/2 counts half
     choices = [_find_choices(first_Q) for first_IQ in rows for first_Q in first_IQ]
     flipped = [
         (choice_TT + choice_TT.T != 0)[np.triu_indices(len(choice_TT), 1)] for choice_TT in choices
     ]
-    return (
-        PositionBias(float(first_P.mean()), float(np.concatenate(flipped).mean()))
-        if len(first_P)
-        else None
-    )
+    return PositionBias(float(first_P.mean()), float(np.concatenate(flipped).mean()))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -71,7 +71,8 @@ class Scored:
 
 def explain_unsupported(model: Model, dataset: TaskDataset) -> str | None:
     """Return the reason why the model does not support the task, or None if it does."""
-    protocol, encoder = dataset.protocol, model.encoder
+    protocol = dataset.protocol
+    encoder = model.encoder
     if isinstance(protocol, TextProtocol):
         if isinstance(encoder, TextRecoverer):
             return None
@@ -111,28 +112,35 @@ def _is_pair_scorer(encoder: Any) -> bool:
 
 
 def score_all(engine: Engine) -> Iterator[Scored]:
-    """Yield the scores and metrics of all tasks of the plan. What the feature cache lacks is computed first."""
-    for scored in _score_all(engine):
-        yield replace(
-            scored, warnings=(*scored.warnings, *_warn_of_long_texts(engine, scored.task))
-        )
+    """Yield the scores and metrics of all tasks of the plan, as soon as they are known.
 
+    What the feature cache lacks is computed first.
+    """
+    encoder = engine.model.encoder
+    tasks = engine.plan.tasks
 
-def _score_all(engine: Engine) -> Iterator[Scored]:
-    encoder, tasks = engine.model.encoder, engine.plan.tasks
+    # A recovery probe returns texts.
     if isinstance(encoder, TextRecoverer) and not isinstance(encoder, DualEncoder):
-        yield from (_recover(engine, task) for task in tasks)
+        for task in tasks:
+            yield _recover(engine, task)
         return
+
+    # A pair scorer answers questions about each row.
     if _is_pair_scorer(encoder):
-        by_pair = [task for task in tasks if isinstance(task.dataset.protocol, RowProtocol)]
+        row_tasks = [task for task in tasks if isinstance(task.dataset.protocol, RowProtocol)]
         # In one process, the result of a task is written before the next task begins; on a cluster, no actor waits.
-        for group in [by_pair] if engine.remote else [[task] for task in by_pair]:
-            for task, answer_keys in zip(group, pairs.compute_scores(engine, group), strict=True):
-                yield _score_pairs(engine, task, answer_keys)
+        groups = [row_tasks] if engine.cluster else [[task] for task in row_tasks]
+        for group in groups:
+            answer_keys = engine.compute_missing(pairs.list_chunks(engine, group))
+            for task in group:
+                yield _score_pairs(engine, task, answer_keys[task.dataset.task.name])
         tasks = [task for task in tasks if isinstance(task.dataset.protocol, SetProtocol)]
+
+    # Other models, and retrieval by models that re-rank: features, and their cosines.
     if tasks:
         crop_keys, text_keys = encode(engine)
-        yield from (_score_features(engine, task, crop_keys, text_keys) for task in tasks)
+        for task in tasks:
+            yield _score_features(engine, task, crop_keys, text_keys)
 
 
 def _warn_of_long_texts(engine: Engine, task: TaskPlan) -> tuple[str, ...]:
@@ -162,53 +170,66 @@ def _score_features(
     engine: Engine, task: TaskPlan, crop_keys: Sequence[bytes], text_keys: Sequence[bytes]
 ) -> Scored:
     """Return the cosine similarities of features and their metrics; for a text encoder, the metrics of the texts."""
-    protocol, store, encoder = task.dataset.protocol, engine.store, engine.model.encoder
+    protocol = task.dataset.protocol
+    encoder = engine.model.encoder
     has_images = isinstance(encoder, DualEncoder)
-    keys_N = ([crop_keys[crop] for crop in crops if has_images] for crops in task.crop_NI.tolist())
+
+    # Leave out the rows with an unreadable image.
+    keys_N = [[crop_keys[crop] for crop in crops if has_images] for crops in task.crop_NI.tolist()]
     index_N, skipped = _find_readable(engine, task, keys_N)
+
+    # The protocol reads features from the cache in blocks, since they may not fit into memory together.
+    reranking = None
+    if isinstance(encoder, ReRanker):
+        name = task.dataset.task.name
+        reranking = ReRanking(encoder.num_reranked, partial(pairs.score_pairs, engine, name))
     sample = Sample(
         crop_NI=task.crop_NI[index_N],
         text_NT=task.text_NT[index_N],
         fold_N=task.fold_N[index_N],
         class_CP=task.class_CP,
         label_N=task.label_N[index_N],
-        image=lambda position: store.get([crop_keys[crop] for crop in position]),
-        text=lambda position: store.get([text_keys[text] for text in position]),
-        reranking=ReRanking(
-            encoder.num_reranked, partial(pairs.score_pairs, engine, task.dataset.task.name)
-        )
-        if isinstance(encoder, ReRanker)
-        else None,
+        image=lambda position: engine.store.get([crop_keys[crop] for crop in position]),
+        text=lambda position: engine.store.get([text_keys[text] for text in position]),
+        reranking=reranking,
     )
+
+    score_NIT = NO_SCORES
+    num_close = 0
     if isinstance(protocol, SetProtocol):
-        return Scored(task, index_N, NO_SCORES, protocol.evaluate(sample), skipped)
-    assert isinstance(protocol, RowProtocol)
-    if not has_images:
+        metrics = protocol.evaluate(sample)
+    elif not has_images:
+        assert isinstance(protocol, RowProtocol)
         assert protocol.of_texts
-        return Scored(task, index_N, NO_SCORES, protocol.of_texts(sample), skipped)
-    score_NIT, num_close = _compute_cosines(sample)
-    metrics = evaluate_scores(task.dataset, score_NIT, sample.label_N)
-    for evaluate in filter(None, (protocol.among_all, protocol.of_texts)):
-        metrics |= evaluate(sample)
-    return Scored(task, index_N, score_NIT, metrics, skipped, num_close)
+        metrics = protocol.of_texts(sample)
+    else:
+        assert isinstance(protocol, RowProtocol)
+        score_NIT, num_close = _compute_cosines(sample)
+        metrics = evaluate_scores(task.dataset, score_NIT, sample.label_N)
+        if protocol.among_all:
+            metrics |= protocol.among_all(sample)
+        if protocol.of_texts:
+            metrics |= protocol.of_texts(sample)
+    warnings = _warn_of_long_texts(engine, task)
+    return Scored(task, index_N, score_NIT, metrics, skipped, num_close, warnings=warnings)
 
 
 def _find_readable(
-    engine: Engine, task: TaskPlan, keys_N: Iterable[Sequence[bytes]]
+    engine: Engine, task: TaskPlan, keys_N: Sequence[Sequence[bytes]]
 ) -> tuple[np.ndarray, list[dict[str, Any]]]:
     """Return the positions of the rows whose images are readable, and the number and error of each other row.
 
     ``keys_N`` are the cache keys that each row needs. Raises ValueError if no row is readable.
     """
-    errors = [
-        next((engine.errors[key] for key in keys if key in engine.errors), None) for keys in keys_N
-    ]
-    skipped = [
-        {"row": int(row), "error": error}
-        for row, error in zip(task.row_N, errors, strict=True)
-        if error
-    ]
-    index_N = np.flatnonzero([error is None for error in errors])
+    readable: list[int] = []
+    skipped: list[dict[str, Any]] = []
+    for index, keys in enumerate(keys_N):
+        errors = [engine.errors[key] for key in keys if key in engine.errors]
+        if errors:
+            skipped.append({"row": int(task.row_N[index]), "error": errors[0]})
+        else:
+            readable.append(index)
+    index_N = np.array(readable, dtype=np.intp)
     if not len(index_N):
         raise ValueError(f"{task.dataset.task.name}: no image could be read.")
     return index_N, skipped
@@ -242,7 +263,9 @@ def count_close_rows(exact_NIT: np.ndarray) -> int:
 
 
 def _recover(engine: Engine, task: TaskPlan) -> Scored:
-    recoverer, protocol = engine.model.encoder, task.dataset.protocol
+    """Return the metrics of the texts that the model recovers from their vectors."""
+    recoverer = engine.model.encoder
+    protocol = task.dataset.protocol
     assert isinstance(recoverer, TextRecoverer)
     assert isinstance(protocol, TextProtocol)
     prompts = [engine.plan.texts[text] for text in task.text_NT[:, 0]]
@@ -250,23 +273,30 @@ def _recover(engine: Engine, task: TaskPlan) -> Scored:
     for chunk in plan.chunks(len(prompts), engine.batch_size):
         recovered += recoverer.recover(prompts[chunk])
         engine.report(task.dataset.task.name, len(recovered), len(prompts))
-    return Scored(
-        task, np.arange(len(prompts)), NO_SCORES, protocol.evaluate(recovered, prompts), []
-    )
+    metrics = protocol.evaluate(recovered, prompts)
+    warnings = _warn_of_long_texts(engine, task)
+    return Scored(task, np.arange(len(prompts)), NO_SCORES, metrics, [], warnings=warnings)
 
 
 def _score_pairs(engine: Engine, task: TaskPlan, answer_keys: AnswerKeys) -> Scored:
+    """Return the scores of a pair scorer, given the cache keys of its answers, and their metrics."""
     encoder = engine.model.encoder
     index_N, skipped = _find_readable(engine, task, answer_keys)
+
+    # Read the answers of each row.
     shape = (task.crop_NI.shape[1], -1)
     answers = [engine.store.get(answer_keys[index], np.float64).reshape(shape) for index in index_N]
     warnings = _warn_of_declined(encoder, answers)
-    answers = [_forget_cut_off(encoder, answer_IQ) for answer_IQ in answers]
+    answers = [_replace_cut_off(encoder, answer_IQ) for answer_IQ in answers]
+
+    # Score its texts by them.
     is_text_NT = task.text_NT[index_N] >= 0
     score_NIT = np.stack(
         [pairs.score_row(encoder, *row) for row in zip(answers, is_text_NT, strict=True)]
     )
     metrics = evaluate_scores(task.dataset, score_NIT, task.label_N[index_N])
+
+    # A model that chooses may prefer a position.
     bias = measure_position_bias(answers) if isinstance(encoder, CaptionChooser) else None
     if bias and task.dataset.protocol.name == "choice":
         metrics |= {"": _add_circular_accuracy(metrics[""], score_NIT, answers)}
@@ -276,6 +306,7 @@ def _score_pairs(engine: Engine, task: TaskPlan, answer_keys: AnswerKeys) -> Sco
             f"{bias.flipped:.1%} of the pairs the choice depends on the order.",
             *warnings,
         )
+    warnings += _warn_of_long_texts(engine, task)
     return Scored(task, index_N, score_NIT, metrics, skipped, position_bias=bias, warnings=warnings)
 
 
@@ -306,7 +337,7 @@ def _warn_of_declined(encoder: Any, answers: Sequence[np.ndarray]) -> tuple[str,
     return tuple(warnings)
 
 
-def _forget_cut_off(encoder: Any, answer_IQ: np.ndarray) -> np.ndarray:
+def _replace_cut_off(encoder: Any, answer_IQ: np.ndarray) -> np.ndarray:
     """Return the answers, in which a question that was cut off is like one that was declined: the two are a tie."""
     if getattr(encoder, "cut_off", None) is None:
         return answer_IQ

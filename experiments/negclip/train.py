@@ -18,7 +18,7 @@ from compeval.base.pipeline import stage
 from compeval.base.pipeline.params import read_params
 from compeval.evaluators import models
 from compeval.evaluators.engine.tasks import discover
-from compeval.evaluators.run import run
+from compeval.evaluators.run import EvaluationOptions, run
 from compeval.trainers.clip import training as clip
 from compeval.trainers.negclip import training as negclip
 from compeval.trainers.negclip.finetune import Recipe
@@ -74,8 +74,7 @@ def evaluate(folder: Path) -> None:
         run(
             models.resolve(f"local:{folder / name}"),
             tasks,
-            data_dir=SETS,
-            output=folder / "results",
+            EvaluationOptions(data_dir=SETS, output=folder / "results"),
         )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from compeval.evaluators import models
 from compeval.evaluators.engine.tasks import Task
-from compeval.evaluators.run import run
+from compeval.evaluators.run import EvaluationOptions, run
 from tests.evaluators import tiny
 
 SECONDS_BETWEEN = 0.1
@@ -55,7 +55,11 @@ def main(folder: Path, count: int) -> None:
     model = models.resolve(f"local:{tiny.write_clip(folder / 'clip')}")
     peak = Peak()
     peak.start()
-    run(model, [Task("crepe", "laion_uc_raw")], data_dir=data, output=folder / "results")
+    run(
+        model,
+        [Task("crepe", "laion_uc_raw")],
+        EvaluationOptions(data_dir=data, output=folder / "results"),
+    )
     print(peak.stop())
 
 

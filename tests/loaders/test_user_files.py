@@ -11,7 +11,7 @@ from PIL import Image
 
 from compeval.evaluators.engine.tasks import Task
 from compeval.evaluators.metrics.intervals import wilson_interval
-from compeval.evaluators.run import run
+from compeval.evaluators.run import EvaluationOptions, run
 from compeval.loaders.load import load_dataset
 from compeval.loaders.own_data.columns import UserColumns
 from compeval.loaders.user_files import make
@@ -512,7 +512,9 @@ def test_an_image_is_what_it_shows_whatever_its_name(folder: Path, same: bool, c
     assert len(set(rows["image_id"])) == count
     assert len(set(rows["crop_id"])) == count
     task = Task("mine", "foils_1", "test")
-    (result,) = run(wrap(Colors()), [task], data_dir=folder, output=folder / "results")
+    (result,) = run(
+        wrap(Colors()), [task], EvaluationOptions(data_dir=folder, output=folder / "results")
+    )
     assert result["data"]["images"] == count
     low, high = result["intervals"]["recall@1"]
     assert_close((low, high), wilson_interval(1.0, count))

@@ -40,7 +40,7 @@ from compeval.evaluators.models.questions import Scoring
 from compeval.evaluators.protocols import choice, classification, group, recall
 from compeval.evaluators.results.compose import get_clusters
 from compeval.evaluators.results.external import score_file
-from compeval.evaluators.run import run
+from compeval.evaluators.run import EvaluationOptions, run
 from compeval.loaders.datasets.stats import read_stats
 from compeval.loaders.datasets.verified import verify_files
 from compeval.loaders.load import load_dataset
@@ -367,7 +367,9 @@ def again(bench: Bench, folder: Path, change: Callable[[Path], Any]) -> Any:
     data, recalls = write_rows(folder / "data", ["red"] * 3), []
     for step in (lambda _: None, change):
         data = step(data) or data
-        (result,) = run(wrap(Colors()), [TASK], data_dir=data, output=folder / "results")
+        (result,) = run(
+            wrap(Colors()), [TASK], EvaluationOptions(data_dir=data, output=folder / "results")
+        )
         recalls.append(result["metrics"]["recall@1"])
     return recalls
 
@@ -381,7 +383,11 @@ def made_again(bench: Bench, folder: Path, colors: Sequence[str]) -> Any:
         (folder / "1.png").write_bytes(encode(Image.new("RGB", (8, 8), color)))
         make(color, [folder / "pairs.csv"], None, folder / "data")
     tasks = [Task(color, "foils_1", "test") for color in colors]
-    results = run(wrap(Colors()), tasks, data_dir=folder / "data", output=folder / "results")
+    results = run(
+        wrap(Colors()),
+        tasks,
+        EvaluationOptions(data_dir=folder / "data", output=folder / "results"),
+    )
     return [result["metrics"]["recall@1"] for result in results]
 
 
@@ -394,7 +400,7 @@ def damaged(bench: Bench, folder: Path, change: Callable[[bytes], bytes]) -> Any
     path.write_bytes(change(path.read_bytes()))
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
     verify_files(data / "crepe", stats, [f"prod_hnatom/{path.name}"])
-    return run(wrap(Colors()), [TASK], data_dir=data, output=folder / "results")
+    return run(wrap(Colors()), [TASK], EvaluationOptions(data_dir=data, output=folder / "results"))
 
 
 def other_weights(bench: Bench, folder: Path, fingerprints: Sequence[str]) -> Any:
@@ -406,7 +412,11 @@ def other_weights(bench: Bench, folder: Path, fingerprints: Sequence[str]) -> An
 
     data, recalls = write_rows(folder / "data", ["red"] * 3), []
     for model, fingerprint in zip([Colors(), Negative()], fingerprints, strict=True):
-        (result,) = run(wrap(model, fingerprint), [TASK], data_dir=data, output=folder / "results")
+        (result,) = run(
+            wrap(model, fingerprint),
+            [TASK],
+            EvaluationOptions(data_dir=data, output=folder / "results"),
+        )
         recalls.append(result["metrics"]["recall@1"])
     return recalls
 
@@ -421,8 +431,10 @@ def interrupted(bench: Bench, folder: Path, count: int) -> Any:
     data = write_rows(folder / "data", ["red"] * count)
     encoders = Stops(), Colors()
     with pytest.raises(KeyboardInterrupt):
-        run(wrap(encoders[0]), [TASK], data_dir=data, output=folder / "results")
-    (result,) = run(wrap(encoders[1]), [TASK], data_dir=data, output=folder / "results")
+        run(wrap(encoders[0]), [TASK], EvaluationOptions(data_dir=data, output=folder / "results"))
+    (result,) = run(
+        wrap(encoders[1]), [TASK], EvaluationOptions(data_dir=data, output=folder / "results")
+    )
     return result["data"]["rows"], sum(model.calls for model in encoders)
 
 
@@ -451,7 +463,9 @@ def features(bench: Bench, folder: Path, image_features: Any) -> Any:
             return image_features(len(images))
 
     data = write_rows(folder / "data", ["red"] * 3)
-    (result,) = run(wrap(Fixed()), [TASK], data_dir=data, output=folder / "results")
+    (result,) = run(
+        wrap(Fixed()), [TASK], EvaluationOptions(data_dir=data, output=folder / "results")
+    )
     return result["metrics"]["recall@1"], result["metrics"]["tie_rate"]
 
 

@@ -18,7 +18,7 @@ from compeval.evaluators import models
 from compeval.evaluators.engine import images, plan
 from compeval.evaluators.engine.task_dataset import CropSource, load
 from compeval.evaluators.engine.tasks import Task
-from compeval.evaluators.run import run
+from compeval.evaluators.run import EvaluationOptions, run
 from compeval.loaders.cards.card import write_card
 from compeval.loaders.datasets.stats import measure
 from tests.evaluators import tiny
@@ -92,12 +92,12 @@ def toy(name: str = "Knows") -> models.Model:
 def test_crops_are_cut_from_images_that_are_decoded_once_over_all_tasks(
     here: Path, striped: Path, decoded: Counter[str], batch_size: int
 ):
-    results = run(toy(), TASKS, data_dir=striped, batch_size=batch_size)
+    results = run(toy(), TASKS, EvaluationOptions(data_dir=striped, batch_size=batch_size))
     assert [result["metrics"]["recall@1"] for result in results] == [1.0, 1.0]
     assert [result["data"]["crops"] for result in results] == [4, 3]
     assert decoded == {"one.png": 1, "two.png": 1}
     made = all_files(here / "results")
-    assert run(toy(), TASKS, data_dir=striped, output=Path("again")) == results
+    assert run(toy(), TASKS, EvaluationOptions(data_dir=striped, output=Path("again"))) == results
     assert all_files(here / "again") == made
     assert decoded == {"one.png": 1, "two.png": 1}, "the second run finds every crop in the cache"
 
@@ -130,7 +130,8 @@ def test_a_crop_equals_the_crop_by_pillow(striped: Path):
 
 def test_pair_scorers_get_the_crops(here: Path, striped: Path):
     assert [
-        result["metrics"]["recall@1"] for result in run(toy("Pairs"), TASKS, data_dir=striped)
+        result["metrics"]["recall@1"]
+        for result in run(toy("Pairs"), TASKS, EvaluationOptions(data_dir=striped))
     ] == [1.0, 1.0]
 
 
@@ -152,8 +153,8 @@ def test_a_missing_or_changed_image_is_named_and_can_be_skipped(
     with pytest.raises(
         ValueError, match=rf"crepe/laion_uc_hnatom, row 1: .*{message}.*--on-error skip"
     ):
-        run(toy(name), TASKS[:1], data_dir=striped)
-    (result,) = run(toy(name), TASKS[:1], data_dir=striped, on_error="skip")
+        run(toy(name), TASKS[:1], EvaluationOptions(data_dir=striped))
+    (result,) = run(toy(name), TASKS[:1], EvaluationOptions(data_dir=striped, on_error="skip"))
     assert [item["row"] for item in result["skipped"]] == [1, 3]
     assert result["metrics"]["recall@1"] == 1.0
 
@@ -161,7 +162,7 @@ def test_a_missing_or_changed_image_is_named_and_can_be_skipped(
 def test_exchanged_images_are_detected_although_their_features_are_cached(
     here: Path, striped: Path
 ):
-    run(toy(), TASKS[:1], data_dir=striped)
+    run(toy(), TASKS[:1], EvaluationOptions(data_dir=striped))
     first, second = striped / "pictures" / "one.png", striped / "pictures" / "two.png"
     first.rename(striped / "other.png")
     second.rename(first)
@@ -169,7 +170,7 @@ def test_exchanged_images_are_detected_although_their_features_are_cached(
     with pytest.raises(
         ValueError, match=r"row 0: .*one\.png is not the image that the dataset was built from"
     ):
-        run(toy(), TASKS[:1], data_dir=striped, output=Path("again"))
+        run(toy(), TASKS[:1], EvaluationOptions(data_dir=striped, output=Path("again")))
 
 
 @pytest.mark.parametrize(
@@ -199,8 +200,8 @@ def test_a_bad_box_is_named_and_can_be_skipped(
     with pytest.raises(
         ValueError, match=rf"crepe/laion_uc_hnatom, row 2: .*({message}).*--on-error skip"
     ):
-        run(toy(name), TASKS[:1], data_dir=striped)
-    (result,) = run(toy(name), TASKS[:1], data_dir=striped, on_error="skip")
+        run(toy(name), TASKS[:1], EvaluationOptions(data_dir=striped))
+    (result,) = run(toy(name), TASKS[:1], EvaluationOptions(data_dir=striped, on_error="skip"))
     assert [item["row"] for item in result["skipped"]] == [2]
     assert result["metrics"]["recall@1"] == 1.0
 
@@ -217,6 +218,6 @@ def test_a_row_cannot_read_files_outside_the_data_folder(here: Path, striped: Pa
         ValueError,
         match=r"crepe/laion_uc_hnatom, row 0: .* is outside the folders.*--on-error skip",
     ):
-        run(toy(), TASKS[:1], data_dir=striped)
-    (result,) = run(toy(), TASKS[:1], data_dir=striped, on_error="skip")
+        run(toy(), TASKS[:1], EvaluationOptions(data_dir=striped))
+    (result,) = run(toy(), TASKS[:1], EvaluationOptions(data_dir=striped, on_error="skip"))
     assert [item["row"] for item in result["skipped"]] == [0]

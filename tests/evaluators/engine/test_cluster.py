@@ -19,11 +19,10 @@ import pytest
 
 from compeval.evaluators import models
 from compeval.evaluators.engine import cluster, encode, pairs
-from compeval.evaluators.engine.actor import Actor
-from compeval.evaluators.engine.cluster import Cluster
+from compeval.evaluators.engine.cluster import Actor, Cluster
 from compeval.evaluators.engine.compute import Chunk
 from compeval.evaluators.engine.tasks import discover
-from compeval.evaluators.run import run
+from compeval.evaluators.run import EvaluationOptions, run
 from tests.evaluators import tiny
 from tests.evaluators.tiny import all_files
 
@@ -112,18 +111,20 @@ def run_both(
     scores_pairs = "Pairs" in spec
     tasks = [task for task in discover(data) if not (scores_pairs and task.is_raw)]
     monkeypatch.setenv("COMPEVAL_CACHE", str(here / "cache of one"))
-    run(models.resolve(spec), tasks, data_dir=data, output=here / "one", batch_size=5, **options)
+    run(
+        models.resolve(spec),
+        tasks,
+        EvaluationOptions(data_dir=data, output=here / "one", batch_size=5, **options),
+    )
     monkeypatch.setenv("COMPEVAL_CACHE", str(here / f"cache {seed}"))
     actors = make_cluster(here, seed)
     model = actors.load(spec, "auto")
     run(
         model,
         tasks,
-        data_dir=data,
-        output=here / f"two {seed}",
-        batch_size=5,
-        cluster=actors,
-        **options,
+        EvaluationOptions(
+            data_dir=data, output=here / f"two {seed}", batch_size=5, cluster=actors, **options
+        ),
     )
     assert all_files(here / f"two {seed}") == all_files(here / "one")
     counts = [
@@ -173,14 +174,22 @@ def test_unreadable_images_stop_the_run_or_are_skipped_as_in_one_process(
     with pytest.raises(
         ValueError, match=r"crepe/prod_hnatom/n4, row 2: the image cannot be decoded"
     ):
-        run(model, discover(data), data_dir=data, output=here / "out", cluster=actors)
+        run(
+            model,
+            discover(data),
+            EvaluationOptions(data_dir=data, output=here / "out", cluster=actors),
+        )
 
 
 def test_each_actor_has_two_chunks_at_a_time_and_none_in_a_finished_run(here: Path, data: Path):
     actors, model = make_cluster(here), "python:toy_models:Knows"
     for most_pending in (4, 0):
         actors._ray.most_pending = 0
-        run(actors.load(model, "auto"), discover(data), data_dir=data, batch_size=5, cluster=actors)
+        run(
+            actors.load(model, "auto"),
+            discover(data),
+            EvaluationOptions(data_dir=data, batch_size=5, cluster=actors),
+        )
         assert actors._ray.most_pending == most_pending
 
 
@@ -190,7 +199,7 @@ def test_errors_of_an_actor_are_those_of_one_process(here: Path, data: Path):
         actors.load("python:toy_models:Nothing", "auto")
     model = actors.load("python:toy_models:Broken", "auto")
     with pytest.raises(ValueError, match="text features are zero, infinite or not a number"):
-        run(model, discover(data), data_dir=data, cluster=actors)
+        run(model, discover(data), EvaluationOptions(data_dir=data, cluster=actors))
 
 
 def test_machines_with_different_weights_are_refused(here: Path, data: Path):
@@ -201,7 +210,9 @@ def test_machines_with_different_weights_are_refused(here: Path, data: Path):
         ValueError, match="python:toy_models:Knows: its weights or packages differ between machines"
     ):
         run(
-            models.resolve("python:toy_models:Knows"), discover(data), data_dir=data, cluster=actors
+            models.resolve("python:toy_models:Knows"),
+            discover(data),
+            EvaluationOptions(data_dir=data, cluster=actors),
         )
 
 
@@ -385,7 +396,11 @@ def test_a_node_that_dies_is_replaced(
     nodes, (first, _) = two_nodes
     tasks, spec = discover(data), "python:toy_models:Company"
     monkeypatch.setenv("PYTHONPATH", f"{here}:{ROOT}")
-    run(models.resolve(spec), tasks, data_dir=data, output=here / "one", batch_size=5)
+    run(
+        models.resolve(spec),
+        tasks,
+        EvaluationOptions(data_dir=data, output=here / "one", batch_size=5),
+    )
     monkeypatch.setenv("COMPEVAL_CACHE", str(here / "another cache"))
     lost: list[str] = []
 
@@ -400,10 +415,7 @@ def test_a_node_that_dies_is_replaced(
         run(
             model,
             tasks,
-            data_dir=data,
-            output=here / "two",
-            batch_size=5,
-            cluster=actors,
+            EvaluationOptions(data_dir=data, output=here / "two", batch_size=5, cluster=actors),
             report=lose_a_node,
         )
     assert lost

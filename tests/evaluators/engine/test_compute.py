@@ -77,7 +77,7 @@ def test_large_chunks_are_not_decoded_ahead(
     monkeypatch.setattr(compute, "READ_AHEAD_BYTES", limit)
     used, ahead = 0, []
     with ThreadPoolExecutor(1) as pool:
-        for _, inputs in compute._prepare_ahead(pool, encoder, chunks):
+        for _, inputs in compute.prepare_ahead(pool, encoder, chunks):
             pool.submit(int).result()  # after what was submitted before
             used += len(inputs)
             ahead.append(len(prepared) - used)
@@ -107,7 +107,7 @@ def test_large_files_are_not_read_far_ahead(
     monkeypatch.setattr(compute, "READ_AHEAD_BYTES", 90)
     counts = []
     with ThreadPoolExecutor(1) as reader:
-        for _ in compute._read_ahead(reader, make_chunks(), SimpleNamespace()):
+        for _ in compute.read_ahead(reader, make_chunks(), SimpleNamespace()):
             reader.submit(int).result()  # after what was submitted before
             counts.append(made)
     assert counts == expected
@@ -117,7 +117,7 @@ def test_texts_are_tokenised_by_the_thread_that_reads():
     encoder = SimpleNamespace(tokenize=lambda texts: [len(text) for text in texts])
     chunks = [Chunk("texts", "encode_texts", [], [["a", "bc"]], slice(0, 2), 2)]
     with ThreadPoolExecutor(1) as reader:
-        (chunk,) = compute._read_ahead(reader, iter(chunks), encoder)
+        (chunk,) = compute.read_ahead(reader, iter(chunks), encoder)
     assert chunk.items == [[1, 2]]
 
 

@@ -12,7 +12,7 @@ from compeval.evaluators import models
 from compeval.evaluators.engine.tasks import Task
 from compeval.evaluators.in_process import evaluate
 from compeval.evaluators.models.openclip import check_deterministic
-from compeval.evaluators.run import run
+from compeval.evaluators.run import EvaluationOptions, run
 from tests.close import assert_close
 
 LAION = Task("crepe", "laion_uc_hnatom")
@@ -43,7 +43,7 @@ def test_results_are_those_of_a_run(
     assert not [*tmp_path.rglob("*.sqlite"), *tmp_path.glob("results")], (
         "no feature and no result is written"
     )
-    (written,) = run(models.resolve(f"local:{clip}"), [LAION], data_dir=data)
+    (written,) = run(models.resolve(f"local:{clip}"), [LAION], EvaluationOptions(data_dir=data))
     assert results[LAION.name]["metrics"] == written["metrics"]
     assert model.training
     assert not model.visual.transformer.training
@@ -78,7 +78,9 @@ def test_a_model_of_mixed_precision(data: Path, clip: Path, tmp_path: Path):
     }
     result = evaluate(*loaded, LAION.name, data_dir=data)
     (written,) = run(
-        models.resolve(f"local:{clip}", precision="bf16"), [LAION], data_dir=data, output=tmp_path
+        models.resolve(f"local:{clip}", precision="bf16"),
+        [LAION],
+        EvaluationOptions(data_dir=data, output=tmp_path),
     )
     assert result[LAION.name]["metrics"] == written["metrics"]
     assert result[LAION.name]["model"]["precision"] == "bf16"

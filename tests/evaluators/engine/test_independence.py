@@ -7,7 +7,7 @@ import pytest
 
 from compeval.evaluators import models
 from compeval.evaluators.engine.tasks import Task, discover
-from compeval.evaluators.run import run
+from compeval.evaluators.run import EvaluationOptions, run
 from compeval.loaders.importing.write_dataset import import_files
 from tests.stand_ins import write_stand_ins
 
@@ -33,7 +33,9 @@ def test_imported_files_have_the_same_ranks_alone_and_together(
     def rank(part: list[Task], cache: str, output: str) -> dict[str, list[object]]:
         monkeypatch.setenv("COMPEVAL_CACHE", str(here / cache))
         run(
-            models.resolve(f"local:{clip}"), part, data_dir=here / "published", output=here / output
+            models.resolve(f"local:{clip}"),
+            part,
+            EvaluationOptions(data_dir=here / "published", output=here / output),
         )
         examples = {
             path.parent.name + path.stem: path for path in (here / output).rglob("*.parquet")

@@ -15,7 +15,7 @@ import pytest
 from compeval.evaluators.engine import encode
 from compeval.evaluators.engine.feature_cache import FeatureStore
 from compeval.evaluators.engine.tasks import discover
-from compeval.evaluators.run import run
+from compeval.evaluators.run import EvaluationOptions, run
 from tests.evaluators.tiny import all_files, toy
 
 KILLS, PROCESSES = 20, 4
@@ -31,7 +31,11 @@ class Watched(FeatureStore):
 
 
 def evaluate(data: Path, output: Path) -> None:
-    run(toy("Company"), discover(data), data_dir=data, output=output, batch_size=5)
+    run(
+        toy("Company"),
+        discover(data),
+        EvaluationOptions(data_dir=data, output=output, batch_size=5),
+    )
 
 
 def start(data: Path, folder: Path) -> int:

@@ -15,7 +15,7 @@ from compeval.evaluators import models
 from compeval.evaluators.engine import encode
 from compeval.evaluators.engine.tasks import Task, discover, select
 from compeval.evaluators.protocols import recall
-from compeval.evaluators.run import RefusedTask, evaluate_tasks, run
+from compeval.evaluators.run import EvaluationOptions, RefusedTask, evaluate_tasks, run
 from compeval.loaders.cards.card import write_card
 from compeval.loaders.datasets.stats import measure
 from tests.close import assert_close, count_terms
@@ -26,7 +26,7 @@ LAION, RAW = Task("crepe", "laion_uc_hnatom"), Task("crepe", "laion_uc_raw")
 
 
 def test_a_perfect_encoder_ranks_every_truth_first(here: Path, data: Path):
-    choice, raw = run(toy("Knows"), [LAION, RAW], data_dir=data, batch_size=5)
+    choice, raw = run(toy("Knows"), [LAION, RAW], EvaluationOptions(data_dir=data, batch_size=5))
     assert choice["metrics"] == {
         "recall@1": 1.0,
         "recall@3": 1.0,
@@ -60,7 +60,7 @@ def test_a_perfect_encoder_ranks_every_truth_first(here: Path, data: Path):
 
 
 def test_a_constant_encoder_scores_nothing(here: Path, data: Path):
-    choice, raw = run(toy("Constant"), [LAION, RAW], data_dir=data)
+    choice, raw = run(toy("Constant"), [LAION, RAW], EvaluationOptions(data_dir=data))
     assert (choice["metrics"]["recall@1"], choice["metrics"]["tie_rate"]) == (0.0, 1.0)
     assert (raw["metrics"]["i2t_recall@1"], raw["metrics"]["i2t_tie_rate"]) == (0.0, 1.0)
 
@@ -69,18 +69,22 @@ def test_each_crop_and_text_is_encoded_once_and_batches_may_be_ragged(here: Path
     tasks = select(discover(data), ["crepe/*"])
     model = toy("Knows")
     theirs = model.encoder.model
-    run(model, tasks, data_dir=data, batch_size=4)
+    run(model, tasks, EvaluationOptions(data_dir=data, batch_size=4))
     # Crops: the ids are "crop 0" to "crop 22" in every config. Texts: 23 x 5 "ball" captions (those of the productivity
     # and raw rows are among them), 7 x 5 "box" captions.
     assert sum(theirs.calls) == 23 + 23 * 5 + 7 * 5
     assert set(theirs.calls) == {4, 23 % 4, (23 * 5 + 7 * 5) % 4}
     theirs.calls.clear()
-    run(model, tasks, data_dir=data, output=Path("elsewhere"))
+    run(model, tasks, EvaluationOptions(data_dir=data, output=Path("elsewhere")))
     assert theirs.calls == []
 
 
 def test_paths_of_results(here: Path, data: Path):
-    run(toy("Knows"), select(discover(data), ["crepe/prod_hnatom"]), data_dir=data)
+    run(
+        toy("Knows"),
+        select(discover(data), ["crepe/prod_hnatom"]),
+        EvaluationOptions(data_dir=data),
+    )
     folder = Path("results/microworld/Knows")
     assert sorted(all_files(folder)) == [
         f"crepe/prod_hnatom/n{n}.{kind}" for n in (4, 5) for kind in ("json", "parquet")
@@ -94,7 +98,7 @@ def test_paths_of_results(here: Path, data: Path):
 
 
 def test_examples_contain_scores_and_ranks(here: Path, data: Path):
-    run(toy("Knows"), [LAION], data_dir=data)
+    run(toy("Knows"), [LAION], EvaluationOptions(data_dir=data))
     table = pq.read_table("results/microworld/Knows/crepe/laion_uc_hnatom.parquet")
     first = table.slice(0, 1).to_pylist()[0]
     # Red against green, blue, yellow, pink: cosines 1, 0, 0, 1/sqrt(2), 1/sqrt(2).
@@ -112,7 +116,10 @@ def test_examples_contain_scores_and_ranks(here: Path, data: Path):
 
 
 def test_limit_takes_the_first_rows_and_is_part_of_the_fingerprint(here: Path, data: Path):
-    whole, part = (run(toy("Knows"), [LAION], data_dir=data, limit=limit)[0] for limit in (None, 3))
+    whole, part = (
+        run(toy("Knows"), [LAION], EvaluationOptions(data_dir=data, limit=limit))[0]
+        for limit in (None, 3)
+    )
     assert (part["data"]["rows"], part["data"]["limit"]) == (3, 3)
     assert whole["data"]["fingerprint"] != part["data"]["fingerprint"]
 
@@ -120,11 +127,11 @@ def test_limit_takes_the_first_rows_and_is_part_of_the_fingerprint(here: Path, d
 def test_results_that_are_up_to_date_are_not_scored_again(
     here: Path, data: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    (first,) = run(toy("Knows"), [LAION], data_dir=data)
+    (first,) = run(toy("Knows"), [LAION], EvaluationOptions(data_dir=data))
     monkeypatch.setattr(
         "compeval.evaluators.engine.score._score_features", lambda *_: pytest.fail("scored again")
     )
-    assert run(toy("Knows"), [LAION], data_dir=data) == [first]
+    assert run(toy("Knows"), [LAION], EvaluationOptions(data_dir=data)) == [first]
 
 
 def spoil(row: dict[str, Any], kind: str, folder: Path) -> dict[str, Any]:
@@ -147,8 +154,8 @@ def test_an_unreadable_image_is_named_and_can_be_skipped(
     data = tiny.write_dataset(tmp_path / "spoilt", {"laion_uc_hnatom": {"test": rows}})
     message = rf"crepe/laion_uc_hnatom, row 1: the image cannot be {kind} .*--on-error skip"
     with pytest.raises(ValueError, match=message):
-        run(toy(name), [LAION], data_dir=data)
-    (result,) = run(toy(name), [LAION], data_dir=data, on_error="skip")
+        run(toy(name), [LAION], EvaluationOptions(data_dir=data))
+    (result,) = run(toy(name), [LAION], EvaluationOptions(data_dir=data, on_error="skip"))
     assert [(item["row"], f"cannot be {kind}" in item["error"]) for item in result["skipped"]] == [
         (1, True),
         (3, True),
@@ -163,9 +170,11 @@ def test_an_unreadable_image_is_named_and_can_be_skipped(
 def test_pair_scorers_score_each_pair_once(here: Path, data: Path):
     model = toy("Pairs")
     theirs = model.encoder.model
-    (result,) = run(model, [LAION], data_dir=data)
+    (result,) = run(model, [LAION], EvaluationOptions(data_dir=data))
     assert (result["metrics"]["recall@1"], theirs.pairs) == (1.0, 23 * 5)
-    assert run(model, [LAION], data_dir=data, output=Path("elsewhere")) == [result]
+    assert run(model, [LAION], EvaluationOptions(data_dir=data, output=Path("elsewhere"))) == [
+        result
+    ]
     assert theirs.pairs == 23 * 5
 
 
@@ -174,7 +183,7 @@ def test_a_pair_in_two_rows_is_scored_once(here: Path, tmp_path: Path):
         tmp_path, {"laion_uc_hnatom": {"test": [*tiny.choice_rows(2), *tiny.choice_rows(2)]}}
     )
     model = toy("Pairs")
-    (result,) = run(model, [LAION], data_dir=data)
+    (result,) = run(model, [LAION], EvaluationOptions(data_dir=data))
     assert (result["data"]["rows"], model.encoder.model.pairs) == (4, 2 * 5)
 
 
@@ -189,7 +198,7 @@ def test_the_result_of_a_task_is_written_before_the_next_task_is_scored(here: Pa
 
     model.encoder.score = fail_on_balls
     with pytest.raises(AssertionError):
-        run(model, tasks, data_dir=data)
+        run(model, tasks, EvaluationOptions(data_dir=data))
     assert [path.stem for path in Path("results").rglob("*.json")] == ["cc12m_uc_hnatom"]
 
 
@@ -200,8 +209,8 @@ def test_a_pair_score_that_is_not_finite_is_never_stored(
     with monkeypatch.context() as broken:
         broken.setattr(model.encoder, "score", lambda images, texts: [float("nan")] * len(texts))
         with pytest.raises(ValueError, match=r"row 0: Pairs returned a score that is not a finite"):
-            run(model, [LAION], data_dir=data)
-    (result,) = run(model, [LAION], data_dir=data)
+            run(model, [LAION], EvaluationOptions(data_dir=data))
+    (result,) = run(model, [LAION], EvaluationOptions(data_dir=data))
     assert result["metrics"]["recall@1"] == 1.0
 
 
@@ -211,7 +220,11 @@ def run_in_child(data: Path, output: Path, cache: Path) -> int:
     if not child:
         try:
             os.environ["COMPEVAL_CACHE"] = str(cache)
-            run(toy("Dying"), discover(data), data_dir=data, output=output, batch_size=16)
+            run(
+                toy("Dying"),
+                discover(data),
+                EvaluationOptions(data_dir=data, output=output, batch_size=16),
+            )
             os._exit(0)
         finally:
             os._exit(1)
@@ -244,7 +257,11 @@ def test_scores_do_not_depend_on_the_other_tasks(
     scores = []
     for name, patterns in (("alone", ["crepe/laion_uc_hnatom"]), ("all", ["crepe/*"])):
         monkeypatch.setenv("COMPEVAL_CACHE", str(tmp_path / name))
-        run(model, select(discover(data), patterns), data_dir=data, output=tmp_path / name)
+        run(
+            model,
+            select(discover(data), patterns),
+            EvaluationOptions(data_dir=data, output=tmp_path / name),
+        )
         (path,) = (tmp_path / name).rglob("laion_uc_hnatom.parquet")
         scores.append(np.stack(pq.read_table(path)["scores"].to_numpy()))
     encoder: Any = model.encoder
@@ -253,7 +270,7 @@ def test_scores_do_not_depend_on_the_other_tasks(
 
 def test_a_batch_may_be_larger_than_the_usual_chunk(here: Path, data: Path):
     model = toy("Knows")
-    run(model, [LAION], data_dir=data, batch_size=300)
+    run(model, [LAION], EvaluationOptions(data_dir=data, batch_size=300))
     assert model.encoder.model.calls[0] == 23, "all 23 crops are one batch"
 
 
@@ -274,8 +291,11 @@ def test_crops_of_two_datasets_are_not_confused(here: Path, tmp_path: Path):
         write_config(root / name, "choice", {"test": rows}, HARD_NEGATIVE_SCHEMA)
         write_card(root / name, {}, "", measure(root / name))
     tasks = [Task("first", "choice"), Task("second", "choice")]
-    alone = [run(toy("Knows"), [task], data_dir=root, output=Path("alone"))[0] for task in tasks]
-    together = run(toy("Knows"), tasks, data_dir=root, output=Path("together"))
+    alone = [
+        run(toy("Knows"), [task], EvaluationOptions(data_dir=root, output=Path("alone")))[0]
+        for task in tasks
+    ]
+    together = run(toy("Knows"), tasks, EvaluationOptions(data_dir=root, output=Path("together")))
     assert [result["metrics"]["recall@1"] for result in together] == [1.0, 1.0]
     assert together == alone
 
@@ -286,7 +306,7 @@ def test_equal_pixels_of_several_crops_are_encoded_once(here: Path, tmp_path: Pa
     ]
     data = tiny.write_dataset(tmp_path / "alike", {"laion_uc_hnatom": {"test": rows}})
     model = toy("Knows")
-    run(model, discover(data), data_dir=data)
+    run(model, discover(data), EvaluationOptions(data_dir=data))
     theirs = model.encoder.model
     assert theirs.calls == [1, 25]
 
@@ -311,7 +331,9 @@ def run_all(data: Path, patterns: str, model: str = "Knows") -> tuple[list[str],
     """Return the evaluated tasks and the refusals."""
     evaluated: list[str] = []
     refused: list[str] = []
-    for outcome in evaluate_tasks(toy(model), select(discover(data), patterns), data_dir=data):
+    for outcome in evaluate_tasks(
+        toy(model), select(discover(data), patterns), EvaluationOptions(data_dir=data)
+    ):
         if isinstance(outcome, RefusedTask):
             assert not evaluated, "tasks are refused before anything is encoded"
             refused.append(str(outcome))
@@ -338,7 +360,7 @@ def test_unusable_tasks_are_refused_and_the_others_run(here: Path, tmp_path: Pat
 def test_nothing_is_encoded_before_the_refusal(here: Path, tmp_path: Path):
     data = write_data(tmp_path / "data")
     with pytest.raises(ValueError, match="crepe/same_sc_raw: retrieval needs"):
-        run(toy("Broken"), discover(data)[-1:], data_dir=data)
+        run(toy("Broken"), discover(data)[-1:], EvaluationOptions(data_dir=data))
     assert not Path("results").exists()
 
 
@@ -362,7 +384,7 @@ def test_two_models_with_one_name_do_not_share_a_folder(here: Path, data: Path):
         "name for python:other_models:Knows with --name, or another folder with --output."
     )
     with pytest.raises(ValueError, match=message):
-        run(other, select(discover(data), GOOD), data_dir=data)
+        run(other, select(discover(data), GOOD), EvaluationOptions(data_dir=data))
 
 
 @pytest.mark.parametrize(
@@ -387,4 +409,4 @@ def test_retrieval_among_a_single_row_is_one_message(here: Path, data: Path):
     with pytest.raises(
         ValueError, match=r"crepe/laion_uc_raw: retrieval needs a wrong candidate .* of the 1 rows"
     ):
-        run(toy("Knows"), [RAW], data_dir=data, limit=1)
+        run(toy("Knows"), [RAW], EvaluationOptions(data_dir=data, limit=1))

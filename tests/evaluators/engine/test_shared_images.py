@@ -18,7 +18,7 @@ from compeval.evaluators import models
 from compeval.evaluators.engine import images, plan
 from compeval.evaluators.engine.task_dataset import CropSource, load
 from compeval.evaluators.engine.tasks import Task, discover
-from compeval.evaluators.run import run
+from compeval.evaluators.run import EvaluationOptions, run
 from compeval.generators import retrieval
 from compeval.generators.hard_negatives.aro.patch_order import GRIDS, draw_patches
 from compeval.generators.hard_negatives.aro.word_order import Words
@@ -114,7 +114,7 @@ def test_every_image_and_perturbation_is_made_once_from_images_that_are_decoded_
     model = models.resolve("python:sees:Sees")
     model.encoder.model.shown.clear()  # pyright: ignore
     tasks = [task for task in discover(shared) if task.dataset == "retrieval"]
-    results = run(model, tasks, data_dir=shared)
+    results = run(model, tasks, EvaluationOptions(data_dir=shared))
     expected = set()
     for name in NAMES:
         with Image.open(shared / name) as image:
@@ -136,7 +136,9 @@ def test_both_storages_have_the_same_results(tmp_path: Path) -> None:
     metrics = [
         {
             result["task"]: result["metrics"]
-            for result in run(model, discover(folder), data_dir=folder, output=folder)
+            for result in run(
+                model, discover(folder), EvaluationOptions(data_dir=folder, output=folder)
+            )
         }
         for folder in folders
     ]
@@ -149,7 +151,7 @@ def test_both_storages_have_the_same_results(tmp_path: Path) -> None:
 def test_order_rows_show_the_image_of_another_row(shared: Path, name: str) -> None:
     model = models.resolve(f"python:sees:{name}")
     model.encoder.model.shown.clear()  # pyright: ignore
-    results = run(model, ORDERS[3:], data_dir=shared)
+    results = run(model, ORDERS[3:], EvaluationOptions(data_dir=shared))
     assert [result["data"]["rows"] for result in results] == [4, 4]
     whole = [np.asarray(Image.open(shared / image)).tobytes() for image in NAMES]
     assert set(model.encoder.model.shown) == set(whole)  # pyright: ignore
@@ -185,7 +187,7 @@ def test_bad_cells_are_named(
         run(
             models.resolve("python:sees:Sees"),
             [Task("retrieval", "coco", variant="shuffle_rows-s0")],
-            data_dir=root,
+            EvaluationOptions(data_dir=root),
         )
 
 

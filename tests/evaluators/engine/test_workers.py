@@ -28,7 +28,7 @@ from compeval.evaluators.engine.images import ImageCrops
 from compeval.evaluators.engine.task_dataset import load
 from compeval.evaluators.engine.tasks import Task, discover
 from compeval.evaluators.models.pixels import PixelTransform, keep_image
-from compeval.evaluators.run import evaluate_tasks, run
+from compeval.evaluators.run import EvaluationOptions, evaluate_tasks, run
 from compeval.loaders.cards.card import write_card
 from compeval.loaders.datasets.stats import measure
 from tests.evaluators import tiny
@@ -119,7 +119,9 @@ def evaluate_twice(
         )
         model = load()
         outcomes = evaluate_tasks(
-            model, discover(data), data_dir=data, output=here / folder, batch_size=4
+            model,
+            discover(data),
+            EvaluationOptions(data_dir=data, output=here / folder, batch_size=4),
         )
         # Those that are not results are refused tasks, if any.
         assert [outcome for outcome in outcomes if isinstance(outcome, dict)]
@@ -195,8 +197,8 @@ def test_a_corrupt_image_is_named_and_can_be_skipped(here: Path, tmp_path: Path,
     with pytest.raises(
         ValueError, match=r"laion_uc_hnatom, row 2: the image cannot be decoded .*--on-error skip"
     ):
-        run(model, tasks, data_dir=data)
-    (result,) = run(model, tasks, data_dir=data, on_error="skip")
+        run(model, tasks, EvaluationOptions(data_dir=data))
+    (result,) = run(model, tasks, EvaluationOptions(data_dir=data, on_error="skip"))
     assert [item["row"] for item in result["skipped"]] == [2, 4]
 
 
@@ -207,7 +209,7 @@ def test_a_worker_that_dies_is_one_message(here: Path, data: Path, clip: str):
     with pytest.raises(
         ValueError, match=r"^A process that prepares images died\. .* Finished work is kept\.$"
     ):
-        run(model, discover(data), data_dir=data)
+        run(model, discover(data), EvaluationOptions(data_dir=data))
 
 
 def evaluate_in_child(model: models.Model, data: Path, folder: Path) -> int:
@@ -219,7 +221,11 @@ def evaluate_in_child(model: models.Model, data: Path, folder: Path) -> int:
             dict.fromkeys(FORKSERVER)
         )  # the parent's, if it has one
         os.environ["COMPEVAL_CACHE"] = str(folder / "cache")
-        run(model, discover(data), data_dir=data, output=folder / "results", batch_size=4)
+        run(
+            model,
+            discover(data),
+            EvaluationOptions(data_dir=data, output=folder / "results", batch_size=4),
+        )
         os._exit(0)
     finally:
         os._exit(1)

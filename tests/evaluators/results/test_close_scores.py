@@ -10,7 +10,7 @@ from compeval.evaluators import models
 from compeval.evaluators.engine.tasks import Task
 from compeval.evaluators.models.huggingface import _match_log_odds
 from compeval.evaluators.results.external import score_file
-from compeval.evaluators.run import run
+from compeval.evaluators.run import EvaluationOptions, run
 from tests.rows import toy_dataset
 
 TRUTH, WRONG = 1 - 1e-9, 1 - 2e-9
@@ -41,7 +41,9 @@ def test_pair_scorers(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.syspath_prepend(tmp_path)
     model = models.resolve(f"python:confident_models:{name}")
     for _ in range(2):  # the second time, scores are read from the cache
-        (result,) = run(model, [TASK], data_dir=tmp_path, output=tmp_path / "results")
+        (result,) = run(
+            model, [TASK], EvaluationOptions(data_dir=tmp_path, output=tmp_path / "results")
+        )
         assert (result["metrics"]["recall@1"], result["metrics"]["tie_rate"]) == (1.0, 0.0)
 
 

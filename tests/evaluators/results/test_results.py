@@ -20,7 +20,7 @@ from compeval.evaluators.results.compare import (
     rank_models,
 )
 from compeval.evaluators.results.external import score_file
-from compeval.evaluators.run import run
+from compeval.evaluators.run import EvaluationOptions, run
 from tests.close import assert_close
 from tests.evaluators import tiny
 from tests.evaluators.engine.test_faults import raising
@@ -30,7 +30,11 @@ FOLDER = "results/microworld/"
 
 
 def run_toy(name: str, data: Path, **options: object) -> Path:
-    run(models.resolve(f"python:toy_models:{name}"), [LAION], data_dir=data, **options)  # pyright: ignore
+    run(
+        models.resolve(f"python:toy_models:{name}"),
+        [LAION],
+        EvaluationOptions(data_dir=data, **options),  # pyright: ignore
+    )
     return Path(f"{FOLDER}{name}")
 
 
