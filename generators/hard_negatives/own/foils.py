@@ -91,7 +91,7 @@ DIRECTION = re.compile(
 NO_ATOM, NO_FALSE, NO_FIT = (
     "has no part that can be changed",
     "has no change that is certainly false",
-    "has no false change that other captions support",
+    "has no false change that other captions support (more captions or a corpus help)",
 )
 """Why a caption has no negative of a kind."""
 Drawn = TypeVar("Drawn")

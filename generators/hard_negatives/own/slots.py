@@ -296,7 +296,10 @@ class SlotCounts:
         self._nouns = nouns
         self._slots, self._words = set[Slot](), set[str]()
         self._fillers = defaultdict[Slot, Counter[str]](Counter)
-        self._runs, self._general = set[tuple[str, ...]](), Counter[Link]()
+        self._runs = dict[
+            tuple[str, ...], tuple[str, ...]
+        ]()  # one object for each run saves memory
+        self._general = Counter[Link]()
         self._modified = Counter[tuple[str, str]]()
         self._forms = Counter[tuple[str, bool, bool]]()
         self._numbers, self._pairs = dict[str, int](), PairCounter()
@@ -309,7 +312,7 @@ class SlotCounts:
         """Count the slots of a caption from now on, and those of its words with its function words exchanged."""
         items = self.read(text)
         self._words.update(item.lemma for item in items)
-        self._runs.update(run for _, run, _ in (*list_links(items), *list_clauses(items)))
+        self._runs.update({run: run for _, run, _ in (*list_links(items), *list_clauses(items))})
         for run in {item.run for item in items if item.run is not None}:
             for item in items:
                 self._slots.update((side, item.lemma, run) for side in ("before", "after"))
@@ -320,8 +323,9 @@ class SlotCounts:
         self.captions += 1
         self._modified.update(list_modified(items))
         links = [*list_links(items), *list_clauses(items)]
-        for link in (link for link in links if link[1] in self._runs):
-            self._general.update(_generalise(link))
+        for first, run, second in links:
+            if (known := self._runs.get(run)) is not None:
+                self._general.update(_generalise((first, known, second)))
         for link in links:
             is_own = link[0] in self._words and link[2] in self._words
             for slot, word in zip(find_slots(link), (link[2], link[0]), strict=True):
