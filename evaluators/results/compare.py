@@ -17,10 +17,10 @@ import numpy as np
 from compeval.evaluators.metrics import power, ranking, statistics
 from compeval.evaluators.metrics.categories import read_categories
 from compeval.evaluators.metrics.intervals import (
+    QUANTILE,
     Interval,
     compute_difference_interval,
     compute_share_interval,
-    compute_weighted_interval,
     count_effective_rows,
 )
 from compeval.evaluators.protocols.ranking import PAIRWISE, compute_pairwise
@@ -96,7 +96,8 @@ def _compare(pair: PairedValues, metric: str, a_Q: np.ndarray, b_Q: np.ndarray) 
 def summarise(pairs: Sequence[PairedValues]) -> Comparison:
     """Return the unweighted mean over the tasks, with an interval over the images of all tasks. It has no test.
 
-    The interval is that of the weighted mean of (difference + 1) / 2, which is a share.
+    The interval is the wider of two: from the variance between images, which tasks may share, and from the intervals of
+    the tasks as if they were independent, which holds for a few rows and for models that never differ, too.
     """
     hit_2Q = np.concatenate([pair.hits for pair in pairs], axis=1).astype(np.float64)
     weight_Q = np.concatenate(
@@ -109,20 +110,44 @@ def summarise(pairs: Sequence[PairedValues]) -> Comparison:
         [pair.cluster_Q.astype(str).astype(object) for pair in pairs]
     )
     (name_a, name_b), (share_a, share_b) = pairs[0].models, hit_2Q @ weight_Q
-    low, high = compute_weighted_interval(
-        (hit_2Q[1] - hit_2Q[0] + 1) / 2, cluster_Q.astype(str), weight_Q
+    difference = float(share_b - share_a)
+    half = max(
+        _combine_halves(pairs),
+        _measure_half(hit_2Q[1] - hit_2Q[0], cluster_Q.astype(str), weight_Q),
     )
     return Comparison(
-        *(
-            f"mean over {len(pairs)} tasks",
-            name_a,
-            name_b,
-            SHARE_OF_HITS,
-            hit_2Q.shape[1],
-            float(share_a),
-        ),
-        *(float(share_b), float(share_b - share_a), (2 * low - 1, 2 * high - 1)),
+        task=f"mean over {len(pairs)} tasks",
+        model_a=name_a,
+        model_b=name_b,
+        metric=SHARE_OF_HITS,
+        rows=hit_2Q.shape[1],
+        a=float(share_a),
+        b=float(share_b),
+        difference=difference,
+        interval=(max(-1.0, difference - half), min(1.0, difference + half)),
     )
+
+
+def _combine_halves(pairs: Sequence[PairedValues]) -> float:
+    """Return half the width of the interval of the mean over independent tasks."""
+    halves: list[float] = []
+    for pair in pairs:
+        a_Q, b_Q = pair.hits.astype(np.float64)
+        mean = float((b_Q - a_Q).mean())
+        low, high = compute_difference_interval(b_Q - a_Q, pair.cluster_Q)
+        # The interval of a task may end at -1 or 1.
+        halves.append(max(mean - low, high - mean))
+    return float(np.linalg.norm(halves)) / len(pairs)
+
+
+def _measure_half(difference_Q: np.ndarray, cluster_Q: np.ndarray, weight_Q: np.ndarray) -> float:
+    """Return half the width of the interval of a weighted mean, from the variance between clusters."""
+    member_Q = statistics.number_clusters(cluster_Q)
+    residual_C = np.bincount(
+        member_Q, weights=weight_Q * (difference_Q - float(weight_Q @ difference_Q))
+    )
+    clusters = len(residual_C)
+    return QUANTILE * float((residual_C**2).sum() * clusters / (clusters - 1 or 1)) ** 0.5
 
 
 def correct_p_values(lines: list[Comparison]) -> list[Comparison]:

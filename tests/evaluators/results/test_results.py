@@ -18,8 +18,10 @@ from compeval.evaluators.results.compare import (
     correct_p_values,
     measure_sensitivity,
     rank_models,
+    summarise,
 )
 from compeval.evaluators.results.external import score_file
+from compeval.evaluators.results.paired import PairedValues
 from compeval.evaluators.run import EvaluationOptions, run
 from tests.close import assert_close
 from tests.evaluators import tiny
@@ -130,6 +132,28 @@ def test_compare(here: Path, data: Path):
         line.interval,
         None,
     )
+
+
+def make_pair(task: str, hits: list[list[bool]]) -> PairedValues:
+    images = np.arange(len(hits[0]))
+    return PairedValues(f"set/{task}", "recall@1", ["a", "b"], np.array(hits), images, 0.5)
+
+
+def test_the_mean_of_tasks_without_a_difference_is_narrower_than_each_task():
+    """Bonett and Price: of 100 rows, half the width is 1.96 * (2 / 102 / 102) ** 0.5 = 0.0272; of two tasks, 0.0192."""
+    same = [[True] * 50 + [False] * 50] * 2
+    mean = summarise([make_pair("first", same), make_pair("second", same)])
+    assert (mean.task, mean.rows, mean.difference) == ("mean over 2 tasks", 200, 0)
+    assert_close(mean.interval, (-0.01922, 0.01922), within=1e-5)
+
+
+def test_the_mean_of_tasks_that_share_their_images_is_no_narrower():
+    """The tasks differ on the same 20 of 100 images: two tasks say no more than one."""
+    differ = [[True] * 60 + [False] * 40, [True] * 40 + [False] * 60]
+    mean = summarise([make_pair("first", differ), make_pair("second", differ)])
+    # The mean difference is -0.2, of variance 0.2 - 0.2 ** 2 over 99 degrees of freedom.
+    half = 1.95996 * (0.16 / 99) ** 0.5
+    assert_close(mean.interval, (-0.2 - half, -0.2 + half), within=1e-5)
 
 
 def test_each_test_is_corrected_over_all_lines():
