@@ -63,7 +63,8 @@ def read_published_rows(real_data: Path, kind: str, count: int) -> list[Row]:
 
 def clip_box(box: Box) -> Box:
     """Return the part of a box inside an image of SIZE, of at least 50 x 50 pixels."""
-    x, y = min(box.x, SIZE[0] - 50), min(box.y, SIZE[1] - 50)
+    x = min(box.x, SIZE[0] - 50)
+    y = min(box.y, SIZE[1] - 50)
     return Box(x, y, min(box.width, SIZE[0] - x), min(box.height, SIZE[1] - y))
 
 
@@ -94,7 +95,8 @@ def make_dataset_rows(rows: Sequence[Row], image_folder: Path) -> Iterator[dict[
     image_folder.mkdir(exist_ok=True)
     for row in rows:
         assert row.box is not None
-        path, box = image_folder / row.images[0], clip_box(row.box)
+        path = image_folder / row.images[0]
+        box = clip_box(row.box)
         if not path.exists():
             make_random_image(row.image_id).save(path, quality=92)
         columns = {
@@ -179,7 +181,8 @@ def compare(
     model = in_process(*parts)
     forest = getattr(model.encoder, "prefix_forest", None)
     # Loop and engine alternate, so that a change in the machine's load affects both.
-    times, reference_NK = [], np.empty(0)
+    times = []
+    reference_NK = np.empty(0)
     for repeat in range(repeats):
         loop, reference_NK = measure_time(lambda: score_row_by_row(*parts, rows, runs.device))
         if forest is not None:

@@ -91,7 +91,8 @@ def make_captions() -> Iterator[tuple[str, list[str]]]:
 
 def _make_random_captions(seed: int) -> Iterator[tuple[str, list[str]]]:
     """Yield a thousand captions of 12 to 24 random words. A negative differs from its caption in one word."""
-    generator, vocabulary = np.random.default_rng(seed), WORDS.split()
+    generator = np.random.default_rng(seed)
+    vocabulary = WORDS.split()
     for _ in range(1000):
         words = generator.choice(vocabulary, size=generator.integers(12, 25)).tolist()
         negatives = []
@@ -127,7 +128,8 @@ def _make_crop(number: int) -> bytes:
 
 def measure_engine(parts: NetworkParts, data: Path, device: str) -> float:
     """Return the seconds from parquet files to result files, with an empty cache."""
-    model, tasks = in_process(*parts), discover(data)
+    model = in_process(*parts)
+    tasks = discover(data)
     with (
         tempfile.TemporaryDirectory() as folder,
         mock.patch.dict(os.environ, COMPEVAL_CACHE=f"{folder}/cache"),
@@ -165,8 +167,10 @@ def describe_ways(parts: NetworkParts, rows: Rows, device: str, precision: str) 
     texts = sorted(
         {text for row in rows for text in (row["caption"], *row["hard_negatives"])}, key=str.lower
     )
-    speeds, features = list[str](), list[np.ndarray]()
-    encoder, tower = OpenClipEncoder(*parts, device, precision), causal_tower(parts[0])
+    speeds = list[str]()
+    features = list[np.ndarray]()
+    encoder = OpenClipEncoder(*parts, device, precision)
+    tower = causal_tower(parts[0])
     for way, kind in {"forest": PrefixForestEncoder, "batches": LengthBatchEncoder}.items():
         encoder.unpadded = kind(tower, device)
         encoder.encode_texts(

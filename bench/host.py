@@ -52,7 +52,9 @@ from compeval.loaders.cards.card import write_card
 from compeval.loaders.datasets.stats import measure
 
 PROCESSORS = len(os.sched_getaffinity(0))
-SIZE, CROP, PHOTOGRAPH = (640, 480), (300, 375), (4000, 3000)
+SIZE = (640, 480)
+CROP = (300, 375)
+PHOTOGRAPH = (4000, 3000)
 FEATURE_SIZE = 512
 WAYS = ("floats", "threads", "processes")
 """Threads with the library's transform, which returns floats; threads and processes with pixels in bytes."""
@@ -78,7 +80,8 @@ class InstantEncoder(OpenClipEncoder):
     def __init__(self, way: str) -> None:
         preprocess: Any = open_clip.image_transform(224, is_train=False)
         super().__init__(nn.Linear(1, 1), preprocess, open_clip.get_tokenizer("ViT-B-32"), "cpu")
-        self.device, self.started = "none" if way == "processes" else "cpu", 0.0
+        self.device = "none" if way == "processes" else "cpu"
+        self.started = 0.0
         if way == "floats":
             self.preprocess = preprocess
 
@@ -143,7 +146,8 @@ class Sampler(threading.Thread):
 
     def __init__(self) -> None:
         super().__init__(daemon=True)
-        self.peak_bytes, self._cpu_seconds = 0, dict[int, float]()
+        self.peak_bytes = 0
+        self._cpu_seconds = dict[int, float]()
         self._stop_asked = threading.Event()
 
     def run(self) -> None:
@@ -169,7 +173,8 @@ def measure_run(data: Path, way: str) -> Usage:
     """Return what a run with an empty cache takes."""
     encoder = InstantEncoder(way)
     model = Model("instant", "instant", encoder, "instant")
-    sampler, before = Sampler(), time.process_time()
+    sampler = Sampler()
+    before = time.process_time()
     with (
         tempfile.TemporaryDirectory() as scratch,
         mock.patch.dict(os.environ, COMPEVAL_CACHE=f"{scratch}/cache"),

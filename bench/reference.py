@@ -67,7 +67,8 @@ class RowImages(torch.utils.data.Dataset):
     """Rows as CLIP_benchmark reads them: a preprocessed image and its captions, of which the first is true."""
 
     def __init__(self, rows: Sequence[Mapping[str, Any]], preprocess: Any) -> None:
-        self._rows, self._preprocess = rows, preprocess
+        self._rows = rows
+        self._preprocess = preprocess
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -113,7 +114,8 @@ def compare_with_clip_benchmark(name: str, rows_per_type: int) -> None:
             for row in read_rows(next((folder / "crepe" / task.config).glob("*.parquet")))
         ]
         parts = make_random_model(name)
-        model, runs = in_process(*parts), EngineRuns(folder, tasks, "cpu")
+        model = in_process(*parts)
+        runs = EngineRuns(folder, tasks, "cpu")
         texts = {text for row in rows for text in (row["caption"], *row["hard_negatives"])}
         context = parts[0].context_length * sum(1 + len(row["hard_negatives"]) for row in rows)
         print(
@@ -121,20 +123,17 @@ def compare_with_clip_benchmark(name: str, rows_per_type: int) -> None:
         )
         seconds = {}
         for who in ("CLIP_benchmark", "engine"):
-            before, start = os.times(), time.perf_counter()
+            before = os.times()
+            start = time.perf_counter()
             if who == "engine":
                 runs.measure(model, "cache", "results")
-                recall, crops = (
-                    float((runs.read_ranks("results") == 1).mean()),
-                    len({row["crop_id"] for row in rows}),
-                )
+                recall = float((runs.read_ranks("results") == 1).mean())
+                crops = len({row["crop_id"] for row in rows})
                 tokens = model.encoder.prefix_forest.nodes  # pyright: ignore
             else:
-                recall, crops, tokens = (
-                    evaluate_with_clip_benchmark(parts, rows),
-                    len(rows),
-                    context,
-                )
+                recall = evaluate_with_clip_benchmark(parts, rows)
+                crops = len(rows)
+                tokens = context
             seconds[who] = time.perf_counter() - start
             used = sum(os.times()[:4]) - sum(before[:4])
             operations = count_operations(parts[0], crops, tokens)
@@ -154,7 +153,8 @@ def compare_with_clip_benchmark(name: str, rows_per_type: int) -> None:
 def measure_shuffled_truth(scores: Iterable[np.ndarray], seed: int = 0) -> tuple[float, float]:
     """Return R@1 and its chance if a random caption of each row is taken as the truth."""
     generator = np.random.default_rng(seed)
-    hits, chances = [], []
+    hits = []
+    chances = []
     for score_NK in scores:
         rows, size = score_NK.shape
         order_NK = (generator.integers(size, size=(rows, 1)) + np.arange(size)) % size

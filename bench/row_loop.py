@@ -86,7 +86,8 @@ def read_rows(path: Path, count: int | None = None) -> list[dict[str, Any]]:
     table = pq.read_table(
         path, columns=[name for name in columns if name in pq.read_schema(path).names]
     )
-    rows, data_dir = table.slice(0, count).to_pylist(), path.absolute().parents[2]
+    rows = table.slice(0, count).to_pylist()
+    data_dir = path.absolute().parents[2]
     for row in rows:
         if "image" in row:
             row["image"]["path"] = data_dir / (row["image"]["path"] or "")

@@ -111,11 +111,11 @@ def _check_model(model: Any, preprocess: Any, tokenizer: Any) -> None:
             models.check_name(model)
         return
     if (preprocess is None) != (tokenizer is None):
-        given, missing = (
-            ("preprocess", "tokenizer") if tokenizer is None else ("tokenizer", "preprocess")
-        )
+        present, missing = "preprocess", "tokenizer"
+        if preprocess is None:
+            present, missing = missing, present
         raise ValueError(
-            f"{kind}: {given} is given without {missing}. Pass both, or none for a class of your own."
+            f"{kind}: {present} is given without {missing}. Pass both, or none for a class of your own."
         )
     if preprocess is None:
         return

@@ -38,7 +38,7 @@ def default_batch_size(device: str) -> int:
 
 @dataclass(frozen=True)
 class EvaluationOptions:
-    """Where a run reads and writes, and how it computes."""
+    """Options of a run: its folders, its device, and its treatment of unreadable images."""
 
     data_dir: Path | None = None
     """Folder that contains the dataset folders; None for the current one and the downloaded datasets."""
@@ -53,7 +53,7 @@ class EvaluationOptions:
     batch_size: int | None = None
     """None: 64 on a CPU, 512 on an accelerator."""
     on_error: OnError = "stop"
-    """What to do if an image is unreadable: stop, or skip its rows."""
+    """``stop`` raises an error if an image is unreadable, ``skip`` leaves out its rows."""
 
 
 class RefusedTask(NamedTuple):
@@ -77,7 +77,7 @@ class Notice(NamedTuple):
 
 
 class StoredResult(NamedTuple):
-    """Where the result of a task is stored, and the result if it is up to date."""
+    """Path of the result of a task, and the result if it is up to date."""
 
     folder: Path
     path: Path

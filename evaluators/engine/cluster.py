@@ -46,9 +46,9 @@ from compeval.evaluators.models import (
 CHUNKS_PER_ACTOR = 2
 """Chunks that an actor has at a time: the images of one are decoded while those of the other are encoded."""
 RETRIES = 5
-"""How often a chunk is repeated if its actor dies, for instance because its machine has too little memory."""
+"""Number of times that a chunk is repeated if its actor dies, as it does if its machine has too little memory."""
 REST_SECONDS = 5
-"""How long an actor that died gets no chunk, while Ray replaces it; doubled with each repetition of the chunk."""
+"""Seconds without a chunk for an actor that died, while Ray replaces it; doubled with each repetition of the chunk."""
 OBJECT_STORE_BYTES = 100_000_000
 """Shared memory per actor for images on their way to it, if Ray is started here."""
 START_ATTEMPTS = 3

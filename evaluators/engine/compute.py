@@ -39,13 +39,13 @@ NUM_THREADS = (
 READ_AHEAD_BYTES = 500_000_000
 """The next chunks are decoded ahead if their preprocessed images take no more."""
 CHUNKS_AHEAD = 1
-"""Most chunks that threads prepare ahead."""
+"""Maximum number of chunks that threads prepare ahead."""
 CHUNKS_AHEAD_OF_GPU = 4
-"""Most chunks that processes prepare ahead."""
+"""Maximum number of chunks that processes prepare ahead."""
 CHUNKS_READ_AHEAD = 3
-"""Most chunks whose files are read before they are prepared."""
+"""Maximum number of chunks whose files are read before they are prepared."""
 CHUNKS_COMPUTED_AHEAD = 2
-"""Most chunks that a GPU gets before the results of an earlier one are waited for."""
+"""Maximum number of chunks that a GPU gets before the results of an earlier one are waited for."""
 OUT_OF_MEMORY = re.compile(
     r"out of memory|CUBLAS_STATUS_ALLOC_FAILED|CUDNN_STATUS_ALLOC_FAILED", re.IGNORECASE
 )
@@ -65,7 +65,7 @@ class Chunk(NamedTuple):
     keys: list[bytes]
     """Keys of what the cache lacks; none if it lacks nothing."""
     items: Sequence[ImageCrops | Sequence[Any]]
-    """What the keys stand for, in the same order: each item is one image, or several texts or their tokens."""
+    """Inputs of the keys, in the same order: each item is one image, or several texts or their tokens."""
     part: slice
     """Part of the stage that the chunk covers, including what is in the cache."""
     total: int

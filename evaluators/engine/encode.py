@@ -57,12 +57,12 @@ class Engine:
     store: FeatureStore
     batch_size: int
     on_error: OnError = "stop"
-    """What to do if an image is unreadable: raise an error (``stop``) or leave out its rows (``skip``)."""
+    """``stop`` raises an error if an image is unreadable, ``skip`` leaves out its rows."""
     report: Report = no_progress
     cluster: Cluster | None = None
     """Computes the chunks on its actors; None to compute them in this process."""
     in_processes: bool = False
-    """Whether processes prepare the images."""
+    """True if processes prepare the images."""
     counts: Counter[str] = field(default_factory=Counter)
     """Number of features and scores that were computed, by stage."""
     errors: dict[bytes, str] = field(default_factory=dict)
@@ -117,7 +117,7 @@ class Engine:
 
     @cached_property
     def is_truncated(self) -> np.ndarray:
-        """Whether the model, a TruncatingReader, truncates each text of the plan, (T,) bool."""
+        """True for each text of the plan that the model, a TruncatingReader, truncates, (T,) bool."""
         reader = self.model.encoder
         assert isinstance(reader, TruncatingReader)
         texts = self.plan.texts

@@ -30,7 +30,9 @@ RECENT_BYTES = 500_000_000
 class FeatureStore(SqliteStore):
     """Features of one model, on disk or, if ``folder`` is None, in memory."""
 
-    name, contents, table = "feature cache", "encoded features", "feature"
+    name = "feature cache"
+    contents = "encoded features"
+    table = "feature"
 
     def __init__(self, folder: Path | None, model_fingerprint: str) -> None:
         super().__init__(folder and folder / f"{of_features(model_fingerprint)}{SUFFIX}")

@@ -101,7 +101,8 @@ def _check_reference(crop: CropSource, file_hash: str) -> UnreadableImageError |
         return _explain(crop, f"{error} Correct the row")
     if is_original:
         return None
-    path, remedy = crop.reference.path, "Restore the file, build the dataset again"
+    path = crop.reference.path
+    remedy = "Restore the file, build the dataset again"
     return _explain(crop, f"{path} is not the image that the dataset was built from. {remedy}")
 
 

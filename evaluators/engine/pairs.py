@@ -32,7 +32,7 @@ AnswerKeys = list[list[bytes]]
 
 
 class PositionBias(NamedTuple):
-    """How much the answers of a model that chooses depend on the order of the two captions."""
+    """Dependence of a model that chooses on the order of the two captions."""
 
     first: float
     """Share of the questions in which the first caption is chosen; 1/2 without bias."""

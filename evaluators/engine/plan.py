@@ -81,7 +81,8 @@ def plan_task(dataset: TaskDataset) -> Draft:
     crop_number: defaultdict[str, int] = defaultdict(count().__next__)
     place_by_crop: dict[str, Hashable] = {}
     text_number: defaultdict[str, int] = defaultdict(count().__next__)
-    text_J, texts_N = array("i"), array("i")
+    text_J = array("i")
+    texts_N = array("i")
     for index, (row, columns) in enumerate(_read_rows(dataset, row_N)):
         for position, (column, id_column) in enumerate(
             zip(protocol.images, protocol.crop_ids, strict=True)
@@ -179,7 +180,8 @@ def chunks(num_items: int, size: int) -> list[slice]:
 def crop_chunks(crops: Sequence[CropSource], size: int) -> list[slice]:
     """Return chunks of ``size`` crops, each extended by the remaining crops of its last source image."""
     images = [crop.image for crop in crops]
-    chunk_slices, start = [], 0
+    chunk_slices = []
+    start = 0
     while start < len(crops):
         stop = min(start + size, len(crops))
         while stop < len(crops) and images[stop] == images[stop - 1]:

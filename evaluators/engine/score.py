@@ -64,7 +64,7 @@ class Scored:
     num_close: int = 0
     """Number of rows with two cosines that float64 tells apart and float32 does not."""
     position_bias: PositionBias | None = None
-    """Of a model that chooses between two captions."""
+    """None if the model does not choose between two captions."""
     warnings: tuple[str, ...] = ()
     """Warnings for readers of the task's result."""
 
@@ -240,9 +240,11 @@ def _compute_cosines(sample: Sample) -> tuple[np.ndarray, int]:
 
     The number says in how many rows two of them differ, but not in float32.
     """
-    blocks, num_close = [], 0
+    blocks = []
+    num_close = 0
     for block in plan.chunks(len(sample.text_NT), ROWS_PER_BLOCK):
-        crop_NI, text_NT = sample.crop_NI[block], sample.text_NT[block]
+        crop_NI = sample.crop_NI[block]
+        text_NT = sample.text_NT[block]
         text_NTD = sample.text(np.where(text_NT < 0, text_NT.max(), text_NT).ravel()).reshape(
             *text_NT.shape, -1
         )

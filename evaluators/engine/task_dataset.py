@@ -209,7 +209,8 @@ class TaskDataset:
 @lru_cache
 def _list_row_groups(files: tuple[Path, ...], fingerprint: str) -> list[tuple[Path, int, int]]:
     """Return file, number within the file and first row of each row group."""
-    groups, start = [], 0
+    groups = []
+    start = 0
     for path in files:
         metadata = _read_metadata(path, fingerprint)
         for group in range(metadata.num_row_groups):

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, replace
 from fnmatch import fnmatchcase
+from functools import cached_property
 from pathlib import Path
 
 from compeval.base.schemas.corpus_names import CORPORA, CREPE_DATASETS, parse_systematicity
@@ -40,7 +41,7 @@ class Task:
     split: str = "test"
     variant: str = ""
 
-    @property
+    @cached_property
     def name(self) -> str:
         return join_name(self.dataset, self.config, self.split, self.variant)
 
@@ -49,7 +50,7 @@ class Task:
         """Return the task of a split in a dataset folder."""
         return cls(dataset, config, *parse_stored(stored_split))
 
-    @property
+    @cached_property
     def stored_split(self) -> str:
         """Name of the split in the dataset folder."""
         return to_stored(f"{self.split}@{self.variant}") if self.variant else self.split
@@ -110,7 +111,7 @@ def _is_task(task: Task, rows: int, file: Path | None) -> bool:
         return True
 
 
-def select(known: Sequence[Task], patterns: str | Sequence[str]) -> list[Task]:
+def select(available: Sequence[Task], patterns: str | Sequence[str]) -> list[Task]:
     """Return the known tasks that match one of the patterns, in natural order.
 
     A pattern is a name or a glob, or several separated by commas. ``crepe/prod_hnatom`` selects all splits of the
@@ -124,15 +125,16 @@ def select(known: Sequence[Task], patterns: str | Sequence[str]) -> list[Task]:
             "No task is given. Name at least one task or glob, for example crepe/prod_hnatom/n4."
         )
     selected: set[Task] = set()
-    datasets = {task.dataset for task in known}
+    datasets = {task.dataset for task in available}
     for pattern in patterns:
-        matches, dataset = _match(known, pattern), pattern.partition("/")[0]
+        matches = _match(available, pattern)
+        dataset = pattern.partition("/")[0]
         if not matches and is_published(dataset) and dataset not in datasets:
             raise missing_benchmark(dataset)
         if not matches:
-            names = [task.name for task in known]
+            names = [task.name for task in available]
             error = unknown_name(
-                "task", pattern, names, "compeval list tasks", _find_similar(known, pattern)
+                "task", pattern, names, "compeval list tasks", _find_similar(available, pattern)
             )
             elsewhere = (
                 ""
@@ -149,17 +151,18 @@ def is_name(pattern: str) -> bool:
     return "/" in pattern and GLOB.search(pattern) is None
 
 
-def _find_similar(known: Sequence[Task], pattern: str) -> list[str]:
+def _find_similar(available: Sequence[Task], pattern: str) -> list[str]:
     """Return similar patterns that match known tasks: "crepe/*" for "crep/*", "*/prod_*" for "prod_*"."""
     if not (glob := GLOB.search(pattern)):
         return []
-    stem, rest = pattern[: glob.start()], pattern[glob.start() :]
-    beginnings = {task.name[: len(stem) + change] for task in known for change in (-1, 0, 1)}
+    stem = pattern[: glob.start()]
+    rest = pattern[glob.start() :]
+    beginnings = {task.name[: len(stem) + change] for task in available for change in (-1, 0, 1)}
     similar = [
         f"{beginning}{rest}"
         for beginning in difflib.get_close_matches(stem, sorted(beginnings), n=9)
     ]
-    return [other for other in (f"*/{pattern}", *similar) if _match(known, other)][:1]
+    return [other for other in (f"*/{pattern}", *similar) if _match(available, other)][:1]
 
 
 def select_datasets(patterns: str | Sequence[str], data_dir: Path | None = None) -> set[str]:
@@ -186,13 +189,13 @@ def _split(patterns: str | Sequence[str]) -> list[str]:
     return [name + at + variant.replace(".", "-") for name, at, variant in parts]
 
 
-def _match(known: Sequence[Task], pattern: str) -> set[Task]:
-    matches = {task for task in known if fnmatchcase(task.name, pattern)}
+def _match(available: Sequence[Task], pattern: str) -> set[Task]:
+    matches = {task for task in available if fnmatchcase(task.name, pattern)}
     if "@" in pattern:
         return matches
     sets = {
         task
-        for task in known
+        for task in available
         if any(fnmatchcase(_base(task).name, glob) for glob in (pattern, f"{pattern}/*"))
     }
     return matches | {task for task in sets if not task.variant or _base(task) not in sets}
@@ -203,16 +206,16 @@ def _base(task: Task) -> Task:
     return replace(task, variant="")
 
 
-def defaults(known: Sequence[Task], model: Model) -> list[Task]:
+def defaults(available: Sequence[Task], model: Model) -> list[Task]:
     """Return all known tasks except raw retrieval.
 
     If the model was trained on a corpus of CREPE or of the known tasks, the systematicity tasks of the other corpora
     are left out too.
     """
-    corpora = {*CORPORA, *(task.corpus for task in known if task.corpus)}
+    corpora = {*CORPORA, *(task.corpus for task in available if task.corpus)}
     return [
         task
-        for task in known
+        for task in available
         if not task.is_raw
         and (task.corpus is None or model.corpus not in corpora or task.corpus == model.corpus)
     ]

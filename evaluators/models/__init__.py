@@ -100,7 +100,7 @@ class PaidScorer(PairScorer, Protocol):
 
     max_requests: int
     asks_again: bool
-    """Whether answers that were stored before this run are asked for again."""
+    """True if answers that were stored before this run are asked for again."""
 
     def estimate_cost(self, questions: Iterable[tuple[Any, Any]]) -> str:
         """Return what the pairs of image and text cost. Raises ValueError if this is above the maximum."""
@@ -153,7 +153,7 @@ class Model:
     text_encoder: str | None = None
     """Spec of the text encoder whose vectors a recovery probe decodes; None for other models."""
     scoring: Mapping[str, Any] | None = None
-    """How a generative model is asked: method, question and answers. None for other models."""
+    """Method, question and answers of a generative model. None for other models."""
     adapter: Mapping[str, str] | None = None
     """Title and digest of the adapter of PEFT that was merged into the weights; None for other models."""
     is_cached: bool = True

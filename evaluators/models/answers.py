@@ -17,7 +17,10 @@ from compeval.base.files.sqlite_store import SqliteStore
 class AnswerStore(SqliteStore):
     """Answers by request hash."""
 
-    name, contents, table, columns = "store of answers", "answers", "answer", ("request", "answer")
+    name = "store of answers"
+    contents = "answers"
+    table = "answer"
+    columns = ("request", "answer")
     synchronous = "FULL"
     damaged = "The file is damaged: restore it, or delete it to ask again."
 

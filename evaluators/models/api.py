@@ -48,7 +48,8 @@ NUMBERS = {
     "price_out": 0,
 }
 """Settings with a number, and their defaults. Prices are per million tokens."""
-CHARACTERS_PER_TOKEN, PIXELS_PER_TOKEN = 4, 28 * 28
+CHARACTERS_PER_TOKEN = 4
+PIXELS_PER_TOKEN = 28 * 28
 """For the estimate: what most models of 2024 to 2026 count as a token of a text and of an image."""
 DEFAULT_MAX_REQUESTS = 1000
 
@@ -78,16 +79,15 @@ class ApiScorer:
     def __init__(
         self, endpoint: Endpoint, scoring: Scoring, store: AnswerStore, numbers: dict[str, float]
     ) -> None:
-        self._endpoint, self._scoring, self._store, self._numbers = (
-            endpoint,
-            scoring,
-            store,
-            numbers,
-        )
+        self._endpoint = endpoint
+        self._scoring = scoring
+        self._store = store
+        self._numbers = numbers
         self.max_requests = DEFAULT_MAX_REQUESTS
         self.asks_again = False
         """True if stored answers are not used, but those of this process."""
-        self._new, self._times = set[str](), list[str]()
+        self._new = set[str]()
+        self._times = list[str]()
 
     def preprocess(self, image: Image) -> EncodedImage:
         pixels = fingerprint.digest(str(image.size).encode(), image.tobytes()).hex()
@@ -185,8 +185,8 @@ def _describe_stored(times: Sequence[str]) -> str:
     """Return what a cache cannot know about stored answers, "" if there are none."""
     if not times:
         return ""
-    known = sorted(filter(None, times))
-    when = f", of {known[0]} to {known[-1]}" if known else ""
+    known_times = sorted(filter(None, times))
+    when = f", of {known_times[0]} to {known_times[-1]}" if known_times else ""
     return (
         f"; {len(times):,} stored answers are used{when}. If another model answers at this address now, ask again with "
         "--no-cache"

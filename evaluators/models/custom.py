@@ -59,7 +59,8 @@ NO_FINGERPRINT = "The class has no attribute `fingerprint`: nothing was cached."
 def load(name: str, device: str, precision: str) -> Model:
     """Create an instance of ``module:Class``. The class chooses its own precision, so ``precision`` is ignored."""
     spec = f"python:{name}"
-    module_name, written = check_module(name), name.partition(":")[2]
+    module_name = check_module(name)
+    written = name.partition(":")[2]
     class_name, _, query = written.partition("?")
     arguments = dict(parse_qsl(query, keep_blank_values=True))
     try:
@@ -79,8 +80,10 @@ def load(name: str, device: str, precision: str) -> Model:
     try:
         model = _create(getattr(module, class_name), device, arguments)
     except Exception as error:
-        given = ", ".join([repr(device), *(f"{key}={text!r}" for key, text in arguments.items())])
-        raise _failed(spec, f"{class_name}({given})", error) from error
+        call_arguments = ", ".join(
+            [repr(device), *(f"{key}={text!r}" for key, text in arguments.items())]
+        )
+        raise _failed(spec, f"{class_name}({call_arguments})", error) from error
     loaded = wrap(model, spec, written, device)
     if not loaded.is_cached:
         return replace(loaded, warnings=(*loaded.warnings, NO_FINGERPRINT))
@@ -165,7 +168,9 @@ class _Custom:
     preprocess = staticmethod(keep_image)
 
     def __init__(self, model: Any, spec: str, device: str = "cpu") -> None:
-        self.model, self._spec, self.device = model, spec, device
+        self.model = model
+        self._spec = spec
+        self.device = device
 
     def _call(self, method: str, *arguments: Any) -> Any:
         """Call a method of the user's class. Raises ValueError, which names the method, if it fails.

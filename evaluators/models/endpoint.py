@@ -31,7 +31,7 @@ OPTIONAL = ("top_logprobs", "logprobs", "temperature")
 LEAD = re.compile(
     r"[\W_]*(?:(?:(?:the|my|final|correct)\s+)*answer(?:\s+is)?[\W_]*)?", re.IGNORECASE
 )
-"""What stands before an answer: marks, and "The answer is"."""
+"""Marks, and "The answer is", before an answer."""
 UNREADABLE = "an answer that is not a chat completion"
 CUT_OFF = "cut off while thinking"
 """``Answer.refusal`` of a model that used its budget of tokens before it answered."""
@@ -60,17 +60,16 @@ class Endpoint:
     def __init__(self, model: str, base_url: str | None, numbers: Mapping[str, float]) -> None:
         """``numbers`` are ``max_tokens`` per answer and ``think`` before it, ``timeout`` in seconds, and ``retries``
         per request."""
-        self.model, self.base_url = model, base_url or os.environ.get("OPENAI_BASE_URL")
+        self.model = model
+        self.base_url = base_url or os.environ.get("OPENAI_BASE_URL")
         self.thinks = numbers["think"] > 0
         self.max_tokens = numbers["max_tokens"] + numbers["think"]
         """Tokens of thoughts and answer together."""
         self.requests = 0
         """Number of requests that were sent."""
-        self._timeout, self._retries, self._lock = (
-            numbers["timeout"],
-            int(numbers["retries"]),
-            threading.Lock(),
-        )
+        self._timeout = numbers["timeout"]
+        self._retries = int(numbers["retries"])
+        self._lock = threading.Lock()
         self._arguments: dict[str, Any] = {
             "logprobs": True,
             "top_logprobs": TOP_LOGPROBS,
@@ -85,7 +84,7 @@ class Endpoint:
 
     @property
     def identity(self) -> tuple[str, str | None]:
-        """What tells the model from others."""
+        """Identity of the model: its name and address."""
         return self.model, self.address
 
     @cached_property
@@ -204,13 +203,13 @@ def _read(response: str, words: Sequence[str], thinks: bool) -> Answer | None:
         return None
     is_full = choice.get("finish_reason") == "length"
     written = "".join(spelled) or text
-    said = strip_thoughts(written)
+    reply = strip_thoughts(written)
     is_open = thinks and is_full and not is_separate and "</think>" not in written
     if is_open or (is_separate and not text.strip()):
-        said = None
-    if thinks and (said is None or (is_full and not said.strip())):
+        reply = None
+    if thinks and (reply is None or (is_full and not reply.strip())):
         return Answer(refusal=CUT_OFF, top=any_top)
-    if is_full and (said is None or not (said.strip() or top)):
+    if is_full and (reply is None or not (reply.strip() or top)):
         raise RequestError(
             "the model used all tokens before its answer. Raise the setting max_tokens. If it thinks first, give it a "
             "budget of tokens: --setting think=1024."
@@ -236,18 +235,19 @@ def find_answer(tokens: Sequence[str], words: Sequence[str]) -> int | None:
     It is the first token that is no thought, no mark ("**", quotes), and not part of "The answer is"; or the first that
     begins one of the words and ends a clause, as in "The image shows a ball, so yes.".
     """
-    starts, text = [0], ""
+    starts = [0]
+    text = ""
     for token in tokens:
         text += token
         starts.append(len(text))
-    said = strip_thoughts(text)
-    if not tokens or said is None:
+    reply = strip_thoughts(text)
+    if not tokens or reply is None:
         return None
-    start = len(text) - len(said)
-    lead = LEAD.match(said)
+    start = len(text) - len(reply)
+    lead = LEAD.match(reply)
     first = start + (lead.end() if lead else 0)
     one_of = "|".join(map(re.escape, words)) or r"(?!)"
     ends_clause = rf"(?<!\w)(?:{one_of})(?=\s*(?:$|[^\w\s]))"
-    found = re.compile(ends_clause, re.IGNORECASE).search(text, first)
-    begin = found.start() if found else first
+    clause_end = re.compile(ends_clause, re.IGNORECASE).search(text, first)
+    begin = clause_end.start() if clause_end else first
     return min(max(bisect_right(starts, begin) - 1, 0), len(tokens) - 1)

@@ -17,7 +17,8 @@ import numpy as np
 from compeval.evaluators.models.endpoint import CUT_OFF, Answer, strip_thoughts
 from compeval.evaluators.models.questions import Scoring
 
-OPEN, CLOSE = "<think>", "</think>"
+OPEN = "<think>"
+CLOSE = "</think>"
 DECLINED = -100.0
 """Score of a declined question: below every log-probability that float64 can tell from zero."""
 UNDECIDED = 0.5

@@ -71,10 +71,14 @@ class Generative:
         probes: Sequence[Any] = PROBES,
     ) -> None:
         """``ask`` turns captions into a question, ``answer`` logits (N, V) behind N prompts into N numbers."""
-        self._model, self._processor, self._ask, self._answer = model, processor, ask, answer
+        self._model = model
+        self._processor = processor
+        self._ask = ask
+        self._answer = answer
         self._probes = probes
         self._family = model.config.model_type
-        self._device, self._lock = model.device, threading.Lock()
+        self._device = model.device
+        self._lock = threading.Lock()
         tokens = [
             re.escape(token) for token in processor.tokenizer.get_added_vocab() if token[0] in "<["
         ]
@@ -184,7 +188,8 @@ class Generative:
         self, pictures: Sequence[ProcessedImage], captions: Sequence[Any]
     ) -> Tensor:
         """Run the common beginning of an image's prompts once, and then the rests of the prompts."""
-        tokens, probe = [self._tokenize(one) for one in captions], self._tokenize(self._probes[0])
+        tokens = [self._tokenize(one) for one in captions]
+        probe = self._tokenize(self._probes[0])
         common = prefix_cache.count_common([probe, *tokens])
         rests = [one[common:] for one in tokens]
         asked: dict[int, ImagePrompts] = {}

@@ -60,9 +60,9 @@ def load(name: str, device: str, precision: str) -> Model:
             "models, use vlm:NAME."
         )
     if family not in ADAPTERS[score]:
-        known = " and ".join(ADAPTERS[score])
+        families = " and ".join(ADAPTERS[score])
         raise ValueError(
-            f"{spec}: only models of the types {known} have {score}; this one is of type {family!r}."
+            f"{spec}: only models of the types {families} have {score}; this one is of type {family!r}."
         )
     architecture, adapter = ADAPTERS[score][family]
     kind: Any = getattr(transformers, architecture)
@@ -116,7 +116,9 @@ class _Adapter:
     padding = "longest"
 
     def __init__(self, model: Any, tokenizer: Any, image_processor: Any, device: str) -> None:
-        self._model, self._tokenizer, self.device = model, tokenizer, device
+        self._model = model
+        self._tokenizer = tokenizer
+        self.device = device
         self.preprocess = partial(process_image, image_processor)
         config = (
             model.config.qformer_config
@@ -267,7 +269,8 @@ class BlipReRanker(TransformersEncoder, Blip):
     keeps [CLS] (issue 25629), and so do ``@itm`` and ``@itc``.
     """
 
-    num_reranked, most_tokens = NUM_RERANKED, 35
+    num_reranked = NUM_RERANKED
+    most_tokens = 35
     ENC = 30_523
 
     def __init__(self, model: Any, tokenizer: Any, image_processor: Any, device: str) -> None:
@@ -288,7 +291,8 @@ class Blip2(_BlipAdapter):
 
     def _match(self, images: dict[str, Tensor], index_B: list[int], texts: Sequence[str]) -> Tensor:
         """Return the logits, the mean over the queries: they and the text attend to each other, and to the image."""
-        tokens, query = self._texts(texts), self._model.query_tokens.expand(len(texts), -1, -1)
+        tokens = self._texts(texts)
+        query = self._model.query_tokens.expand(len(texts), -1, -1)
         mask = torch.cat(
             [tokens["attention_mask"].new_ones(query.shape[:2]), tokens["attention_mask"]], dim=1
         )
@@ -332,10 +336,12 @@ class FlavaMatcher(_PairAdapter):
     March 2024 (pull request 29446). A shorter padding would change the scores.
     """
 
-    most_tokens, padding = 77, "max_length"
+    most_tokens = 77
+    padding = "max_length"
 
     def _score(self, images: dict[str, Tensor], index_B: list[int], texts: Sequence[str]) -> Tensor:
-        flava, tokens = self._model.flava, self._texts(texts)
+        flava = self._model.flava
+        tokens = self._texts(texts)
         image_state = flava.image_model(**images, output_hidden_states=True).hidden_states[-1]
         text_state = flava.text_model(
             tokens["input_ids"], tokens["attention_mask"], output_hidden_states=True

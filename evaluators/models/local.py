@@ -38,7 +38,8 @@ from compeval.evaluators.models.openclip import (
     make_transform,
 )
 
-EMBEDDING, TOKEN_IDS = "token_embedding.weight", "token_ids"
+EMBEDDING = "token_embedding.weight"
+TOKEN_IDS = "token_ids"
 
 
 def load(name: str, device: str, precision: str) -> Model:

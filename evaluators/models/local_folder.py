@@ -6,8 +6,11 @@ import difflib
 import json
 from pathlib import Path
 
-CONFIG, WEIGHTS, TRAINING = "open_clip_config.json", "open_clip_model.safetensors", "training.json"
-PROBE, AUTOENCODER = "probe.json", "autoencoder.json"
+CONFIG = "open_clip_config.json"
+WEIGHTS = "open_clip_model.safetensors"
+TRAINING = "training.json"
+PROBE = "probe.json"
+AUTOENCODER = "autoencoder.json"
 
 
 def is_probe_folder(folder: Path) -> bool:

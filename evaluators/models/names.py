@@ -47,17 +47,13 @@ def _expand(name: str) -> Sequence[str]:
         return [name]
     if backend == "local":
         folders = sorted(path.parent for path in Path().glob(f"{pattern}/open_clip_config.json"))
-        known, matches = (
-            "no folder with an open_clip_config.json",
-            [f"local:{folder}" for folder in folders],
-        )
+        problem = "no folder with an open_clip_config.json"
+        matches = [f"local:{folder}" for folder in folders]
     else:
-        known, matches = (
-            "no pretrained weights of open_clip",
-            _match_tags(pattern if colon else name),
-        )
+        problem = "no pretrained weights of open_clip"
+        matches = _match_tags(pattern if colon else name)
     if not matches:
-        raise ValueError(f"{name}: {known} match this glob. `compeval list models` lists models.")
+        raise ValueError(f"{name}: {problem} match this glob. `compeval list models` lists models.")
     return matches
 
 

@@ -27,7 +27,7 @@ CORPUS_OF_TAG = {
 }
 """Corpus of CREPE's systematicity splits that the weights of a tag were trained on."""
 PREPROCESSING = ("mean", "std", "interpolation", "resize_mode")
-"""How images are prepared, in open_clip's record of a tag."""
+"""Fields about the preparation of images, in open_clip's record of a tag."""
 LIKE = "?like="
 """Before a tag, behind a weights file: the file was trained from the weights of the tag, or as they were."""
 LIGHT = "_open_clip_without_torch"
@@ -117,8 +117,8 @@ def find_like(name: str) -> dict[str, Any]:
 
     Raises ValueError if the architecture has no such tag.
     """
-    _, found, like = name.rpartition(LIKE)
-    if not found:
+    _, separator, like = name.rpartition(LIKE)
+    if not separator:
         return {}
     architecture, _ = split(name)
     if tag := get_pretrained_cfg(architecture.removesuffix("-gelu"), like):
@@ -133,22 +133,23 @@ def find_preprocessing(name: str) -> dict[str, Any]:
     weights differ, and the name does not state which of them the file is like.
     """
     architecture, _ = split(name)
-    built, like = architecture.removesuffix("-gelu"), find_like(name)
+    built = architecture.removesuffix("-gelu")
+    like = find_like(name)
     tags = (
         {"": like} if like else {tag: get_pretrained_cfg(built, tag) for tag in _list_tags(built)}
     )
-    found: dict[str, tuple[str, dict[str, Any]]] = {}
+    tag_by_record: dict[str, tuple[str, dict[str, Any]]] = {}
     for tag, record in tags.items():
         if built == architecture or not record.get("quick_gelu"):
             prepared = {key: record[key] for key in PREPROCESSING if record.get(key) is not None}
-            found.setdefault(json.dumps(prepared, sort_keys=True), (tag, prepared))
-    if len(found) > 1:
-        choices = " or ".join(f"{name}{LIKE}{tag}" for tag, _ in found.values())
+            tag_by_record.setdefault(json.dumps(prepared, sort_keys=True), (tag, prepared))
+    if len(tag_by_record) > 1:
+        choices = " or ".join(f"{name}{LIKE}{tag}" for tag, _ in tag_by_record.values())
         raise ValueError(
             f"{name}: nothing states how images were prepared in the training of these weights, and the pretrained "
             f"weights of {built} differ in it. Name a tag whose preprocessing is theirs: {choices}."
         )
-    return next((prepared for _, prepared in found.values()), {})
+    return next((prepared for _, prepared in tag_by_record.values()), {})
 
 
 def _list_tags(architecture: str) -> list[str]:
@@ -160,21 +161,22 @@ def split(name: str) -> tuple[str, str]:
 
     Raises ValueError, with similar known names, if there is no such slash.
     """
-    known = list_models()
+    architectures = list_models()
     name, _, _ = name.partition(LIKE)
     cuts = [index for index, letter in enumerate(name) if letter == "/"]
     for cut in reversed(cuts):
-        architecture, weights = name[:cut], name[cut + 1 :]
-        is_known = architecture.removesuffix("-gelu") in known
+        architecture = name[:cut]
+        weights = name[cut + 1 :]
+        is_known = architecture.removesuffix("-gelu") in architectures
         if is_known and (get_pretrained_cfg(architecture, weights) or Path(weights).is_file()):
             return architecture, weights
     architecture, _, weights = name.partition("/")
-    if architecture.removesuffix("-gelu") not in known:
+    if architecture.removesuffix("-gelu") not in architectures:
         *others, last = sorted(f"{backend}:" for backend in BACKENDS if backend != "open_clip")
         raise _unknown(
             "architecture",
             architecture,
-            known,
+            architectures,
             f" Other models begin with {', '.join(others)} or {last}.",
         )
     tags = _list_tags(architecture)
@@ -185,8 +187,8 @@ def split(name: str) -> tuple[str, str]:
     raise _unknown(f"weights of {architecture}: neither a tag nor a file,", weights, tags)
 
 
-def _unknown(what: str, name: str, known: Sequence[str], advice: str = "") -> ValueError:
-    near = difflib.get_close_matches(name, known, n=3)
+def _unknown(what: str, name: str, names: Sequence[str], advice: str = "") -> ValueError:
+    near = difflib.get_close_matches(name, names, n=3)
     hint = f" Did you mean {' or '.join(near)}?" if near else ""
     return ValueError(
         f"Unknown open_clip {what} {name!r}.{hint} `compeval list models` lists them all.{advice}"

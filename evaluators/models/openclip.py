@@ -70,7 +70,7 @@ PROBE_TOKENS = 32
 TOLERANCE = {"fp32": 1e-5, "fp16": 1e-2, "bf16": 5e-2}
 """Largest allowed difference between unit-length features of the prefix forest and of ``encode_text``."""
 NUM_REPEATS = 8
-"""How often an image is prepared again. A random flip goes unnoticed in one of 256 cases."""
+"""Number of times that an image is prepared again. A random flip goes unnoticed in one of 256 cases."""
 
 
 class OpenClipEncoder:
@@ -90,7 +90,9 @@ class OpenClipEncoder:
         precision: str = "fp32",
         image_dtype: torch.dtype | None = None,
     ) -> None:
-        self._model, self._tokenizer, self.device = model, tokenizer, device
+        self._model = model
+        self._tokenizer = tokenizer
+        self.device = device
         self._tokenize = cache_words(tokenizer)
         self._image_dtype = image_dtype or open_clip.get_input_dtype(precision) or torch.float32
         self._transform = divide(preprocess, device)
@@ -174,7 +176,8 @@ class OpenClipEncoder:
         if self._transform is None:
             pixels_BCHW = start_copy(torch.stack(list(images)), self.device)
         else:
-            shape, is_cuda = (len(images), *images[0].shape), self.device.startswith("cuda")
+            shape = (len(images), *images[0].shape)
+            is_cuda = self.device.startswith("cuda")
             pixels_BHWC = torch.empty(
                 shape, dtype=torch.uint8, pin_memory=is_cuda
             )  # filled without a second copy

@@ -36,7 +36,7 @@ MAX_SHOWN = 3
 
 
 class Merged(NamedTuple):
-    """What is known of an adapter that was merged."""
+    """Record of an adapter that was merged."""
 
     title: str
     """Name of its folder or repository."""
@@ -104,8 +104,8 @@ def _find_config(name: str) -> Path | None:
     from transformers.utils.peft_utils import find_adapter_config_file
 
     with suppress(OSError, ValueError):  # not available, which the loader of the model reports
-        found = find_adapter_config_file(name)
-        return Path(found) if found else None
+        config_file = find_adapter_config_file(name)
+        return Path(config_file) if config_file else None
     return None
 
 

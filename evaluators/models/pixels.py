@@ -64,7 +64,8 @@ class CenterCrop(NamedTuple):
     fill: int = 0
 
     def __call__(self, image: Image.Image) -> Image.Image:
-        left, top = _find_start(image.width, self.size[1]), _find_start(image.height, self.size[0])
+        left = _find_start(image.width, self.size[1])
+        top = _find_start(image.height, self.size[0])
         height, width = self.size
         if self.fill == 0 or (image.width >= width and image.height >= height):
             return image.crop((left, top, left + width, top + height))

@@ -82,7 +82,8 @@ def run_rests(
     pad: int,
 ) -> Tensor:
     """Return the logits (N, V) after N prompts. ``image_N`` is the image of each prompt, ``rests`` its last tokens."""
-    device, longest = next_I1.device, max(map(len, rests))
+    device = next_I1.device
+    longest = max(map(len, rests))
     index_N = torch.tensor(image_N, device=device)
     token_NR = torch.tensor(
         [[*rest, *[pad] * (longest - len(rest))] for rest in rests], device=device

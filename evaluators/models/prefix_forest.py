@@ -43,7 +43,8 @@ class PrefixForest:
 
     def path(self, node: int) -> list[int]:
         """Return the ancestors of a node, from its root to its parent."""
-        ancestors, parent = [], self.parents[node]
+        ancestors = []
+        parent = self.parents[node]
         while parent >= 0:
             ancestors.append(parent)
             parent = self.parents[parent]
@@ -97,7 +98,8 @@ def count_new_tokens(sequences: Sequence[Sequence[int]]) -> list[int]:
 
 def build(sequences: Sequence[Sequence[int]]) -> PrefixForest:
     """Build the prefix forest of sorted sequences."""
-    forest, path = PrefixForest(), []
+    forest = PrefixForest()
+    path = []
     for sequence, num_new in zip(sequences, count_new_tokens(sequences), strict=True):
         shared = len(sequence) - num_new
         path = path[:shared]
@@ -163,7 +165,8 @@ class PrefixForestEncoder:
     """Nodes of a forest for each text of a batch size."""
 
     def __init__(self, tower: Any, device: str) -> None:
-        self._tower, self._device = tower, device
+        self._tower = tower
+        self._device = device
         self.nodes = 0
         """Number of nodes encoded so far."""
 

@@ -1,4 +1,4 @@
-"""How generative models are asked about an image and its captions, and the settings of a spec.
+"""Questions to generative models about an image and its captions, and the settings of a spec.
 
 ``yes`` is VQAScore (Lin et al. 2024, arXiv:2404.01291): the probability that the answer to "Does this figure show
 ...?" begins with "Yes". The score is its logarithm, which float32 resolves near 0 and near 1. ``choice`` shows two
@@ -41,7 +41,7 @@ class Scoring:
         return {"method": self.method, "question": self.question, "answers": list(self.answers)}
 
 
-def split_settings(name: str, known: Collection[str], spec: str) -> tuple[str, dict[str, str]]:
+def split_settings(name: str, allowed: Collection[str], spec: str) -> tuple[str, dict[str, str]]:
     """Split ``name?key=value&key=value`` into the name and its settings.
 
     Raises ValueError if a setting is unknown, has no value or is repeated.
@@ -53,8 +53,8 @@ def split_settings(name: str, known: Collection[str], spec: str) -> tuple[str, d
         raise ValueError(f"{spec}: expected NAME?key=value&key=value.") from None
     settings = dict(pairs)
     for key in settings:
-        if key not in known:
-            raise ValueError(f"{spec}: unknown setting {key!r}; known: {', '.join(known)}.")
+        if key not in allowed:
+            raise ValueError(f"{spec}: unknown setting {key!r}; known: {', '.join(allowed)}.")
     if len(settings) < len(pairs) or not all(settings.values()):
         raise ValueError(f"{spec}: a setting is repeated or has no value.")
     return name, settings

@@ -94,7 +94,8 @@ class RecoveryT5(T5ForConditionalGeneration):
         output: Any = super().forward(
             encoder_outputs=encoder_outputs, decoder_input_ids=self._shift_right(labels), **decoding
         )
-        logits, targets = output.logits.flatten(0, 1).float(), labels.flatten()
+        logits = output.logits.flatten(0, 1).float()
+        targets = labels.flatten()
         if num_items_in_batch is None:
             output.loss = functional.cross_entropy(logits, targets)
         else:
@@ -109,7 +110,8 @@ class Probe:
 
     def __init__(self, model: RecoveryT5, tokenizer: Any, encoder: Model) -> None:
         self.encoder = encoder
-        self._model, self._tokenizer = model, tokenizer
+        self._model = model
+        self._tokenizer = tokenizer
 
     @torch.inference_mode()
     def recover(self, texts: Sequence[str]) -> list[str]:
@@ -133,7 +135,9 @@ class AutoencoderText:
     """The encoder of the autoencoder, with permuted dimensions (section 3, Proof-of-concept T5)."""
 
     def __init__(self, model: RecoveryT5, tokenizer: Any, shuffle: Sequence[int]) -> None:
-        self._model, self._tokenizer, self._shuffle = model, tokenizer, list(shuffle)
+        self._model = model
+        self._tokenizer = tokenizer
+        self._shuffle = list(shuffle)
 
     @torch.inference_mode()
     def encode_texts(self, texts: Sequence[str], batch_size: int) -> np.ndarray:

@@ -64,7 +64,8 @@ def load(name: str, device: str, precision: str) -> Model:
         ) from None
     from compeval.evaluators.models.huggingface import DTYPES
 
-    spec, options = f"sentence-transformers:{name}", {"dtype": DTYPES[precision]}
+    spec = f"sentence-transformers:{name}"
+    options = {"dtype": DTYPES[precision]}
     check_no_adapter(name)
     try:
         with collect_missing() as missing:

@@ -24,7 +24,8 @@ class LengthBatchEncoder:
     """Tokens of a batch, padding included, for each text of a batch size."""
 
     def __init__(self, tower: Any, device: str) -> None:
-        self._tower, self._device = tower, device
+        self._tower = tower
+        self._device = device
 
     def __call__(self, tokens_SL: Tensor, batch_tokens: int) -> np.ndarray:
         """Return features (S, D) in float32 of tokenised texts, encoded in batches of at most ``batch_tokens``."""
@@ -47,7 +48,8 @@ class LengthBatchEncoder:
 
     def _encode(self, tokens_BL: Tensor, end_B: Tensor) -> Tensor:
         """Return the features (B, D), float32. ``end_B``: the positions at which the tower pools."""
-        tower, length = self._tower, tokens_BL.shape[1]
+        tower = self._tower
+        length = tokens_BL.shape[1]
         dtype = tower.transformer.get_cast_dtype()
         x_BLW = tower.token_embedding(tokens_BL).to(dtype) + tower.positional_embedding[:length].to(
             dtype

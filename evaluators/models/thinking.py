@@ -33,7 +33,7 @@ from compeval.evaluators.models.generative import (
 from compeval.evaluators.models.prefix_cache import collate
 
 BLANKS = 4
-"""Most blank tokens between the thoughts and the answer, such as line breaks, and the answer's first token."""
+"""Maximum number of blank tokens, such as line breaks, between the thoughts and the answer, and its first token."""
 TAIL = 12
 """Tokens at the end of a text in which the end of the thoughts is looked for; it may consist of several tokens."""
 
@@ -129,7 +129,8 @@ class _AnswerBegins(StoppingCriteria):
     """Stops a prompt's text when something follows its thoughts. ``start`` is the length of the prompts."""
 
     def __init__(self, decode: Callable[[Tensor], str], start: int) -> None:
-        self._decode, self._start = decode, start
+        self._decode = decode
+        self._start = start
 
     def __call__(self, input_ids: Any, scores: Any, **options: Any) -> Any:
         has_begun = []

@@ -50,10 +50,14 @@ def divide(preprocess: Any, device: str) -> DividedTransform | None:
     steps: Any = preprocess.transforms if type(preprocess) is transforms.Compose else ()
     if [type(step) for step in steps[-2:]] not in KNOWN_ENDS:
         return None
-    known = [_translate(step) for step in steps[:-2] if not _converts_to_rgb(step)]
-    if None in known or not known or not isinstance(known[-1], pixels.ResizeTo | pixels.CenterCrop):
+    translated = [_translate(step) for step in steps[:-2] if not _converts_to_rgb(step)]
+    if (
+        None in translated
+        or not translated
+        or not isinstance(translated[-1], pixels.ResizeTo | pixels.CenterCrop)
+    ):
         return None  # a step is unknown, or the size depends on the image
-    get_pixels = PixelTransform(tuple(step for step in known if step), known[-1].size)
+    get_pixels = PixelTransform(tuple(step for step in translated if step), translated[-1].size)
     constants = (
         torch.tensor(values, dtype=torch.float32, device=device).reshape(-1, 1, 1)
         for values in (255.0, steps[-1].mean, steps[-1].std)

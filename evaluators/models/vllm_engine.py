@@ -53,8 +53,10 @@ class VllmScorer:
     cut_off = mark_cut_off(DECLINED)
 
     def __init__(self, engine: Any, parameters: Any, scoring: Scoring, *, thinks: bool) -> None:
-        self._engine, self._parameters = engine, parameters
-        self._scoring, self._thinks = scoring, thinks
+        self._engine = engine
+        self._parameters = parameters
+        self._scoring = scoring
+        self._thinks = thinks
         tokens = [re.escape(token) for token in engine.get_tokenizer().get_added_vocab()]
         self._control_token = re.compile("|".join(tokens) or r"(?!)")
 
@@ -102,14 +104,15 @@ def _read_output(output: Any, words: Sequence[str], thinks: bool) -> Answer:
         str(listed[token].decoded_token or "")
         for token, listed in zip(completion.token_ids, completion.logprobs, strict=True)
     ]
-    text, is_full = "".join(tokens), completion.finish_reason == "length"
-    said = strip_thoughts(text)
-    is_cut_off = said is None or (thinks and is_full and (CLOSE not in text or not said.strip()))
+    text = "".join(tokens)
+    is_full = completion.finish_reason == "length"
+    reply = strip_thoughts(text)
+    is_cut_off = reply is None or (thinks and is_full and (CLOSE not in text or not reply.strip()))
     position = find_answer(tokens, words)
     if is_cut_off or position is None:
         return Answer(refusal=CUT_OFF if is_cut_off else "no text")
     listed = completion.logprobs[position].values()
-    return Answer(said or "", tuple((str(one.decoded_token or ""), one.logprob) for one in listed))
+    return Answer(reply or "", tuple((str(one.decoded_token or ""), one.logprob) for one in listed))
 
 
 def load(name: str, device: str, precision: str) -> Model:

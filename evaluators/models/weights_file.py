@@ -41,7 +41,7 @@ NUM_SHOWN = 3
 
 
 class Sizes(NamedTuple):
-    """What position embeddings say about the inputs of a model; None if they say nothing."""
+    """Sizes of a model's inputs, from its position embeddings; None if they say nothing."""
 
     grid: int | None
     """Number of patches along a side of the image."""
@@ -112,15 +112,15 @@ def _measure_big_vision(path: Path) -> Sizes:
     return Sizes(grid, shapes["tokens"])
 
 
-def _create_fitting(create: Callable[..., Any], found: Sizes) -> Any:
+def _create_fitting(create: Callable[..., Any], sizes: Sizes) -> Any:
     """Return the model that ``create`` makes, for inputs of the given sizes."""
     model = create()
     expected = measure(model.state_dict())
     forced: dict[str, int] = {}
-    if found.grid and expected.grid and found.grid != expected.grid:
-        forced["force_image_size"] = found.grid * (get_image_size(model) // expected.grid)
-    if found.tokens and expected.tokens and found.tokens != expected.tokens:
-        forced["force_context_length"] = found.tokens
+    if sizes.grid and expected.grid and sizes.grid != expected.grid:
+        forced["force_image_size"] = sizes.grid * (get_image_size(model) // expected.grid)
+    if sizes.tokens and expected.tokens and sizes.tokens != expected.tokens:
+        forced["force_context_length"] = sizes.tokens
     return create(**forced) if forced else model
 
 
@@ -132,13 +132,14 @@ def get_image_size(model: Any) -> int:
 
 def describe_difference(model: Any, state: State) -> str:
     """Return how the inputs of the weights differ from those of the model, "" if they do not."""
-    expected, found = measure(model.state_dict()), measure(state)
+    expected = measure(model.state_dict())
+    sizes = measure(state)
     parts: list[str] = []
-    if found.grid and expected.grid and found.grid != expected.grid:
+    if sizes.grid and expected.grid and sizes.grid != expected.grid:
         size = get_image_size(model)
-        parts.append(f"images of {found.grid * (size // expected.grid)} pixels, not of {size}")
-    if found.tokens and expected.tokens and found.tokens != expected.tokens:
-        parts.append(f"texts of {found.tokens} tokens, not of {expected.tokens}")
+        parts.append(f"images of {sizes.grid * (size // expected.grid)} pixels, not of {size}")
+    if sizes.tokens and expected.tokens and sizes.tokens != expected.tokens:
+        parts.append(f"texts of {sizes.tokens} tokens, not of {expected.tokens}")
     return " and ".join(parts)
 
 
@@ -169,14 +170,14 @@ def load_state(model: Any, state: State, *, resize: bool = False) -> None:
 def check_tensors(model: Any, state: State) -> None:
     """Raise ValueError if tensors are missing, are not the model's, or have another shape."""
     expected = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
-    found = {name: tuple(tensor.shape) for name, tensor in state.items()}
+    shapes = {name: tuple(tensor.shape) for name, tensor in state.items()}
     kinds = {
-        "are missing": [name for name in expected if name not in found],
-        "are not of this architecture": [name for name in found if name not in expected],
+        "are missing": [name for name in expected if name not in shapes],
+        "are not of this architecture": [name for name in shapes if name not in expected],
         "have another shape": [
-            f"{name} {found[name]}, not {shape}"
+            f"{name} {shapes[name]}, not {shape}"
             for name, shape in expected.items()
-            if found.get(name, shape) != shape
+            if shapes.get(name, shape) != shape
         ],
     }
     if problems := [_list(names, what) for what, names in kinds.items() if names]:

@@ -40,7 +40,8 @@ class WordCache:
         """Return tokens (T, L), int64, as ``SimpleTokenizer.__call__`` does."""
         length = context_length or self._tokenizer.context_length
         assert length is not None, "neither the tokeniser nor the caller has a context length"
-        start, end = self._tokenizer.sot_token_id, self._tokenizer.eot_token_id
+        start = self._tokenizer.sot_token_id
+        end = self._tokenizer.eot_token_id
         tokens = list[int]()
         length_T = np.empty(len(texts), dtype=np.int64)
         for number, text in enumerate(texts):

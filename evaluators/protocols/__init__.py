@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from functools import lru_cache
 from importlib import import_module
+from operator import attrgetter
 from pkgutil import iter_modules
 
 from compeval.evaluators.protocols.base import Protocol
@@ -20,7 +21,7 @@ def all_protocols() -> tuple[Protocol, ...]:
     """Return all protocols of this package, sorted by decreasing number of columns."""
     modules = (import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__))
     protocols = [protocol for module in modules for protocol in getattr(module, "PROTOCOLS", ())]
-    return tuple(sorted(protocols, key=lambda protocol: -len(protocol.columns)))
+    return tuple(sorted(protocols, key=attrgetter("num_columns"), reverse=True))
 
 
 def match_protocol(columns: Collection[str]) -> Protocol | None:

@@ -135,6 +135,10 @@ class Protocol:
         """The required columns, except for the image columns."""
         return (*self.crop_ids, *self.texts, *([self.label] if self.label else []))
 
+    @property
+    def num_columns(self) -> int:
+        return len(self.columns)
+
 
 @dataclass(frozen=True)
 class RowProtocol(Protocol):
