@@ -137,7 +137,7 @@ def _find_baselines(folder: Path, data: Path | None) -> Mapping[str, BestBaselin
 def _print_with_baselines(
     table: str,
     records: Sequence[dict[str, Any]],
-    shown: Sequence[Mapping[str, Any]],
+    shown: Sequence[dict[str, Any]],
     baselines: Mapping[str, BestBaseline],
     output_format: FormatName,
 ) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from compeval.cli.console import print_records, reject_unused_options
+from compeval.cli.console import print_message, print_records, reject_unused_options
 from compeval.cli.options import Data, FormatName, prefer_json
 
 
@@ -34,6 +34,14 @@ def list_(
     if what == "models":
         reject_unused_options("on models", data=data)
     records = _list_records(what, data)
+    if not records:
+        from compeval.loaders.datasets.folders import search_path
+
+        searched = ", ".join(map(str, search_path(data)))
+        print_message(
+            f"No dataset was found in {searched}. Download a published one with `compeval get NAME`, or make one of "
+            "your own captions with `compeval make`."
+        )
     rows = [{name: str(value) for name, value in record.items()} for record in records]
     if output_format is None and not sys.stdout.isatty():
         typer.echo("\n".join("\t".join(row.values()) for row in rows))

@@ -194,16 +194,20 @@ def render(
         for sha256, item in measured.items()
     ]
     names = {sha256: name_set(item) for sha256, item in measured.items()}
+    sizes = sorted({item["candidates"] for item in measured.values()}, reverse=True)
     template = jinja2.Template(
         TEMPLATE.read_text(encoding="utf-8"), trim_blocks=True, lstrip_blocks=True
     )
     return template.render(
         items=items,
-        chances=[f"{100 / size:.1f}" for size in sorted({i["candidates"] for i in items})[::-1]],
+        chances=[f"{100 / size:.1f}" for size in sizes],
         balanced=[
-            {**entry, "name": names.get(entry.get("sha256"), ""), "best_after": best}
+            {
+                **entry,
+                "name": names.get(entry.get("sha256", ""), ""),
+                "best_after": select_best_after(entry),
+            }
             for entry in _sort_as(balanced, list(measured))
-            for best in [select_best_after(entry)]
         ],
         max_rows=MAX_ROWS,
         margin=MARGIN,

@@ -261,11 +261,11 @@ def to_html(table: Table) -> str:
     return style.to_html(is_text=is_text)
 
 
-def _format_heading(heading: str) -> str:
+def _format_heading(heading: object) -> str:
     """Return a heading in HTML, with the facts of a benchmark, "(59 rows, chance 50.0)", in small type."""
     name, bracket, facts = str(heading).partition(" (")
     if not bracket or "chance " not in facts:
-        return heading
+        return str(heading)
     return f'{name} <span class="facts">({facts}</span>'
 
 

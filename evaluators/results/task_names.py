@@ -88,5 +88,5 @@ def _explain(config: str, kinds: Mapping[str, str]) -> Mapping[str, str]:
     if foils and kinds is OWN_KINDS:
         number = int(foils[1])
         return {config: f"{number} wrong caption{'s' if number > 1 else ''} per row, of your table"}
-    known = SPLITS | kinds
+    known = {**SPLITS, **kinds}
     return {name: known[name] for name in config.split("_") if name in known}

@@ -89,7 +89,8 @@ def identify(path: Path, benchmark: Benchmark | None = None) -> PublishedFile:
     raise ValueError(
         f"{path}: not recognised as a published file, neither by its name nor by its content{problem}. It has "
         f"{describe(path, items)}{f', like the files of {possible[0]}' if possible else ''}. Give it its published "
-        f"name, or name the benchmark: `compeval import {possible[0] if possible else 'NAME'} {path}`. Known "
+        f"name, or name the benchmark: `compeval import {possible[0] if possible else 'NAME'} {path}`. Captions of "
+        f"your own become a dataset with `compeval make NAME {path} --images FOLDER`. Known "
         f"benchmarks: {', '.join(benchmarks.list_names())}."
     )
 

@@ -48,7 +48,8 @@ NOT_PUBLISHED = (
     "not recognised as a published file, neither by its name nor by its content. It has "
 )
 OTHERWISE = (
-    r"\. Give it its published name, or name the benchmark: `compeval import NAME {}`\. "
+    r"\. Give it its published name, or name the benchmark: `compeval import NAME {0}`\. "
+    r"Captions of your own become a dataset with `compeval make NAME {0} --images FOLDER`\. "
     r"Known benchmarks: amber, aro_"
 )
 SOURCES = f"Known: {', '.join(sorted(read_sources()))}."
@@ -220,7 +221,8 @@ IGNORED = {
     "make mine a.csv --negatives atom --corpus-column 1": ("--corpus-column", "without --corpus"),
     "get sugarcrepe --partial": ("--partial", "without --from"),
     "get sugarcrepe --from empty --refresh": ("--refresh", "with --from"),
-    "compare empty empty DATA": ("--data", "without --disagreements"),
+    "compare empty empty --by-category DATA": ("--data", "with --by-category"),
+    "compare empty empty empty --all-metrics": ("--all-metrics", "on more than two models"),
     "power --agreement 90 --rows 100 --difference 3": (
         "--difference",
         "with --rows, which prints the smallest one",

@@ -471,6 +471,18 @@ def test_refused_tasks_are_named_and_the_others_run(here: Path, data: Path):
     assert Path("results/microworld/Pairs/crepe/prod_hnatom/n5.json").is_file()
 
 
+@pytest.mark.parametrize("what", ["datasets", "configs"])
+def test_an_empty_list_says_how_to_make_a_dataset(
+    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "none").mkdir()
+    monkeypatch.chdir(tmp_path)
+    result = call("list", what, "--data", "none")
+    assert (result.exit_code, result.stdout.strip()) == (0, "")
+    assert "No dataset was found in none." in result.stderr
+    assert "`compeval make`" in result.stderr
+
+
 def test_tasks_of_a_glob_that_a_model_cannot_do_are_skipped(here: Path, data: Path):
     command = ("run", "python:toy_models:Pairs", "--data", data, "--task")
     result = call(*command, "crepe/*")
