@@ -21,6 +21,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from itertools import islice, product
 from pathlib import Path
@@ -330,7 +331,7 @@ def list_own_draws(items: Iterable[Item], score_words: ScoreWords) -> Drawn:
         caption = item.parse.caption
         slots = list_slots(caption, item.parse.mentions)
         scores = score_words([slot.gap for slot in slots])
-        negatives = list(islice(draw_atoms(slots, scores, Random(caption)), PER_TYPE))
+        negatives = list(islice(draw_atoms(slots, scores, PER_TYPE, Random(caption)), PER_TYPE))
         if len(negatives) < PER_TYPE:
             continue
         found = [find_edit(caption, negative.caption) for negative in negatives]
@@ -355,14 +356,37 @@ def _fold(text: str) -> str:
     return " ".join(words(_ARTICLE.sub("a", text.lower())))
 
 
+def name_as_written(item: Item) -> Item:
+    """Return an item whose graph has the words of the caption as names: the plurals of its objects, for example."""
+    text, names = item.parse.caption, dict[str, str]()
+    for mention in item.parse.mentions:
+        if mention.kind == "object":
+            names.setdefault(mention.object, text[mention.start : mention.end].lower())
+    graph = item.parse.graph
+    objects = (replace(entry, name=names.get(entry.id, entry.name)) for entry in graph.objects)
+    mentions = (
+        replace(mention, text=names[mention.object]) if mention.kind == "object" else mention
+        for mention in item.parse.mentions
+    )
+    parse = replace(
+        item.parse, graph=replace(graph, objects=tuple(objects)), mentions=tuple(mentions)
+    )
+    return item._replace(parse=parse)
+
+
 def list_swaps(item: Item, rules: str) -> set[str]:
-    """Return the swaps of a caption, as folded texts."""
+    """Return the swaps of a caption, as folded texts.
+
+    Whether the graph had "duck" or "ducks" is not known, so both are tried.
+    """
     graph = item.parse.graph
     if rules == PAPER:
-        edits = [
-            edited for edited, _ in make_swaps(graph, strict=False) if is_new(edited, graph, graph)
+        texts = [
+            swap_in_place(named.caption, edited)
+            for named in (item, name_as_written(item))
+            for edited, _ in make_swaps(named.parse.graph, strict=False)
+            if is_new(edited, named.parse.graph, named.parse.graph)
         ]
-        texts = [swap_in_place(item.caption, edited) for edited in edits]
     else:
         edits = [
             edited for edited, _ in make_swaps(graph) if _is_false(item.facts.is_false, edited)

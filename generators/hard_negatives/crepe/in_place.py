@@ -2,8 +2,9 @@
 
 Source: the published productivity files of CREPE (arXiv:2212.07796).
 
-- A swap exchanges the words of two atoms at all their mentions, as they are: articles, number and pronouns stay ("a
-  word on it" becomes "a building on it", and "a ear with a tail").
+- A swap exchanges the names of two atoms at all their mentions, as the graph has them. Articles, plural endings and
+  pronouns stay: "a ear with a tail", and "tails and a bird. the bird has a duck" for "ducks and a bird. the bird has a
+  tail".
 - "not" is added before all mentions of a relation ("tray not has edge"), an attribute follows its noun ("a sky that is
   not blue"), and "there is no X" follows the caption. Where X is not its first noun, "something" replaces it ("a tree
   in front of something ... there is no building"), and a sentence "there is a X" is removed.
@@ -28,6 +29,8 @@ _ARTICLE = re.compile(r"\b(?:an?|the|some|its|his|her|their)\s+$", re.IGNORECASE
 _EXISTENTIAL = re.compile(r"\bthere (?:is|are) (?:another )?$", re.IGNORECASE)
 _BE = re.compile(r"\b(?:is|are|was|were) $", re.IGNORECASE)
 _PLURAL = ("NNS", "NNPS")
+ENDINGS = ("s", "es")
+"""What the published files leave after the name of an object: "trucks", but also "couchs", for "cars"."""
 _POSSESSIVE = ("PRP$", "POS")
 
 
@@ -120,22 +123,35 @@ def negate_all_in_place(caption: EditableCaption) -> list[str]:
 def swap_in_place(caption: EditableCaption, edited: SceneGraph) -> str | None:
     """Return the caption of a swapped graph, or None if it cannot be written.
 
-    Words change places. Only an attribute that moves to an object with another number of attributes is written anew.
+    Names change places. Only an attribute that moves to an object with another number of attributes is written anew.
     """
     new_texts = dict(_list_changes(caption.graph, edited))
     if None in new_texts.values():
         return caption.edit(edited)
-    surfaces = {
-        (item.kind, item.text): caption.text[item.start : item.end] for item in caption.mentions
+    names = {
+        (item.kind, item.text): split_ending(caption.text, item)[0] for item in caption.mentions
     }
     text = caption.text
     for mention in sorted(caption.mentions, key=lambda mention: -mention.start):
         new = new_texts.get(mention.atom_key)
         if new is not None:
-            text = (
-                text[: mention.start] + surfaces.get((mention.kind, new), new) + text[mention.end :]
-            )
+            _, ending = split_ending(caption.text, mention)
+            end = mention.end - len(ending)
+            text = text[: mention.start] + names.get((mention.kind, new), new) + text[end:]
     return text
+
+
+def split_ending(caption: str, mention: Mention) -> tuple[str, str]:
+    """Return the name of an atom as the caption writes it, and the ending that the name of the graph does not have.
+
+    "cars" is "car" and "s" if the graph has "car". Of other forms ("men" for "man"), the whole word is the name.
+    """
+    written = caption[mention.start : mention.end]
+    if mention.kind == "object" and written.lower().startswith(mention.text):
+        ending = written[len(mention.text) :].lower()
+        if ending in ENDINGS:
+            return written[: len(mention.text)], ending
+    return written, ""
 
 
 def _list_changes(graph: SceneGraph, edited: SceneGraph) -> Iterator[tuple[AtomKey, str | None]]:

@@ -49,7 +49,7 @@ class PaperExample(Example):
     @cached_property
     def hnatom(self) -> tuple[HardNegative, ...]:
         scores = self.score_words([slot.gap for slot in self.slots])
-        return self._take_first(draw_atoms(self.slots, scores, self._rng("hnatom")))
+        return self._take_first(draw_atoms(self.slots, scores, PER_TYPE, self._rng("hnatom")))
 
     @cached_property
     def hnswap(self) -> tuple[HardNegative, ...]:

@@ -3,9 +3,10 @@
 Source: CREPE (arXiv:2212.07796), sections 4.1 and 4.2, appendix A.1 and B.4, and the 27,500 edits of the published
 productivity files with 4, 8 and 12 atoms, which say what the paper leaves open:
 
-- One atom of one word is replaced at its first mention; other mentions, articles and the number of nouns stay as they
-  are ("an grape" for "an apple"). If the graph has "car" and the caption "cars", the ending stays ("trucks", but also
-  "couchs" and "benchs"). In systematicity, the whole word is replaced (Table 17: "park" for "plants").
+- One atom of one word is replaced at the first place of this word, also if another atom has it there; other mentions,
+  articles and the number of nouns stay as they are ("an grape" for "an apple"). If the graph has "car" and the caption
+  "cars", the ending stays ("trucks", but also "couchs" and "benchs"). In systematicity, the whole word is replaced
+  (Table 17: "park" for "plants").
 - The words are those of ``wordnet.list_published_foils``. Prepositions replace one another: PREPOSITIONS, without those
   that may mean the same. In systematicity, they also have WordNet's antonyms (Table 17: "cat off sofa").
 - BERT predicts the masked atom once, and the NUM_RANKED most probable of the words remain: words with five candidates
@@ -27,6 +28,7 @@ from typing import NamedTuple
 
 from compeval.base.schemas.scene_graph import AtomKey, Mention
 from compeval.base.text_only.gaps import Gap
+from compeval.generators.hard_negatives.crepe.in_place import ENDINGS, split_ending
 from compeval.generators.hard_negatives.hard_negative import Foil, HardNegative
 from compeval.generators.language.wordnet import list_published_foils
 
@@ -63,8 +65,8 @@ NUM_RANKED = 5
 NUM_RANKED_IN_REGIONS = 10
 """The same in systematicity: the published row of "a red brick paved sidewalk" has six colours for "red"."""
 MAX_PER_ATOM = 2
-"""Hard negatives of a productivity caption that replace the same atom: 2 in all but 164 of 5,500 published rows, where
-the same word is in several atoms."""
+"""Hard negatives of a productivity caption that replace the same atom. In 162 of 5,500 published rows, three to five
+replace the same word, which several atoms have."""
 
 
 class Slot(NamedTuple):
@@ -84,17 +86,21 @@ class Slot(NamedTuple):
 def list_words(mention: Mention, text: str, *, in_region: bool = False) -> tuple[str, ...]:
     """Return the foils of an atom that is written ``text``.
 
-    In systematicity (``in_region``), all relations have WordNet's antonyms; otherwise, only those of POSSESSION have.
+    Of relations, those of POSSESSION have WordNet's antonyms, and in systematicity (``in_region``) prepositions, too.
     """
     if mention.kind != "relation":
         return list_published_foils(text, mention.kind)
     listed = PREPOSITIONS.get(text, PHRASES.get(text, ()))
-    has_antonyms = in_region if listed else in_region or text in POSSESSION
+    has_antonyms = text in POSSESSION or (in_region and bool(listed))
     return (*listed, *(list_published_foils(text, "relation") if has_antonyms else ()))
 
 
 def list_slots(caption: str, mentions: Sequence[Mention]) -> list[Slot]:
-    """Return the atoms of a productivity caption that have foils, in the order of their first mentions."""
+    """Return the atoms of a productivity caption that have foils, in the order of their first mentions.
+
+    Atoms with one word have one place: of the 5,166 published edits of a word that a caption has twice, none is of the
+    second.
+    """
     first: dict[AtomKey, Slot] = {}
     for mention in sorted(mentions, key=lambda mention: mention.start):
         if mention.atom_key not in first:
@@ -103,17 +109,17 @@ def list_slots(caption: str, mentions: Sequence[Mention]) -> list[Slot]:
 
 
 def _make_slot(caption: str, mention: Mention) -> Slot:
-    """Return the slot of an atom that has the name of the graph, which the caption may write with an ending."""
-    written = caption[mention.start : mention.end].lower()
-    ending = written.removeprefix(mention.text) if mention.kind == "object" else ""
-    if ending not in ("s", "es"):
-        return Slot(
-            mention, Gap(caption, mention.start, mention.end, _list_single(mention, written))
-        )
-    gap = Gap(
-        caption, mention.start, mention.end - len(ending), _list_single(mention, mention.text)
-    )
-    return Slot(mention, gap, ending)
+    """Return the slot of an atom at the first place of its word, which may be that of another atom.
+
+    The word is the name of the graph, which the caption may write with an ending, or else what the caption has.
+    """
+    name, _ = split_ending(caption, mention)
+    pattern = rf"(?<!\w)({re.escape(name)})({'|'.join(ENDINGS)})?(?!\w)"
+    place = re.search(pattern, caption, re.IGNORECASE)
+    # A mention that is a part of a word is where it is.
+    start, end = place.span(1) if place else (mention.start, mention.start + len(name))
+    gap = Gap(caption, start, end, _list_single(mention, name.lower()))
+    return Slot(mention, gap, (place[2] or "") if place else "")
 
 
 def _list_single(mention: Mention, text: str, *, in_region: bool = False) -> tuple[str, ...]:
@@ -141,12 +147,12 @@ def select_best(scores: Mapping[str, float], count: int = NUM_RANKED) -> list[st
 
 
 def draw_atoms(
-    slots: Sequence[Slot], scores: Sequence[Mapping[str, float]], rng: Random
+    slots: Sequence[Slot], scores: Sequence[Mapping[str, float]], count: int, rng: Random
 ) -> Iterator[HardNegative]:
-    """Yield the hard negatives of a productivity caption in random order, MAX_PER_ATOM of each atom first.
+    """Yield the hard negatives of a productivity caption in random order, at most MAX_PER_ATOM of each atom.
 
-    ``scores`` are those of the words of each slot. The other words of the five best follow, which are used only if
-    annotators rejected negatives.
+    ``scores`` are those of the words of each slot. If there are ``count``, the other words of the five best follow,
+    which are used only if annotators rejected negatives. If there are fewer, nothing follows.
     """
     best = [rng.sample(words, len(words)) for words in map(select_best, scores)]
     seen: set[str] = set()
@@ -160,3 +166,5 @@ def draw_atoms(
             if negative.caption not in seen:
                 seen.add(negative.caption)
                 yield negative
+        if len(seen) < count:
+            return

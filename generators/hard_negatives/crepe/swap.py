@@ -55,7 +55,7 @@ def make_swaps(graph: SceneGraph, *, strict: bool = True) -> Iterator[Edit]:
     """Yield all edits of appendix A.4 without graphs that are equal.
 
     With ``strict``, edits with redundant objects and with two attributes of one kind on an object are omitted, too. The
-    paper has no such rule.
+    paper has no such rule. Without it, two relations are swapped, too, as in the published files.
     """
     cases: list[Callable[[SceneGraph], Iterator[Edit]]] = [
         swap_objects,
@@ -65,6 +65,8 @@ def make_swaps(graph: SceneGraph, *, strict: bool = True) -> Iterator[Edit]:
     ]
     if graph.complexity == template.COMPLEXITY:
         cases = [permute_objects, permute_attributes, permute_relations, *cases]
+    elif not strict:
+        cases.append(swap_relations)
     seen = {graph.signature}
     for edited, foil in chain.from_iterable(case(graph) for case in cases):
         if edited.signature not in seen:
@@ -181,6 +183,21 @@ def move_attributes(graph: SceneGraph, *, strict: bool = True) -> Iterator[Edit]
 
 def _has_kind(text: str, attributes: Sequence[str]) -> bool:
     return any(text == other or are_same_kind(text, other) for other in attributes)
+
+
+def swap_relations(graph: SceneGraph) -> Iterator[Edit]:
+    """Swap the predicates of two relations. A.4 has this for four atoms only; the published files have it for more."""
+    for first, second in combinations(graph.relations, 2):
+        if first.predicate != second.predicate:
+            swapped = {first: second.predicate, second: first.predicate}
+            edges = (
+                replace(edge, predicate=swapped.get(edge, edge.predicate))
+                for edge in graph.relations
+            )
+            yield (
+                replace(graph, relations=tuple(edges)),
+                Foil("swap", first.predicate, second.predicate),
+            )
 
 
 def permute_objects(graph: SceneGraph) -> Iterator[Edit]:

@@ -1,5 +1,6 @@
 """``rules: paper``: walks, foils, swaps and negations of CREPE's authors, on graphs worked by hand."""
 
+import re
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -160,14 +161,39 @@ def test_two_of_the_five_best_words_of_an_atom_are_drawn() -> None:
     )
     cats, walls = ["dog", "fox", "wolf", "bear", "seal", "hyena"], ["door", "room"]
     scores = [{word: -float(rank) for rank, word in enumerate(words)} for words in (cats, walls)]
-    drawn = [[negative.foils[0].replacement for negative in draw_atoms(slots, scores, Random(seed))] for seed in
+    drawn = [[negative.foils[0].replacement for negative in draw_atoms(slots, scores, 4, Random(seed))] for seed in
              range(200)]  # fmt: skip
     assert all(
         sorted(map(walls.__contains__, words[:4])) == [False, False, True, True] for words in drawn
     )
+    # Two atoms have four hard negatives at most. A caption that needs five has none.
+    assert len(list(draw_atoms(slots, scores, 5, Random(0)))) == 4
     counts = Counter(word for words in drawn for word in words[:4] if word in cats)
     assert set(counts) == set(cats[:5])
     assert max(counts.values()) < 1.5 * min(counts.values())
+
+
+def test_atoms_of_one_word_have_one_place() -> None:
+    """All 5,166 published edits of a word that the caption has twice are of its first place."""
+    caption = "cats near a wall. another wall near a cat."
+    mentions = [
+        Mention("object", "cat", 0, 4, "", "1"),
+        Mention("relation", "near", 5, 9, "", "1", "2"),
+        Mention("object", "wall", 12, 16, "", "2"),
+        Mention("object", "wall", 26, 30, "", "3"),
+        Mention("relation", "near", 31, 35, "", "3", "4"),
+        Mention("object", "cat", 38, 41, "", "4"),
+    ]
+    slots = list_slots(caption, mentions)
+    assert [(slot.mention.text, slot.gap.start, slot.ending) for slot in slots] == [
+        ("cat", 0, "s"),
+        ("near", 5, ""),
+        ("wall", 12, ""),
+        ("wall", 12, ""),
+        ("near", 5, ""),
+        ("cat", 0, "s"),
+    ]
+    assert slots[-1].write("dog").caption == "dogs near a wall. another wall near a cat."
 
 
 def make_region(
@@ -340,6 +366,72 @@ def test_swaps_are_those_of_the_published_files() -> None:
         (replace(first, name="apple"), second, replace(third, name="ear")), caption.graph.relations
     )
     assert swap_in_place(caption, swapped) == "a big apple has tails. there is a ear."
+
+
+def make_swap(text: str, names: tuple[str, str], words: tuple[str, str]) -> str | None:
+    """Return a caption with two objects swapped, which the graph names ``names`` and the caption ``words``."""
+    objects = tuple(SceneObject(str(number), name) for number, name in enumerate(names))
+    graph = SceneGraph(objects)
+    mentions = tuple(
+        Mention("object", name, match.start(), match.end(), "NN", str(number))
+        for number, (name, word) in enumerate(zip(names, words, strict=True))
+        for match in re.finditer(rf"\b{name}s?\b|\b{word}\b", text)
+    )
+    caption = ParsedCaption(graph, text, mentions, "")
+    first, second = objects
+    edited = SceneGraph((replace(first, name=second.name), replace(second, name=first.name)))
+    return swap_in_place(caption, edited)
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "words", "swapped"),
+    [
+        # Plural endings stay where they are, as in the published row of this caption.
+        (
+            "pond with ducks and a bird. the bird has a tail, and there are four ducks.",
+            ("duck", "tail"),
+            ("ducks", "tail"),
+            "pond with tails and a bird. the bird has a duck, and there are four tails.",
+        ),
+        # The graph has the plural, which is its name.
+        ("books on a shelf", ("books", "shelf"), ("books", "shelf"), "shelf on a books"),
+        ("a dish on couches", ("dish", "couch"), ("dish", "couches"), "a couch on dishes"),
+        # An irregular plural is no name with an ending.
+        ("men with a cart", ("man", "cart"), ("men", "cart"), "cart with a men"),
+    ],
+)
+def test_swapped_names_keep_the_endings_of_their_places(
+    text: str, names: tuple[str, str], words: tuple[str, str], swapped: str
+) -> None:
+    assert make_swap(text, names, words) == swapped
+
+
+def test_two_relations_are_swapped_above_four_atoms() -> None:
+    """A.4 has this case for four atoms only, and the published files for more. Our own rules do not have it."""
+    objects = tuple(
+        SceneObject(str(number), name) for number, name in enumerate(("cup", "box", "bed"))
+    )
+    graph = SceneGraph(objects, (Relation("0", "on", "1"), Relation("2", "near", "0")))
+
+    def list_predicates(*, strict: bool) -> set[tuple[str, ...]]:
+        edits = make_swaps(graph, strict=strict)
+        return {tuple(edge.predicate for edge in edited.relations) for edited, _ in edits}
+
+    assert graph.complexity == 5
+    assert list_predicates(strict=False) == {("on", "near"), ("near", "on")}
+    assert list_predicates(strict=True) == {("on", "near")}
+
+
+def test_in_systematicity_prepositions_have_antonyms_and_verbs_have_none() -> None:
+    """Table 17: "cat off sofa". The released productivity files have foils of "has", and none of "wearing"."""
+
+    def list_of(word: str) -> set[str]:
+        return set(list_words(Mention("relation", word, 0, 0, "", "1"), word, in_region=True))
+
+    assert "off" in list_of("on")
+    assert "lack" in list_of("has")
+    assert list_of("wearing") == list_of("facing") == set()
+    assert list_of("on top of") == {"underneath"}
 
 
 def test_walks_are_relations_and_a_last_object() -> None:
