@@ -289,7 +289,7 @@ def _score_pairs(engine: Engine, task: TaskPlan, answer_keys: AnswerKeys) -> Sco
     shape = (task.crop_NI.shape[1], -1)
     answers = [engine.store.get(answer_keys[index], np.float64).reshape(shape) for index in index_N]
     warnings = _warn_of_declined(encoder, answers)
-    answers = [_replace_cut_off(encoder, answer_IQ) for answer_IQ in answers]
+    answers = [replace_cut_off(encoder, answer_IQ) for answer_IQ in answers]
 
     # Score its texts by them.
     is_text_NT = task.text_NT[index_N] >= 0
@@ -339,7 +339,7 @@ def _warn_of_declined(encoder: Any, answers: Sequence[np.ndarray]) -> tuple[str,
     return tuple(warnings)
 
 
-def _replace_cut_off(encoder: Any, answer_IQ: np.ndarray) -> np.ndarray:
+def replace_cut_off(encoder: Any, answer_IQ: np.ndarray) -> np.ndarray:
     """Return the answers, in which a question that was cut off is like one that was declined: the two are a tie."""
     if getattr(encoder, "cut_off", None) is None:
         return answer_IQ

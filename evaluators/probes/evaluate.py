@@ -11,15 +11,13 @@ Shapes: P pairs of ControlledImCaps (two images with one caption each).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from compeval.base.storage import parquet
-from compeval.evaluators import run
 from compeval.evaluators.engine import tasks
 from compeval.evaluators.engine.encode import Report, no_progress
 from compeval.evaluators.models import DualEncoder, Model
@@ -34,6 +32,7 @@ from compeval.evaluators.probes.analysis import (
 )
 from compeval.evaluators.protocols import recovery
 from compeval.evaluators.results.documents import Result, get_result_path
+from compeval.evaluators.run import EvaluationOptions, run
 
 BATCH_SIZE = 250
 """Number of texts that the probe decodes at once."""
@@ -79,23 +78,16 @@ def evaluate_probe(
         raise ValueError(
             f"{probe_model.spec} is not a probe. Train a probe with `compeval train probe`."
         )
-    all_tasks = tasks.discover(data_dir)
-    options: dict[str, Any] = {
-        "data_dir": data_dir,
-        "limit": limit,
-        "output": output,
-        "device": device,
-    }
-    options["report"] = report
-    _, paths = _run(
-        probe_model, tasks.select(all_tasks, ["compprompts/*"]), batch_size=BATCH_SIZE, **options
-    )
+    available = tasks.discover(data_dir)
+    options = EvaluationOptions(data_dir=data_dir, limit=limit, output=output, device=device)
+    texts = tasks.select(available, ["compprompts/*"])
+    _, paths = _run(probe_model, texts, replace(options, batch_size=BATCH_SIZE), report)
     recovered = Recovered(probe_model.name, read_examples(paths))
     pair_results: dict[str, PairResult] = {}
     for dataset in PAIR_DATASETS if isinstance(probe.encoder.encoder, DualEncoder) else ():
-        if not (pair_tasks := [task for task in all_tasks if task.dataset == dataset]):
+        if not (pair_tasks := [task for task in available if task.dataset == dataset]):
             continue
-        results, paths = _run(probe.encoder, pair_tasks, **options)
+        results, paths = _run(probe.encoder, pair_tasks, options, report)
         pairs = read_examples(paths)
         conditions = compute_conditions(
             find_recovered_pairs(probe, pairs),
@@ -107,14 +99,15 @@ def evaluate_probe(
 
 
 def _run(
-    model: Model, selected: Sequence[tasks.Task], **options: Any
+    model: Model, selected: Sequence[tasks.Task], options: EvaluationOptions, report: Report
 ) -> tuple[list[Result], list[Path]]:
     """Return the results of a model and the paths of their documents."""
-    results = run.run(model, selected, **options)
-    output, limit = options["output"], options["limit"]
-    return results, [
-        get_result_path(output, one["source"], model.name, one["task"], limit) for one in results
+    results = run(model, selected, options, report)
+    paths = [
+        get_result_path(options.output, result["source"], model.name, result["task"], options.limit)
+        for result in results
     ]
+    return results, paths
 
 
 def read_examples(paths: Sequence[Path]) -> pd.DataFrame:

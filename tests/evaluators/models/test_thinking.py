@@ -34,12 +34,12 @@ CUT = "of 24 questions were cut off, since the model used its budget of tokens (
 
 
 def test_an_answer_that_was_cut_off_ranks_as_one_that_was_declined():
-    from compeval.evaluators.engine.score import _forget_cut_off
+    from compeval.evaluators.engine.score import replace_cut_off
 
     encoder = SimpleNamespace(no_answer=-100.0, cut_off=generated.mark_cut_off(-100.0))
     assert encoder.cut_off != encoder.no_answer
     answer_IQ = np.array([[encoder.cut_off, -100.0, -0.5]])
-    np.testing.assert_array_equal(_forget_cut_off(encoder, answer_IQ), [[-100.0, -100.0, -0.5]])
+    np.testing.assert_array_equal(replace_cut_off(encoder, answer_IQ), [[-100.0, -100.0, -0.5]])
     cut = Answer(refusal=CUT_OFF)
     assert generated.read_choice(cut, Scoring("choice", answers=("A", "B"))) == math.nextafter(
         0.5, 0
