@@ -148,8 +148,10 @@ class EngineRuns(NamedTuple):
     def measure(self, model: Model, cache: str, output: str) -> float:
         """Return the seconds of a run."""
         os.environ["COMPEVAL_CACHE"] = str(self.folder / cache)
-        options = {"data_dir": self.folder, "output": self.folder / output, "device": self.device}
-        return measure_time(lambda: run(model, self.tasks, EvaluationOptions(**options)))[0]
+        options = EvaluationOptions(
+            data_dir=self.folder, output=self.folder / output, device=self.device
+        )
+        return measure_time(lambda: run(model, self.tasks, options))[0]
 
     def read_ranks(self, output: str) -> np.ndarray:
         return np.concatenate([read_ranks(self.folder / output, task) for task in self.tasks])
