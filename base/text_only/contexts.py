@@ -87,6 +87,7 @@ def score_with_pairs_of_contexts(sets: RetrievalSets, baseline: Baseline) -> np.
 
 CONTEXT_BASELINES: Mapping[str, Baseline] = {
     "words_and_contexts": partial(score_with_contexts, baseline=score_words),
+    "words_and_pairs_of_contexts": partial(score_with_pairs_of_contexts, baseline=score_words),
     "naive_bayes_of_words_and_contexts": partial(
         score_with_contexts, baseline=score_words_naive_bayes
     ),
