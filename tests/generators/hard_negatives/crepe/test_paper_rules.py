@@ -338,10 +338,13 @@ def make_caption() -> ParsedCaption:
 @pytest.mark.parametrize(
     ("atom", "expected"),
     [
-        (Negated("object", "1", "ear"), "a big ear has tails. there is a apple. there is no ear."),
+        (
+            Negated("object", "1", "ear"),
+            "a big something has tails. there is a apple. there is no ear.",
+        ),
         (
             Negated("object", "2", "tails"),
-            "a big ear has something. there is a apple. there are no tails.",
+            "a big ear has tails. there is a apple. there are no tails.",
         ),
         (Negated("object", "3", "apple"), "a big ear has tails. there is no apple."),
         (Negated("attribute", "1", "big"), "an ear that is not big has tails. there is a apple."),
@@ -357,6 +360,30 @@ def test_negations_are_those_of_the_published_files(atom: Negated, expected: str
     assert negate_all_in_place(make_caption()) == [
         "there is no big ear has tails. there is a apple."
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "noun", "expected"),
+    [
+        ("a cat on a sofa near a sofa", "cat", "a cat on a sofa near a sofa. there is no cat"),
+        ("a cat on a sofa near a sofa", "sofa", "a cat on something near something. there is no sofa"),
+        ("cat near sofa.", "cat", "cat near sofa. there is no cat."),
+        ("cat near sofa.", "sofa", "cat near sofa. there is no sofa."),
+        ("cat on sofa near wall", "sofa", "cat on something near wall. there is no sofa"),
+        ("man, his hat, and a dog", "hat", "man, something, and a dog. there is no hat"),
+        ("a dog and another dog with a bone", "bone", "a dog and another dog with something. there is no bone"),
+        ("sofa near another cat on a bed", "cat", "sofa near another something on a bed. there is no cat"),
+        ("bed on sofa. the bed has legs.", "bed", "bed on sofa. the something has legs. there is no bed."),
+        ("bed. there is a sofa.", "sofa", "bed. there is no sofa."),
+    ],
+)  # fmt: skip
+def test_something_replaces_an_object_where_the_published_files_do(
+    text: str, noun: str, expected: str
+) -> None:
+    start = text.index(noun)
+    mention = Mention("object", noun, start, start + len(noun), "NN", "1")
+    caption = ParsedCaption(SceneGraph((SceneObject("1", noun),)), text, (mention,), "")
+    assert negate_in_place(caption, Negated("object", "1", noun)) == expected
 
 
 def test_swaps_are_those_of_the_published_files() -> None:
