@@ -557,7 +557,7 @@ def report_draws(released: Drawn, ours: Drawn) -> Iterator[str]:
     yield from _table(("words drawn for", "released", PAPER, "distance"), rows)
     shares = [
         ["kind of edited atom", released.kinds, ours.kinds],
-        ["different atoms among five", released.atoms, ours.atoms],
+        ["different places among five", released.atoms, ours.atoms],
     ]
     is_entry = load_bert_vocabulary()
     if is_entry is not None:
