@@ -1,9 +1,9 @@
 """Select the rows of a kind on which text-only baselines are near chance.
 
-The first selection is that of the other balanced sets (base/text_only/refinement.py), which keeps at least a half of
-the rows. If a baseline is still better than chance by more than ``MARGIN``, trained on the rows that are kept or on
-those that were removed, rows are selected again from those that are left, and these baselines take part. Then the same
-baselines are no proof any more; `compeval inspect` measures others.
+The selection is that of the other balanced sets (base/text_only/refinement.py), which keeps at least a half of the
+rows. The baselines that `compeval make` prints take part as well, trained on the rows that are kept and on those that
+are removed; they are therefore no proof, and `compeval inspect` measures others. If one is still better than chance by
+more than ``MARGIN``, rows are selected again from those that are left.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MAX_MEASURED = 2_000
 """Rows of a config on which text-only baselines are measured, the first ones."""
 MARGIN = 0.03
 """How much better than chance the best baseline may be on a balanced set."""
-MAX_SELECTIONS = 4
+MAX_SELECTIONS = 3
 
 
 class BestBaseline(NamedTuple):
@@ -55,7 +55,7 @@ def select_balanced(sets: RetrievalSets) -> tuple[np.ndarray | None, str]:
     best, number = find_best_baseline(sets), 0
     while best.share > limit and number < MAX_SELECTIONS and len(kept) >= MIN_ROWS:
         part = sets.take(kept)
-        keep_N = select_rows_at_chance(part, 0, _list_baselines(is_first=not number))
+        keep_N = select_rows_at_chance(part, 0, _list_baselines())
         kept = kept[keep_N]
         best = max(
             find_best_baseline(sets.take(kept)), _find_best_removed(part, keep_N), key=_share
@@ -96,8 +96,6 @@ def _list_removed() -> Mapping[str, Baseline]:
     }
 
 
-def _list_baselines(*, is_first: bool) -> Mapping[str, Baseline]:
-    """Return the baselines of a selection: those of refinement, and later all that are measured as well."""
-    if is_first:
-        return REFINEMENT_BASELINES
+def _list_baselines() -> Mapping[str, Baseline]:
+    """Return the baselines of a selection: those of refinement, and all that are measured."""
     return {**REFINEMENT_BASELINES, **select_audited(with_slow=False), **_list_removed()}
