@@ -493,9 +493,18 @@ def collect_examples(
 
 
 def put_tasks_first(examples: Sequence[Example]) -> list[Example]:
-    """Return the examples with the first one of each task before all others: the top of the page shows two tasks."""
+    """Return the examples with one of each task before all others, those with short captions first.
+
+    The top of the page shows two of them.
+    """
     first = {example.task: example for example in reversed(examples)}
-    top = sorted(first.values(), key=examples.index)
+    top = sorted(
+        first.values(),
+        key=lambda example: (
+            sum(len(candidate.caption) for candidate in example.candidates),
+            example.task,
+        ),
+    )
     return [*top, *(example for example in examples if example not in top)]
 
 

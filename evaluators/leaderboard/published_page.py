@@ -219,14 +219,14 @@ def make_models_table(models: pd.DataFrame, columns: Sequence[Column]) -> Table:
     rows: list[dict[str, Any]] = models.to_dict("records")  # pyright: ignore[reportAssignmentType]
     for row in rows:
         record: dict[str, object] = {"Model": row["model"]}
+        record["Mean"] = None if pd.isna(row["mean"]) else format_percent(row["mean"])
+        for column in columns:
+            record[column.name] = _format_score(row, column)
         for name in ("family", "parameters", "date", "training_data"):
             value = row.get(name)
             record[name.replace("_", " ").capitalize()] = (
                 value if isinstance(value, str) and value else None
             )
-        record["Mean"] = None if pd.isna(row["mean"]) else format_percent(row["mean"])
-        for column in columns:
-            record[column.name] = _format_score(row, column)
         records.append(record)
     return replace(make_table("leaderboard_published", records), name="leaderboard")
 

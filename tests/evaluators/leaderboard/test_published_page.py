@@ -112,7 +112,7 @@ def test_with_five_models_the_page_says_how_to_get_the_others(
     done = CliRunner().invoke(app, ["leaderboard", "--published", "--output", "out"])
     assert done.exit_code == 0, done.output
     page = (tmp_path / "out/index.html").read_text(encoding="utf-8")
-    assert "five models are known here: `compeval results pull scores`" in page
+    assert "five models are known here: <code>compeval results pull scores</code>" in page
     models = pd.read_parquet(tmp_path / "out/leaderboard.parquet").set_index("model")
     # 61.2 of five: NegCLIP has 75.9, ViT-L-14/laion400m_e32 62.9.
     assert make_columns(["sugarcrepe"])[0].scores.keys() < set(models.index)
