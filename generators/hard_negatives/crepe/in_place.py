@@ -87,7 +87,7 @@ def _deny_object(caption: EditableCaption, mention: Mention) -> str:
     article = _ARTICLE.search(text[: mention.start])
     before, after = text[: article.start() if article else mention.start], text[mention.end :]
     existential = _EXISTENTIAL.search(before)
-    if not before.strip() and article:
+    if re.match(rf"(?:an?|the) {re.escape(noun)}\b", text, re.IGNORECASE):
         body = text
     elif existential and before[: existential.start()].strip() and re.match(r"\s*(?:\.|$)", after):
         body = before[: existential.start()].rstrip().removesuffix(".") + (
@@ -96,7 +96,7 @@ def _deny_object(caption: EditableCaption, mention: Mention) -> str:
     elif article:
         body = re.sub(rf"\b{re.escape(article[0] + noun)}\b", "something", text)
     else:
-        body = re.sub(rf"(?<=\s){re.escape(noun)}(?=\s)", "something", text)
+        body = re.sub(rf"(?<!\ba)(?<!\ban)\s{re.escape(noun)}(?=\s)", " something", text)
     mark = "." if text.endswith(".") else ""
     denial = f"there {'are' if mention.tag in _PLURAL else 'is'} no {noun}"
     return f"{body.rstrip().removesuffix('.')}. {denial}{mark}"

@@ -374,6 +374,8 @@ def test_negations_are_those_of_the_published_files(atom: Negated, expected: str
         ("a dog and another dog with a bone", "bone", "a dog and another dog with something. there is no bone"),
         ("sofa near another cat on a bed", "cat", "sofa near another something on a bed. there is no cat"),
         ("bed on sofa. the bed has legs.", "bed", "bed on sofa. the something has legs. there is no bed."),
+        ("bed near sofa on a sofa by it", "sofa", "bed near something on a sofa by it. there is no sofa"),
+        ("a bed by a dog near another bed on it", "bed", "a bed by a dog near another bed on it. there is no bed"),
         ("bed. there is a sofa.", "sofa", "bed. there is no sofa."),
     ],
 )  # fmt: skip
