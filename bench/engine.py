@@ -48,6 +48,8 @@ from compeval.loaders.datasets.stats import measure
 from compeval.loaders.published.rows import Row
 
 SIZE = (500, 375)
+IMAGES = "sources/images"
+"""Folder of the image files next to a dataset, which may read no others."""
 TYPES = {"atom": "prod_hnatom", "swap": "prod_hnswap", "negate": "prod_hnneg"}
 
 
@@ -92,7 +94,7 @@ def make_row(caption: str, hard_negatives: list[str], box: Box, **columns: Any) 
 
 def make_dataset_rows(rows: Sequence[Row], image_folder: Path) -> Iterator[dict[str, Any]]:
     """Yield dataset rows and write a random JPEG for each image to ``image_folder``."""
-    image_folder.mkdir(exist_ok=True)
+    image_folder.mkdir(parents=True, exist_ok=True)
     for row in rows:
         assert row.box is not None
         path = image_folder / row.images[0]
@@ -110,7 +112,7 @@ def make_dataset_rows(rows: Sequence[Row], image_folder: Path) -> Iterator[dict[
 def write_tasks(folder: Path, real_data: Path, num_rows: int) -> list[Task]:
     """Write the published rows of each type as a dataset, and return its tasks."""
     for kind, config in TYPES.items():
-        rows = make_dataset_rows(read_published_rows(real_data, kind, num_rows), folder / "images")
+        rows = make_dataset_rows(read_published_rows(real_data, kind, num_rows), folder / IMAGES)
         write_config(folder / "crepe", config, {"n8": rows}, HARD_NEGATIVE_SCHEMA, "by_reference")
     write_card(folder / "crepe", {}, "", measure(folder / "crepe"))
     return discover(folder)

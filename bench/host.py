@@ -36,7 +36,7 @@ import torch
 from PIL import Image
 from torch import Tensor, nn
 
-from bench.engine import make_row
+from bench.engine import IMAGES, make_row
 from bench.gpu import make_captions
 from bench.real_size import read_tree_memory
 from compeval.base.schemas.rows import HARD_NEGATIVE_SCHEMA, ImageStorage
@@ -122,7 +122,7 @@ def write_dataset(
     def make_rows() -> Iterator[dict[str, Any]]:
         box = Box(0, 0, *CROP) if size == SIZE else Box(0, 0, *size)
         for number, (caption, negatives) in zip(range(num_rows), make_captions(), strict=False):
-            path = folder / f"images/{number // rows_per_crop}.jpg"
+            path = folder / IMAGES / f"{number // rows_per_crop}.jpg"
             if not path.exists() and size == SIZE:
                 make_photograph(number, size).save(path, quality=85)
             elif not path.exists():  # large pictures differ in a few bytes behind their ends
@@ -134,7 +134,7 @@ def write_dataset(
             }
             yield make_row(caption, negatives, box, **columns)
 
-    (folder / "images").mkdir(parents=True)
+    (folder / IMAGES).mkdir(parents=True)
     write_config(
         folder / "crepe", "prod_hnatom", {"n8": make_rows()}, HARD_NEGATIVE_SCHEMA, storage
     )

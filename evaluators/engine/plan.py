@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, count
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -78,9 +77,10 @@ def plan_task(dataset: TaskDataset) -> Draft:
     crop_NI = np.empty((len(row_N), len(protocol.images)), dtype=np.int32)
     label_N = np.zeros(len(row_N), dtype=np.int32)
     crops: dict[Hashable, CropSource] = {}
-    crop_number: defaultdict[str, int] = defaultdict(count().__next__)
+    crop_number: dict[str, int] = {}
     place_by_crop: dict[str, Hashable] = {}
-    text_number: defaultdict[str, int] = defaultdict(count().__next__)
+    text_number: dict[str, int] = {}
+    # Rows can have different numbers of texts: the texts of all rows in one array, and their number in each row.
     text_J = array("i")
     texts_N = array("i")
     for index, (row, columns) in enumerate(_read_rows(dataset, row_N)):
@@ -88,9 +88,11 @@ def plan_task(dataset: TaskDataset) -> Draft:
             zip(protocol.images, protocol.crop_ids, strict=True)
         ):
             crop_id = columns[id_column]
-            crop_NI[index, position] = crop_number[crop_id]
-            if len(crop_number) > len(crops):
+            if crop_id not in crop_number:
+                crop_number[crop_id] = len(crop_number)
                 crops[dataset.folder, crop_id] = dataset.find_crop(row, columns, column)
+            crop_NI[index, position] = crop_number[crop_id]
+            # Rows of another part of an image must have another id, since features are looked up by it.
             place = _describe_place(columns)
             if place_by_crop.setdefault(crop_id, place) != place:
                 raise ValueError(
@@ -99,12 +101,14 @@ def plan_task(dataset: TaskDataset) -> Draft:
                 )
         if protocol.label:
             label_N[index] = _check_label(dataset, row, columns[protocol.label])
-        numbers = [text_number[text] for text in _list_texts(columns, protocol.texts)]
-        text_J.extend(numbers)
-        texts_N.append(len(numbers))
-    class_CP = np.array(
-        [[text_number[prompt] for prompt in prompts] for prompts in dataset.classes], dtype=np.int32
-    )
+        texts = list(_list_texts(columns, protocol.texts))
+        text_J.extend(text_number.setdefault(text, len(text_number)) for text in texts)
+        texts_N.append(len(texts))
+    prompt_CP = [
+        [text_number.setdefault(prompt, len(text_number)) for prompt in prompts]
+        for prompts in dataset.classes
+    ]
+    class_CP = np.array(prompt_CP, dtype=np.int32)
     text_NT = np.full((len(row_N), max(texts_N, default=0)), -1, dtype=np.int32)
     text_NT[np.arange(text_NT.shape[1]) < np.array(texts_N)[:, None]] = text_J
     if dataset.fold_size is not None:
@@ -126,21 +130,20 @@ def merge_plans(drafts: Sequence[Draft]) -> Plan:
     crops: dict[Hashable, CropSource] = {}
     for key, crop in chain.from_iterable(one.crops.items() for one in drafts):
         crops.setdefault(key, crop)
-    first_use = {crop.image: number for number, crop in reversed([*enumerate(crops.values())])}
-    keys = sorted(
-        crops, key=lambda key: first_use[crops[key].image]
-    )  # stable: otherwise in order of first use
-    texts = sorted(
-        {text for one in drafts for text in one.texts}, key=lambda text: (text.lower(), text)
-    )
+    first_use: dict[Hashable, int] = {}
+    for crop in crops.values():
+        first_use.setdefault(crop.image, len(first_use))
+    # Stable: crops of one image are in order of first use.
+    keys = sorted(crops, key=lambda key: first_use[crops[key].image])
+    distinct_texts = {text for one in drafts for text in one.texts}
+    texts = sorted(distinct_texts, key=lambda text: (text.lower(), text))
     crop_position = {key: position for position, key in enumerate(keys)}
     text_position = {text: position for position, text in enumerate(texts)}
     tasks = []
     for task, task_crops, task_texts in drafts:
         crop_C = np.array([crop_position[key] for key in task_crops], dtype=np.int32)
-        text_T = np.array(
-            [*(text_position[text] for text in task_texts), -1], dtype=np.int32
-        )  # no text stays -1
+        # The last position is that of -1, no text, which stays -1.
+        text_T = np.array([*(text_position[text] for text in task_texts), -1], dtype=np.int32)
         arrays = {
             "crop_NI": crop_C[task.crop_NI],
             "text_NT": text_T[task.text_NT],
