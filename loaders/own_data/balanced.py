@@ -1,9 +1,9 @@
 """Select the rows of a kind on which text-only baselines are near chance.
 
-The selection is that of the other balanced sets (base/text_only/refinement.py), which keeps at least a half of the
-rows. The baselines that `compeval make` prints take part as well, trained on the rows that are kept and on those that
-are removed; they are therefore no proof, and `compeval inspect` measures others. If one is still better than chance by
-more than ``MARGIN``, rows are selected again from those that are left.
+The first selection is that of the other balanced sets (base/text_only/refinement.py), which keeps at least a half of
+the rows. If a baseline that `compeval make` prints is still better than chance by more than ``MARGIN``, trained on the
+rows that are kept or on those that are removed, rows are selected again, and these baselines take part. Then they are
+no proof any more; `compeval inspect` measures others.
 """
 
 from __future__ import annotations
@@ -54,8 +54,11 @@ def select_balanced(sets: RetrievalSets) -> tuple[np.ndarray | None, str]:
     kept, limit = np.arange(len(sets)), sets.chance + MARGIN
     best, number = find_best_baseline(sets), 0
     while best.share > limit and number < MAX_SELECTIONS and len(kept) >= MIN_ROWS:
+        if number == 1:
+            kept = np.arange(len(sets))  # again from all rows, with more baselines
         part = sets.take(kept)
-        keep_N = select_rows_at_chance(part, 0, _list_baselines())
+        baselines = _list_baselines() if number else REFINEMENT_BASELINES
+        keep_N = select_rows_at_chance(part, 0, baselines)
         kept = kept[keep_N]
         best = max(
             find_best_baseline(sets.take(kept)), _find_best_removed(part, keep_N), key=_share
