@@ -9,6 +9,7 @@ from compeval.base.text_only.baselines import RetrievalSets, recall_at_1
 from compeval.base.text_only.judges import JUDGES, select_transferable
 from compeval.base.text_only.transfer import (
     score_by_corpus,
+    score_by_siblings,
     score_removed,
     score_transferred,
     train_corpus_models,
@@ -45,6 +46,17 @@ def test_removed_sets_of_other_images_are_the_training_data():
     assert hit_N[:20].sum() == 0
     assert hit_N[20:].sum() == 20
     assert not score_removed(sets, JUDGES["words"].score).any()
+
+
+def test_siblings_of_other_images_are_the_training_data():
+    """ "red" is true in the siblings of nine images, and in a set of the tenth one, whose own sibling says "blue"."""
+    scored = make_sets("red", "blue", 10)
+    most, last = make_sets("red", "blue", 9), make_sets("blue", "red", 1, first=9)
+    siblings = RetrievalSets([*most.captions, *last.captions], [*most.images, *last.images])
+    assert recall_at_1(score_by_siblings(scored, JUDGES["words"].score, siblings)).sum() == 10
+    only_own = RetrievalSets(last.captions, last.images)
+    (score_K,) = score_by_siblings(scored.take(np.array([9])), JUDGES["words"].score, only_own)
+    assert score_K.tolist() == [0, 0]
 
 
 def test_a_corpus_knows_which_words_follow_each_other():
