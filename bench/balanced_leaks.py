@@ -313,7 +313,8 @@ def replay(
     from compeval.generators.seen_analysis.splits import Seen
     from compeval.generators.seen_analysis.targets import Targets
 
-    regions, seen = root / "regions", Seen.load(root / "seen" / f"{parsed.corpus}.json")
+    regions = root / "regions"
+    seen = Seen.load(root / "seen" / f"{parsed.corpus}.json")
     splits, _, _ = _assign_splits(regions, seen)
     rows = [
         row

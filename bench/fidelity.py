@@ -258,7 +258,8 @@ def measure_atoms(
     edits: Iterable[tuple[str, Item, Edit]], rules: str
 ) -> tuple[Counter[tuple[str, bool]], Counter[str]]:
     """Count the authors' edits by kind and whether ours contain them, and the causes of the others."""
-    found, causes = Counter[tuple[str, bool]](), Counter[str]()
+    found = Counter[tuple[str, bool]]()
+    causes = Counter[str]()
     for kind, item, edit in edits:
         if find_cause_by_paper(item, edit, find_mentions(item, edit)) == WITHIN_A_WORD:
             causes[WITHIN_A_WORD] += 1
@@ -358,7 +359,8 @@ def _fold(text: str) -> str:
 
 def name_as_written(item: Item) -> Item:
     """Return an item whose graph has the words of the caption as names: the plurals of its objects, for example."""
-    text, names = item.parse.caption, dict[str, str]()
+    text = item.parse.caption
+    names = dict[str, str]()
     for mention in item.parse.mentions:
         if mention.kind == "object":
             names.setdefault(mention.object, text[mention.start : mention.end].lower())
@@ -417,7 +419,8 @@ def measure_swaps(items: Iterable[Item], rules: str) -> Counter[str]:
 
 def list_negations(item: Item, rules: str) -> set[str]:
     """Return the negations of a caption, as folded texts."""
-    graph, caption = item.parse.graph, item.caption
+    graph = item.parse.graph
+    caption = item.caption
     atoms = list(list_atoms(graph))
     if rules == PAPER:
         texts = [*negate_all_in_place(caption), *(negate_in_place(caption, atom) for atom in atoms)]

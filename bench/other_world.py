@@ -148,7 +148,8 @@ def measure(folders: Sequence[Path], train: Training, config: str) -> Measured:
 
 def format_row(name: str, measured: Measured) -> str:
     """Return a line of the table."""
-    chance, hits = measured.chance, measured.hits
+    chance = measured.chance
+    hits = measured.hits
     intervals = {
         baseline: compute_share_interval(hit_N, measured.images) for baseline, hit_N in hits.items()
     }

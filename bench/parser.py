@@ -108,7 +108,9 @@ class WebCaption(NamedTuple):
 
 def read_annotation(text: str) -> GraphFacts:
     """Parse a scene graph in FACTUAL's format. Raises ValueError for a fact with two or with more than three parts."""
-    names, pairs, triples = [], [], []
+    names = []
+    pairs = []
+    triples = []
     for fact in re.findall(r"\(([^()]*)\)", text):
         parts = [part.strip().lower() for part in fact.split(" , ")]
         match parts:

@@ -69,7 +69,8 @@ def measure(command: Sequence[str], folder: Path) -> Usage:
     """Run a command in the folder. Raises ValueError with the end of its output if it fails."""
     log = folder / "log.txt"
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    start, peak = time.perf_counter(), 0
+    start = time.perf_counter()
+    peak = 0
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     with log.open("w", encoding="utf-8") as output:
         process = subprocess.Popen(
@@ -79,7 +80,8 @@ def measure(command: Sequence[str], folder: Path) -> Usage:
             peak = max(peak, read_tree_memory(process.pid))
             with suppress(subprocess.TimeoutExpired):
                 process.wait(SAMPLE_SECONDS)
-    seconds, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = time.perf_counter() - start
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if process.returncode:
         raise ValueError(
             f"{' '.join(command)} failed with code {process.returncode}:\n{log.read_text(encoding='utf-8')[-2000:]}"
@@ -133,7 +135,8 @@ def print_usage(stage: Stage, images: int, usage: Usage) -> None:
 
 def print_slopes(stage: Stage, usages: Mapping[int, Usage]) -> None:
     """Print the ratios between the smallest and the largest size, and the projection to the real number of images."""
-    small, large = min(usages), max(usages)
+    small = min(usages)
+    large = max(usages)
     ratios = [last / first for first, last in zip(usages[small], usages[large], strict=True)]
     seconds, cpu_seconds, peak_bytes = (
         last + (last - first) / (large - small) * (stage.real_images - large)

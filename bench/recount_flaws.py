@@ -121,10 +121,8 @@ def is_mangled(caption: str, negative: str, known: set[str]) -> bool:
                     if not lost & {source, own}:
                         continue
                     for match in re.finditer(f"(?={re.escape(inner)})", source):
-                        before, after = (
-                            source[: match.start()],
-                            source[match.start() + len(inner) :],
-                        )
+                        before = source[: match.start()]
+                        after = source[match.start() + len(inner) :]
                         middle = word[len(before) : len(word) - len(after)]
                         fits = word == before + middle + after and middle
                         is_plural = word == f"{middle}s" and middle[-1:] != "s"
@@ -227,7 +225,8 @@ def main(output: str, *files: str) -> None:
     wrong = 0
     for path in map(Path, files):
         item = measured[hashlib.sha256(path.read_bytes()).hexdigest()]
-        counted, claimed = count(path), list_claims(item)
+        counted = count(path)
+        claimed = list_claims(item)
         differing = {
             name: (claimed[name], value)
             for name, value in counted.items()

@@ -61,7 +61,8 @@ from compeval.generators.seen_analysis.targets import CaptionWords, Targets, Uns
 
 SIZES = (10_000, 50_000, 200_000)
 CAPTIONS_PER_SCENE = 80
-NUM_TEST_SCENES, CAPTIONS_PER_TEST_SCENE = 150, 6
+NUM_TEST_SCENES = 150
+CAPTIONS_PER_TEST_SCENE = 6
 NUM_LAION_CAPTIONS = 407_000_000
 """Number of captions of LAION-400M."""
 
@@ -147,13 +148,17 @@ def measure(
     targets: Targets, texts: Sequence[str], parser: CaptionParser, sizes: Sequence[int]
 ) -> list[Run]:
     """Run both methods on the first n captions, for each n in ``sizes``. Raises AssertionError if they differ."""
-    runs, seen, seconds, first = [], set[int](), 0.0, 0
+    runs = []
+    seen = set[int]()
+    seconds = 0.0
+    first = 0
     for size in sizes:
         start = time.process_time()
         for graph in parse_graphs(texts[first:size], parser):
             items = (*graph.atoms, *graph.compounds)
             seen.update(targets.index[item] for item in items if item in targets.index)
-        seconds, first = seconds + time.process_time() - start, size
+        seconds = seconds + time.process_time() - start
+        first = size
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "captions.jsonl"
             path.write_text(
@@ -172,10 +177,8 @@ def measure_filter(
     targets: Targets, seen: Collection[int], texts: Sequence[str], parser: CaptionParser
 ) -> float:
     """Print and return the captions per second of the word filter, with the targets ``seen`` found already."""
-    words, unseen = (
-        CaptionWords(frozenset().union(*targets.words), parser),
-        UnseenTargets(targets.words, seen),
-    )
+    words = CaptionWords(frozenset().union(*targets.words), parser)
+    unseen = UnseenTargets(targets.words, seen)
     half = len(texts) // 2
     for text in texts[:half]:  # fills the cache of word forms
         words(text)
@@ -199,7 +202,8 @@ def print_run(targets: Targets, run: Run) -> None:
 def print_projections(**rates: float) -> None:
     """Print the cost of LAION-400M at each rate, in captions per second and core."""
     for method, rate in rates.items():
-        hours, title = NUM_LAION_CAPTIONS / rate / 3600, method.replace("_", " ")
+        hours = NUM_LAION_CAPTIONS / rate / 3600
+        title = method.replace("_", " ")
         print(
             f"LAION-400M, {title}, {rate:,.0f}/s and core: {hours / 2:,.1f} h on 2 cores, {hours / 64:,.2f} h on 64"
         )

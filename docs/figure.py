@@ -17,8 +17,15 @@ from PIL import Image, ImageDraw, ImageFont
 
 from compeval.loaders.datasets.referenced_images import read_stored
 
-WIDTH, MARGIN, IMAGE_SIDE, SIZE, LINE = 1440, 40, 480, 27, 36
-INK, MUTED, TRUE, CHANGED = "#1f2328", "#57606a", "#1a7f37", "#cf222e"
+WIDTH = 1440
+MARGIN = 40
+IMAGE_SIDE = 480
+SIZE = 27
+LINE = 36
+INK = "#1f2328"
+MUTED = "#57606a"
+TRUE = "#1a7f37"
+CHANGED = "#cf222e"
 FONTS = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
 TYPES = (("one atom replaced", 0), ("two atoms swapped", 5), ("one atom negated", 10))
 """Title and position of one hard negative per type in a row of ``prod_hnall``."""
@@ -26,7 +33,8 @@ TYPES = (("one atom replaced", 0), ("two atoms swapped", 5), ("one atom negated"
 
 def mark_changes(caption: str, negative: str) -> Iterator[tuple[str, bool]]:
     """Yield the words of a negative, and whether the caption has another word there."""
-    before, after = caption.split(), negative.split()
+    before = caption.split()
+    after = negative.split()
     bare = [[word.strip(".,") for word in words] for words in (before, after)]
     for kind, _, _, start, end in SequenceMatcher(None, *bare, autojunk=False).get_opcodes():
         yield from ((word, kind != "equal") for word in after[start:end])
@@ -38,7 +46,8 @@ class Page:
     def __init__(self, height: int) -> None:
         self.image = Image.new("RGB", (WIDTH, height), "white")
         self.draw = ImageDraw.Draw(self.image)
-        self.left, self.y = 2 * MARGIN + IMAGE_SIDE, MARGIN
+        self.left = 2 * MARGIN + IMAGE_SIDE
+        self.y = MARGIN
 
     def write(self, words: list[tuple[str, bool]], color: str, bold: bool = False) -> None:
         """Write words, wrapped to the width; marked words are red, bold and underlined."""
@@ -49,7 +58,8 @@ class Page:
             )
             width = self.draw.textlength(word + " ", font)
             if x + width > WIDTH - MARGIN:
-                x, self.y = self.left, self.y + LINE
+                x = self.left
+                self.y = self.y + LINE
             self.draw.text((x, self.y), word, CHANGED if marked else color, font)
             if marked:
                 end = x + self.draw.textlength(word, font)

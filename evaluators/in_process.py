@@ -111,7 +111,8 @@ def _check_model(model: Any, preprocess: Any, tokenizer: Any) -> None:
             models.check_name(model)
         return
     if (preprocess is None) != (tokenizer is None):
-        present, missing = "preprocess", "tokenizer"
+        present = "preprocess"
+        missing = "tokenizer"
         if preprocess is None:
             present, missing = missing, present
         raise ValueError(

@@ -72,7 +72,9 @@ ASKED_PER_WALK = 3
 """Captions requested from a language model per walk, because some captions are rejected."""
 CAPTION = "caption: "
 """Prefix of the reasons for missing captions."""
-MIN_IMAGES, MIN_IMAGES_PER_WALK, MAX_IMAGES_PER_WALK = 400, 2, 20
+MIN_IMAGES = 400
+MIN_IMAGES_PER_WALK = 2
+MAX_IMAGES_PER_WALK = 20
 VISITS_PER_GROUP = 64
 """Visits whose walks are written at once."""
 
@@ -153,7 +155,9 @@ class Sampler:
     def __init__(
         self, images: Annotations, settings: CaptionedWalkSettings, captions: Mapping[str, Captions]
     ) -> None:
-        self.images, self.settings, self.captions = images, settings, captions
+        self.images = images
+        self.settings = settings
+        self.captions = captions
         self.captioners: dict[str, Captioner] = {
             name: make_captioner(item.captioner, item.template, settings.rules)
             for name, item in captions.items()
@@ -214,12 +218,13 @@ class VisitPlan:
         conditions: Sequence[WalkCondition],
         is_single: bool = False,
     ) -> None:
-        self.image_ids, self.settings = order_images(image_ids, settings.seed), settings
-        self.walks, self.conditions, self.is_single = walks, conditions, is_single
-        self.found, self.visits = (
-            Counter[tuple[WalkCondition, int]](),
-            Counter[tuple[WalkCondition, int]](),
-        )
+        self.image_ids = order_images(image_ids, settings.seed)
+        self.settings = settings
+        self.walks = walks
+        self.conditions = conditions
+        self.is_single = is_single
+        self.found = Counter[tuple[WalkCondition, int]]()
+        self.visits = Counter[tuple[WalkCondition, int]]()
         self.exhausted: set[tuple[str, WalkCondition, int]] = set()
         """Image, condition and complexity of which there is no further walk."""
 
@@ -239,7 +244,8 @@ class VisitPlan:
                     yield WalkRequest(image_id, condition, number, complexities, self.is_single)
 
     def needs_walks(self, condition: WalkCondition, complexity: int) -> bool:
-        found, visits = self.found[condition, complexity], self.visits[condition, complexity]
+        found = self.found[condition, complexity]
+        visits = self.visits[condition, complexity]
         walks = self.walks * (condition.surplus if complexity > template.COMPLEXITY else 1)
         min_images = max(MIN_IMAGES, MIN_IMAGES_PER_WALK * walks)
         return found < walks and visits < min_images + MAX_IMAGES_PER_WALK * found
@@ -395,7 +401,8 @@ def main(
     With --ask, request the language model's captions of NAME into sample/llm/ instead. With --export FILE, write the
     requests that have no answer to a file instead, at most --limit of each complexity and condition.
     """
-    images, settings = Annotations(Path("annotations/parsed.parquet")), CaptionedWalkSettings.read()
+    images = Annotations(Path("annotations/parsed.parquet"))
+    settings = CaptionedWalkSettings.read()
     if name not in settings.captions:
         raise ValueError(
             f"params.yaml, productivity_variants: no {name!r}; it has {', '.join(settings.variants)}."

@@ -218,7 +218,8 @@ def make_prompts(
         ]
     }
     if endpoint is not None:
-        number, cache = class_descriptors.DESCRIPTORS_PER_CLASS, Cache([answers])
+        number = class_descriptors.DESCRIPTORS_PER_CLASS
+        cache = Cache([answers])
         answered = [
             read_cached_items(class_descriptors.DESCRIPTORS, name, number, endpoint, cache).items
             for name in names
@@ -235,7 +236,8 @@ def write_set(
     folder: Path, labelled: LabelledSet, prompts: Mapping[str, list[list[str]]], seed: int
 ) -> None:
     """Write a config with one split per kind of prompt to ``folder``, whose name is the config's."""
-    names, images = labelled.class_names, list(labelled.images)
+    names = labelled.class_names
+    images = list(labelled.images)
     schemas = {"test": classification_schema(names)}
     schemas |= {
         f"test.{variant}": classification_schema(names, texts) for variant, texts in prompts.items()

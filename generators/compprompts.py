@@ -31,7 +31,8 @@ from compeval.base.schemas.rows import TEXT_SCHEMA
 from compeval.base.storage import dataset
 from compeval.generators.language import inflection
 
-FOLDER, WORDS = Path("compprompts"), Path("data/words/compprompts.yaml")
+FOLDER = Path("compprompts")
+WORDS = Path("data/words/compprompts.yaml")
 MAX_MISSES = 10_000
 """A pattern has no further prompts if this many draws in a row only repeat prompts."""
 

@@ -53,7 +53,8 @@ from compeval.generators.microworld.compun_images import (
     render_compound,
 )
 
-FOLDER, STATS = Path("compun"), Path("stats/compun/compun.json")
+FOLDER = Path("compun")
+STATS = Path("stats/compun/compun.json")
 IMAGE_COLUMNS = tuple(f"image{suffix}" for suffix in ("", "_n1", "_n2"))
 MAX_EXAMPLES = 7
 """The largest number of example captions in Table 2 of the paper (k)."""
@@ -206,7 +207,8 @@ def make_promptings(
     By the paper's rules, it returns None if the language model did not give enough captions or descriptors, and there
     is one more split.
     """
-    is_paper, endpoint = settings.rules == PAPER, settings.endpoint
+    is_paper = settings.rules == PAPER
+    endpoint = settings.endpoint
     find_examples = (
         example_captions.find_published_examples if is_paper else example_captions.choose_examples
     )

@@ -31,7 +31,8 @@ from compeval.generators.microworld.scene import DrawnObject, Scene
 from compeval.generators.microworld.world import ALL_NOUNS, COLORS, PATTERNS
 
 FOLDER = Path("controlledimcaps")
-WIDTH, HEIGHT = 144, 96
+WIDTH = 144
+HEIGHT = 96
 """Size of a scene. An image is twice as wide and twice as high, in pixels."""
 MAX_MISSES = 10_000
 """A type has no further pairs if this many samples in a row only repeat pairs."""
@@ -67,7 +68,9 @@ def _sample_appearance(rng: Random) -> tuple[str, str]:
 
 def make_spatial_1(rng: Random) -> Pair:
     """Return a pair like "a red cup on the left" and "a red cup on the right", with the same cup."""
-    noun, appearance, ground = rng.choice(STANDING), _sample_appearance(rng), rng.uniform(84, 92)
+    noun = rng.choice(STANDING)
+    appearance = _sample_appearance(rng)
+    ground = rng.uniform(84, 92)
     left_center = rng.uniform(0.24, 0.30)
     left, right = (
         CaptionedObjects(
@@ -101,7 +104,8 @@ def make_temporal(rng: Random) -> Pair:
     """Return a pair like "a red umbrella before opening" (a closed umbrella) and "a red umbrella after opening"."""
     color, pattern = _sample_appearance(rng)
     name = f"{color} {pattern} umbrella" if pattern != "plain" else f"{color} umbrella"
-    center, ground = rng.uniform(0.35, 0.65), rng.uniform(84, 92)
+    center = rng.uniform(0.35, 0.65)
+    ground = rng.uniform(84, 92)
     before, after = (
         CaptionedObjects(
             f"{_add_article(name)} {time} opening",
@@ -114,7 +118,9 @@ def make_temporal(rng: Random) -> Pair:
 
 def make_adjective(rng: Random) -> Pair:
     """Return a pair like "a red cup" and "a blue cup". No cup is orange, so that both captions begin with "a"."""
-    noun, center, ground = rng.choice(STANDING), rng.uniform(0.35, 0.65), rng.uniform(84, 92)
+    noun = rng.choice(STANDING)
+    center = rng.uniform(0.35, 0.65)
+    ground = rng.uniform(84, 92)
     colors = rng.sample([color for color in COLORS if color != "orange"], 2)
     first, second = (
         CaptionedObjects(

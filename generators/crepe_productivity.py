@@ -74,7 +74,8 @@ RAW = "raw"
 """The config that has all examples, without negatives."""
 STATISTICS = "statistics"
 """The ranker without a language model."""
-LIMIT, NOT_FOUND = "proofs given up", "rows not found"
+LIMIT = "proofs given up"
+NOT_FOUND = "rows not found"
 """Reasons in the counts of a split: searches that reached their limit, and rows that a config lacks at the end."""
 
 
@@ -437,8 +438,10 @@ def main(variant: Annotated[str | None, typer.Argument()] = None, balanced: bool
     if balanced and variant:
         raise ValueError(f"--balanced: the variant {variant} has no balanced datasets.")
     settings = replace(ProductivitySettings.read(variant), balanced=balanced)
-    walks, source = captioned_walks.FOLDER, Source.read(Path("annotations/parsed.parquet"))
-    root, storage = dataset.PARTS / "crepe", dataset.read_image_storage()
+    walks = captioned_walks.FOLDER
+    source = Source.read(Path("annotations/parsed.parquet"))
+    root = dataset.PARTS / "crepe"
+    storage = dataset.read_image_storage()
     dropped = write(walks, source, read_params("source"), settings, root, storage)
     funnels = {}
     for split, counts in dropped.items():

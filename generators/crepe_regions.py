@@ -50,7 +50,8 @@ from compeval.generators.seen_analysis.targets import Targets
 Row = dict[str, Any]
 
 FOLDER = Path("regions")
-CAPTIONS, TABLE = "captions", "negatives.parquet"
+CAPTIONS = "captions"
+TABLE = "negatives.parquet"
 """The split with the captions, and the file with their negatives."""
 TARGETS = "targets.json"
 _negatives = pa.list_(

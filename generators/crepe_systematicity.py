@@ -194,7 +194,8 @@ def add_negatives(captions: Iterator[Row], negatives: Sequence[Sequence[Row]]) -
 
 def main(corpus: str, balanced: bool = False) -> None:
     """Build the datasets of the paper for a corpus, or with --balanced its balanced datasets."""
-    settings, seen = read_params("crepe_systematicity"), Seen.load(Path("seen") / f"{corpus}.json")
+    settings = read_params("crepe_systematicity")
+    seen = Seen.load(Path("seen") / f"{corpus}.json")
     root = dataset.PARTS / "crepe"
     if balanced:
         rejected = Rejections.read().by_crop

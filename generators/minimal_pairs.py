@@ -47,7 +47,8 @@ def make_pairs(config: str, settings: MinimalPairsSettings) -> Iterator[Pair]:
     seen: set[frozenset[str]] = set()
     misses = number = 0
     while len(seen) < settings.pairs and misses < MAX_MISSES:
-        number, misses = number + 1, misses + 1
+        number = number + 1
+        misses = misses + 1
         pair = SAMPLERS[config](Random(f"{settings.seed}:minimal_pairs:{config}:{number}"), number)
         captions = frozenset(item.caption for item in pair or ())
         if pair and len(captions) == 2 and captions not in seen:

@@ -270,13 +270,17 @@ def main(name: str, source: Path | None = None, output: Path = Path()) -> None:
     The caption file and the image folder are set in params.yaml. With SOURCE, files of the same names in the
     micro-world folder SOURCE are used instead.
     """
-    sources, sets = read_sources(), read_params("retrieval")
+    sources = read_sources()
+    sets = read_params("retrieval")
     if name not in sets:
         raise ValueError(f"params.yaml, retrieval: no set {name!r}; it has {', '.join(sets)}.")
-    caption_file, image_folder = Path(sets[name]["captions"]), Path(sets[name]["images"])
+    caption_file = Path(sets[name]["captions"])
+    image_folder = Path(sets[name]["images"])
     if source:
-        caption_file, image_folder = source / caption_file.name, source
-    rules, skipped = RULES[read_rules()], Counter[str]()
+        caption_file = source / caption_file.name
+        image_folder = source
+    rules = RULES[read_rules()]
+    skipped = Counter[str]()
     images = map(rules.clean_captions, read_images(caption_file, image_folder, ("test",)))
     entries = read_entries(images, Tagger(), skipped)
     if not entries:

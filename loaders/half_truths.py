@@ -144,7 +144,8 @@ def build(name: str, data_dir: Path | None, output: Path) -> Path:
     Raises ValueError if there is no such config, or if no row has a half-truth.
     """
     dataset, _, config = name.partition("/")
-    source, folder = resolve_folder(dataset, data_dir), output / f"{dataset}_half_truths"
+    source = resolve_folder(dataset, data_dir)
+    folder = output / f"{dataset}_half_truths"
     files = sorted((source / config).glob("*.parquet")) if config else []
     if not files:
         raise ValueError(f"{name}: no such config in {source}. Name one as DATASET/CONFIG.")

@@ -22,8 +22,10 @@ class Steps:
     """
 
     def __init__(self, seconds: Sequence[float], log: Path) -> None:
-        self.seconds, self.log = seconds, log
-        self.number, self.label = 0, ""
+        self.seconds = seconds
+        self.log = log
+        self.number = 0
+        self.label = ""
         self.start = self.step_start = time.monotonic()
         self.is_terminal = sys.stdout.isatty()
         log.parent.mkdir(parents=True, exist_ok=True)
@@ -33,10 +35,8 @@ class Steps:
         """Finish the current step and begin the next one."""
         self.finish()
         self.number += 1
-        self.label, self.step_start = (
-            f"[{self.number:>2}/{len(self.seconds)}] {title}",
-            time.monotonic(),
-        )
+        self.label = f"[{self.number:>2}/{len(self.seconds)}] {title}"
+        self.step_start = time.monotonic()
         if not self.is_terminal:
             print(f"{self.label:<{WIDTH}}", end="", flush=True)
 
@@ -59,11 +59,9 @@ class Steps:
 
     def estimate_left(self, elapsed: float) -> float:
         """Return the remaining seconds, if the current step has run for ``elapsed`` seconds."""
-        before, current, after = (
-            sum(self.seconds[: self.number - 1]),
-            self.seconds[self.number - 1],
-            sum(self.seconds[self.number :]),
-        )
+        before = sum(self.seconds[: self.number - 1])
+        current = self.seconds[self.number - 1]
+        after = sum(self.seconds[self.number :])
         spent = self.step_start - self.start
         pace = max(spent / before if before >= 10 else 1.0, (spent + elapsed) / (before + current))
         return pace * after + max(pace * current - elapsed, 0)
@@ -101,7 +99,8 @@ class Steps:
 
     def _read_lines(self, process: subprocess.Popen[bytes], write: Callable[[bytes], object]):
         assert process.stdout is not None
-        rest, output = b"", process.stdout.fileno()
+        rest = b""
+        output = process.stdout.fileno()
         with selectors.DefaultSelector() as selector:
             selector.register(output, selectors.EVENT_READ)
             while True:

@@ -32,7 +32,8 @@ class Box(NamedTuple):
 
     def union(self, other: Box) -> Box:
         """Return the smallest box around both boxes."""
-        x, y = min(self.x, other.x), min(self.y, other.y)
+        x = min(self.x, other.x)
+        y = min(self.y, other.y)
         right = max(self.x + self.width, other.x + other.width)
         bottom = max(self.y + self.height, other.y + other.height)
         return Box(x, y, right - x, bottom - y)

@@ -43,7 +43,8 @@ def arrange_patches(image: Image.Image, patches: Patches | None) -> Image.Image:
     """
     if patches is None:
         return image
-    width, height = image.width // patches.columns, image.height // patches.rows
+    width = image.width // patches.columns
+    height = image.height // patches.rows
     if not width or not height:
         raise ValueError(
             f"An image of {image.width} x {image.height} pixels has no {patches.columns} x {patches.rows} patches."

@@ -155,7 +155,8 @@ def recall_at_1(score_NK: np.ndarray) -> np.ndarray:
 def measure_pairwise_accuracy(score_NK: np.ndarray) -> np.ndarray:
     """Return the share of negatives with a lower score than the truth (N). Ties count half; chance is 1/2."""
     rounded_NK = np.round(score_NK, DECIMALS)
-    truth_N1, other_NK = rounded_NK[:, :1], rounded_NK[:, 1:]
+    truth_N1 = rounded_NK[:, :1]
+    other_NK = rounded_NK[:, 1:]
     return ((truth_N1 > other_NK) + 0.5 * (truth_N1 == other_NK)).mean(axis=1)
 
 

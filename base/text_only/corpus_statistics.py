@@ -60,7 +60,8 @@ class PairCounter:
     """Counts pairs of numbers in memory that follows the number of distinct pairs."""
 
     def __init__(self) -> None:
-        self._keys, self._counts = np.empty(0, np.uint64), np.empty(0, np.uint32)
+        self._keys = np.empty(0, np.uint64)
+        self._counts = np.empty(0, np.uint32)
         self._buffer = array("Q")
 
     def update(self, keys: Iterable[int]) -> None:
@@ -74,10 +75,8 @@ class PairCounter:
 
     def _merge(self) -> None:
         keys, counts = np.unique(np.array(self._buffer, np.uint64), return_counts=True)
-        keys, counts = (
-            np.concatenate([self._keys, keys]),
-            np.concatenate([self._counts, counts.astype(np.uint32)]),
-        )
+        keys = np.concatenate([self._keys, keys])
+        counts = np.concatenate([self._counts, counts.astype(np.uint32)])
         self._keys, first = np.unique(keys, return_inverse=True)
         self._counts = np.zeros(len(self._keys), np.uint32)
         np.add.at(self._counts, first, counts)
@@ -98,7 +97,9 @@ class CorpusStatistics:
 
     @classmethod
     def of(cls, captions: Iterable[str]) -> CorpusStatistics:
-        words, adjacent, cooccurring = {START: 0}, PairCounter(), PairCounter()
+        words = {START: 0}
+        adjacent = PairCounter()
+        cooccurring = PairCounter()
         numbers = {START: 0}
         for caption in captions:
             tokens = _tokens(caption)

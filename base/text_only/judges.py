@@ -55,7 +55,8 @@ from compeval.base.text_only.relative_baselines import (
     score_other_rows,
 )
 
-BOOSTING_STEPS, MAX_LEAVES = 60, 15
+BOOSTING_STEPS = 60
+MAX_LEAVES = 15
 RIDGE = 1.0
 """Weight of the squared norm of the logit's weights."""
 NGRAM_ORDER = 2
@@ -214,7 +215,8 @@ def score_nearest_neighbour(sets: RetrievalSets) -> np.ndarray:
     unit_MF: Any = normalize(count_ngrams(sets, token_pattern=TOKEN.pattern, ngram_range=(1, 2)))
 
     def fit(index_TK: np.ndarray) -> Callable[[Any], np.ndarray]:
-        truth_TF, negative_QF = unit_MF[index_TK[:, 0]], unit_MF[index_TK[:, 1:].ravel()]
+        truth_TF = unit_MF[index_TK[:, 0]]
+        negative_QF = unit_MF[index_TK[:, 1:].ravel()]
 
         def score(test_MF: Any) -> np.ndarray:
             nearest = (

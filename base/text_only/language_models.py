@@ -101,10 +101,8 @@ class _MaskedModel(_Model):
         """
         import torch
 
-        numbers, positions = (
-            torch.arange(len(rows)),
-            torch.tensor([position for _, position in rows]),
-        )
+        numbers = torch.arange(len(rows))
+        positions = torch.tensor([position for _, position in rows])
         inputs = self.tokenizer.pad(
             {"input_ids": [list(ids) for ids, _ in rows]}, return_tensors="pt"
         )
@@ -131,7 +129,8 @@ class MaskedLM(_MaskedModel, _LanguageModel):
     """
 
     def _compute(self, texts: Sequence[str]) -> Iterator[list[float]]:
-        sums, lengths = [0.0] * len(texts), [0] * len(texts)
+        sums = [0.0] * len(texts)
+        lengths = [0] * len(texts)
         for batch in split_batches(self._mask_each_token(texts), self.batch_size):
             predicted = self._predict([(ids, position) for _, ids, position in batch])
             truth = [ids[position] for _, ids, position in batch]
@@ -198,10 +197,8 @@ class MaskedWordScorer(_MaskedModel):
 
     def _cut(self, ids: Sequence[int]) -> tuple[Sequence[int], int]:
         """Return the tokens around the mask that the model can read, and the position of the mask in them."""
-        position, limit = (
-            list(ids).index(self.tokenizer.mask_token_id),
-            self.tokenizer.model_max_length,
-        )
+        position = list(ids).index(self.tokenizer.mask_token_id)
+        limit = self.tokenizer.model_max_length
         start = max(0, min(position - limit // 2, len(ids) - limit))
         return ids[start : start + limit], position - start
 
@@ -230,7 +227,8 @@ class CausalLM(_LanguageModel):
             mask_BT = (
                 torch.arange(token_BT.shape[1]) < torch.tensor([[len(row)] for row in ids])
             ).long()
-            token_BT, mask_BT = token_BT.to(self.model.device), mask_BT.to(self.model.device)
+            token_BT = token_BT.to(self.model.device)
+            mask_BT = mask_BT.to(self.model.device)
             with torch.inference_mode():
                 logits_BTV = (
                     self.model(input_ids=token_BT, attention_mask=mask_BT).logits[:, :-1].float()

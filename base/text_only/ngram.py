@@ -104,7 +104,8 @@ def _count_grams(
     texts: Iterable[str], order: int
 ) -> tuple[Counter[tuple[str, ...]], Counter[tuple[str, ...]]]:
     """Return the number of occurrences of each n-gram up to an order, and of its context."""
-    grams, contexts = Counter[tuple[str, ...]](), Counter[tuple[str, ...]]()
+    grams = Counter[tuple[str, ...]]()
+    contexts = Counter[tuple[str, ...]]()
     for text in texts:
         tokens = tokenize(text, order)
         for end in range(order, len(tokens) + 1):

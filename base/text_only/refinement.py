@@ -103,7 +103,8 @@ DRAWN_BASELINES: Mapping[str, Baseline] = {**REFINEMENT_BASELINES, **CONTEXT_BAS
 MIN_KEPT = 0.5
 """Minimum share of the rows that is kept."""
 ROUNDS = 3
-MAX_PRICE, MEAN_PRICE = 1000.0, 300.0
+MAX_PRICE = 1000.0
+MEAN_PRICE = 300.0
 """Prices of the largest and of the mean distance of the baselines from chance, relative to one row.
 
 Both are high, so that distances are minimised first. The mean has a price too, because otherwise one baseline that
@@ -162,7 +163,8 @@ def select_unrelated_rows(sets: RetrievalSets) -> np.ndarray:
     kept: list[int] = []
     for row, (captions, image) in enumerate(zip(sets.captions, sets.images, strict=True)):
         words = [set(TOKEN.findall(caption.lower())) for caption in captions]
-        read, differing = set.union(*words), set.union(*words) - set.intersection(*words)
+        read = set.union(*words)
+        differing = set.union(*words) - set.intersection(*words)
         others = kept_by_image[image]
         if all(
             differing and those and not differing & there and not those & read
@@ -222,11 +224,9 @@ def select_most_rows(hit_SN: np.ndarray, chance: float) -> np.ndarray:
     keep a fraction of a row; the rows with the largest fractions are kept.
     """
     baselines, rows = hit_SN.shape
-    gain_SN, distance_SS, max_S1 = (
-        (hit_SN - chance) / rows,
-        np.eye(baselines),
-        np.ones((baselines, 1)),
-    )
+    gain_SN = (hit_SN - chance) / rows
+    distance_SS = np.eye(baselines)
+    max_S1 = np.ones((baselines, 1))
     solution = _solve(
         [*np.full(rows, -1 / rows), *np.full(baselines, MEAN_PRICE / baselines), MAX_PRICE],
         A_ub=np.block(

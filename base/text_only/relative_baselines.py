@@ -31,8 +31,10 @@ from compeval.base.text_only.baselines import (
 )
 from compeval.base.text_only.ngram import FOLDS, TOKEN
 
-TREES, MIN_LEAF = 200, 3
-EXTRA_TREES, MIN_EXTRA_LEAF = 60, 5
+TREES = 200
+MIN_LEAF = 3
+EXTRA_TREES = 60
+MIN_EXTRA_LEAF = 5
 TREE_WORDS = 150
 TREE_OPTIONS: Mapping[str, Any] = {"class_weight": "balanced", "random_state": 0, "n_jobs": 1}
 
@@ -170,7 +172,8 @@ def _make_distance_values(
     captions_N: tuple[tuple[str, ...], ...], images: tuple[str, ...]
 ) -> np.ndarray:
     """Return values of each caption among the others (N, K, F): distances and the positions of the differences."""
-    rows, sets = [], RetrievalSets(captions_N, images)
+    rows = []
+    sets = RetrievalSets(captions_N, images)
     for captions, cosine_K in zip(sets.captions, score_nearest_to_mean(sets), strict=True):
         tokens = _tokenize(captions)
         bags = [sorted(words) for words in tokens]  # their distances ignore the order
@@ -254,9 +257,11 @@ def score_left_out(sets: RetrievalSets, prior: float = 1.0) -> np.ndarray:
     own_NKV = has_NKV * differs_NV[:, None]
     score_NK = np.zeros((len(sets), sets.size))
     for train, test in sets.splits():
-        differs_TV, true_TV = differs_NV[train], own_NKV[train, 0]
+        differs_TV = differs_NV[train]
+        true_TV = own_NKV[train, 0]
         false_TV = own_NKV[train, 1:].mean(axis=1)
-        absent_TV, absent_QV = 1 - differs_TV, 1 - differs_NV[test]
+        absent_TV = 1 - differs_TV
+        absent_QV = 1 - differs_NV[test]
         weight_VV = np.log((true_TV.T @ absent_TV + prior) / (false_TV.T @ absent_TV + prior))
         weight_VV *= differs_TV.T @ differs_TV > 0
         score_NK[test] = np.einsum("nkv,nv->nk", own_NKV[test], absent_QV @ weight_VV.T)

@@ -24,7 +24,9 @@ Compute = Callable[[Sequence[str]], Iterable[Sequence[float]]]
 class ScoreCache(SqliteStore):
     """The scores of one model."""
 
-    name, contents, table = "cache of scores", "computed scores", "score"
+    name = "cache of scores"
+    contents = "computed scores"
+    table = "score"
 
     def __init__(self, folder: Path, model: str) -> None:
         super().__init__(folder / f"{model}{SUFFIX}")

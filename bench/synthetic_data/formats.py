@@ -28,12 +28,15 @@ from bench.synthetic_data import scenes
 from bench.synthetic_data.scenes import Link, Scene, Thing, draw_count, draw_scene, make_rng
 from bench.synthetic_data.texts import generate_captions, write_caption, write_phrase
 
-REGIONS, GQA_OBJECTS, SPATIAL_PAIRS = 50.0, 16.5, 24.0
+REGIONS = 50.0
+GQA_OBJECTS = 16.5
+SPATIAL_PAIRS = 24.0
 """Means per image."""
 FIRST_NUMBERS = {"train": 1_000_000, "val": 2_000_000, "test": 3_000_000}
 WEB_DIRT = 0.35
 """Share of LAION's captions that are dirty."""
-ROWS_PER_GROUP, ROWS_PER_FILE = 100_000, 1_000_000
+ROWS_PER_GROUP = 100_000
+ROWS_PER_FILE = 1_000_000
 
 Split = Literal["train", "val", "test"]
 app = typer.Typer(help=__doc__, add_completion=False, pretty_exceptions_enable=False)
@@ -87,7 +90,8 @@ def write_visual_genome(
         for path, scene in draw_scenes(
             out, "VG_100K{part}/{id}.jpg", range(images), seed, long_side, pixels
         ):
-            image, rng = {"image_id": scene.image_id}, make_rng(seed, "regions", scene.image_id)
+            image = {"image_id": scene.image_id}
+            rng = make_rng(seed, "regions", scene.image_id)
             url = f"https://cs.stanford.edu/people/rak248/{path}"
             add_image({**image, "width": scene.width, "height": scene.height, "url": url})
             objects = [

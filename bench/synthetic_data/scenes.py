@@ -34,11 +34,14 @@ SHAPES = ((4, 3), (4, 3), (4, 3), (3, 2), (3, 4), (2, 3), (1, 1))
 """Ratios of width to height, drawn uniformly."""
 CROWDED = 1 / 12
 CROWD = Counter(building=3, window=15, tree=10, person=8, man=4)
-OBJECTS, RELATIONS_PER_OBJECT = 32.0, 0.6
+OBJECTS = 32.0
+RELATIONS_PER_OBJECT = 0.6
 """Means; the objects of an image without a crowd."""
-TAIL, TYPOS = 0.11, 0.04
+TAIL = 0.11
+TYPOS = 0.04
 """Share of words from the tail, and share of these with a typing error."""
-FIRST_IMAGE_ID, IDS_PER_IMAGE = 2_315_353, 1_000
+FIRST_IMAGE_ID = 2_315_353
+IDS_PER_IMAGE = 1_000
 """``IDS_PER_IMAGE``: distance between the object, relation and region ids of consecutive images."""
 GRAIN = 16
 """Pixels per cell of a photograph's noise."""
@@ -112,7 +115,8 @@ def load_words() -> dict[str, Any]:
 @cache
 def load_kinds() -> dict[str, str]:
     """Return frequent name -> person, animal, vehicle, structure, furniture, thing, place or part."""
-    themes, parts = load_words()["themes"], load_words()["parts"]
+    themes = load_words()["themes"]
+    parts = load_words()["parts"]
     kinds = {name: "part" for part in parts.values() for name in part["names"].items}
     return kinds | {
         name: kind
@@ -125,7 +129,8 @@ def load_kinds() -> dict[str, str]:
 @cache
 def load_tail(part_of_speech: str) -> Zipf:
     """Return WordNet's lemmas, most frequent in SemCor first, then the others mixed; of nouns, only visible things."""
-    counts, names = Counter[str](), set[str]()
+    counts = Counter[str]()
+    names = set[str]()
     with wordnet().open("cntlist.rev") as file:
         for sense_key, _, count in map(str.split, file):
             counts[sense_key.partition("%")[0]] += int(count)
@@ -158,7 +163,8 @@ def draw_attribute(rng: Random, kind: str) -> str:
     attribute = frequent[kind if kind in frequent and rng.random() < 0.5 else "any"].draw(rng)
     if rng.random() >= TAIL:
         return attribute
-    word, noun = load_tail("adj").draw(rng), load_tail("noun").draw(rng)
+    word = load_tail("adj").draw(rng)
+    noun = load_tail("noun").draw(rng)
     return mistype(
         rng.choices((word, f"made of {noun}", f"{word} {attribute}"), (60, 15, 25))[0], rng
     )
@@ -166,17 +172,16 @@ def draw_attribute(rng: Random, kind: str) -> str:
 
 def draw_rare_name(rng: Random) -> str:
     """Return a noun of WordNet, two nouns, an attribute and a noun, or a plural."""
-    first, second, attribute = (
-        load_tail("noun").draw(rng),
-        load_tail("noun").draw(rng),
-        draw_attribute(rng, "any"),
-    )
+    first = load_tail("noun").draw(rng)
+    second = load_tail("noun").draw(rng)
+    attribute = draw_attribute(rng, "any")
     forms = (first, f"{first} {second}", f"{attribute} {first}", f"{first}s")
     return mistype(rng.choices(forms, (55, 25, 10, 10))[0], rng)
 
 
 def draw_predicate(rng: Random, subject: Thing, object_: Thing) -> str:
-    frequent, kinds = load_words()["predicates"], f"{subject.kind}-{object_.kind}"
+    frequent = load_words()["predicates"]
+    kinds = f"{subject.kind}-{object_.kind}"
     if rng.random() >= TAIL:
         return frequent[kinds if kinds in frequent and rng.random() < 0.7 else "other"].draw(rng)
     return inflect_verb(load_tail("verb").draw(rng), "VBG") + rng.choice(
@@ -186,7 +191,8 @@ def draw_predicate(rng: Random, subject: Thing, object_: Thing) -> str:
 
 def draw_scene(seed: int, index: int, long_side: int) -> Scene:
     """Return the scene of the image at ``index``; its longer side has ``long_side`` pixels."""
-    rng, words = make_rng(seed, "scene", index), load_words()
+    rng = make_rng(seed, "scene", index)
+    words = load_words()
     columns, rows = rng.choice(SHAPES)
     width, height = (long_side * side // max(columns, rows) for side in (columns, rows))
     crowd = list(CROWD.elements()) if rng.random() < CROWDED else []
@@ -200,7 +206,8 @@ def draw_scene(seed: int, index: int, long_side: int) -> Scene:
         )
         owner = rng.choice(owners) if owners else None
         if not name and rng.random() < TAIL:
-            name, kind = draw_rare_name(rng), "thing"
+            name = draw_rare_name(rng)
+            kind = "thing"
         elif not name:
             name = (
                 words["parts"][owner.kind]["names"] if owner else theme.get(kind, theme["thing"])
@@ -225,7 +232,8 @@ def draw_links(things: Sequence[Thing], count: int, rng: Random) -> list[Link]:
         object_ = rng.choice(things)
         predicate = draw_predicate(rng, subject, object_)
         if subject.owner and rng.random() < 0.85:
-            object_, direction = subject.owner, rng.choice(("owner", "part"))
+            object_ = subject.owner
+            direction = rng.choice(("owner", "part"))
             predicate = load_words()["parts"][object_.kind][direction].draw(rng)
             subject, object_ = (object_, subject) if direction == "owner" else (subject, object_)
         if subject.id != object_.id:
@@ -236,7 +244,8 @@ def draw_links(things: Sequence[Thing], count: int, rng: Random) -> list[Link]:
 
 def draw_photograph(scene: Scene, rng: Random) -> bytes:
     """Return a JPEG file of the scene's size: soft noise."""
-    width, height = max(1, scene.width // GRAIN), max(1, scene.height // GRAIN)
+    width = max(1, scene.width // GRAIN)
+    height = max(1, scene.height // GRAIN)
     noise = Image.frombytes("RGB", (width, height), rng.randbytes(3 * width * height))
     file = io.BytesIO()
     noise.resize((scene.width, scene.height), Image.Resampling.BILINEAR).save(

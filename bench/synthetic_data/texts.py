@@ -38,9 +38,11 @@ WEB: tuple[tuple[str, Column], ...] = (
     ("benchmarks/laion/test_1000.parquet", "TEXT"),
 )
 """Real files and their columns."""
-UNCHANGED, FROM_REAL = 0.08, 0.55
+UNCHANGED = 0.08
+FROM_REAL = 0.55
 """Share of real texts whose words are not replaced, and share of region phrases that are made from real ones."""
-REPLACED, FROM_WORDNET = 0.35, 0.2
+REPLACED = 0.35
+FROM_WORDNET = 0.2
 """Share of the nouns of web captions that are replaced, and share of their replacements that come from WordNet."""
 DIRT = {
     "markup": 20,
@@ -74,7 +76,8 @@ def read_real_texts(files: tuple[tuple[str, Column], ...]) -> list[str]:
 
 def fill(text: str, things: Sequence[Thing], predicate: str, rng: Random) -> str:
     """Return a text with its frequent nouns and adjectives replaced by those of the things, in their order."""
-    kinds, adjectives = load_kinds(), load_words()["attributes"]["any"].items
+    kinds = load_kinds()
+    adjectives = load_words()["attributes"]["any"].items
     names = iter([thing.name for thing in things])
     attributes = [attribute for thing in things for attribute in thing.attributes] or ["white"]
 
@@ -90,18 +93,18 @@ def fill(text: str, things: Sequence[Thing], predicate: str, rng: Random) -> str
 
 def write_phrase(scene: Scene, rng: Random) -> tuple[str, Box]:
     """Return the phrase and the box of a region: of a relation, or of one object."""
-    thing, kind = (
-        rng.choice(scene.things),
-        "relation" if scene.links and rng.random() < 0.7 else "object",
-    )
+    thing = rng.choice(scene.things)
+    kind = "relation" if scene.links and rng.random() < 0.7 else "object"
     subject, predicate, object_ = (
         rng.choice(scene.links) if kind == "relation" else (thing, "", thing)
     )
-    real, templates = read_real_texts(PHRASES), load_words()["templates"][kind].items
+    real = read_real_texts(PHRASES)
+    templates = load_words()["templates"][kind].items
     text = rng.choice(real if real and rng.random() < FROM_REAL else templates)
     if text in templates or rng.random() >= UNCHANGED:
         text = fill(text, [subject, object_] if kind == "relation" else [subject], predicate, rng)
-    text, form = mistype(text, rng, 0.015), rng.random()
+    text = mistype(text, rng, 0.015)
+    form = rng.random()
     text = text[:1].upper() + text[1:] if form < 0.25 else text
     return f"{text.rstrip('. ')}." if form < 0.15 or form > 0.95 else text, subject.box.union(
         object_.box
@@ -112,7 +115,8 @@ def write_caption(scene: Scene, rng: Random) -> str:
     """Return a caption of the whole image."""
     thing = rng.choice(scene.things)
     subject, predicate, object_ = rng.choice(scene.links) if scene.links else (thing, "near", thing)
-    real, templates = read_real_texts(PHOTOGRAPHS), load_words()["templates"]["photograph"].items
+    real = read_real_texts(PHOTOGRAPHS)
+    templates = load_words()["templates"]["photograph"].items
     text = rng.choice(real or templates)
     return (
         text
@@ -127,7 +131,8 @@ def generate_captions(corpus: str, seed: int, dirt: float) -> Iterator[str]:
     A caption is a real one in which some nouns are replaced by nouns of other captions or of WordNet, so millions of
     captions differ.
     """
-    rng, tail = make_rng(seed, corpus), load_tail("noun")
+    rng = make_rng(seed, corpus)
+    tail = load_tail("noun")
     scenes = (draw_scene(0, 4_000_000 + index, 500) for index in range(500))
     captions = read_real_texts(WEB) or [write_caption(scene, rng) for scene in scenes]
     wordnet_nouns = {noun for noun in tail.items if " " not in noun}

@@ -234,7 +234,8 @@ def power(
         reject_unused_options(
             "with --rows, which prints the smallest one", difference=difference != DIFFERENCE
         )
-    disagreement, points = 1 - agreement / 100, difference / 100
+    disagreement = 1 - agreement / 100
+    points = difference / 100
     if rows is None:
         rows = math.ceil(count_rows(points, disagreement, wanted / 100))
     else:

@@ -285,7 +285,8 @@ def print_message(text: str) -> None:
 
 def report_failure(text: str) -> None:
     """Print what failed to stderr, also with --quiet, which hides progress and notes only."""
-    is_quiet, err.quiet = err.quiet, False
+    is_quiet = err.quiet
+    err.quiet = False
     try:
         print_message(text)
     finally:

@@ -43,7 +43,8 @@ def print_summary(results: Sequence[Result], data: Path) -> None:
     standings: list[str] = []
     for task, description in NEGATIVES.items():
         if result := by_task.get(task):
-            interval, chance = result["intervals"][METRIC], result["chance"][METRIC]
+            interval = result["intervals"][METRIC]
+            chance = result["chance"][METRIC]
             baseline = get_recall(baselines.get(result["task"]), METRIC)
             rows.append(
                 (

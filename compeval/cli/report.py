@@ -58,7 +58,8 @@ def report(
 
     Example: `compeval report results --output report`.
     """
-    page, headline = output / "index.html", output / "headline.txt"
+    page = output / "index.html"
+    headline = output / "headline.txt"
     if show_last:
         others = {
             "validity": validity,

@@ -218,8 +218,10 @@ def finetune(
     with err.status("Loading"):
         from compeval.trainers.negclip.training import TrainingData, train
 
-        recipe, settings = options.make_recipe(), execution.to_settings()
-    method, training_data = cast("Method", ctx.info_name), TrainingData(data, images, validation)
+        recipe = options.make_recipe()
+        settings = execution.to_settings()
+    method = cast("Method", ctx.info_name)
+    training_data = TrainingData(data, images, validation)
     with progress() as report:
         metrics = train(
             method, model, training_data, output, recipe=recipe, report=report, **settings

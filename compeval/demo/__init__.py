@@ -11,7 +11,8 @@ from pathlib import Path
 from compeval.evaluators.models.local import restore_embeddings
 
 FOLDER = Path(__file__).resolve().parent
-SAMPLE, MODEL = "crepe", "clip-laion-s0"
+SAMPLE = "crepe"
+MODEL = "clip-laion-s0"
 
 
 def write_model(folder: Path, small: Path = FOLDER / MODEL) -> None:

@@ -141,7 +141,8 @@ def check(source: Path, checkpoint: Path) -> None:
                     f"{FOLDER / SAMPLE / config} differs from {source}. Run `python -m compeval.demo.make`."
                 )
         write_model(Path(scratch) / MODEL)
-        shipped, trained = measure_accuracy(Path(scratch) / MODEL), measure_accuracy(checkpoint)
+        shipped = measure_accuracy(Path(scratch) / MODEL)
+        trained = measure_accuracy(checkpoint)
     print(f"Recall@1 on the sample: the packaged model {shipped:.1%}, {checkpoint} {trained:.1%}")
     if abs(shipped - trained) > TOLERANCE:
         raise ValueError(
@@ -152,7 +153,8 @@ def check(source: Path, checkpoint: Path) -> None:
 def main(*, check_only: bool = False) -> None:
     from compeval.base.readers.corpora import list_shards, read_captions
 
-    source, checkpoint = Path(SAMPLE), Path("checkpoints") / MODEL
+    source = Path(SAMPLE)
+    checkpoint = Path("checkpoints") / MODEL
     if check_only:
         check(source, checkpoint)
         return

@@ -89,7 +89,8 @@ def make_report(items: Sequence[Item], answers: Answers) -> list[Line]:
 
 def _make_line(kind: str, complexity: int | None, rows: pd.DataFrame) -> Line:
     by_annotator = rows.groupby("annotator")["is_correct"]
-    accuracy_A, weight_N = by_annotator.mean(), 1 / by_annotator.transform("size")
+    accuracy_A = by_annotator.mean()
+    weight_N = 1 / by_annotator.transform("size")
     answer_AI = rows.pivot(index="annotator", columns="id", values="answer").to_numpy()
     return Line(
         kind,

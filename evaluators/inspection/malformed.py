@@ -27,7 +27,8 @@ def score_without_malformed(folder: Path, datasets: Collection[str]) -> Iterator
     ``rows``, ``recall@1``, ``interval`` and ``chance``.
     """
     for result, table in read_choices(folder, datasets):
-        captions, negatives = table["caption"].to_pylist(), table["hard_negatives"].to_pylist()
+        captions = table["caption"].to_pylist()
+        negatives = table["hard_negatives"].to_pylist()
         texts = [
             Texts(caption, row, [False] * len(row))
             for caption, row in zip(captions, negatives, strict=True)

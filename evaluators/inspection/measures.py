@@ -141,7 +141,8 @@ def contrast(name: str, value_NK: np.ndarray, images: Sequence[str]) -> Contrast
     difference_N = value_NK[:, 0] - value_NK.mean(axis=1)
     p_values = _test(sparse.csr_matrix(difference_N[:, None]), images)
     p = float(p_values[0])
-    truth, negatives = float(value_NK[:, 0].mean()), float(value_NK[:, 1:].mean())
+    truth = float(value_NK[:, 0].mean())
+    negatives = float(value_NK[:, 1:].mean())
     return Contrast(name, truth, negatives, None if np.isnan(p) else p)
 
 
@@ -153,7 +154,8 @@ def contrast_words(sets: RetrievalSets) -> list[Contrast]:
     has_word_MV = sparse.csr_matrix(vectorizer.fit_transform(sets.texts), dtype=np.float64)
     row_M = np.repeat(np.arange(len(sets)), sets.size)
     sum_NM = sparse.csr_matrix((np.ones(len(row_M)), (row_M, np.arange(len(row_M)))))
-    truth_NV, total_NV = has_word_MV[:: sets.size], sum_NM @ has_word_MV
+    truth_NV = has_word_MV[:: sets.size]
+    total_NV = sum_NM @ has_word_MV
     p_V = _test(sparse.csr_matrix(truth_NV - total_NV / sets.size), sets.images)
     tested = np.flatnonzero(~np.isnan(p_V))
     if not len(tested):
@@ -179,10 +181,8 @@ def _test(difference_NV: sparse.csr_matrix, images: Sequence[str]) -> np.ndarray
     sum_CV = sparse.csr_matrix(by_image_CN @ difference_NV)
     sum_CV.data[np.abs(sum_CV.data) < 1e-9] = 0
     sum_CV.eliminate_zeros()
-    total_V, square_V = (
-        np.asarray(sum_CV.sum(axis=0)).ravel(),
-        np.asarray(sum_CV.power(2).sum(axis=0)).ravel(),
-    )
+    total_V = np.asarray(sum_CV.sum(axis=0)).ravel()
+    square_V = np.asarray(sum_CV.power(2).sum(axis=0)).ravel()
     enough_V = sum_CV.getnnz(axis=0) >= MIN_IMAGES
     z_V = np.divide(total_V, np.sqrt(square_V), out=np.full(len(total_V), np.nan), where=enough_V)
     return 2 * norm.sf(np.abs(z_V))

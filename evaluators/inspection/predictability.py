@@ -81,7 +81,8 @@ def find_solver(report: SetReport, source: Source) -> tuple[str, float] | None:
     best = max(hits, key=lambda name: hits[name].mean(), default=None)
     if best is None:
         return None
-    recall, interval = float(hits[best].mean()), compute_share_interval(hits[best], images)
+    recall = float(hits[best].mean())
+    interval = compute_share_interval(hits[best], images)
     return (best, recall) if beats_chance(recall, interval, report.chance) else None
 
 

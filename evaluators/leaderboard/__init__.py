@@ -62,7 +62,8 @@ ABOUT = ("family", "parameters", "date", "training_data", "text_only")
 """Columns that a file about models may have, next to ``model``."""
 EXAMPLES_PER_BENCHMARK = 8
 NOT_RANKED = "†"
-SCORE, PLACE = ("", " low", " high", " rank"), (" place", " best place", " models")
+SCORE = ("", " low", " high", " rank")
+PLACE = (" place", " best place", " models")
 """Suffixes of a benchmark's columns; the prefix is its name. The best place is that with ties right."""
 COUNTED = " counted"
 """Suffix of the column with the scores that count for a mean."""
@@ -439,7 +440,8 @@ def make_benchmarks_table(benchmarks: Sequence[BenchmarkScores]) -> Table:
 
 def find_pareto_front(points: Sequence[tuple[float, float]]) -> list[int]:
     """Return the indices of the points that no other point dominates, by increasing x."""
-    best, front = float("-inf"), []
+    best = float("-inf")
+    front = []
     for index in sorted(
         range(len(points)), key=lambda index: (-points[index][0], -points[index][1])
     ):

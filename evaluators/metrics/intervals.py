@@ -46,7 +46,8 @@ def compute_intervals(
 
 def compute_share_interval(value_N: np.ndarray, cluster_N: Clusters) -> Interval:
     """Return Wilson's interval of the mean of values between 0 and 1, with an effective number of rows."""
-    share, rows = float(np.mean(value_N)), count_effective_rows(value_N, cluster_N)
+    share = float(np.mean(value_N))
+    rows = count_effective_rows(value_N, cluster_N)
     if 0 < share < 1 and (spread := float(np.var(value_N))):
         rows *= share * (1 - share) / spread  # 1 for hits; more for values between 0 and 1
     return wilson_interval(share, rows)
@@ -57,7 +58,8 @@ def compute_weighted_interval(
 ) -> Interval:
     """Return Wilson's interval of the weighted mean of values between 0 and 1, such as a mean over tasks."""
     member_N = number_clusters(cluster_N)
-    weight_N, clusters = weight_N / weight_N.sum(), int(member_N.max()) + 1
+    weight_N = weight_N / weight_N.sum()
+    clusters = int(member_N.max()) + 1
     share = float(weight_N @ value_N)
     residual_C = np.bincount(member_N, weights=weight_N * (value_N - share))
     variance = float((residual_C**2).sum()) * clusters / (clusters - 1 or 1)
@@ -107,7 +109,8 @@ def count_effective_rows(value_N: np.ndarray, cluster_N: Clusters) -> float:
     degrees of freedom.
     """
     member_N = number_clusters(cluster_N)
-    rows, clusters = len(member_N), int(member_N.max()) + 1
+    rows = len(member_N)
+    clusters = int(member_N.max()) + 1
     if clusters == rows:
         return float(rows)
     residual_N = np.asarray(value_N, dtype=np.float64) - np.mean(value_N)

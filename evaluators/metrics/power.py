@@ -10,7 +10,8 @@ from __future__ import annotations
 from scipy.optimize import brentq
 from scipy.stats import norm
 
-LEVEL, POWER = 0.05, 0.8
+LEVEL = 0.05
+POWER = 0.8
 
 
 def count_rows(

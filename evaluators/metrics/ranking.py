@@ -61,7 +61,8 @@ def _compare(difference_KC: np.ndarray) -> np.ndarray:
     from scipy.stats import binom, norm  # takes a second, which finished results need not wait for
 
     difference_KC = np.where(np.abs(difference_KC) < 1e-12, 0, difference_KC)
-    up_K, down_K = (difference_KC > 0).sum(axis=1), (difference_KC < 0).sum(axis=1)
+    up_K = (difference_KC > 0).sum(axis=1)
+    down_K = (difference_KC < 0).sum(axis=1)
     exact_K = np.minimum(1, 2 * binom.cdf(np.minimum(up_K, down_K), up_K + down_K, 0.5))
     spread_K = np.sqrt((difference_KC**2).sum(axis=1))
     z_K = np.divide(

@@ -61,7 +61,8 @@ def join_shared_captions(hits: Mapping[str, pd.DataFrame], seen: str, unseen: st
 
     ``hits[corpus]`` has the columns crop_id, caption, image_id, split ('sc' or 'uc') and hit (mean over seeds).
     """
-    sc, uc = hits[seen].query("split == 'sc'"), hits[unseen].query("split == 'uc'")
+    sc = hits[seen].query("split == 'sc'")
+    uc = hits[unseen].query("split == 'uc'")
     keys = ["crop_id", "caption", "image_id"]
     joined = sc.rename(columns={"hit": "seen_hit"}).merge(
         uc.rename(columns={"hit": "unseen_hit"}), on=keys

@@ -22,7 +22,8 @@ def bootstrap_interval(
 ) -> Interval:
     """Return the 95 % percentile interval of the mean of ``value_N``. Clusters are resampled with replacement."""
     member_N = number_clusters(cluster_N)
-    total_C, size_C = np.bincount(member_N, weights=value_N), np.bincount(member_N)
+    total_C = np.bincount(member_N, weights=value_N)
+    size_C = np.bincount(member_N)
     generator = np.random.default_rng(seed)
     means = []
     for block_size in _split_into_blocks(NUM_RESAMPLES, len(size_C)):
@@ -44,10 +45,8 @@ def bootstrap_group_means(
     """
     order_N = np.argsort(np.asarray(group_N), kind="stable")
     starts_G = np.unique(np.asarray(group_N)[order_N], return_index=True)[1]
-    member_N, value_N = (
-        number_clusters(cluster_N)[order_N],
-        np.asarray(value_N, dtype=np.float64)[order_N],
-    )
+    member_N = number_clusters(cluster_N)[order_N]
+    value_N = np.asarray(value_N, dtype=np.float64)[order_N]
     generator = np.random.default_rng(seed)
     means = []
     for count in _split_into_blocks(num_resamples, len(value_N)):
@@ -79,7 +78,8 @@ def mcnemar_p(hit_a_N: np.ndarray, hit_b_N: np.ndarray) -> float:
     """Return the two-sided p-value of McNemar's exact test. Returns 1 if both models are right on the same rows."""
     from scipy.stats import binomtest
 
-    only_a, only_b = int((hit_a_N & ~hit_b_N).sum()), int((hit_b_N & ~hit_a_N).sum())
+    only_a = int((hit_a_N & ~hit_b_N).sum())
+    only_b = int((hit_b_N & ~hit_a_N).sum())
     return 1.0 if only_a + only_b == 0 else float(binomtest(only_a, only_a + only_b).pvalue)
 
 

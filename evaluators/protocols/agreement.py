@@ -38,7 +38,8 @@ def compute_spearman(score_N: np.ndarray, rating_N: np.ndarray) -> np.ndarray:
 def compute_kendall(score_N: np.ndarray, rating_N: np.ndarray) -> np.ndarray:
     """Return values (N) whose mean is Kendall's tau-b: pairs ordered alike minus pairs ordered differently, over the
     geometric mean of the numbers of pairs without a tie."""
-    alike_N, untied = np.zeros(len(score_N)), np.zeros(2)
+    alike_N = np.zeros(len(score_N))
+    untied = np.zeros(2)
     for start in range(0, len(score_N), ROWS_PER_BLOCK):
         block = slice(start, start + ROWS_PER_BLOCK)
         signs_2BN = [
@@ -54,7 +55,8 @@ def evaluate(score_N11: np.ndarray, rating_N: np.ndarray) -> Directions:
     median = np.median(rating_N)
     is_true_N = rating_N > median if (rating_N > median).any() else rating_N >= median
     metrics = true_or_false.evaluate(score_N11, is_true_N.astype(np.int64))[""]
-    score_N, rating_N = score_N11[:, 0, 0].astype(np.float64), rating_N.astype(np.float64)
+    score_N = score_N11[:, 0, 0].astype(np.float64)
+    rating_N = rating_N.astype(np.float64)
     values = {
         "spearman": compute_spearman(score_N, rating_N),
         "kendall": compute_kendall(score_N, rating_N),

@@ -72,11 +72,9 @@ def count_hits(
     ``hits`` and ``ties`` have one decision per row (bool, N) or D decisions per row (bool, N, D).
     """
     row_Q = np.repeat(np.arange(len(hits)), hits.shape[1]) if hits.ndim == 2 else None
-    columns, values, chances = (
-        {"hit": hits.ravel()},
-        {main: hits.ravel().astype(np.float64)},
-        {main: chance},
-    )
+    columns = {"hit": hits.ravel()}
+    values = {main: hits.ravel().astype(np.float64)}
+    chances = {main: chance}
     if ties is not None:
         columns["tie"] = ties.ravel()
         values["tie_rate"], chances["tie_rate"] = columns["tie"].astype(np.float64), 0.0

@@ -29,10 +29,12 @@ TRUTHS = 2
 
 def evaluate(score_NIT: np.ndarray) -> Directions:
     """Compute the accuracy of both true captions (ITT) and of each alone, and the brittleness."""
-    truth_N2, wrong_NK = score_NIT[:, 0, :TRUTHS], score_NIT[:, 0, TRUTHS:]
+    truth_N2 = score_NIT[:, 0, :TRUTHS]
+    wrong_NK = score_NIT[:, 0, TRUTHS:]
     wrong_N1 = wrong_NK.max(axis=1, keepdims=True)
     metrics = _compare(truth_N2, np.repeat(wrong_N1, TRUTHS, axis=1), wrong_NK.shape[1])
-    hit_N2, alone = truth_N2 > wrong_N1, 1 / (wrong_NK.shape[1] + 1)
+    hit_N2 = truth_N2 > wrong_N1
+    alone = 1 / (wrong_NK.shape[1] + 1)
     is_brittle_N = hit_N2.any(axis=1) & (truth_N2 < wrong_N1).any(axis=1)
     values = {
         "caption_accuracy": hit_N2[:, 0],
@@ -51,7 +53,9 @@ def evaluate(score_NIT: np.ndarray) -> Directions:
 def evaluate_texts(sample: Sample) -> Directions:
     """Compute the accuracy of the text-only task (TOT) from text features."""
     text_NTD = sample.text(sample.text_NT.ravel()).reshape(*sample.text_NT.shape, -1)
-    caption_ND, paraphrase_ND, wrong_NKD = text_NTD[:, 0], text_NTD[:, 1], text_NTD[:, TRUTHS:]
+    caption_ND = text_NTD[:, 0]
+    paraphrase_ND = text_NTD[:, 1]
+    wrong_NKD = text_NTD[:, TRUTHS:]
     same_N1 = cosine(caption_ND, paraphrase_ND[:, None])
     wrong_N2 = np.stack(
         [cosine(truth_ND, wrong_NKD).max(axis=1) for truth_ND in (caption_ND, paraphrase_ND)],
@@ -63,7 +67,8 @@ def evaluate_texts(sample: Sample) -> Directions:
 def _compare(truth_N2: np.ndarray, wrong_N2: np.ndarray, wrong: int) -> QueryMetrics:
     """Return the accuracy: both scores of the truth are higher than those of the best of ``wrong`` wrong captions."""
     check_finite(truth_N2, wrong_N2)
-    hit_N, tie_N = np.all(truth_N2 > wrong_N2, axis=1), np.any(truth_N2 == wrong_N2, axis=1)
+    hit_N = np.all(truth_N2 > wrong_N2, axis=1)
+    tie_N = np.any(truth_N2 == wrong_N2, axis=1)
     return count_hits(hit_N, 2 / ((wrong + 1) * (wrong + 2)), tie_N)
 
 

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 MAX_FOLDS = 20
-QUERIES_PER_BLOCK, ITEMS_PER_BLOCK = 4096, 1024
+QUERIES_PER_BLOCK = 4096
+ITEMS_PER_BLOCK = 1024
 
 Features = Callable[[np.ndarray], np.ndarray]
 """Function that returns the unit-length features (n, D) of n items of a fold, by index. It is called with blocks of
@@ -100,7 +101,8 @@ def retrieve(
     ``reranked``: scores that replace the cosines. Scores are computed in blocks, so large folds fit into memory.
     """
     found = RetrievalResult.make_empty(len(query.id_J))
-    query_indices, item_indices = np.arange(len(query.id_J)), np.arange(len(item.id_J))
+    query_indices = np.arange(len(query.id_J))
+    item_indices = np.arange(len(item.id_J))
     for query_start in range(0, len(query_indices), QUERIES_PER_BLOCK):
         rows = slice(query_start, query_start + QUERIES_PER_BLOCK)
         feature_QD = query.feature(query_indices[rows]).astype(np.float64)
@@ -143,7 +145,8 @@ def _count_copies(
     """
     query_P, item_P = np.nonzero(is_true_QJ)
     is_own_P = (own_QT[query_P] == item_P[:, None]).any(axis=1)
-    score_P, truth_P = score_QJ[query_P, item_P], truth_Q[query_P]
+    score_P = score_QJ[query_P, item_P]
+    truth_P = truth_Q[query_P]
     for counts, selected_P in (
         (found.copies_N, ~is_own_P),
         (found.higher_copies_N, ~is_own_P & (score_P > truth_P)),
@@ -253,7 +256,8 @@ def evaluate(sample: Sample) -> Directions:
     }
     for fold in np.unique(sample.fold_N):
         member_N = sample.fold_N == fold
-        crop_M, text_MT = sample.crop_NI[member_N, 0], sample.text_NT[member_N]
+        crop_M = sample.crop_NI[member_N, 0]
+        text_MT = sample.text_NT[member_N]
         features = (
             _index_within_fold(sample.image, crop_M),
             _index_within_fold(sample.text, text_MT[text_MT >= 0]),

@@ -42,7 +42,8 @@ def compute_shuffled_share(recovered: list[str], prompts: list[str]) -> float:
 
 
 def evaluate(recovered: list[str], prompts: list[str]) -> Directions:
-    hit_N, bleu_N = exact_match(recovered, prompts), bleu4(recovered, prompts)
+    hit_N = exact_match(recovered, prompts)
+    bleu_N = bleu4(recovered, prompts)
     return {
         "": QueryMetrics(
             main="exact_match",

@@ -26,7 +26,8 @@ def evaluate(score_NII: np.ndarray) -> Directions:
     count = score_NII.shape[1]
     truth_NI1 = np.diagonal(score_NII, axis1=1, axis2=2)[..., None]
     wrong_NII = np.where(np.eye(count, dtype=bool), -np.inf, score_NII)
-    hit_NI, tie_NI = np.all(truth_NI1 > wrong_NII, axis=2), np.any(truth_NI1 == wrong_NII, axis=2)
+    hit_NI = np.all(truth_NI1 > wrong_NII, axis=2)
+    tie_NI = np.any(truth_NI1 == wrong_NII, axis=2)
     return {
         "": count_hits(hit_NI, 1 / count, tie_NI),
         "pair": count_hits(

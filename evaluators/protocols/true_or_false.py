@@ -31,7 +31,8 @@ def compute_wins(score_N: np.ndarray, label_N: np.ndarray) -> np.ndarray:
 
     The mean over all rows, over the true rows and over the false rows is the same: the area under the ROC curve.
     """
-    true_N, false_N = np.sort(score_N[label_N == 1]), np.sort(score_N[label_N == 0])
+    true_N = np.sort(score_N[label_N == 1])
+    false_N = np.sort(score_N[label_N == 0])
     above_false_N = np.searchsorted(false_N, score_N, side="left") / max(len(false_N), 1)
     below_true_N = 1 - np.searchsorted(true_N, score_N, side="right") / max(len(true_N), 1)
     return np.where(label_N == 1, above_false_N, below_true_N)
@@ -39,7 +40,8 @@ def compute_wins(score_N: np.ndarray, label_N: np.ndarray) -> np.ndarray:
 
 def evaluate(score_N11: np.ndarray, label_N: np.ndarray) -> Directions:
     """Compute the accuracy at the threshold, and the area under the ROC curve if both labels occur."""
-    score_N, share = score_N11[:, 0, 0].astype(np.float64), float(np.mean(label_N))
+    score_N = score_N11[:, 0, 0].astype(np.float64)
+    share = float(np.mean(label_N))
     check_finite(score_N)
     threshold = find_threshold(score_N, int(np.sum(label_N)))
     hit_N = np.where(label_N == 1, score_N > threshold, score_N < threshold)

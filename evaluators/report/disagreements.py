@@ -56,7 +56,8 @@ def _collect(
         )
     if (split := load_split(a, data_dir)) is None:
         return
-    frames, task = read_frames([a, b]), a.data["task"]
+    frames = read_frames([a, b])
+    task = a.data["task"]
     hits = {name: rows["rank"] == 1 for name, rows in frames.items()}
     for right, wrong in ((a.model, b.model), (b.model, a.model)):
         is_chosen = hits[right] & ~hits[wrong]

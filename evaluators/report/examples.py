@@ -31,7 +31,8 @@ from compeval.loaders.datasets.sorting import natural_key
 from compeval.loaders.load import load_dataset
 
 EXAMPLES_PER_TASK = 4
-IMAGE_SIZE, CHOSEN_SIZE = 480, 160
+IMAGE_SIZE = 480
+CHOSEN_SIZE = 160
 NUM_TOP = 3
 """Number of captions that are shown per model."""
 KINDS = {"swap": "HN-Swap", "negation": "HN-Neg"}
@@ -173,7 +174,8 @@ def mark_changes(truth: str, text: str) -> list[tuple[str, bool]]:
 
     Words are compared in an alignment, or place by place if this marks fewer words, as in an exchange of two words.
     """
-    true_words, words = truth.split(), text.split()
+    true_words = truth.split()
+    words = text.split()
     changed = [True] * len(words)
     for block in SequenceMatcher(None, true_words, words, autojunk=False).get_matching_blocks():
         changed[block.b : block.b + block.size] = [False] * block.size
@@ -249,7 +251,8 @@ def find_retrieved_instead(frames: Frames, row: int, split: Any) -> list[Candida
 
     Each names the models that rank it first. Results of earlier versions do not have the columns: then, [].
     """
-    captions, images = dict[str, list[str]](), dict[tuple[str, Any], list[str]]()
+    captions = dict[str, list[str]]()
+    images = dict[tuple[str, Any], list[str]]()
     for name, rows in frames.items():
         if "i2t_wrong" in rows and np.atleast_1d(rows["i2t_rank"][row])[0] > 1:
             texts = list(chain.from_iterable(rows["captions"]))

@@ -52,7 +52,8 @@ def _use_style() -> Iterator[None]:
 
 
 def _to_svg(figure: Figure) -> str:
-    buffer, metadata = io.StringIO(), {"Date": None, "Creator": None}
+    buffer = io.StringIO()
+    metadata = {"Date": None, "Creator": None}
     figure.savefig(buffer, format="svg", metadata=metadata, bbox_inches="tight", transparent=True)
     return "".join(buffer.getvalue().partition("<svg")[1:])
 
@@ -62,7 +63,8 @@ def join_panels(panels: str) -> str:
     sizes = [(float(width), float(height)) for width, height in SIZE.findall(panels)]
     if len(sizes) == 1:
         return panels
-    parts, x = [], 0.0
+    parts = []
+    x = 0.0
     for part, (width, _) in zip(panels.split("<svg ")[1:], sizes, strict=True):
         parts.append(f'<svg x="{x:g}" {part}')
         x += width
@@ -144,7 +146,8 @@ def make_lines(values: pd.DataFrame) -> Iterator[Line]:
             label = (
                 f"{rows['training_data'].iloc[0]}, {series}" if corpus in COLOURS else str(series)
             )
-            colour, dashes = COLOURS.get(str(corpus), OTHER_COLOUR), DASHES[index % len(DASHES)]
+            colour = COLOURS.get(str(corpus), OTHER_COLOUR)
+            dashes = DASHES[index % len(DASHES)]
             yield Line(rows, {"color": colour, "linestyle": dashes, "label": label})
 
 

@@ -145,8 +145,10 @@ def _describe_standings(label: str, members: Sequence[Result], results: Results)
     standings: list[str] = []
     solved: list[tuple[Baseline, str]] = []
     for result in members:
-        data, best = result.data, find_best_baseline(results, result)
-        interval, chance = data["intervals"]["recall@1"], data["chance"]["recall@1"]
+        data = result.data
+        best = find_best_baseline(results, result)
+        interval = data["intervals"]["recall@1"]
+        chance = data["chance"]["recall@1"]
         rows = data["data"]["rows"]
         standings.append(find_standing(interval, chance, best.recall if best else None, rows))
         if best and best.recall > chance and interval[0] <= best.recall:
@@ -183,7 +185,8 @@ def explain_below_chance(
     """
     lines = []
     for kind, title in titles.items():
-        rows, control = values[values["kind"] == kind], values[values["kind"] == kind + CONTROL]
+        rows = values[values["kind"] == kind]
+        control = values[values["kind"] == kind + CONTROL]
         if rows.empty or kind.endswith(CONTROL):
             continue
         (relation, found), random = _compare(results, rows), _average_random_recall(results, rows)
@@ -202,7 +205,8 @@ def explain_below_chance(
 
 def _compare(results: Results, values: pd.DataFrame) -> tuple[str, str]:
     """Return how the results together compare with chance, and Recall@1 with its interval."""
-    hits, chance = read_hits(results, values), values["chance"].iloc[0]
+    hits = read_hits(results, values)
+    chance = values["chance"].iloc[0]
     low, high = interval = compute_interval(hits)
     return relate(interval, chance), (
         f"{hits['hit'].mean():.1%} (95 % interval {100 * low:.1f} to {100 * high:.1f}; {len(hits):,} rows, "

@@ -23,7 +23,8 @@ from compeval.evaluators.results.compare import compare
 
 def correlate(probes: Sequence[ProbeResult], dataset: str) -> dict[str, Correlation]:
     """Correlate exact match with the image and the text score (columns of Table 4), over types and models."""
-    matches, scores = {}, {"image": {}, "text": {}}
+    matches = {}
+    scores = {"image": {}, "text": {}}
     for probe in probes:
         for kind, score in probe.pairs[dataset].scores.items():
             key = f"{probe.recovered.name} {kind}"

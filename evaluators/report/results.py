@@ -152,11 +152,9 @@ class Results(list[Result]):
     def copy_with(self, results: Iterable[Result]) -> Results:
         """Return other results with the same validity, counts and text-only baselines."""
         copy = Results(results)
-        copy.validity, copy.atom_counts, copy.text_only = (
-            self.validity,
-            self.atom_counts,
-            self.text_only,
-        )
+        copy.validity = self.validity
+        copy.atom_counts = self.atom_counts
+        copy.text_only = self.text_only
         copy.best_baselines = self.best_baselines
         return copy
 
@@ -175,7 +173,8 @@ def check(results: Iterable[Result]) -> None:
     versions: dict[str, str] = {}
     keys: set[tuple[str, str]] = set()
     for result in results:
-        task, data = result.data["task"], result.data["data"]["fingerprint"]
+        task = result.data["task"]
+        data = result.data["data"]["fingerprint"]
         if not result.data["chance"]:
             raise ValueError(
                 f"{result.path}: no chance level. The report shows no metric without its chance level."
@@ -283,7 +282,8 @@ def sort_by(values: pd.DataFrame, column: str, order: Iterable[Any]) -> pd.DataF
 
 def _describe(result: Result) -> dict[str, Any]:
     data = result.data
-    config, variant = data["config"], data["variant"] or ""
+    config = data["config"]
+    variant = data["variant"] or ""
     is_crepe = result.family == "crepe"
     systematicity = parse_systematicity(config) if is_crepe else None
     complexity = COMPLEXITY.fullmatch(data["split"])

@@ -38,7 +38,8 @@ def collect_rows(
             by_task.setdefault(result.data["task"], []).append(result)
     frames = {task: read_frames(members) for task, members in by_task.items()}
     sizes = {task: len(next(iter(by_model.values()))) for task, by_model in frames.items()}
-    quotas, rows = allocate(sizes, count), list[Example]()
+    quotas = allocate(sizes, count)
+    rows = list[Example]()
     for task, members in by_task.items():
         if quotas[task]:
             chosen = sorted(

@@ -122,10 +122,12 @@ def get_title(result: Result) -> str | None:
 def _make_dots(by_model: dict[str, list[Result]], results: Results) -> Iterator[Dot]:
     for model, members in sorted(by_model.items()):
         main = members[0].data["main"][0]
-        bounds, share = members[0].data["intervals"].get(main), members[0].metrics[main]
+        bounds = members[0].data["intervals"].get(main)
+        share = members[0].metrics[main]
         if len(members) > 1:
             hits = pd.concat([result.hits for result in members])
-            share, bounds = hits["hit"].mean(), compute_interval(hits)
+            share = hits["hit"].mean()
+            bounds = compute_interval(hits)
         if bounds:
             weights = [result.data["data"]["rows"] for result in members]
             chance = _average([result.data["chance"][main] for result in members], weights)

@@ -29,7 +29,8 @@ TABLES = yaml.safe_load((FOLDER / "tables.yaml").read_text(encoding="utf-8"))
 MISSING = "-"
 RANDOM = "Random"
 """First cell of the row with the chance levels."""
-BELOW_CHANCE, ABOVE_CHANCE = "↓", "↑"
+BELOW_CHANCE = "↓"
+ABOVE_CHANCE = "↑"
 SMALL = 0.1
 """Percentages below this are printed with two significant digits, such as chance among many images."""
 LATEX = str.maketrans(
@@ -199,7 +200,8 @@ def format_values(
     values: pd.DataFrame, spread: Literal["interval", "deviation"] = "interval"
 ) -> str:
     """Format the mean of the values of a cell in percent, with their ``spread`` (tables.yaml)."""
-    share, first = values["value"].mean(), values.iloc[0]
+    share = values["value"].mean()
+    first = values.iloc[0]
     if spread == "deviation":
         deviation = values["value"].std() if len(values) > 1 else first["std"]
         return format_percent(share) + (

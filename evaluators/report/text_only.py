@@ -50,7 +50,8 @@ def read_text_only(paths: Iterable[Path]) -> dict[str, Any]:
                 any(map(group.get, GROUPS)) for group in content.values()
             ) and path.stem.startswith(STEM)
         except (ValueError, AttributeError, TypeError):
-            is_valid, content = False, {}
+            is_valid = False
+            content = {}
         if not is_valid:
             raise ValueError(
                 f"{path}: not a file of the stage text_only or of `compeval inspect`; expected text_only.json or "

@@ -39,7 +39,8 @@ def find_causes(
     if match.is_on_other_rows:
         yield Cause("rows", describe_rows(score, match.rows))
     for result in results if len(results) > 1 else ():
-        expected, rows = count_rows(result["task"]), result["data"]["rows"]
+        expected = count_rows(result["task"])
+        rows = result["data"]["rows"]
         if expected not in (None, rows):
             yield Cause(
                 "rows", f"{result['task']}: {rows:,} rows here, {expected:,} in the released file"

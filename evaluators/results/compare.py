@@ -208,7 +208,8 @@ def _compare_categories(common: CommonTask) -> Iterator[Effect]:
     for by, category_N in read_categories(common.tables[0]).items():
         for category in np.unique(category_N):
             member_N = category_N == category
-            hit_a_M, hit_b_M = hit_a_N[member_N], hit_b_N[member_N]
+            hit_a_M = hit_a_N[member_N]
+            hit_b_M = hit_b_N[member_N]
             difference_M = hit_b_M.astype(np.float64) - hit_a_M
             disagreeing = int((difference_M != 0).sum())
             yield Effect(
@@ -242,7 +243,8 @@ def rank_models(folders: Sequence[Path]) -> list[Ranked]:
     """
     lines: list[Ranked] = []
     for paired in read_paired_values(folders):
-        names, hit_MQ = paired.models, paired.hits
+        names = paired.models
+        hit_MQ = paired.hits
         if len(set(names)) < len(names):
             raise ValueError(
                 f"Two models are named {max(names, key=names.count)}. Choose names with `compeval run --name`."
@@ -291,7 +293,8 @@ def measure_sensitivity(
     lines = []
     for pair in read_paired_values([a, b]):
         difference_Q = pair.hits[1].astype(np.float64) - pair.hits[0]
-        rows, disagreement = len(difference_Q), float((difference_Q != 0).mean())
+        rows = len(difference_Q)
+        disagreement = float((difference_Q != 0).mean())
         design_effect = rows / count_effective_rows(difference_Q, pair.cluster_Q)
         options = {"power": wanted_power, "design_effect": design_effect}
         detectable = power.find_difference(rows, disagreement, **options)

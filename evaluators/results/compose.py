@@ -86,10 +86,12 @@ def compose(scored: Scored, examples: pa.Table, model: Model) -> Result:
 
 def summarise(scored: Scored, examples: pa.Table) -> dict[str, dict[str, Any]]:
     """Return the parts of a result document that have values by metric, and the metrics by category of the rows."""
-    cluster_N, fold_N = get_clusters(examples), scored.task.fold_N[scored.index_N]
+    cluster_N = get_clusters(examples)
+    fold_N = scored.task.fold_N[scored.index_N]
     metrics: dict[str, float] = {}
     intervals: dict[str, Interval | None] = {}
-    chance, std = dict[str, float](), dict[str, float]()
+    chance = dict[str, float]()
+    std = dict[str, float]()
     for direction, measured in scored.metrics.items():
         bounds = compute_intervals(
             measured.values, cluster_N[measured.get_rows(len(cluster_N))], measured.unbounded

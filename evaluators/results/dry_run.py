@@ -61,7 +61,9 @@ def plan_run(
     spec = strip_urls(spec)  # as in results
     earlier = find_results(output, strip_urls(model.spec))
     tasks = defaults(known, model) if selected is None else selected
-    rows, finished, error = 0, 0, None
+    rows = 0
+    finished = 0
+    error = None
     for task in tasks:
         try:
             dataset = load(task, data_dir, limit, verify=False)
@@ -91,7 +93,8 @@ def _peek(spec: str) -> Model:
     if find_setting(name):  # what an adapter was trained on is not known
         return Model(spec, name, None, "")
     if backend == "open_clip":
-        spec, about = name, {"corpus": CORPUS_OF_TAG.get(parse_name(name)[1])}
+        spec = name
+        about = {"corpus": CORPUS_OF_TAG.get(parse_name(name)[1])}
     elif backend == "local":
         about = read_training(Path(name))
     return Model(spec, name, None, "", **about)  # pyright: ignore[reportArgumentType]
@@ -113,5 +116,6 @@ def _measure_rate(output: Path, paths: Iterable[Path]) -> float | None:
     for side_file in map(documents.get_side_file, sorted(folders)):
         record = json.loads(side_file.read_text(encoding="utf-8")) if side_file.is_file() else {}
         if record.get("images_encoded") or record.get("texts_encoded"):
-            seconds, rows = seconds + record["seconds"], rows + record["rows"]
+            seconds = seconds + record["seconds"]
+            rows = rows + record["rows"]
     return seconds / rows if rows else None

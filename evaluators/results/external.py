@@ -71,15 +71,18 @@ def score_file(
 
 def _read_scores(path: Path, planned: TaskPlan) -> np.ndarray:
     """Read scores (N, I, T) float64 in the order of the task's rows, padded with NaN for rows with fewer texts."""
-    name, count = planned.dataset.task.name, len(planned.dataset)
+    name = planned.dataset.task.name
+    count = len(planned.dataset)
     pairs = _read_pairs(path)
-    counts, expected_counts = Counter(row for row, _ in pairs), Counter(range(count))
+    counts = Counter(row for row, _ in pairs)
+    expected_counts = Counter(range(count))
     for row in (counts - expected_counts) + (expected_counts - counts):
         raise ValueError(
             f"{path}: row {row} occurs {counts[row]} times; {name} has rows 0 to {count - 1}, and each must occur once."
         )
     scores = dict(pairs)
-    num_images, num_texts = planned.crop_NI.shape[1], planned.text_NT.shape[1]
+    num_images = planned.crop_NI.shape[1]
+    num_texts = planned.text_NT.shape[1]
     score_NIT = np.full((count, num_images, num_texts), np.nan)
     for row, is_text_T in enumerate(planned.text_NT >= 0):
         expected = num_images * int(is_text_T.sum())

@@ -176,7 +176,8 @@ def _check_columns(table: pa.Table) -> None:
     """Raise ValueError if a column that commands read has another type, or an empty cell."""
     for field in table.schema:
         if field.name in KINDS:
-            kind, expected = _describe_type(field.type), KINDS[field.name]
+            kind = _describe_type(field.type)
+            expected = KINDS[field.name]
             if kind != expected:
                 raise ValueError(f"{field.name} has {kind}, {expected} expected")
             if _has_null(table[field.name]):

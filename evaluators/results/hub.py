@@ -67,9 +67,11 @@ def prepare(
             f"contain microworld, for example {repository.split('/')[0]}/microworld-results."
         )
     files: dict[str, bytes | Path] = {}
-    stored, results = results, {path: hide_folders(result) for path, result in results.items()}
+    stored = results
+    results = {path: hide_folders(result) for path, result in results.items()}
     for path, result in results.items():
-        model, task = result["model"]["name"], result["task"]
+        model = result["model"]["name"]
+        task = result["task"]
         name = documents.get_result_path(Path(), result["source"], model, task).as_posix()
         if name in files:
             raise ValueError(f"{path}: a second result of {model} on {task}.")
@@ -246,7 +248,8 @@ def pull(repository: str, output: Path) -> list[Path]:
                 endpoint=endpoint,
             )
         )
-    target, folders = output / repository.replace("/", "--"), set()
+    target = output / repository.replace("/", "--")
+    folders = set()
     checked: dict[Path, Path] = {}
     for source in documents.list_documents(snapshot):
         name = source.relative_to(snapshot).as_posix()

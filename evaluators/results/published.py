@@ -176,7 +176,8 @@ def measure(score: PublishedScore, by_task: Mapping[str, Mapping[str, Any]]) -> 
 def _measure_mean(
     score: PublishedScore, by_task: Mapping[str, Mapping[str, Any]]
 ) -> Measured | None:
-    parts, weights = [], []
+    parts = []
+    weights = []
     for column, weight in read_means()[score.task, score.metric].items():
         part = PublishedScore(
             score.model, percent=0.0, source="", **read_columns()["vl_compo", column]

@@ -270,7 +270,8 @@ def _read_scores(path: Path, writer: str, remedy: str) -> list[dict[str, Any]]:
             for row in rows
         )
     except (pa.ArrowException, OSError):
-        known, rows = False, []
+        known = False
+        rows = []
     if not known:
         raise ValueError(f"{path}: not a file of this version's `{writer}`. {remedy}.")
     return rows
@@ -284,7 +285,8 @@ def _read_tables() -> Iterator[PublishedScore]:
     columns = {key: measured | _get_facts(key[0]) for key, measured in read_columns().items()}
     scores: dict[str, dict[tuple[str, str], PublishedScore]] = {}
     for row in read_tables():
-        source, column = row["source"], row["column"]
+        source = row["source"]
+        column = row["column"]
         model = read_models()[source, row["name"]].name
         score = PublishedScore(
             model, percent=row["percent"], seconds=row["seconds"], **columns[source, column]
@@ -306,7 +308,8 @@ def _compute_means(
         subset = next(
             (text for part in weights if (text := read_columns()["vl_compo", part]["subset"])), ""
         )
-        tasks, rows = 1, None if metric == MEAN else count_rows(task)
+        tasks = 1
+        rows = None if metric == MEAN else count_rows(task)
         if task.endswith("/*"):  # over the rows of all tasks, each of which is a part
             tasks = len(weights)
             rows = sum(read_columns()["vl_compo", part]["rows"] for part in weights)

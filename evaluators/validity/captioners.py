@@ -53,7 +53,8 @@ def compare_captioners(
 def _read_texts(folder: Path) -> Iterator[tuple[str, str, str, str, str, bool]]:
     """Yield the captions of all productivity configs, and the hard negatives of the paper's types."""
     for path in sorted(folder.glob("prod_*/*.parquet")):
-        config, split = parse_productivity(path.parent.name), path.name.rsplit("-", 3)[0]
+        config = parse_productivity(path.parent.name)
+        split = path.name.rsplit("-", 3)[0]
         if config is None or config.kind == "hnall" or config.kind.endswith("balanced"):
             continue
         columns = [
@@ -76,7 +77,8 @@ def _measure(
     funnels: Mapping[str, Mapping[str, int]],
     model: NgramModel,
 ) -> dict[str, Any]:
-    captions, negatives = texts[texts["is_caption"]], texts[~texts["is_caption"]]
+    captions = texts[texts["is_caption"]]
+    negatives = texts[~texts["is_caption"]]
     counts = [funnels.get(name_productivity_funnel(variant, split), {}) for split in splits]
     rejected = sum(
         count

@@ -93,7 +93,9 @@ def measure(
 
     Returns None if no set has one.
     """
-    hits, unreadable, image_ids = [], 0, []
+    hits = []
+    unreadable = 0
+    image_ids = []
     for captions, image_id in zip(sets.captions, sets.images, strict=True):
         options = shuffle_captions(captions)
         answer = cache.get(request_hash(model, build_messages(config, options)))

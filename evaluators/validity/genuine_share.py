@@ -60,13 +60,15 @@ def read_texts(dataset: Path) -> pd.DataFrame:
     """Return the distinct true captions and hard negatives of all configs, raw configs included (COLUMNS)."""
     rows = []
     for path in sorted(dataset.glob("*/*.parquet")):
-        config, split = path.parent.name, path.name.rsplit("-", 3)[0]
+        config = path.parent.name
+        split = path.name.rsplit("-", 3)[0]
         kind = get_kind(config)
         if kind.endswith("hnall"):  # repeats the negatives of the other sets
             continue
         columns = ["image_id", "caption"] + ([] if kind.endswith("raw") else ["hard_negatives"])
         for row in parquet.read_table(path, columns).to_pylist():
-            image_id, caption = row["image_id"], row["caption"]
+            image_id = row["image_id"]
+            caption = row["caption"]
             rows.append((image_id, caption, TRUTH, split if kind == NEGATED_TRUTH else "", caption))
             rows += [
                 (image_id, negative, kind, split, caption)
@@ -115,7 +117,9 @@ def measure_foil_words(texts: pd.DataFrame, vocabularies: Mapping[str, set[str]]
 
     The shares are None if there are no such words.
     """
-    drawable, count, seen = 0, 0, Counter[str]()
+    drawable = 0
+    count = 0
+    seen = Counter[str]()
     foils = texts[texts["kind"].isin(FOIL_KINDS)]
     for text, caption in zip(foils["text"], foils["caption"], strict=True):
         new = set(WORD.findall(text.lower())) - set(WORD.findall(caption.lower()))
@@ -228,13 +232,12 @@ def summarise_listed_atoms(listed: Mapping[str, ListedAtoms]) -> dict[str, Any]:
 
 
 def main() -> None:
-    settings, world = read_params("validity"), read_params("microworld")
+    settings = read_params("validity")
+    world = read_params("microworld")
     source = Path("sources") / read_params("source")
-    texts, corpora, scenes = (
-        read_texts(Path("crepe")),
-        read_params("corpora"),
-        read_truth(source / "truth.jsonl"),
-    )
+    texts = read_texts(Path("crepe"))
+    corpora = read_params("corpora")
+    scenes = read_truth(source / "truth.jsonl")
     build = partial(
         judge_rebuilt,
         seed=world["seed"],

@@ -42,7 +42,8 @@ def compare_listed_atoms(rows: Iterable[Mapping[str, Any]]) -> ListedAtoms:
 
     A caption that the oracle cannot read is a failure.
     """
-    count, failures = 0, []
+    count = 0
+    failures = []
     for row in rows:
         count += 1
         if why := find_difference(

@@ -47,7 +47,8 @@ def rebuild_crepe(
     scenes = [
         sample_test_scene(seed, image_id, unseen_renderings) for image_id in TEST_IDS[:num_images]
     ]
-    annotation_folder, crepe_folder = output / "source", output / "crepe"
+    annotation_folder = output / "source"
+    crepe_folder = output / "crepe"
     annotation_folder.mkdir()
     write_annotations(annotate(scenes, seed, recall), annotation_folder)
     (annotation_folder / "VG_100K").symlink_to((images / "VG_100K").resolve())

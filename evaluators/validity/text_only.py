@@ -167,7 +167,8 @@ def explain(group: str) -> str | None:
 
 def render_page(title: str, file: Path, results: Mapping[str, Mapping[str, Any]]) -> str:
     """Render the results as Markdown: a table with one row per group, and a table of the chat model if there is one."""
-    rows, chats = [], []
+    rows = []
+    chats = []
     for name, result in results.items():
         chance = f"{result['chance']:.1%}"
         held_out, comparing, refining = (
@@ -210,7 +211,9 @@ def _describe_farthest(result: Mapping[str, Any], part: str) -> tuple[str, str]:
 
 
 def main() -> None:
-    folder, settings, output = Path("crepe"), read_params("text_only"), Path("text_only.json")
+    folder = Path("crepe")
+    settings = read_params("text_only")
+    output = Path("text_only.json")
     version = {"version": read_stats(folder)["version"]}
     measured = measure_all(read_groups(folder, settings["rows"]), settings["model"])
     results = {name: result | version for name, result in measured.items()}

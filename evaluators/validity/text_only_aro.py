@@ -87,12 +87,14 @@ def main(
         check_key()  # before the sets are read
     endpoint = chat_reader.read_endpoint(settings["chat"]) if settings["chat"] else None
     if files:
-        sets_by_config, name = read_released(files), "text_only_aro_published"
+        sets_by_config = read_released(files)
+        name = "text_only_aro_published"
         version = {"files": {file.name: hash_file(file) for file in files}}
     else:
         configs = {config: read_config(Path("aro"), config) for config in figures("aro")["options"]}
         sets_by_config = {config: sets for config, sets in configs.items() if len(sets)}
-        name, version = "text_only_aro", {"version": read_stats(Path("aro"))["version"]}
+        name = "text_only_aro"
+        version = {"version": read_stats(Path("aro"))["version"]}
     if ask_model:
         assert endpoint is not None
         requests = [
@@ -105,7 +107,8 @@ def main(
         for outcome, count in sorted(outcomes.items()):
             print(f"{count:,} {outcome}")
         return
-    cache, output = Cache([Path("data/llm")]), Path(f"{name}.json")
+    cache = Cache([Path("data/llm")])
+    output = Path(f"{name}.json")
     samples = {config: sample(sets, settings["rows"]) for config, sets in sets_by_config.items()}
     results = {
         config: version | measured | {"chat": None}

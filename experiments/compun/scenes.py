@@ -27,9 +27,12 @@ from compeval.generators.microworld.scenes.spatial_relations import (
 )
 from compeval.generators.microworld.world import ALL_NOUNS, COLORS, PATTERNS
 
-COMPOUNDS, CONSTITUENTS = "compounds", "constituents"
-WIDTH, HEIGHT = 640, 480
-GROUND, SKY = (0.75, 0.95), (0.15, 0.55)
+COMPOUNDS = "compounds"
+CONSTITUENTS = "constituents"
+WIDTH = 640
+HEIGHT = 480
+GROUND = (0.75, 0.95)
+SKY = (0.15, 0.55)
 """Ranges of the ground level of standing objects and the upper edge of hanging objects, as fractions of the height."""
 NUM_OBJECTS = {1: 5, 2: 4, 3: 1}
 """Number of objects in a scene -> frequency."""
@@ -40,7 +43,8 @@ DEFAULT_SIDE = 180
 def sample_scene(seed: int, corpus: str, nouns: list[Noun], image_id: int) -> Scene:
     """Return a scene of a corpus (``compounds`` or ``constituents``) in which every relation is clear."""
     rng = Random(f"{seed}:compun_corpora:{image_id}")
-    scene_nouns, background = sample_nouns(rng, corpus, nouns), rng.choice(BACKGROUNDS)
+    scene_nouns = sample_nouns(rng, corpus, nouns)
+    background = rng.choice(BACKGROUNDS)
     objects = [
         _sample_object(f"{seed}:{image_id}:{number}", noun)
         for number, noun in enumerate(scene_nouns)
@@ -55,7 +59,8 @@ def sample_scene(seed: int, corpus: str, nouns: list[Noun], image_id: int) -> Sc
 
 def sample_nouns(rng: Random, corpus: str, nouns: list[Noun]) -> list[str]:
     """Return the nouns of a scene. Both corpora draw the same random numbers."""
-    compound, constituent = rng.choice(nouns), rng.randrange(2)
+    compound = rng.choice(nouns)
+    constituent = rng.randrange(2)
     is_compound = rng.random() < 0.5 and corpus == COMPOUNDS
     first = compound.name if is_compound else (compound.n1, compound.n2)[constituent]
     constituents = {part for noun in nouns for part in (noun.n1, noun.n2)}
@@ -90,7 +95,10 @@ def place_in_a_row(objects: list[DrawnObject], rng: Random) -> Layout | None:
         return None
     # The free width to the left of each object.
     offsets = sorted(rng.uniform(0, free_width) for _ in objects)
-    x, previous_offset, placed, links = MARGIN, 0.0, [], {}
+    x = MARGIN
+    previous_offset = 0.0
+    placed = []
+    links = {}
     for item, offset in zip(objects, offsets, strict=True):
         x += offset - previous_offset
         if not DRAWINGS[item.noun].hangs:
@@ -100,5 +108,6 @@ def place_in_a_row(objects: list[DrawnObject], rng: Random) -> Layout | None:
             y = min(rng.uniform(*SKY) * HEIGHT, HEIGHT - MARGIN - item.box.height)
         box = item.box._replace(x=round(x, 1), y=round(y, 1))
         placed.append(replace(item, box=box, depth=1 - y / 1000))
-        x, previous_offset = x + item.box.width, offset
+        x = x + item.box.width
+        previous_offset = offset
     return Layout(tuple(placed), links)

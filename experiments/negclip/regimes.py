@@ -115,7 +115,8 @@ def make_regime_examples(params: Params, regime: Regime, count: int) -> Iterator
 
 def main() -> None:
     """Write one corpus per regime, and the annotated scenes for the test sets."""
-    params, settings = Params.read(), read_params("negclip", PARAMS)
+    params = Params.read()
+    settings = read_params("negclip", PARAMS)
     with atomic_folder(FOLDER) as scratch:
         counts = {}
         for name, regime in REGIMES.items():

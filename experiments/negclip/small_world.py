@@ -50,7 +50,8 @@ def sample_small_caption(seed: int, scene: Scene, richness: float) -> tuple[str,
 
     ``richness`` is the probability of an optional attribute.
     """
-    rng, names = Random(f"{seed}:{scene.image_id}:caption"), [item.id for item in scene.objects]
+    rng = Random(f"{seed}:{scene.image_id}:caption")
+    names = [item.id for item in scene.objects]
     if rng.random() < ONE_OBJECT_SHARE:
         content = Content((rng.choice(names),))
     else:

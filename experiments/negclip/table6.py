@@ -36,7 +36,8 @@ from compeval.evaluators.results.paired import get_query_values
 from compeval.loaders.cards.card import table
 
 PARAMS = Path("experiments/params.yaml")
-RUNS, OUTPUT = Path("checkpoints/negclip"), Path("experiments/negclip")
+RUNS = Path("checkpoints/negclip")
+OUTPUT = Path("experiments/negclip")
 MODELS = {"clip": "CLIP", "clip-ft": "CLIP-FT", "negclip": "NegCLIP"}
 ROWS: dict[str, tuple[str, str, str | None]] = {
     "VG-Relation": ("aro/vg_relation", "recall@1", "relation"),
@@ -80,7 +81,9 @@ class Hits:
 
     def _read(self, regime: str, seed: int, model: str, direction: str) -> np.ndarray:
         folder = _find_results(regime, seed, model)
-        hits, images, categories = [], [], []
+        hits = []
+        images = []
+        categories = []
         for path in sorted(
             [folder / f"{self.task}.parquet", *folder.glob(f"{self.task}@*.parquet")]
         ):
@@ -99,7 +102,8 @@ class Hits:
             raise FileNotFoundError(
                 f"{folder / self.task}.json: not found. Run `dvc repro experiments/dvc.yaml`."
             )
-        self.image_Q, self.category_Q = np.concatenate(images), np.array(categories)
+        self.image_Q = np.concatenate(images)
+        self.category_Q = np.array(categories)
         names, counts = np.unique(self.category_Q, return_counts=True)
         rows = dict(zip(names.tolist(), counts.tolist(), strict=True))
         frequent = select_frequent(self.by, rows) if self.by else []

@@ -119,10 +119,8 @@ class CaptionedWalk(NamedTuple):
         caption = next((caption for caption in row["captions"] if caption["name"] == name), None)
         if caption is None:
             return None
-        graph, box = (
-            SceneGraph.from_row(row["scene_graph"]),
-            Box(*(row[side] for side in Box._fields)),
-        )
+        graph = SceneGraph.from_row(row["scene_graph"])
+        box = Box(*(row[side] for side in Box._fields))
         return cls(
             row["key"],
             row["image_id"],

@@ -21,7 +21,8 @@ from compeval.generators.captioner import realiser, template
 from compeval.generators.captioner.words import join_pieces, join_text
 from compeval.generators.graphs.entailment import Negated, find_counterpart
 
-GRAMMAR, TEMPLATE = "grammar", "template"
+GRAMMAR = "grammar"
+TEMPLATE = "template"
 MAX_REWORDINGS = 12
 """Number of other captions of a graph that the grammar writes; some of them are equal."""
 

@@ -19,7 +19,8 @@ from compeval.generators.language import inflection
 from compeval.generators.llm.client import Cache, Endpoint
 from compeval.generators.llm.questions import Question, read_cached_items
 
-GRAMMAR, LLM = "grammar", "llm"
+GRAMMAR = "grammar"
+LLM = "llm"
 MAX_WORDS = 10
 CAPTIONS_PER_CLASS = 5
 """The default, as in the paper's main experiments (Table 2)."""

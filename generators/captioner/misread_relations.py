@@ -32,7 +32,9 @@ class Reading:
     """A caption's scene graph, read as a graph with these ids. ``ids`` are the graph's ids of the caption's objects."""
 
     def __init__(self, parse: Parse, graph: SceneGraph, ids: Mapping[str, str]) -> None:
-        self.parse, self.graph, self.ids = parse, graph, ids
+        self.parse = parse
+        self.graph = graph
+        self.ids = ids
 
     def is_true(self) -> bool:
         """Return True if the graph implies all relations of the caption that the parser did not misread.

@@ -224,7 +224,8 @@ def _negate_relation(caption: str, mention: Mention, word: str) -> str | None:
     edited = caption if word == mention.text else replace_atom_text(caption, mention, word)
     if edited is None:
         return None
-    before, after = edited[: mention.start], edited[mention.start :]
+    before = edited[: mention.start]
+    after = edited[mention.start :]
     if NO_PLACE_FOR_NOT.search(before) or mention.tag in POSSESSIVE:
         return None
     if mention.tag not in FINITE:
@@ -237,7 +238,8 @@ def _negate_attribute(
     caption: str, mention: Mention, word: str, name: str, copula: str
 ) -> str | None:
     """Return "a cup is on a table. the cup is not red" or "the cup is not red". Numbers are not negated."""
-    before, after = caption[: mention.start], caption[mention.end :]
+    before = caption[: mention.start]
+    after = caption[mention.end :]
     if word.isdigit() or mention.tag == "CD":
         return None
     if BE.search(before) and not re.match(r",| and\b", after):

@@ -41,10 +41,8 @@ def replace_atom_text(caption: str, mention: Mention, replacement: str) -> str |
     inflected = _inflect_atom(caption, mention, surface, replacement)
     if inflected is None:
         return None
-    before, after = (
-        inflection.fit_article(caption[: mention.start], inflected),
-        caption[mention.end :],
-    )
+    before = inflection.fit_article(caption[: mention.start], inflected)
+    after = caption[mention.end :]
     if caption.isupper():
         return (before + inflected).upper() + after
     is_initial = not before.strip() or caption.istitle()
@@ -66,7 +64,8 @@ def read_as_written(caption: str, mention: Mention) -> Mention:
     agent = AGENT.match(caption, mention.end)
     end = agent.end() if agent else mention.end
     text = caption[mention.start : end].lower()
-    parsed, written = relations.find_sense(mention.text), relations.find_sense(text)
+    parsed = relations.find_sense(mention.text)
+    written = relations.find_sense(text)
     if mention.tag == "VBN" and parsed and written and parsed.group != written.group:
         mention = replace(mention, end=end, text=text, object=mention.target, target=mention.object)
     partly = PARTLY.search(caption[: mention.start])

@@ -46,7 +46,8 @@ def write_caption(graph: SceneGraph, negated: Sequence[Negated] = ()) -> Words:
     Negated parts come last, so that the negation does not apply to the other parts.
     """
     objects = [atom for atom in negated if atom.kind == "object"]
-    rest, pieces = remove_atoms(graph, objects), ()
+    rest = remove_atoms(graph, objects)
+    pieces = ()
     negated_ids = {atom.object for atom in negated}
     for part in sorted(_split_parts(rest), key=lambda part: not negated_ids.isdisjoint(part)):
         item = graph.by_id[part[0]]

@@ -56,12 +56,10 @@ class Writer:
         full_graph: SceneGraph | None = None,
         negatable: bool = False,
     ) -> None:
-        self.graph, self.rng, self.full_graph, self.negatable = (
-            graph,
-            rng,
-            full_graph or graph,
-            negatable,
-        )
+        self.graph = graph
+        self.rng = rng
+        self.full_graph = full_graph or graph
+        self.negatable = negatable
         drawn: Style = rng.choice(("fragment", "existential", "clause"))
         self.style: Style = style or drawn
         self.pending = list(graph.relations)

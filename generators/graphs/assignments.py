@@ -30,7 +30,8 @@ def keep_proven(
     The checks stop when ``min_count`` is out of reach. Candidates whose check reaches the limit of its search are added
     to ``undecided``.
     """
-    waiting, proven = list(candidates), []
+    waiting = list(candidates)
+    proven = []
     for num_checked, candidate in enumerate(waiting):
         if len(proven) + len(waiting) - num_checked < min_count:
             return []
@@ -73,7 +74,8 @@ def find_assignments(
         if rank == len(order):
             yield dict(assigned)
             return
-        variable, used = order[rank], frozenset(assigned.values())
+        variable = order[rank]
+        used = frozenset(assigned.values())
         for value in domains[variable]:
             steps += 1
             if steps > MAX_STEPS:

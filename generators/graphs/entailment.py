@@ -40,7 +40,8 @@ class Negated(NamedTuple):
 
     def remove_from(self, graph: SceneGraph) -> SceneGraph:
         """Return the graph without the negated atom, and without the relations of a negated object."""
-        objects, edges = graph.objects, graph.relations
+        objects = graph.objects
+        edges = graph.relations
         if self.kind == "relation":
             return SceneGraph(objects, tuple(edge for edge in edges if edge != self.relation))
         if self.kind == "object":
@@ -83,10 +84,8 @@ def _entails(edge: Relation, conclusion: Relation) -> bool:
     reverse = (edge.subject, edge.object) == (conclusion.object, conclusion.subject)
     if not reverse and (edge.subject, edge.object) != (conclusion.subject, conclusion.object):
         return False
-    premise_sense, conclusion_sense = (
-        relations.find_sense(edge.predicate),
-        relations.find_sense(conclusion.predicate),
-    )
+    premise_sense = relations.find_sense(edge.predicate)
+    conclusion_sense = relations.find_sense(conclusion.predicate)
     if premise_sense is None or conclusion_sense is None:
         return not reverse and _lemmatise_verb(edge.predicate) == _lemmatise_verb(
             conclusion.predicate

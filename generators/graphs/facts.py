@@ -157,7 +157,8 @@ class ImageFacts:
     @cached_method  # the statements about an image are alike
     def _find_matches(self, name: str, attributes: tuple[str, ...]) -> tuple[str, ...]:
         """Return the ids of the entities that an object of a statement may be."""
-        item, mentioned = SceneObject("", name, attributes), self.mentioned_attributes
+        item = SceneObject("", name, attributes)
+        mentioned = self.mentioned_attributes
         named = self._find_named(name)
         return tuple(
             entity.id for entity in named if entity.matches(item, mentioned.get(entity.id, ()))
@@ -275,7 +276,8 @@ def _find_excluded_heights(subject: Box, object: Box) -> frozenset[str]:
     The subject is higher if its upper and its lower edge are.
     """
     margin = LEVEL * min(subject.height, object.height)
-    top, bottom = object.y - subject.y, object.y + object.height - subject.y - subject.height
+    top = object.y - subject.y
+    bottom = object.y + object.height - subject.y - subject.height
     excluded = set[str]()
     if min(top, bottom) <= margin:
         excluded |= {"high left", "high right"}

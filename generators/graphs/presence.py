@@ -77,7 +77,8 @@ class Presence:
             or not {*_list_endings(noun)}.isdisjoint(self._names)
         ):
             return True
-        is_person, groups = nouns.is_person(noun), nouns.list_overlapping(noun)
+        is_person = nouns.is_person(noun)
+        groups = nouns.list_overlapping(noun)
         if is_person and any(nouns.may_be_same_person(name, noun) for name in self._persons):
             return True
         others = set(self._names).difference(self._persons if is_person else ())

@@ -72,7 +72,8 @@ class _UniformWalk(GrowingSubgraph):
 
 def draw_uniform_walk(graph: SceneGraph, size: int, rng: Random) -> SceneGraph | None:
     """Return a random walk of exactly ``size`` atoms, or None if the walk ends with fewer atoms."""
-    walk, components = _UniformWalk(graph, size), find_components(graph)
+    walk = _UniformWalk(graph, size)
+    components = find_components(graph)
     here: str | None = None
     while walk.missing:
         visited = [key for key in walk.attributes if here is not None and key in components[here]]

@@ -62,7 +62,8 @@ class Vocabulary:
         min_count: int = 1,
     ) -> Vocabulary:
         """Return the vocabulary of a source with these numbers of object names, attributes and predicates."""
-        nouns, relations = Counter[str](), Counter[str]()
+        nouns = Counter[str]()
+        relations = Counter[str]()
         for name, count in names.items():
             nouns[lemmatise_noun(name)] += count
         for predicate, count in predicates.items():
@@ -107,7 +108,8 @@ class Vocabulary:
         depths = {synset: depth for path in paths.values() for depth, synset in enumerate(path)}
         families: dict[str, Sequence[str]] = {}
         for synset in sorted(depths, key=lambda synset: (-depths[synset], synset)):
-            nouns, parent = sorted(nouns_by_synset.get(synset, ())), parents.get(synset)
+            nouns = sorted(nouns_by_synset.get(synset, ()))
+            parent = parents.get(synset)
             if parent is None or len(nouns) >= MIN_FAMILY:
                 families |= dict.fromkeys(nouns, nouns)
             else:

@@ -144,7 +144,8 @@ def _are_redundant(first: SceneObject, second: SceneObject) -> bool:
 @lru_cache(maxsize=1 << 16)
 def _compare_names(first: str, second: str) -> tuple[bool, bool]:
     """Return two booleans: the names end in the same noun, and they may name the same object."""
-    first_lemma, second_lemma = lemmatise_noun(first), lemmatise_noun(second)
+    first_lemma = lemmatise_noun(first)
+    second_lemma = lemmatise_noun(second)
     return first_lemma.split()[-1] == second_lemma.split()[-1], may_name_same_object(
         first_lemma, second_lemma
     )
@@ -172,7 +173,8 @@ class GrowingSubgraph:
     """
 
     def __init__(self, graph: SceneGraph, size: int) -> None:
-        self.graph, self.size = graph, size
+        self.graph = graph
+        self.size = size
         self.attributes: dict[str, list[str]] = {}
         self.relations: list[Relation] = []
         self.edges: dict[str, list[Relation]] = {item.id: [] for item in graph.objects}

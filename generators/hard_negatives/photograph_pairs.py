@@ -69,7 +69,8 @@ def make_captions(image: AnnotatedImage) -> Iterator[Caption]:
         yield from _make_object_captions(item, image.width)
     for edge in image.graph.relations:
         if edge.subject in single and edge.object in single and _is_verb(edge.predicate):
-            subject, second = single[edge.subject].name, single[edge.object].name
+            subject = single[edge.subject].name
+            second = single[edge.object].name
             yield Caption("verb_2", (_add_article(subject), _add_article(second)), edge.predicate)
     for subject, second in permutations(single.values(), 2):
         if subject.box and second.box and (side := _find_side(subject.box, second.box)):
@@ -120,7 +121,8 @@ class ContextSample:
     """
 
     def __init__(self, kind: str, seed: int, max_images: int) -> None:
-        self._prefix, self._max_images = f"{seed}:{kind}:", max_images
+        self._prefix = f"{seed}:{kind}:"
+        self._max_images = max_images
         self._captions: dict[tuple[str, str], dict[str, list[str]]] = {}
         self._lowest_priorities: list[tuple[int, tuple[str, str]]] = []
         self._threshold = 1 << 64

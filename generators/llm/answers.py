@@ -47,7 +47,8 @@ def _find_bracketed(text: str) -> list[str]:
     """Return the strings of the first list in brackets; its items can be strings or objects with one string."""
     from json_repair import loads
 
-    start, end = text.find("["), text.rfind("]")
+    start = text.find("[")
+    end = text.rfind("]")
     if start < 0 or not re.search(r"[\"']", text[start:]):
         return []
     segment = text[start : end + 1] if end > start else text[start:]

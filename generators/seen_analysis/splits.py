@@ -61,7 +61,8 @@ def find_crop_fault(box: Box, width: int, height: int) -> str | None:
     The corners of the crop are rounded to whole pixels first.
     """
     left, top, right, bottom = round_corners(box)
-    crop_width, crop_height = right - left, bottom - top
+    crop_width = right - left
+    crop_height = bottom - top
     if crop_width * crop_height < MIN_AREA:
         return SMALL
     if crop_width * crop_height < MIN_SHARE * width * height:

@@ -60,7 +60,8 @@ def read(path: Path) -> list[dict[str, str]]:
 
 def count_different_words(caption_0: str, caption_1: str) -> int:
     """Return the number of word positions at which two captions differ, or the longer length if the lengths differ."""
-    a, b = caption_0.split(), caption_1.split()
+    a = caption_0.split()
+    b = caption_1.split()
     return (
         sum(x != y for x, y in zip(a, b, strict=True)) if len(a) == len(b) else max(len(a), len(b))
     )

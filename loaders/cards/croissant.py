@@ -86,10 +86,8 @@ def _list_files(stats: Mapping[str, Any], configs: Collection[str]) -> list[dict
         for config in configs
     ]
     for hashes in stats["images"]:
-        folder, description = (
-            Path(hashes).parent.as_posix(),
-            f"{CROPS} {hashes} lists their SHA-256.",
-        )
+        folder = Path(hashes).parent.as_posix()
+        description = f"{CROPS} {hashes} lists their SHA-256."
         sets.append((folder, description, "image/jpeg", f"{folder}/*.jpg"))
     return files + [
         _make_node(
@@ -104,12 +102,11 @@ def _make_record_set(config: str, schema: pa.Schema, has_image_files: bool) -> d
 
     Croissant readers cannot extract nested lists of records, such as ``foils``. The description names these columns.
     """
-    fields, nested = [], []
+    fields = []
+    nested = []
     for column in schema:
-        is_image, is_list = (
-            column.type == RAW_SCHEMA.field("image").type,
-            pa.types.is_list(column.type),
-        )
+        is_image = column.type == RAW_SCHEMA.field("image").type
+        is_list = pa.types.is_list(column.type)
         item = column.type.value_type if is_list else column.type
         if pa.types.is_nested(item) and not is_image:
             nested.append(column.name)

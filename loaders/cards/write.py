@@ -50,7 +50,8 @@ def count_crepe(folder: Path, stats: Stats) -> dict[str, Any]:
         return stats["rows"].get(config, {}).get(split)
 
     def negatives(config: str, split: str = "test") -> int | None:
-        count, size = rows(config, split), retrieval_set_size(config)
+        count = rows(config, split)
+        size = retrieval_set_size(config)
         return None if count is None or size is None else count * (size - 1)
 
     return {"corpora": CORPORA, "rows": rows, "negatives": negatives}
@@ -91,7 +92,8 @@ def check_compun(folder: Path, stats: Stats) -> dict[str, Any]:
 
     By the paper's rules, a split lacks the compounds without answers of a language model.
     """
-    rows, nouns = stats["rows"], figures("compun")["nouns"]
+    rows = stats["rows"]
+    nouns = figures("compun")["nouns"]
     if rows["nouns"]["test"] != nouns:
         raise ValueError(
             f"{folder}/nouns: {rows['nouns']['test']} rows, {nouns} expected. Run `dvc repro compun`."
@@ -125,7 +127,8 @@ class Card(NamedTuple):
     """Metadata of a dataset whose rows do not name the sources of their images."""
 
 
-CLASSIFY, RETRIEVE = "zero-shot-image-classification", "image-to-text"
+CLASSIFY = "zero-shot-image-classification"
+RETRIEVE = "image-to-text"
 CARDS = {
     "crepe": Card("CREPE", (CLASSIFY, RETRIEVE), is_assembled=True, values=count_crepe),
     "aro": Card("ARO", (CLASSIFY,), is_assembled=True),
@@ -163,7 +166,8 @@ def main(
     """
     if name not in CARDS:
         raise ValueError(f"{name} has no card here; known: {', '.join(CARDS)}.")
-    card, folder = CARDS[name], folder or Path(name)
+    card = CARDS[name]
+    folder = folder or Path(name)
     with assemble(folder, root, without) if card.is_assembled else nullcontext(folder) as target:
         if card.metadata is None:
             stats = collect_stats(target, root or folder.parent, without)

@@ -20,7 +20,8 @@ from compeval.base.text_only.judges import name_judge, select_audited, select_tr
 from compeval.base.text_only.refinement import REFINEMENT_BASELINES, select_rows_at_chance
 from compeval.base.text_only.transfer import score_removed
 
-MIN_ROWS, MAX_ROWS = 100, 20_000
+MIN_ROWS = 100
+MAX_ROWS = 20_000
 """Rows from which a balanced set is made: fewer say nothing of a baseline, and more take hours."""
 MAX_MEASURED = 2_000
 """Rows of a config on which text-only baselines are measured, the first ones."""
@@ -51,8 +52,10 @@ def select_balanced(sets: RetrievalSets) -> tuple[np.ndarray | None, str]:
     """Return a mask of the rows (N) of the balanced variant, or None and the reason why there is none."""
     if len(sets) < MIN_ROWS:
         return None, f"it has {len(sets):,} rows; {MIN_ROWS} are needed"
-    kept, limit = np.arange(len(sets)), sets.chance + MARGIN
-    best, number = find_best_baseline(sets), 0
+    kept = np.arange(len(sets))
+    limit = sets.chance + MARGIN
+    best = find_best_baseline(sets)
+    number = 0
     while best.share > limit and number < MAX_SELECTIONS and len(kept) >= MIN_ROWS:
         if number == 1:
             kept = np.arange(len(sets))  # again from all rows, with more baselines
@@ -91,7 +94,8 @@ def _find_best_removed(sets: RetrievalSets, keep_N: np.ndarray) -> BestBaseline:
 
 def _list_removed() -> Mapping[str, Baseline]:
     """Return the baselines that are trained on the rows that are not kept."""
-    audited, transferable = select_audited(with_slow=False), select_transferable()
+    audited = select_audited(with_slow=False)
+    transferable = select_transferable()
     return {
         f"{name_judge(name)}, trained on removed rows,": partial(score_removed, baseline=score)
         for name, score in audited.items()

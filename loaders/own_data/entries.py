@@ -162,7 +162,8 @@ def _select_distinct(texts: UserTexts, *, drop_equal: bool) -> tuple[str, ...]:
 
     Raises ValueError, unless ``drop_equal``, if one equals a caption, or is there twice.
     """
-    captions, distinct = {_fold(caption) for caption in texts.captions}, dict[str, str]()
+    captions = {_fold(caption) for caption in texts.captions}
+    distinct = dict[str, str]()
     for text in texts.negatives:
         key = _fold(text)
         if not drop_equal and (key in captions or key in distinct):

@@ -67,7 +67,8 @@ def read_images(
     A scene graph belongs to the images whose file name without suffix is its image id. Raises ValueError if an
     image is not readable, or no scene graph belongs to an image.
     """
-    records, names = RecordsByImage(), set[str]()
+    records = RecordsByImage()
+    names = set[str]()
     for entry in entries:
         names.add(entry.image.stem)
         fields = {

@@ -11,7 +11,8 @@ from typing import Any
 
 SPLIT = "split"
 """The column of a row's split, and the key of an image's in Karpathy's own layout."""
-ALL, TEST = "all", "test"
+ALL = "all"
+TEST = "test"
 
 
 @dataclass
@@ -32,7 +33,8 @@ class LeftOut:
         At the end, print how many rows of other splits are left out.
         Raises ValueError if no row is in the split.
         """
-        wanted, counts = {name.strip() for name in self.split.split(",")}, Counter[str]()
+        wanted = {name.strip() for name in self.split.split(",")}
+        counts = Counter[str]()
         for number, row in enumerate(rows, 1):
             name = row.get(SPLIT) if isinstance(row, Mapping) else None
             if isinstance(name, str) and name:

@@ -99,11 +99,14 @@ def write_configs(
     provenance: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Write all configs of a dataset folder; return the counts for its card. ``scratch`` is a folder for tables."""
-    shards, made, store = options.list_shards(), BuildCounts(), ImageStore(folder)
+    shards = options.list_shards()
+    made = BuildCounts()
+    store = ImageStore(folder)
     annotated, table, own = (
         scratch / f"{name}.parquet" for name in ("annotated", "captions", "own")
     )
-    rows, flaws = Rows(folder.name, provenance), Flaws()
+    rows = Rows(folder.name, provenance)
+    flaws = Flaws()
     images = read_images(entries, read_graphs(options.graphs, flaws), store, made.counts)
     with closing(Spool(own, CHOICE_SCHEMA)) as foils:
 
@@ -149,7 +152,8 @@ def _write_table(
     table: Path, annotated: Path, rows: Rows, options: NegativeOptions, made: BuildCounts
 ) -> None:
     """Write the table of all captions with their negatives."""
-    images, counts = Annotations(annotated), made.counts
+    images = Annotations(annotated)
+    counts = made.counts
     counts["negatives that people judged true"] = sum(map(len, options.rejected.values()))
     nouns = list_annotated_nouns(options.graphs)
     maker = make_foil_maker(images, options, nouns)
@@ -179,7 +183,8 @@ def _apply_model(
     model: LanguageModel, table: Path, judged: Path, options: NegativeOptions, counts: Counter[str]
 ) -> Path:
     """Write the table with the negatives that a language model wrote, and without those that it judges to be true."""
-    kinds, rejected = [kind for kind in options.kinds if kind in SIZES], options.rejected
+    kinds = [kind for kind in options.kinds if kind in SIZES]
+    rejected = options.rejected
     if options.max_cost is not None:
         pairs = [(row[kind], _make_texts(row, kind)) for row in read_table(table) for kind in kinds]
         texts = [texts for _, texts in pairs]
@@ -194,10 +199,8 @@ def _apply_model(
         for row in read_table(table):
             true = rejected.get(row["crop_id"], frozenset())
             for kind in kinds:
-                texts, by_rules = (
-                    _make_texts(row, kind),
-                    {item["caption"]: item for item in row[kind]},
-                )
+                texts = _make_texts(row, kind)
+                by_rules = {item["caption"]: item for item in row[kind]}
                 may_write = kind != NEGATION  # what it writes denies in the negative alone
                 usable = model.list_written(texts) if may_write else []
                 written = [text for text in usable if text not in true]
@@ -247,10 +250,8 @@ def assign_splits(
     )
     splits: list[str] = []
     for row in read_table(table, ["atoms", "compounds"]):
-        atoms, compounds = (
-            [Atom(**item) for item in row["atoms"]],
-            [Compound(**item) for item in row["compounds"]],
-        )
+        atoms = [Atom(**item) for item in row["atoms"]]
+        compounds = [Compound(**item) for item in row["compounds"]]
         splits.append(choose_split(atoms, compounds, *seen) if compounds else "no compound")
     made.corpus = {
         "files": sorted({shard.path.name for shard in shards}),

@@ -20,7 +20,8 @@ from compeval.loaders.own_data.images import FOLDER, OwnImage
 
 Row = dict[str, Any]
 
-ROWS_PER_BATCH, ROWS_PER_GROUP = 256, 1024
+ROWS_PER_BATCH = 256
+ROWS_PER_GROUP = 1024
 
 
 OWN_SCHEMA = pa.schema(
@@ -89,7 +90,8 @@ class Rows(NamedTuple):
 
     def make_caption(self, image: AnnotatedImage, made: CaptionNegatives) -> Row:
         """Return the row of TABLE_SCHEMA of a caption, without shuffles."""
-        graph, text = made.caption.parse.graph, made.caption.text
+        graph = made.caption.parse.graph
+        text = made.caption.text
         columns = {
             "caption": text,
             "captions": [region.caption for region in image.regions],
@@ -135,11 +137,9 @@ class Spool:
     """A table to which rows are added while another table is written, in constant memory."""
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
-        self._writer, self._schema, self._rows = (
-            parquet.open_writer(path, schema),
-            schema,
-            list[Row](),
-        )
+        self._writer = parquet.open_writer(path, schema)
+        self._schema = schema
+        self._rows = list[Row]()
 
     def add(self, rows: Iterable[Row]) -> None:
         self._rows += rows

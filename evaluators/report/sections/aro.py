@@ -178,7 +178,8 @@ def make_retrieval(results: Results) -> Section | None:
     values = sort_by(values.assign(title=values["strategy"].map(titles)), "strategy", titles)
     if values.empty:
         return None
-    tables, figures = [], {}
+    tables = []
+    figures = {}
     for config, set_title in SETS.items():
         rows = values[values["config"] == config]
         for perturbed, strategies in STRATEGIES.items():

@@ -37,7 +37,8 @@ def read_atom_counts(folder: Path, data_dir: Path | None = None) -> pd.DataFrame
             f"{folder}: no counts of atoms. "
             "`python -m compeval.generators.seen_analysis.seen CORPUS --counts` writes them."
         )
-    dataset, rows = dataset_folder("crepe", data_dir), []
+    dataset = dataset_folder("crepe", data_dir)
+    rows = []
     for path in paths:
         corpus = path.name.removesuffix(SUFFIX)
         training = {

@@ -55,7 +55,8 @@ def make_caption_table(results: Results, measured: Iterable[Mapping[str, Any]]) 
 
 
 def format_range(numbers: Collection[int]) -> str:
-    first, last = min(numbers), max(numbers)
+    first = min(numbers)
+    last = max(numbers)
     return str(first) if first == last else f"{first} to {last}"
 
 

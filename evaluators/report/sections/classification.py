@@ -45,7 +45,8 @@ def make_section(results: Results) -> Section | None:
     values = results.values[results.values["family"] == "classification"]
     if values.empty:
         return None
-    tables, shown = [make_pivot("classification", values)], get_keys(values)
+    tables = [make_pivot("classification", values)]
+    shown = get_keys(values)
     sets = correlate(values, results.values[results.values["metric"] == "recall@1"])
     if not sets:
         return Section("classification", tables, shown=shown)
@@ -60,7 +61,8 @@ def correlate(classified: pd.DataFrame, recall: pd.DataFrame) -> list[Correlated
         & recall["kind"].isin(["hnatom", "hncomp"])
         & recall["split"].isin(["sc", "uc"])
     )
-    by_split, by_number = recall[is_seen_set], recall[recall["complexity"].isin(COMPLEXITIES)]
+    by_split = recall[is_seen_set]
+    by_number = recall[recall["complexity"].isin(COMPLEXITIES)]
     by_number = by_number[by_number["kind"].isin(SINGLE_KINDS)]
     split_titles = by_split["kind"].map(SYSTEMATICITY_KINDS) + " " + by_split["split"].str.upper()
     number_titles = (

@@ -25,8 +25,10 @@ from compeval.evaluators.report.pages import Section, get_keys
 from compeval.evaluators.report.results import Results, sort_by
 from compeval.evaluators.report.tables import TABLES, Table, make_pivot, make_table
 
-ACCURACY, AMONG_ALL = "recall@1", "all_recall@1"
-TEMPLATE, FIVE_EXAMPLES = "template", "examples-5"
+ACCURACY = "recall@1"
+AMONG_ALL = "all_recall@1"
+TEMPLATE = "template"
+FIVE_EXAMPLES = "examples-5"
 PROMPTS: dict[str, str] = TABLES["compun"]["pivot"]["titles"]
 """Kind of prompt -> its title in Table 1."""
 
@@ -120,7 +122,8 @@ def make_similarity_table(results: Results, accuracy: pd.DataFrame) -> Table:
 def draw_figures(results: Results, accuracy: pd.DataFrame) -> dict[str, str]:
     """Return caption -> SVG: accuracy by number of example captions, and similarities of correct answers."""
     rows = describe_rows(accuracy["rows"], "rows per result")
-    counted, with_template = count_examples(accuracy), accuracy[accuracy["prompts"] == TEMPLATE]
+    counted = count_examples(accuracy)
+    with_template = accuracy[accuracy["prompts"] == TEMPLATE]
     drawings = {}
 
     def paint_accuracy(panels: list[Axes]) -> None:

@@ -35,7 +35,8 @@ FIGURE_5 = (
 )
 FIGURE_13 = "Recall@1 against complexity, all types together (Figure 13 of the paper)."
 FIGURE_6 = "Recall@1 against complexity, models with other training data (Figure 6 of the paper)."
-OPENAI, OPENAI_TITLE = "/openai", "OpenAI CLIP"
+OPENAI = "/openai"
+OPENAI_TITLE = "OpenAI CLIP"
 """Suffix of the names of OpenAI's CLIP models, and the title of their mean."""
 
 

@@ -30,7 +30,8 @@ def make_section(results: Results) -> Section | None:
     if not own:
         return None
     own.sort(key=lambda result: (_sort_key(result.data["config"]), result.model))
-    tables, figures = [], {}
+    tables = []
+    figures = {}
     for dataset in sorted({result.data["dataset"] for result in own}):
         members = [result for result in own if result.data["dataset"] == dataset]
         records = [
@@ -85,7 +86,8 @@ def draw_kinds(results: Sequence[Result], baselines: Mapping[str, float] = NO_BA
     def paint(panels: list[Axes]) -> None:
         (axes,), labels = panels, {label: label for label in models}
         for result in (result for result in results if result.label in models):
-            row, number = sets.index(result.data["config"]), models.index(result.label)
+            row = sets.index(result.data["config"])
+            number = models.index(result.label)
             height = row + (number - (len(models) - 1) / 2) * 0.6 / len(models)
             share = 100 * result.metrics["recall@1"]
             low, high = (

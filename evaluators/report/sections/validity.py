@@ -18,7 +18,8 @@ def make_section(results: Results) -> Section | None:
     """Make the section. Returns None if the report is built without validity.json."""
     if not results.validity:
         return None
-    positives, foil_words = results.validity["positives"], results.validity["foil_words"]
+    positives = results.validity["positives"]
+    foil_words = results.validity["foil_words"]
     listed = [item for item in results.validity.get("listed_atoms", []) if item["rows"]]
     weights = [item["rows"] for item in listed]
     listed_share = (

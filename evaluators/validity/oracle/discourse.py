@@ -158,7 +158,8 @@ class _Resolver:
         )
         if len(group.members) > 1:
             self._record_reference(referents)
-        was_in_main_predicate, self.in_main_predicate = self.in_main_predicate, subjects is None
+        was_in_main_predicate = self.in_main_predicate
+        self.in_main_predicate = subjects is None
         for predicate in group.predicates:
             self._add_predicate(predicate, referents, drs)
         self.in_main_predicate = was_in_main_predicate
@@ -203,7 +204,8 @@ class _Resolver:
         count = phrase.number or (2 if noun.plural and drs is self.root else 1)
         referents = tuple(range(self.num_referents, self.num_referents + count))
         self.num_referents += count
-        referent_start, condition_start = len(drs.referents), len(drs.conditions)
+        referent_start = len(drs.referents)
+        condition_start = len(drs.conditions)
         drs.referents.extend(referents)
         drs.describe(referents, noun.lemma, "noun", noun.kinds)
         if phrase.determiner is Determiner.OTHER:
@@ -374,13 +376,15 @@ class _Resolver:
                         self._add_predicate(syntax.Not((related,)), referents, drs)
 
     def _add_relation(self, related: RelatedTo, referents: Referents, drs: DRSBuilder) -> None:
-        used_before, self.possessor_used = self.possessor_used, False
+        used_before = self.possessor_used
+        self.possessor_used = False
         if related.implicit:
             self.possessors.append(referents)
         objects = self._add_group(related.objects, drs, referents)
         if related.implicit:
             self.possessors.pop()
-            relation_is_stated, self.possessor_used = self.possessor_used, used_before
+            relation_is_stated = self.possessor_used
+            self.possessor_used = used_before
             if relation_is_stated:
                 return
         self.possessor_used |= used_before

@@ -20,7 +20,8 @@ GRIDS: dict[str, tuple[int, int]] = {
 def draw_patches(name: str, image_id: str, seed: int) -> Patches:
     """Return the patches of a perturbation in a random order that differs from the original."""
     rows, columns = GRIDS[name]
-    rng, original = Random(f"{seed}:{name}:{image_id}"), list(range(rows * columns))
+    rng = Random(f"{seed}:{name}:{image_id}")
+    original = list(range(rows * columns))
     order = original
     while order == original:
         order = rng.sample(original, len(original))

@@ -79,7 +79,9 @@ class AttestedPairs:
     @classmethod
     def from_graphs(cls, graphs: Iterable[SceneGraph]) -> AttestedPairs:
         """Collect the combinations of all graphs."""
-        attributes, subjects, objects = set(), set(), set()
+        attributes = set()
+        subjects = set()
+        objects = set()
         for graph in graphs:
             for item in graph.objects:
                 attributes.update((attribute, item.name) for attribute in item.attributes)
@@ -160,7 +162,8 @@ def mine_relation_pairs(
         if edge.subject not in large or edge.object not in large:
             dropped["an object is small"] += 1
             continue
-        subject, object_ = large[edge.subject], large[edge.object]
+        subject = large[edge.subject]
+        object_ = large[edge.object]
         true = write_relation_caption(subject.name, edge.predicate, object_.name)
         if checks.have_one_category(subject, object_):
             dropped["objects of one category"] += 1
@@ -205,7 +208,8 @@ def mine_attribute_pairs(
 
     Rejected pairs are counted in ``dropped``.
     """
-    checks, facts = CHECKS[rules], collect_facts(image.graph)
+    checks = CHECKS[rules]
+    facts = collect_facts(image.graph)
     captions: set[str] = set()
     for first, second in combinations(select_large_objects(image), 2):
         if checks.have_one_category(first, second):

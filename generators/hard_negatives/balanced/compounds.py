@@ -142,7 +142,8 @@ class CountWeights:
     """
 
     def __init__(self, counts: Collection[int]) -> None:
-        self._true, self._stated = Counter[int](), Counter[int]()
+        self._true = Counter[int]()
+        self._stated = Counter[int]()
         for count in counts:
             self._true[min(count - 1, MAX_COUNT)] += count
             self._stated[min(count, MAX_COUNT)] += count
@@ -178,7 +179,9 @@ class SplitCompounds:
         out_of_split: Collection[Compound],
         image_nouns: ImageNouns,
     ) -> None:
-        self._in_split, self._out_of_split, self._image_nouns = in_split, out_of_split, image_nouns
+        self._in_split = in_split
+        self._out_of_split = out_of_split
+        self._image_nouns = image_nouns
         self._counts = Counter(compounds)
         self._weights = {
             kind: CountWeights(
@@ -228,7 +231,8 @@ class SplitCompounds:
         The caption of the compound itself does not count.
         """
         same, _ = _list_frames(compound, place)
-        own, weights = getattr(compound, place), self._weights[compound.kind]
+        own = getattr(compound, place)
+        weights = self._weights[compound.kind]
         num_types = len(self._words_by_frame.get(same, ())) - (self._num_words[same, own] == 1)
         share_by_new_word = (
             self._compute_shares_of_new_words(compound, place) if compound.kind == "oro" else {}
@@ -249,10 +253,8 @@ class SplitCompounds:
         Of the images that show the word and the other noun, as many relate them as of all images with the word.
         """
         same, similar = _list_frames(compound, place)
-        own, other = (
-            getattr(compound, place),
-            compound.object if place == "subject" else compound.subject,
-        )
+        own = getattr(compound, place)
+        other = compound.object if place == "subject" else compound.subject
         num_together = self._image_nouns.count_companions(other)
         weight_by_word: dict[str, float] = {}
         for word in self._words_by_frame.get(similar, ()):
@@ -370,7 +372,8 @@ def find_usable_words(negatives_by_row: Iterable[Sequence[HardNegative]]) -> set
     Other words are cues: whoever is in an image may be called a man, so that "man" is seldom a foil, and "timepiece" is
     said of a clock but is the name of no object.
     """
-    num_true, num_false = Counter[tuple[str, str]](), defaultdict[tuple[str, str], float](float)
+    num_true = Counter[tuple[str, str]]()
+    num_false = defaultdict[tuple[str, str], float](float)
     for negatives in filter(None, negatives_by_row):
         num_true.update((foil.type, foil.original) for foil in negatives[0].foils)
         for foil in (foil for negative in negatives for foil in negative.foils):

@@ -46,7 +46,10 @@ class AtomFoils:
     def __init__(
         self, graph: SceneGraph, image: ImageFacts, caption: EditableCaption, vocabulary: Vocabulary
     ) -> None:
-        self.graph, self.image, self.caption, self.vocabulary = graph, image, caption, vocabulary
+        self.graph = graph
+        self.image = image
+        self.caption = caption
+        self.vocabulary = vocabulary
         first_mentions: dict[AtomKey, Mention] = {}
         for mention in caption.mentions:
             first_mentions.setdefault(mention.atom_key, mention)

@@ -56,7 +56,8 @@ def negate_in_place(caption: EditableCaption, atom: Negated) -> str | None:
 
 def _deny_attribute(caption: EditableCaption, mention: Mention) -> str:
     """Return "a sky that is not blue" for "a blue sky", and "the sky is not blue" for "the sky is blue"."""
-    text, word = caption.text, caption.text[mention.start : mention.end]
+    text = caption.text
+    word = caption.text[mention.start : mention.end]
     nouns = (
         item for item in caption.mentions if (item.kind, item.object) == ("object", mention.object)
     )
@@ -68,7 +69,8 @@ def _deny_attribute(caption: EditableCaption, mention: Mention) -> str:
     if noun is None or _BE.search(text[: mention.start]) or "." in text[mention.end : noun.end]:
         return f"{text[: mention.start]}not {text[mention.start :]}"
     # Without the attribute, what joins it to the next one goes, or else what joins the previous one to it.
-    before, between = text[: mention.start], text[mention.end : noun.end]
+    before = text[: mention.start]
+    between = text[mention.end : noun.end]
     rest = re.sub(r"^(?:\s|,|and\b)+", "", between)
     if rest == between.lstrip():
         before = re.sub(r"(?:,|\band)\s+$", "", before)
@@ -83,9 +85,11 @@ def _deny_object(caption: EditableCaption, mention: Mention) -> str:
     first mention), and of a noun without an article, those before another word: "curtain on something near a wall", "a
     black something on a bed", but "curtain on wall.".
     """
-    text, noun = caption.text, caption.text[mention.start : mention.end]
+    text = caption.text
+    noun = caption.text[mention.start : mention.end]
     article = _ARTICLE.search(text[: mention.start])
-    before, after = text[: article.start() if article else mention.start], text[mention.end :]
+    before = text[: article.start() if article else mention.start]
+    after = text[mention.end :]
     existential = _EXISTENTIAL.search(before)
     if re.match(rf"(?:an?|the) {re.escape(noun)}\b", text, re.IGNORECASE):
         body = text

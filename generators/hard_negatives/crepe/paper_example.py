@@ -58,7 +58,8 @@ class PaperExample(Example):
     @cached_property
     def _swaps(self) -> list[HardNegative]:
         """The swaps that state something which the image's graph does not have, in random order."""
-        graph, caption = self.walk.walk.graph, self.walk.caption
+        graph = self.walk.walk.graph
+        caption = self.walk.caption
         swaps = [
             (swap_in_place(caption, edited), foil)
             for edited, foil in make_swaps(graph, strict=False)

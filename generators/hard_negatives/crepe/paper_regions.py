@@ -62,7 +62,8 @@ class Compound(NamedTuple):
             self._write_bare(item, slot) for item, slot in zip((first, second), slots, strict=True)
         ]
         text = " and ".join(halves)
-        noun, other = self.mentions[0], self.mentions[-1]
+        noun = self.mentions[0]
+        other = self.mentions[-1]
         if other.kind == "attribute" and other.end <= noun.start:
             text = self.caption[: other.start] + text + self.caption[noun.end :]
         return HardNegative(text, first.foils + second.foils)

@@ -187,7 +187,8 @@ class Example:
 
         One negation is of the whole caption, the others are of one atom each.
         """
-        graph, facts = self.walk.walk.graph, self.source.facts
+        graph = self.walk.walk.graph
+        facts = self.source.facts
         atoms = list(find_negatable_atoms(graph))
         return (
             self._keep_false(
@@ -211,7 +212,8 @@ class Example:
 
     @cached_property
     def _atoms(self) -> AtomFoils:
-        graph, vocabulary = self.walk.walk.graph, self.source.source.vocabulary
+        graph = self.walk.walk.graph
+        vocabulary = self.source.source.vocabulary
         return AtomFoils(graph, self.source.facts, self.walk.caption, vocabulary)
 
     @cached_property

@@ -117,7 +117,8 @@ def _find_near_nouns(noun: str, vocabulary: Vocabulary) -> Sequence[str]:
 def _find_distant_nouns(noun: str, vocabulary: Vocabulary) -> Iterator[str]:
     near = _find_near_nouns(noun, vocabulary)
     for distance in range(GRAND_HYPERNYM_STEPS + 1, MAX_STEPS + 1):
-        nearer, near = set(near), vocabulary.find_nouns(noun, distance)
+        nearer = set(near)
+        near = vocabulary.find_nouns(noun, distance)
         yield from (word for word in near if word not in nearer)
     yield from (word for word in grand_hypernym_siblings(noun) if word not in vocabulary.nouns)
 
@@ -141,7 +142,8 @@ def _find_attributes(attribute: str, vocabulary: Vocabulary) -> tuple[Sequence[s
 
 
 def _find_relations(surface: str, mention: Mention, vocabulary: Vocabulary) -> Words:
-    sense, written = relations.find_sense(mention.text), relations.find_sense(surface)
+    sense = relations.find_sense(mention.text)
+    written = relations.find_sense(surface)
     if (sense and sense.group) != (written and written.group):
         return Words(
             (), iter(())

@@ -128,7 +128,8 @@ class SystematicityNegatives(NamedTuple):
         compounds = [Compound.find(item.parse) for item in candidates]
         slots = [compound.list_slots() if compound else [] for compound in compounds]
         scores = iter(self._score_words([slot.gap for of_caption in slots for slot in of_caption]))
-        image_key, captions = make_image_key(image), [item.caption for item in image.regions]
+        image_key = make_image_key(image)
+        captions = [item.caption for item in image.regions]
         negatives: list[dict[str, tuple[HardNegative, ...]]] = []
         for item, compound, of_caption in zip(candidates, compounds, slots, strict=True):
             of_words = [next(scores) for _ in of_caption]
@@ -257,7 +258,8 @@ def extract_only_compound(parse: Parse) -> Parse | None:
     ]
     if len(kept) == len(parse.mentions):
         return parse
-    start, end = min(mention.start for mention in kept), max(mention.end for mention in kept)
+    start = min(mention.start for mention in kept)
+    end = max(mention.end for mention in kept)
     if any(
         mention.start < end and mention.end > start
         for mention in parse.mentions

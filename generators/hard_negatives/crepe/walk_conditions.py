@@ -31,13 +31,15 @@ def has_false_orbit(graph: SceneGraph, facts: ImageFacts) -> bool:
 
 def _has_false(swaps: Iterable[Edit], facts: ImageFacts) -> bool:
     edited_graphs = [edited for edited, _ in swaps]
-    missing, spare = PER_TYPE, len(edited_graphs) - PER_TYPE
+    missing = PER_TYPE
+    spare = len(edited_graphs) - PER_TYPE
     try:
         for edited in edited_graphs:
             if missing == 0 or spare < 0:
                 break
             is_false = facts.is_false(edited)
-            missing, spare = missing - is_false, spare - (not is_false)
+            missing = missing - is_false
+            spare = spare - (not is_false)
     except SearchLimitError:
         return False
     return missing == 0

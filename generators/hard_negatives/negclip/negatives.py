@@ -195,7 +195,8 @@ def _find_verbs(doc: Doc) -> list[Part]:
 def _find_words(doc: Doc, tag: str) -> Iterator[Token]:
     """Yield words with a Penn tag, except auxiliaries, particles, names, and parts of hyphenated or compound words."""
     for token in doc:
-        start, end = token.idx, token.idx + len(token.text)
+        start = token.idx
+        end = token.idx + len(token.text)
         is_joined = doc.text[start - 1 : start] in ("-", "'") or doc.text[end : end + 1] in (
             "-",
             "'",
@@ -243,7 +244,8 @@ def _changes_meaning(doc: Doc, first: Part, second: Part) -> bool:
     if doc.text[first.start : first.stop].lower() == doc.text[second.start : second.stop].lower():
         return False
     if first.head.dep_ == second.head.dep_ == "amod":
-        noun, other_noun = _find_modified_noun(first), _find_modified_noun(second)
+        noun = _find_modified_noun(first)
+        other_noun = _find_modified_noun(second)
         # One noun, or two equal nouns in a list ("a gray chair and a black chair").
         if noun == other_noun or (
             noun.lower_ == other_noun.lower_ and other_noun in noun.conjuncts
@@ -281,16 +283,16 @@ def _list_modifiers(part: Part) -> list[str]:
 
 def _swap_parts(text: str, first: Part, second: Part) -> str:
     """Return the text with two parts swapped, the first letter capitalised, and articles adapted."""
-    first_text, second_text = text[first.start : first.stop], text[second.start : second.stop]
+    first_text = text[first.start : first.stop]
+    second_text = text[second.start : second.stop]
     if first_text[:1].isupper() and not text[: first.start].strip():
-        first_word, second_text = first_text.split()[0], second_text[0].upper() + second_text[1:]
+        first_word = first_text.split()[0]
+        second_text = second_text[0].upper() + second_text[1:]
         if first_word != "I" and (len(first_word) == 1 or first_word[1:].islower()):
             first_text = first_text[0].lower() + first_text[1:]
-    before, between, after = (
-        text[: first.start],
-        text[first.stop : second.start],
-        text[second.stop :],
-    )
+    before = text[: first.start]
+    between = text[first.stop : second.start]
+    after = text[second.stop :]
     return _adapt_article(before, second_text) + _adapt_article(between, first_text) + after
 
 

@@ -99,7 +99,8 @@ class OwnCaption:
 
         Mass nouns without an article ("in bed") are not replaced in captions that have articles.
         """
-        before, after = self.parse.caption[: mention.start], self.parse.caption[mention.end :]
+        before = self.parse.caption[: mention.start]
+        after = self.parse.caption[mention.end :]
         if mention.kind == "attribute":
             is_whole = before.rstrip()[-1:] not in HYPHENS and after.lstrip()[:1] not in HYPHENS
             return mention.tag.startswith("JJ") and is_quality(mention.text) and is_whole
@@ -160,7 +161,8 @@ class OwnCaption:
         if mention is None:
             return False
         text = self.parse.caption
-        before, after = text[: mention.start], text[mention.end :]
+        before = text[: mention.start]
+        after = text[mention.end :]
         joined = is_joined(text, mention)
         if atom.kind == "relation":
             is_verb = (

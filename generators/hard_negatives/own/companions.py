@@ -22,7 +22,9 @@ class Companions:
 
     @classmethod
     def of(cls, nouns_by_image: Iterable[Iterable[str]]) -> Self:
-        counts, numbers, pairs = dict[str, int](), dict[str, int](), PairCounter()
+        counts = dict[str, int]()
+        numbers = dict[str, int]()
+        pairs = PairCounter()
         for nouns in (sorted(set(nouns)) for nouns in nouns_by_image):
             for noun in nouns:
                 counts[noun] = counts.get(noun, 0) + 1

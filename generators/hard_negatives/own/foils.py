@@ -67,12 +67,12 @@ from compeval.generators.language.lexicon import relations
 
 UNUSUAL_RELATIONS = frozenset({WITHOUT, "containing", "contain", "supporting", "support"})
 """Relations that captions of photographs do not state in this form ("a beach containing a city")."""
-BESIDE, AROUND = (
-    "next to",
-    frozenset({"over", "above", "under", "below", "beneath", "underneath", "behind", "of"}),
-)
+BESIDE = "next to"
+AROUND = frozenset({"over", "above", "under", "below", "beneath", "underneath", "behind", "of"})
 """Something "next to" an object may also be over, under, behind or "in front of" it."""
-MAX_SHARE, MANY_CAPTIONS, MAX_SHARE_OF_MANY = 0.05, 3, 0.1
+MAX_SHARE = 0.05
+MANY_CAPTIONS = 3
+MAX_SHARE_OF_MANY = 0.1
 """A noun is no foil if more than this share of the images with one of the caption's objects mention it. The share is
 larger for images with many captions, one of which would mention it."""
 FEW_SIMILARITY = 0.08
@@ -88,11 +88,9 @@ OF_OR_WITH = re.compile(r"(?:\s+\w+){1,2}\s+(?:of|with)\b")
 DIRECTION = re.compile(
     r"\b(?:through|down|across|along|up|past|towards?|into|onto|off|over|around)\b"
 )
-NO_ATOM, NO_FALSE, NO_FIT = (
-    "has no part that can be changed",
-    "has no change that is certainly false",
-    "has no false change that other captions support (more captions or a corpus help)",
-)
+NO_ATOM = "has no part that can be changed"
+NO_FALSE = "has no change that is certainly false"
+NO_FIT = "has no false change that other captions support (more captions or a corpus help)"
 """Why a caption has no negative of a kind."""
 Drawn = TypeVar("Drawn")
 
@@ -156,7 +154,8 @@ class FoilMaker:
 
         Captions without negatives of any kind are counted with the reason.
         """
-        facts, signatures = collect_caption_facts(image), set[Any]()
+        facts = collect_caption_facts(image)
+        signatures = set[Any]()
         true = frozenset(fold_case_and_space(region.caption) for region in image.regions)
         rejected = self.rejected.get(crop_id, frozenset())
         for number, parse in enumerate(region.parse for region in image.regions if region.parse):
@@ -179,7 +178,9 @@ class FoilMaker:
                 yield self._make_all(caption, true | frozenset(map(fold_case_and_space, rejected)))
 
     def _make_all(self, caption: OwnCaption, true: frozenset[str]) -> CaptionNegatives:
-        negatives, truths, reasons = dict[str, Any](), dict[str, str](), dict[str, str]()
+        negatives = dict[str, Any]()
+        truths = dict[str, str]()
+        reasons = dict[str, str]()
         for kind, found in self.find_all(caption).items():
             written = [
                 item._replace(caption=caption.form.write(item.caption, caption.parse.caption))
@@ -199,7 +200,8 @@ class FoilMaker:
         """Return the candidates of each kind, not yet in the form of the caption."""
         kinds = [kind for kind in self.kinds if kind in SIZES]
         candidates: dict[str, Candidates] = {}
-        atoms, edits = Candidates([]), list[Edit]()
+        atoms = Candidates([])
+        edits = list[Edit]()
         try:
             if not {"atom", NEGATION}.isdisjoint(kinds):
                 edits = self._replace_atoms(caption, atoms)
@@ -437,7 +439,8 @@ class FoilMaker:
         found = Candidates([], is_changed=bool(caption.replaceable.mentions), is_false=bool(edits))
         if made is not None:
             truth, negative = made
-            found.negatives, found.truth = [negative], truth
+            found.negatives = [negative]
+            found.truth = truth
         return found
 
     def is_proven(self, kind: str, negative: HardNegative, caption: OwnCaption) -> bool:

@@ -29,11 +29,13 @@ from compeval.generators.llm.client import (
 
 SPARE = 2
 """Texts that are requested beyond those of a row, because some are unusable."""
-MAX_ADDED, MAX_REPLACED = 3, 4
+MAX_ADDED = 3
+MAX_REPLACED = 4
 """A text with more words than the caption and these, or with fewer words of the caption, is no edit of it."""
 DENIAL = re.compile(r"\b(?:not|no|without|never)\b|n['’]t\b")
 FIRST_WORD = re.compile(r"[a-z]+")
-TOKENS_PER_TEXT, TOKENS_PER_VERDICT = 20, 2
+TOKENS_PER_TEXT = 20
+TOKENS_PER_VERDICT = 2
 """For the estimated cost."""
 
 
@@ -83,7 +85,8 @@ class Texts(NamedTuple):
             return have_same_words(text, self.caption)
         if self.kind == "negation":
             return len(DENIAL.findall(text.lower())) > len(DENIAL.findall(self.caption.lower()))
-        own, new = words(self.caption), words(text)
+        own = words(self.caption)
+        new = words(text)
         shared = {*own} & {*new}
         return (
             bool(shared)

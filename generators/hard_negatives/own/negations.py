@@ -70,7 +70,8 @@ def make_negation(
 
 def _deny_atom(caption: OwnCaption, denial: Denial) -> tuple[str, str] | None:
     """Return "a man not riding a horse", and the same of the other word, or None."""
-    graph, mention = caption.parse.graph, denial.mention
+    graph = caption.parse.graph
+    mention = denial.mention
     atoms = (atom for atom in find_negatable_atoms(graph) if atom.atom_key == mention.atom_key)
     atom = next(filter(caption.is_negatable, atoms), None)
     if atom is None or atom.kind == "object" or not proves_false(caption.facts, graph, atom):

@@ -42,7 +42,8 @@ from compeval.generators.language.wordnet import (
 
 TOKEN = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*|[^\w\s]")
 PARTS: tuple[PartOfSpeech, ...] = ("n", "v", "a")
-MIN_COUNT, MANY_CAPTIONS = 3, 1000
+MIN_COUNT = 3
+MANY_CAPTIONS = 1000
 """Words of fewer captions are no foils if there are many captions, and say nothing about their companions."""
 READ_CAPTIONS = 256
 """Captions whose content words are held: the edits of a caption are compared with it one after another."""
@@ -90,7 +91,8 @@ def is_modifier(word: str) -> bool:
 def find_lemma(word: str) -> str:
     """Return the lemma of a content word, as the part of speech that it most often has; of a verb with "to "."""
     forms = {pos: lemmatise(word, pos) for pos in "nv"}
-    noun, verb = forms["n"], forms["v"]
+    noun = forms["n"]
+    verb = forms["v"]
     if word.endswith(("ing", "ed")) and verb:
         is_noun = noun == word and sum_tag_counts(word, "n") > sum_tag_counts(verb, "v")
         return word if is_noun else TO + verb
@@ -124,7 +126,8 @@ def read_items(text: str, nouns: Collection[str]) -> list[Item]:
     tokens = [(match[0].lower(), match.start(), match.end()) for match in TOKEN.finditer(text)]
     items: list[Item] = []
     run: list[str] | None = None
-    is_determined, modifiers = False, list[tuple[str, int, int]]()
+    is_determined = False
+    modifiers = list[tuple[str, int, int]]()
 
     def add(lemma: str, start: int, end: int, is_plural: bool, is_noun: bool) -> None:
         nonlocal run, is_determined
@@ -141,7 +144,8 @@ def read_items(text: str, nouns: Collection[str]) -> list[Item]:
                 is_noun,
             )
         )
-        run, is_determined = [], False
+        run = []
+        is_determined = False
         modifiers.clear()
 
     def end_phrase() -> None:
@@ -155,7 +159,8 @@ def read_items(text: str, nouns: Collection[str]) -> list[Item]:
         word, start, end = tokens[position]
         if not word[0].isalnum():
             end_phrase()
-            run, is_determined = None, False
+            run = None
+            is_determined = False
             position += 1
             continue
         length, lemma, is_plural = _find_noun(tokens, position, nouns)
@@ -294,7 +299,8 @@ class SlotCounts:
         """``nouns`` are lemmas of up to ``MAX_WORDS`` words that are read as one word."""
         self.captions = 0
         self._nouns = nouns
-        self._slots, self._words = set[Slot](), set[str]()
+        self._slots = set[Slot]()
+        self._words = set[str]()
         self._fillers = defaultdict[Slot, Counter[str]](Counter)
         self._runs = dict[
             tuple[str, ...], tuple[str, ...]
@@ -302,7 +308,8 @@ class SlotCounts:
         self._general = Counter[Link]()
         self._modified = Counter[tuple[str, str]]()
         self._forms = Counter[tuple[str, bool, bool]]()
-        self._numbers, self._pairs = dict[str, int](), PairCounter()
+        self._numbers = dict[str, int]()
+        self._pairs = PairCounter()
 
     def read(self, text: str) -> list[Item]:
         """Return the content words of a text."""
@@ -446,7 +453,8 @@ class SlotCounts:
         A slot that no other word fills in any caption says nothing about the new word, but then another slot must.
         With ``strict``, every new link must be in a caption. Every new clause must be usual.
         """
-        old, new = self.read(caption), self.read(edited)
+        old = self.read(caption)
+        new = self.read(edited)
         modified = Counter(list_modified(new)) - Counter(list_modified(old))
         if not all(itertools.starmap(self.may_modify, modified)):
             return False

@@ -106,7 +106,8 @@ def _is_decidable(foil: Foil) -> bool:
 
 def _exchange_values(caption: OwnCaption) -> Iterator[HardNegative]:
     """Yield "silver cabinets, a white refrigerator" for "white cabinets, a silver refrigerator"."""
-    text, graph = caption.parse.caption, caption.parse.graph
+    text = caption.parse.caption
+    graph = caption.parse.graph
     values = [
         mention
         for mention in caption.parse.mentions

@@ -38,7 +38,8 @@ def is_person(noun: str) -> bool:
 @lru_cache(CACHED_PAIRS)
 def may_be_same_person(first: str, second: str) -> bool:
     """Return True if a person may have both names: they are not in different lists, such as those for men and women."""
-    first_lists, second_lists = _list_indices(first, "persons"), _list_indices(second, "persons")
+    first_lists = _list_indices(first, "persons")
+    second_lists = _list_indices(second, "persons")
     return not (first_lists and second_lists and first_lists != second_lists)
 
 

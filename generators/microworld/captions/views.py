@@ -23,8 +23,10 @@ def sample_region(scene: Scene, ids: Sequence[str], rng: Random) -> Box:
     union = boxes[0]
     for box in boxes[1:]:
         union = union.union(box)
-    margin, min_side = 1 + 2 * rng.uniform(0.04, 0.15), rng.uniform(190, 240)
-    width, height = max(margin * union.width, min_side), max(margin * union.height, min_side)
+    margin = 1 + 2 * rng.uniform(0.04, 0.15)
+    min_side = rng.uniform(190, 240)
+    width = max(margin * union.width, min_side)
+    height = max(margin * union.height, min_side)
     width, height = max(width, 0.55 * height), max(height, 0.55 * width)
     x, right = _fit(union.x + union.width / 2, width, scene.width)
     y, bottom = _fit(union.y + union.height / 2, height, scene.height)

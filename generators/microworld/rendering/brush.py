@@ -149,7 +149,8 @@ def _light_shader(
     light: Light, left: float, top: float, right: float, bottom: float
 ) -> skia.Shader:
     """Return a translucent gradient of white and black over the bounds of a part."""
-    width, height = right - left, bottom - top
+    width = right - left
+    height = bottom - top
     colors = [add_opacity(color, opacity) for _, color, opacity in _GRADIENTS[light]]
     stops = [position for position, _, _ in _GRADIENTS[light]]
     if light == "ball":

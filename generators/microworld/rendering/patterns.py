@@ -42,10 +42,12 @@ def _make_stripes(period: float) -> Iterator[skia.Path]:
 
 def _make_spots(period: float) -> Iterator[skia.Path]:
     """Yield discs in a triangular grid."""
-    row_height, radius = 0.87 * period, 0.31 * period
+    row_height = 0.87 * period
+    radius = 0.31 * period
     for row in range(int(100 / row_height) + 2):
         for column in range(int(_WIDTH / period)):
-            x, y = (column + 0.5 * (row % 2)) * period, (row + 0.5) * row_height
+            x = (column + 0.5 * (row % 2)) * period
+            y = (row + 0.5) * row_height
             yield skia.Path.Oval(skia.Rect.MakeLTRB(x - radius, y - radius, x + radius, y + radius))
 
 
