@@ -5,6 +5,9 @@ next one that is not doubled, and may contain delimiters and line ends. Other qu
 closing quote, csv and pandas accept further text; :func:`read_rows` marks these rows. A quote that is never
 closed is an error.
 
+All readers of such files use this module. pandas and pyarrow read the same cells, but say nothing about text after a
+closing quote; after a cell of several lines, pandas names a wrong line for a faulty row, and pyarrow never names one.
+
 The byte-order mark of spreadsheets is not part of a name. A text that a spreadsheet would execute as a formula is
 written with an apostrophe in front, which is removed when such a file is read.
 """
@@ -22,9 +25,10 @@ from compeval.base.files.json_lines import MAX_LINE
 
 _FORMULA = re.compile(r"(?![-+\d.,%\[\]()± ]+$)[-=+@\t\r]", re.DOTALL)
 """A text that a spreadsheet takes for a formula: it begins like one and is no number or interval."""
-csv.field_size_limit(
-    10_000_000
-)  # the default, 131,072 characters, is less than a long list of texts
+TableError = csv.Error
+"""Raised for a text that is not a table."""
+# The default, 131,072 characters, is less than a long list of texts.
+csv.field_size_limit(10_000_000)
 
 
 def write(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> None:
@@ -43,40 +47,43 @@ def quote_formula(value: object) -> object:
 
 
 def _unquote_formula(value: str) -> str:
-    return (
-        value[1:]
-        if value and value.startswith("'") and _FORMULA.match(value.lstrip("'"))
-        else value
-    )
+    is_quoted = value.startswith("'") and _FORMULA.match(value.lstrip("'"))
+    return value[1:] if is_quoted else value
 
 
 def read_rows(file: TextIO, delimiter: str = ",") -> Iterator[tuple[int, list[str], bool]]:
     """Yield the number of the last line of each row that is not blank, its cells, and True if a quote is misplaced.
 
-    ``file`` is open with ``newline=""``. Raises csv.Error if a quote is not closed, or a line or field is too long.
+    ``file`` is open with ``newline=""``. Raises TableError if a quote is not closed, or a line or field is too long.
     """
     consumed: list[str] = []
-    reader = csv.reader(_remember(file, consumed), delimiter=delimiter)
+    reader = csv.reader(_read_lines(file, consumed), delimiter=delimiter)
     for cells in reader:
         is_misplaced = False
         if any('"' in line for line in consumed):
             try:
                 next(csv.reader(iter(consumed), delimiter=delimiter, strict=True))
-            except csv.Error:
+            except TableError:
                 if len(list(csv.reader([*consumed, "next row"], delimiter=delimiter))) == 1:
-                    raise csv.Error("a quote is not closed") from None
+                    raise TableError("a quote is not closed") from None
                 is_misplaced = True
         consumed.clear()
         if cells:
             yield reader.line_num, cells, is_misplaced
 
 
-def _remember(file: TextIO, consumed: list[str]) -> Iterator[str]:
+def _read_lines(file: TextIO, consumed: list[str]) -> Iterator[str]:
+    """Yield the lines of a file, and add each to ``consumed``."""
     while line := file.readline(MAX_LINE):
         if len(line) == MAX_LINE:
-            raise csv.Error(f"a line has {MAX_LINE:,} characters or more")
+            raise TableError(f"a line has {MAX_LINE:,} characters or more")
         consumed.append(line)
         yield line
+
+
+def split_line(line: str, delimiter: str) -> list[str]:
+    """Return the cells of a line. Raises TableError for text after a closing quote, or a quote that is not closed."""
+    return next(csv.reader([line], delimiter=delimiter, strict=True))
 
 
 def fits(width: int, cells: Sequence[str]) -> bool:
@@ -144,7 +151,7 @@ def read_numbered(
                 yield number, dict(zip(header, texts, strict=False))
     except UnicodeDecodeError:
         raise ValueError(f"{path}: not in UTF-8. Save it as CSV UTF-8.") from None
-    except csv.Error as error:
+    except TableError as error:
         raise ValueError(
             f"{path}, the row from line {last + 1}: not a valid table ({error}). Is a quote not closed, or not doubled?"
         ) from None

@@ -13,7 +13,6 @@ characters. Rows with more or fewer cells than the header, and texts that are no
 
 from __future__ import annotations
 
-import csv
 import glob
 import gzip
 import io
@@ -105,16 +104,19 @@ def _kind(path: Path) -> str:
 
 
 def _split(path: Path) -> Iterator[Shard]:
-    kind, size = _kind(path), path.stat().st_size
+    kind = _kind(path)
+    size = path.stat().st_size
     if not size:
         raise ValueError(f"{path}: the file is empty.")
     if kind == ".parquet":
-        length, step = parquet.count_rows(path), PARQUET_ROWS
+        length = parquet.count_rows(path)
+        step = PARQUET_ROWS
     elif kind in (".csv", ".tar") or path.suffix == ".gz":
         yield Shard(path)
         return
     else:
-        length, step = size, TEXT_BYTES
+        length = size
+        step = TEXT_BYTES
     for start in range(0, length, step):
         yield Shard(path, start, min(start + step, length))
 
@@ -183,8 +185,8 @@ def _tsv(shard: Shard, column: Column, skipped: Skipped) -> Iterator[str | None]
 def _split_line(line: str, skipped: Skipped) -> list[str]:
     """Return the fields of a line of a tsv file. Counts a line with quoted fields in ``skipped``."""
     if line.startswith('"') or '\t"' in line:
-        with suppress(csv.Error):
-            fields = next(csv.reader([line], delimiter="\t", strict=True))
+        with suppress(csv_tables.TableError):
+            fields = csv_tables.split_line(line, "\t")
             skipped.quoted += 1
             return fields
     return line.split("\t")
@@ -204,7 +206,7 @@ def _csv(shard: Shard, column: Column, skipped: Skipped) -> Iterator[str | None]
             for _, fields, is_misplaced in rows:
                 skipped.quoted += is_misplaced
                 yield _field(fields, position, len(header))
-        except csv.Error as error:
+        except csv_tables.TableError as error:
             raise ValueError(f"{shard.path}: not a valid table ({error}).") from None
 
 
