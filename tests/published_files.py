@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from compeval.loaders.importing.identify import identify
+from compeval.loaders.importing.read_published import read_published
+from compeval.loaders.importing.row_counts import ImportedFile
 from compeval.loaders.importing.selection import RowSelection
-from compeval.loaders.importing.write_dataset import ImportedFile, read_published
 from compeval.loaders.published.rows import Row
 
 

@@ -88,7 +88,7 @@ class DataSource:
 
     @property
     def pinned(self) -> str:
-        """How many of all files have a known hash; the first download of the others is recorded in sources.lock."""
+        """Number of files with a known hash, of all; the first download of the others is recorded in sources.lock."""
         files = (*self.files, *self.image_archives)
         return f"{sum(file.is_pinned for file in files)} of {len(files)}"
 

@@ -11,7 +11,6 @@ import hashlib
 import os
 import shutil
 import time
-from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -20,6 +19,7 @@ import urllib3
 
 from compeval.base.files.hashes import hash_file
 from compeval.base.plain_text import strip_url, strip_urls
+from compeval.base.progress import ProgressCallback, no_progress
 
 CHUNK = 1 << 20
 MAX_FAILURES = 5
@@ -33,37 +33,36 @@ REMEDY = (
     "Use a mirror (--mirror URL), or download the file manually and pass its folder (--from DIR)."
 )
 
-ProgressCallback = Callable[[int, int | None], None]
-"""Called with the number of downloaded bytes and the total number (None if unknown)."""
-
 
 def download(
     url: str,
     path: Path,
     size: int | None = None,
     sha256: str | None = None,
-    report: ProgressCallback = lambda done, total: None,
-    known: str = "",
+    *,
     git_blob: str | None = None,
+    known_version: str = "",
+    report: ProgressCallback = no_progress,
+    step: str = "",
 ) -> str:
     """Download the file at ``url`` to ``path`` and return the server's version of it, or "" if it states none.
 
-    Nothing is written if the server has the version ``known``. Retries after interruptions and if the server is busy.
+    Nothing is written if the server has the version ``known_version``. Retries after interruptions and if the server is
+    busy. ``report`` is called with ``step``.
 
     Raises FileNotFoundError if the server does not have the file, and ValueError for any other failure: an unreachable
     server, a wrong length or hash, an empty file, a web page instead of the file, or a full disk.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial, version = (
-        path.with_name(f"{path.name}{suffix}") for suffix in (".partial", ".partial.version")
-    )
+    partial = path.with_name(f"{path.name}.partial")
+    version = path.with_name(f"{path.name}.partial.version")
     shown = strip_url(url)  # without a password
     failures = 0
     while True:
         previous_size = _size(partial)
         try:
-            if not _append_rest(url, partial, version, size, report, known):
-                return known
+            if not _append_rest(url, partial, version, size, known_version, report, step):
+                return known_version
             break
         except (requests.ConnectionError, requests.Timeout) as error:
             failures = 1 if _size(partial) > previous_size else failures + 1
@@ -134,9 +133,15 @@ def _size(path: Path) -> int:
 
 
 def _append_rest(
-    url: str, partial: Path, version: Path, size: int | None, report: ProgressCallback, known: str
+    url: str,
+    partial: Path,
+    version: Path,
+    size: int | None,
+    known_version: str,
+    report: ProgressCallback,
+    step: str,
 ) -> bool:
-    """Append the missing bytes to ``partial``. Returns False if the server has the version ``known``.
+    """Append the missing bytes to ``partial``. Returns False if the server has the version ``known_version``.
 
     Raises ConnectionError or Timeout if another attempt may succeed.
     """
@@ -145,8 +150,9 @@ def _append_rest(
     url, headers = _route(url)
     if start:
         headers |= {"Range": f"bytes={start}-", "If-Range": version.read_text(encoding="utf-8")}
-    elif known:
-        headers["If-None-Match" if known.endswith('"') else "If-Modified-Since"] = known
+    elif known_version:
+        is_etag = known_version.endswith('"')
+        headers["If-None-Match" if is_etag else "If-Modified-Since"] = known_version
     with requests.get(url, headers=headers, stream=True, timeout=TIMEOUT) as answer:
         if answer.status_code == requests.codes.requested_range_not_satisfiable:
             if answer.headers.get("Content-Range") == f"bytes */{start}":
@@ -156,7 +162,8 @@ def _append_rest(
         url = strip_url(url)  # in errors
         _check_status(url, answer)
         server_version = answer.headers.get("ETag") or answer.headers.get("Last-Modified")
-        if known and (answer.status_code == requests.codes.not_modified or server_version == known):
+        is_unmodified = answer.status_code == requests.codes.not_modified
+        if known_version and (is_unmodified or server_version == known_version):
             return False
         if answer.status_code != requests.codes.partial_content:
             start = 0
@@ -169,17 +176,24 @@ def _append_rest(
                 raise ValueError(
                     _disk_full(url, partial, f"{total - start:,} bytes needed, {free:,} bytes free")
                 )
-        version.write_text(server_version, encoding="utf-8") if server_version else version.unlink(
-            missing_ok=True
-        )
-        _write_body(url, answer, partial, start, lambda done: report(done, total))
+        if server_version:
+            version.write_text(server_version, encoding="utf-8")
+        else:
+            version.unlink(missing_ok=True)
+        _write_body(url, answer, partial, start, total, report, step)
     if total is not None and _size(partial) < total:
         raise requests.ConnectionError(f"{_size(partial):,} of {total:,} bytes")
     return True
 
 
 def _write_body(
-    url: str, answer: requests.Response, partial: Path, start: int, report: Callable[[int], None]
+    url: str,
+    answer: requests.Response,
+    partial: Path,
+    start: int,
+    total: int | None,
+    report: ProgressCallback,
+    step: str,
 ) -> None:
     """Write the bytes of an answer to ``partial`` from the position ``start`` on, and report the position.
 
@@ -190,7 +204,8 @@ def _write_body(
             # requests' own iter_content drops the bytes of a chunk during which the connection is interrupted.
             while chunk := answer.raw.read1(CHUNK, decode_content=False):
                 file.write(chunk)
-                report(start := start + len(chunk))
+                start += len(chunk)
+                report(step, start, total)
     except urllib3.exceptions.HTTPError as error:
         raise requests.ConnectionError(str(error)) from None
     except OSError as error:

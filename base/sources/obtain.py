@@ -4,27 +4,37 @@ Files are downloaded to and unpacked in ``<folder>/.downloads``. Complete files 
 never reads an incomplete file, and then listed in a record (``.downloads/<file>.json``). The next call downloads only
 the files that are not complete, or that were made from another version than the registered one, or than the one in the
 given folder. An archive is deleted after it has been unpacked.
+
+sources.lock has the size and SHA-256 of the downloads whose hash the registry does not know. The first download of a
+file is recorded, and every later download must be equal. The file is committed, so everybody who builds from a checkout
+reads the same bytes.
 """
 
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import sys
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from compeval.base.files.atomic import atomic_file, write_json
 from compeval.base.files.file_state import read_state, refresh
 from compeval.base.files.hashes import hash_file
+from compeval.base.progress import ProgressCallback, no_progress
 from compeval.base.sources import DataSource, RemoteFile
 from compeval.base.sources.download import download, verify
-from compeval.base.sources.source_lock import compare_or_record, read_hashes
 from compeval.base.sources.unpack import unpack
 
 WORK_FOLDER = ".downloads"
-ProgressCallback = Callable[[str, int, int | None], None]
-"""Called with the name of a step, the number of finished bytes and the total number (None if unknown)."""
+LOCK_RECORD = {"url", "size", "sha256"}
+LOCK_HEADER = (
+    "# Written by `compeval sources get`: the downloads whose hash their publisher does not state. "
+    "Commit this file.\n"
+)
 
 
 def fetch(
@@ -35,7 +45,7 @@ def fetch(
     mirror: str | None = None,
     existing: Path | None = None,
     lock: Path | None = None,
-    report: ProgressCallback = lambda step, done, total: None,
+    report: ProgressCallback = no_progress,
 ) -> list[str]:
     """Write the files ``names`` of a source (default: all files) to ``folder``; return the names of the new files.
 
@@ -45,7 +55,7 @@ def fetch(
     name is unknown, or a file is wrong or cannot be downloaded. Raises FileNotFoundError if the server or the folder
     ``existing`` does not have a file.
     """
-    locked = read_hashes(lock, source.name) if lock else {}
+    locked = _read_hashes(lock, source.name) if lock else {}
     missing = [
         file
         for file in _select_files(source, names)
@@ -65,8 +75,9 @@ def fetch(
                 packed,
                 file.size,
                 file.sha256,
-                lambda *counts, name=file.name: report(name, *counts),
                 git_blob=file.git_blob,
+                report=report,
+                step=file.name,
             )
         try:
             _add_file(source, file, packed, folder, existing, lock, report)
@@ -86,10 +97,10 @@ def _select_files(source: DataSource, names: Sequence[str]) -> list[RemoteFile]:
         raise ValueError(
             f"{source.name} must be downloaded manually. {source.download_instructions}"
         )
-    known = {file.name: file for file in source.files}
-    if unknown := [name for name in names if name not in known]:
-        raise ValueError(f"{source.name} has no file {unknown[0]}; it has {', '.join(known)}.")
-    return [known[name] for name in dict.fromkeys(names or known)]
+    files = {file.name: file for file in source.files}
+    if unknown := [name for name in names if name not in files]:
+        raise ValueError(f"{source.name} has no file {unknown[0]}; it has {', '.join(files)}.")
+    return [files[name] for name in dict.fromkeys(names or files)]
 
 
 def _add_file(
@@ -102,36 +113,40 @@ def _add_file(
     report: ProgressCallback,
 ) -> None:
     """Add a file to ``folder``, unpacked if it is an archive. Files in ``existing`` stay there."""
-    root, place = (
-        (folder / WORK_FOLDER, os.replace) if existing is None else (existing, _link_or_copy)
-    )
     if existing and not packed.is_file():
-        _install(file, root, dict.fromkeys(_list_unpacked(file, existing)), folder, place)
+        unpacked = dict.fromkeys(_list_unpacked(file, existing))
+        _install(file, existing, unpacked, folder, None, moves=False)
         return
     if existing:
         verify(packed, file.size, file.sha256, str(packed), file.git_blob)
     if lock is not None and file.sha256 is None:
-        compare_or_record(lock, source.name, file, packed)
+        _compare_or_record(lock, source.name, file, packed)
     sha256 = file.sha256 or hash_file(packed)
     if file.makes is None:
-        _install(file, root, {packed: sha256}, folder, place, (packed, sha256))
+        root = existing or folder / WORK_FOLDER
+        _install(file, root, {packed: sha256}, folder, (packed, sha256), moves=existing is None)
         return
     scratch = folder / WORK_FOLDER / f"{file.name}.unpacked"
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True)
     try:
-        hashes = unpack(packed, scratch, lambda *counts: report(f"{file.name}, unpacking", *counts))
+        hashes = unpack(packed, scratch, report, step=f"{file.name}, unpacking")
         if not (scratch / file.makes).exists():
             content = ", ".join(sorted(path.name for path in scratch.iterdir())) or "nothing"
             raise ValueError(
                 f"{packed.name}: the archive contains {content}, {file.makes} expected."
             )
         members = {scratch / name: digest for name, digest in hashes.items()}
-        _install(file, scratch, members, folder, os.replace, (packed, sha256))
+        _install(file, scratch, members, folder, (packed, sha256), moves=True)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     if existing is None:
         packed.unlink()
+
+
+def is_complete(source: DataSource, folder: Path) -> bool:
+    """Return True if a folder has all files of a source, unchanged."""
+    return all(check_file(file, folder) == "complete" for file in source.files)
 
 
 def check_file(file: RemoteFile, folder: Path) -> str:
@@ -145,8 +160,14 @@ def check_file(file: RemoteFile, folder: Path) -> str:
     missing = [name for name in members if not (folder / name).is_file()]
     if missing:
         return f"{len(missing):,} of {len(members):,} files are missing; the first is {missing[0]}"
-    states = {name: [*(_refresh(folder / name, state) or ())] for name, state in members.items()}
-    changed = [name for name, state in states.items() if not state]
+    states: dict[str, list[Any]] = {}
+    changed: list[str] = []
+    for name, state in members.items():
+        present = _refresh(folder / name, state)
+        if present is None:
+            changed.append(name)
+        else:
+            states[name] = [*present]
     if changed:
         return f"{len(changed):,} of {len(members):,} files have changed; the first is {changed[0]}"
     if states != members:  # hash them only once after the folder was copied
@@ -164,12 +185,12 @@ def _refresh(path: Path, state: Sequence[Any] | int) -> Sequence[Any] | None:
 
 def _read_record(file: RemoteFile, folder: Path) -> dict[str, Any] | None:
     """Return the states of the members of a file, and of the file itself if it was not given unpacked."""
-    record = _get_record(file, folder)
-    return (
-        {"packed": None, **json.loads(record.read_text(encoding="utf-8"))}
-        if record.is_file()
-        else None
-    )
+    path = _get_record(file, folder)
+    if not path.is_file():
+        return None
+    record = json.loads(path.read_text(encoding="utf-8"))
+    record.setdefault("packed", None)  # earlier versions did not record it
+    return record
 
 
 def is_other_version(
@@ -180,10 +201,12 @@ def is_other_version(
     The version is the one whose hash is registered or ``locked``, and if ``existing`` has the file, the one in
     ``existing``.
     """
-    record, registered = _read_record(file, folder), file.sha256 or locked
+    record = _read_record(file, folder)
     if record is None:
         return False
-    packed, states = record["packed"], record["members"]
+    packed = record["packed"]
+    states = record["members"]
+    registered = file.sha256 or locked
     if packed and registered not in (None, packed[-1]):
         return True
     if existing is None:
@@ -232,11 +255,11 @@ def _select_existing(
     """
     if not existing.is_dir():
         raise FileNotFoundError(f"{existing}: no such folder.")
-    present = [file for file in files if _has(existing, file)]
+    present = [file for file in files if has_file(existing, file)]
     complete = [file for file in source.files if file not in files]
     for file in complete:
         is_replaced = any(other.name in file.replaced_by for other in present)
-        if may_lack and is_replaced and not _has(existing, file):
+        if may_lack and is_replaced and not has_file(existing, file):
             raise ValueError(
                 f"{folder} has {file.final_name} of another version than {existing}. Use another folder, or delete it."
             )
@@ -257,7 +280,8 @@ def _select_existing(
     return present
 
 
-def _has(folder: Path, file: RemoteFile) -> bool:
+def has_file(folder: Path, file: RemoteFile) -> bool:
+    """Return True if a folder has a file, packed or unpacked."""
     return any((folder / name).exists() for name in (file.name, file.final_name))
 
 
@@ -266,20 +290,28 @@ def _install(
     root: Path,
     hashes: Mapping[Path, str | None],
     folder: Path,
-    place: Callable[[Path, Path], None],
-    packed: tuple[Path, str] | None = None,
+    packed: tuple[Path, str] | None,
+    *,
+    moves: bool,
 ) -> None:
-    """Place files below ``root`` in ``folder`` and record them, given their SHA-256 if it is known.
+    """Add files below ``root`` to ``folder`` and record them, given their SHA-256 if it is known.
 
-    ``packed`` is the file that contained them, and its SHA-256. Members of an earlier version are deleted.
+    The files are moved, or linked if they belong to the user. ``packed`` is the file that contained them, and its
+    SHA-256. Members of an earlier version are deleted.
     """
-    earlier, members = _read_record(file, folder), _list_members(root, hashes)
-    for name in (earlier or {"members": ()})["members"]:
-        if name not in members:
-            (folder / name).unlink(missing_ok=True)
+    members = _list_members(root, hashes)
+    earlier = _read_record(file, folder)
+    if earlier is not None:
+        for name in earlier["members"]:
+            if name not in members:
+                (folder / name).unlink(missing_ok=True)
     for name, path in members.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        place(path, folder / name)
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if moves:
+            path.replace(target)
+        else:
+            _link_or_copy(path, target)
     states = {name: read_state(folder / name, hashes[path]) for name, path in members.items()}
     record: dict[str, Any] = {"packed": None, "members": states}
     if packed is not None:
@@ -296,3 +328,56 @@ def _link_or_copy(path: Path, target: Path) -> None:
     except OSError:
         with atomic_file(target) as partial:
             shutil.copy2(path, partial)
+
+
+def _compare_or_record(lock: Path, source: str, file: RemoteFile, path: Path) -> None:
+    """Compare a downloaded file with its record in the file ``lock``, or add the record and print it.
+
+    A record of another URL is replaced. Raises ValueError if the file differs from its record, or if the lock is
+    malformed.
+    """
+    entries = _read_entries(lock)
+    record = {"url": file.url, "size": path.stat().st_size, "sha256": hash_file(path)}
+    locked = entries.get(source, {}).get(file.name)
+    if locked == record:
+        return
+    if locked and locked["url"] == file.url:
+        raise ValueError(
+            f"{source}/{file.name}: {record['size']:,} bytes, SHA-256 {record['sha256']}; {locked['size']:,} bytes, "
+            f"SHA-256 {locked['sha256']} expected ({lock}, from the first download). The file at {file.url} has "
+            f"changed. Use a copy of the recorded file (--from DIR or --mirror URL), or accept the new one: delete its "
+            f"record in {lock.name}, download again and commit {lock.name}."
+        )
+    entries[source] = dict(sorted((entries.get(source, {}) | {file.name: record}).items()))
+    with atomic_file(lock) as partial:
+        text = yaml.safe_dump(dict(sorted(entries.items())), sort_keys=False, width=1000)
+        partial.write_text(LOCK_HEADER + text, encoding="utf-8")
+    recorded = f"{record['size']:,} bytes, SHA-256 {record['sha256']}, recorded in {lock}"
+    print(
+        f"{source}/{file.name}: {recorded}. Later downloads must equal this one.", file=sys.stderr
+    )
+
+
+def _read_hashes(lock: Path, source: str) -> dict[str, str]:
+    """Return the recorded SHA-256 of the files of a source by name. Raises ValueError if the lock is malformed."""
+    return {name: record["sha256"] for name, record in _read_entries(lock).get(source, {}).items()}
+
+
+def _read_entries(lock: Path) -> dict[str, dict[str, dict[str, Any]]]:
+    """Return the records by source and file name; {} without a lock. Raises ValueError if the lock is malformed."""
+    if not lock.is_file():
+        return {}
+    try:
+        entries = yaml.safe_load(lock.read_text(encoding="utf-8")) or {}
+        if all(
+            record.keys() >= LOCK_RECORD
+            for records in entries.values()
+            for record in records.values()
+        ):
+            return entries
+    except (yaml.YAMLError, UnicodeDecodeError, AttributeError):
+        pass  # not YAML, or not mappings
+    raise ValueError(
+        f"{lock} is malformed: it needs url, size and sha256 of each file by source. Restore it (git checkout "
+        f"{lock.name}), or delete it to record the downloads again."
+    )

@@ -16,9 +16,8 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import IO, NamedTuple
 
 from compeval.base.files.untrusted import ARCHIVE_ERRORS, open_archive
+from compeval.base.progress import ProgressCallback, no_progress
 
-ProgressCallback = Callable[[int, int | None], None]
-"""Called with the number of unpacked bytes and the total number."""
 BLOCK_BYTES = 1 << 20
 TARS = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 
@@ -34,9 +33,9 @@ class Member(NamedTuple):
 
 
 def unpack(
-    archive: Path, folder: Path, report: ProgressCallback = lambda done, total: None
+    archive: Path, folder: Path, report: ProgressCallback = no_progress, step: str = ""
 ) -> dict[str, str]:
-    """Unpack a zip or tar into ``folder`` and return path -> SHA-256 of its files.
+    """Unpack a zip or tar into ``folder`` and return path -> SHA-256 of its files. ``report`` is called with ``step``.
 
     Raises ValueError if the archive is damaged, unsafe or neither zip nor tar, and OSError without enough disk space.
     """
@@ -45,16 +44,15 @@ def unpack(
             for member in members:
                 _check(archive, member)
             files = _name_files(archive, members)
-            total, free = (
-                sum(member.size for member in files.values()),
-                shutil.disk_usage(folder).free,
-            )
+            total = sum(member.size for member in files.values())
+            free = shutil.disk_usage(folder).free
             if total > free:
                 raise OSError(
                     f"{archive.name}: {total:,} bytes needed, {free:,} bytes free in {folder}. Free space and run the "
                     "same command again."
                 )
-            done, hashes = 0, dict[str, str]()
+            done = 0
+            hashes: dict[str, str] = {}
             for name, member in files.items():
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 digest = hashlib.sha256()
@@ -63,7 +61,8 @@ def unpack(
                         file.write(block)
                         digest.update(block)
                 hashes[name] = digest.hexdigest()
-                report(done := done + member.size, total)
+                done += member.size
+                report(step, done, total)
             return hashes
     except ARCHIVE_ERRORS as error:
         raise ValueError(
@@ -75,13 +74,14 @@ def _name_files(archive: Path, members: Iterable[Member]) -> dict[str, Member]:
     """Return the files among the members by path. Raises ValueError if two have the same path."""
     files: dict[str, Member] = {}
     for member in members:
-        if (
-            member.is_file
-            and files.setdefault(str(PurePosixPath(member.name)), member) is not member
-        ):
+        if not member.is_file:
+            continue
+        name = str(PurePosixPath(member.name))
+        if name in files:
             raise ValueError(
                 f"{archive.name}: {member.name!r} is there twice. Nothing was unpacked."
             )
+        files[name] = member
     return files
 
 
@@ -113,19 +113,22 @@ def _read_blocks(member: Member) -> Iterator[bytes]:
 
 
 def _make_zip_member(zip_file: zipfile.ZipFile, info: zipfile.ZipInfo) -> Member:
-    is_plain, is_folder = (
-        stat.S_IFMT(info.external_attr >> 16) in (0, stat.S_IFREG, stat.S_IFDIR),
-        info.is_dir(),
-    )
-    is_file = is_plain and not is_folder
+    is_folder = info.is_dir()
+    # 0: made on a system whose files have no type.
+    is_plain = stat.S_IFMT(info.external_attr >> 16) in (0, stat.S_IFREG, stat.S_IFDIR)
     return Member(
-        info.filename, info.file_size, is_file, is_plain and is_folder, lambda: zip_file.open(info)
+        info.filename,
+        info.file_size,
+        is_plain and not is_folder,
+        is_plain and is_folder,
+        lambda: zip_file.open(info),
     )
 
 
 def _check(archive: Path, member: Member) -> None:
     """Raise ValueError if a member is unsafe to unpack."""
-    path, windows = PurePosixPath(member.name), PureWindowsPath(member.name)
+    path = PurePosixPath(member.name)
+    windows = PureWindowsPath(member.name)
     if (
         not path.parts
         or path.is_absolute()

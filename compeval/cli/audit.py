@@ -323,7 +323,7 @@ def _audit_target(target: str, data: Path | None) -> AuditedTarget:
 def _audit_file(path: Path) -> AuditedTarget:
     from compeval.evaluators.validity.best_baselines import find_best
     from compeval.loaders.importing.identify import identify
-    from compeval.loaders.importing.write_dataset import read_published
+    from compeval.loaders.importing.read_published import read_published
     from compeval.loaders.malformed import find_malformed, list_available_kinds
 
     published = identify(path)

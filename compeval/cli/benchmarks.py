@@ -36,8 +36,7 @@ from compeval.cli.options import (
 from compeval.loaders.importing.selection import RowSelection
 
 if TYPE_CHECKING:
-    from compeval.loaders.importing.write_dataset import ImportedFile
-    from compeval.loaders.published import Benchmark
+    from compeval.loaders.importing.row_counts import ImportedFile
 
 
 def import_(
@@ -189,39 +188,51 @@ def get(
             refresh=refresh,
         )
     from compeval.base.files.untrusted import SOURCES
+    from compeval.base.sources.obtain import is_complete
+    from compeval.loaders import benchmarks
     from compeval.loaders.datasets.folders import data_folder
     from compeval.loaders.importing.download_benchmark import (
-        check_complete,
-        list_images_to_compare,
-        measure_files_with_images,
+        download_files,
+        download_images,
         needs_confirmation,
+        update_images,
+    )
+    from compeval.loaders.importing.images import (
+        ImageFinder,
+        list_images_to_compare,
         plan_images,
     )
-    from compeval.loaders.importing.get import get_files, get_images, update_images
-    from compeval.loaders.importing.images import ImageFinder
-    from compeval.loaders.importing.write_dataset import compare_counts, import_published, read_all
+    from compeval.loaders.importing.read_published import check_complete, read_files
+    from compeval.loaders.importing.row_counts import compare_counts
+    from compeval.loaders.importing.write_dataset import import_published
 
     # The benchmark, and the folder to write to.
-    benchmark = _load(name)
+    benchmark = benchmarks.find(name)
     data = output or data_folder()
     check_writable(data)
-    _print_facts(benchmark)
+    source = benchmark.source
+    print_message(f"{source.title}: {benchmark.description}")
+    print_message(f"Licence: {source.licence}.\nCite: {source.citation}.")
+    if not benchmark.tested:
+        print_message(
+            "Untested: its reader follows the documented format and was not tried on the published files."
+        )
 
     # Its published files. With --from, nothing is downloaded and so nothing is asked.
+    size = benchmark.file_image_bytes
     is_asked = existing is None and not files_only
-    size = measure_files_with_images(benchmark, data) if is_asked else 0
-    if size:
+    if size and is_asked and not is_complete(source, data / SOURCES / name):
         print_message(f"The published files contain the images, about {size / 1e9:.2f} GB.")
         if needs_confirmation(size):
             _confirm_download(name, agrees=yes)
     with progress(in_bytes=True) as report:
-        published = get_files(benchmark, data, mirror, existing, report)
+        published = download_files(benchmark, data, mirror, existing, report)
     if files_only:
         typer.echo(data / SOURCES / name)
         return
 
     # Their rows. Who passes --partial, or selects rows, knows that some are missing.
-    files = read_all(published, data, selection)
+    files = read_files(published, data, selection)
     if existing and not (partial or any(selection)):
         check_complete(benchmark, files, existing)
 
@@ -251,7 +262,7 @@ def get(
             _confirm_download(name, agrees=yes)
     for image_set, names in plan.missing.items():
         with progress(in_bytes=not image_set.url) as report:
-            absent = get_images(image_set, names, data, mirror, existing, report)
+            absent = download_images(image_set, names, data, mirror, existing, report)
         if absent and not skip_missing:
             raise FileNotFoundError(
                 f"{image_set.url}: the server does not have {len(absent):,} of {len(names):,} images; the first is "
@@ -276,27 +287,6 @@ def _confirm_download(name: str, *, agrees: bool) -> None:
             f"{name}: not downloaded. Pass --yes to download this size, or --images or --from to use your own copy."
         )
     typer.confirm("Download?", abort=True, err=True)
-
-
-def _load(name: str) -> Benchmark:
-    """Return the declaration of a benchmark. Raises ValueError, with similar names, if there is none."""
-    from compeval.loaders import benchmarks
-    from compeval.loaders.datasets.folders import unknown_name
-
-    if name not in benchmarks.list_names():
-        raise unknown_name("benchmark", name, benchmarks.list_names())
-    return benchmarks.load(name)
-
-
-def _print_facts(benchmark: Benchmark) -> None:
-    source = benchmark.source
-    print_message(
-        f"{source.title}: {benchmark.description}\nLicence: {source.licence}.\nCite: {source.citation}."
-    )
-    if not benchmark.tested:
-        print_message(
-            "Untested: its reader follows the documented format and was not tried on the published files."
-        )
 
 
 def _print_imported(imported: Sequence[ImportedFile], output_format: FormatName) -> None:

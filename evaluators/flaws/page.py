@@ -37,7 +37,7 @@ from compeval.evaluators.validity.balanced_subsets import (
 from compeval.evaluators.validity.best_baselines import choose_best
 from compeval.loaders.datasets.sorting import natural_key
 from compeval.loaders.importing.identify import identify
-from compeval.loaders.importing.write_dataset import ReadFile, read_published
+from compeval.loaders.importing.read_published import ReadFile, read_published
 from compeval.loaders.malformed import KINDS, find_malformed
 from compeval.loaders.published.balanced import LISTS, is_balanced, read_lists
 

@@ -23,7 +23,7 @@ from compeval.loaders.datasets.image_sources import list_image_sources
 from compeval.loaders.datasets.sorting import natural_key
 from compeval.loaders.datasets.stats import parquet_files, read_stats, split_name
 from compeval.loaders.importing.identify import PublishedFile, identify
-from compeval.loaders.importing.write_dataset import read_published
+from compeval.loaders.importing.read_published import read_published
 from compeval.loaders.load import load_dataset
 
 SAMPLE_ROWS = 500

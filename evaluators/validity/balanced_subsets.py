@@ -42,7 +42,7 @@ from compeval.base.text_only.transfer import (
 )
 from compeval.evaluators.validity.best_baselines import BestBaseline, choose_best
 from compeval.loaders.importing.identify import identify
-from compeval.loaders.importing.write_dataset import ReadFile, read_published
+from compeval.loaders.importing.read_published import ReadFile, read_published
 from compeval.loaders.published.balanced import is_balanced, pack
 
 SEED = 0

@@ -10,6 +10,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from compeval.base.sources import DataSource, read_registry
+from compeval.loaders.datasets.folders import unknown_name
 from compeval.loaders.published import Benchmark
 
 OTHER_MODULES = ("photograph_pairs",)
@@ -30,6 +31,13 @@ def load(name: str) -> Benchmark:
         raise KeyError(name)
     declared = import_module(f"{__name__}.{name}").BENCHMARK
     return replace(declared, name=name, source=replace(declared.source, name=name))
+
+
+def find(name: str) -> Benchmark:
+    """Return the declaration of a benchmark. Raises ValueError, with similar names, if there is none."""
+    if name not in list_names():
+        raise unknown_name("benchmark", name, list_names())
+    return load(name)
 
 
 def load_all() -> list[Benchmark]:

@@ -20,6 +20,7 @@ from typing import Any
 
 from compeval.base.draw_keys import make_source_key
 from compeval.base.readers import karpathy
+from compeval.base.texts import normalize_text
 from compeval.generators.hard_negatives.aro.word_order import Tagger, make_wrong_captions
 from compeval.loaders.published import (
     CHOICE_SCHEMA,
@@ -75,7 +76,8 @@ def _visual_genome(path: Path, name: str) -> Iterator[Row | Unusable]:
 
 
 def _order(path: Path, name: str) -> Iterator[Row | Unusable]:
-    source, split = name.split("_")[0], Path(name).stem.rsplit("_", 1)[-1]
+    source = name.split("_")[0]
+    split = Path(name).stem.rsplit("_", 1)[-1]
     captions = [
         (item.image_id, caption)
         for item in karpathy.read_images(path, Path())
@@ -87,24 +89,28 @@ def _order(path: Path, name: str) -> Iterator[Row | Unusable]:
         for image, entry in entries
         for text in ([entry] if isinstance(entry, str) else entry)
     ]
-    published = {(image, text.strip()): text for image, text in reversed(texts)}
-    source_key, tagged = (
-        make_source_key(caption for _, caption in captions),
-        Tagger()(text for _, text in captions),
-    )
+    # The reader of the captions returns their normal form: "Architects & Engineers" for "Architects &amp; Engineers".
+    normalized = [(image, normalize_text(text).strip()) for image, text in texts]
+    published = {
+        key: text for key, (_, text) in zip(reversed(normalized), reversed(texts), strict=True)
+    }
+    source_key = make_source_key(caption for _, caption in captions)
+    tagged = Tagger()(text for _, text in captions)
     for number, ((image, caption), words) in enumerate(zip(captions, tagged, strict=True)):
         shuffles = make_wrong_captions(words, f"{source_key}:{number}:{ORDER_SEED}")
         if shuffles is None:
             yield Unusable("a shuffle would leave the caption unchanged")
         else:
-            candidates, changed = (
-                ((words.text,), tuple(shuffles)),
-                words.text != published[image, caption],
-            )
             yield Row(
-                f"{source}_order", (image,), *candidates, split=split, swaps=True, changed=changed
+                f"{source}_order",
+                images=(image,),
+                captions=(words.text,),
+                hard_negatives=tuple(shuffles),
+                split=split,
+                swaps=True,
+                changed=words.text != published[image, caption],
             )
-    empty = sum(not text.strip() for _, text in texts)
+    empty = sum(not text for _, text in normalized)
     yield from [Unusable("a caption is empty")] * empty
     yield from [Unusable("the image has this caption twice")] * (len(texts) - empty - len(captions))
 
@@ -129,13 +135,14 @@ def _negclip(path: Path, name: str) -> Iterator[Row | Unusable]:
         negatives, unordered = parse_texts(item.get("neg_caption", ""))
         if not negatives:
             raise ValueError("there are no negatives")
-        images, captions, config = (
-            (item["filepath"],),
-            (item["title"],),
-            f"negclip_{len(negatives)}",
-        )
         return Row(
-            config, images, captions, negatives, split=split, swaps=True, unordered=unordered
+            f"negclip_{len(negatives)}",
+            images=(item["filepath"],),
+            captions=(item["title"],),
+            hard_negatives=negatives,
+            split=split,
+            swaps=True,
+            unordered=unordered,
         )
 
     return read_each(read_csv(path, ("title", "filepath", "neg_caption")), make_row)

@@ -1,55 +1,47 @@
-"""Decisions of ``compeval get``: how much is to be downloaded, whether the files are complete, and which images are
-missing or may have changed. compeval/cli/benchmarks.py has the steps in order.
+"""Download the files of a published benchmark, and the images that its rows use.
+
+The steps of ``compeval get`` are in compeval/cli/benchmarks.py, in order. The files are written to
+``sources/<benchmark>/`` and the images to ``sources/<image set>/`` in a data folder, as ``compeval sources get`` does,
+so benchmarks share their images. Images that have a URL are downloaded one by one, all others in archives. Interrupted
+downloads resume. Files that are there are kept as long as they are those of the registered version, or of the given
+folder (base/sources/obtain.py). The server's version of an image that was downloaded by its own URL is recorded
+(``.downloads/<image>.json``). If the published files are others than those that were imported before, or on request,
+the server is asked whether it has another version.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+import json
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import repeat
 from pathlib import Path
+from urllib.parse import quote
 
-from compeval.base.files.untrusted import SOURCES
+from compeval.base.files.atomic import atomic_folder, write_json
+from compeval.base.files.file_state import is_made_from, read_state, record_origin, refresh
+from compeval.base.files.listing import list_files
+from compeval.base.files.untrusted import SOURCES, decode_image, read_file, resolve_below
+from compeval.base.plain_text import strip_url
+from compeval.base.progress import ProgressCallback
 from compeval.base.sources import DataSource
-from compeval.base.sources.obtain import check_file
-from compeval.loaders.importing.get import are_outdated, explain_manual_download
-from compeval.loaders.importing.images import ImageFinder
-from compeval.loaders.importing.write_dataset import (
-    ReadFile,
-    count_by_config,
-    is_correction,
-    sum_counts,
+from compeval.base.sources.download import REMEDY, download
+from compeval.base.sources.obtain import (
+    WORK_FOLDER,
+    fetch,
+    has_file,
 )
+from compeval.base.sources.unpack import unpack
+from compeval.loaders.importing.identify import PublishedFile, find_files
+from compeval.loaders.importing.images import explain_manual_download
 from compeval.loaders.published import Benchmark, ImageSet
 
 ASK_BYTES = 1_000_000_000
 """A larger download needs a confirmation."""
+CONNECTIONS = 8
+LOCK = "sources.lock"
+"""File next to ``sources/``: the hashes that the publishers do not state."""
 
 
-@dataclass
-class ImagePlan:
-    """The files that can be imported, and the images that have to be downloaded for them."""
-
-    files: list[ReadFile] = field(default_factory=list)
-    missing: dict[ImageSet, list[str]] = field(default_factory=dict)
-    """Names of the images that are missing or outdated, each once, by their source."""
-    left_out: dict[str, str] = field(default_factory=dict)
-    """Files whose missing images must be downloaded manually, with instructions."""
-
-    @property
-    def image_count(self) -> int:
-        """Number of images to download."""
-        return sum(len(names) for names in self.missing.values())
-
-    @property
-    def size(self) -> int | None:
-        """Bytes to download, estimated from mean sizes; None if the size of an archive is unknown."""
-        total = 0
-        for images, names in self.missing.items():
-            size = DataSource(files=images.archives).size
-            if images.url:
-                size = len(names) * images.bytes_per_image
-            if size is None:
-                return None
-            total += size
-        return total
+# The published files
 
 
 def needs_confirmation(size: int | None) -> bool:
@@ -57,84 +49,164 @@ def needs_confirmation(size: int | None) -> bool:
     return size is None or size > ASK_BYTES
 
 
-def measure_files_with_images(benchmark: Benchmark, data: Path) -> int:
-    """Return the bytes of those pinned files that contain images, estimated from mean sizes; 0 if all are there."""
-    files = benchmark.source.files
-    folder = data / SOURCES / benchmark.name
-    sets = benchmark.files.values()
-    # An archive of a benchmark with separate images contains only its annotations.
-    contain_images = any(images.columns for images in sets) or (
-        any(file.makes for file in files) and not all(images.is_separate for images in sets)
-    )
-    are_complete = all(check_file(file, folder) == "complete" for file in files)
-    return benchmark.image_bytes if contain_images and not are_complete else 0
+def download_files(
+    benchmark: Benchmark,
+    data: Path,
+    mirror: str | None,
+    existing: Path | None,
+    report: ProgressCallback,
+) -> list[PublishedFile]:
+    """Download the pinned files of a benchmark to ``data/sources/<benchmark>/`` and return the files to import.
 
-
-def check_complete(benchmark: Benchmark, files: Iterable[ReadFile], existing: Path) -> None:
-    """Raise ValueError if a config has fewer rows than were published. Configs whose file is not there are left out."""
-    counts = count_by_config(
-        ("/".join(key), len(rows)) for read in files for key, rows in read.splits.items()
-    )
-    incomplete = [
-        f"{benchmark.name}/{config}: {count:,} of {expected:,} rows"
-        for config, expected in benchmark.rows.items()
-        if 0 < (count := sum_counts(counts, config)) < expected
-    ]
-    if incomplete:
-        raise ValueError(
-            f"{existing}: not all of {benchmark.name}. Nothing was imported; --partial imports it as it is.\n"
-            + "\n".join(incomplete)
-        )
-
-
-def plan_images(
-    files: Iterable[ReadFile], finder: ImageFinder, existing: Path | None, *, skip_missing: bool
-) -> ImagePlan:
-    """Return which files can be imported, and which images have to be downloaded first.
-
-    ``existing`` is a folder with the archives of the images, or None. A file whose missing images must be downloaded
-    manually is left out, unless ``skip_missing`` drops their rows. Images that come with the files are not missing.
+    If the folder ``existing`` lacks a pinned file, or if no file is pinned, all published files in it are used as they
+    are. Raises ValueError or FileNotFoundError like :func:`compeval.base.sources.obtain.fetch`.
     """
-    plan = ImagePlan()
-    missing: dict[ImageSet, dict[str, None]] = {}
-    for read in files:
-        absent = _list_absent_images(read, finder, existing)
-        manual = next((images for images in absent if images.is_manual), None)
-        if manual and not skip_missing:
-            instructions = f"{explain_manual_download(manual)} Name their folder with --images."
-            plan.left_out[read.counts.file] = instructions
+    pinned = benchmark.source.files
+    if existing is not None and not (pinned and all(has_file(existing, file) for file in pinned)):
+        files = find_files(benchmark, existing)
+        if files:
+            return files
+    folder = data / SOURCES / benchmark.name
+    fetch(
+        benchmark.source, folder, mirror=mirror, existing=existing, lock=data / LOCK, report=report
+    )
+    # Archives inside the archives that the registry names.
+    for archive in list_files(folder, "**/*.zip"):
+        unpacked = archive.with_suffix("")
+        if not is_made_from(unpacked, archive):
+            with atomic_folder(unpacked) as scratch:
+                unpack(archive, scratch)
+                record_origin(scratch, archive)
+    return find_files(benchmark, folder)
+
+
+# The images of their rows
+
+
+def download_images(
+    images: ImageSet,
+    names: Sequence[str],
+    data: Path,
+    mirror: str | None,
+    existing: Path | None,
+    report: ProgressCallback,
+) -> list[str]:
+    """Download images to ``data/sources/<image set>/`` and return the names that the server does not have.
+
+    Raises ValueError if the images have to be downloaded manually, or if the download fails.
+    """
+    if images.url is not None and existing is None:
+        return _download_each(images, names, data, mirror, report, replace=False)
+    if not images.archives:
+        raise ValueError(explain_manual_download(images))
+    archives = [
+        file.name for file in images.archives if existing is None or has_file(existing, file)
+    ]
+    fetch(
+        DataSource(images.name, files=images.archives),
+        data / SOURCES / images.name,
+        archives,
+        mirror=mirror,
+        existing=existing,
+        lock=data / LOCK,
+        report=report,
+    )
+    return []
+
+
+def update_images(
+    images: ImageSet, names: Sequence[str], data: Path, mirror: str | None, report: ProgressCallback
+) -> list[str]:
+    """Replace the images that were downloaded by their own URL and of which the server has another version.
+
+    Returns the names that the server no longer has. Images that came in another way are not touched.
+    """
+    if images.url is None:
+        return []
+    return _download_each(images, names, data, mirror, report, replace=True)
+
+
+def _download_each(
+    images: ImageSet,
+    names: Sequence[str],
+    data: Path,
+    mirror: str | None,
+    report: ProgressCallback,
+    *,
+    replace: bool,
+) -> list[str]:
+    """Download images one by one, or ``replace`` the ones that are there. Returns the names that the server lacks."""
+    folder = data / SOURCES / images.name
+    root = f"{mirror.rstrip('/')}/{images.name}" if mirror else str(images.url)
+    download_one = _update_image if replace else _download_missing_image
+    absent: list[str] = []
+    with ThreadPoolExecutor(CONNECTIONS) as pool:
+        results = pool.map(download_one, repeat(images), repeat(root), repeat(folder), names)
+        try:
+            for done, (name, is_available) in enumerate(zip(names, results, strict=True), 1):
+                if not is_available:
+                    absent.append(name)
+                report(f"images of {images.name}", done, len(names))
+        except BaseException:
+            pool.shutdown(cancel_futures=True)  # the downloads that have not begun
+            raise
+    return sorted(absent)
+
+
+def _download_missing_image(images: ImageSet, root: str, folder: Path, name: str) -> bool:
+    """Download one image, unless it exists. Returns False if the server does not have it."""
+    for path in images.locate(name):
+        if resolve_below(folder, path).is_file():
+            return True
+        try:
+            _download_image(root, folder, path)
+            return True
+        except FileNotFoundError:
             continue
-        plan.files.append(read)
-        for images, names in absent.items():
-            if not images.is_manual:
-                missing.setdefault(images, {}).update(dict.fromkeys(names))
-    plan.missing = {images: list(names) for images, names in missing.items()}
-    return plan
+    return False
 
 
-def _list_absent_images(
-    read: ReadFile, finder: ImageFinder, existing: Path | None
-) -> dict[ImageSet, list[str]]:
-    """Return the names of the missing or outdated images of a file, by their source."""
-    absent: dict[ImageSet, list[str]] = {}
-    for images, names in read.list_images().items():
-        if not images.is_separate:
+def _update_image(images: ImageSet, root: str, folder: Path, name: str) -> bool:
+    """Download an image again if it or the server's version has changed. Returns False if the server does not have
+    it."""
+    for path in images.locate(name):
+        record = _get_record(folder, path)
+        target = resolve_below(folder, path)
+        if not (record.is_file() and target.is_file()):
             continue
-        if not are_outdated(images, finder.output, existing):
-            names = [name for name in names if finder.find(images, name) is None]
-        if names:
-            absent[images] = names
-    return absent
+        entry = json.loads(record.read_text(encoding="utf-8"))
+        is_same = entry["url"] == strip_url(f"{root}/{quote(path)}") and refresh(
+            target, entry["state"]
+        )
+        try:
+            _download_image(root, folder, path, entry["version"] if is_same else "")
+        except FileNotFoundError:
+            return False
+    return True
 
 
-def list_images_to_compare(
-    files: Sequence[ReadFile], data: Path, *, refresh: bool
-) -> dict[ImageSet, list[str]]:
-    """Return the names of the images whose version on the server is asked for, by their source: those of files that are
-    others than the ones that were imported before; with ``refresh``, those of all files."""
-    names: dict[ImageSet, dict[str, None]] = {}
-    for read in files:
-        if refresh or is_correction(read, data):
-            for images, of_file in read.list_images().items():
-                names.setdefault(images, {}).update(dict.fromkeys(of_file))
-    return {images: list(of_images) for images, of_images in names.items()}
+def _download_image(root: str, folder: Path, path: str, known_version: str = "") -> None:
+    """Download an image, unless the server has the version ``known_version``, and record the server's version.
+
+    Raises ValueError if the downloaded file is not an image, and FileNotFoundError if the server does not have it.
+    """
+    target = resolve_below(folder, path)
+    scratch = resolve_below(folder / WORK_FOLDER, path)
+    url = f"{root}/{quote(path)}"
+    version = download(url, scratch, known_version=known_version)
+    url = strip_url(url)  # in errors and in the record
+    if not scratch.exists():
+        return
+    try:
+        decode_image(read_file(scratch))
+    except ValueError as error:
+        scratch.unlink()
+        raise ValueError(f"{url}: not an image ({error}). {REMEDY}") from None
+    record = {"url": url, "version": version, "state": read_state(scratch)}
+    write_json(_get_record(folder, path), record)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    scratch.replace(target)
+
+
+def _get_record(folder: Path, path: str) -> Path:
+    return resolve_below(folder / WORK_FOLDER, f"{path}.json")

@@ -1,18 +1,17 @@
-"""Find the images of published rows by name, and make dataset rows with these images."""
+"""Find the images of published rows by name, and list those that are missing or may have changed."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
-from typing import Any
-
-import pyarrow as pa
 
 from compeval.base.files.untrusted import SOURCES, find_file
-from compeval.base.schemas.scene_graph import Box
-from compeval.base.storage.crops import Crop, crop_id, read_sha256, read_size, round_corners
+from compeval.base.sources import DataSource
+from compeval.base.sources.obtain import is_other_version
 from compeval.base.storage.image_ids import ImageIds
-from compeval.loaders.published import ImageSet, Row
-from compeval.loaders.published.schemas import arrange_captions, list_image_columns
+from compeval.loaders.importing.read_published import ReadFile
+from compeval.loaders.importing.row_counts import read_imported
+from compeval.loaders.published import ImageSet
 
 CACHED_PATHS = 10_000
 """Rows of one image usually follow each other."""
@@ -25,7 +24,8 @@ class ImageFinder:
         """Search ``folder`` if it is given, and ``sources/<set>/`` in the data folder ``output``."""
         if folder and not folder.is_dir():
             raise FileNotFoundError(f"{folder}: no such image folder.")
-        self.output, self.folder = output, folder
+        self.output = output
+        self.folder = folder
         self.ids = ImageIds()
         """Ids of the images whose published rows state none."""
         self.find = lru_cache(CACHED_PATHS)(self._find)
@@ -94,65 +94,94 @@ def _is_same_name(name: str, other: str) -> bool:
     return parts[-shorter:] == other_parts[-shorter:]
 
 
-def measure_outside(box: Box, path: Path) -> float:
-    """Return the share of a box that is outside its image; 0 if it exceeds the image by at most a pixel.
+@dataclass
+class ImagePlan:
+    """The files that can be imported, and the images that have to be downloaded for them."""
 
-    Returns 1 for a box that is too large to be cut, and 0 for an unreadable image, which is reported when it is
-    evaluated.
+    files: list[ReadFile] = field(default_factory=list)
+    missing: dict[ImageSet, list[str]] = field(default_factory=dict)
+    """Names of the images that are missing or outdated, each once, by their source."""
+    left_out: dict[str, str] = field(default_factory=dict)
+    """Files whose missing images must be downloaded manually, with instructions."""
+
+    @property
+    def image_count(self) -> int:
+        """Number of images to download."""
+        return sum(len(names) for names in self.missing.values())
+
+    @property
+    def size(self) -> int | None:
+        """Bytes to download, estimated from mean sizes; None if the size of an archive is unknown."""
+        total = 0
+        for images, names in self.missing.items():
+            size = DataSource(files=images.archives).size
+            if images.url:
+                size = len(names) * images.bytes_per_image
+            if size is None:
+                return None
+            total += size
+        return total
+
+
+def plan_images(
+    files: Iterable[ReadFile], finder: ImageFinder, existing: Path | None, *, skip_missing: bool
+) -> ImagePlan:
+    """Return which files can be imported, and which images have to be downloaded first.
+
+    ``existing`` is a folder with the archives of the images, or None. A file whose missing images must be downloaded
+    manually is left out, unless ``skip_missing`` drops their rows. Images that come with the files are not missing.
     """
-    try:
-        width, height = read_size(path)
-    except ValueError:
-        return 0.0
-    left, top, right, bottom = round_corners(box)
-    if left >= -1 and top >= -1 and right <= width + 1 and bottom <= height + 1:
-        return 0.0
-    if right - left > 2 * width or bottom - top > 2 * height:
-        return 1.0
-    inside = max(0, min(right, width) - max(left, 0)) * max(0, min(bottom, height) - max(top, 0))
-    return 1 - inside / ((right - left) * (bottom - top))
+    plan = ImagePlan()
+    missing: dict[ImageSet, dict[str, None]] = {}
+    for read in files:
+        absent: dict[ImageSet, Sequence[str]] = {}
+        for images, names in read.images.items():
+            if not images.is_separate:
+                continue
+            # All images of an outdated archive are replaced.
+            if not _are_outdated(images, finder.output, existing):
+                names = [name for name in names if finder.find(images, name) is None]
+            if names:
+                absent[images] = names
+        manual = next((images for images in absent if images.is_manual), None)
+        if manual and not skip_missing:
+            instructions = f"{explain_manual_download(manual)} Name their folder with --images."
+            plan.left_out[read.counts.file] = instructions
+            continue
+        plan.files.append(read)
+        for images, names in absent.items():
+            if not images.is_manual:
+                missing.setdefault(images, {}).update(dict.fromkeys(names))
+    plan.missing = {images: list(names) for images, names in missing.items()}
+    return plan
 
 
-def make_dataset_row(
-    row: Row,
-    paths: Sequence[Path],
-    schema: pa.Schema,
-    provenance: Mapping[str, Any],
-    images: ImageFinder,
-) -> dict[str, Any]:
-    """Make a row of ``schema`` that references whole images, or a crop of its only image.
+def _are_outdated(images: ImageSet, data: Path, existing: Path | None) -> bool:
+    """Return True if images of the data folder were unpacked from another version of their archive than that which is
+    registered, or which the folder ``existing`` contains."""
+    archives = images.archives if existing or not images.url else ()
+    folder = data / SOURCES / images.name
+    return any(is_other_version(file, folder, existing=existing) for file in archives)
 
-    The paths of shared images in the finder's data folder are relative, so that the folder can be moved. Published
-    files contain neither scene graphs nor foils, so these columns of HARD_NEGATIVE_SCHEMA are empty. A row that states
-    no id gets that of its first image's content, which reads like the image's name.
+
+def explain_manual_download(images: ImageSet) -> str:
+    instructions = images.download_instructions or ""
+    return f"The images of {images.name} must be downloaded manually. {instructions}".strip()
+
+
+def list_images_to_compare(
+    files: Sequence[ReadFile], data: Path, *, refresh: bool
+) -> dict[ImageSet, list[str]]:
+    """Return the names of the images whose version on the server is asked for, by their source.
+
+    These are the images of files that are others than the ones that were imported before; with ``refresh``, those of
+    all files.
     """
-    output = images.output
-    stored = [
-        path.relative_to(output) if path.is_relative_to(output / SOURCES) else path.resolve()
-        for path in paths
-    ]
-    boxes = [row.box or Box(0.0, 0.0, *map(float, read_size(path))) for path in paths]
-    ids = [crop_id(path, box) for path, box in zip(paths, boxes, strict=True)]
-    columns: dict[str, Any] = {
-        "image_id": row.image_id
-        or images.ids.find(read_sha256(paths[0]), PurePosixPath(row.images[0]).stem),
-        "hard_negatives": list(row.hard_negatives),
-        "categories": [{"by": by, "name": name} for by, name in row.categories],
-        "provenance": dict(provenance),
-        "atoms": [],
-        "compounds": [],
-        "scene_graph": {"objects": [], "relations": []},
-        "complexity": row.complexity,
-        "foils": [[] for _ in row.hard_negatives],
-        "label": row.label,
-        "rating": row.label,
-    }
-    columns |= arrange_captions(schema, row.captions)
-    for column, path, crop in zip(list_image_columns(schema), stored, ids, strict=True):
-        columns |= {
-            column: {"bytes": None, "path": path.as_posix()},
-            column.replace("image", "crop_id"): crop,
-        }
-    if "x" in schema.names:
-        columns |= boxes[0]._asdict() | {"image": Crop(stored[0], boxes[0])}
-    return {name: columns[name] for name in schema.names}
+    names: dict[ImageSet, dict[str, None]] = {}
+    for read in files:
+        earlier = read_imported(data / read.file.benchmark.name).get(read.counts.file)
+        is_correction = earlier is not None and earlier["sha256"] != read.counts.sha256
+        if refresh or is_correction:
+            for images, of_file in read.images.items():
+                names.setdefault(images, {}).update(dict.fromkeys(of_file))
+    return {images: list(of_images) for images, of_images in names.items()}

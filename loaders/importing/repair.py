@@ -24,12 +24,13 @@ def repair(row: Row, counts: Counter[str]) -> Row | Unusable:
 
     Returns Unusable if a negative then equals a caption or another negative.
     """
-    captions, negatives = (
-        tuple(map(normalize_text, texts)) for texts in (row.captions, row.hard_negatives)
+    captions = tuple(map(normalize_text, row.captions))
+    negatives = tuple(map(normalize_text, row.hard_negatives))
+    num_changed = sum(
+        map(str.__ne__, (*captions, *negatives), (*row.captions, *row.hard_negatives))
     )
-    others = sum(map(str.__ne__, (*captions, *negatives), (*row.captions, *row.hard_negatives)))
-    if others:
-        counts["form"] += others
+    if num_changed:
+        counts["form"] += num_changed
     row = row._replace(captions=captions, hard_negatives=negatives)
     captions = tuple(map(normalize_spacing, row.captions))
     spaced = [normalize_spacing(negative) for negative in row.hard_negatives]

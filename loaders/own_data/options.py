@@ -7,8 +7,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
+from compeval.base.progress import ProgressCallback
 from compeval.base.readers.corpora import Shard, list_shards, read_captions
-from compeval.base.sources.obtain import ProgressCallback
 from compeval.generators.hard_negatives.own.kinds import KINDS
 from compeval.generators.hard_negatives.own.language_model import LanguageModel
 from compeval.generators.hard_negatives.rejections import Rejections

@@ -11,8 +11,14 @@ from compeval.base.schemas.rows import (
     RETRIEVAL_SCHEMA,
 )
 from compeval.base.sources import DataSource, RemoteFile
-from compeval.loaders.published.columns import LABELS, Columns
-from compeval.loaders.published.declaration import AuthorsRule, Benchmark, Flaw, Score
+from compeval.loaders.published.declaration import (
+    LABELS,
+    AuthorsRule,
+    Benchmark,
+    Columns,
+    Flaw,
+    Score,
+)
 from compeval.loaders.published.image_sets import (
     COCO,
     FLICKR30K,

@@ -1,28 +1,22 @@
 """The declaration of a published benchmark: its files, images, licence, rows and sizes."""
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from itertools import zip_longest
 from pathlib import Path, PurePosixPath
+from string import Formatter
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from compeval.base.sources import DataSource
-from compeval.loaders.published.columns import Columns
 from compeval.loaders.published.image_sets import ImageSet
-from compeval.loaders.published.rows import (
-    Row,
-    Unusable,
-    get_fields,
-    is_table,
-    read_each,
-    read_items,
-)
+from compeval.loaders.published.rows import Row, Unusable, read_each, read_items
 
+LABELS = {0: 0, 1: 1, "0": 0, "1": 1, "no": 0, "yes": 1}
+"""Labels in files: numbers, texts in tables, or the answers to questions."""
 T = TypeVar("T")
 
 
@@ -33,7 +27,7 @@ class Flaw(NamedTuple):
     """The rows that have it: a config, a count or row numbers."""
     what: str
     source: str
-    """Who reported or counted it."""
+    """The people or paper that reported it, or "counted"."""
 
 
 class Score(NamedTuple):
@@ -65,6 +59,73 @@ class AuthorsRule:
     in the order of the schema. One name may be empty."""
     chance: Mapping[str, float]
     """Chance level by name."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Columns:
+    """The columns of a published file each of whose items is a row. An item is an object of a JSON file, or a row of a
+    table.
+
+    A text with names in braces is filled with the values of these columns: ``{id}.jpg``.
+    """
+
+    images: tuple[str, ...]
+    captions: tuple[str, ...]
+    hard_negatives: tuple[str, ...] = ()
+    image_id: str | None = None
+    label: str | None = None
+    categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Columns by kind of category. The values of several columns are joined by a space."""
+    swaps: str = ""
+    """Pattern of the configs whose negatives are meant to contain the caption's words in another order."""
+    config: str | Mapping[str, str] | None = None
+    """The config, or the config and the split (``main/train``), or one for each pattern of file names. By default the
+    file's name in lower case: ``random/dev.jsonl``."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All columns, each once."""
+        texts = [*self.images, *self.captions, *self.hard_negatives]
+        if self.image_id:
+            texts.append(self.image_id)
+        if self.label:
+            texts.append(self.label)
+        for category_columns in self.categories.values():
+            texts.extend(category_columns)
+        names: list[str] = []
+        for text in texts:
+            names += _find_names(text) or [text]
+        if isinstance(self.config, str):
+            names += _find_names(self.config)
+        return tuple(dict.fromkeys(names))
+
+    def make_row(self, item: Mapping[str, Any], file: str) -> Row:
+        """Return the row of an item of the published file ``file``. Raises ValueError if the label is not 0 or 1."""
+        config, _, split = self._choose_config(file).partition("/")
+        config = config.format_map(item)
+        if self.label and item[self.label] not in LABELS:
+            raise ValueError("the label is neither 0 nor 1")
+        return Row(
+            config,
+            images=tuple(_fill(text, item) for text in self.images),
+            captions=tuple(_fill(text, item) for text in self.captions),
+            hard_negatives=tuple(_fill(text, item) for text in self.hard_negatives),
+            image_id=str(_fill(self.image_id, item)) if self.image_id else "",
+            split=split or "test",
+            swaps=fnmatchcase(config, self.swaps),
+            categories=tuple(
+                (kind, " ".join(_name_category(item[name]) for name in names))
+                for kind, names in self.categories.items()
+            ),
+            label=LABELS[item[self.label]] if self.label else None,
+        )
+
+    def _choose_config(self, file: str) -> str:
+        if isinstance(self.config, Mapping):
+            return next(
+                config for pattern, config in self.config.items() if fnmatchcase(file, pattern)
+            )
+        return self.config or str(PurePosixPath(file).with_suffix("")).lower()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,67 +228,16 @@ class Benchmark:
         """
         if self.read_file:
             return self.read_file(path, name)
-        return self._make_rows(
-            read_items(path, name, self.required_fields, self.find_images(name).columns), name
-        )
+        image_columns = self.find_images(name).columns
+        return self.make_rows(read_items(path, name, self.required_fields, image_columns), name)
 
-    def _make_rows(self, items: Iterable[Any], name: str) -> Iterator[Row | Unusable]:
+    def make_rows(self, items: Iterable[Any], name: str) -> Iterator[Row | Unusable]:
+        """Yield the rows of the items of one file, given its published name."""
         make_row = self.columns.make_row if self.columns else self.make_row
         assert make_row is not None, self.name
         if self.items_per_row > 1:
             items = zip_longest(*[iter(items)] * self.items_per_row)
-        return read_each(items, lambda item: make_row(item, name))
-
-    def recognise(self, path: Path, items: list[Any], *, is_named: bool = False) -> str | None:
-        """Return the published name of a file with another or an ambiguous name, given its first items.
-
-        ``is_named`` is True if the user says that the file is of this benchmark. Returns None if the items are not of
-        this benchmark, or if several published names are possible.
-        """
-        if any(path.match(companion) for companion in self.companions):
-            return None
-        if self.recognise_file and (name := self.recognise_file(path.name, items)):
-            return name
-        return self._choose_name(path, is_named=is_named) if self.has_items(items) else None
-
-    def has_items(self, items: list[Any]) -> bool:
-        """Return True if the first items of a file have the fields of this benchmark, or can be read as its rows."""
-        if self.required_fields:
-            return get_fields(items) >= {*self.required_fields}
-        if self.make_row is None or not items:
-            return False
-        name = next(pattern for pattern in self.files if "*" not in PurePosixPath(pattern).name)
-        rows = list(self._make_rows(items, name))
-        return 2 * sum(isinstance(row, Row) for row in rows) > len(rows)
-
-    def _choose_name(self, path: Path, *, is_named: bool) -> str | None:
-        """Return the published name of a file of this benchmark: its own, or the one with the most words in it, or the
-        only one of this kind of file, unless it is a training file."""
-        if pattern := self.find_pattern(PurePosixPath(path.absolute())):
-            return "/".join(path.absolute().parts[-len(PurePosixPath(pattern).parts) :])
-        has_images = path.suffix in (".parquet", ".arrow")
-        names = [
-            pattern
-            for pattern in self.files
-            if PurePosixPath(pattern).suffix == path.suffix and (has_images or "*" not in pattern)
-        ]
-        words = _split_words(path.name)
-        matching = _find_names(names, words) or _find_names(
-            names, words | _split_words(f"{path.parent.name}.")
-        )
-        if (
-            not matching
-            and len(names) == 1
-            and (is_named or "train" not in words - _split_words(names[0]))
-        ):
-            matching = names
-        return matching[0].replace("*", path.stem) if len(matching) == 1 else None
-
-    def describe_items(self, suffix: str) -> str:
-        """Return what an item of a file with this suffix needs to have, for messages."""
-        if self.item:
-            return self.item
-        return f"the {'columns' if is_table(suffix) else 'keys'} {', '.join(dict.fromkeys(self.required_fields))}"
+        return read_each(items, make_row, name)
 
     def find_pattern(self, path: PurePosixPath) -> str | None:
         """Return the pattern of ``files`` that the end of a path matches."""
@@ -255,31 +265,44 @@ class Benchmark:
     def image_bytes(self) -> int:
         """Size of the images in bytes, estimated from the mean size of an image; at most that of all archives."""
         sets = list(dict.fromkeys(self.files.values()))
-        if any(images.archives and not images.url for images in sets) and not any(
-            images.url for images in sets
-        ):
-            sizes = [file.size for images in sets for file in images.archives]
-            if None not in sizes:
-                return sum(size or 0 for size in sizes)
-        count = self.image_count or sum(self.rows.values())
-        estimate = count * max(images.bytes_per_image for images in sets)
-        limits = [DataSource("", files=images.archives).size for images in sets]
-        return estimate if None in limits else min(estimate, sum(limit or 0 for limit in limits))
+        sizes = [DataSource(files=images.archives).size for images in sets]
+        # All images come in archives of known size.
+        if not any(images.url for images in sets) and any(images.archives for images in sets):
+            archive_sizes = [file.size for images in sets for file in images.archives]
+            if None not in archive_sizes:
+                return sum(size or 0 for size in archive_sizes)
+        image_count = self.image_count or sum(self.rows.values())
+        estimate = image_count * max(images.bytes_per_image for images in sets)
+        return estimate if None in sizes else min(estimate, sum(size or 0 for size in sizes))
 
-
-def _split_words(name: str) -> set[str]:
-    """Return the words and numbers of a file name without its suffix."""
-    return set(re.findall(r"[a-z]+|\d+", name.lower().rpartition(".")[0]))
-
-
-def _find_names(names: Iterable[str], words: set[str]) -> list[str]:
-    """Return the names all of whose words are among ``words``, and of these the ones with the most words."""
-    matching = [name for name in names if _split_words(name) <= words]
-    most = max((len(_split_words(name)) for name in matching), default=0)
-    return [name for name in matching if len(_split_words(name)) == most]
+    @property
+    def file_image_bytes(self) -> int:
+        """Size of the images that the published files contain, estimated like ``image_bytes``."""
+        sets = self.files.values()
+        # An archive of a benchmark with separate images contains only its annotations.
+        has_images_in_archives = any(file.makes for file in self.source.files) and not all(
+            images.is_separate for images in sets
+        )
+        has_images_in_tables = any(images.columns for images in sets)
+        return self.image_bytes if has_images_in_tables or has_images_in_archives else 0
 
 
 def _find(by_pattern: Mapping[str, T], config: str) -> T | None:
     return next(
         (value for pattern, value in by_pattern.items() if fnmatchcase(config, pattern)), None
     )
+
+
+def _name_category(value: Any) -> str:
+    """Return the value of a category as a text, "none" for null and NaN."""
+    return "none" if value is None or value != value else str(value)
+
+
+def _find_names(text: str) -> list[str]:
+    """Return the columns whose names are in braces."""
+    return [name for _, name, _, _ in Formatter().parse(text) if name]
+
+
+def _fill(text: str, item: Mapping[str, Any]) -> Any:
+    """Return the value of the column ``text``, or a text in which the names in braces are replaced by the values."""
+    return text.format_map(item) if "{" in text else item[text]

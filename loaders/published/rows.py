@@ -1,7 +1,6 @@
 """The row of a published file, and functions that the readers of all benchmarks use."""
 
 import ast
-import csv
 import io
 import json
 import math
@@ -155,12 +154,17 @@ def find_option(letter: str, count: int) -> int:
     return letters.index(bare)
 
 
-def read_each(items: Iterable[Any], read: Callable[[Any], Row]) -> Iterator[Row | Unusable]:
-    """Yield ``read(item)`` for each item, or Unusable if ``read`` fails, a field is missing or not a string, or the
-    config or split cannot be the name of a folder or file."""
+def read_each(
+    items: Iterable[Any], make_row: Callable[..., Row], *arguments: Any
+) -> Iterator[Row | Unusable]:
+    """Yield ``make_row(item, *arguments)`` for each item, or Unusable if a row cannot be made.
+
+    That is if ``make_row`` raises ValueError, if a field is missing or not a string, or if the config or split cannot
+    be the name of a folder or file.
+    """
     for item in items:
         try:
-            row = read(item)
+            row = make_row(item, *arguments)
             for name in (row.config, row.split):
                 safe_name(name)
             for text in (*row.images, *row.captions, *row.hard_negatives):
@@ -204,7 +208,7 @@ def read_csv(
             for number, cells, _ in rows:  # noqa: B007  (used in the message)
                 is_too_long = csv_tables.count_extra_cells(header, cells) > 0
                 yield TooLongRow() if is_too_long else dict(zip(header, cells, strict=False))
-    except (csv.Error, UnicodeDecodeError) as error:
+    except (csv_tables.TableError, UnicodeDecodeError) as error:
         raise ValueError(f"{path}, after line {number}: not a valid table row ({error}).") from None
 
 

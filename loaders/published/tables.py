@@ -34,7 +34,8 @@ def read_schema(path: Path) -> pa.Schema:
 
 def read_batches(path: Path, columns: Iterable[str]) -> Iterator[pa.RecordBatch]:
     """Yield some columns of a table in batches. Raises ValueError if one is missing or the file is damaged."""
-    names, schema = list(columns), read_schema(path)
+    names = list(columns)
+    schema = read_schema(path)
     if missing := [name for name in names if name not in schema.names]:
         raise ValueError(
             f"{path}: no column {', '.join(missing)}; its columns are {', '.join(schema.names)}."

@@ -12,7 +12,8 @@ from compeval.base.text_only.judges import select_judges
 from compeval.evaluators.engine.tasks import discover
 from compeval.evaluators.validity import balanced_subsets
 from compeval.loaders.importing.identify import identify
-from compeval.loaders.importing.write_dataset import import_files, read_published
+from compeval.loaders.importing.read_published import read_published
+from compeval.loaders.importing.write_dataset import import_files
 from compeval.loaders.published import balanced
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from compeval.base.schemas.texts import Texts
 from compeval.loaders.importing.identify import identify
+from compeval.loaders.importing.read_published import read_published
 from compeval.loaders.importing.selection import RowSelection
-from compeval.loaders.importing.write_dataset import read_published
 from compeval.loaders.malformed import find_malformed
 
 GOOD = "a person in front of a street sign"

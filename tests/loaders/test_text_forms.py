@@ -12,8 +12,8 @@ import pytest
 from PIL import Image
 
 from compeval.loaders.importing.identify import identify
+from compeval.loaders.importing.read_published import read_published
 from compeval.loaders.importing.selection import RowSelection
-from compeval.loaders.importing.write_dataset import read_published
 from compeval.loaders.load import load_dataset
 from compeval.loaders.user_files import make
 

@@ -31,17 +31,18 @@ def list_names(folder: Path) -> list[str]:
 
 
 def test_a_file_is_downloaded(site: Site, tmp_path: Path):
-    reports: list[tuple[int, int | None]] = []
+    reports: list[tuple[str, int, int | None]] = []
     download(
         f"{site.url}/a.bin",
         tmp_path / "sub" / "a.bin",
         len(DATA),
         SHA256,
-        lambda *counts: reports.append(counts),
+        report=lambda *counts: reports.append(counts),
+        step="a.bin",
     )
     assert (tmp_path / "sub" / "a.bin").read_bytes() == DATA
     assert list_names(tmp_path / "sub") == ["a.bin"]
-    assert reports[-1] == (len(DATA), len(DATA))
+    assert reports[-1] == ("a.bin", len(DATA), len(DATA))
 
 
 @pytest.mark.parametrize(

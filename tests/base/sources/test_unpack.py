@@ -45,12 +45,12 @@ def test_zip_and_tar_are_unpacked(tmp_path: Path):
         {"images/1.jpg": b"one", "images/sub/2.jpg": b"four"}
     )
     assert (tmp_path / "images" / "sub" / "2.jpg").read_bytes() == b"four"
-    reports: list[tuple[int, int | None]] = []
+    reports: list[tuple[str, int, int | None]] = []
     tar = write_tar(tmp_path / "a.tar.gz", ("t", tarfile.DIRTYPE, ""), ("t/1", tarfile.REGTYPE, ""))
-    assert unpack(tar, tmp_path, lambda *counts: reports.append(counts)) == hash_texts(
+    assert unpack(tar, tmp_path, lambda *counts: reports.append(counts), step="tar") == hash_texts(
         {"t/1": b"abc"}
     )
-    assert ((tmp_path / "t" / "1").read_bytes(), reports) == (b"abc", [(3, 3)])
+    assert ((tmp_path / "t" / "1").read_bytes(), reports) == (b"abc", [("tar", 3, 3)])
 
 
 @pytest.mark.parametrize("name", ["../out", "/out", "a/../../out", "..\\out", "C:\\out", "a/.."])

@@ -18,7 +18,7 @@ from compeval.evaluators.validity.best_baselines import (
 )
 from compeval.loaders.datasets.stats import read_version
 from compeval.loaders.importing.identify import identify
-from compeval.loaders.importing.write_dataset import read_published
+from compeval.loaders.importing.read_published import read_published
 from tests.evaluators import tiny
 
 WORDS = ("red", "blue", "small", "big", "old", "new", "wet", "dry")

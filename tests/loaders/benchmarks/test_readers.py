@@ -32,7 +32,8 @@ from compeval.loaders.benchmarks import (
 )
 from compeval.loaders.importing import embedded
 from compeval.loaders.importing.identify import identify
-from compeval.loaders.importing.write_dataset import ImportedFile, import_files
+from compeval.loaders.importing.row_counts import ImportedFile
+from compeval.loaders.importing.write_dataset import import_files
 from compeval.loaders.load import load_dataset
 from compeval.loaders.published.image_sets import COCO, SWIG, VISDIAL, VISUAL7W
 from compeval.loaders.published.rows import Row, Unusable, find_option

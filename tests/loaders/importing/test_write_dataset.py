@@ -16,10 +16,11 @@ from compeval.loaders.benchmarks import crepe_published
 from compeval.loaders.datasets.stats import read_stats
 from compeval.loaders.importing import write_dataset
 from compeval.loaders.importing.identify import identify
-from compeval.loaders.importing.images import ImageFinder, measure_outside
+from compeval.loaders.importing.images import ImageFinder
+from compeval.loaders.importing.read_published import read_published
 from compeval.loaders.importing.repair import match_stop, normalize_spacing, repair
 from compeval.loaders.importing.selection import RowSelection
-from compeval.loaders.importing.write_dataset import import_files, read_published
+from compeval.loaders.importing.write_dataset import import_files, measure_outside
 from compeval.loaders.load import load_dataset
 from compeval.loaders.published.image_sets import ImageSet
 from compeval.loaders.published.rows import Row, Unusable, parse_texts, read_csv, read_each
@@ -501,12 +502,21 @@ def test_share_of_a_box_outside_its_image(
     assert measure_outside(Box(*corner, 10, 10), tmp_path / "1.png") == share
 
 
-@pytest.mark.parametrize(("end", "changed"), [("", 0), ("\n", 1), (" ", 1)])
+@pytest.mark.parametrize(
+    ("change", "changed"),
+    [
+        (("", ""), 0),
+        (("kitchen", "kitchen\n"), 1),
+        (("kitchen", "kitchen "), 1),
+        (("&", "&amp;"), 1),
+    ],
+)
 def test_captions_of_karpathy_are_compared_with_the_text_of_the_file(
-    tmp_path: Path, end: str, changed: int
+    tmp_path: Path, change: tuple[str, str], changed: int
 ):
-    caption = "a red cup stands on a blue table in the small kitchen"
-    entry = {"image": "1.jpg", "caption": [f"{caption}{end}"]}
+    """Flickr30k's file has "Architects &amp; Engineers"."""
+    caption = "a red cup & a jug stand on a blue table in the small kitchen"
+    entry = {"image": "1.jpg", "caption": [caption.replace(*change) if change[0] else caption]}
     (tmp_path / "coco_karpathy_test.json").write_text(json.dumps([entry]), encoding="utf-8")
     read = read_published(identify(tmp_path / "coco_karpathy_test.json"))
     assert [(row.captions, row.changed) for row in read] == [((caption,), bool(changed))]
