@@ -1,8 +1,8 @@
 """Ask a model behind the chat-completions protocol one question about one image.
 
-The ``openai`` client retries after rate limits (respecting Retry-After), server errors, timeouts and lost connections.
-Arguments that a server refuses (log-probabilities, temperature, ``max_tokens``) are left out or renamed. Messages of a
-server are not repeated in errors, because they can contain the key.
+base/chat_completions.py sends the requests, retries, and leaves out or renames arguments that a server refuses
+(log-probabilities, temperature, ``max_tokens``). Messages of a server are not repeated in errors, because they can
+contain the key.
 """
 
 from __future__ import annotations
@@ -16,14 +16,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from compeval.base.chat_completions import KEY_VARIABLE, ChatCompletions
 from compeval.base.plain_text import strip_url
 
-if TYPE_CHECKING:
-    from openai import OpenAI
-
-KEY_VARIABLE = "OPENAI_API_KEY"
 TOP_LOGPROBS = 20
 """The largest number that endpoints accept."""
 OPTIONAL = ("top_logprobs", "logprobs", "temperature")
@@ -70,12 +67,6 @@ class Endpoint:
         self._timeout = numbers["timeout"]
         self._retries = int(numbers["retries"])
         self._lock = threading.Lock()
-        self._arguments: dict[str, Any] = {
-            "logprobs": True,
-            "top_logprobs": TOP_LOGPROBS,
-            "temperature": 0,
-            "max_tokens": int(self.max_tokens),
-        }
 
     @property
     def address(self) -> str | None:
@@ -88,18 +79,24 @@ class Endpoint:
         return self.model, self.address
 
     @cached_property
-    def _client(self) -> OpenAI:
-        from openai import OpenAI
-
+    def _connection(self) -> ChatCompletions:
         key = os.environ.get(KEY_VARIABLE)
         if not key and self.base_url is None:
             raise RequestError(
                 f"{KEY_VARIABLE} is not set. Export it, or name another endpoint with --base-url."
             )
-        return OpenAI(
-            api_key=key or "none",
-            base_url=self.base_url,
-            max_retries=self._retries,
+        arguments = {
+            "logprobs": True,
+            "top_logprobs": TOP_LOGPROBS,
+            "temperature": 0,
+            "max_tokens": int(self.max_tokens),
+        }
+        return ChatCompletions(
+            self.base_url,
+            key or "none",
+            arguments,
+            optional=OPTIONAL,
+            retries=self._retries,
             timeout=self._timeout,
         )
 
@@ -129,20 +126,15 @@ class Endpoint:
 
     def _send(self, messages: Any, max_requests: int) -> str:
         """Return the response as text. Arguments that the server refuses are left out, and the request is repeated."""
-        from openai import APIError, BadRequestError
+        from openai import APIError
 
         while True:
-            arguments = dict(self._arguments)
             with self._lock:
                 if self.requests >= max_requests:
                     raise RequestError(f"--max-requests: {max_requests:,} requests were sent.")
                 self.requests += 1
             try:
-                create: Any = self._client.chat.completions.with_raw_response.create
-                return create(model=self.model, messages=messages, **arguments).text
-            except BadRequestError as error:
-                if not self._drop_refused(error, arguments):
-                    raise RequestError(f"{self._where}: HTTP status 400{_name(error)}.") from None
+                response = self._connection.try_send({"model": self.model, "messages": messages})
             except APIError as error:
                 status = getattr(error, "status_code", None)
                 cause = (
@@ -152,24 +144,8 @@ class Endpoint:
                 )
                 hint = f" Check {KEY_VARIABLE}." if status in (401, 403) else ""
                 raise RequestError(f"{self._where}: {cause}{_name(error)}.{hint}") from None
-
-    def _drop_refused(self, error: Any, arguments: dict[str, Any]) -> bool:
-        """Leave out or rename the argument that the server refused. Returns False if it is none of them."""
-        message = f"{error.param} {error.body}"
-        with self._lock:
-            if arguments != self._arguments:  # another thread has done so
-                return True
-            if "max_tokens" in arguments and "max_completion_tokens" in message:
-                self._arguments["max_completion_tokens"] = self._arguments.pop("max_tokens")
-                return True
-            refused = next(
-                (name for name in OPTIONAL if name in arguments and name in message), None
-            )
-            if refused is None:
-                return False
-            for name in ("logprobs", "top_logprobs") if "logprobs" in refused else (refused,):
-                self._arguments.pop(name, None)
-            return True
+            if response is not None:
+                return response
 
 
 def _name(error: Any) -> str:

@@ -1,8 +1,7 @@
 """Request answers from a language model, and cache them in versioned files.
 
-A cached answer is never requested again, and reading it needs no API key. The ``openai`` client works with every
-endpoint of the chat-completions protocol. It retries after rate limits (respecting Retry-After), server errors,
-timeouts and lost connections. Every complete answer is appended to a JSON-lines file immediately, so a killed process
+A cached answer is never requested again, and reading it needs no API key. base/chat_completions.py sends the requests
+and retries. Every complete answer is appended to a JSON-lines file immediately, so a killed process
 does not lose paid answers. The API key is read from the environment and never written.
 
 A line of the cache is ``{"request": <hash>, "model", "messages", "temperature", "answer", "usage", "date"}``. If the
@@ -22,20 +21,21 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
+from compeval.base.chat_completions import (
+    KEY_VARIABLE,
+    MAX_COMPLETION_TOKENS,
+    MAX_TOKENS,
+    ChatCompletions,
+)
 from compeval.base.files.listing import list_files
 from compeval.base.plain_text import strip_url
 
-if TYPE_CHECKING:
-    from openai import OpenAI
-
-KEY_VARIABLE = "OPENAI_API_KEY"
 REFUSED = ""
 """The cached answer if the model declined."""
 ANSWERED = "answered"
 """The outcome of a successful request."""
-MAX_COMPLETION_TOKENS = "max_completion_tokens"
 
 
 class Message(TypedDict):
@@ -122,7 +122,8 @@ class Cache:
     """Answers by request hash, read from all ``*.jsonl`` files in ``folders``; new answers are appended to ``file``."""
 
     def __init__(self, folders: Iterable[Path], file: Path | None = None) -> None:
-        self._file, self._lock = file, threading.Lock()
+        self._file = file
+        self._lock = threading.Lock()
         self._answers: dict[str, str] = {}
         for folder in folders:
             for path in list_files(folder, "*.jsonl"):
@@ -144,11 +145,10 @@ class Cache:
                 return
             self._file.parent.mkdir(parents=True, exist_ok=True)
             with self._file.open("ab+") as file:
-                if file.seek(
-                    0, os.SEEK_END
-                ):  # start a new line if a killed process left an incomplete line
+                if file.seek(0, os.SEEK_END):
                     file.seek(-1, os.SEEK_END)
-                    line = line if file.read(1) == b"\n" else b"\n" + line
+                    if file.read(1) != b"\n":  # a killed process left an incomplete line
+                        line = b"\n" + line
                 file.write(line)
                 file.flush()
                 os.fsync(file.fileno())
@@ -182,9 +182,9 @@ class Client:
     """Sends concurrent requests to an endpoint and writes every answer to the cache."""
 
     def __init__(self, endpoint: Endpoint, cache: Cache) -> None:
-        self.endpoint, self.cache = endpoint, cache
-        self._tokens_parameter = "max_tokens"
-        """Newer models of OpenAI accept only ``max_completion_tokens``, and other servers only ``max_tokens``."""
+        self.endpoint = endpoint
+        self.cache = cache
+        self._connection: ChatCompletions | None = None
 
     def find_missing(self, prompts: Iterable[Sequence[Message]]) -> dict[str, Sequence[Message]]:
         """Return the distinct prompts without a cached answer, by request hash."""
@@ -224,19 +224,22 @@ class Client:
         The message of an error is not part of the result, because it can contain the API key. Raises ValueError if the
         environment has no API key.
         """
-        missing, endpoint = self.find_missing(prompts), self.endpoint
+        endpoint = self.endpoint
+        missing = self.find_missing(prompts)
         if not missing:
             return
-        check_key()
-        from openai import OpenAI
-
-        # The client reads the key from the environment.
-        client = OpenAI(
-            base_url=endpoint.base_url, max_retries=endpoint.retries, timeout=endpoint.timeout
-        )
+        if self._connection is None:
+            self._connection = ChatCompletions(
+                endpoint.base_url,
+                check_key(),
+                {MAX_TOKENS: endpoint.max_tokens},
+                retries=endpoint.retries,
+                timeout=endpoint.timeout,
+            )
+        connection = self._connection
         with ThreadPoolExecutor(endpoint.concurrency) as pool:
             futures = [
-                pool.submit(self._ask_one, client, key, messages)
+                pool.submit(self._ask_one, connection, key, messages)
                 for key, messages in missing.items()
             ]
             try:
@@ -244,20 +247,19 @@ class Client:
             finally:
                 pool.shutdown(cancel_futures=True)
 
-    def _ask_one(self, client: OpenAI, key: str, messages: Sequence[Message]) -> str:
+    def _ask_one(self, connection: ChatCompletions, key: str, messages: Sequence[Message]) -> str:
+        """Send one request and cache the answer. Returns the outcome."""
         from openai import APIError
 
         request = self.make_request(messages)
         try:
-            completion = json.loads(self._send(client, request))
+            completion = json.loads(connection.send(request))
         except APIError as error:
-            status, parameter = getattr(error, "status_code", None), error.param
-            named = (
-                f" ({parameter})"
-                if parameter in (*request, "max_tokens", MAX_COMPLETION_TOKENS)
-                else ""
-            )
-            return f"HTTP status {status}{named}" if status else type(error).__name__
+            status = getattr(error, "status_code", None)
+            if not status:
+                return type(error).__name__
+            names = (*request, MAX_TOKENS, MAX_COMPLETION_TOKENS)
+            return f"HTTP status {status}" + (f" ({error.param})" if error.param in names else "")
         except json.JSONDecodeError:
             return "answer is not JSON"
         answer = _read_answer(completion)
@@ -268,20 +270,6 @@ class Client:
             key, {**request, **answer, "usage": completion.get("usage") or {}, "date": date}
         )
         return ANSWERED
-
-    def _send(self, client: OpenAI, request: Mapping[str, Any]) -> str:
-        """Return the response as text. If the model refuses ``max_tokens``, use ``max_completion_tokens``."""
-        from openai import BadRequestError
-
-        create: Any = client.chat.completions.with_raw_response.create
-        parameter = self._tokens_parameter
-        try:
-            return create(**request, **{parameter: self.endpoint.max_tokens}).text
-        except BadRequestError as error:
-            if parameter == MAX_COMPLETION_TOKENS or MAX_COMPLETION_TOKENS not in str(error.body):
-                raise
-        self._tokens_parameter = MAX_COMPLETION_TOKENS
-        return create(**request, **{MAX_COMPLETION_TOKENS: self.endpoint.max_tokens}).text
 
 
 def _read_answer(completion: Any) -> dict[str, str] | None:
@@ -301,10 +289,15 @@ def _read_answer(completion: Any) -> dict[str, str] | None:
     return None
 
 
-def check_key() -> None:
-    """Raise ValueError if the environment has no API key. To be called before work that only requests need."""
-    if not os.environ.get(KEY_VARIABLE):
+def check_key() -> str:
+    """Return the API key of the environment. Raises ValueError if there is none.
+
+    To be called before work that only requests need.
+    """
+    key = os.environ.get(KEY_VARIABLE)
+    if not key:
         raise ValueError(f"{KEY_VARIABLE} is not set. Export it, or use the cached answers.")
+    return key
 
 
 def make_client(endpoint: Endpoint, folder: Path) -> Client:
