@@ -1,1 +1,1 @@
-"""What everything stands on: files, storage, schemas, sources, readers and text-only baselines."""
+"""The foundation of all packages: files, storage, schemas, sources, readers and text-only baselines."""

@@ -76,8 +76,10 @@ def collect_missing() -> Iterator[list[str]]:
         def emit(self, record: logging.LogRecord) -> None:
             missing.extend(REPORTED.findall(record.getMessage()))
 
-    logger, handler = logging.getLogger("transformers.modeling_utils"), Collect()
-    level, logger.propagate = logger.level, False
+    logger = logging.getLogger("transformers.modeling_utils")
+    handler = Collect()
+    level = logger.level
+    logger.propagate = False
     logger.addHandler(handler)
     logger.setLevel(logging.WARNING)
     try:

@@ -68,8 +68,10 @@ FLAWS_OF_NEGATIVES: Flaws = {
 }
 """Counted per negative: differences in case and spacing that identify the negative without reading the text."""
 
-DUPLICATED, UNORDERED = "duplicated", "unordered"
-"""Counted once per row: two negatives differ only in case or white space; the negatives are stored as a set."""
+DUPLICATED = "duplicated"
+"""Two negatives differ only in case or white space. Counted once per row."""
+UNORDERED = "unordered"
+"""The negatives are stored as a set. Counted once per row."""
 ROW_FLAW_NAMES = (*FLAWS_OF_ROWS, DUPLICATED, UNORDERED)
 FLAW_NAMES = (*ROW_FLAW_NAMES, *FLAWS_OF_SWAPS, *FLAWS_OF_NEGATIVES)
 DESCRIPTIONS = {
@@ -169,8 +171,10 @@ class Audit:
 
 def audit(rows: Iterable[Texts]) -> Audit:
     """Count the flaws and measure the cues of all rows. Raises ValueError if there are no rows."""
-    total, flaws = Counter[str](), Counter[str]()
-    selected, chance = defaultdict[str, float](float), 0.0
+    total = Counter[str]()
+    flaws = Counter[str]()
+    selected = defaultdict[str, float](float)
+    chance = 0.0
     for row in rows:
         total += Counter(rows=1, negatives=len(row.hard_negatives))
         flaws += count_flaws(row)

@@ -37,7 +37,8 @@ from compeval.loaders.datasets.stats import Stats, measure, parquet_files, read_
 from compeval.loaders.published.schemas import list_caption_columns
 
 SPLITS = ("sc", "uc", "ua")
-NO_COMPOUND, UNPARSED = "no compound", "not parsed"
+NO_COMPOUND = "no compound"
+UNPARSED = "not parsed"
 CLASSES = (*SPLITS, NO_COMPOUND, UNPARSED)
 CompoundKinds = Literal["all", "ao", "oro"]
 MAX_CHARACTERS = 1_000
@@ -53,7 +54,7 @@ class Division(NamedTuple):
     folder: Path
     rows: dict[str, Counter[str]]
     """Rows by class of each config or, if it has several splits, ``config/split``."""
-    found: Found
+    result: Found
     targets: Targets
 
 
@@ -76,14 +77,15 @@ def divide(
     captions = dict.fromkeys(text for path in files for row in read_captions(path) for text in row)
     graphs = parse_captions(list(captions), corpus.workers)
     targets = _list_targets(graphs.values(), kinds)
-    found = find_seen(
+    result = find_seen(
         targets, corpus, cache_folder() / FOLDER, parse_all=parse_all, progress=progress
     )
-    folder, rows = source.parent / name, {}
+    folder = source.parent / name
+    rows = {}
     with atomic_folder(folder) as scratch:
         for path in files:
             classes = [
-                classify([graphs[text] for text in row], found.seen, kinds)
+                classify([graphs[text] for text in row], result.seen, kinds)
                 for row in read_captions(path)
             ]
             label = _label(source, path)
@@ -93,8 +95,8 @@ def divide(
             raise ValueError(
                 f"{source}: no row is in a split; no caption has a compound that counts (--compounds {kinds})."
             )
-        _write_card(scratch, source, Division(folder, rows, found, targets), corpus, kinds)
-    return Division(folder, rows, found, targets)
+        _write_card(scratch, source, Division(folder, rows, result, targets), corpus, kinds)
+    return Division(folder, rows, result, targets)
 
 
 def _list_files(source: Path) -> list[Path]:
@@ -176,7 +178,8 @@ def _label(source: Path, path: Path) -> str:
 
 def _write(path: Path, folder: Path, classes: Sequence[str]) -> None:
     """Write the rows of a file to one file for each split that has rows."""
-    schema, split = parquet.read_schema(path), split_name(path)
+    schema = parquet.read_schema(path)
+    split = split_name(path)
     prefix = "" if split == "test" else f"{split}_"
     for name in (name for name in SPLITS if name in classes):
         folder.mkdir(parents=True, exist_ok=True)
@@ -186,7 +189,7 @@ def _write(path: Path, folder: Path, classes: Sequence[str]) -> None:
             for batch in parquet.read_batches(path, ROWS_PER_BATCH):
                 of_batch = classes[start : start + batch.num_rows]
                 start += batch.num_rows
-                rows = [number for number, found in enumerate(of_batch) if found == name]
+                rows = [number for number, class_ in enumerate(of_batch) if class_ == name]
                 writer.write_table(
                     pa.Table.from_batches([batch], schema).take(pa.array(rows, pa.int64()))
                 )
@@ -196,16 +199,17 @@ def _write_card(
     folder: Path, source: Path, division: Division, corpus: Corpus, kinds: CompoundKinds
 ) -> None:
     stats: Stats = measure(folder) | {"source": source.name}
-    found, targets = division.found, division.targets
+    result = division.result
+    targets = division.targets
     stats["corpus"] = {
         "files": sorted({path.name for path in corpus.files}),
         "fingerprint": corpus.fingerprint,
-        "captions": found.captions,
-        "skipped": found.skipped,
-        "not parsed": found.failed,
+        "captions": result.captions,
+        "skipped": result.skipped,
+        "not parsed": result.failed,
         "compounds": kinds,
-        "atoms": {"all": len(targets.atoms), "seen": len(found.seen.atoms)},
-        "compound counts": {"all": len(targets.compounds), "seen": len(found.seen.compounds)},
+        "atoms": {"all": len(targets.atoms), "seen": len(result.seen.atoms)},
+        "compound counts": {"all": len(targets.compounds), "seen": len(result.seen.compounds)},
         "divided": {label: dict(counts) for label, counts in division.rows.items()},
     }
     version = read_stats(source)["version"]

@@ -34,7 +34,8 @@ def explain_errors(repository: str, endpoint: str | None) -> Iterator[None]:
             f"{repository}: the Hub refused ({reason}). Check the name, or log in with `hf auth login`."
         ) from None
     except errors.HTTPError as error:  # pyright: ignore[reportPrivateImportUsage] - of httpx or httpx2
-        address, reason = strip_urls(str(endpoint)), strip_urls(str(error)).strip()
+        address = strip_urls(str(endpoint))
+        reason = strip_urls(str(error)).strip()
         raise ValueError(
             f"{repository}: the Hub at {address} cannot be reached ({reason}). Check the network."
         ) from None

@@ -62,10 +62,8 @@ def load_dataset(
     if columns:
         raise TypeError(f"load_dataset: {', '.join(columns)} cannot be combined with a config.")
     name, revision = split_revision(name, revision)
-    folder, split = (
-        _find(name, config, data_dir, revision),
-        None if split is None else to_stored(split),
-    )
+    folder = _find(name, config, data_dir, revision)
+    split = None if split is None else to_stored(split)
     configs = list_rows(folder)
     if config not in configs:
         raise unknown_name(f"config of {name}", config, configs)
@@ -116,7 +114,8 @@ def _find(name: str, config: str, data_dir: str | Path | None, revision: str | N
     """Find a dataset by name, path or Hub repository, in this order, and return its folder."""
     if data_dir is None and name not in list_datasets():
         if (Path(name) / "stats.json").is_file():
-            data_dir, name = Path(name).parent, Path(name).name
+            data_dir = Path(name).parent
+            name = Path(name).name
         elif re.fullmatch(r"[\w.-]+/[\w.-]+", name) and not Path(name).exists():
             return download(name, config, revision)
     return (

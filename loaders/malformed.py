@@ -61,11 +61,11 @@ class Finding(NamedTuple):
     text: str
 
 
-def find_mangled_word(caption: str, negative: str, known: set[str]) -> str:
+def find_mangled_word(caption: str, negative: str, vocabulary: set[str]) -> str:
     """Return the first word of a negative that was made inside a word of the caption ("person>persinside"), or "".
 
-    The word is neither in a dictionary nor in ``known``, the words of all captions. It begins and ends like a word of
-    the caption, and between them another word of the caption, or its base form, was replaced by a word: "tree" in
+    The word is neither in a dictionary nor in ``vocabulary``, the words of all captions. It begins and ends like a word
+    of the caption, and between them another word of the caption, or its base form, was replaced by a word: "tree" in
     "trees" by "grass", which makes "grasss". One of the two words of the caption has lost an occurrence. A plural that
     is in no dictionary ("parasailers") is not mangled.
     """
@@ -73,13 +73,13 @@ def find_mangled_word(caption: str, negative: str, known: set[str]) -> str:
     compared = words(negative)[:MAX_COMPARED_WORDS]
     lost = truth - Counter(compared)
     for word in compared:
-        if len(word) < MIN_MANGLED or word in known or any(map(str.isdigit, word)):
+        if len(word) < MIN_MANGLED or word in vocabulary or any(map(str.isdigit, word)):
             continue
         if is_in_dictionary(word):
             continue
         for source, part in _list_inserted(word, truth, lost):
             is_plural = word == f"{part}s" and not part.endswith("s")
-            if not is_plural and (part in known or is_in_dictionary(part)):
+            if not is_plural and (part in vocabulary or is_in_dictionary(part)):
                 return f"{source}>{word}"
     return ""
 
@@ -133,7 +133,8 @@ def find_article(caption: str, negative: str) -> str:
     """Return an article that does not fit the next word ("an cat"), unless the caption has it, too; or ""."""
     allowed = {match[0].lower() for match in ARTICLE.finditer(caption)}
     for match in ARTICLE.finditer(negative):
-        article, word = match[1].lower(), match[2]
+        article = match[1].lower()
+        word = match[2]
         wrong = VOWEL_SOUND.match(word) if article == "a" else CONSONANT_SOUND.match(word)
         if wrong and len(word) > 1 and not word.isupper() and match[0].lower() not in allowed:
             return match[0]
@@ -189,15 +190,15 @@ def list_available_kinds() -> tuple[str, ...]:
 
 def find_malformed(rows: Sequence[Texts], kinds: Collection[str] = KINDS) -> Iterator[Finding]:
     """Yield the malformed texts of these kinds, by row. ``rows`` is read twice: a word of any caption is a word."""
-    known = {word for row in rows for word in words(row.caption)}
+    vocabulary = {word for row in rows for word in words(row.caption)}
     for index, row in enumerate(rows):
         for kind, test in TESTS_OF_CAPTIONS.items():
             if kind in kinds and (detail := test(row.caption)):
                 yield Finding(index, 0, kind, detail, row.caption, row.caption)
         for candidate, text in enumerate(row.hard_negatives, 1):
-            found = {kind: test(row.caption, text) for kind, test in TESTS_OF_PAIRS.items()}
+            details = {kind: test(row.caption, text) for kind, test in TESTS_OF_PAIRS.items()}
             if MANGLED in kinds:
-                found[MANGLED] = find_mangled_word(row.caption, text, known)
-            for kind, detail in found.items():
+                details[MANGLED] = find_mangled_word(row.caption, text, vocabulary)
+            for kind, detail in details.items():
                 if detail and kind in kinds:
                     yield Finding(index, candidate, kind, detail, row.caption, text)

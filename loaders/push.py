@@ -36,7 +36,8 @@ REDISTRIBUTABLE = ("microworld", "visual_genome", "compun")
 """Sources whose licence permits redistribution (CC0, CC BY, CC BY-NC).
 
 The licences of the images of COCO, Flickr30k and Winoground do not. Images of an unknown source are not uploaded."""
-EVAL, FRAMEWORK = "eval.yaml", "compeval"
+EVAL = "eval.yaml"
+FRAMEWORK = "compeval"
 DESCRIPTION = "Compositionality of vision-language models, evaluated with CompEval."
 PAGES = ("README.md", "croissant.json")
 FILES = (*PAGES, "stats.json", "*/*.parquet")
@@ -168,7 +169,8 @@ def _copy_with_pixels(path: Path, target: Path, stored: set[int]) -> None:
     if not _lacks_pixels(path):
         shutil.copy2(path, target)
         return
-    schema, folder = parquet.read_schema(path), path.parent.parent
+    schema = parquet.read_schema(path)
+    folder = path.parent.parent
     if get_image_storage(schema) == "by_reference":
         schema = add_datasets_features(use_stored_images(schema))
     names = find_image_columns(schema)

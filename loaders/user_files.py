@@ -87,8 +87,8 @@ def make(
             from compeval.loaders.own_data.negatives import write_configs
 
             with atomic_folder(folder) as partial:
-                made = write_configs(entries, partial, Path(scratch), negatives, provenance)
-                return _write_card(partial, name, {"negatives": made})
+                build_counts = write_configs(entries, partial, Path(scratch), negatives, provenance)
+                return _write_card(partial, name, {"negatives": build_counts})
         return _write_plain(folder, list(entries), provenance)
 
 
@@ -149,7 +149,8 @@ def _read_all(
 
     With several files, the name of a file is part of an image's id.
     """
-    ids, hashes = ImageIds(), dict[Path, str]()
+    ids = ImageIds()
+    hashes = dict[Path, str]()
     for file in files:
         for entry in read_entries(
             file,

@@ -40,9 +40,9 @@ def refresh(path: Path, state: Sequence[int | str]) -> FileState | None:
 
     States of earlier versions have only the size, the modification time and the SHA-256, so the file is hashed.
     """
-    *known, sha256 = state
+    *status, sha256 = state
     present = read_state(path, str(sha256))
-    is_same = [*present[:-1]] == known or (present.size == known[0] and hash_file(path) == sha256)
+    is_same = [*present[:-1]] == status or (present.size == status[0] and hash_file(path) == sha256)
     return present if is_same else None
 
 

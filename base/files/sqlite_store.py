@@ -25,9 +25,9 @@ class SqliteStore:
     """Values by key, on disk or, if ``path`` is None, in memory. Errors are raised as ValueError, with a remedy."""
 
     name: ClassVar[str]
-    """What the store is called in messages."""
+    """Name of the store in messages."""
     contents: ClassVar[str]
-    """What the values are called in messages."""
+    """Name of the values in messages."""
     table: ClassVar[str]
     columns: ClassVar[tuple[str, str]] = ("key", "value")
     synchronous: ClassVar[Literal["NORMAL", "FULL"]] = "NORMAL"
@@ -35,7 +35,8 @@ class SqliteStore:
     damaged: ClassVar[str] = "The file is damaged: delete it and run again. It is only a cache."
 
     def __init__(self, path: Path | None) -> None:
-        self.path, self._lock = path, threading.Lock()
+        self.path = path
+        self._lock = threading.Lock()
         try:
             if path:
                 path.parent.mkdir(parents=True, exist_ok=True)

@@ -30,12 +30,18 @@ from compeval.base.files.cache_folder import cache_folder
 
 ORIENTATION = 0x0112
 """EXIF tag: how an image has to be turned."""
-DEEP, FLOATING = "more than 8 bits per channel", "floating-point pixels"
-ROTATED, TRANSPARENT = "an EXIF rotation", "transparent pixels"
+DEEP = "more than 8 bits per channel"
+FLOATING = "floating-point pixels"
+ROTATED = "an EXIF rotation"
+TRANSPARENT = "transparent pixels"
 RANGES = {"I": (65_535,), "F": (1, 255, 65_535)}
 """Largest possible value of the pixels, by the first letter of Pillow's mode."""
-BITS_PER_SAMPLE, PHOTOMETRIC_INTERPRETATION, WHITE_IS_ZERO = 258, 262, 0
-"""Tags of TIFF files, and the value of the second one if large numbers are dark. Pillow inverts up to 8 bits itself."""
+BITS_PER_SAMPLE = 258
+"""Tag of TIFF files."""
+PHOTOMETRIC_INTERPRETATION = 262
+"""Tag of TIFF files."""
+WHITE_IS_ZERO = 0
+"""Photometric interpretation in which large numbers are dark. Pillow inverts up to 8 bits itself."""
 GREY_LEVELS = {"L;2": 3, "L;4": 15}
 """Largest value of a grey PNG file with 2 or 4 bits, by Pillow's name of its pixels in the file."""
 IMAGE_FORMATS = ("JPEG", "PNG", "WEBP", "AVIF", "GIF", "BMP", "TIFF")
@@ -110,7 +116,8 @@ def resolve_image(dataset: Path, path: str) -> Path:
 def _may_read(dataset: Path, image: Path) -> bool:
     if any(map(image.is_relative_to, list_image_roots(dataset.parent))):
         return True
-    resolved, sources = image.resolve(), dataset.parent.resolve() / SOURCES
+    resolved = image.resolve()
+    sources = dataset.parent.resolve() / SOURCES
     return (image.is_relative_to(dataset) and resolved.is_relative_to(dataset.resolve())) or (
         image.is_relative_to(dataset.parent / SOURCES) and resolved.is_relative_to(sources)
     )

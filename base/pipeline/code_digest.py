@@ -84,7 +84,8 @@ def list_code_files(module: Path) -> list[Path]:
 
     Links are resolved: ``compeval/loaders`` is a link to ``loaders`` in a checkout.
     """
-    files, queue = set[Path](), {module.resolve()}
+    files = set[Path]()
+    queue = {module.resolve()}
     while queue:
         path = queue.pop()
         files.add(path)

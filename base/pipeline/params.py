@@ -9,8 +9,10 @@ import yaml
 
 Settings = TypeVar("Settings")
 
-OURS, PAPER = "ours", "paper"
-"""The values of ``rules``: our procedure, or that of each paper to the letter (docs/papers.md)."""
+OURS = "ours"
+"""The value of ``rules`` for our procedure."""
+PAPER = "paper"
+"""The value of ``rules`` for the procedure of each paper, to the letter (docs/papers.md)."""
 
 
 def read_all_params(path: Path = Path("params.yaml")) -> dict[str, Any]:

@@ -69,7 +69,8 @@ class Annotations:
         """Count the first names, attributes and predicates of all images, without reading their regions."""
         counts = Counter[str](), Counter[str](), Counter[str]()
         for batch in parquet.read_batches(self.path, IMAGES_PER_GROUP, ["objects", "relations"]):
-            objects, relations = (batch[name].flatten() for name in ("objects", "relations"))
+            objects = batch["objects"].flatten()
+            relations = batch["relations"].flatten()
             attributes = objects.field("attributes").flatten()
             columns = objects.field("name"), attributes, relations.field("predicate")
             for counter, column in zip(counts, columns, strict=True):

@@ -42,26 +42,25 @@ def read(path: Path, flaws: Flaws) -> Iterator[AnnotatedImage]:
 
     Malformed records are counted. Raises ValueError if the file is not valid JSON, or a category has no id or name.
     """
-    names, records = read_categories(path), RecordsByImage()
+    names = read_categories(path)
+    records = RecordsByImage()
     for key, id_name in (("images", "id"), ("annotations", "image_id")):
         for number, item in enumerate(_stream(path, key)):
             if isinstance(item, dict) and id_name in item:
                 records.add(str(item[id_name]), key, item)
             else:
                 flaws.add(MALFORMED, f"{path}, {key} {number}: no {id_name}.")
-    for image_id, found in records:
-        image = next((record for key, record in found if key == "images"), None)
+    for image_id, image_records in records:
+        image = next((record for key, record in image_records if key == "images"), None)
         if image is None:
             flaws.add("no record", f"{path}, image {image_id}: no record of this image.")
         elif not isinstance(image.get("file_name"), str):
             flaws.add(MALFORMED, f"{path}, image {image_id}: no file_name.")
         else:
-            annotations = [record for key, record in found if key == "annotations"]
+            annotations = [record for key, record in image_records if key == "annotations"]
             objects = tuple(_read_objects(f"{path}, image {image_id}", annotations, names, flaws))
-            width, height = (
-                side if isinstance(side := image.get(name), int) else 0
-                for name in ("width", "height")
-            )
+            sides = [image.get("width"), image.get("height")]
+            width, height = (side if isinstance(side, int) else 0 for side in sides)
             yield AnnotatedImage(Path(image["file_name"]).stem, width, height, SceneGraph(objects))
 
 

@@ -119,10 +119,10 @@ def _join_coco(file: Path, content: dict[str, Any]) -> list[dict[str, Any]]:
 def _convert(file: Path, images: list[Any], splits: Collection[str]) -> list[dict[str, Any]]:
     """Return the entries of images in Karpathy's own layout."""
     entries: list[dict[str, Any]] = []
-    found: dict[str, None] = {}
+    split_names: dict[str, None] = {}
     for number, image in enumerate(images):
         try:
-            found[image["split"]] = None
+            split_names[image["split"]] = None
             if not splits or image["split"] in splits:
                 path = "/".join(filter(None, (image.get("filepath"), image["filename"])))
                 texts = [sentence["raw"] for sentence in image["sentences"]]
@@ -138,6 +138,6 @@ def _convert(file: Path, images: list[Any], splits: Collection[str]) -> list[dic
             ) from None
     if not entries:
         raise ValueError(
-            f"{file}: no image of the split {', '.join(splits)}; it has {', '.join(found) or 'none'}."
+            f"{file}: no image of the split {', '.join(splits)}; it has {', '.join(split_names) or 'none'}."
         )
     return entries

@@ -139,8 +139,11 @@ class ImageReader:
     def __init__(
         self, image_id: str, width: int, height: int, flaws: Flaws, records: RecordsByImage
     ) -> None:
-        self._image_id, self._width, self._height = image_id, width, height
-        self._flaws, self._records = flaws, records
+        self._image_id = image_id
+        self._width = width
+        self._height = height
+        self._flaws = flaws
+        self._records = records
         self._current_record = Path(), "", ""
         """File, kind and id of the record that is being read, for the messages of flaws."""
         self._nodes: list[_Node] = []
@@ -174,7 +177,8 @@ class ImageReader:
             SceneObject(node.id, node.names[0], tuple(node.attributes), node.box)
             for node in self._nodes
         )
-        graph, regions = SceneGraph(tuple(objects), tuple(self._edges)), tuple(self._regions)
+        graph = SceneGraph(tuple(objects), tuple(self._edges))
+        regions = tuple(self._regions)
         other_names = {node.id: tuple(node.names[1:]) for node in self._nodes if node.names[1:]}
         return AnnotatedImage(
             self._image_id, self._width, self._height, graph, regions, other_names, files
@@ -222,7 +226,8 @@ class ImageReader:
 
     def _add_relationship(self, record: Record, edge_id: str) -> None:
         predicate = _normalize_text(get_first(record, "predicate"))
-        subject, object_ = (self._find_node(record, role) for role in ("subject", "object"))
+        subject = self._find_node(record, "subject")
+        object_ = self._find_node(record, "object")
         if edge_id in self._edge_ids:
             self._count_flaw("duplicate id", "duplicate id.")
         elif not predicate:
@@ -248,10 +253,8 @@ class ImageReader:
         If several nodes match, they are merged.
         """
         names = get_first(record, "names", "object_names", "name")
-        names, box = (
-            _normalize_texts([names] if isinstance(names, str) else names),
-            _read_box(record),
-        )
+        names = _normalize_texts([names] if isinstance(names, str) else names)
+        box = _read_box(record)
         if not names:
             self._count_flaw("empty name", "empty name.")
             return None

@@ -40,7 +40,8 @@ class Region:
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> Region:
         """Return the region of an item that :meth:`to_row` returned."""
-        caption, parse = row["caption"], None
+        caption = row["caption"]
+        parse = None
         if row["graph"] is not None:
             mentions = tuple(Mention(**mention) for mention in row["mentions"])
             parse = Parse(caption, SceneGraph.from_row(row["graph"]), mentions)
@@ -97,16 +98,15 @@ class AnnotatedImage:
         for item in graph["objects"]:
             item["other_names"] = self.other_names.get(item["id"], ())
         size = {"image_id": self.image_id, "width": self.width, "height": self.height}
-        files, regions = (
-            [file.as_posix() for file in self.files],
-            [region.to_row() for region in self.regions],
-        )
+        files = [file.as_posix() for file in self.files]
+        regions = [region.to_row() for region in self.regions]
         return size | graph | {"files": files, "regions": regions}
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> AnnotatedImage:
         """Return the image of a row that :meth:`to_row` returned."""
-        graph, regions = SceneGraph.from_row(row), tuple(map(Region.from_row, row["regions"]))
+        graph = SceneGraph.from_row(row)
+        regions = tuple(map(Region.from_row, row["regions"]))
         other_names = {
             item["id"]: tuple(item["other_names"]) for item in row["objects"] if item["other_names"]
         }

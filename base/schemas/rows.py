@@ -11,10 +11,12 @@ import pyarrow as pa
 from compeval.base.schemas.scene_graph import Box
 
 ImageStorage = Literal["embedded", "by_reference"]
-"""How dataset rows store a crop: as a JPEG file in the column ``image`` (``embedded``), or as the path of its source
-image in the column ``image_path`` (``by_reference``)."""
+"""Storage of the crop in dataset rows: as a JPEG file in the column ``image`` (``embedded``), or as the path of its
+source image in the column ``image_path`` (``by_reference``)."""
 
-_text, _texts, _integer = pa.string(), pa.list_(pa.string()), pa.int64()
+_text = pa.string()
+_texts = pa.list_(pa.string())
+_integer = pa.int64()
 
 
 def _records(*text_fields: str, **other_fields: pa.DataType) -> pa.ListType:

@@ -21,8 +21,10 @@ from compeval.base.schemas.scene_graph import Box
 from compeval.base.storage.patches import Patches
 
 JPEG_QUALITY = 92
-IMAGES, HASHES = "images", "SHA256SUMS"
-"""Folder in a dataset folder for the crops that several configs show, and the file that lists their hashes."""
+IMAGES = "images"
+"""Folder in a dataset folder for the crops that several configs show."""
+HASHES = "SHA256SUMS"
+"""File in this folder that lists the hashes of the crops."""
 
 
 def round_corners(box: Box) -> tuple[int, int, int, int]:
@@ -120,7 +122,8 @@ class CropFiles:
 
     def __init__(self, folder: Path, path: str) -> None:
         """Write to ``folder``, which will be the folder ``path``, relative to the folder that contains the dataset."""
-        self._folder, self._path = folder, path
+        self._folder = folder
+        self._path = path
 
     def add(self, crop: Crop, name: str) -> str:
         """Write the crop unless it is there, and return its path relative to the folder that contains the dataset."""

@@ -80,7 +80,8 @@ def write_split(
         use_image_paths(schema) if image_storage == "by_reference" else schema
     )
     files: list[Path] = []
-    count, stream = 0, (_store_images(row, image_storage, crop_files) for row in rows)
+    count = 0
+    stream = (_store_images(row, image_storage, crop_files) for row in rows)
     group = list(islice(stream, ROWS_PER_GROUP))
     while group or not files:
         files.append(folder / f"{split}.{len(files)}.partial")

@@ -16,7 +16,7 @@ class ImageIds:
 
     def find(self, sha256: str, name: str) -> str:
         """Return the id of an image, given the SHA-256 of its file and its name."""
-        for known in (name, f"{name}~{sha256[:8]}", f"{name}~{sha256}"):
-            if self._content_of.setdefault(known, sha256) == sha256:
-                return known
+        for image_id in (name, f"{name}~{sha256[:8]}", f"{name}~{sha256}"):
+            if self._content_of.setdefault(image_id, sha256) == sha256:
+                return image_id
         raise AssertionError("two contents have one hash")

@@ -19,8 +19,10 @@ import pyarrow.parquet as pq
 
 MAX_ROWS = 20_000_000
 """Rows of a file. A few bytes can declare any number."""
-MAX_TABLE_BYTES, MAX_FILE_BYTES = 1_000_000_000, 100_000_000_000
-"""Memory that the rows of a file may take that is read as a whole, and in batches."""
+MAX_TABLE_BYTES = 1_000_000_000
+"""Memory that the rows of a file may take that is read as a whole."""
+MAX_FILE_BYTES = 100_000_000_000
+"""Memory that the rows of a file may take that is read in batches."""
 MAX_BATCH_BYTES = 200_000_000
 NEEDED = re.compile(r"(?:caption|crop_id|image_id)(?:_\w+)?|captions|hard_negatives|label")
 """Columns of datasets that every row has to fill."""
@@ -91,7 +93,8 @@ def read_table(path: Path, columns: list[str] | None = None) -> pa.Table:
     with open_file(path) as file:
         if _measure(file, path, columns, MAX_TABLE_BYTES) > MAX_TABLE_BYTES:
             raise _too_large(path)
-        batches, num_bytes = [], 0
+        batches = []
+        num_bytes = 0
         for batch in file.iter_batches(ROWS_PER_CHECK, columns=columns):
             num_bytes += batch.nbytes
             if num_bytes > MAX_TABLE_BYTES:

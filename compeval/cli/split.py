@@ -103,7 +103,8 @@ def split(
 
 
 def _describe(division: Division) -> None:
-    found, targets = division.found, division.targets
+    found = division.result
+    targets = division.targets
     print_message(
         f"The corpus ({found.captions:,} captions) contains {len(found.seen.atoms):,} of {len(targets.atoms):,} atoms "
         f"and {len(found.seen.compounds):,} of {len(targets.compounds):,} compounds of the captions."

@@ -112,7 +112,8 @@ def are_same_kind(first: str, second: str) -> bool:
 
 def sort_adjectives(attributes: Iterable[str]) -> list[str]:
     """Return the attributes in the English order: size, age, shape, colour, pattern, material."""
-    ranks, other = _adjective_kinds(), list(load_grammar()["adjective kinds"]).index("other")
+    ranks = _adjective_kinds()
+    other = list(load_grammar()["adjective kinds"]).index("other")
     return sorted(attributes, key=lambda attribute: ranks.get(attribute, other))
 
 

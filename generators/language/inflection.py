@@ -53,7 +53,8 @@ def inflect_noun(lemma: str, tag: str, *, counted: bool) -> str | None:
 
     ``counted`` says that "a" or a number precedes the noun, so a mass noun such as "water" does not fit.
     """
-    is_plural, head = tag in PLURAL_TAGS, lemma.rsplit(" ", 1)[-1]
+    is_plural = tag in PLURAL_TAGS
+    head = lemma.rsplit(" ", 1)[-1]
     if nouns.is_plural_only(head):
         return lemma if is_plural else None
     if nouns.is_mass(head):

@@ -140,11 +140,13 @@ def is_mainly_noun(word: str) -> bool:
 def ancestors(word: str, pos: PartOfSpeech) -> Mapping[Synset, int]:
     """Return the senses of a word (0 steps) and all synsets above them, each with the smallest number of steps."""
     steps: dict[Synset, int] = {}
-    level, height = list(senses(word, pos)), 0
+    level = list(senses(word, pos))
+    height = 0
     while level:
         steps |= dict.fromkeys(level, height)
         above = (up for sense in level for up in (*sense.hypernyms(), *sense.instance_hypernyms()))
-        level, height = [up for up in dict.fromkeys(above) if up not in steps], height + 1
+        level = [up for up in dict.fromkeys(above) if up not in steps]
+        height = height + 1
     return steps
 
 
@@ -175,10 +177,12 @@ def are_related(first: str, second: str, pos: PartOfSpeech = "n") -> bool:
         return True
     if _wordnet_name(first) == _wordnet_name(second):
         return True
-    above_first, above_second = (
-        _similar_senses(word) if pos == "a" else ancestors(word, pos).keys()
-        for word in (first, second)
-    )
+    if pos == "a":
+        above_first = _similar_senses(first)
+        above_second = _similar_senses(second)
+    else:
+        above_first = ancestors(first, pos).keys()
+        above_second = ancestors(second, pos).keys()
     return not (
         above_second.isdisjoint(senses(first, pos)) and above_first.isdisjoint(senses(second, pos))
     )

@@ -116,7 +116,8 @@ class Annotation:
         """Return an object in Visual Genome's format; ``names`` has the key "names" or "name", depending on the
         file."""
         x, y, width, height = map(round, item.box)
-        synsets, object_id = [NOUN_TABLE[item.noun].sense], self.object_ids[item.id]
+        synsets = [NOUN_TABLE[item.noun].sense]
+        object_id = self.object_ids[item.id]
         return {
             "synsets": synsets,
             "h": height,
@@ -150,7 +151,8 @@ class Annotation:
 
         An object without attributes has no such key in attributes.json, as in Visual Genome.
         """
-        scene, image_id = self.scene, self.scene.image_id
+        scene = self.scene
+        image_id = self.scene.image_id
         objects = [self._make_object(item, {"names": [item.noun]}) for item in self.objects]
         described = [
             entry

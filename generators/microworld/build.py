@@ -41,7 +41,8 @@ from compeval.generators.microworld.scenes.splits import (
     training_ids,
 )
 
-FOLDER, CORPORA_FOLDER = Path("sources/microworld"), Path("corpora/microworld")
+FOLDER = Path("sources/microworld")
+CORPORA_FOLDER = Path("corpora/microworld")
 WORKERS = 2
 T = TypeVar("T")
 

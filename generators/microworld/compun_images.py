@@ -120,7 +120,8 @@ def render_compound(
     """
     for number in range(renderings):
         rng = Random(f"{seed}:compun:{compound}:{number}")
-        background, color = rng.choice(BACKGROUNDS), rng.choice(list(COLORS))
+        background = rng.choice(BACKGROUNDS)
+        color = rng.choice(list(COLORS))
         scenes = (sample_object_scene(noun, color, background, rng) for noun in (compound, n1, n2))
         yield CompoundImages(*(render_jpeg(scene, (SIZE, SIZE)) for scene in scenes))
 

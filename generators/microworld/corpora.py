@@ -70,10 +70,8 @@ def sample_caption(
     seed: int, scene: Scene, number: int, richness: float = TRAINING_RICHNESS
 ) -> tuple[str, Box]:
     """Return a training caption and the view of its image: the whole scene, or a region around the named objects."""
-    rng, ids = (
-        Random(f"{seed}:{scene.image_id}:example:{number}"),
-        [item.id for item in scene.objects],
-    )
+    rng = Random(f"{seed}:{scene.image_id}:example:{number}")
+    ids = [item.id for item in scene.objects]
     content = choose_content(SceneFacts.of(scene, ids, sizes=False), TRAINING_KINDS, rng)
     assert content, "a scene has an object"
     view = sample_view(scene, content.objects, rng)

@@ -31,7 +31,8 @@ from compeval.generators.microworld.scenes.splits import TEST_IDS, sample_test_s
 from compeval.generators.microworld.world import ALL_NOUNS, COLORS, PATTERNS, RELATIONS
 
 COMPOUNDS = Path("sample/words/compun.csv")
-_MARGIN, _LABEL = 6, 18
+_MARGIN = 6
+_LABEL = 18
 JPEG_QUALITY = 85
 
 
@@ -44,10 +45,8 @@ def make_contact_sheet(tiles: Sequence[tuple[str, np.ndarray]], columns: int) ->
         (rows * cell_height + _MARGIN, columns * cell_width + _MARGIN, 4), 255, np.uint8
     )
     canvas = skia.Surface(sheet, skia.kRGBA_8888_ColorType).getCanvas()
-    font, ink = (
-        skia.Font(skia.Typeface("DejaVu Sans"), 12),
-        skia.Paint(Color=0xFF333333, AntiAlias=True),
-    )
+    font = skia.Font(skia.Typeface("DejaVu Sans"), 12)
+    ink = skia.Paint(Color=0xFF333333, AntiAlias=True)
     for index, (label, tile) in enumerate(tiles):
         x, y = _MARGIN + index % columns * cell_width, _MARGIN + index // columns * cell_height
         sheet[y : y + tile.shape[0], x : x + tile.shape[1], :3] = tile

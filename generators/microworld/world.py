@@ -28,7 +28,7 @@ class NounEntry(NamedTuple):
     themes: tuple[str, ...]
     """The themes of scenes in which the noun occurs."""
     roles: frozenset[str]
-    """What can be done with the object (``ROLES``)."""
+    """Actions that are possible with the object (``ROLES``)."""
     sense: str
     """The WordNet synset."""
 
@@ -44,11 +44,9 @@ def read_nouns(path: Path) -> dict[str, NounEntry]:
     entries: dict[str, NounEntry] = {}
     with path.open(newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
-            noun, roles, themes = (
-                row["noun"],
-                frozenset(row["roles"].split()),
-                tuple(row["themes"].split()),
-            )
+            noun = row["noun"]
+            roles = frozenset(row["roles"].split())
+            themes = tuple(row["themes"].split())
             if noun in entries:
                 raise ValueError(f"{path.name}: {noun!r} has two lines; keep one.")
             if unknown := sorted(roles - set(ROLES)):

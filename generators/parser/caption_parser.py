@@ -11,7 +11,8 @@ from typing import Protocol
 
 from compeval.base.schemas.scene_graph import AtomKind, Parse
 
-RULES, SNG = "rules", "sng"
+RULES = "rules"
+SNG = "sng"
 
 
 class CaptionParser(Protocol):

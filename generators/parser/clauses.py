@@ -33,7 +33,8 @@ class Clauses:
     """
 
     def __init__(self, sentence: Sentence, nouns: Nouns) -> None:
-        self.sentence, self.nouns = sentence, nouns
+        self.sentence = sentence
+        self.nouns = nouns
 
     def find_subjects(self, verb: int, depth: int = 0) -> list[int]:
         """Return the subjects of an active or passive verb."""
@@ -140,7 +141,8 @@ class Clauses:
         s = self.sentence
         if s.tags[verb] != "VBG" or head not in self.nouns or self.nouns.is_animate(head):
             return head
-        owners, link = self.nouns.of_complements(head), s.heads[head]
+        owners = self.nouns.of_complements(head)
+        link = s.heads[head]
         if s.deps[head] == "pobj" and s.words[link] in {"in", "with"}:
             owners.append(s.heads[link])
         return next((owner for owner in owners if self.nouns.is_animate(owner)), head)

@@ -63,7 +63,9 @@ def misread_words_to_nouns(s: Sentence) -> None:
     The dictionary lists such a word only as a noun, or does not list it at all.
     """
     for index in range(1, len(s)):
-        word, tag, first = s.words[index], s.tags[index], index
+        word = s.words[index]
+        tag = s.tags[index]
+        first = index
         is_last = index + 1 == len(s) or s.tags[index + 1] not in _NAME_TAGS
         is_unknown = tag == "RB" and is_last and word.isalpha() and not lemmas.look_up(word)
         if not is_unknown and not (tag in _FINITE_TAGS and lemmas.look_up(word).keys() == {"NOUN"}):
@@ -83,7 +85,8 @@ def _join_noun_phrase(s: Sentence, first: int, noun: int) -> None:
     entry, *others = (
         index for index in inside if s.heads[index] not in inside or s.heads[index] == index
     )
-    head, dep = s.heads[entry], s.deps[entry]
+    head = s.heads[entry]
+    dep = s.deps[entry]
     subject = next(
         (child for child in children if child < first and s.deps[child] == "nsubj"), None
     )

@@ -113,7 +113,9 @@ class Nouns:
 
     def _is_object_head(self, index: int) -> bool:
         s = self.sentence
-        word, tag, dep = s.words[index], s.tags[index], s.deps[index]
+        word = s.words[index]
+        tag = s.tags[index]
+        dep = s.deps[index]
         if dep == MERGED or not word.replace("-", "").isalpha():
             return False
         if word in WORDS["location_attributes"] and dep == "advmod":
@@ -241,7 +243,8 @@ class Nouns:
     def _read_attribute(self, index: int) -> Span | None:
         """Return the attribute that ends at a token, or None if the word describes nothing visible."""
         s = self.sentence
-        word, tag = s.words[index], s.tags[index]
+        word = s.words[index]
+        tag = s.tags[index]
         is_numeral = tag == "CD" or word in lemmas.NUMBERS
         if index in self.by_head or word in WORDS["quantifiers"] or s.deps[index] == COVERING:
             return None
@@ -256,7 +259,8 @@ class Nouns:
     def _is_negated(self, head: int) -> bool:
         """Return True if the caption says that the object is absent ("no hat", "without a hat or a coat")."""
         s = self.sentence
-        first, first_modifier = s.heads[head], self.by_head[head].first_modifier
+        first = s.heads[head]
+        first_modifier = self.by_head[head].first_modifier
         is_coordinated = s.deps[head] == "conj" and first in self.negated
         if is_coordinated and any(s.words[child] in {"or", "nor"} for child in s.children[first]):
             return True
@@ -273,7 +277,9 @@ def read_adjective(s: Sentence, index: int, joined: bool = True) -> Span:
 
     With ``joined``, a shade or an adverb in front is included ("dark green", "partly cloudy").
     """
-    word, before, tag = s.words[index], index - 1, s.tags[index]
+    word = s.words[index]
+    before = index - 1
+    tag = s.tags[index]
     if joined and before >= 0 and _is_joined(s, before):
         return Span(f"{s.words[before]} {word}", before, index, tag)
     return Span(lemmas.normalise_attribute(word), index, index, tag)
@@ -281,7 +287,8 @@ def read_adjective(s: Sentence, index: int, joined: bool = True) -> Span:
 
 def _is_joined(s: Sentence, before: int) -> bool:
     """Return True if a shade or an adverb forms one attribute with the word after it."""
-    word, index = s.words[before], before + 1
+    word = s.words[before]
+    index = before + 1
     if word in WORDS["shades"]:
         return s.is_in(index, "colors")
     is_adverb = s.tags[before] == "RB" and s.heads[before] == index and word.endswith("ly")

@@ -66,7 +66,9 @@ def _add_adjectives(clauses: Clauses, subjects: list[int], first: int) -> None:
 def _add_participle(clauses: Clauses, verb: int) -> None:
     """Add a verb without an object as an attribute of its subject ("a man surfing", "the lamp is switched off")."""
     s = clauses.sentence
-    word, tag, dep = s.words[verb], s.tags[verb], s.deps[verb]
+    word = s.words[verb]
+    tag = s.tags[verb]
+    dep = s.deps[verb]
     is_infinitive = tag == "VB" and dep not in {"ROOT", "conj"}
     if is_infinitive or dep in _NO_PREDICATE or lemmas.infinitive(word) in WORDS["light_verbs"]:
         return

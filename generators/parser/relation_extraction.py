@@ -27,7 +27,9 @@ class Relations:
     """
 
     def __init__(self, clauses: Clauses) -> None:
-        self.clauses, self.sentence, self.nouns = clauses, clauses.sentence, clauses.nouns
+        self.clauses = clauses
+        self.sentence = clauses.sentence
+        self.nouns = clauses.nouns
         self.related: set[int] = set()
         self.negated = set(self.nouns.negated)
         self._edges: dict[tuple[int, str, int], Edge] = {}
@@ -96,7 +98,8 @@ class Relations:
                 edge.predicate.text == "wear" and self.sentence.words[edge.object] == "glasses"
             )
             if is_worn and noun.lemma == "glass":
-                noun.name, noun.lemma = noun.name.removesuffix("glass") + "glasses", "glasses"
+                noun.name = noun.name.removesuffix("glass") + "glasses"
+                noun.lemma = "glasses"
 
     # Verbs
 
@@ -217,7 +220,8 @@ class Relations:
     def _add_to_noun(self, index: int, attachment: Attachment, objects: list[int]) -> None:
         """Add the relation of a preposition that is attached to a noun or to "be"."""
         s = self.sentence
-        subjects, word = attachment.subjects, s.words[index]
+        subjects = attachment.subjects
+        word = s.words[index]
         text = " ".join([*(s.words[part] for part in attachment.prefix), word])
         if text == "of":
             subjects, text, objects = self._resolve_of(subjects[-1], objects)
@@ -248,11 +252,9 @@ class Relations:
     def _add_to_verb(self, index: int, verb: int, subjects: list[int], objects: list[int]) -> None:
         """Add the relation of a preposition that is attached to a verb. A passive with an agent becomes active."""
         s = self.sentence
-        lemma, word, direct = (
-            lemmas.infinitive(s.words[verb]),
-            s.words[index],
-            s.children_by(verb, "dobj"),
-        )
+        lemma = lemmas.infinitive(s.words[verb])
+        word = s.words[index]
+        direct = s.children_by(verb, "dobj")
         if s.tags[verb] in {"VBN", "VBD"} and not direct and self._is_agent(lemma, word, objects):
             self._add(verb, objects, s.make_span(lemma, verb), subjects)
         elif lemma == "be" or (lemma == "have" and not direct):
@@ -296,7 +298,8 @@ class Relations:
 
     def _add_stranded(self, index: int) -> None:
         """Add the relation of "inside" in "a box with a ball inside" and of "on" in "a man with a hat on"."""
-        s, content = self.sentence, index - 1
+        s = self.sentence
+        content = index - 1
         if (
             content not in self.nouns
             or s.deps[index] == MERGED
@@ -310,7 +313,8 @@ class Relations:
             if edge.object != content:
                 continue
             if s.words[index] != "on":
-                edge, text = edge._replace(subject=content, object=edge.subject), s.words[index]
+                edge = edge._replace(subject=content, object=edge.subject)
+                text = s.words[index]
             elif self._is_worn([edge.subject], [content]):
                 text = "wear"
             else:

@@ -56,7 +56,8 @@ MAX_STRINGS = 500_000
 class RuleParser:
     """The project's own parser. Its interface: :class:`~compeval.generators.parser.caption_parser.CaptionParser`."""
 
-    added_words, reciprocal_words = word_forms.ADDED_WORDS, word_forms.RECIPROCAL_WORDS
+    added_words = word_forms.ADDED_WORDS
+    reciprocal_words = word_forms.RECIPROCAL_WORDS
 
     def __init__(self) -> None:
         self._nlp = _load_model()
@@ -104,7 +105,8 @@ def _build_parse(sentence: Sentence, caption: str) -> Parse:
     edges: list[Relation] = []
     mentions: list[Mention] = []
     for noun in nouns:
-        key, tag = ids[noun.head], sentence.tags[noun.head]
+        key = ids[noun.head]
+        tag = sentence.tags[noun.head]
         objects.append(SceneObject(key, noun.name, tuple(item.text for item in noun.attributes)))
         mentions.append(Mention("object", noun.name, starts[noun.start], ends[noun.head], tag, key))
         for text, start, last, tag in noun.attributes:

@@ -64,7 +64,8 @@ class Sentence:
         return len(self.words)
 
     def _merge(self, phrase: Phrase) -> None:
-        first, inside = phrase.start, range(phrase.start, phrase.end)
+        first = phrase.start
+        inside = range(phrase.start, phrase.end)
         outside = [self.heads[i] for i in inside if self.heads[i] not in inside]
         for index, head in enumerate(self.heads):
             if head in inside:
@@ -73,8 +74,11 @@ class Sentence:
         governor = next((index for index in outside if not self._is_below(index, first)), first)
         for index in inside:
             self.deps[index] = MERGED
-        self.heads[first], self.deps[first], self.tags[first] = governor, "prep", "IN"
-        self.words[first], self.lasts[first] = phrase.text, phrase.end - 1
+        self.heads[first] = governor
+        self.deps[first] = "prep"
+        self.tags[first] = "IN"
+        self.words[first] = phrase.text
+        self.lasts[first] = phrase.end - 1
 
     def _is_below(self, index: int, ancestor: int) -> bool:
         """Return True if a token is the ancestor or one of its descendants."""
@@ -103,7 +107,8 @@ class Sentence:
     def attach(self, index: int, head: int, dep: str) -> None:
         """Attach a token to a head with a label, unless this would create a cycle."""
         if index == head or not self._is_below(head, index):
-            self.heads[index], self.deps[index] = head, dep
+            self.heads[index] = head
+            self.deps[index] = dep
 
     def move(self, head: int, indices: Iterable[int]) -> None:
         """Attach tokens to a head and keep their labels."""

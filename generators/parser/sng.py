@@ -49,10 +49,8 @@ class SngParser:
         self._parser = sng_parser.Parser("spacy", model=find_installed_model())
         language = self._parser.unwrapped.nlp
         tables = language.get_pipe("lemmatizer").lookups
-        exceptions, rules = (
-            tables.get_table(f"lemma_{kind}").values() for kind in ("exc", "rules")
-        )
-        self._exceptions = list(exceptions)
+        self._exceptions = list(tables.get_table("lemma_exc").values())
+        rules = tables.get_table("lemma_rules").values()
         self._endings = {tuple(rule) for of_class in rules for rule in of_class}
         patterns = [pattern["attrs"] for pattern in language.get_pipe("attribute_ruler").patterns]
         self.added_words = frozenset(

@@ -77,7 +77,8 @@ def prepositions_to_participles(s: Sentence) -> None:
 def names_to_clauses(s: Sentence) -> None:
     """Repair "tennis player holding racket" and "zebra grazing", which are read as one name."""
     for index in range(1, len(s)):
-        before, head = index - 1, s.heads[index]
+        before = index - 1
+        head = s.heads[index]
         if (
             s.is_in(index, "gerund_names")
             or not s.is_noun(before)
@@ -102,7 +103,8 @@ def _is_action(s: Sentence, index: int) -> bool:
     """
     if s.tags[index] == "VBG":
         return s.deps[index] == "amod"
-    word, actor = s.words[index], lemmas.singular(s.words[index - 1])
+    word = s.words[index]
+    actor = lemmas.singular(s.words[index - 1])
     is_verb_form = word.endswith("ing") and not s.is_in(index, "ing_nouns") and lemmas.is_verb(word)
     if s.deps[index] != "compound" or not is_verb_form or actor not in ACTORS:
         return False
@@ -117,7 +119,8 @@ def adverbs_to_objects(s: Sentence) -> None:
         if tag != "RB" or s.deps[index] != "advmod" or verb >= index or not s.is_verb(verb):
             continue
         if lemmas.is_noun(s.words[index]) and "dobj" not in s.near_deps(verb):
-            s.tags[index], s.deps[index] = "NN", "dobj"
+            s.tags[index] = "NN"
+            s.deps[index] = "dobj"
 
 
 def names_to_verbs(s: Sentence) -> None:
@@ -144,7 +147,8 @@ def verbs_to_names(s: Sentence) -> None:
     The rule applies to listed names, and to animals, people and clothes after a singular noun.
     """
     for index in range(1, len(s)):
-        before, noun = index - 1, lemmas.singular(s.words[index])
+        before = index - 1
+        noun = lemmas.singular(s.words[index])
         if s.tags[index] != "VBZ" or s.heads[before] != index or not s.is_noun(before):
             continue
         is_name = f"{s.words[before]} {noun}" in WORDS["names"] or (

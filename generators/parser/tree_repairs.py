@@ -67,7 +67,8 @@ def repair_appositions(s: Sentence) -> None:
         edge = s.left_edge(index)
         if dep != "appos" or not s.is_noun(index) or not edge:
             continue
-        separator, head = s.words[edge - 1], s.heads[edge - 1]
+        separator = s.words[edge - 1]
+        head = s.heads[edge - 1]
         if separator == "," and "cc" in s.near_deps(index):
             s.deps[index] = "conj"
         elif separator == "and" and head < edge and s.is_noun(head):
@@ -79,7 +80,8 @@ def repair_coordinations(s: Sentence) -> None:
     for index, dep in enumerate(s.deps):
         if dep != "conj" or not s.is_noun(index):
             continue
-        nearest, first_conjunct = s.left_edge(index) - 2, s.heads[index]
+        nearest = s.left_edge(index) - 2
+        first_conjunct = s.heads[index]
         is_animate = lemmas.singular(s.words[index]) in WORDS["animate_nouns"]
         if nearest > first_conjunct and s.words[nearest + 1] == "and":
             is_like_complement = s.deps[nearest] == "pobj" and _have_same_modifiers(
@@ -113,7 +115,8 @@ def _repeats_phrase(s: Sentence, preposition: int, noun: int) -> bool:
 
     In that case, attach the second phrase to the noun.
     """
-    after, governor = noun + 1, s.heads[preposition]
+    after = noun + 1
+    governor = s.heads[preposition]
     if not s.is_noun(governor) or after >= len(s) or s.words[after] != s.words[preposition]:
         return False
     if s.heads[after] == governor:
@@ -191,14 +194,16 @@ def _find_topic(s: Sentence, verb: int, stranded: bool) -> int | None:
 def repair_covering_participles(s: Sentence) -> None:
     """Repair "a snow covered sign": "snow" becomes the subject of "covered"."""
     for index in range(1, len(s)):
-        before, head = index - 1, s.heads[index]
+        before = index - 1
+        head = s.heads[index]
         participle = (
             s.tags[index] in {"VBN", "VBD", "JJ"} and s.deps[index] == "amod" and head > index
         )
         compound = s.is_noun(before) and s.heads[before] in {index, head}
         if participle and compound and lemmas.infinitive(s.words[index]) in WORDS["covering_verbs"]:
             s.attach(before, index, "nsubj")
-            s.tags[index], s.deps[index] = "VBN", COVERING
+            s.tags[index] = "VBN"
+            s.deps[index] = COVERING
 
 
 def repair_coordinated_participles(s: Sentence) -> None:

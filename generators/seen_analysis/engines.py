@@ -25,7 +25,8 @@ from compeval.generators.seen_analysis.shards import (
 
 def make_engine(settings: Mapping[str, Any], parser: str = RULES) -> RunShards:
     """Return the engine that is set in the block ``seen`` of params.yaml."""
-    make_worker_parser, workers = partial(make_parser, parser), settings["workers"]
+    make_worker_parser = partial(make_parser, parser)
+    workers = settings["workers"]
     match settings.get("engine", "local"):
         case "local":
             return make_local_engine(make_worker_parser, workers)
@@ -86,7 +87,9 @@ class ShardActor:
     def __init__(
         self, search: Search, make_parser: MakeParser, seen: frozenset[int], folder: Path
     ) -> None:
-        self._worker, self._seen, self._folder = get_shard_worker(search, make_parser), seen, folder
+        self._worker = get_shard_worker(search, make_parser)
+        self._seen = seen
+        self._folder = folder
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
         run_shard(self._worker, int(row["number"]), self._seen, self._folder)

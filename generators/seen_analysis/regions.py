@@ -134,7 +134,8 @@ def find_candidates(
     for image in images:
         candidates: list[Candidate] = []
         for region in image.regions:
-            fault, parse = find_fault(image, region), region.parse
+            fault = find_fault(image, region)
+            parse = region.parse
             if fault or parse is None:
                 funnel.count(fault)
                 continue

@@ -100,7 +100,9 @@ def code_version(parser: str = RULES) -> str:
 
 def make_summary(corpus: str, search: Search, result: ShardResult) -> dict[str, Any]:
     """Return the content of ``seen/<corpus>.json``: the seen targets, or all targets with their counts, sorted."""
-    items, counts, num_atoms = search.targets.items, result.counts, len(search.targets.atoms)
+    items = search.targets.items
+    counts = result.counts
+    num_atoms = len(search.targets.atoms)
     indexes = range(len(items)) if search.counting else sorted(counts)
     rows = [
         (index, [*items[index], counts.get(index, 0)] if search.counting else [*items[index]])
@@ -110,9 +112,8 @@ def make_summary(corpus: str, search: Search, result: ShardResult) -> dict[str, 
         name: getattr(result, name)
         for name in ("captions", "skipped", "parsed", "failures", "examples")
     }
-    atoms, compounds = (
-        [row for index, row in rows if (index < num_atoms) == is_atom] for is_atom in (True, False)
-    )
+    atoms = [row for index, row in rows if index < num_atoms]
+    compounds = [row for index, row in rows if index >= num_atoms]
     return {"corpus": corpus, **fields, "atoms": atoms, "compounds": compounds}
 
 
@@ -122,7 +123,7 @@ def describe(corpus: str, search: Search, result: ShardResult) -> str:
         f" {count:,} without a result because {reason}, such as {result.examples[reason]!r}."
         for reason, count in result.failures.items()
     )
-    found = f"{len(result.counts):,} of {len(search.targets.items):,} atoms and compounds found."
+    matches = f"{len(result.counts):,} of {len(search.targets.items):,} atoms and compounds found."
     quoted = (
         f" {result.quoted:,} rows with quotes were read as csv and pandas read them."
         if result.quoted
@@ -130,7 +131,7 @@ def describe(corpus: str, search: Search, result: ShardResult) -> str:
     )
     return (
         f"{corpus}: {result.captions:,} captions, {result.parsed:,} parsed, {result.skipped:,} rows without a readable "
-        f"caption. {found}{''.join(failures)}{quoted}"
+        f"caption. {matches}{''.join(failures)}{quoted}"
     )
 
 
@@ -141,7 +142,9 @@ def main(
     ] = False,
 ) -> None:
     """Find the atoms and compounds of the test set that occur in CORPUS."""
-    corpora, settings, parser = read_params("corpora"), read_params("seen"), read_params("parser")
+    corpora = read_params("corpora")
+    settings = read_params("seen")
+    parser = read_params("parser")
     if corpus not in corpora:
         raise ValueError(
             f"params.yaml, corpora: no corpus {corpus!r}; it has {', '.join(corpora)}."

@@ -24,8 +24,9 @@ EXAMPLE_LENGTH = 200
 """Characters of a caption without a result that are shown."""
 UNEXPECTED = "the words of the parse are not those that the word filter expects"
 """The reason to skip a caption with a target that the word filter excludes."""
-BLOCKS, BLOCK_BYTES = 16, 1 << 16
-"""The sample of a corpus file that identifies it."""
+BLOCKS = 16
+"""Number of blocks of a corpus file in the sample that identifies it."""
+BLOCK_BYTES = 1 << 16
 MAX_CACHED_LENGTH = 500
 """Characters of the longest caption whose targets are cached."""
 MAX_CACHED_CAPTIONS = 200_000
@@ -117,16 +118,21 @@ class ShardWorker:
     """Runs the shards of one search. A process has one worker, because loading a parser is slow."""
 
     def __init__(self, search: Search, parser: CaptionParser) -> None:
-        self._search, self._parser = search, parser
+        self._search = search
+        self._parser = parser
         self._words = CaptionWords(frozenset().union(*search.targets.words), parser)
-        self._unseen, self._seen = UnseenTargets(search.targets.words, ()), frozenset[int]()
+        self._unseen = UnseenTargets(search.targets.words, ())
+        self._seen = frozenset[int]()
         self._cache: dict[str, tuple[int, ...] | str] = {}
 
     def __call__(self, number: int, seen: frozenset[int]) -> ShardResult:
         """Return the result of shard ``number``; the targets in ``seen`` are not searched for."""
         if seen != self._seen:
-            self._unseen, self._seen = UnseenTargets(self._search.targets.words, seen), seen
-        skipped, result, counts = Skipped(), ShardResult(), Counter[int]()
+            self._unseen = UnseenTargets(self._search.targets.words, seen)
+            self._seen = seen
+        skipped = Skipped()
+        result = ShardResult()
+        counts = Counter[int]()
         stream = read_captions(self._search.shards[number], self._search.column, skipped)
         while batch := list(islice(self._select_captions(stream, result), BATCH_SIZE)):
             result.parsed += len(batch)
@@ -140,11 +146,9 @@ class ShardWorker:
                     for index in unseen:
                         self._unseen.mark_seen(index)
         self._unseen.reset()
-        result.skipped, result.quoted, result.counts = (
-            skipped.rows,
-            skipped.quoted,
-            dict(sorted(counts.items())),
-        )
+        result.skipped = skipped.rows
+        result.quoted = skipped.quoted
+        result.counts = dict(sorted(counts.items()))
         return result
 
     def _select_captions(self, stream: Iterator[str], result: ShardResult) -> Iterator[str]:
@@ -161,18 +165,19 @@ class ShardWorker:
         """Return the target indexes of each caption, or the reason why the caption has no result."""
         if len(self._cache) > MAX_CACHED_CAPTIONS:
             self._cache.clear()
-        found = {caption: self._cache[caption] for caption in batch if caption in self._cache}
-        new = [caption for caption in dict.fromkeys(batch) if caption not in found]
+        results = {caption: self._cache[caption] for caption in batch if caption in self._cache}
+        new = [caption for caption in dict.fromkeys(batch) if caption not in results]
         for caption, parse in zip(new, parse_each(self._parser, new), strict=True):
-            found[caption] = self._list_targets(caption, parse)
+            results[caption] = self._list_targets(caption, parse)
             if len(caption) <= MAX_CACHED_LENGTH:
-                self._cache[caption] = found[caption]
-        return [found[caption] for caption in batch]
+                self._cache[caption] = results[caption]
+        return [results[caption] for caption in batch]
 
     def _list_targets(self, caption: str, parse: Parse | Exception) -> tuple[int, ...] | str:
         if isinstance(parse, Exception):
             return f"the parser raised {type(parse).__name__}"
-        targets, words = self._search.targets, self._words(caption)
+        targets = self._search.targets
+        words = self._words(caption)
         items = {*parse.graph.atoms, *parse.graph.compounds}
         indexes = tuple(sorted(targets.index[item] for item in items if item in targets.index))
         return indexes if all(targets.words[index] <= words for index in indexes) else UNEXPECTED

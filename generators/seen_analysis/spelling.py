@@ -8,8 +8,10 @@ from functools import lru_cache
 
 from compeval.generators.language.optional_imports import without
 
-MIN_LENGTH, MAX_LENGTH = 5, 40
-"""Shorter and longer words are not corrected."""
+MIN_LENGTH = 5
+"""Shorter words are not corrected."""
+MAX_LENGTH = 40
+"""Longer words are not corrected."""
 MIN_RATIO = 10
 """A correction must be at least this many times as frequent as the next candidate."""
 JOINED = {

@@ -61,7 +61,7 @@ METADATA = b"corpus"
 
 @dataclass
 class Stored:
-    """What is known of a corpus."""
+    """Stored answers about a corpus."""
 
     answers: dict[Target, bool] = field(default_factory=dict)
     is_complete: bool = False
@@ -155,7 +155,7 @@ def find_seen(
     The corpus is read only for targets without a stored answer.
     """
     path = folder / f"{corpus.fingerprint}.parquet"
-    stored = Stored.load(path) if _is_current(path, corpus.files) else Stored()
+    stored = Stored.load(path) if is_current(path, corpus.files) else Stored()
     unknown = stored.find_unknown(targets)
     if parse_all and not stored.is_complete:
         stored = _parse_all(corpus, folder / corpus.fingerprint)
@@ -164,7 +164,8 @@ def find_seen(
         search = Search(unknown, corpus.shards, corpus.column, code=code_version())
         engine = make_engine({"workers": corpus.workers})
         result = analyse(search, folder, engine, progress)
-        stored.captions, stored.skipped = result.captions, result.skipped
+        stored.captions = result.captions
+        stored.skipped = result.skipped
         stored.failed = sum(result.failures.values())
         stored.answers |= {item: index in result.counts for index, item in enumerate(unknown.items)}
         stored.save(path)
@@ -178,7 +179,7 @@ def find_seen(
     )
 
 
-def _is_current(path: Path, files: Sequence[Path]) -> bool:
+def is_current(path: Path, files: Sequence[Path]) -> bool:
     """Return True if no file that is compared by samples only was written after the answers were stored."""
     if not path.is_file():
         return False
@@ -216,17 +217,18 @@ def _parse_all(corpus: Corpus, folder: Path) -> Stored:
 def _parse_shard(parser: CaptionParser, job: tuple[Shard, Path], column: Column) -> None:
     """Parse all captions of a shard, and save their atoms and compounds."""
     shard, path = job
-    found, skipped = Stored(), Skipped()
+    stored = Stored()
+    skipped = Skipped()
     stream = read_captions(shard, column, skipped)
     while batch := list(islice(stream, BATCH_SIZE)):
-        found.captions += len(batch)
+        stored.captions += len(batch)
         for parse in parse_each(parser, [caption[:MAX_CHARACTERS] for caption in batch]):
             if isinstance(parse, Exception):
-                found.failed += 1
+                stored.failed += 1
                 continue
-            found.answers |= dict.fromkeys((*parse.graph.atoms, *parse.graph.compounds), True)
-    found.skipped = skipped.rows
-    found.save(path)
+            stored.answers |= dict.fromkeys((*parse.graph.atoms, *parse.graph.compounds), True)
+    stored.skipped = skipped.rows
+    stored.save(path)
 
 
 def _to_columns(target: Target) -> tuple[str, str, str, str]:

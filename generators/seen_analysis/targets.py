@@ -117,7 +117,7 @@ class Targets:
 
 
 class _Forms(NamedTuple):
-    """What the text between two spaces of a caption can become.
+    """The words that the text between two spaces of a caption can become.
 
     ``words`` are the words of the vocabulary. ``single`` are those of them that count as two if another part of the
     caption has them, too.
@@ -140,13 +140,16 @@ class CaptionWords:
     """
 
     def __init__(self, vocabulary: Set[str], parser: CaptionParser) -> None:
-        self._vocabulary, self._parser = vocabulary, parser
+        self._vocabulary = vocabulary
+        self._parser = parser
         added = {f"{kind} {word}" for kind in (*KINDS, _TWO) for word in parser.added_words}
         self._added_words = added & self._vocabulary
         self._cache: dict[str, _Forms] = {}
 
     def __call__(self, caption: str) -> set[str]:
-        words, once, is_reciprocal = set(self._added_words), set[str](), False
+        words = set(self._added_words)
+        once = set[str]()
+        is_reciprocal = False
         cache = self._cache
         for text in clean_text(caption).lower().split():
             forms = cache[text] if text in cache else self._find_forms(text)
@@ -191,7 +194,9 @@ class UnseenTargets:
     def __init__(self, words: Sequence[frozenset[str]], seen: Collection[int]) -> None:
         unseen = [index for index in range(len(words)) if index not in seen]
         num_targets = Counter(word for index in unseen for word in words[index])
-        self._words, self._unseen, self._marked = words, set(unseen), list[int]()
+        self._words = words
+        self._unseen = set(unseen)
+        self._marked = list[int]()
         self._keys: dict[int, tuple[str, str]] = {}
         self._by_key: dict[str, dict[str, set[int]]] = {}
         for index in unseen:

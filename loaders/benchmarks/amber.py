@@ -27,7 +27,8 @@ from compeval.loaders.published.rows import make_statement, read_each, read_json
 ANSWERS = "annotations.json"
 TYPES = {"hallucination": "existence"}
 """Types of questions whose name is another one in the paper."""
-NUM_TRUE, NUM_ROWS = 4789, 14216
+NUM_TRUE = 4789
+NUM_ROWS = 14216
 
 
 def read(path: Path, name: str) -> Iterator[Row | Unusable]:

@@ -49,7 +49,8 @@ def _make_row(pair: tuple[str, dict[str, Any]]) -> Row:
     image, annotation = pair
     negated = annotation["sop_data"]["negative-prompt"]
     check_text(negated)
-    name, caption = PurePosixPath(image).name, annotation["json"]["caption"]
+    name = PurePosixPath(image).name
+    caption = annotation["json"]["caption"]
     return Row("main", (name,), (caption,), (negated.replace(",", ""),), changed="," in negated)
 
 

@@ -37,14 +37,17 @@ FILE = "captions_val2017.json"
 NAMES = frozenset(ImageColor.colormap) - {"rebeccapurple"}
 """The colour names of CSS 3, which the notebook takes from the package webcolors."""
 FOILS = ("blue", "black", "red", "pink", "yellow", "grey", "orange", "white", "green", "brown")
-IMAGES, GREY = 5_000, frozenset({550, 1164, 1752, 2236})
-"""Images of COCO's validation set, and the rows of the notebook whose images are grey."""
+IMAGES = 5_000
+"""Number of images of COCO's validation set."""
+GREY = frozenset({550, 1164, 1752, 2236})
+"""Rows of the notebook whose images are grey."""
 
 
 def read(path: Path, name: str) -> Iterator[Row | Unusable]:
     items = read_json(path)
     try:
-        images, captions = (_find_list(items, key) for key in ("file_name", "caption"))
+        images = _find_list(items, "file_name")
+        captions = _find_list(items, "caption")
         of_image: dict[int, list[str]] = {image["id"]: [] for image in images}
         for item in captions:
             of_image.setdefault(item["image_id"], []).append(item["caption"])

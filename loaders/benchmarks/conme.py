@@ -33,7 +33,8 @@ def make_row(item: dict[str, str], file: str) -> Row:
     )
     if image is None or correct is None or wrong is None:
         raise KeyError("image, correct or wrong")
-    config, question = Path(file).stem.replace("-", "_").lower(), item.get("question", "")
+    config = Path(file).stem.replace("-", "_").lower()
+    question = item.get("question", "")
     texts = tuple(f"{question} {answer}".strip() for answer in (correct, wrong))
     return Row(config, (image,), texts[:1], texts[1:], changed=texts != (correct, wrong))
 

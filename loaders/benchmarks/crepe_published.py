@@ -47,7 +47,8 @@ COLUMNS = {
 def read(path: Path, name: str) -> Iterator[Row | Unusable]:
     """Yield the rows of one file. A systematicity row is repeated for each type of its negatives, and without any."""
     if match := PRODUCTIVITY.match(name):
-        config, complexity = f"prod_{TYPES[match[1]]}", int(match[2])
+        config = f"prod_{TYPES[match[1]]}"
+        complexity = int(match[2])
         rows = read_csv(path, ("image_id", "caption", "hard_negs", *BOX_COLUMNS))
         return read_each(rows, lambda row: _make_row(row, config, "hard_negs", complexity))
     if match := SYSTEMATICITY.match(name):
@@ -87,11 +88,13 @@ def join(splits: Mapping[tuple[str, str], Sequence[Row]]) -> Iterator[Row]:
             {(row.image_id, row.box, row.captions): row for row in rows} for rows in files
         ]
         for key in dict.fromkeys(key for rows in by_caption for key in rows):
-            found = [rows[key] for rows in by_caption if key in rows]
-            row = found[0]._replace(swaps=False, unordered=any(row.unordered for row in found))
+            same_caption = [rows[key] for rows in by_caption if key in rows]
+            row = same_caption[0]._replace(
+                swaps=False, unordered=any(row.unordered for row in same_caption)
+            )
             yield row._replace(config="prod_raw", hard_negatives=(), unordered=False)
-            if len(found) == len(files):
-                negatives = tuple(text for row in found for text in row.hard_negatives)
+            if len(same_caption) == len(files):
+                negatives = tuple(text for row in same_caption for text in row.hard_negatives)
                 yield row._replace(config="prod_hnall", hard_negatives=negatives)
 
 
@@ -129,9 +132,8 @@ def recognise(name: str, items: list[dict[str, str]]) -> str | None:
     """
     columns = set(items[0]) if items and name.endswith(".csv") else set()
     if COLUMNS.keys() <= columns:
-        seen, corpus = (
-            re.search(pattern, name.lower()) for pattern in ("unseen|seen", "cc12m|yfcc|laion")
-        )
+        seen = re.search("unseen|seen", name.lower())
+        corpus = re.search("cc12m|yfcc|laion", name.lower())
         return (
             f"syst_vg_hard_negs_{seen[0]}_compounds_in_{corpus[0]}.csv" if seen and corpus else None
         )

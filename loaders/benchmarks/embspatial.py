@@ -18,7 +18,8 @@ OPTIONS = 4
 
 
 def make_row(item: dict[str, Any], file: str) -> Row:
-    options, answer = list(item["answer_options"]), int(item["answer"])
+    options = list(item["answer_options"])
+    answer = int(item["answer"])
     if len(options) != OPTIONS or answer not in range(OPTIONS):
         raise ValueError(f"not {OPTIONS} options and the position of one of them")
     question = item["question"].strip().strip("'")

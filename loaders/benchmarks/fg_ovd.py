@@ -34,7 +34,8 @@ NEGATIVES = 10
 
 
 def make_row(item: dict[str, Any], file: str) -> Row:
-    captions, negatives = tuple(item["pos_expression"]), tuple(item["neg_expression"])
+    captions = tuple(item["pos_expression"])
+    negatives = tuple(item["neg_expression"])
     if len(captions) != 1 or len(negatives) != NEGATIVES:
         raise ValueError(f"not one caption and {NEGATIVES} wrong ones")
     config = CONFIGS[Path(file).stem.removesuffix("_llava")]

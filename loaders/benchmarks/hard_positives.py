@@ -43,7 +43,8 @@ def read(path: Path, name: str) -> Iterator[Row | Unusable]:
     companion = path.parent.parent / "swapped_data" / path.name
     if not companion.is_file():
         raise ValueError(f"{path}: the hard positives are missing. Expected them in {companion}.")
-    items, swapped = read_json(path), read_json(companion)
+    items = read_json(path)
+    swapped = read_json(companion)
     if len(items) != len(swapped):
         raise ValueError(
             f"{companion}: {len(swapped):,} rows; expected {len(items):,}, as in {path}."

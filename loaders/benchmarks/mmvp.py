@@ -20,7 +20,10 @@ from compeval.loaders.published import (
 )
 
 OPTIONS = re.compile(r"\(a\)\s*(.+?)\s*\(b\)\s*(.+?)\s*")
-INDEX, QUESTION, CHOICES, ANSWER = "Index", "Question", "Options", "Correct Answer"
+INDEX = "Index"
+QUESTION = "Question"
+CHOICES = "Options"
+ANSWER = "Correct Answer"
 MISSPELT = "lndex"
 """Index with a small L, as code that reads the published file has it."""
 
@@ -43,7 +46,8 @@ def read_numbers(first: str, second: str) -> tuple[int, int]:
 
 
 def _answer(item: dict[str, str]) -> str:
-    options, answer = OPTIONS.fullmatch(item[CHOICES].strip()), item[ANSWER].strip().strip("()")
+    options = OPTIONS.fullmatch(item[CHOICES].strip())
+    answer = item[ANSWER].strip().strip("()")
     if options is None or answer not in ("a", "b"):
         raise ValueError("not two options (a) and (b), and the letter of one of them")
     return f"{item[QUESTION].strip()} {options['ab'.index(answer) + 1]}"

@@ -47,7 +47,8 @@ def read(path: Path, name: str) -> Iterator[Row | Unusable]:
 
 
 def _make_row(item: dict[str, Any]) -> Row:
-    images, kind = (item["Image_0"], item["Image_1"]), item["Question_Type"]
+    images = (item["Image_0"], item["Image_1"])
+    kind = item["Question_Type"]
     questions = [item[f"Question_{question}"] + SUFFIXES[kind] for question in (0, 0, 1, 1)]
     return _make_group("main", images, questions, [item[column] for column in ANSWERS], kind)
 

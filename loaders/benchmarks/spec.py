@@ -30,7 +30,9 @@ CANDIDATES = {
 def make_row(item: dict[str, Any], file: str) -> Row:
     """Return the row with the true candidate first. The names of images include the folder of the subset."""
     subset = PurePosixPath(file).parent.name
-    keys, label, count = list(item["keys"]), item["label"], CANDIDATES[subset]
+    keys = list(item["keys"])
+    label = item["label"]
+    count = CANDIDATES[subset]
     if len(keys) != count or label not in range(count):
         raise ValueError(f"not {count} candidates and the number of one of them")
     keys.insert(0, keys.pop(label))

@@ -30,8 +30,10 @@ MIN_VOTES = 2
 def make_row(item: dict[str, Any], file: str) -> Row:
     if item["mturk"]["caption"] < MIN_VOTES:
         raise ValueError(f"fewer than {MIN_VOTES} of three annotators chose the caption")
-    config, image = Path(file).stem.replace("-", "_"), item["image_file"]
-    caption, foil = (item["caption"],), (item["foil"],)
+    config = Path(file).stem.replace("-", "_")
+    image = item["image_file"]
+    caption = (item["caption"],)
+    foil = (item["foil"],)
     image_set = {"SWiG": SWIG, "visual7w": VISUAL7W}.get(item["dataset"], COCO)
     if str(image).startswith("VisualDialog"):
         image_set = VISDIAL

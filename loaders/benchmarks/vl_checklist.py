@@ -39,7 +39,8 @@ def make_row(item: list[Any], file: str) -> Row:
 
 def parse_name(name: PurePosixPath) -> tuple[str, str]:
     """Return the config and the part of a source that a file contains, such as swig_agent."""
-    kind, folder = name.parts[0], name.parent.name
+    kind = name.parts[0]
+    folder = name.parent.name
     if kind == "Object":
         part, _, size_or_place = name.stem.rpartition("_")
         return f"object_{name.parts[1]}_{size_or_place}".lower(), part

@@ -51,8 +51,10 @@ def read(path: Path, name: str) -> Iterator[Row | Unusable]:
         image_name = f"{image:0>12}.jpg" if config.startswith("coco") else f"{image}.jpg"
         words = caption.lower().rstrip(".").split()
         # The last word about one object, else the first known word.
-        known = [word for word in words if word in PREPOSITIONS] if "two_obj" in config else []
-        categories = (("preposition", (known or words[-1:])[0]),)
+        prepositions = (
+            [word for word in words if word in PREPOSITIONS] if "two_obj" in config else []
+        )
+        categories = (("preposition", (prepositions or words[-1:])[0]),)
         return Row(config, (image_name,), (caption,), (wrong_caption,), categories=categories)
 
     return read_each(read_json(path), make_row)
@@ -104,7 +106,8 @@ def recognise(name: str, items: list[Any]) -> str | None:
         and [type(part) for part in items[0]] == [int, str, str]
     ):
         return None
-    source, count = (re.search(pattern, name.lower()) for pattern in ("coco|vg", "one|two"))
+    source = re.search("coco|vg", name.lower())
+    count = re.search("one|two", name.lower())
     return f"{source[0]}_qa_{count[0]}_obj.json" if source and count else None
 
 

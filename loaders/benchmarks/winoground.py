@@ -21,7 +21,8 @@ from compeval.loaders.published import (
     Score,
 )
 
-SHORT, LONG = 5, 10
+SHORT = 5
+LONG = 10
 IMAGES = ("image_0", "image_1")
 
 

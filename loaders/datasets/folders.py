@@ -56,19 +56,19 @@ def list_datasets(data_dir: str | Path | None = None) -> dict[str, Path]:
 
 def dataset_folder(name: str, data_dir: str | Path | None = None) -> Path:
     """Return the folder of a built dataset. Raises ValueError, with the known names, if no dataset has this name."""
-    known = list_datasets(data_dir)
-    if name not in known and is_published(name):
+    folders = list_datasets(data_dir)
+    if name not in folders and is_published(name):
         raise missing_benchmark(name)
-    if not known:
+    if not folders:
         searched = ", ".join(map(str, search_path(data_dir)))
         raise ValueError(
             f"No dataset found in {searched}. Download a published one with `compeval get NAME`, make one of "
             "your own captions with `compeval make`, build one with `dvc repro` in a checkout, or pass the folder that "
             "contains the datasets (data_dir, --data or COMPEVAL_DATA)."
         )
-    if name not in known:
-        raise unknown_name("dataset", name, known)
-    return known[name]
+    if name not in folders:
+        raise unknown_name("dataset", name, folders)
+    return folders[name]
 
 
 def resolve_folder(target: str, data_dir: str | Path | None = None) -> Path:
@@ -92,7 +92,7 @@ def resolve_folder(target: str, data_dir: str | Path | None = None) -> Path:
 def unknown_name(
     kind: str,
     name: str,
-    known: Iterable[str],
+    names: Iterable[str],
     list_command: str | None = None,
     similar: Sequence[str] = (),
 ) -> ValueError:
@@ -100,12 +100,12 @@ def unknown_name(
 
     ``similar``: names that are closer than those that difflib finds.
     """
-    known = sorted(known)
-    close = similar or difflib.get_close_matches(name, known, n=3)
+    names = sorted(names)
+    close = similar or difflib.get_close_matches(name, names, n=3)
     hint = f" Did you mean {' or '.join(close)}?" if close else ""
     rest = (
-        f"`{list_command}` lists all {len(known)}."
+        f"`{list_command}` lists all {len(names)}."
         if list_command
-        else f"Known: {', '.join(known) or 'none'}."
+        else f"Known: {', '.join(names) or 'none'}."
     )
     return ValueError(f"Unknown {kind} {name!r}.{hint} {rest}")

@@ -34,13 +34,15 @@ def verify_files(folder: Path, stats: dict[str, Any], names: Iterable[str]) -> N
 
     Raises ValueError, which names the first file that differs.
     """
-    with _remember(folder) as known:
+    with _open_states(folder) as verified_states:
         for name in names:
-            if _verify(folder / name, stats["files"][name]["sha256"], "stats.json", name, known):
+            if _verify(
+                folder / name, stats["files"][name]["sha256"], "stats.json", name, verified_states
+            ):
                 try:
                     _check_crop_ids(folder / name)
                 except ValueError:
-                    del known[name]
+                    del verified_states[name]
                     raise
 
 
@@ -115,16 +117,16 @@ def _verify_images(
 
     ``states`` are those of all files in the folders of the lists: as long as they stay the same, the result does.
     """
-    with _remember(folder / IMAGES) as known:
+    with _open_states(folder / IMAGES) as verified_states:
         for name, sha256 in lists:
             hashes = resolve_below(folder, name)
-            _verify(hashes, sha256, "stats.json", name, known)
+            _verify(hashes, sha256, "stats.json", name, verified_states)
             for image, image_sha256 in _read_hashes(hashes):
-                _verify(image, image_sha256, name, str(image.relative_to(folder)), known)
+                _verify(image, image_sha256, name, str(image.relative_to(folder)), verified_states)
 
 
 @contextmanager
-def _remember(folder: Path) -> Iterator[dict[str, str]]:
+def _open_states(folder: Path) -> Iterator[dict[str, str]]:
     """Yield the states of the files that were equal to their hash before; new ones are added."""
     memory = (
         cache_folder()
@@ -135,13 +137,13 @@ def _remember(folder: Path) -> Iterator[dict[str, str]]:
         stored = json.loads(memory.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         stored = None
-    known = dict(stored) if isinstance(stored, dict) else {}
+    verified_states = dict(stored) if isinstance(stored, dict) else {}
     try:
-        yield known
+        yield verified_states
     finally:  # also after a file that differs, so that the files before it are not hashed again
-        if known != stored:
+        if verified_states != stored:
             with suppress(OSError):  # a cache folder that is not writable
-                write_json(memory, known)
+                write_json(memory, verified_states)
 
 
 def _read_hashes(path: Path) -> Iterator[tuple[Path, str]]:
@@ -157,7 +159,9 @@ def _read_hashes(path: Path) -> Iterator[tuple[Path, str]]:
         raise ValueError(f"{path}: not a list of hashes ({error}). {_REMEDY}") from None
 
 
-def _verify(path: Path, sha256: str, origin: str, name: str, known: dict[str, str]) -> bool:
+def _verify(
+    path: Path, sha256: str, origin: str, name: str, verified_states: dict[str, str]
+) -> bool:
     """Raise ValueError if the hash of a file differs, unless it was equal before and the file is not newer.
 
     Returns True if the file was read. ``origin`` is the file that contains the expected hash.
@@ -165,7 +169,7 @@ def _verify(path: Path, sha256: str, origin: str, name: str, known: dict[str, st
     try:
         status = path.stat()
         state = f"{sha256} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}"
-        if known.get(name) == state:
+        if verified_states.get(name) == state:
             return False
         digest = hash_file(path)
     except OSError as error:
@@ -174,7 +178,7 @@ def _verify(path: Path, sha256: str, origin: str, name: str, known: dict[str, st
         ) from None
     if digest != sha256:
         raise ValueError(f"{path}: SHA-256 {digest}, {sha256} expected ({origin}). {_REMEDY}")
-    known[name] = state
+    verified_states[name] = state
     return True
 
 

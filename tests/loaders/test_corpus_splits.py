@@ -229,9 +229,9 @@ def test_answers_are_not_reused_for_a_sampled_file_that_was_written_later(tmp_pa
     path = Path(write_corpus(tmp_path / "corpus", [text]))
     kept = tmp_path / "store.parquet"
     kept.write_bytes(b"")
-    assert stored._is_current(kept, [path])
+    assert stored.is_current(kept, [path])
     path.write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
-    assert not stored._is_current(kept, [path])
+    assert not stored.is_current(kept, [path])
 
 
 def test_what_cannot_be_divided_is_one_clear_message(tmp_path: Path):

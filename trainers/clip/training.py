@@ -74,7 +74,10 @@ def read_pairs(folder: Path, preprocess: Callable, tokenize: Callable) -> Pairs:
     paths = list_files(folder, "*.tar")
     if not paths:
         raise FileNotFoundError(f"{folder}: no webdataset shard (*.tar). Run `dvc repro corpora`.")
-    images, texts, digest, skipped = [], [], hashlib.sha256(), Counter[str]()
+    images = []
+    texts = []
+    digest = hashlib.sha256()
+    skipped = Counter[str]()
     for path in paths:
         digest.update(path.read_bytes())
         for pair, image in shards.read_decoded_pairs(path, skipped):
@@ -113,7 +116,8 @@ def make_optimizers(
     image_matrices = [weight for weight in model.visual.parameters() if weight.ndim >= 2]
     muon_ids = {id(weight) for weight in image_matrices}
     others = [weight for weight in model.parameters() if id(weight) not in muon_ids]
-    rate, image_rate = recipe["learning_rate"], recipe["image_learning_rate"]
+    rate = recipe["learning_rate"]
+    image_rate = recipe["image_learning_rate"]
     return [
         (make_adamw(others, rate, recipe["weight_decay"]), rate),
         (Muon(image_matrices, image_rate, 0.01), image_rate),
@@ -175,12 +179,15 @@ def train(model: open_clip.CLIP, pairs: Pairs, recipe: dict[str, Any], seed: int
 
     Each epoch has its own seeded order and drops the last batch if it is incomplete.
     """
-    steps, batch_size = recipe["steps"], recipe["batch_size"]
+    steps = recipe["steps"]
+    batch_size = recipe["batch_size"]
     optimizers = make_optimizers(model, recipe)
     schedules = [
         cosine_lr(optimizer, rate, recipe["warmup"], steps) for optimizer, rate in optimizers
     ]
-    compute_loss, generator, losses = ClipLoss(), torch.Generator().manual_seed(seed), []
+    compute_loss = ClipLoss()
+    generator = torch.Generator().manual_seed(seed)
+    losses = []
     order = torch.empty(0, dtype=torch.long)
     model.to(memory_format=torch.channels_last).train()
     for step in trange(steps, desc="training", unit="step"):

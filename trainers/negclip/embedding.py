@@ -51,7 +51,8 @@ def encode_texts(model: Any, text_TL: Tensor, precision: Precision = "auto") -> 
 @torch.no_grad()
 def encode_all_images(model: Any, images: ImageDataset, workers: int = 0) -> Tensor:
     """Return the unit features (I, D) of all images on the CPU, computed in evaluation mode."""
-    was_training, device = model.training, model.logit_scale.device
+    was_training = model.training
+    device = model.logit_scale.device
     model.eval()
     batches = images.read_in_order(IMAGES_PER_BATCH, workers)
     parts = [
@@ -72,7 +73,8 @@ def measure_retrieval(
 ) -> dict[str, float]:
     """Return ``i2t_recall@1``, ``i2t_recall@5``, ``t2i_recall@1`` and ``t2i_recall@5`` over all images and captions."""
     image_ID = encode_all_images(model, images, workers).numpy()
-    was_training, device = model.training, model.logit_scale.device
+    was_training = model.training
+    device = model.logit_scale.device
     model.eval()
     parts = [
         encode_texts(model, part.to(device)).cpu()

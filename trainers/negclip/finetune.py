@@ -197,12 +197,16 @@ class BatchEncoder(nn.Module):
         self, model: Any, chunk_size: int, normalise: Normalise, precision: Precision = "auto"
     ) -> None:
         super().__init__()
-        self.model, self._chunk_size, self._normalise = model, chunk_size, normalise
+        self.model = model
+        self._chunk_size = chunk_size
+        self._normalise = normalise
         self._precision: Precision = precision
 
     def forward(self, pixels_NCHW: Tensor, text_TL: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return the unit features of the images and of the texts, and the exponential of the logit scale."""
-        model, device, size = self.model, self.model.logit_scale.device, self._chunk_size
+        model = self.model
+        device = self.model.logit_scale.device
+        size = self._chunk_size
 
         def encode_pixels(part: Tensor) -> Tensor:
             return encode_images(
@@ -212,11 +216,9 @@ class BatchEncoder(nn.Module):
         def encode_tokens(part: Tensor) -> Tensor:
             return encode_texts(model, part.to(device, non_blocking=True), self._precision)
 
-        features = (
-            encode_in_chunks(encode_pixels, pixels_NCHW, size),
-            encode_in_chunks(encode_tokens, text_TL, 2 * size),
-        )
-        return *features, model.logit_scale.exp()
+        image_ND = encode_in_chunks(encode_pixels, pixels_NCHW, size)
+        text_TD = encode_in_chunks(encode_tokens, text_TL, 2 * size)
+        return image_ND, text_TD, model.logit_scale.exp()
 
 
 def compute_batch_loss(

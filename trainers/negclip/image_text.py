@@ -207,7 +207,9 @@ class ImageDataset(Dataset[Tensor]):
         cache: bool = True,
         seed: int | None = None,
     ) -> None:
-        self._locations, self._seed, self._epoch = locations, seed, 0
+        self._locations = locations
+        self._seed = seed
+        self._epoch = 0
         self._preprocess, self.normalise = split_preprocess(preprocess)
         self._cache: dict[int, Tensor] | None = None
         if cache and seed is None and self[0].nbytes * len(locations) <= MAX_CACHED_BYTES:

@@ -34,8 +34,10 @@ from compeval.generators.hard_negatives.negclip.negatives import Negative, make_
 from compeval.trainers.negclip.image_text import CaptionedImages, ImageLocation
 
 NEIGHBOURS = 3
-CAPTIONS_PER_CHUNK, IMAGES_PER_CHUNK = 10_000, 4096
-"""Numbers of captions and of images whose negatives or features are one file."""
+CAPTIONS_PER_CHUNK = 10_000
+"""Number of captions whose negatives are one file."""
+IMAGES_PER_CHUNK = 4096
+"""Number of images whose features are one file."""
 NUM_SPARE = 8
 """Number of additional candidates for neighbours, in case single-precision rounding changes their order."""
 SCORES_PER_BLOCK = 100_000_000
@@ -146,7 +148,8 @@ def _mine_neighbours(
     if not result.exists():
         parts = []
         for start in range(0, len(locations), IMAGES_PER_CHUNK):
-            path, chunk = folder / f"{start:09d}.npy", locations[start : start + IMAGES_PER_CHUNK]
+            path = folder / f"{start:09d}.npy"
+            chunk = locations[start : start + IMAGES_PER_CHUNK]
             if not path.exists():
                 _save_array(path, embed(chunk).float().cpu().numpy())
             parts.append(torch.from_numpy(np.load(path)))

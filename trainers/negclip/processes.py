@@ -19,7 +19,7 @@ from torch import Tensor, distributed, nn
 from torch.nn.parallel import DistributedDataParallel
 
 TIMEOUT = timedelta(hours=24)
-"""How long the other processes wait for the first one, which mines hard negatives."""
+"""Maximum time that the other processes wait for the first one, which mines hard negatives."""
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,8 @@ def read_rows(file: Path) -> Iterator[Caption | None]:
     """Yield the rows of a file in order; None for a row without a caption, a negative or lists of the right types."""
     for row in read_csv(file, COLUMNS, "\t"):
         try:
-            negatives, neighbours = parse_texts(row["neg_caption"])[0], json.loads(row["neg_image"])
+            negatives = parse_texts(row["neg_caption"])[0]
+            neighbours = json.loads(row["neg_image"])
             is_usable = bool(row["title"].strip() and row["filepath"] and negatives) and isinstance(
                 neighbours, list
             )
@@ -63,7 +64,8 @@ def read_captioned_images(file: Path, image_folder: Path) -> CaptionedImages:
 
     Prints the number of unusable rows. Raises FileNotFoundError if images are missing.
     """
-    images, captions = ImageFinder(image_folder, image_folder), dict[str, dict[str, None]]()
+    images = ImageFinder(image_folder, image_folder)
+    captions = dict[str, dict[str, None]]()
     counts = Counter[bool]()
     for row in read_rows(file):
         counts[row is None] += 1
@@ -146,12 +148,13 @@ def _read_negatives(
 
 def drop_isolated(similar: Sequence[Sequence[int]]) -> dict[int, list[int]]:
     """Return image -> similar images, without images that have none. Similar images that are left out do not count."""
-    kept = {image: list(items) for image, items in enumerate(similar)}
+    connected_images = {image: list(items) for image, items in enumerate(similar)}
     while True:
         remaining = {
-            image: [item for item in items if item in kept] for image, items in kept.items()
+            image: [item for item in items if item in connected_images]
+            for image, items in connected_images.items()
         }
         connected = {image: items for image, items in remaining.items() if items}
-        if len(connected) == len(kept):
+        if len(connected) == len(connected_images):
             return connected
-        kept = connected
+        connected_images = connected

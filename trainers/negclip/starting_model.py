@@ -50,10 +50,8 @@ def load(spec: str, device: str) -> StartingModel:
         folder = local.check_folder(name)
         config = json.loads((folder / local.CONFIG).read_text(encoding="utf-8"))
         configs = config["model_cfg"], config["preprocess_cfg"]
-        tokenizer, training = (
-            open_clip.get_tokenizer(f"local-dir:{name}"),
-            local.read_training(folder),
-        )
+        tokenizer = open_clip.get_tokenizer(f"local-dir:{name}")
+        training = local.read_training(folder)
         return StartingModel(
             spec, *local.load_weights(folder, device, "fp32"), tokenizer, *configs, training
         )
@@ -71,14 +69,14 @@ def load(spec: str, device: str) -> StartingModel:
     if context_length and "hf_model_name" not in config["text_cfg"]:
         config["text_cfg"]["context_length"] = context_length
     preprocess_config = open_clip.get_model_preprocess_cfg(model)
-    kept = ("size", "mean", "std", "interpolation", "resize_mode", "fill_color")
+    stored_keys = ("size", "mean", "std", "interpolation", "resize_mode", "fill_color")
     return StartingModel(
         spec,
         model,
         preprocess,
         open_clip.get_tokenizer(architecture, context_length=context_length),
         {**config, "quick_gelu": True} if quick_gelu else config,
-        {key: value for key, value in preprocess_config.items() if key in kept},
+        {key: value for key, value in preprocess_config.items() if key in stored_keys},
         {
             "corpus": openclip.CORPUS_OF_TAG.get(weights),
             "contaminated": openclip.contaminated(weights),

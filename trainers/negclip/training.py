@@ -13,7 +13,7 @@ the same command again. To train on several GPUs, launch one process per GPU, wh
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -98,7 +98,8 @@ def train(
     check_replaceable(output)
     processes = join(device)
     data, validation = sources.read()
-    start, work = starting_model.load(spec, processes.device), get_work_folder(output)
+    start = starting_model.load(spec, processes.device)
+    work = get_work_folder(output)
     with processes.main_process_first():
         keep_all = method == "clip-ft" and recipe.rules == PAPER
         mined = read_or_mine(
@@ -114,10 +115,25 @@ def train(
         tokenizer=start.tokenizer,
         workers=workers,
     )
-    options = {"seed": seed, "chunk_size": chunk_size, "workers": workers, "precision": precision}
-    inputs = start.fingerprint, mined, images, start.tokenizer, recipe, method == "negclip"
-    make_run = partial(TrainingRun, *inputs, work, processes, **options)
-    best, metrics = _choose_learning_rate(start, make_run, recipe, validate, report)
+    runs = [
+        TrainingRun(
+            initial_weights=start.fingerprint,
+            mined=mined,
+            images=images,
+            tokenizer=start.tokenizer,
+            recipe=recipe,
+            use_hard_negatives=method == "negclip",
+            work=work,
+            processes=processes,
+            learning_rate=learning_rate,
+            seed=seed,
+            chunk_size=chunk_size,
+            workers=workers,
+            precision=precision,
+        )
+        for learning_rate in recipe.learning_rates
+    ]
+    best, metrics = _choose_run(start, runs, validate, report)
     if processes.is_first:
         record = describe_checkpoint(
             start, sources.data, mined, recipe, metrics["chosen"], method, seed
@@ -137,24 +153,21 @@ def _write_checkpoint(
         write_json(scratch / "metrics.json", metrics)
 
 
-def _choose_learning_rate(
-    start: StartingModel,
-    make_run: Callable[..., TrainingRun],
-    recipe: Recipe,
-    validate: Callable,
-    report: Callable,
+def _choose_run(
+    start: StartingModel, runs: Sequence[TrainingRun], validate: Callable, report: Callable
 ) -> tuple[Any, dict[str, Any]]:
-    """Train a model per learning rate. Return that with the best retrieval scores, and the content of metrics.json."""
-    best, metrics = start.model, {"before": validate(start.model), "learning_rates": {}}
-    for learning_rate in recipe.learning_rates:
-        run = make_run(learning_rate)
+    """Train a model per run. Return that with the best retrieval scores, and the content of metrics.json."""
+    best = start.model
+    metrics: dict[str, Any] = {"before": validate(start.model), "learning_rates": {}}
+    for run in runs:
         model = starting_model.load(start.spec, run.processes.device).model
         log = finetune(run, model, validate, report)
-        metrics["learning_rates"][f"{learning_rate:g}"] = log
-        if "chosen" not in metrics or compute_mean_recall(log[-1]) > compute_mean_recall(
-            metrics["after"]
-        ):
-            best, metrics = model, metrics | {"chosen": learning_rate, "after": log[-1]}
+        metrics["learning_rates"][f"{run.learning_rate:g}"] = log
+        score = compute_mean_recall(log[-1])
+        if "chosen" not in metrics or score > compute_mean_recall(metrics["after"]):
+            best = model
+            metrics["chosen"] = run.learning_rate
+            metrics["after"] = log[-1]
     return best, metrics
 
 
@@ -170,7 +183,8 @@ def export_mined(
 ) -> int:
     """Mine hard negatives with the model ``spec``, write a training set and return its number of images."""
     data = sources.read_all(sources.data)
-    start, work = starting_model.load(spec, device), get_work_folder(output)
+    start = starting_model.load(spec, device)
+    work = get_work_folder(output)
     count = export(read_or_mine(sources.data, start, data, work, workers, report), output, format_)
     shutil.rmtree(work, ignore_errors=True)
     return count

@@ -101,7 +101,8 @@ class Collator:
         tokens = self.tokenizer(
             texts, padding=True, truncation=True, max_length=MAX_TOKENS, return_tensors="pt"
         )
-        ids_NL, mask_NL = tokens["input_ids"], tokens["attention_mask"]
+        ids_NL = tokens["input_ids"]
+        mask_NL = tokens["attention_mask"]
         labels = {"labels": ids_NL.masked_fill(mask_NL == 0, IGNORED_LABEL)}
         if self.embed is None:
             return labels | {"input_ids": ids_NL, "attention_mask": mask_NL}
@@ -116,7 +117,9 @@ class SimilarLengthSampler(Sampler[int]):
 
     def __init__(self, texts: Sequence[str], batch_size: int, seed: int) -> None:
         self._lengths = [len(text.split()) for text in texts]
-        self._batch_size, self._seed, self._epoch = batch_size, seed, 0
+        self._batch_size = batch_size
+        self._seed = seed
+        self._epoch = 0
 
     def set_epoch(self, epoch: int) -> None:
         """Set the epoch. Called by accelerate."""

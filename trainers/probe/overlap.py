@@ -73,7 +73,8 @@ class Prompts:
 
 def collect_prompts(rows: Iterable[Mapping[str, Any]]) -> Prompts:
     """Collect the prompts of dataset rows, which have ``prompt`` and ``atoms``."""
-    texts, pairs = set[str](), set[frozenset[str]]()
+    texts = set[str]()
+    pairs = set[frozenset[str]]()
     for row in rows:
         texts.add(fold_case_and_space(row["prompt"]))
         nouns = sorted({atom["text"] for atom in row["atoms"] if atom["kind"] == "noun"})

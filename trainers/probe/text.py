@@ -71,7 +71,8 @@ class CaptionGrammar:
     """Generates random captions from inflected words."""
 
     def __init__(self, words: Mapping[str, Sequence[Any]], rng: Random) -> None:
-        self._words, self._rng = words, rng
+        self._words = words
+        self._rng = rng
 
     def make_caption(self) -> str:
         """Return a caption in lower case, without a full stop."""
@@ -115,7 +116,8 @@ class CaptionGrammar:
 
     def _make_noun_phrase(self) -> tuple[str, str]:
         """Return a noun phrase, and the form of "to be" that agrees with it."""
-        rng, adjectives = self._rng, self._words["adjectives"]
+        rng = self._rng
+        adjectives = self._words["adjectives"]
         singular, plural = rng.choice(self._words["nouns"])
         options = ("", rng.choice(adjectives), " and ".join(rng.sample(adjectives, 2)))
         adjective = rng.choices(options, (6, 3, 1))[0]
@@ -145,7 +147,9 @@ def generate_captions(
 
     The captions depend only on the arguments. Raises ValueError if the grammar cannot generate enough of them.
     """
-    grammar, seen, num_rejected = CaptionGrammar(words, Random(f"{seed}:probe_text")), set[str](), 0
+    grammar = CaptionGrammar(words, Random(f"{seed}:probe_text"))
+    seen = set[str]()
+    num_rejected = 0
     while len(seen) < count:
         caption = grammar.make_caption()
         if caption in seen or excluded.has_prompt(caption) or excluded.has_pair(caption):

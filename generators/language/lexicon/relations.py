@@ -122,7 +122,8 @@ def converse_situations(group: str) -> frozenset[str]:
 @cache
 def find_converse(group: str) -> str | None:
     """Return another group that holds in exactly the converse situations ("below" of "above"), or None."""
-    groups, converse = _section("groups"), converse_situations(group)
+    groups = _section("groups")
+    converse = converse_situations(group)
     return next(
         (
             other
@@ -202,7 +203,8 @@ def is_asymmetric(relation: str) -> bool:
 
     The relation may be listed without its leading verbs of position.
     """
-    words, parts = relation.split(), [relation]
+    words = relation.split()
+    parts = [relation]
     while len(words) > 1 and verb_lemma(words[0]) in _section("verbs of position"):
         words = words[1:]
         parts.append(" ".join(words))

@@ -108,10 +108,8 @@ class _Writer:
     object_first: bool
 
     def write_object(self, name: str) -> str:
-        noun, attributes = (
-            self._write_noun(name),
-            self._sample_attributes(self.facts.attributes[name]),
-        )
+        noun = self._write_noun(name)
+        attributes = self._sample_attributes(self.facts.attributes[name])
         if not attributes:
             return self.choose(
                 (5, noun), (5, add_article(noun)), (1, f"there is {add_article(noun)}")

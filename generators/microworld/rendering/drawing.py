@@ -79,11 +79,11 @@ class Drawing:
     head: Surface | None = None
     """The surface on which a hat is worn."""
     saddle: Point | None = None
-    """Where a rider sits."""
+    """Position of a rider."""
     seat: Point | None = None
     """The point of a rider that is on the saddle."""
     hand: Point | None = None
-    """Where a person holds, pulls or pushes an object."""
+    """Position at which a person holds, pulls or pushes an object."""
     tip: Point | None = None
     """The lower end of the water that pours out of a vessel."""
     state: str = ""
@@ -213,9 +213,11 @@ def _make_part(shape: str, attributes: Mapping[str, str]) -> Painter:
     classes = attributes.get("class", "").split()
     role = classes[0] if classes else None
     light: Light = next((name for name in get_args(Light) if name in classes), "flat")
-    fill, stroke = (_parse_color(attributes.get(name, "none")) for name in ("fill", "stroke"))
+    fill = _parse_color(attributes.get("fill", "none"))
+    stroke = _parse_color(attributes.get("stroke", "none"))
     width = float(attributes.get("stroke-width", OUTLINE))
-    opacity, dim = float(attributes.get("opacity", 1)), float(attributes.get("data-dim", 0))
+    opacity = float(attributes.get("opacity", 1))
+    dim = float(attributes.get("data-dim", 0))
     fixed = "fixed" in classes
     path = (
         make_ring(attributes)

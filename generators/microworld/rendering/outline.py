@@ -51,7 +51,8 @@ def _oval(x: float, y: float, radius_x: float, radius_y: float) -> skia.Path:
 
 def _path(data: str, *, even_odd: bool) -> skia.Path:
     """Return the Skia path of SVG path data."""
-    pen, path = _Pen(), skia.Path()
+    pen = _Pen()
+    path = skia.Path()
     parse_path(data, pen)
     methods = {
         "moveTo": path.moveTo,

@@ -1,4 +1,4 @@
-"""Which drawings a noun has: its renderings, and each rendering in several states and poses.
+"""The drawings of a noun: its renderings, and each rendering in several states and poses.
 
 The name of a file in ``../drawings`` is ``NOUN[-NUMBER][-STATE or POSE].svg``: ``lamp.svg`` is the first rendering of a
 lamp, ``lamp-2.svg`` the second, ``lamp-2-lit.svg`` the second in another state, ``man-holding.svg`` a man who holds

@@ -147,7 +147,9 @@ def _make_shadow_shader() -> skia.Shader:
 
 
 def _draw_background(canvas: skia.Canvas, scene: Scene) -> None:
-    width, height, horizon = scene.width, scene.height, HORIZON * scene.height
+    width = scene.width
+    height = scene.height
+    horizon = HORIZON * scene.height
     upper, lower = _make_backdrop_shaders(scene.background, height)
     canvas.drawRect(skia.Rect.MakeLTRB(0, 0, width, horizon), skia.Paint(Shader=upper))
     canvas.drawRect(skia.Rect.MakeLTRB(0, horizon, width, height), skia.Paint(Shader=lower))

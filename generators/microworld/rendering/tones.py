@@ -11,7 +11,8 @@ from functools import lru_cache
 
 from compeval.generators.microworld.world import WORLD
 
-WHITE, BLACK = 0xFFFFFFFF, 0xFF000000
+WHITE = 0xFFFFFFFF
+BLACK = 0xFF000000
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +50,10 @@ def mix(color: int, second_color: int, share: float) -> int:
 
 @lru_cache
 def choose_tones(color: str) -> Tones:
-    base, tint, shade = (
-        parse_color(WORLD["colors"][color][tone]) for tone in ("base", "tint", "shade")
-    )
+    tones = WORLD["colors"][color]
+    base = parse_color(tones["base"])
+    tint = parse_color(tones["tint"])
+    shade = parse_color(tones["shade"])
     is_black = color == "black"
     return Tones(
         base=base,

@@ -25,10 +25,14 @@ from compeval.generators.microworld.scenes.affordances import (
 )
 from compeval.generators.microworld.scenes.spatial_relations import Link, LinkKind
 
-MAX_HELD, MAX_EATEN = 0.5, 0.3
-"""Maximum height and width of what a person holds or eats, as fractions of the person's height."""
-PUSHED_HEIGHT, PULLED_HEIGHT = (0.47, 1.0), (0.26, 0.8)
-"""Range of the height of what a person pushes or pulls, as fractions of the person's height."""
+MAX_HELD = 0.5
+"""Maximum height and width of an object that a person holds, as a fraction of the person's height."""
+MAX_EATEN = 0.3
+"""Maximum height and width of food that a person eats, as a fraction of the person's height."""
+PUSHED_HEIGHT = (0.47, 1.0)
+"""Range of the height of an object that a person pushes, as fractions of the person's height."""
+PULLED_HEIGHT = (0.26, 0.8)
+"""Range of the height of an object that a person pulls, as fractions of the person's height."""
 RIDER_HEIGHT = (0.7, 1.25)
 """Range of a rider's height, as a fraction of the height of what is ridden."""
 POURED_HEIGHT = (0.5, 1.6)
@@ -68,7 +72,8 @@ def find_attachments(
     rng: Random, item: DrawnObject, parent: DrawnObject, situation: Situation
 ) -> Iterator[Attached]:
     """Yield the ways in which ``parent`` can carry, contain, wear or act on an object, or be ridden or filled by it."""
-    drawing, on_ground = DRAWINGS[parent.picture], situation.link == Link("on", None)
+    drawing = DRAWINGS[parent.picture]
+    on_ground = situation.link == Link("on", None)
     if item.noun in PORTABLE:
         yield from _find_places(rng, item, parent, situation)
     if drawing.head and item.noun in WORN and not situation.children:
@@ -92,7 +97,9 @@ def find_attachments(
 def _find_places(
     rng: Random, item: DrawnObject, parent: DrawnObject, situation: Situation
 ) -> Iterator[Attached]:
-    drawing, base, box = DRAWINGS[parent.picture], parent.box, item.box
+    drawing = DRAWINGS[parent.picture]
+    base = parent.box
+    box = item.box
     if situation.link.kind in ("held by", "eaten by", "pouring into"):
         return
     if drawing.top and box.width <= (drawing.top.right - drawing.top.left) * base.width:
@@ -129,9 +136,12 @@ def _act(
     hand = DRAWINGS[pose].hand
     assert hand
     x, y = _mirror(hand, person)
-    x, y, sign = x * person.box.width, y * person.box.height, -1 if mirrored else 1
+    x = x * person.box.width
+    y = y * person.box.height
+    sign = -1 if mirrored else 1
     for sized in _list_sizes(rng, item, lambda box: fits(box, height)):
-        width, tall = sized.box.width, sized.box.height
+        width = sized.box.width
+        tall = sized.box.height
         match action:
             case "holding":
                 center, bottom = x + sign * 0.2 * width, y + 0.25 * tall
@@ -149,7 +159,8 @@ def _act(
 
 def _ride(rng: Random, item: DrawnObject, parent: DrawnObject) -> Iterator[Attached]:
     """The rider looks where the animal or vehicle goes."""
-    saddle, pose = DRAWINGS[parent.picture].saddle, find_pose(item.picture, "riding")
+    saddle = DRAWINGS[parent.picture].saddle
+    pose = find_pose(item.picture, "riding")
     if saddle is None or pose is None:
         return
     mirrored = rng.random() < 0.5
@@ -168,7 +179,8 @@ def _ride(rng: Random, item: DrawnObject, parent: DrawnObject) -> Iterator[Attac
 
 
 def _pour(rng: Random, item: DrawnObject, parent: DrawnObject) -> Iterator[Attached]:
-    pose, inside = find_pose(item.picture, "pouring"), DRAWINGS[parent.picture].inside
+    pose = find_pose(item.picture, "pouring")
+    inside = DRAWINGS[parent.picture].inside
     if pose is None or inside is None:
         return
     tip = DRAWINGS[pose].tip

@@ -176,7 +176,8 @@ def _make_side_by_side(rng: Random, number: int, objects: Sequence[DrawnObject])
 
 
 def _make_linked(number: int, attached: Attached) -> Scene | None:
-    parent, child = attached.parent, replace(attached.child, depth=attached.parent.depth - 0.001)
+    parent = attached.parent
+    child = replace(attached.child, depth=attached.parent.depth - 0.001)
     left = min(parent.box.x, child.box.x)
     right = max(item.box.x + item.box.width for item in (parent, child))
     shift = (WIDTH - right - left) / 2

@@ -27,11 +27,15 @@ from compeval.generators.microworld.scenes.held_out import HeldOut
 from compeval.generators.microworld.world import ALL_NOUNS, COLORS, NOUN_TABLE, PATTERNS, SIZES
 
 SIZE_WEIGHTS = {"small": 2.0, "medium": 4.0, "large": 5.0}
-CROWD, CROWD_SIZE_WEIGHTS = 5, {"small": 5.0, "medium": 4.0, "large": 2.0}
+CROWD = 5
 """Scenes with at least this many objects have smaller objects."""
+CROWD_SIZE_WEIGHTS = {"small": 5.0, "medium": 4.0, "large": 2.0}
+"""Weights of the sizes in these scenes."""
 PATTERN_WEIGHTS = {"plain": 6.0, "striped": 1.5, "spotted": 1.5, "checkered": 1.5}
-TWIN, TWIN_COLOR = 0.2, 0.5
-"""Probability that a scene of at least three objects has two of one noun, and that these have the same colour."""
+TWIN = 0.2
+"""Probability that a scene of at least three objects has two of one noun."""
+TWIN_COLOR = 0.5
+"""Probability that two objects of one noun have the same colour."""
 TWIN_SIZE = 0.6
 """Probability that two objects of one noun are small and large, so that captions can name their sizes."""
 HAT = 0.6

@@ -47,12 +47,16 @@ POSITIONS = 12
 """Number of positions to try per group."""
 OVERLAP = 0.4
 """Probability that positions in front of or behind other groups are tried first."""
-ATTACH, ACT = {"on": 0.8, "in": 0.8}, 0.9
-"""Probability that an object is attached if it can be attached, by kind of link and for all other kinds."""
+ATTACH = {"on": 0.8, "in": 0.8}
+"""Probability that an object is attached if it can be attached, by kind of link."""
+ACT = 0.9
+"""The same probability for all other kinds of links."""
 COMMON_ACTION = 0.35
 """Relative frequency of holding, since many objects can be held but few can be pulled, ridden ..."""
-LAYOUTS, MAX_SAMPLES = 10, 400
-"""Number of layouts to try per sample of objects, and number of samples to try."""
+LAYOUTS = 10
+"""Number of layouts to try per sample of objects."""
+MAX_SAMPLES = 400
+"""Number of samples of objects to try."""
 
 
 def sample_scene(
@@ -71,7 +75,8 @@ def sample_scene(
     ``unseen``: show the objects in renderings that training never shows. Background and light are drawn from a random
     generator of their own, so they are independent of the objects.
     """
-    rng, forbidden = Random(f"{seed}:{image_id}"), forbidden or HeldOut()
+    rng = Random(f"{seed}:{image_id}")
+    forbidden = forbidden or HeldOut()
     for _ in range(MAX_SAMPLES):
         objects = sample_objects(rng, n_objects, forbidden, weights or {}, unseen=unseen)
         for _ in range(LAYOUTS):
@@ -216,7 +221,8 @@ class _LayoutSampler:
         self, group: _Group, placed: Sequence[DrawnObject]
     ) -> Iterator[tuple[float, float]]:
         """Yield positions (left end and ground, in pixels) at which all groups together fit into the image."""
-        size, room = group.right - group.left, self.width - 2 * MARGIN
+        size = group.right - group.left
+        room = self.width - 2 * MARGIN
         low, high = max(GROUND[0] * self.height, MARGIN - group.top), GROUND[1] * self.height
         leftmost, rightmost = _measure_extent(placed) if placed else (0.0, size)
         first, last = rightmost - room, leftmost + room - size

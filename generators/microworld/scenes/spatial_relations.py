@@ -44,11 +44,14 @@ CLEAR_DEPTH = 0.02
 """Minimum difference in depth for a clear relation."""
 CLEAR_WIDTH = 1.3
 """An object behind a carrier or container must be this many times as wide, or it seems to be on or in it."""
-NEAR_GAP, FAR_GAP = 0.7, 1.4
-"""Gap / smaller width: up to the first value objects are clearly near, from the second value clearly not near."""
-SIDE_BY_SIDE, NOT_SIDE_BY_SIDE = 0.5, 0.15
-"""Shared height / smaller height: from the first value objects are clearly side by side, up to the second clearly
-not."""
+NEAR_GAP = 0.7
+"""Gap / smaller width, up to which objects are clearly near."""
+FAR_GAP = 1.4
+"""Gap / smaller width, from which objects are clearly not near."""
+SIDE_BY_SIDE = 0.5
+"""Shared height / smaller height, from which objects are clearly side by side."""
+NOT_SIDE_BY_SIDE = 0.15
+"""Shared height / smaller height, up to which objects are clearly not side by side."""
 VISIBLE = 0.5
 """Minimum fraction of an object's silhouette that nearer objects do not cover."""
 

@@ -14,7 +14,9 @@ from compeval.generators.microworld.scenes.sampler import sample_scene
 
 TEST_IDS = range(1, 1_000_000)
 """Image ids of test scenes. The image ids of the training corpus k start at ``1_000_000 * (k + 1)``."""
-LANDSCAPE, PORTRAIT, PORTRAIT_PROBABILITY = (640, 480), (480, 640), 0.2
+LANDSCAPE = (640, 480)
+PORTRAIT = (480, 640)
+PORTRAIT_PROBABILITY = 0.2
 TEST_OBJECTS = {2: 15, 3: 25, 4: 30, 5: 20, 6: 10}
 TRAINING_OBJECTS = {1: 10, 2: 40, 3: 35, 4: 15}
 """Number of objects in a scene -> frequency."""
