@@ -98,7 +98,8 @@ def _list_inserted(
                 continue
             start = source.find(inner)
             while start >= 0:
-                before, after = source[:start], source[start + len(inner) :]
+                before = source[:start]
+                after = source[start + len(inner) :]
                 is_longer = len(word) > len(before) + len(after)
                 if is_longer and word.startswith(before) and word.endswith(after):
                     yield source, word[len(before) : len(word) - len(after)]

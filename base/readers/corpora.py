@@ -236,10 +236,12 @@ def _parquet_rows(shard: Shard, column: Column, skipped: Skipped) -> Iterator[An
         stop = file.metadata.num_rows if shard.stop is None else shard.stop
         end = 0
         for group in range(file.num_row_groups):
-            first, end = end, end + file.metadata.row_group(group).num_rows
+            first = end
+            end = end + file.metadata.row_group(group).num_rows
             if first < stop and shard.start < end:
                 for batch in file.iter_batches(8192, [group], [str(column)]):
-                    low, high = max(shard.start - first, 0), max(stop - first, 0)
+                    low = max(shard.start - first, 0)
+                    high = max(stop - first, 0)
                     yield from _to_list(batch.column(0)[low:high])
                     first += batch.num_rows
 

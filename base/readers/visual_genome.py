@@ -281,12 +281,10 @@ class ImageReader:
                 "zero-size box", f"zero-size box, width {width:g} and height {height:g}."
             )
             return None
-        left, top, right, bottom = (
-            max(x, 0.0),
-            max(y, 0.0),
-            min(x + width, self._width),
-            min(y + height, self._height),
-        )
+        left = max(x, 0.0)
+        top = max(y, 0.0)
+        right = min(x + width, self._width)
+        bottom = min(y + height, self._height)
         if (left, top, right, bottom) == (x, y, x + width, y + height):
             return box
         corners = f"corners {x:g},{y:g} to {x + width:g},{y + height:g} in {self._width}x{self._height} pixels"

@@ -110,7 +110,8 @@ def _combine_verdicts(
 ) -> tuple[str, list[str]]:
     """Return the verdict on a set, and what was found: flaws and cues, malformed negatives, a text-only baseline."""
     findings = list(result.findings)
-    has_flaws, has_cues = "flaws" in result.verdict, "cues" in result.verdict
+    has_flaws = "flaws" in result.verdict
+    has_cues = "cues" in result.verdict
     if by_kind := group_by_kind(malformed):
         texts = {(item.row, item.candidate) for found in by_kind.values() for item in found}
         findings.append(f"{len(texts):,} negatives are malformed ({', '.join(by_kind)})")
@@ -148,7 +149,8 @@ def _print_audits(
     document: dict[str, Any] = {}
     for name, result in audits.items():
         verdict, findings = judged[name]
-        best, by_kind = baselines.get(name), group_by_kind(malformed.get(name, ()))
+        best = baselines.get(name)
+        by_kind = group_by_kind(malformed.get(name, ()))
         sizes = {"rows": result.rows, "negatives": result.negatives, "chance": result.chance}
         found = [*result.to_records()]
         if best:

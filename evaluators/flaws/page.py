@@ -44,7 +44,8 @@ from compeval.loaders.published.balanced import LISTS, is_balanced, read_lists
 MAX_ROWS = 300
 OTHER_ROWS = "other_rows"
 """Baseline that is not measured on pairs: all pairs of a row share its truth, which leaks between them."""
-PUBLISHED, CONTROL = "data", "data_unrefined"
+PUBLISHED = "data"
+CONTROL = "data_unrefined"
 """Folders of SugarCrepe's repository with the published rows, and those before the authors' adversarial refinement."""
 TEMPLATE = Path(__file__).with_name("page.md.j2")
 HUMAN_CHECKS = {"hnatom": 91.6, "hnswap": 70.1, "hnneg": 72.4}

@@ -195,10 +195,13 @@ def _read_texts(path: Path) -> Iterator[tuple[str, Mapping[str, Texts]]]:
 
 def gather(rows: Iterable[TextRow]) -> SetRows:
     """Audit the rows of a set, count duplicates, and draw the sample. Raises ValueError if there are no rows."""
-    sizes, images = Counter[int](), set[bytes]()
+    sizes = Counter[int]()
+    images = set[bytes]()
     samples: defaultdict[int, list[tuple[bytes, TextRow]]] = defaultdict(list)
-    captions, sets = Counter[bytes](), Counter[bytes]()
-    true_of_image, negatives_of_image = set[bytes](), Counter[bytes]()
+    captions = Counter[bytes]()
+    sets = Counter[bytes]()
+    true_of_image = set[bytes]()
+    negatives_of_image = Counter[bytes]()
 
     def observe() -> Iterator[Texts]:
         for row in rows:

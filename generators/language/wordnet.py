@@ -254,7 +254,8 @@ def hypernym_distance(first: str, second: str, pos: PartOfSpeech = "n") -> int |
     The steps are counted from the word that is farther from it: 1 means a shared hypernym, 2 a shared grand-hypernym.
     The minimum over all usual senses counts.
     """
-    above_first, above_second = ancestors(first, pos), ancestors(second, pos)
+    above_first = ancestors(first, pos)
+    above_second = ancestors(second, pos)
     shared = above_first.keys() & above_second.keys()
     return min((max(above_first[sense], above_second[sense]) for sense in shared), default=None)
 

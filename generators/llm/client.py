@@ -204,7 +204,8 @@ class Client:
 
         Raises ValueError if the endpoint has no prices.
         """
-        price_in, price_out = self.endpoint.price_in, self.endpoint.price_out
+        price_in = self.endpoint.price_in
+        price_out = self.endpoint.price_out
         if price_in is None or price_out is None:
             raise ValueError(
                 "The cost is unknown, because the endpoint has no price_in and price_out (per million tokens; 0 for a "

@@ -48,7 +48,8 @@ def make_contact_sheet(tiles: Sequence[tuple[str, np.ndarray]], columns: int) ->
     font = skia.Font(skia.Typeface("DejaVu Sans"), 12)
     ink = skia.Paint(Color=0xFF333333, AntiAlias=True)
     for index, (label, tile) in enumerate(tiles):
-        x, y = _MARGIN + index % columns * cell_width, _MARGIN + index // columns * cell_height
+        x = _MARGIN + index % columns * cell_width
+        y = _MARGIN + index // columns * cell_height
         sheet[y : y + tile.shape[0], x : x + tile.shape[1], :3] = tile
         canvas.drawString(label, x + 2, y + tile.shape[0] + 13, font, ink)
     return sheet[..., :3]

@@ -198,7 +198,8 @@ class Nouns:
         ):
             return True
         for _ in range(4):
-            child, index = index, s.heads[index]
+            child = index
+            index = s.heads[index]
             if s.deps[child] not in WORDS["modifier_deps"] or (
                 index in self.by_head and index < child
             ):

@@ -100,7 +100,8 @@ def _build_parse(sentence: Sentence, caption: str) -> Parse:
     add_predicative_attributes(clauses, relations.related)
     nouns = [noun for noun in clauses.nouns.by_head.values() if noun.head not in relations.negated]
     ids = {noun.head: f"o{number}" for number, noun in enumerate(nouns)}
-    starts, ends = sentence.starts, sentence.ends
+    starts = sentence.starts
+    ends = sentence.ends
     objects: list[SceneObject] = []
     edges: list[Relation] = []
     mentions: list[Mention] = []

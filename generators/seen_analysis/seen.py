@@ -83,10 +83,12 @@ def analyse(
 
 def split_into_rounds(count: int) -> Iterator[range]:
     """Yield ranges of shard numbers: first FIRST_ROUND shards, then as many shards as in all earlier ranges."""
-    start, stop = 0, FIRST_ROUND
+    start = 0
+    stop = FIRST_ROUND
     while start < count:
         yield range(start, min(stop, count))
-        start, stop = stop, 2 * stop
+        start = stop
+        stop = 2 * stop
 
 
 def code_version(parser: str = RULES) -> str:

@@ -89,7 +89,8 @@ class ImageFinder:
 
 def _is_same_name(name: str, other: str) -> bool:
     """Return True if one name is the other without leading folders."""
-    parts, other_parts = PurePosixPath(name).parts, PurePosixPath(other).parts
+    parts = PurePosixPath(name).parts
+    other_parts = PurePosixPath(other).parts
     shorter = min(len(parts), len(other_parts))
     return parts[-shorter:] == other_parts[-shorter:]
 

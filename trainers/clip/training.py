@@ -193,7 +193,8 @@ def train(model: open_clip.CLIP, pairs: Pairs, recipe: dict[str, Any], seed: int
     for step in trange(steps, desc="training", unit="step"):
         if len(order) < batch_size:
             order = torch.randperm(len(pairs.text_NT), generator=generator)
-        batch, order = order[:batch_size], order[batch_size:]
+        batch = order[:batch_size]
+        order = order[batch_size:]
         for schedule in schedules:
             schedule(step)
         model.zero_grad(set_to_none=True)

@@ -52,7 +52,9 @@ def read_rows(file: Path) -> Iterator[Caption | None]:
                 neighbours, list
             )
         except (ValueError, KeyError, RecursionError):
-            is_usable, negatives, neighbours = False, (), ()
+            is_usable = False
+            negatives = ()
+            neighbours = ()
         if is_usable and all(type(number) is int for number in neighbours):
             yield Caption(row["filepath"], row["title"].strip(), negatives, tuple(neighbours))
         else:

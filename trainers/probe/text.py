@@ -87,7 +87,8 @@ class CaptionGrammar:
             case "relation":
                 clause = self._make_relation()
             case _:
-                first, second = self._make_noun_phrase()[0], self._make_noun_phrase()[0]
+                first = self._make_noun_phrase()[0]
+                second = self._make_noun_phrase()[0]
                 clause = f"{first}, {second} and {self._make_object(0.2)}"
         if rng.random() < 0.15:
             clause = f"{rng.choice(self._words['openings'])} {clause}"

@@ -163,11 +163,9 @@ class _Writer:
 
     def write_fragment(self, triple: Triple) -> str:
         subject, relation, target = triple
-        start, end, phrasing = (
-            self._write_noun_phrase(subject, "a"),
-            self._write_noun_phrase(target, self._choose_article()),
-            self._choose_phrase(relation),
-        )
+        start = self._write_noun_phrase(subject, "a")
+        end = self._write_noun_phrase(target, self._choose_article())
+        phrasing = self._choose_phrase(relation)
         options = [
             (4.0, f"{start} {phrasing} {end}"),
             (2, f"{self._write_noun_phrase(subject, '')} {phrasing} {end}"),
@@ -192,10 +190,8 @@ class _Writer:
         articles = (
             ("a", "a") if mentioned else self.rng.choice((("a", "a"), ("the", "a"), ("a", "the")))
         )
-        start, end = (
-            self._write_noun_phrase(subject, articles[0], mentioned),
-            self._write_noun_phrase(target, articles[1], mentioned),
-        )
+        start = self._write_noun_phrase(subject, articles[0], mentioned)
+        end = self._write_noun_phrase(target, articles[1], mentioned)
         phrasing = self._choose_phrase(relation)
         options = [(3.0, f"{start} is {phrasing} {end}")]
         if subject not in mentioned:

@@ -176,7 +176,9 @@ def _make_painter(element: ElementTree.Element, folder: Path) -> Painter:
 
 def _make_inset(attributes: Mapping[str, str], folder: Path) -> Painter:
     drawing = read_drawing(folder / attributes["href"])
-    x, y, scale = float(attributes["x"]), float(attributes["y"]), float(attributes["height"]) / 100
+    x = float(attributes["x"])
+    y = float(attributes["y"])
+    scale = float(attributes["height"]) / 100
     return _add_transform(drawing.front, f"translate({x} {y}) scale({scale} {scale})")
 
 

@@ -28,7 +28,9 @@ def make_path(shape: str, attributes: Mapping[str, str]) -> skia.Path:
                 read_number("ry", radius),
             )
         case "rect":
-            x, y, rx = read_number("x"), read_number("y"), read_number("rx")
+            x = read_number("x")
+            y = read_number("y")
+            rx = read_number("rx")
             box = skia.Rect.MakeLTRB(x, y, x + read_number("width"), y + read_number("height"))
             return skia.Path.RRect(box, rx, read_number("ry", rx))
     raise ValueError(f"<{shape}>: expected path, circle, ellipse, rect, g or image.")

@@ -144,14 +144,17 @@ def _act(
         tall = sized.box.height
         match action:
             case "holding":
-                center, bottom = x + sign * 0.2 * width, y + 0.25 * tall
+                center = x + sign * 0.2 * width
+                bottom = y + 0.25 * tall
             case "eating":
-                center, bottom = x, y + 0.4 * tall
+                center = x
+                bottom = y + 0.4 * tall
             case _:
                 if not alone:
                     return
                 side = sign if action == "pushing" else -sign
-                center, bottom = x + side * (0.5 - OVERLAP) * width, person.box.height
+                center = x + side * (0.5 - OVERLAP) * width
+                bottom = person.box.height
                 sized = replace(sized, mirrored=side == 1 and action == "pulling")
         yield _place(sized, person, kind, center - width / 2, bottom)._replace(replaced=parent)
         return
@@ -192,7 +195,8 @@ def _pour(rng: Random, item: DrawnObject, parent: DrawnObject) -> Iterator[Attac
         rng, poured, lambda box: low <= box.height / parent.box.height <= high
     ):
         x, y = _mirror(tip, sized)
-        x, y = x * sized.box.width, y * sized.box.height
+        x = x * sized.box.width
+        y = y * sized.box.height
         end = (top + min(0.15, (bottom - top) / 2)) * parent.box.height
         start = (left + right) / 2 * parent.box.width - x
         yield _place(sized, parent, "pouring into", start, end + sized.box.height - y)
@@ -231,7 +235,8 @@ def _resize(item: DrawnObject, base_height: float, bottom: Box | None = None) ->
     width = height * drawing.aspect
     if bottom is None:
         return replace(item, box=Box(0, 0, width, height))
-    x, y = bottom.x + bottom.width / 2 - width / 2, bottom.y + bottom.height - height
+    x = bottom.x + bottom.width / 2 - width / 2
+    y = bottom.y + bottom.height - height
     return replace(item, box=Box(x, y, width, height))
 
 

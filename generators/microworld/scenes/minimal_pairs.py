@@ -29,7 +29,9 @@ from compeval.generators.microworld.scenes.spatial_relations import (
 )
 from compeval.generators.microworld.world import COLORS, NOUNS, PATTERNS, PEOPLE, STATES
 
-WIDTH, HEIGHT, GROUND = 640, 480, 445
+WIDTH = 640
+HEIGHT = 480
+GROUND = 445
 """Size of a scene in pixels and the height on which objects stand."""
 SPOKEN = {
     "worn by": "wearing",

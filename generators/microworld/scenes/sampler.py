@@ -223,9 +223,11 @@ class _LayoutSampler:
         """Yield positions (left end and ground, in pixels) at which all groups together fit into the image."""
         size = group.right - group.left
         room = self.width - 2 * MARGIN
-        low, high = max(GROUND[0] * self.height, MARGIN - group.top), GROUND[1] * self.height
+        low = max(GROUND[0] * self.height, MARGIN - group.top)
+        high = GROUND[1] * self.height
         leftmost, rightmost = _measure_extent(placed) if placed else (0.0, size)
-        first, last = rightmost - room, leftmost + room - size
+        first = rightmost - room
+        last = leftmost + room - size
         if size > room or first > last or low > high:
             return
         overlap = self.rng.random() < OVERLAP

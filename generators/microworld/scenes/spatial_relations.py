@@ -148,10 +148,8 @@ def find_ambiguity(layout: Layout, first: DrawnObject, second: DrawnObject) -> s
     """Return why a relation of two objects is ambiguous, or None if all relations are clear."""
     if layout.are_towed(first, second):
         return None
-    overlap_x, overlap_y = (
-        _measure_overlap_x(first.box, second.box),
-        _measure_overlap_y(first.box, second.box),
-    )
+    overlap_x = _measure_overlap_x(first.box, second.box)
+    overlap_y = _measure_overlap_y(first.box, second.box)
     if kind := layout.link_kind(first, second) or layout.link_kind(second, first):
         return "heights touch" if kind == "in" and abs(overlap_y) < MARGIN else None
     if overlap_x <= -MARGIN:
