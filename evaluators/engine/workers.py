@@ -9,7 +9,8 @@ Two simpler ways were measured with ``bench.host`` (2,000 rows, two processors, 
 
 - ``torch.utils.data.DataLoader``, whose sampler is the stream of jobs: 155 instead of 196 rows per second of processor
   time for stored crops, 212 instead of 325 for crops of image files; the first batch after 7.9 instead of 4.4 s and a
-  third more memory, because its workers import torch. It also bounds what is prepared ahead in jobs, not in bytes.
+  third more memory, because its workers import torch. These imports are counted; without them, we estimate a loss of
+  5 to 10 %. It also bounds what is prepared ahead in jobs, not in bytes.
 - Pixels through the pipe of the executor instead of shared memory: the same speed on two processors, but 0.30 instead
   of 0.12 ms of the main process per image. That is the whole time that a fast GPU leaves for an image.
 """
