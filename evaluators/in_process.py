@@ -18,7 +18,7 @@ from compeval.evaluators.engine.tasks import discover, select
 from compeval.evaluators.models import Model
 from compeval.evaluators.results.compose import compose, make_examples
 from compeval.evaluators.results.scores_of_tasks import Scores, TaskScores
-from compeval.evaluators.run import choose_tasks, default_batch_size, load_all
+from compeval.evaluators.run import default_batch_size, get_selected_or_default_tasks, load_all
 
 METHODS = (("encode_image", "encode_text"), ("get_image_features", "get_text_features"))
 """Methods of a torch module: open_clip's, or transformers'."""
@@ -61,7 +61,7 @@ def evaluate(
     selected = None if tasks is None else select(available, tasks)
     with _in_evaluation_mode(model):
         loaded, device = _load(model, preprocess, tokenizer, device)
-        chosen = choose_tasks(loaded, available, selected, data_dir)
+        chosen = get_selected_or_default_tasks(loaded, available, selected, data_dir)
         # Before the rows are read, since processes that prepare images take seconds to start.
         in_processes = uses_worker_processes(loaded.encoder)
         datasets, refused = load_all(loaded, chosen, data_dir, limit)

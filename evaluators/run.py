@@ -1,6 +1,7 @@
-"""Evaluate a model on tasks and write the results: ``compeval run``.
+"""Evaluate a model on tasks and write the results.
 
-``evaluate_tasks`` has the steps of a run in their order.
+``evaluate_tasks`` has the steps of `compeval run` in their order. ``run``, which returns a list and raises an error for
+the first task that a model cannot do, is for `compeval demo`, the probes and the callbacks.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ class FinishedRun(NamedTuple):
     notice: Notice
 
 
-def choose_tasks(
+def get_selected_or_default_tasks(
     model: Model,
     available: Sequence[Task],
     selected: Sequence[Task] | None,
@@ -171,7 +172,7 @@ def evaluate_tasks(
         if planned.tasks and isinstance(model.encoder, PaidScorer):
             yield Notice(model.encoder.estimate_cost(stream_missing(engine)))
 
-        # Encode what the cache lacks, score each task, and write its result before the next one.
+        # Encode what the cache lacks for all tasks. Then score each task, and write its result before the next one.
         for scored in score_all(engine):
             examples = make_examples(scored)
             result = compose(scored, examples, model)

@@ -125,7 +125,8 @@ Baseline = Callable[[RetrievalSets], np.ndarray]
 """Returns the scores (N, K) of all captions. A higher score is more likely true."""
 
 Group = Literal["cue", "refining", "held_out", "unseen", "comparing"]
-"""``cue``: reads one property. ``refining``: used by refinement. ``held_out``: of the same families with other sizes.
+"""``cue``: reads one property. ``refining``: used by refinement, besides those
+of contexts.py. ``held_out``: of the same families with other sizes.
 ``unseen``: of other families. ``comparing``: compares the captions of a set with each other."""
 
 

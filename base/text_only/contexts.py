@@ -92,7 +92,7 @@ CONTEXT_BASELINES: Mapping[str, Baseline] = {
         score_with_contexts, baseline=score_words_naive_bayes
     ),
 }
-UNREFINED_BASELINES: Mapping[str, Baseline] = {
+TRAINED_ON_ALL_ROWS: Mapping[str, Baseline] = {
     **CONTEXT_BASELINES,
     "naive_bayes_of_words_and_pairs_of_contexts": partial(
         score_with_pairs_of_contexts, baseline=score_words_naive_bayes

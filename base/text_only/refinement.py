@@ -98,10 +98,10 @@ may decide which of equally good rows are kept. A new one changes all balanced s
 REFINEMENT_BASELINES: Mapping[str, Baseline] = {
     name: judge.score for name, judge in REFINING_JUDGES.items()
 }
-DRAWN_BASELINES: Mapping[str, Baseline] = {**REFINEMENT_BASELINES, **CONTEXT_BASELINES}
-"""Baselines that refine sets with contexts."""
+BASELINES_WITH_BOXES: Mapping[str, Baseline] = {**REFINEMENT_BASELINES, **CONTEXT_BASELINES}
+"""Baselines that refine the sets of systematicity, whose rows have contexts."""
 MIN_KEPT = 0.5
-"""Minimum share of the rows that is kept."""
+"""Minimum share of the unrelated rows that is kept."""
 ROUNDS = 3
 MAX_PRICE = 1000.0
 MEAN_PRICE = 300.0
@@ -121,11 +121,11 @@ def select_rows_at_chance(
     seed: int,
     baselines: Mapping[str, Baseline] = REFINEMENT_BASELINES,
     unrelated: bool = False,
-    unrefined: Mapping[str, Baseline] = {},
+    trained_once: Mapping[str, Baseline] = {},
 ) -> np.ndarray:
     """Return a boolean mask of the N retrieval sets to keep, with ``unrelated`` out of ``select_unrelated_rows``.
 
-    ``baselines`` are trained again in each round, on the rows that are kept. ``unrefined`` are trained once, on all
+    ``baselines`` are trained again in each round, on the rows that are kept. ``trained_once`` are trained on all
     sets of other images, as by a reader of unrefined sets.
     """
     if not len(sets):
@@ -135,7 +135,7 @@ def select_rows_at_chance(
     ).argsort(kind="stable")
     sets = sets.take(order_N)
     tried = select_unrelated_rows(sets) if unrelated else np.arange(len(sets))
-    hits = [share_ranks(baseline(sets))[:-1, tried] for baseline in unrefined.values()]
+    hits = [share_ranks(baseline(sets))[:-1, tried] for baseline in trained_once.values()]
     sets_tried = sets.take(tried)
     hit_SN = np.vstack([measure_random_recall(sets_tried), *hits])
     kept = _select_in_rounds(sets_tried, hit_SN, baselines)
@@ -219,28 +219,36 @@ def _solve(prices: Sequence[float], **program: Any) -> np.ndarray:
 def select_most_rows(hit_SN: np.ndarray, chance: float) -> np.ndarray:
     """Return the indices of as many rows as possible on which the mean of each of S values is ``chance``.
 
-    A value in ``hit_SN`` is the probability that a baseline gives the truth of a row a rank. If chance cannot be
-    reached, the distances from chance are minimised while at least ``MIN_KEPT`` of the rows are kept. The program may
-    keep a fraction of a row; the rows with the largest fractions are kept.
+    A value in ``hit_SN`` is the probability that a baseline gives the truth of a row a rank: S counts baselines, ranks
+    and rounds. If chance cannot be reached, the distances from chance are minimised while at least ``MIN_KEPT`` of the
+    rows are kept. The program may keep a fraction of a row; the rows with the largest fractions are kept.
     """
-    baselines, rows = hit_SN.shape
+    values, rows = hit_SN.shape
+
+    # The variables: the share of each row that is kept (N), the distance of each value from chance (S), and the largest
+    # distance. Distances are per row of all N, not of those that are kept, so that the program is linear.
+    prices = [
+        *np.full(rows, -1 / rows),
+        *np.full(values, MEAN_PRICE / values),
+        MAX_PRICE,
+    ]
+    bounds = [*[(0.0, 1.0)] * rows, *[(0.0, None)] * (values + 1)]
+
+    # Each line of the constraints is a sum of variables, with a limit above it.
     gain_SN = (hit_SN - chance) / rows
-    distance_SS = np.eye(baselines)
-    max_S1 = np.ones((baselines, 1))
-    solution = _solve(
-        [*np.full(rows, -1 / rows), *np.full(baselines, MEAN_PRICE / baselines), MAX_PRICE],
-        A_ub=np.block(
-            [
-                [gain_SN, -distance_SS, 0 * max_S1],
-                [-gain_SN, -distance_SS, 0 * max_S1],
-                [0 * gain_SN, distance_SS, -max_S1],
-                [np.full((1, rows), -1 / rows), np.zeros((1, baselines + 1))],
-            ]
-        ),
-        b_ub=[*np.zeros(3 * baselines), -MIN_KEPT],
-        bounds=[*[(0.0, 1.0)] * rows, *[(0.0, None)] * (baselines + 1)],
+    one_SS = np.eye(values)
+    one_S1 = np.ones((values, 1))
+    constraints = np.block(
+        [
+            [gain_SN, -one_SS, 0 * one_S1],  # a value is not above chance by more than its distance
+            [-gain_SN, -one_SS, 0 * one_S1],  # nor below it
+            [0 * gain_SN, one_SS, -one_S1],  # no distance is larger than the largest
+            [np.full((1, rows), -1 / rows), np.zeros((1, values + 1))],  # rows that are kept
+        ]
     )
+    limits = [*np.zeros(3 * values), -MIN_KEPT]
+
+    solution = _solve(prices, A_ub=constraints, b_ub=limits, bounds=bounds)
     share_N = solution[:rows]
-    return np.sort(
-        np.argsort(-share_N.round(6), kind="stable")[: math.ceil(share_N.sum() - TOLERANCE)]
-    )
+    num_kept = math.ceil(share_N.sum() - TOLERANCE)
+    return np.sort(np.argsort(-share_N.round(6), kind="stable")[:num_kept])

@@ -103,8 +103,8 @@ def run(
             "--tasks",
             "-t",
             help="Names or globs of tasks, separated by commas; repeatable. retrieval/coco is "
-            "the original set, retrieval/coco@* are its variants. Default: all tasks except raw "
-            "retrieval.",
+            "the original set, retrieval/coco@* are its variants. A glob of a dataset includes its raw "
+            "retrieval. Default: all tasks except raw retrieval.",
         ),
     ] = None,
     data: Data = None,
@@ -273,8 +273,8 @@ def _evaluate(
         EvaluationOptions,
         Notice,
         RefusedTask,
-        choose_tasks,
         evaluate_tasks,
+        get_selected_or_default_tasks,
         sort_results,
     )
 
@@ -295,7 +295,9 @@ def _evaluate(
         try:
             model = _load(spec, options, device, cluster)
             with progress() as report:
-                tasks = choose_tasks(model, choice.available, choice.selected, choice.data)
+                tasks = get_selected_or_default_tasks(
+                    model, choice.available, choice.selected, choice.data
+                )
                 for outcome in evaluate_tasks(model, tasks, evaluation, report):
                     if isinstance(outcome, RefusedTask):
                         if outcome.is_unsupported and outcome.task not in choice.named:
@@ -441,7 +443,12 @@ def _read_finished(
     """Return the results if all models were loaded before and have finished all tasks, otherwise None."""
     from compeval.evaluators.models import choose_precision
     from compeval.evaluators.models.known import load_model_info
-    from compeval.evaluators.run import EvaluationOptions, FinishedRun, choose_tasks, read_finished
+    from compeval.evaluators.run import (
+        EvaluationOptions,
+        FinishedRun,
+        get_selected_or_default_tasks,
+        read_finished,
+    )
 
     finished_runs: list[FinishedRun] = []
     for spec in specs:
@@ -452,7 +459,7 @@ def _read_finished(
             model = replace(model, name=options.name)
         finished = read_finished(
             model,
-            choose_tasks(model, choice.available, choice.selected, choice.data),
+            get_selected_or_default_tasks(model, choice.available, choice.selected, choice.data),
             EvaluationOptions(data_dir=choice.data, limit=options.limit, output=options.output),
         )
         if finished is None:

@@ -24,9 +24,9 @@ from compeval.evaluators.models.local_folder import check_folder, is_probe_folde
 
 HUB = "https://huggingface.co"
 SCORES = ("@itm+itc", "@itm", "@itc")
+"""Suffixes of a transformers model's name that choose the score (``compeval.evaluators.models.huggingface``)."""
 ENGINES = ("@vllm",)
 """Suffixes of a generative model's name that choose the library (``compeval.evaluators.models.vllm_engine``)."""
-"""Suffixes of a transformers model's name that choose the score (``compeval.evaluators.models.huggingface``)."""
 DEVICES = ("cpu", "cuda", "mps", "xpu", "hpu", "npu", "xla")
 SECONDS_TO_CONNECT = 3
 

@@ -216,6 +216,7 @@ def _write(
         for config, by_split in splits.items():
             (scratch / config).mkdir(exist_ok=True)
             schema = benchmark.find_schema(config)
+            # A crop has its image's path and a box; other images have a path and no bytes in their cell.
             storage = "by_reference" if "x" in schema.names else "embedded"
             for split, parts in by_split.items():
                 rows = chain.from_iterable(

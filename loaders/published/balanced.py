@@ -1,8 +1,8 @@
 """Balanced subsets of published files: the pairs on which no text-only baseline is above chance.
 
 balanced.yaml lists them by the SHA-256 of the file: facts about it, not its texts. `compeval balance FILE` makes an
-entry in sources/balanced.yaml of the current folder, which is read, too. Importing a file with an entry writes the
-split ``test@balanced``, whose rows have one negative each.
+entry in sources/balanced.yaml of the current folder, which is read, too. Importing a file whose entry has ``kept``
+writes the split ``test@balanced``, whose rows have one negative each. No entry of the package has it.
 """
 
 import base64

@@ -39,8 +39,8 @@ import numpy as np
 
 from compeval.base.schemas.scene_graph import Compound, Mention, Parse
 from compeval.base.text_only.baselines import RetrievalSets
-from compeval.base.text_only.contexts import BOX_COLUMNS, UNREFINED_BASELINES, bin_boxes
-from compeval.base.text_only.refinement import DRAWN_BASELINES, select_rows_at_chance
+from compeval.base.text_only.contexts import BOX_COLUMNS, TRAINED_ON_ALL_ROWS, bin_boxes
+from compeval.base.text_only.refinement import BASELINES_WITH_BOXES, select_rows_at_chance
 from compeval.generators.captioner.substitution import replace_atom_text
 from compeval.generators.graphs.facts import ImageFacts
 from compeval.generators.graphs.vocabulary import Vocabulary
@@ -319,8 +319,8 @@ def make_balanced_negatives(
     ``BALANCED_NEGATIVES``, ``in_split`` and ``out_of_split`` are the compounds of this split and of the others, and
     ``rejected`` the rejected texts by crop id. ``image_nouns`` are the nouns of all images.
 
-    With ``refine``, rows on which text-only baselines are above chance have no negatives, and neither have rows that
-    share such a word with another row of their image (refinement.py).
+    With ``refine``, rows have no negatives that are removed so that each text-only baseline gives the truth every rank
+    about equally often, or that share a differing word with another row of their image (refinement.py).
     """
     rows = list(rows)
     compounds = [Compound(**row["compounds"][0]) for row in rows if row["parts"]]
@@ -339,7 +339,7 @@ def make_balanced_negatives(
         images = [rows[index]["image_id"] for index in used]
         sets = RetrievalSets(captions, images, contexts=bin_boxes(boxes))
         keep_N = select_rows_at_chance(
-            sets, 0, DRAWN_BASELINES, unrelated=True, unrefined=UNREFINED_BASELINES
+            sets, 0, BASELINES_WITH_BOXES, unrelated=True, trained_once=TRAINED_ON_ALL_ROWS
         )
     kept = set(compress(used, keep_N))
     return [

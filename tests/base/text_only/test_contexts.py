@@ -8,13 +8,13 @@ import pytest
 from compeval.base.text_only.baselines import RetrievalSets, recall_at_1
 from compeval.base.text_only.contexts import (
     CONTEXT_BASELINES,
-    UNREFINED_BASELINES,
+    TRAINED_ON_ALL_ROWS,
     bin_boxes,
     list_differing_words,
     write_contexts,
 )
 from compeval.base.text_only.refinement import (
-    DRAWN_BASELINES,
+    BASELINES_WITH_BOXES,
     REFINEMENT_BASELINES,
     select_rows_at_chance,
 )
@@ -49,11 +49,11 @@ def test_words_that_differ_are_written_with_each_context():
     ]
 
 
-@pytest.mark.parametrize("name", [*UNREFINED_BASELINES])
+@pytest.mark.parametrize("name", [*TRAINED_ON_ALL_ROWS])
 def test_the_box_tells_which_word_is_true(name: str):
     """The words alone are at chance, and so is a box that is the same for all."""
     sets = make_sets(40)
-    score = UNREFINED_BASELINES[name]
+    score = TRAINED_ON_ALL_ROWS[name]
     assert recall_at_1(score(sets)).mean() == 1
     assert recall_at_1(score(replace(sets, contexts=[["x0", "width0"]] * 40))).mean() <= 0.5
     other_worlds = replace(make_sets(40), images=[f"other {row}" for row in range(40)])
@@ -89,7 +89,7 @@ def test_baselines_of_unrefined_sets_are_trained_once_on_all_rows():
         training_sizes.append(len(sets))
         return np.zeros((len(sets), 2))
 
-    keep_N = select_rows_at_chance(sets, 0, {}, unrelated=True, unrefined={"equal": score})
+    keep_N = select_rows_at_chance(sets, 0, {}, unrelated=True, trained_once={"equal": score})
     assert training_sizes == [10]
     assert keep_N[:2].sum() <= 1
 
@@ -103,7 +103,7 @@ def test_rows_that_a_reader_of_unrefined_sets_finds_are_removed():
         hit_N = right_N[[int(image) for image in sets.images]]
         return np.stack([hit_N, ~hit_N], axis=1).astype(float)
 
-    keep_N = select_rows_at_chance(sets, 0, {}, unrefined={"reader": score})
+    keep_N = select_rows_at_chance(sets, 0, {}, trained_once={"reader": score})
     assert (keep_N[:30].sum(), keep_N[30:].sum()) == (10, 10)
 
 
@@ -111,6 +111,6 @@ def test_baselines_of_other_sets_read_no_context():
     """Published files have no boxes. Their refinement stays as it is."""
     sets = replace(make_sets(40), contexts=())
     assert not set(REFINEMENT_BASELINES) & set(CONTEXT_BASELINES)
-    assert set(REFINEMENT_BASELINES) < set(DRAWN_BASELINES)
+    assert set(REFINEMENT_BASELINES) < set(BASELINES_WITH_BOXES)
     for baseline in REFINEMENT_BASELINES.values():
         assert np.array_equal(baseline(sets), baseline(make_sets(40)))

@@ -110,7 +110,8 @@ def test_audit_of_several_sets_and_report_show_the_baselines(tmp_path: Path):
     printed = CliRunner().invoke(
         app, ["audit", "sugarcrepe", "--data", str(tmp_path), "--format", "md"]
     )
-    assert f"| sugarcrepe/swap_obj | {rule} | 100.0% |" in printed.stdout
+    line = f"| sugarcrepe/swap_obj | 12 | 100.0 | 61.0 to 100.0 | 50.0 | yes | {rule} |"
+    assert line in printed.stdout
     assert "A text-only baseline beats chance on 2 of 2 sets." in printed.stderr
     document = {
         "dataset": "sugarcrepe", "config": "swap_obj", "task": "sugarcrepe/swap_obj", "main": ["recall@1"],

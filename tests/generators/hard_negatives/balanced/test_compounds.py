@@ -139,7 +139,7 @@ def test_refinement_removes_rows_whose_crop_shows_the_noun(
 
     The baselines that read no box are left out, because they take seconds.
     """
-    monkeypatch.setattr(compounds, "DRAWN_BASELINES", CONTEXT_BASELINES)
+    monkeypatch.setattr(compounds, "BASELINES_WITH_BOXES", CONTEXT_BASELINES)
 
     def add_box(row: dict, number: int) -> dict:
         noun, _ = read_words(row["caption"])
