@@ -65,8 +65,9 @@ FLAWS_OF_NEGATIVES: Flaws = {
     "outer space": lambda caption, negative: (
         negative != negative.strip() and caption == caption.strip()
     ),
+    "empty": lambda caption, negative: not negative.strip(),
 }
-"""Counted per negative: differences in case and spacing that identify the negative without reading the text."""
+"""Counted per negative: differences in case and spacing that identify the negative without reading the text, and no text."""
 
 DUPLICATED = "duplicated"
 """Two negatives differ only in case or white space. Counted once per row."""
@@ -88,6 +89,7 @@ DESCRIPTIONS = {
     "double space": "negatives have a double space, their caption has none",
     "space .": "negatives have a space before a full stop, their caption has none",
     "outer space": "negatives begin or end with a space, their caption does not",
+    "empty": "negatives are empty",
 }
 CUE_MARGIN = 0.05
 """Smallest difference from chance, as a share of rows, at which a cue is a finding."""

@@ -38,6 +38,8 @@ from compeval.loaders.datasets.stats import parquet_files, read_version, split_n
 
 MAX_ROWS = 1000
 """Number of distinct random rows of a set on which the baselines are tried."""
+MIN_ROWS = 10
+"""A set of fewer rows is not compared with chance: of five captions, the interval of one right answer is above it."""
 FOLDER = "text_only"
 """Folder of the measured baselines in the cache folder."""
 Row = tuple[str, tuple[str, ...]]
@@ -60,7 +62,9 @@ class BestBaseline(NamedTuple):
 
     @property
     def beats_chance(self) -> bool:
-        return beats_chance(self.recall, self.interval, self.chance)
+        """True if the set has ``MIN_ROWS`` rows and the baseline is above chance on it."""
+        enough = self.rows >= MIN_ROWS
+        return enough and beats_chance(self.recall, self.interval, self.chance)
 
 
 def find_best(rows: Iterable[Row]) -> BestBaseline | None:

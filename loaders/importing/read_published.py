@@ -100,6 +100,8 @@ def read_published(file: PublishedFile, selection: RowSelection = ALL) -> ReadFi
         counts.read += 1
         if isinstance(row, Row) and not all(caption.strip() for caption in row.captions):
             row = Unusable("a caption is empty")
+        if isinstance(row, Row) and not all(image.strip() for image in row.images):
+            row = Unusable("an image has no name")
         if isinstance(row, Row):
             row = _compose_texts(row)
             published[row.config, row.split].append(row)

@@ -34,6 +34,7 @@ def texts(caption: str, *negatives: str, swaps: bool = False, unordered: bool = 
         ("A cup on  a table", False, {"case": 1, "capital": 1, "double space": 1}),
         ("a cup on a table .", False, {"space .": 1, "final stop": 1}),
         ("a cup under a table ", False, {"outer space": 1}),
+        ("", False, {"empty": 1}),
         ("a cup under a table.", False, {"final stop": 1}),
         ("A cup under a table", False, {"capital": 1}),
         ("a cup under a table", False, {}),

@@ -12,6 +12,7 @@ from compeval.evaluators.report.results import Result, Results
 from compeval.evaluators.report.sections.text_only import make_section
 from compeval.evaluators.validity.best_baselines import (
     MAX_ROWS,
+    BestBaseline,
     find_best,
     find_best_of_dataset,
     find_best_of_results,
@@ -183,3 +184,9 @@ def test_audit_reads_the_other_targets_after_a_bad_one(tmp_path: Path):
     assert "1 of 2 targets cannot be read:" in result.stderr
     assert "empty.json" in result.stderr
     assert CliRunner().invoke(app, ["audit", str(empty)]).exit_code != 0
+
+
+@pytest.mark.parametrize(("rows", "beats"), [(9, False), (10, True)])
+def test_few_rows_are_not_compared_with_chance(rows: int, beats: bool):
+    baseline = BestBaseline("words", 1.0, (0.6, 1.0), 0.2, rows)
+    assert baseline.beats_chance is beats

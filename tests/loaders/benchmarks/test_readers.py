@@ -104,6 +104,8 @@ CASES = [
     Case("swap_obj.json", {"0": SUGARCREPE}, [choice("swap_obj", "7.jpg", "a b", "b a", swaps=True)]),
     Case("swap_obj.json", [SUGARCREPE | {"caption2": "b and a"}],
          [Row("swap_obj", ("7.jpg",), ("a b", "b and a"), ("b a",), swaps=True)]),
+    Case("swap_att.json", [SUGARCREPE, SUGARCREPE | {"filename": " "}],
+         [choice("swap_att", "7.jpg", "a b", "b a", swaps=True)], {"an image has no name": 1}),
     Case("swap_att.json", [SUGARCREPE, *(SUGARCREPE | {key: value} for key, value in
                                          (("caption", None), ("negative_caption", 3), ("filename", ["x"])))],
          [choice("swap_att", "7.jpg", "a b", "b a", swaps=True)], {"a caption or name is not a text": 3}),
