@@ -67,7 +67,7 @@ FLAWS_OF_NEGATIVES: Flaws = {
     ),
     "empty": lambda caption, negative: not negative.strip(),
 }
-"""Counted per negative: differences in case and spacing that identify the negative without reading the text, and no text."""
+"""Counted per negative: it is empty, or differs in case and spacing, which identifies it without reading the text."""
 
 DUPLICATED = "duplicated"
 """Two negatives differ only in case or white space. Counted once per row."""
