@@ -1,4 +1,4 @@
-"""What solves the balanced sets of drawn scenes without their pixels, beside the judges of refinement.
+"""Judges that read the balanced sets of drawn scenes without their pixels, and that refinement does not use.
 
     python -m bench.balanced_leaks ../w0/parts/crepe ../w1/parts/crepe --unrefined ../w0_all/parts/crepe
         --unrefined ../w1_all/parts/crepe --corpus captions.tsv --column 0

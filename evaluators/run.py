@@ -63,7 +63,7 @@ class RefusedTask(NamedTuple):
     task: Task
     reason: str
     is_unsupported: bool = False
-    """Whether the rows can be read, and only this model cannot do the task."""
+    """True if the rows can be read, and only this model cannot do the task."""
 
     def __str__(self) -> str:
         if self.reason.startswith(self.task.name):

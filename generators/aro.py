@@ -78,8 +78,13 @@ class ExcludedRelations(NamedTuple):
 
     @classmethod
     def read(cls, path: Path) -> ExcludedRelations:
-        """Read a file with one relation a line. Raises ValueError if it has none or is not a list."""
-        lines = path.read_text(encoding="utf-8").splitlines()
+        """Read a file with one relation a line. Raises ValueError if it has none or cannot be read."""
+        try:
+            lines = path.read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise ValueError(
+                f"{path} (params.yaml, aro.excluded_relations): not a text file in UTF-8 ({error})."
+            ) from None
         relations = frozenset(" ".join(line.split()).lower() for line in lines if line.strip())
         odd = sorted(relation for relation in relations if not _RELATION.fullmatch(relation))
         if odd or not relations:

@@ -81,7 +81,9 @@ def make(
         entries = _read_all(files, image_folder, Path(scratch), columns, drop_equal, left_out)
         first = [*islice(entries, 1)]  # a wrong column is an error before spaCy is imported
         if not first:
-            raise ValueError(f"{', '.join(map(str, files))}: no rows found.")
+            skipped = left_out.describe_skipped()
+            what = f"no rows are left. {skipped}" if skipped else "no rows found."
+            raise ValueError(f"{', '.join(map(str, files))}: {what}")
         entries = chain(first, entries)
         if negatives is not None:
             from compeval.loaders.own_data.negatives import write_configs

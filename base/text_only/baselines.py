@@ -125,9 +125,9 @@ Baseline = Callable[[RetrievalSets], np.ndarray]
 """Returns the scores (N, K) of all captions. A higher score is more likely true."""
 
 Group = Literal["cue", "refining", "held_out", "unseen", "comparing"]
-"""``cue``: reads one property. ``refining``: used by refinement, besides those
-of contexts.py. ``held_out``: of the same families with other sizes.
-``unseen``: of other families. ``comparing``: compares the captions of a set with each other."""
+"""``cue``: reads one property. ``refining``: used by refinement, which has those of contexts.py as well.
+``held_out``: of the same families with other sizes. ``unseen``: of other families. ``comparing``: compares the
+captions of a set with each other."""
 
 
 class Judge(NamedTuple):

@@ -180,7 +180,7 @@ def _select_in_rounds(
 ) -> np.ndarray:
     """Return the indices of the sets to keep after all rounds. Each round retrains the baselines on the sets kept.
 
-    ``hit_SN`` are the values to balance beside the ranks that the baselines give.
+    ``hit_SN`` are the values to balance in addition to the ranks that the baselines give.
     """
     kept = np.arange(len(sets))
     for _ in range(ROUNDS):

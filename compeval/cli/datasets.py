@@ -381,8 +381,8 @@ def _pull_scores(compare: list[Path] | None) -> None:
         raise ValueError(
             "--compare is for results with rows; published scores have none. `compeval show` ranks with them."
         )
-    with err.status("Downloading") as status:
-        pulled = score_tables.pull(lambda file: status.update(f"Downloading {file}"))
+    with progress(in_bytes=True) as report:
+        pulled = score_tables.pull(report)
     print_message(
         f"{pulled.scores:,} scores of {pulled.models:,} models were added to the published scores."
     )

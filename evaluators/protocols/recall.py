@@ -100,7 +100,7 @@ def retrieve(
     ``true_QT``: indices of the true items, padded with -1. ``true_pairs``: bool matrix of query ids and item ids.
     ``reranked``: scores that replace the cosines. Scores are computed in blocks, so large folds fit into memory.
     """
-    found = RetrievalResult.make_empty(len(query.id_J))
+    result = RetrievalResult.make_empty(len(query.id_J))
     query_indices = np.arange(len(query.id_J))
     item_indices = np.arange(len(item.id_J))
     for query_start in range(0, len(query_indices), QUERIES_PER_BLOCK):
@@ -118,21 +118,21 @@ def retrieve(
                 score_QJ = reranked.apply(numbers[:, item.id_J[columns]].toarray(), score_QJ)
             wrong_QJ = ~true_of_queries[:, item.id_J[columns]].toarray()
             block = compute_ranks(truth_Q, score_QJ, wrong_QJ)
-            found.rank_N[rows] += block.rank_N - 1
-            found.tie_N[rows] |= block.tie_N
-            found.wrong_N[rows] += block.wrong_N
-            _count_copies(found, rows, ~wrong_QJ, true_QT[rows] - item_start, score_QJ, truth_Q)
+            result.rank_N[rows] += block.rank_N - 1
+            result.tie_N[rows] |= block.tie_N
+            result.wrong_N[rows] += block.wrong_N
+            _count_copies(result, rows, ~wrong_QJ, true_QT[rows] - item_start, score_QJ, truth_Q)
             score_QJ[~wrong_QJ] = -np.inf
             block_best_Q = score_QJ.argmax(axis=1)
             block_highest_Q = score_QJ[np.arange(len(score_QJ)), block_best_Q]
             is_higher_Q = block_highest_Q > highest_Q
-            found.best_wrong_N[rows][is_higher_Q] = item_start + block_best_Q[is_higher_Q]
+            result.best_wrong_N[rows][is_higher_Q] = item_start + block_best_Q[is_higher_Q]
             np.maximum(highest_Q, block_highest_Q, out=highest_Q)
-    return found._replace(rank_N=found.rank_N + 1, best_own_N=np.maximum(found.best_own_N, 1))
+    return result._replace(rank_N=result.rank_N + 1, best_own_N=np.maximum(result.best_own_N, 1))
 
 
 def _count_copies(
-    found: RetrievalResult,
+    result: RetrievalResult,
     rows: slice,
     is_true_QJ: np.ndarray,
     own_QT: np.ndarray,
@@ -148,10 +148,10 @@ def _count_copies(
     score_P = score_QJ[query_P, item_P]
     truth_P = truth_Q[query_P]
     for counts, selected_P in (
-        (found.copies_N, ~is_own_P),
-        (found.higher_copies_N, ~is_own_P & (score_P > truth_P)),
-        (found.tied_copies_N, ~is_own_P & (score_P == truth_P)),
-        (found.best_own_N, is_own_P & (score_P == truth_P)),
+        (result.copies_N, ~is_own_P),
+        (result.higher_copies_N, ~is_own_P & (score_P > truth_P)),
+        (result.tied_copies_N, ~is_own_P & (score_P == truth_P)),
+        (result.best_own_N, is_own_P & (score_P == truth_P)),
     ):
         counts[rows] += np.bincount(query_P[selected_P], minlength=len(truth_Q)).astype(np.int32)
 
@@ -250,7 +250,7 @@ def evaluate(sample: Sample) -> Directions:
     The column ``wrong`` is the best wrong item: for "i2t" a text, by its number in row order, for "t2i" a row.
     """
     text_row_J, _ = np.nonzero(sample.text_NT >= 0)
-    found = {
+    results = {
         "i2t": RetrievalResult.make_empty(len(sample.text_NT)),
         "t2i": RetrievalResult.make_empty(len(text_row_J)),
     }
@@ -262,18 +262,16 @@ def evaluate(sample: Sample) -> Directions:
             _index_within_fold(sample.image, crop_M),
             _index_within_fold(sample.text, text_MT[text_MT >= 0]),
         )
-        fold_found = retrieve_both_directions(crop_M, text_MT, *features, sample.reranking)
+        of_fold = retrieve_both_directions(crop_M, text_MT, *features, sample.reranking)
         member_J = member_N[text_row_J]
         for direction, query_Q, item_J in (
             ("i2t", member_N, member_J),
             ("t2i", member_J, member_N),
         ):
-            for all_values, fold_values in zip(
-                found[direction], fold_found[direction], strict=True
-            ):
+            for all_values, fold_values in zip(results[direction], of_fold[direction], strict=True):
                 all_values[query_Q] = fold_values
-            found[direction].best_wrong_N[query_Q] = np.flatnonzero(item_J)[
-                fold_found[direction].best_wrong_N
+            results[direction].best_wrong_N[query_Q] = np.flatnonzero(item_J)[
+                of_fold[direction].best_wrong_N
             ]
     truths_N = (sample.text_NT >= 0).sum(axis=1)
     queries: dict[str, tuple[np.ndarray | int, np.ndarray | None]] = {
@@ -282,7 +280,7 @@ def evaluate(sample: Sample) -> Directions:
     }
     directions: Directions = {}
     for direction, (truths_Q, row_Q) in queries.items():
-        result = found[direction]
+        result = results[direction]
         metrics = to_metrics(result.ranks, truths_Q, row_Q)
         metrics = replace(metrics, columns={**metrics.columns, "wrong": result.best_wrong_N})
         directions[direction] = count_by_index(metrics, result, truths_Q)

@@ -18,14 +18,17 @@ from typing import Any, NamedTuple
 import yaml
 
 from compeval.base.files.cache_folder import cache_folder
+from compeval.base.progress import ProgressCallback, no_progress
 from compeval.base.sources import DataSource, RemoteFile
-from compeval.base.sources.download import download
+from compeval.base.sources.download import REMEDY
+from compeval.base.sources.obtain import fetch
 from compeval.evaluators.results.scores import add_table_scores, read_columns, read_sources
 
 ReadText = Callable[[str], str]
 """Returns the text of a file of a source, given its path there."""
 FILES = Path(__file__).with_name("score_files.yaml")
 RAW = "https://raw.githubusercontent.com"
+CLONES = "In a checkout, `tools/published-scores write` reads clones of the sources instead."
 HUMAN = "Human"
 RUNS = "runs/sentence-semantics"
 FAMILY_COLUMNS = ("arch", "pretrained", "family")
@@ -125,11 +128,11 @@ def list_tables() -> dict[str, DataSource]:
     return tables
 
 
-def pull(report: Callable[[str], None] = lambda file: None) -> PulledTables:
+def pull(report: ProgressCallback = no_progress) -> PulledTables:
     """Download the tables of all sources, and add their scores to the user's published scores.
 
-    An interrupted download resumes; files are deleted after they were read. ``report`` is called with the name of each
-    file before it is downloaded.
+    An interrupted download resumes; files are deleted after they were read. ``report`` is called with the name of a
+    file, and its finished and total bytes.
 
     Raises:
         ValueError: A file cannot be downloaded, or is not the pinned one.
@@ -137,18 +140,14 @@ def pull(report: Callable[[str], None] = lambda file: None) -> PulledTables:
     folder = cache_folder() / "score_tables"
     rows: list[dict[str, Any]] = []
     for name, source in list_tables().items():
-        for file in source.files:
-            report(f"{name}/{file.name}")
-            _download_once(file, folder / name / file.name)
+        try:
+            fetch(source, folder / name, report=report)
+        except (ValueError, FileNotFoundError) as error:
+            raise ValueError(str(error).replace(REMEDY, CLONES)) from None
         rows.extend(_list_scores(name, folder / name))
     add_table_scores(rows)
     shutil.rmtree(folder)
     return PulledTables(len(rows), len({(row["source"], row["name"]) for row in rows}))
-
-
-def _download_once(file: RemoteFile, path: Path) -> None:
-    if not path.exists():
-        download(file.url, path, file.size, file.sha256)
 
 
 def _list_scores(source: str, folder: Path) -> list[dict[str, Any]]:

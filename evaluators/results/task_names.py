@@ -69,17 +69,19 @@ def split_config(config: str) -> tuple[str, str]:
 
 
 def explain_names(results: Iterable[Result]) -> list[str]:
-    """Return what the names of the results' tasks mean: a line on splits, "sc: ...; uc: ...", and one on kinds."""
-    found: dict[str, str] = {}
+    """Explain the parts of the names of the results' tasks: a line on splits, "sc: ...; uc: ...", and one on kinds."""
+    meanings: dict[str, str] = {}
     for result in results:
         if is_own(result):
-            found |= _explain(result["config"], OWN_KINDS)
+            meanings |= _explain(result["config"], OWN_KINDS)
         elif result["dataset"] in CREPE_DATASETS:
-            found |= _explain(result["config"], CREPE_KINDS)
-    splits = [name for name in SPLITS if name in found]
-    kinds = [name for name in found if name not in SPLITS]
+            meanings |= _explain(result["config"], CREPE_KINDS)
+    splits = [name for name in SPLITS if name in meanings]
+    kinds = [name for name in meanings if name not in SPLITS]
     return [
-        "; ".join(f"{name}: {found[name]}" for name in names) for names in (splits, kinds) if names
+        "; ".join(f"{name}: {meanings[name]}" for name in names)
+        for names in (splits, kinds)
+        if names
     ]
 
 
@@ -88,5 +90,5 @@ def _explain(config: str, kinds: Mapping[str, str]) -> Mapping[str, str]:
     if foils and kinds is OWN_KINDS:
         number = int(foils[1])
         return {config: f"{number} wrong caption{'s' if number > 1 else ''} per row, of your table"}
-    known = {**SPLITS, **kinds}
-    return {name: known[name] for name in config.split("_") if name in known}
+    meanings = {**SPLITS, **kinds}
+    return {name: meanings[name] for name in config.split("_") if name in meanings}

@@ -83,9 +83,9 @@ def _share(best: BestBaseline) -> float:
 
 def _find_best_removed(sets: RetrievalSets, keep_N: np.ndarray) -> BestBaseline:
     """Return the baseline that selects the truth of the rows that are kept most often, trained on the removed ones."""
-    known = replace(sets, trainable_N=keep_N)
+    divided = replace(sets, trainable_N=keep_N)
     shares = {
-        name: float(recall_at_1(score(known))[keep_N].mean())
+        name: float(recall_at_1(score(divided))[keep_N].mean())
         for name, score in _list_removed().items()
     }
     best = max(shares, key=lambda name: shares[name])

@@ -65,10 +65,13 @@ class LeftOut:
         self.errors = self.errors or [str(error)]
         return True
 
+    def describe_skipped(self) -> str:
+        """Return how many rows were skipped, and the first error; "" if none was."""
+        if not self.skipped:
+            return ""
+        return f"Rows skipped: {self.skipped:,}. The first error: {self.errors[0]}"
+
     def print_skipped(self) -> None:
         """Print how many rows were skipped."""
         if self.skipped:
-            print(
-                f"Rows skipped: {self.skipped:,}. The first error: {self.errors[0]}",
-                file=sys.stderr,
-            )
+            print(self.describe_skipped(), file=sys.stderr)

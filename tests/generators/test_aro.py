@@ -18,6 +18,14 @@ from compeval.generators.aro import MINERS, ExcludedRelations, mine
 from compeval.generators.hard_negatives.aro.swapped_pairs import SYMMETRIC
 
 
+def test_a_list_of_relations_that_is_no_text_names_its_file(tmp_path: Path):
+    path = tmp_path / "relations.bin"
+    path.write_bytes(b"\xff\xfe")
+    for missing in (path, tmp_path / "none.txt"):
+        with pytest.raises(ValueError, match=f"{missing.name}.*aro.excluded_relations"):
+            ExcludedRelations.read(missing)
+
+
 def test_real_graphs(real_data) -> None:
     images = list(gqa.read(real_data / "gqa" / "sceneGraphs.debug.json", Path(), Flaws()))
     pairs = {config: list(mine(config, images, Counter())) for config in MINERS}

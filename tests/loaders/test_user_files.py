@@ -14,6 +14,7 @@ from compeval.evaluators.metrics.intervals import wilson_interval
 from compeval.evaluators.run import EvaluationOptions, run
 from compeval.loaders.load import load_dataset
 from compeval.loaders.own_data.columns import UserColumns
+from compeval.loaders.own_data.left_out import LeftOut
 from compeval.loaders.user_files import make
 from tests.close import assert_close
 from tests.reports.bench import Colors, wrap
@@ -518,3 +519,12 @@ def test_an_image_is_what_it_shows_whatever_its_name(folder: Path, same: bool, c
     assert result["data"]["images"] == count
     low, high = result["intervals"]["recall@1"]
     assert_close((low, high), wilson_interval(1.0, count))
+
+
+def test_a_table_whose_rows_are_all_skipped_says_so(tmp_path: Path):
+    table = tmp_path / "a.csv"
+    table.write_text("image,caption\nnone.png,a cup\n", encoding="utf-8")
+    with pytest.raises(
+        ValueError, match=r"no rows are left\. Rows skipped: 1\. The first error: .*none\.png"
+    ):
+        make("mine", [table], None, tmp_path, left_out=LeftOut(skips_errors=True))

@@ -123,7 +123,7 @@ def negate_all_in_place(caption: EditableCaption) -> list[str]:
 def swap_in_place(caption: EditableCaption, edited: SceneGraph) -> str | None:
     """Return the caption of a swapped graph, or None if it cannot be written.
 
-    Names change places. Only an attribute that moves to an object with another number of attributes is written anew.
+    Names change places. Only an attribute that moves to an object with another number of attributes is written again.
     """
     new_texts = dict(_list_changes(caption.graph, edited))
     if None in new_texts.values():

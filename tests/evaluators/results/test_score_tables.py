@@ -92,6 +92,7 @@ def test_a_changed_file_is_an_error_and_nothing_is_written(server: HTTPServer):
     assert result.exit_code == 2
     assert path in result.output.replace("\n", "")
     assert "SHA-256" in result.output
+    assert "--mirror" not in result.output  # an option that this command lacks
     assert find_tables() == FIVE_MODELS
 
 
