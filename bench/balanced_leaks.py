@@ -15,8 +15,8 @@ stderr.
 - siblings: judges that are trained on the other balanced sets of the build with as many candidates, on other images
 - transfer: judges that are trained on the unrefined sets of the other worlds
 - corpus: n-gram models of the captions of a corpus
-- crop box: judges that read the box of the crop and the words that differ, trained in each of these ways. Refinement
-  reads other bins, and never uses the conditional logit.
+- crop box: judges that read the box of the crop and the words that differ, trained in each of these ways. Sets of
+  systematicity show the whole image, so that their boxes are equal where images are of one size.
 - sets of the corpus, sets of the build: the n-grams that the other balanced sets of the corpus, and all others of the
   build, have for the image, without labels
 - replay: the draw of a row is repeated for each candidate, seeded with that candidate; and as a control of the attack,
@@ -34,7 +34,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import product
 from pathlib import Path
 from random import Random
@@ -43,6 +42,13 @@ from typing import Annotated, Any, Literal, NamedTuple
 import numpy as np
 import typer
 
+from bench.crop_boxes import (
+    BOX_COLUMNS,
+    bin_boxes,
+    list_differing_words,
+    pair_bins,
+    write_bins,
+)
 from compeval.base.schemas.corpus_names import (
     CORPORA,
     SystematicityConfig,
@@ -51,13 +57,6 @@ from compeval.base.schemas.corpus_names import (
 from compeval.base.schemas.scene_graph import Compound
 from compeval.base.storage import parquet
 from compeval.base.text_only.baselines import Baseline, RetrievalSets, recall_at_1
-from compeval.base.text_only.contexts import (
-    BOX_COLUMNS,
-    bin_boxes,
-    list_differing_words,
-    score_with_contexts,
-    score_with_pairs_of_contexts,
-)
 from compeval.base.text_only.judges import JUDGES, select_transferable
 from compeval.base.text_only.ngram import TOKEN, NgramModel
 from compeval.base.text_only.transfer import (
@@ -73,14 +72,11 @@ from compeval.evaluators.metrics.intervals import compute_share_interval
 MARGIN = 0.03
 """Largest distance from chance of a set that is called balanced."""
 BOX_JUDGES: Mapping[str, Baseline] = {
-    "linear model of bins": partial(score_with_contexts, baseline=JUDGES["words"].score),
-    "naive Bayes of bins": partial(score_with_contexts, baseline=JUDGES["naive_bayes"].score),
-    "logit of bins": partial(score_with_contexts, baseline=JUDGES["conditional_logit"].score),
-    "logit of pairs of bins": partial(
-        score_with_pairs_of_contexts, baseline=JUDGES["conditional_logit"].score
-    ),
+    "linear model": JUDGES["words"].score,
+    "naive Bayes": JUDGES["naive_bayes"].score,
+    "logit": JUDGES["conditional_logit"].score,
 }
-"""Judges of the crop's box."""
+"""Judges of the crop's box. They read texts of words and bins, or of words and pairs of bins (crop_boxes.py)."""
 BINS = 5
 """Bins of each measure of a box."""
 KINDS = (
@@ -105,6 +101,22 @@ class Build:
     unrefined: dict[str, RetrievalSets] = field(default_factory=dict)
     kept: dict[str, np.ndarray] = field(default_factory=dict)
     """Boolean masks (N) of the rows that refinement keeps."""
+    bins: dict[str, list[list[str]]] = field(default_factory=dict)
+    """Bins of the box of each row (crop_boxes.py)."""
+
+    def write_boxes(self, pairs: bool) -> Build:
+        """Return the build with texts of words and bins, or of words and pairs of bins, for captions."""
+        texts: dict[str, RetrievalSets] = {}
+        for config, sets in self.unrefined.items():
+            bins_by_row = self.bins[config]
+            if pairs:
+                bins_by_row = [pair_bins(bins) for bins in bins_by_row]
+            captions = [
+                write_bins(of_row, bins)
+                for of_row, bins in zip(sets.captions, bins_by_row, strict=True)
+            ]
+            texts[config] = replace(sets, captions=captions)
+        return replace(self, unrefined=texts)
 
     def select(self, state: State) -> dict[str, RetrievalSets]:
         """Return the sets before or after refinement."""
@@ -132,6 +144,8 @@ class Case:
     """The other balanced sets of the corpus. Those of productivity are sets of each corpus."""
     of_build: Sequence[RetrievalSets]
     """The other balanced sets of the build."""
+    box_cases: Mapping[str, Case] = field(default_factory=dict)
+    """The same case with texts of words and bins instead of captions, by what the texts have."""
 
 
 def read_rows(folder: Path) -> list[Row]:
@@ -166,7 +180,7 @@ def read_builds(refined: Sequence[Path], unrefined: Sequence[Path]) -> list[Buil
     for of_systematicity in (True, False):
         keys = [key for key in rows if bool(parse_systematicity(key[1])) == of_systematicity]
         boxes = [[row[column] for column in BOX_COLUMNS] for key in keys for row in rows[key]]
-        contexts = iter(bin_boxes(boxes, BINS))
+        bins = iter(bin_boxes(boxes, BINS))
         for world, config in keys:
             found = [make_key(world, row) for row in rows[world, config]]
             kept = {make_key(world, row) for row in read_rows(refined[world] / config)}
@@ -178,14 +192,21 @@ def read_builds(refined: Sequence[Path], unrefined: Sequence[Path]) -> list[Buil
             builds[world].unrefined[config] = RetrievalSets(
                 [captions for _, captions in found],
                 [image for image, _ in found],
-                contexts=[next(contexts) for _ in found],
             )
+            builds[world].bins[config] = [next(bins) for _ in found]
             builds[world].kept[config] = np.array([key in kept for key in found], dtype=bool)
     return builds
 
 
 def list_cases(builds: Sequence[Build]) -> Iterator[Case]:
     """Yield each set of each world before and after refinement."""
+    of_bins = _list_cases_of_texts([build.write_boxes(pairs=False) for build in builds])
+    of_pairs = _list_cases_of_texts([build.write_boxes(pairs=True) for build in builds])
+    for case, bins, pairs in zip(_list_cases_of_texts(builds), of_bins, of_pairs, strict=True):
+        yield replace(case, box_cases={"bins": bins, "pairs of bins": pairs})
+
+
+def _list_cases_of_texts(builds: Sequence[Build]) -> Iterator[Case]:
     for (world, build), state in product(enumerate(builds), STATES):
         all_sets = build.select(state)
         for config, sets in all_sets.items():
@@ -248,8 +269,9 @@ def measure(case: Case, models: Mapping[str, NgramModel], root: Path) -> dict[st
     scores = dict(score_in_all_ways(case, judges))
     scores["corpus"] = {name: score_by_corpus(case.sets, model) for name, model in models.items()}
     scores["crop box"] = {
-        f"{way}: {name}": score_NK
-        for way, by_name in score_in_all_ways(case, BOX_JUDGES)
+        f"{way}: {name} of {texts}": score_NK
+        for texts, box_case in case.box_cases.items()
+        for way, by_name in score_in_all_ways(box_case, BOX_JUDGES)
         for name, score_NK in by_name.items()
     }
     for name, others in (

@@ -30,9 +30,15 @@ from compeval.base.pipeline.workers import map_in_processes
 from compeval.base.readers.annotations import Annotations
 from compeval.base.schemas.annotated_image import AnnotatedImage
 from compeval.base.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, ImageStorage
-from compeval.base.schemas.scene_graph import SceneGraph
+from compeval.base.schemas.scene_graph import Box, SceneGraph
 from compeval.base.storage import dataset, parquet
-from compeval.base.storage.crops import CropFiles, replace_crop_files
+from compeval.base.storage.crops import (
+    Crop,
+    CropFiles,
+    crop_id,
+    read_size,
+    replace_crop_files,
+)
 from compeval.generators.hard_negatives.balanced.compounds import find_parts
 from compeval.generators.hard_negatives.crepe.systematicity import (
     NEGATIVES,
@@ -66,11 +72,19 @@ _parts = pa.list_(
         + [("words", pa.list_(pa.string()))]
     )
 )
+_whole_image = pa.struct(
+    [
+        HARD_NEGATIVE_SCHEMA.field("image"),
+        ("image_path", pa.string()),
+        *(HARD_NEGATIVE_SCHEMA.field(name) for name in ("crop_id", "x", "y", "width", "height")),
+    ]
+)
 NEGATIVES_SCHEMA = pa.schema(
     [
         ("repeated", pa.bool_()),
         ("draw_key", pa.string()),
         ("parts", _parts),
+        ("whole_image", _whole_image),
         *((kind, _negatives) for kind in NEGATIVES),
     ]
 )
@@ -79,6 +93,8 @@ NEGATIVES_SCHEMA = pa.schema(
 ``repeated`` is True if an earlier row has the same scene graph. Such a row is only used in balanced sets. ``draw_key``
 seeds the draws of the balanced negatives (base/draw_keys.py); no dataset has it. ``parts`` has
 the words that may replace those of the compound in a balanced set (hard_negatives/balanced/compounds.py), or is [].
+``whole_image`` has the cells of a row of a balanced set that shows the whole image, or is null if ``parts`` is []. Its
+``image`` is null if rows store the path of their image, its ``image_path`` if they store pixels.
 """
 
 
@@ -107,6 +123,11 @@ def build(
 
             def write_negatives() -> Iterator[Row]:
                 for captions, negatives in rows_by_image:
+                    for row in negatives:
+                        if row["whole_image"]:
+                            row["whole_image"] = dataset.store_image(
+                                row["whole_image"], image_storage, crop_files
+                            )
                     writer.write_table(pa.Table.from_pylist(negatives, NEGATIVES_SCHEMA))
                     yield from captions
 
@@ -149,6 +170,7 @@ def _make_rows(
         negatives.columns(image, facts, [item for item in candidates if not item.repeated])
     )
     image_key = make_image_key(image)
+    whole_image = _make_whole_image(image.path)
     rows: list[Row] = []
     for number, item in enumerate(candidates):
         parts: Sequence[Row] = ()
@@ -159,8 +181,20 @@ def _make_rows(
                 part._asdict() for part in find_parts(item.parse, facts, negatives.vocabulary, rng)
             ]
         own = {kind: [] for kind in NEGATIVES} if item.repeated else next(columns)
-        rows.append({"repeated": item.repeated, "draw_key": draw_key, "parts": parts, **own})
+        row = {
+            "repeated": item.repeated,
+            "draw_key": draw_key,
+            "parts": parts,
+            "whole_image": whole_image if parts else None,
+        }
+        rows.append(row | own)
     return captions, rows
+
+
+def _make_whole_image(path: Path) -> Row:
+    """Return the cells of a row that shows all of an image."""
+    box = Box(0, 0, *read_size(path))
+    return {"image": Crop(path, box), "crop_id": crop_id(path, box), **box._asdict()}
 
 
 def read_captions(

@@ -14,7 +14,8 @@ corpus lacks one of its atoms. Every split has a config without negatives (``*_r
 - ``*_hncomp``: six negatives that replace a compound; chance of R@1: 1/7
 - ``*_hnall``: the four and the six together; chance of R@1: 1/11
 - ``*_hnatom_balanced``, ``*_hncomp_balanced``: not in the paper; the same numbers of negatives, but no rule that reads
-  only the captions finds the true one (hard_negatives/balanced/compounds.py)
+  only the captions finds the true one (hard_negatives/balanced/compounds.py). They show the whole image, because a crop
+  is as large as what its caption names. Their negatives are false of all of the image.
 
 A caption with too few negatives for a config is left out of that config and stays in ``*_raw``.
 """
@@ -39,7 +40,6 @@ from compeval.base.schemas.rows import (
 )
 from compeval.base.schemas.scene_graph import Compound
 from compeval.base.storage import dataset, parquet
-from compeval.base.text_only.contexts import BOX_COLUMNS
 from compeval.generators.crepe_regions import (
     CAPTIONS,
     FOLDER,
@@ -121,9 +121,8 @@ def build_balanced(
     balanced = map_in_processes(make_balanced, BalancedSplits.make_negatives, tasks, workers)
     funnel = {}
     for (split_name, kind), columns in zip(tasks, balanced, strict=True):
-        rows = add_negatives(
-            read_captions(regions, mask=[name == split_name for name in splits]), columns
-        )
+        mask = [name == split_name for name in splits]
+        rows = add_negatives(show_whole_images(regions, mask), columns)
         config = f"{corpus}_{split_name}_{kind}"
         storage = _read_image_storage(regions)
         dataset.write_config(
@@ -176,10 +175,24 @@ class BalancedSplits:
 
 def read_compounds(regions: Path, mask: Sequence[bool] | None = None) -> Iterator[Row]:
     """Yield what the balanced negatives of a caption are made from."""
-    columns = ["image_id", "crop_id", *BOX_COLUMNS, "caption", "compounds"]
-    captions = read_captions(regions, columns, mask)
+    columns = ["image_id", "crop_id", "caption", "compounds"]
+    captions = show_whole_images(regions, mask, columns)
     drawn_from = read_negatives(regions, ["draw_key", "parts"], mask)
     return (row | parts for row, parts in zip(captions, drawn_from, strict=True))
+
+
+def show_whole_images(
+    regions: Path, mask: Sequence[bool] | None = None, columns: list[str] | None = None
+) -> Iterator[Row]:
+    """Yield the captions in RAW_SCHEMA; those that may be in a balanced set show the whole image instead of a crop.
+
+    With ``columns``, rows have these columns of the captions and those of the whole image.
+    """
+    captions = read_captions(regions, columns, mask)
+    negatives = read_negatives(regions, ["whole_image"], mask)
+    for row, of_row in zip(captions, negatives, strict=True):
+        cells = of_row["whole_image"] or {}
+        yield row | {name: value for name, value in cells.items() if value is not None}
 
 
 def add_negatives(captions: Iterator[Row], negatives: Sequence[Sequence[Row]]) -> Iterator[Row]:

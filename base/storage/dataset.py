@@ -81,7 +81,7 @@ def write_split(
     )
     files: list[Path] = []
     count = 0
-    stream = (_store_images(row, image_storage, crop_files) for row in rows)
+    stream = (store_image(row, image_storage, crop_files) for row in rows)
     group = list(islice(stream, ROWS_PER_GROUP))
     while group or not files:
         files.append(folder / f"{split}.{len(files)}.partial")
@@ -102,7 +102,7 @@ def write_split(
     return count
 
 
-def _store_images(
+def store_image(
     row: Mapping[str, Any], image_storage: ImageStorage, crop_files: CropFiles | None
 ) -> Mapping[str, Any]:
     """Return the row with its crop as JPEG, as the path of a JPEG, or as the path of the crop's source image.

@@ -52,8 +52,6 @@ class RetrievalSets:
     images: Sequence[str]
     trainable_N: np.ndarray | None = None
     """Boolean mask of the sets on which baselines may be trained. None means all sets."""
-    contexts: Sequence[Sequence[str]] = ()
-    """Properties of each set other than its texts, such as bins of the crop's box (contexts.py), or () for none."""
 
     @classmethod
     def of_any_texts(
@@ -83,7 +81,6 @@ class RetrievalSets:
         return RetrievalSets(
             [self.captions[int(row)] for row in rows],
             [self.images[int(row)] for row in rows],
-            contexts=[self.contexts[int(row)] for row in rows] if self.contexts else (),
         )
 
     def select(self, keep_N: np.ndarray) -> RetrievalSets:
@@ -125,7 +122,7 @@ Baseline = Callable[[RetrievalSets], np.ndarray]
 """Returns the scores (N, K) of all captions. A higher score is more likely true."""
 
 Group = Literal["cue", "refining", "held_out", "unseen", "comparing"]
-"""``cue``: reads one property. ``refining``: used by refinement, which has those of contexts.py as well.
+"""``cue``: reads one property. ``refining``: used by refinement.
 ``held_out``: of the same families with other sizes. ``unseen``: of other families. ``comparing``: compares the
 captions of a set with each other."""
 

@@ -11,8 +11,7 @@ the set learns to choose the second. Therefore the truth should have each rank w
 Negatives are edits of the truth. If the edits are in different positions, even random baselines rank the truth first
 less often than 1/K; therefore the program balances random baselines as well. Trained baselines would adapt to the
 remaining rows. Therefore they are retrained on these rows, and the program is solved again over all rows and the
-baselines of all rounds. A reader may also have unrefined sets of another world. Therefore the baselines that read the
-box of the crop (contexts.py) are trained on all rows as well.
+baselines of all rounds.
 
 A row may reveal the truth of another row of its image: if "a red ball" is in all captions of one, it is true in the
 other. ``select_unrelated_rows`` keeps rows of an image that share no word that differs between the captions of one.
@@ -47,7 +46,6 @@ from compeval.base.text_only.baselines import (
     score_words,
     score_words_naive_bayes,
 )
-from compeval.base.text_only.contexts import CONTEXT_BASELINES
 from compeval.base.text_only.ngram import TOKEN
 from compeval.base.text_only.relative_baselines import (
     score_extra_trees,
@@ -98,8 +96,6 @@ may decide which of equally good rows are kept. A new one changes all balanced s
 REFINEMENT_BASELINES: Mapping[str, Baseline] = {
     name: judge.score for name, judge in REFINING_JUDGES.items()
 }
-BASELINES_WITH_BOXES: Mapping[str, Baseline] = {**REFINEMENT_BASELINES, **CONTEXT_BASELINES}
-"""Baselines that refine the sets of systematicity, whose rows have contexts."""
 MIN_KEPT = 0.5
 """Minimum share of the unrelated rows that is kept."""
 ROUNDS = 3
@@ -121,26 +117,18 @@ def select_rows_at_chance(
     seed: int,
     baselines: Mapping[str, Baseline] = REFINEMENT_BASELINES,
     unrelated: bool = False,
-    trained_once: Mapping[str, Baseline] = {},
 ) -> np.ndarray:
-    """Return a boolean mask of the N retrieval sets to keep, with ``unrelated`` out of ``select_unrelated_rows``.
-
-    ``baselines`` are trained again in each round, on the rows that are kept. ``trained_once`` are trained on all
-    sets of other images, as by a reader of unrefined sets.
-    """
+    """Return a boolean mask of the N retrieval sets to keep, with ``unrelated`` out of ``select_unrelated_rows``."""
     if not len(sets):
         return np.zeros(0, dtype=bool)
     order_N = np.array(
         [_hash_row(seed, *row) for row in zip(sets.images, sets.captions, strict=True)]
     ).argsort(kind="stable")
-    sets = sets.take(order_N)
-    tried = select_unrelated_rows(sets) if unrelated else np.arange(len(sets))
-    hits = [share_ranks(baseline(sets))[:-1, tried] for baseline in trained_once.values()]
-    sets_tried = sets.take(tried)
-    hit_SN = np.vstack([measure_random_recall(sets_tried), *hits])
-    kept = _select_in_rounds(sets_tried, hit_SN, baselines)
+    if unrelated:
+        order_N = order_N[select_unrelated_rows(sets.take(order_N))]
+    kept = _select_in_rounds(sets.take(order_N), baselines)
     keep_N = np.zeros(len(sets), dtype=bool)
-    keep_N[order_N[tried[kept]]] = True
+    keep_N[order_N[kept]] = True
     return keep_N
 
 
@@ -175,14 +163,10 @@ def select_unrelated_rows(sets: RetrievalSets) -> np.ndarray:
     return np.array(kept, dtype=int)
 
 
-def _select_in_rounds(
-    sets: RetrievalSets, hit_SN: np.ndarray, baselines: Mapping[str, Baseline]
-) -> np.ndarray:
-    """Return the indices of the sets to keep after all rounds. Each round retrains the baselines on the sets kept.
-
-    ``hit_SN`` are the values to balance in addition to the ranks that the baselines give.
-    """
+def _select_in_rounds(sets: RetrievalSets, baselines: Mapping[str, Baseline]) -> np.ndarray:
+    """Return the indices of the sets to keep after all rounds. Each round retrains the baselines on the sets kept."""
     kept = np.arange(len(sets))
+    hit_SN = measure_random_recall(sets)
     for _ in range(ROUNDS):
         trainable = replace(sets, trainable_N=np.isin(np.arange(len(sets)), kept))
         hit_SN = np.vstack(

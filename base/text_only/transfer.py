@@ -46,8 +46,7 @@ def join_sets(parts: Sequence[RetrievalSets]) -> RetrievalSets:
     """Return the sets of all parts, in order."""
     captions = [candidates for sets in parts for candidates in sets.captions]
     images = [image for sets in parts for image in sets.images]
-    contexts = [context for sets in parts for context in sets.contexts]
-    return RetrievalSets(captions, images, contexts=contexts)
+    return RetrievalSets(captions, images)
 
 
 def score_transferred(
@@ -55,9 +54,7 @@ def score_transferred(
 ) -> np.ndarray:
     """Return the scores (N, K) of a baseline that is trained on other sets of K captions."""
     both = join_sets([training, sets])
-    transfer = TransferSets(
-        both.captions, both.images, contexts=both.contexts, num_first=len(training)
-    )
+    transfer = TransferSets(both.captions, both.images, num_first=len(training))
     return baseline(transfer)[len(training) :]
 
 

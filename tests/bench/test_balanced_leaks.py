@@ -79,6 +79,7 @@ def test_the_box_and_the_other_sets_solve_what_words_do_not(builds: tuple[list[P
         "control",
     }  # fmt: skip
     assert hits["crop box"]["transfer: naive Bayes of bins"].mean() == 1
+    assert hits["crop box"]["within: logit of pairs of bins"].mean() > 0.8
     assert_close(hits["transfer"]["naive_bayes"].mean(), 0.2)
     of_corpus = hits["sets of the corpus"]["n-grams of the image"]
     assert_close(of_corpus.mean(), 0.2)  # all candidates have the same words

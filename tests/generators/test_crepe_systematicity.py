@@ -1,6 +1,7 @@
 """The systematicity stages on a small source in Visual Genome's format."""
 
 import json
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,17 @@ import pytest
 from PIL import Image
 
 from compeval.base.readers.annotations import Annotations
-from compeval.base.schemas.scene_graph import Atom, Compound
+from compeval.base.schemas.rows import ImageStorage
+from compeval.base.schemas.scene_graph import Atom, Box, Compound
+from compeval.base.storage.crops import crop_id
 from compeval.generators import crepe_regions
 from compeval.generators.crepe_regions import read_captions, read_negatives
-from compeval.generators.crepe_systematicity import add_negatives, build_balanced, build_corpus
+from compeval.generators.crepe_systematicity import (
+    add_negatives,
+    build_balanced,
+    build_corpus,
+    show_whole_images,
+)
 from compeval.generators.hard_negatives.crepe.systematicity import NEGATIVES
 from compeval.generators.parser.caption_parser import make_parser
 from compeval.generators.seen_analysis.splits import Seen, assign_splits
@@ -193,6 +201,29 @@ def test_configs_reference_images_if_the_regions_do(tmp_path, source, corpus) ->
         assert referenced == [
             {name: value for name, value in row.items() if name != "image"} for row in embedded
         ]
+
+
+@pytest.mark.parametrize("storage", ["embedded", "by_reference"])
+def test_balanced_rows_show_the_whole_image(tmp_path, source, storage: ImageStorage) -> None:
+    """The crop of each region is 260 x 250 pixels of an image of 300 x 300."""
+    crepe_regions.build("visual_genome", source, SETTINGS, tmp_path / "regions", storage)
+    crops = [*read_captions(tmp_path / "regions")]
+    shown = [*show_whole_images(tmp_path / "regions")]
+    parts = [row["parts"] for row in read_negatives(tmp_path / "regions", ["parts"])]
+    assert any(parts)
+    assert not all(parts)
+    paths = {image.image_id: image.path for image in source}
+    for crop, row, of_row in zip(crops, shown, parts, strict=True):
+        if not of_row:
+            assert row == crop
+            continue
+        changed = {name for name in crop if row[name] != crop[name]}
+        assert changed == {"width", "height", "crop_id"} | {"image"} & crop.keys()
+        box = Box(*(row[name] for name in ("x", "y", "width", "height")))
+        assert box == (0, 0, 300, 300)
+        assert row["crop_id"] == crop_id(paths[row["image_id"]], box)
+        if storage == "embedded":
+            assert Image.open(BytesIO(row["image"]["bytes"])).size == (300, 300)
 
 
 def test_raw_configs_are_the_three_splits(corpus) -> None:

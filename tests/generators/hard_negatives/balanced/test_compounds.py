@@ -10,10 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compeval.base.schemas.scene_graph import Compound
-from compeval.base.text_only.contexts import CONTEXT_BASELINES
 from compeval.generators.graphs.facts import collect_facts
 from compeval.generators.graphs.vocabulary import Vocabulary
-from compeval.generators.hard_negatives.balanced import compounds
 from compeval.generators.hard_negatives.balanced.compounds import (
     BALANCED_NEGATIVES,
     CountWeights,
@@ -130,28 +128,6 @@ def test_a_set_with_a_rejected_text_is_left_out(rows: list[dict]):
     index = next(index for index, negatives in enumerate(first) if negatives)
     rejected = {rows[index]["crop_id"]: frozenset({first[index][0]["caption"]})}
     assert make(rejected=rejected) == [*first[:index], [], *first[index + 1 :]]
-
-
-def test_refinement_removes_rows_whose_crop_shows_the_noun(
-    rows: list[dict], monkeypatch: pytest.MonkeyPatch
-):
-    """In the first half of the rows, the width of the crop is that of its noun; in the second half, all are equal.
-
-    The baselines that read no box are left out, because they take seconds.
-    """
-    monkeypatch.setattr(compounds, "BASELINES_WITH_BOXES", CONTEXT_BASELINES)
-
-    def add_box(row: dict, number: int) -> dict:
-        noun, _ = read_words(row["caption"])
-        width = 10.0 * (1 + NOUNS.index(noun)) if number < len(rows) // 2 else 55.0
-        return {**row, "x": 0.0, "y": 0.0, "width": width, "height": 50.0}
-
-    boxed = [add_box(row, number) for number, row in enumerate(rows)]
-    make = partial(make_balanced_negatives, boxed, "hncomp_balanced", PAIRS, NO_IMAGES)
-    made, kept = ([bool(of) for of in make(refine=refine)] for refine in (False, True))
-    half = len(rows) // 2
-    shares = [sum(kept[part]) / sum(made[part]) for part in (slice(half), slice(half, None))]
-    assert shares[0] < shares[1] - 0.1
 
 
 def test_foils_are_stated_by_other_captions_as_often_as_true_compounds():
