@@ -15,8 +15,8 @@ stderr.
 - siblings: judges that are trained on the other balanced sets of the build with as many candidates, on other images
 - transfer: judges that are trained on the unrefined sets of the other worlds
 - corpus: n-gram models of the captions of a corpus
-- crop box: judges that read the box of the crop and the words that differ, trained in each of these ways. Sets of
-  systematicity show the whole image, so that their boxes are equal where images are of one size.
+- crop box: judges that read the box of the crop and the words that differ, trained in each of these ways. There are
+  none if all boxes are equal, as in drawn sets of systematicity, which show whole images of one size.
 - sets of the corpus, sets of the build: the n-grams that the other balanced sets of the corpus, and all others of the
   build, have for the image, without labels
 - replay: the draw of a row is repeated for each candidate, seeded with that candidate; and as a control of the attack,
@@ -203,7 +203,8 @@ def list_cases(builds: Sequence[Build]) -> Iterator[Case]:
     of_bins = _list_cases_of_texts([build.write_boxes(pairs=False) for build in builds])
     of_pairs = _list_cases_of_texts([build.write_boxes(pairs=True) for build in builds])
     for case, bins, pairs in zip(_list_cases_of_texts(builds), of_bins, of_pairs, strict=True):
-        yield replace(case, box_cases={"bins": bins, "pairs of bins": pairs})
+        has_boxes = any(len({*map(tuple, build.bins[case.config])}) > 1 for build in builds)
+        yield replace(case, box_cases={"bins": bins, "pairs of bins": pairs} if has_boxes else {})
 
 
 def _list_cases_of_texts(builds: Sequence[Build]) -> Iterator[Case]:
@@ -509,11 +510,13 @@ def main(
     corpus: Path | None = None,
     column: int = 0,
     only: str = "",
+    only_after: bool = False,
     workers: int = 2,
 ) -> None:
     """Print what solves the balanced sets in FOLDERS, the parts/crepe of one or more worlds.
 
-    With --only, sets whose names contain a text are judged, with knowledge of all.
+    With --only, sets whose names contain a text are judged, with knowledge of all; with
+    --only-after, those after refinement.
     """
     from compeval.base.readers.corpora import list_shards, read_captions
 
@@ -521,7 +524,11 @@ def main(
     captions = [text for shard in shards for text in read_captions(shard, column)]
     models = train_corpus_models(captions, (1, 2, 3)) if captions else {}
     builds = read_builds(folders, unrefined)
-    cases = [case for case in list_cases(builds) if only in case.config]
+    cases = [
+        case
+        for case in list_cases(builds)
+        if only in case.config and (case.state == "after" or not only_after)
+    ]
     roots = [folders[case.world].parent.parent for case in cases]
     with ProcessPoolExecutor(workers) as pool:
         results = [*pool.map(measure, cases, [models] * len(cases), roots)]

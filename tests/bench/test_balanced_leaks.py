@@ -86,6 +86,14 @@ def test_the_box_and_the_other_sets_solve_what_words_do_not(builds: tuple[list[P
     assert all(len(hit_N) == 15 for of_kind in hits.values() for hit_N in of_kind.values())
 
 
+def test_equal_boxes_are_not_judged(tmp_path: Path):
+    """The box has the size of its word, of which there is one."""
+    for kind in "ru":
+        write_config(tmp_path / kind / "laion_sc_hnatom_balanced", range(10), truth="pen")
+    cases = [*list_cases(read_builds([tmp_path / "r"], [tmp_path / "u"]))]
+    assert [case.box_cases for case in cases] == [{}, {}]
+
+
 def test_other_sets_state_the_truth_of_an_image():
     """The first image has "red" in another set, the second one a whole caption. The third one is in no other set."""
     captions = [["a red hat", "a blue hat"]] * 3
