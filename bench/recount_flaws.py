@@ -3,9 +3,9 @@
     python -m bench.recount_flaws docs/flaws.json FILE ...
 
 Reads CREPE's productivity files (csv) and SugarCrepe's (json), and compares with flaws.json: rows, candidates, flaws of
-form, identical texts, mangled words, wrong articles, malformed negatives, and the best text-only baseline where it
-learns nothing (medoids, lengths, negation words). Shares of baselines are those of all rows here, of at most 300 random
-rows there. Baselines that are trained, and intervals, are not computed again. Exits with 1 at a difference.
+form, identical texts, mangled words, wrong articles, malformed negatives, the intervals of shares of rows, and the best
+text-only baseline where it learns nothing (medoids, lengths, negation words). Shares of baselines are those of all rows
+here, of at most 300 random rows there. Baselines that are trained are not computed again. Exits with 1 at a difference.
 """
 
 import ast
@@ -17,8 +17,11 @@ import sys
 from collections import Counter
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
+import numpy as np
 from rapidfuzz.distance import Levenshtein
+from scipy.stats import norm, t
 
 VOWEL = re.compile(r"(?!eu|ewe|one|once)[aeio]|u(?:m|n(?!i)|p|g)", re.I)
 CONSONANT = re.compile(r"[bcdfgjklmnpqrstvwxyz][a-z]*[aeiouy]", re.I)
@@ -40,24 +43,59 @@ NEGATIONS = {
 TOLERANCE = 0.08
 """Largest difference between the share of 300 random rows and that of all rows."""
 
-Rows = list[tuple[str, list[str]]]
+SHARES = ("identical texts", "mangled word", "article")
+"""Shares of rows that have intervals."""
 
 
-def read(path: Path) -> tuple[Rows, int]:
-    """Return captions with negatives, and the number of rows whose negatives are a set."""
+class File(NamedTuple):
+    """The texts of a published file."""
+
+    rows: list[tuple[str, list[str]]]
+    """Captions with their negatives."""
+    images: list[str]
+    unordered: int = 0
+    """Number of rows whose negatives are a set."""
+
+
+def read(path: Path) -> File:
     if path.suffix == ".json":
         items = json.loads(path.read_text(encoding="utf-8")).values()
-        return [(item["caption"], [item["negative_caption"]]) for item in items], 0
-    rows: Rows = []
+        rows = [(item["caption"], [item["negative_caption"]]) for item in items]
+        return File(rows, [item["filename"] for item in items])
+    rows = []
+    images: list[str] = []
     unordered = 0
     for line in csv.DictReader(path.open(encoding="utf-8", newline="")):
         literal = line["hard_negs"].strip()
         unordered += literal.startswith("{")
         negatives = ast.literal_eval(literal)
+        images.append(line["image_id"])
         rows.append(
             (line["caption"], sorted(negatives) if isinstance(negatives, set) else negatives)
         )
-    return rows, unordered
+    return File(rows, images, unordered)
+
+
+def compute_interval(hits: list[bool], images: list[str]) -> tuple[float, float]:
+    """Return Wilson's interval of a share of rows whose images are clusters (Korn and Graubard 1998)."""
+    hit_N = np.array(hits, float)
+    share = hit_N.mean()
+    members = {image: np.array(images) == image for image in set(images)}
+    clusters = len(members)
+    rows = float(clusters)
+    if clusters == len(images):
+        rows = float(len(images))
+    elif 0 < share < 1:
+        residual_N = hit_N - share
+        between = sum(residual_N[mask].sum() ** 2 for mask in members.values())
+        design_effect = between * clusters / (clusters - 1) / (residual_N**2).sum()
+        rows = len(images) / max(1, design_effect)
+        rows *= (norm.ppf(0.975) / t.ppf(0.975, clusters - 1)) ** 2
+    square = norm.ppf(0.975) ** 2
+    centre = (share + square / (2 * rows)) / (1 + square / rows)
+    half = np.sqrt(square * share * (1 - share) / rows + square**2 / (4 * rows**2))
+    half /= 1 + square / rows
+    return max(0.0, centre - half), min(1.0, centre + half)
 
 
 def split(text: str) -> list[str]:
@@ -179,8 +217,9 @@ def tokens(text: str) -> list[str]:
     return re.findall(r"\w+|[^\w\s]", text.lower())
 
 
-def count(path: Path) -> dict[str, float]:
-    rows, unordered = read(path)
+def count(file: File) -> dict[str, float | str]:
+    """Return counts, and the intervals of shares in percent."""
+    rows = file.rows
     caption_words = {word for caption, _ in rows for word in split(caption)}
     mangled = [[is_mangled(caption, text, caption_words) for text in of] for caption, of in rows]
     articles = [[has_wrong_article(caption, text) for text in of] for caption, of in rows]
@@ -188,6 +227,15 @@ def count(path: Path) -> dict[str, float]:
     folded = [
         [" ".join(text.casefold().split()) for text in (caption, *of)] for caption, of in rows
     ]
+    rows_by_share = {
+        "identical texts": [len(set(of)) < len(of) for of in folded],
+        "mangled word": [any(of) for of in mangled],
+        "article": [any(of) for of in articles],
+    }
+    intervals = {
+        f"interval of {name}": format_interval(compute_interval(hits, file.images))
+        for name, hits in rows_by_share.items()
+    }
     return {
         "rows": len(rows),
         "candidates": 1 + len(rows[0][1]),
@@ -198,10 +246,9 @@ def count(path: Path) -> dict[str, float]:
             any(text.rstrip().endswith(".") != caption.rstrip().endswith(".") for text in of)
             for caption, of in rows
         ),
-        "unordered": unordered,
-        "identical texts": sum(len(set(of)) < len(of) for of in folded),
-        "mangled word": sum(map(any, mangled)),
-        "article": sum(map(any, articles)),
+        "unordered": file.unordered,
+        **{name: sum(hits) for name, hits in rows_by_share.items()},
+        **intervals,
         "malformed negatives": sum(
             any(flaws)
             for row in zip(mangled, articles, doubled, strict=True)
@@ -210,14 +257,19 @@ def count(path: Path) -> dict[str, float]:
     }
 
 
-def list_claims(item: dict) -> dict[str, float]:
-    """Return the same counts of flaws.json."""
+def format_interval(interval: tuple[float, float]) -> str:
+    return f"{100 * interval[0]:.1f} to {100 * interval[1]:.1f}"
+
+
+def list_claims(item: dict) -> dict[str, float | str]:
+    """Return the same counts and intervals of flaws.json."""
     shares = {name: round(entry["share"] * item["rows"]) for name, entry in item["shares"].items()}
     form = {name: item["form"].get(name, 0) for name in ("capital", "final stop", "unordered")}
     own = {name: item[name] for name in ("rows", "candidates", "malformed negatives")}
-    return (
-        own | form | {name: shares[name] for name in ("identical texts", "mangled word", "article")}
-    )
+    intervals = {
+        f"interval of {name}": format_interval(item["shares"][name]["interval"]) for name in SHARES
+    }
+    return own | form | intervals | {name: shares[name] for name in SHARES}
 
 
 def main(output: str, *files: str) -> None:
@@ -225,7 +277,8 @@ def main(output: str, *files: str) -> None:
     wrong = 0
     for path in map(Path, files):
         item = measured[hashlib.sha256(path.read_bytes()).hexdigest()]
-        counted = count(path)
+        file = read(path)
+        counted = count(file)
         claimed = list_claims(item)
         differing = {
             name: (claimed[name], value)
@@ -234,7 +287,7 @@ def main(output: str, *files: str) -> None:
         }
         best = item["baselines"]["recall@1"]
         if (baseline := BASELINES.get(best["baseline"])) is not None:
-            rows = [share_first(baseline([caption, *of])) for caption, of in read(path)[0]]
+            rows = [share_first(baseline([caption, *of])) for caption, of in file.rows]
             share = sum(rows) / len(rows)
             if abs(share - best["share"]) > TOLERANCE:
                 differing[best["baseline"]] = (best["share"], share)
