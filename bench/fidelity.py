@@ -74,9 +74,9 @@ SIZES = (4, 8, 12)
 MAX_EDITS = 2000
 """Published edits of each kind that are compared."""
 OURS_STEP = 20
-"""One of so many edits is searched in the pool of ``rules: ours``, which proves each candidate."""
+"""Every 20th edit is searched in the pool of ``rules: ours``, which proves each candidate."""
 MAX_CANDIDATES = 400
-"""Candidates of an atom that our own rules are asked for."""
+"""Candidates of an atom that are requested from our own rules."""
 NUM_WALKS = 200
 """Walks of each image and size."""
 _TOKEN = re.compile(r"[^\W\d_]+|\d+|[^\w\s]")
@@ -236,7 +236,7 @@ FIND_CAUSE: dict[str, Callable[[Item, Edit, Sequence[Mention]], str | None]] = {
 
 
 def sample_edits(items: Iterable[Item]) -> list[tuple[str, Item, Edit]]:
-    """Return MAX_EDITS random published edits of each kind of atom, as far as there are so many."""
+    """Return up to MAX_EDITS random published edits of each kind of atom."""
     by_kind: dict[str, list[tuple[str, Item, Edit]]] = {kind: [] for kind in KINDS}
     for item in items:
         for negative in item.negatives:

@@ -41,7 +41,7 @@ from compeval.evaluators.validity.text_only import read
 PRIOR = 5.0
 """Number that is added to the counts of a property."""
 Training = Literal["before", "others", "within"]
-"""What the baselines that score a world are trained on."""
+"""The training data of the baselines that score a world."""
 Keys = Callable[[Sequence[str], int], Sequence[object]]
 """Returns the properties of one caption of a set."""
 
