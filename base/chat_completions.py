@@ -2,8 +2,8 @@
 
 The ``openai`` client retries after rate limits (respecting Retry-After), server errors, timeouts and lost connections.
 Servers refuse different arguments: newer models of OpenAI accept only ``max_completion_tokens``, and other servers only
-``max_tokens``; some give no log-probabilities, or allow no temperature. An argument that is refused once is renamed or
-left out in all later requests.
+``max_tokens``; some return no log-probabilities or accept no temperature. An argument that is refused once is renamed
+or left out in all later requests.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Load models of transformers whose files are complete.
 
-transformers gives the tensors that the files lack random values, and says so in its log. It ignores an adapter next to
+transformers fills tensors that the files lack with random values, and only logs it. It ignores an adapter next to
 the weights if peft is not installed, and open_clip ignores it always. Both are errors here.
 """
 

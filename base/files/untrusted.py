@@ -267,7 +267,7 @@ def make_upright_rgb(data: bytes) -> bytes:
 
 
 def _scale_transparent_color(image: Image.Image) -> None:
-    """Give the transparent colour of a PNG file the depth of Pillow's pixels. The image must not be decoded yet.
+    """Convert the transparent colour of a PNG file to the depth of Pillow's pixels. The image must not be decoded yet.
 
     The file states it at its own depth, and Pillow leaves it so. Of 16 bits per channel, Pillow decodes the upper 8.
     """

@@ -85,7 +85,8 @@ def _split_by_dots(sample: Sample) -> Iterator[Sample]:
     """Yield the samples of a group whose keys have dots.
 
     webdataset ends a key at the first dot, so that ``a.1.jpg``, ``a.1.txt``, ``a.2.jpg`` and ``a.2.txt`` are one sample
-    with the key ``a``. A file of another kind (``x.seg.png`` beside ``x.jpg`` and ``x.txt``) has no caption of its own.
+    with the key ``a``. A file of another kind (``x.seg.png`` next to ``x.jpg`` and ``x.txt``) has no caption of its
+    own.
     """
     by_key = defaultdict[str, dict[str, Member]](dict)
     for suffixes, member in sample.members.items():

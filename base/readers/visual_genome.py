@@ -1,6 +1,6 @@
 """Read Visual Genome's annotations, versions 1.0, 1.2 and 1.4.
 
-Source: Krishna et al. 2017. v1.0 has other key names (``id``, ``image``) and gives an object a new id in every record
+Source: Krishna et al. 2017. v1.0 has other key names (``id``, ``image``) and assigns an object a new id in every record
 that mentions it; records with equal boxes and a common name are therefore merged into one object. v1.4 has
 scene_graphs.json. For older versions, the graph is built from objects.json, attributes.json and relationships.json.
 Names, attributes and predicates are stripped and lower-cased, and duplicate facts are removed.

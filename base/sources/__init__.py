@@ -30,7 +30,7 @@ class RemoteFile:
     """A file to download, from its ``url``, or from its ``name`` below the root of its source.
 
     ``makes`` is the file or folder inside an archive, or None if the file is not unpacked. ``size`` is in bytes.
-    ``git_blob`` is the id that the authors' git repository gives the file: the SHA-1 of its length and content. It pins
+    ``git_blob`` is the id of the file in the authors' git repository: the SHA-1 of its length and content. It pins
     files that are too large for the copies of the repository in which sizes and SHA-256 were read. ``size``, ``sha256``
     and ``git_blob`` are None if they are unknown.
     """

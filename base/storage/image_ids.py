@@ -9,7 +9,7 @@ from __future__ import annotations
 
 
 class ImageIds:
-    """Gives each name and content an id that reads like the name."""
+    """Unique ids of images by name and content: the name, with a part of the hash if another image has this name."""
 
     def __init__(self) -> None:
         self._content_of: dict[str, str] = {}
