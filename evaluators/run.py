@@ -52,7 +52,7 @@ class EvaluationOptions:
     cluster: Cluster | None = None
     """Ray workers that have loaded the model; None for a model of this process."""
     batch_size: int | None = None
-    """None: 64 on a CPU, 512 on an accelerator."""
+    """Rows per batch; None for 64 on a CPU and 512 on an accelerator."""
     on_error: OnError = "stop"
     """``stop`` raises an error if an image is unreadable, ``skip`` leaves out its rows."""
 

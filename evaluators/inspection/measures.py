@@ -41,12 +41,12 @@ class Contrast:
     truth: float
     negatives: float
     p: float | None
-    """None with fewer than ``MIN_IMAGES`` images with a difference. For words, Holm-corrected over all words."""
+    """p-value, for words Holm-corrected over all words; None if fewer than ``MIN_IMAGES`` images have a difference."""
 
 
 @dataclass(frozen=True)
 class SetReport:
-    """What the page shows of a set. Shares are fractions of 1."""
+    """The measures of a set that the page shows. Shares are fractions of 1."""
 
     name: str
     rows: int

@@ -62,7 +62,7 @@ class TextRow(NamedTuple):
 
 @dataclass
 class SetRows:
-    """What is kept of the rows of a set."""
+    """The counts and the sample of a set's rows."""
 
     audit: Audit
     images: int
@@ -86,7 +86,7 @@ class Source:
     read_image: Callable[[TextRow], Any]
     """Function that returns the image of a row, or None if images are not here."""
     origin: str = ""
-    """Where the images are from, as in results: for a user's own data the name of the dataset."""
+    """The source of the images, as in results: for a user's own data the name of the dataset."""
     validity: Mapping[str, Any] | None = None
     """Results of the stage ``validity``, for the generated dataset crepe."""
 

@@ -30,7 +30,7 @@ class Published:
     others: dict[str, float] = field(default_factory=dict)
     """Model -> mean over the tasks, of models with a score that cannot."""
     reasons: dict[str, None] = field(default_factory=dict)
-    """Why they cannot."""
+    """The reasons why the models of ``others`` cannot be ranked, as keys in order."""
     lenient: set[str] = field(default_factory=set)
     """Models with a score that may count ties as right."""
     disagreements: list[tuple[PublishedScore, PublishedScore, str]] = field(default_factory=list)

@@ -49,7 +49,8 @@ class Column:
     others: Mapping[str, float]
     """Model -> score, of those that cannot."""
     reasons: tuple[str, ...]
-    """Why they cannot, and which rows all scores are on if they are not the released ones."""
+    """The reasons why the models of ``others`` cannot be compared, and the rows of all scores if they are not the
+    released ones."""
     sources: tuple[str, ...]
 
     @property

@@ -83,7 +83,7 @@ class BenchmarkScores:
 
     @property
     def has_differences(self) -> bool:
-        """Whether a model is significantly better than another one."""
+        """True if a model is significantly better than another one."""
         return any(score.rank > 1 for score in self.scores.values())
 
 

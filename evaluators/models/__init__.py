@@ -138,7 +138,7 @@ class Model:
     name: str
     """Short name for tables."""
     encoder: DualEncoder | PairScorer | TextEncoder | TextRecoverer | None
-    """None if the scores are read from a file."""
+    """The loaded model; None if the scores are read from a file."""
     fingerprint: str
     """Digest of the weights, preprocessing, tokeniser and precision."""
     precision: str = "fp32"

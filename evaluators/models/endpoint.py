@@ -44,11 +44,11 @@ class Answer:
 
     text: str = ""
     top: tuple[tuple[str, float], ...] = ()
-    """The most probable tokens where the answer begins, with log-probabilities; empty if the server gives none."""
+    """The most probable tokens where the answer begins, with log-probabilities; empty if the server returns none."""
     refusal: str = ""
-    """Why the model declined; empty if it answered."""
+    """The reason why the model declined; empty if it answered."""
     made: str = ""
-    """When the answer arrived (UTC); empty in stores of earlier versions."""
+    """The time at which the answer arrived (UTC); empty in stores of earlier versions."""
 
 
 class Endpoint:

@@ -71,7 +71,7 @@ def read_choice(answer: Answer, scoring: Scoring) -> float:
 
 
 def find_choice(text: str, answers: tuple[str, str]) -> str | None:
-    """Return which of two answers a text without probabilities gives; None if it gives none, or both.
+    """Return the one of two answers that a text without probabilities states; None if it states neither, or both.
 
     An answer alone, or before a punctuation mark at the beginning, counts; else the last statement ("the answer is B");
     else the only answer that is mentioned. "A" before lower case ("A dog") may be an article: it counts for neither.

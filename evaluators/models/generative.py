@@ -92,7 +92,8 @@ class Generative:
         self.num_tokens = 0
         """Number of tokens that ran through the language model."""
         self.no_prefix_cache: str | None = self._refuse_prefix_cache()
-        """Why the common beginning of an image's prompts is computed for each caption; None if it is computed once."""
+        """The reason why the common beginning of an image's prompts is computed for each caption; None if it is
+        computed once."""
 
     def prompt(self, captions: Any) -> str:
         """Return the text of a prompt. Raises ValueError if the model has no chat template and no known prompt."""
@@ -237,7 +238,7 @@ class Generative:
 
     @torch.inference_mode()
     def check_prefix_cache(self, precision: str) -> str | None:
-        """Compare both ways of computing on drawn images, and give up the prefix cache if they disagree.
+        """Compare both ways of computing on drawn images, and disable the prefix cache if they disagree.
 
         Returns the warning for readers of the results; None if there is nothing to say.
         """

@@ -15,7 +15,7 @@ TEXT = "a dog on a red table"
 
 
 def check_missing(spec: str, model: Any, encoder: Any, missing: Iterable[str]) -> None:
-    """Raise ValueError if other values of the missing tensors give other features or scores.
+    """Raise ValueError if other values of the missing tensors change the features or scores.
 
     Tensors that are not used may be missing: the pooling layer of a text encoder that takes the mean of its tokens.
     ``encoder`` is the adapter around ``model``.

@@ -157,7 +157,7 @@ def _list_tags(architecture: str) -> list[str]:
 
 
 def split(name: str) -> tuple[str, str]:
-    """Split a name into architecture and tag or file, at the last slash that gives a known tag or an existing file.
+    """Split a name into architecture and tag or file, at the last slash before a known tag or an existing file.
 
     Raises ValueError, with similar known names, if there is no such slash.
     """

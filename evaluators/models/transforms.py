@@ -46,7 +46,7 @@ class DividedTransform(NamedTuple):
 
 
 def divide(preprocess: Any, device: str) -> DividedTransform | None:
-    """Return both parts of a transform; None if it is unknown or, on a random image, they give another tensor."""
+    """Return both parts of a transform; None if it is unknown, or if they disagree with it on a random image."""
     steps: Any = preprocess.transforms if type(preprocess) is transforms.Compose else ()
     if [type(step) for step in steps[-2:]] not in KNOWN_ENDS:
         return None

@@ -3,7 +3,7 @@
 They are pair scorers: VQAScore by default, two-alternative choice with ``vlm:ORG/NAME?scoring=choice``
 (``compeval.evaluators.models.questions``). Every image-text-to-text model with a chat template can be used, and BLIP-2,
 InstructBLIP and PaliGemma. The image and the common beginning of the prompts are computed once for all captions
-(``compeval.evaluators.models.prefix_cache``), if the family allows it and the model's own forward pass gives the same
+(``compeval.evaluators.models.prefix_cache``), if the family allows it and the model's own forward pass returns the same
 scores. A model that thinks before it answers needs a budget, ``?think=1024`` (``compeval.evaluators.models.thinking``).
 ``vlm:ORG/NAME@vllm`` runs in vLLM (``compeval.evaluators.models.vllm_engine``).
 """

@@ -5,11 +5,11 @@ published cells over these groups agree with the printed numbers for adjectives 
 models with hard negatives (15.3 points more than CLIP ViT-B/32, 16.3 where word order matters), and larger models (20.6
 points more without spatial relations). Others differ:
 
-- Negations (13.0) and multiples (5.1) include a cell of Table 3 that is cut off in our copy. Without it, the cells give
+- Negations (13.0) and multiples (5.1) include a cell of Table 3 that is cut off in our copy. Without it, the means are
   15.2 and 5.9. All means here leave these two cells out, those of our probes as well, so that they are comparable.
-- Spatial relations (23.7): the eight cells of Table 2 give 26.7, and 23.7 with "two cats to the left of four dogs" of
-  Table 3 as the ninth.
-- Temporal relations (17.1): the cells give 18.9, which section 4.2 prints. The difference is unexplained.
+- Spatial relations (23.7): the mean of the eight cells of Table 2 is 26.7, and 23.7 with "two cats to the left of four
+  dogs" of Table 3 as the ninth.
+- Temporal relations (17.1): the mean of the cells is 18.9, which section 4.2 prints. The difference is unexplained.
 """
 
 from __future__ import annotations

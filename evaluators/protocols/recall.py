@@ -62,7 +62,7 @@ def make_folds(num_rows: int, fold_size: int, seed: int) -> Iterator[np.ndarray]
 
 
 class RetrievalResult(NamedTuple):
-    """What Q queries retrieve: their Ranks, and the best wrong item of each."""
+    """The results of N queries: their Ranks, and the best wrong item of each."""
 
     rank_N: np.ndarray
     tie_N: np.ndarray

@@ -111,7 +111,7 @@ class ReportPart:
 
     @property
     def explained_names(self) -> list[str]:
-        """What the names of the tasks mean."""
+        """Explanations of the names of the tasks."""
         return explain_names(result.data for result in self.results)
 
     @property

@@ -79,7 +79,7 @@ def add_legend(axes: Axes, ylabel: str) -> None:
 
 
 def share_axes(panels: list[Axes], *axes: str) -> None:
-    """Give all panels the same limits of the axes "x" and "y"."""
+    """Set the same limits of the axes "x" and "y" for all panels."""
     for axis in axes:
         limits = [getattr(panel, f"get_{axis}lim")() for panel in panels]
         for panel in panels:

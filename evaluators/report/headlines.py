@@ -33,7 +33,7 @@ MAX_MODELS = 6
 MIN_ROWS = 10
 """Rows of a task from which its score is compared with chance."""
 STANDINGS: dict[str, str] = TEXTS["labels"]["standings"]
-"""How a score stands to chance and to the best text-only baseline -> in words, the best one first."""
+"""Relation of a score to chance and to the best text-only baseline -> its description, from best to worst."""
 CONTROL = "_balanced"
 """Suffix of the kinds of hard negatives that are the control of another kind."""
 

@@ -98,7 +98,7 @@ class Result:
 
     @property
     def is_published(self) -> bool:
-        """Whether the dataset was imported under a name of its own beside the generated dataset."""
+        """True if the dataset was imported under a name of its own, because there is a generated one of its name."""
         return self.data["dataset"].endswith(PUBLISHED)
 
     @property
@@ -108,17 +108,17 @@ class Result:
 
     @property
     def is_limited(self) -> bool:
-        """Whether the result is on the first rows of the task only (--limit)."""
+        """True if the result is on the first rows of the task only (--limit)."""
         return self.data["data"]["limit"] is not None
 
     @property
     def is_synthetic(self) -> bool | None:
-        """Whether the images are drawn scenes. None for tasks without images."""
+        """True if the images are drawn scenes; None for tasks without images."""
         return self.data["synthetic"] if self.data["protocol"] in _list_image_protocols() else None
 
     @property
     def is_trained_on_microworld(self) -> bool:
-        """Whether the training corpus is the micro-world's. Documents of version 0.1 do not say so."""
+        """True if the training corpus is of the micro-world. Documents of version 0.1 do not state it."""
         model = self.data["model"]
         guess = "microworld" if self.data["synthetic"] else "web"
         return bool(model["corpus"]) and model.get("corpus_source", guess) == "microworld"

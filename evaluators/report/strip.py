@@ -48,7 +48,7 @@ class Dot(NamedTuple):
     """The best text-only baseline; None if it was not measured."""
     baseline_name: str = ""
     has_text_cues: bool = True
-    """Whether a text-only baseline can be above chance."""
+    """True if a text-only baseline can be above chance."""
 
     @property
     def relation(self) -> str:

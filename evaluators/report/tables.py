@@ -25,7 +25,7 @@ FOLDER = Path(__file__).parent
 TEXTS = yaml.safe_load((FOLDER / "texts.yaml").read_text(encoding="utf-8"))
 """Titles and texts of sections, sentences of findings, labels."""
 TABLES = yaml.safe_load((FOLDER / "tables.yaml").read_text(encoding="utf-8"))
-"""What each table shows."""
+"""The rows, columns and metrics of each table."""
 MISSING = "-"
 RANDOM = "Random"
 """First cell of the row with the chance levels."""

@@ -33,7 +33,7 @@ from compeval.evaluators.results.paired import (
 )
 
 SHARE_OF_HITS = "share of hits"
-"""What the mean over tasks with different metrics is a mean of."""
+"""The metric of a mean over tasks whose own metrics differ."""
 
 
 class Comparison(NamedTuple):
@@ -49,12 +49,13 @@ class Comparison(NamedTuple):
     difference: float
     interval: Interval
     mcnemar: float | None = None
-    """None for the accuracy on pairs, whose test is the one of the ranks, and for a mean over tasks."""
+    """p-value of the McNemar test; None for a mean over tasks, and for the accuracy on pairs, which is tested by
+    ranks."""
     wilcoxon: float | None = None
     mcnemar_holm: float | None = None
     wilcoxon_holm: float | None = None
     chance: float | None = None
-    """None for a mean over tasks."""
+    """Chance level; None for a mean over tasks."""
 
 
 def compare(a: Path, b: Path) -> list[Comparison]:
@@ -269,7 +270,7 @@ def rank_models(folders: Sequence[Path]) -> list[Ranked]:
 
 
 class Sensitivity(NamedTuple):
-    """What differences a task shows between two models."""
+    """The differences between two models that a task can detect."""
 
     task: str
     metric: str

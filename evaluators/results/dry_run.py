@@ -1,4 +1,4 @@
-"""What a run would do, without loading or downloading weights: ``compeval run --dry-run``.
+"""Plan a run without loading or downloading weights: ``compeval run --dry-run``.
 
 A model's fingerprint is known only once its weights are loaded. So a task counts as finished if ``output`` has its
 result by the same spec on the same data and code, and the features counted as cached are those of the model's last run:
@@ -28,7 +28,7 @@ from compeval.evaluators.results.documents import Result
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """What would run for one model."""
+    """The plan for one model."""
 
     model: str
     tasks: int
@@ -41,7 +41,7 @@ class PlannedRun:
     seconds: float | None
     """Estimate from the model's earlier runs that encoded something; None if there is none."""
     error: str | None = None
-    """Why the model or a task cannot be evaluated."""
+    """The reason why the model or a task cannot be evaluated."""
 
 
 def plan_run(

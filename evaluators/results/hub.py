@@ -40,7 +40,7 @@ class Publication:
 
     repository: str
     files: Mapping[str, bytes | Path]
-    """Of the dataset of results."""
+    """Files of the dataset of results."""
     model_repository: str | None = None
     model_files: Mapping[str, bytes] = field(default_factory=dict)
 

@@ -37,7 +37,7 @@ def get_tolerance(score: PublishedScore, num_rows: int) -> float:
 
 
 class Cause(NamedTuple):
-    """A cause of a disagreement: its kind and what was found."""
+    """A cause of a disagreement: its kind and a sentence that describes it."""
 
     kind: str
     text: str

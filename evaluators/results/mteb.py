@@ -28,7 +28,7 @@ TIMEOUT = 60
 
 
 class PullSummary(NamedTuple):
-    """What was read."""
+    """Numbers of the scores and models that were read."""
 
     scores: int
     models: int

@@ -1,4 +1,4 @@
-"""Where a result stands among the published models (evaluators/results/scores.py).
+"""Rank a result among the published models (evaluators/results/scores.py).
 
 A model is compared with the scores of other models for the same metric on the same rows. If several sources have a
 score for a model, the first one counts: vl_compo, MTEB, FSC-CLIP and so on, papers. The rank is 1 + the number of
@@ -41,7 +41,7 @@ class Position(NamedTuple):
     published: Mapping[str, float]
     """Other model -> its score."""
     left_out: str
-    """Why scores are not ranked, "" if all are."""
+    """The reason why scores are not ranked, "" if all are."""
     interval: tuple[float, float] | None = None
     """95 % interval."""
     ties: float = 0.0

@@ -85,11 +85,11 @@ class PublishedScore(NamedTuple):
     rows: int | None = None
     """Number of rows; None if it is not known."""
     subset: str = ""
-    """Which rows, if they are not those of the released file."""
+    """The rows, if they are not those of the released file."""
     ties: str = NOT_STATED
-    """How a tie with a wrong candidate counts."""
+    """The rule by which a tie with a wrong candidate counts."""
     apart: str = ""
-    """Why the score cannot be compared with others although it is equal to its source, "" if it can."""
+    """The reason why the score cannot be compared with others although it is equal to its source, "" if it can."""
     commit: str = ""
     date: str = ""
     seconds: float | None = None

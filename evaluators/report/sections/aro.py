@@ -43,7 +43,7 @@ FIGURE_2 = (
 )
 UNPERTURBED = "No shuffling"
 STRATEGIES: dict[str, dict[str, str]] = TEXTS["labels"]["retrieval_strategies"]
-"""What is perturbed -> strategy (a variant without seed) -> its title."""
+"""Perturbed input ("captions", "images") -> strategy (a variant without seed) -> its title."""
 SETS = {"coco": "COCO", "flickr30k": "Flickr30k"}
 
 
