@@ -83,7 +83,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Captions:
-    """How a set of captions is written."""
+    """The writer of a set of captions, and its complexities."""
 
     template: bool = False
     """If True, captions of four atoms use the paper's template, otherwise the grammar."""
@@ -131,7 +131,7 @@ def _read_variant(name: str, block: Mapping[str, Any]) -> Captions:
 
 
 class WalkRequest(NamedTuple):
-    """One visit of an image: the complexities of which it should give its walk with this condition and number."""
+    """A request to an image: draw its walk with this condition and number, for each of the complexities."""
 
     image_id: str
     condition: WalkCondition

@@ -11,7 +11,7 @@ and ``test.examples.1`` to ``test.examples.7`` (that many example captions). The
 compounds (data/words/compun.csv).
 
 ``rules: paper``: the request for captions is the one that the paper prints, at temperature 0.1, and nothing replaces
-captions or descriptors that a language model did not give. Such compounds are left out of their split and counted. A
+captions or descriptors that a language model did not return. Such compounds are left out of their split and counted. A
 further split, ``test.notebook.5``, has the prompts of the authors' notebook, which join a caption and all descriptors
 (experiments/compun/published.py).
 
@@ -61,7 +61,7 @@ MAX_EXAMPLES = 7
 NOTEBOOK_CAPTIONS = 5
 """Captions per compound of the notebook's prompts: its script requests five."""
 PAPER_TEMPERATURE = 0.1
-"""Of the language model (section 5)."""
+"""Temperature of the language model (section 5)."""
 
 
 class Noun(NamedTuple):
@@ -204,7 +204,7 @@ def make_promptings(
 ) -> dict[str, MakePrompting]:
     """Return split name -> function that returns the prompts of a compound.
 
-    By the paper's rules, it returns None if the language model did not give enough captions or descriptors, and there
+    By the paper's rules, it returns None if the language model did not return enough captions or descriptors, and there
     is one more split.
     """
     is_paper = settings.rules == PAPER

@@ -108,7 +108,7 @@ class ProductivitySettings:
 
     @property
     def label(self) -> str | None:
-        """What distinguishes these sets from those of the paper with the default captioner, or None."""
+        """The difference from the paper's sets with the default captioner, as a word, or None."""
         return "balanced" if self.balanced else self.variant
 
     @property

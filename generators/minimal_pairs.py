@@ -30,7 +30,7 @@ FOLDER = Path("minimal_pairs")
 SIZE = WIDTH // 2, HEIGHT // 2
 """Width and height of an image in pixels."""
 MAX_MISSES = 3_000
-"""A config has no further pairs if this many samples in a row give no new pair."""
+"""A config has no further pairs if this many samples in a row yield no new pair."""
 
 
 @dataclass(frozen=True)

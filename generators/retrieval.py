@@ -63,7 +63,7 @@ Row = dict[str, Any]
 
 
 class RetrievalRules(NamedTuple):
-    """How captions are read, and which part of an image is shown with its patches in another order."""
+    """Functions that clean the captions, and crop an image before its patches are put in another order."""
 
     clean_captions: Callable[[CaptionedImage], CaptionedImage]
     crop: Callable[[Box], Box]

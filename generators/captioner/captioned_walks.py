@@ -49,7 +49,7 @@ class WalkSettings:
 
 
 class WalkRules(NamedTuple):
-    """How walks are drawn: from which part of a graph, by which draws, and when two objects are redundant."""
+    """Rules for drawing walks: select a part of the graph, draw a walk from it, and reject redundant objects."""
 
     select: Callable[[SceneGraph], SceneGraph]
     draw: Callable[[SceneGraph, int, Random], SceneGraph | None]
@@ -66,7 +66,7 @@ class WalkCondition:
     name: str
     reason: str
     accepts: Callable[[SceneGraph, ImageFacts], bool] | None = None
-    """None: every walk."""
+    """Condition on a walk; None to accept every walk."""
     effort: int = 1
     """Factor of ``WalkSettings.attempts``."""
     surplus: int = 1

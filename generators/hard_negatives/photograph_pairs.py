@@ -116,7 +116,7 @@ class ContextSample:
     """The captions of a random sample of contexts, in bounded memory.
 
     Each context has a random priority. The contexts of the highest priorities are kept with all their images, as many
-    as fit into MAX_CAPTIONS captions, so the pairs are the first of those that all contexts would give. Of each context
+    as fit into MAX_CAPTIONS captions, so the pairs are the first of those of all contexts. Of each context
     and word, only the first ``max_images`` images are kept.
     """
 

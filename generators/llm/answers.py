@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from compeval.base.texts import normalize_text
 
 MAX_LENGTH = 20_000
-"""Only this many characters of an answer are read."""
+"""Number of characters of an answer that are read."""
 MAX_WORDS = 25
 """A line without a number or bullet is an item if it has at most this many words; longer lines are prose."""
 

@@ -108,7 +108,7 @@ def may_share_a_name(first: SceneObject, second: SceneObject) -> bool:
 
 
 class Checks(NamedTuple):
-    """Which pairs are dropped; ``proves``: also those whose swapped caption may be true."""
+    """Conditions by which pairs are dropped; ``proves``: also drop those whose swapped caption may be true."""
 
     have_one_category: Callable[[SceneObject, SceneObject], bool]
     is_symmetric: Callable[[str], bool]

@@ -1,4 +1,4 @@
-"""What an image's scene graph annotates: the checks of CREPE's appendix A.4 (``rules: paper``).
+"""Check hard negatives against the scene graph of an image, as in CREPE's appendix A.4 (``rules: paper``).
 
 Source: CREPE (arXiv:2212.07796), appendix A.4. A swap is a hard negative if the graph G of the image does not have what
 it states. A negation is one unless another object or pair of G could be meant. Both take the graph for complete; our

@@ -13,8 +13,8 @@ Source: the published productivity files of CREPE (arXiv:2212.07796).
 - The whole caption is negated by "there is no" before it, for its article.
 
 Differences from the published files, which a grammar checker has corrected: the case and the final mark of the caption
-stay (theirs are capitalised beside a lower-case caption), a removed sentence leaves no ". .", and articles fit ("an
-outlet that is not electrical").
+stay (theirs are capitalised although the caption is in lower case), a removed sentence leaves no ". .", and articles
+fit ("an outlet that is not electrical").
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _EXISTENTIAL = re.compile(r"\bthere (?:is|are) (?:another )?$", re.IGNORECASE)
 _BE = re.compile(r"\b(?:is|are|was|were) $", re.IGNORECASE)
 _PLURAL = ("NNS", "NNPS")
 ENDINGS = ("s", "es")
-"""What the published files leave after the name of an object: "trucks", but also "couchs", for "cars"."""
+"""Endings that the published files leave after a replaced object: "trucks", but also "couchs", for "cars"."""
 _POSSESSIVE = ("PRP$", "POS")
 
 

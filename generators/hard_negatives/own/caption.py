@@ -47,7 +47,7 @@ class OwnCaption:
     form: Form
     facts: ImageFacts
     has_graph: bool
-    """Whether the image has a scene graph, so that a noun that it lacks is absent."""
+    """True if the image has a scene graph, so that a noun that it lacks is absent."""
     draw_key: str
     """Seeds random draws (base/draw_keys.py)."""
     captions: int = 1

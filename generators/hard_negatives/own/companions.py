@@ -1,4 +1,4 @@
-"""Which nouns the captions of an image mention together, from counts of pairs of nouns."""
+"""Find nouns that captions of one image mention together, from counts of pairs of nouns."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Whether a caption is English, by its words: foils are made with an English grammar and an English WordNet."""
+"""Recognise English captions by their words: foils are made with an English grammar and an English WordNet."""
 
 import re
 from functools import lru_cache

@@ -80,18 +80,18 @@ FEW_SIMILARITY = 0.08
 MAX_WORDS = 30
 """Words that are tried in the place of an atom: the most similar nouns."""
 MAX_WORDS_OF_TWO = 60
-"""The same, if two atoms are replaced."""
+"""Words that are tried in the place of each of two replaced atoms."""
 MAX_PAIRS = 120
 """Pairs of words that captions have together and that are tried in the places of two atoms."""
 OF_OR_WITH = re.compile(r"(?:\s+\w+){1,2}\s+(?:of|with)\b")
-"""What follows "full" in "a full plate of dessert"."""
+"""The words after "full" in "a full plate of dessert"."""
 DIRECTION = re.compile(
     r"\b(?:through|down|across|along|up|past|towards?|into|onto|off|over|around)\b"
 )
+# Reasons why a caption has no negative of a kind.
 NO_ATOM = "has no part that can be changed"
 NO_FALSE = "has no change that is certainly false"
 NO_FIT = "has no false change that other captions support (more captions or a corpus help)"
-"""Why a caption has no negative of a kind."""
 Drawn = TypeVar("Drawn")
 
 
@@ -100,11 +100,11 @@ class CaptionNegatives(NamedTuple):
 
     caption: OwnCaption
     negatives: Mapping[str, Sequence[tuple[HardNegative, bool]]]
-    """Each with whether the scene graph or a caption excludes it."""
+    """Kind -> negatives, each with True if the scene graph or a caption excludes it."""
     truths: Mapping[str, str]
     """The true caption of a kind, where it is not the caption of the image."""
     reasons: Mapping[str, str]
-    """Why a kind has no negatives."""
+    """Kind without negatives -> the reason."""
 
 
 class Edit(NamedTuple):
@@ -117,15 +117,15 @@ class Edit(NamedTuple):
 
 @dataclass
 class Candidates:
-    """The negatives of a kind, while they are made."""
+    """The negatives of a kind that are made step by step."""
 
     negatives: list[HardNegative]
     is_changed: bool = False
-    """Whether the caption has a part that can be changed."""
+    """True if the caption has a part that can be changed."""
     is_false: bool = False
-    """Whether a change is certainly false."""
+    """True if a change is certainly false."""
     truth: str = ""
-    """The true text beside them, if it is not the caption."""
+    """The true text of the row, if it is not the caption."""
 
     @property
     def reason(self) -> str:
@@ -220,7 +220,7 @@ class FoilMaker:
         return {kind: candidates.get(kind, Candidates([])) for kind in kinds}
 
     def _replace_atoms(self, caption: OwnCaption, found: Candidates) -> list[Edit]:
-        """Return the foils of all atoms that fit, in random order; add them to ``found``."""
+        """Return the foils of all atoms that fit, in random order; add them to ``atoms``."""
         edits = list[Edit]()
         for mention, words in self._list_words(caption):
             found.is_changed = True

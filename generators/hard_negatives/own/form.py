@@ -14,7 +14,7 @@ LONG = 4
 
 
 class Form(NamedTuple):
-    """What surrounds the body of a caption. The body begins in lower case and has no final mark."""
+    """The capitals and the final mark of a caption. Its body begins in lower case and has no final mark."""
 
     is_capitalised: bool
     final_mark: str

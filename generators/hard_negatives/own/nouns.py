@@ -1,4 +1,4 @@
-"""Which nouns may replace each other in the user's own captions."""
+"""Nouns that may replace each other in the user's own captions."""
 
 from functools import lru_cache
 

@@ -1,4 +1,4 @@
-"""How often captions have a word in a slot: "served on a ___", "___ parked on the street", "a red ___".
+"""Count the words that captions have in a slot: "served on a ___", "___ parked on the street", "a red ___".
 
 A foil that no caption has in its place is absurd ("served on a teddy bear"), although it is near in meaning to the word
 that it replaces. Slots are read from the words alone, without a parser, so that the captions of a training corpus can
@@ -48,8 +48,8 @@ MANY_CAPTIONS = 1000
 READ_CAPTIONS = 256
 """Captions whose content words are held: the edits of a caption are compared with it one after another."""
 MIN_COLORED = 3
-"""A colour that captions give to this number of nouns may be that of any artifact with a colour in a caption, except
-those of own_colors.yaml."""
+"""A colour that captions combine with this number of nouns is allowed for any artifact that has a colour in a caption,
+except those of own_colors.yaml."""
 MIN_MODIFIED = 2
 """Captions that must have an adjective with a noun, or a relation of two nouns, if there are many captions. One is
 enough for a colour."""
@@ -510,7 +510,7 @@ class SlotCounts:
         return bool(living) and all(map(self._general.get, living))
 
     def may_modify(self, modifier: str, noun: str) -> bool:
-        """Return True if a caption has an adjective with a noun, or gives colours to an artifact."""
+        """Return True if captions combine an adjective with a noun, or a colour is allowed for an artifact."""
         is_one_enough = self.are_few or is_color(modifier)
         if self._modified[modifier, noun] >= (1 if is_one_enough else MIN_MODIFIED):
             return True

@@ -38,7 +38,7 @@ NUMBER = re.compile(rf"\b(?:{'|'.join(NUMBERS)})\b(?= )(?! (?:way|story|storey|t
 """A number of things, and no part of a name ("four way stop sign")."""
 LIST = re.compile(r",|\band\b|\bor\b")
 ARE_ALIKE = Callable[[str, str], bool]
-"""Whether captions use two nouns alike, so that they may change places."""
+"""Function that returns True if captions use two nouns alike, so that they may change places."""
 
 
 def exchange_amounts(caption: OwnCaption) -> list[HardNegative]:

@@ -1,4 +1,4 @@
-"""Which attributes are values of one kind, so that one thing cannot have both: colours, and kinds of attributes.yaml.
+"""Attributes of one kind, of which an object can have one only: colours, and the kinds of attributes.yaml.
 
 WordNet's antonyms are too uncertain for captions of all kinds ("seamless" and "textured").
 """

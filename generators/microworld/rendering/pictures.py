@@ -43,7 +43,7 @@ class Renderings:
 
 
 def _find_renderings(noun: str) -> Renderings:
-    """Raises ValueError if two renderings of the noun do not show the same states and poses."""
+    """Return the renderings of a noun. Raises ValueError if they do not show the same states and poses."""
     pictures: dict[int, dict[str, str]] = {}
     for name, drawing in DRAWINGS.items():
         match = _NAME.fullmatch(name)
