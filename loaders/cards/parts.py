@@ -21,9 +21,9 @@ def assemble(folder: Path, root: Path | None = None, without: str | None = None)
     """Yield a folder with all sets of a dataset, which replaces ``folder`` when the block ends without an error.
 
     The sets are those in ``parts/<dataset>`` of ``root``, by default next to the folder, and those of the folder that
-    are not in parts. (DVC removes the folder before it runs the stage.) Sets in whose name the regular expression
-    ``without`` is found are left out. Files are hard links where the file system has them. Raises FileNotFoundError if
-    there are no parts, and ValueError if the folder is not a dataset folder.
+    are not in parts. (DVC removes the folder before it runs the stage.) Sets whose name matches the regular expression
+    ``without`` are left out. Files are hard links where the file system has them. Raises FileNotFoundError if there are
+    no parts, and ValueError if the folder is not a dataset folder.
     """
     parts = (root or folder.parent) / PARTS
     sets = list_sets(folder) | list_sets(parts / folder.name)

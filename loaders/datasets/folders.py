@@ -28,7 +28,7 @@ def data_folder() -> Path:
 def is_published(name: str) -> bool:
     """Return True for the name of a published benchmark.
 
-    Found by the name of its module: datasets do not depend on the code of the benchmarks.
+    The module is only searched by its file name, because datasets do not depend on the code of the benchmarks.
     """
     return name.isidentifier() and (BENCHMARKS / f"{name}.py").is_file()
 

@@ -26,7 +26,7 @@ MAX_ROWS = 20_000
 MAX_MEASURED = 2_000
 """Rows of a config on which text-only baselines are measured, the first ones."""
 MARGIN = 0.03
-"""How much better than chance the best baseline may be on a balanced set."""
+"""The largest accuracy above chance that the best baseline may have on a balanced set."""
 MAX_SELECTIONS = 3
 
 

@@ -77,7 +77,7 @@ class BuildCounts:
     baselines: dict[str, BestBaseline] = field(default_factory=dict)
     """The best text-only baseline of each config."""
     unbalanced: dict[str, str] = field(default_factory=dict)
-    """Why a config has no balanced variant."""
+    """Config without a balanced variant -> the reason."""
 
     def to_json(self, options: NegativeOptions) -> dict[str, Any]:
         return {

@@ -48,8 +48,8 @@ TABLE_SCHEMA = pa.schema(
     ]
 )
 """A caption with its negatives of all kinds, and the reasons why it has none of a kind. ``captions`` are all captions
-of the image. ``truth`` is the true text beside a negative: the caption, one that denies something false (negations.py),
-or the caption as the shuffles of ``order`` write it."""
+of the image. ``truth`` is the true text of a negative's row: the caption, one that denies something false
+(negations.py), or the caption as the shuffles of ``order`` write it."""
 
 
 class Rows(NamedTuple):
