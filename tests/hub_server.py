@@ -15,7 +15,7 @@ SHA = "0" * 40
 
 
 class Repositories:
-    """What was created and committed: repository -> path -> bytes."""
+    """A stand-in for the Hub. ``files`` are the committed files: repository -> path -> bytes."""
 
     def __init__(self) -> None:
         self.files: dict[str, dict[str, bytes]] = {}

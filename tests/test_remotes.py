@@ -49,7 +49,7 @@ STAGES = {
         "outs": ["crepe"],
     },
 }
-"""As in dvc.yaml: one stage writes the sets, another depends on their folder and writes the dataset."""
+"""Stages as in dvc.yaml: one writes the sets, another depends on their folder and writes the dataset."""
 ACCOUNT = {
     "AWS_ACCESS_KEY_ID": "test",
     "AWS_SECRET_ACCESS_KEY": "test",

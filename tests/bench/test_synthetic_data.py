@@ -138,7 +138,7 @@ def generate(dirt: float) -> list[str]:
 
 
 def test_captions_have_the_dirt_of_web_text() -> None:
-    """Of 20,000 dirty captions, the rarest kind, very long lines, has 9 in the mean."""
+    """The rarest kind of dirt, very long lines, has a mean of 9 among 20,000 captions."""
     captions = generate(dirt=1.0)
     categories = {
         unicodedata.category(character) for caption in captions for character in caption[:200]

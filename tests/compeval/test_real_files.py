@@ -13,7 +13,8 @@ from tests.stand_ins import write_stand_ins
 
 
 def is_derived(name: str) -> bool:
-    """Whether a ``config/split`` repeats rows of other splits: joined productivity sets, seeds, balanced subsets."""
+    """Return True if a ``config/split`` repeats rows of other splits: joined productivity sets, seeds, balanced
+    subsets."""
     config, split = name.split("/")
     return config in ("prod_hnall", "prod_raw") or parse_stored(split)[1] != ""
 

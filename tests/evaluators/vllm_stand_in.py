@@ -21,7 +21,7 @@ class StandIn:
         self.parameters: dict[str, Any] = {}
         self.questions: list[str] = []
         self.thoughts = ""
-        """What the model thinks before it answers, words separated by spaces."""
+        """The thoughts of the model before its answer, words separated by spaces."""
         self.module: Any = ModuleType("vllm")
         self.module.__version__ = "0.0-stand-in"
         self.module.LLM = self.start

@@ -115,7 +115,7 @@ def build(graphs: Path, rules: str, excluded: str | None) -> dict[str, dict[str,
 def test_relations_of_a_file_are_left_out_under_the_paper_s_rules(
     real_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of the 12 pairs, those with "in" and "on" go; "juggling" is no relation of the source."""
+    """The pairs with "in" and "on", of 12, are dropped; "juggling" is not a relation of the source."""
     monkeypatch.chdir(tmp_path)
     graphs = real_data / "gqa" / "sceneGraphs.debug.json"
     images = list(gqa.read(graphs, Path(), Flaws()))

@@ -61,7 +61,7 @@ def test_a_config_of_a_dataset(tmp_path: Path):
 
 
 def test_a_config_whose_images_are_files_of_the_dataset(tmp_path: Path):
-    """As the pipeline writes them: several configs share the crops, and the rows have their paths."""
+    """The pipeline's layout: several configs share the crops, and the rows have their paths."""
     folder = tmp_path / "data/crepe"
     rows = [hard_negative_row(tmp_path, index) for index in range(3)]
     with replace_crop_files(folder, "regions") as crop_files:

@@ -76,7 +76,7 @@ def test_shards_and_karpathys_files_have_the_same_form(picture: Path, form: str)
 def test_published_rows_keep_their_texts_up_to_composition_and_an_audit_finds_equal_ones(
     tmp_path: Path, form: str
 ):
-    """As published, all but the two spellings of é stays; with repair, a negative that is the caption drops its row."""
+    """Without repair, only the spellings of é are changed; with it, a negative equal to the caption drops its row."""
     written = FORMS[form](CAPTION)
     items = {
         "0": {"filename": "0.jpg", "caption": CAPTION, "negative_caption": written},

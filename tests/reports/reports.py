@@ -36,18 +36,18 @@ class Report(NamedTuple):
     """Repository and number, as in ``https://github.com/OWNER/NAME/issues/NUMBER``."""
     kind: str
     wrong: str
-    """What went wrong there."""
+    """The fault that the report describes."""
     run: r.Runner
     given: Any
     expected: Any
     """A value, a function of the same arguments as ``run`` that asks the library itself, or a pattern of a message."""
     before: str = RIGHT
-    """What this project did before: found by running this table on commit 6cdfc36, the reports of the last function on
-    the commit that its docstring names."""
+    """Behaviour of this project before, measured by running this table on commit 6cdfc36, and the reports of the last
+    function on the commit that its docstring names."""
 
     @property
     def now(self) -> str:
-        """What it does: the right value, or an error with its remedy where no value is right."""
+        """Behaviour of this project now: the right value, or an error with its remedy where no value is right."""
         return "a clear error" if isinstance(self.expected, re.Pattern) else RIGHT
 
 

@@ -1,4 +1,4 @@
-"""What the reports run: one function per kind of input, which returns our value, and the libraries' own for the same.
+"""Functions that the reports run: one per kind of input for our value, and one for that of the library.
 
 A function takes the bench, an empty folder and the input. ValueError and FileNotFoundError are results: the message.
 """
@@ -62,7 +62,7 @@ from tests.rows import toy_dataset
 
 TASK = Task("crepe", "prod_hnatom", "n4")
 CUT: dict[str, Any] = {"truncation": True, "max_length": 12}
-"""How the tiny tokenisers cut texts."""
+"""Options with which the tiny tokenisers truncate texts."""
 RAW_PROMPTS = {
     "InstructBlip": "{}",
     "Blip2": "Question: {} Answer:",
@@ -160,7 +160,7 @@ def library_pixels(bench: Bench, folder: Path, image: Image.Image) -> Any:
 
 
 def cropped(bench: Bench, folder: Path, size: tuple[int, int]) -> Any:
-    """How many columns of a grey ramp are left of the crop: by open_clip, and by transformers' CLIP."""
+    """Return the number of columns of a grey ramp left of the crop, by open_clip and by transformers' CLIP."""
     width, height = size
     ramp = Image.fromarray(np.tile(np.arange(width, dtype=np.uint8), (height, 1))).convert("RGB")
     ours = normalize(bench.clip, ramp), bench.real_clip[0].preprocess(ramp)["pixel_values"]
@@ -392,7 +392,7 @@ def made_again(bench: Bench, folder: Path, colors: Sequence[str]) -> Any:
 
 
 def damaged(bench: Bench, folder: Path, change: Callable[[bytes], bytes]) -> Any:
-    """What a run says about a dataset whose file was changed, but not its time of change."""
+    """Verify a dataset whose file was changed, but not its time of change."""
     data = write_rows(folder / "data", ["red"] * 3)
     (path,) = (data / "crepe" / "prod_hnatom").glob("*.parquet")
     stats, status = read_stats(data / "crepe"), path.stat()
@@ -456,7 +456,7 @@ def concurrent(bench: Bench, folder: Path, count: int) -> Any:
 
 
 def features(bench: Bench, folder: Path, image_features: Any) -> Any:
-    """What a run says about a model that returns these features of images."""
+    """Return recall@1 and the tie rate of a model that returns these features of images."""
 
     class Fixed(Colors):
         def encode_image(self, images: Any) -> Any:
@@ -470,7 +470,7 @@ def features(bench: Bench, folder: Path, image_features: Any) -> Any:
 
 
 def half(bench: Bench, folder: Path, precision: Any) -> bool:
-    """Whether half precision moves directions of texts by less than 0.01, in batches of one and of four."""
+    """Return True if half precision moves directions of texts by less than 0.01, in batches of one and of four."""
     texts = ["a red ball", "a", "nothing here is blue", "two boxes"]
     encoder: Any = models.resolve(f"local:{bench.clip_folder}", precision=precision).encoder
     exact = open_clip_texts(bench, folder, texts).numpy()
@@ -523,14 +523,14 @@ def prefixed(bench: Bench, folder: Path, prefix: str) -> list[str]:
 
 
 def prepared(bench: Bench, folder: Path, name: str) -> Any:
-    """How images are resized for a weights file of an architecture."""
+    """Return the resize mode and the mean of the preprocessing for a weights file of an architecture."""
     (folder / "weights.pt").touch()
     found = find_preprocessing(name.replace("FILE", str(folder / "weights.pt")))
     return found["resize_mode"], found["mean"]
 
 
 def changed_folder(bench: Bench, folder: Path, change: Callable[[Path], Any]) -> Any:
-    """What is said of a folder of transformers' CLIP after a change of its files."""
+    """Load a folder of transformers' CLIP after a change of its files."""
     copy = Path(shutil.copytree(bench.transformers_folder("clip"), folder / "model"))
     change(copy)
     return models.resolve(f"transformers:{copy}").name

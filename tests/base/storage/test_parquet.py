@@ -77,7 +77,7 @@ def write_repeated(path: Path, count: int) -> Path:
 def test_repeated_texts_are_measured_before_they_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """Of 1,000 rows, the three columns have 30 MB, though the file has 1 kB."""
+    """The three columns of 1,000 rows have 30 MB, though the file has 1 kB."""
     path = write_repeated(tmp_path / "rows.parquet", 1000)
     assert path.stat().st_size < 10_000
     monkeypatch.setattr(parquet, "MAX_BATCH_BYTES", 1_000_000)

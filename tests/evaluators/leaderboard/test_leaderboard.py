@@ -286,7 +286,7 @@ def test_published_models_are_next_to_ones_own(tmp_path: Path):
 
 @pytest.mark.usefixtures("all_models")
 def test_the_place_of_an_own_model_with_ties_is_a_range(tmp_path: Path):
-    """Of 245 rows, 150 are right and 49 are ties (20 points): with ties right, no published model is better."""
+    """150 of 245 rows are right and 49 are ties (20 points): with ties right, no published model is better."""
     metrics = {"recall@1": 150 / 245, "tie_rate": 0.2}
     write(tmp_path, "tied", "sugarcrepe/swap_obj", 150, rows=245, metrics=metrics)
     write(tmp_path, "mine", "sugarcrepe/swap_obj", 155, rows=245)

@@ -94,7 +94,7 @@ def test_tests_are_configs_of_the_models_own_corpus(tmp_path: Path):
 
 
 def test_a_few_rows_are_last_and_not_compared_with_chance(tmp_path: Path):
-    """Of five captions, the interval of one right answer is above chance: it begins at 20.7 %."""
+    """The interval of one right answer among five captions is above chance: it begins at 20.7 %."""
     for config, rows in (("a", 1), ("b", 30)):
         name = f"sugarcrepe/{config}"
         write_hits(tmp_path / "results", "clip", name, hits=rows, rows=rows, chance=1 / 5)

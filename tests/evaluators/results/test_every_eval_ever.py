@@ -28,7 +28,7 @@ def results(tmp_path: Path) -> Path:
 
 
 def test_documents_of_every_eval_ever(results: Path):
-    """One per model; the share, its interval, the rows and the source of the data are the result's."""
+    """One document per model. Its share, interval, rows and source of the data are those of the result."""
     files = every_eval_ever.make_files(
         hub.read_complete([results]), "me/results", {"mine": "me/mine"}
     )

@@ -109,7 +109,7 @@ def test_pulled_results_equal_the_published_results(hub_server: Repositories, tm
 
 
 def test_the_folders_of_this_machine_are_not_published(hub_server: Repositories, tmp_path: Path):
-    """Of a local model, and of images that could not be read; the local document stays as it is."""
+    """Paths of a local model and of unreadable images are removed. The local document is not changed."""
     place = str(tmp_path / "John Doe" / "clip")
     about = {"fingerprint": "w", "spec": f"local:{place}", "effective": f"local:{place}"}
     changes = {

@@ -141,7 +141,7 @@ def test_audit_of_several_sets_and_report_show_the_baselines(tmp_path: Path):
 
 
 def test_splits_with_other_numbers_of_negatives_are_measured_one_by_one(tmp_path: Path):
-    """As an import writes a file with a balanced subset: five captions in one split, two in the other."""
+    """The splits of an imported file with a balanced subset: five captions in one split, two in the other."""
 
     def make(count: int) -> list[dict[str, Any]]:
         return [

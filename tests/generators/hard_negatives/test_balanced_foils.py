@@ -1,4 +1,4 @@
-"""How often a word is true in sets of one replaced atom: the images have one atom each, drawn by frequency."""
+"""The rate at which a word is true in sets of one replaced atom. The images have one atom each, drawn by frequency."""
 
 from collections import Counter
 from itertools import islice

@@ -55,7 +55,7 @@ def test_parsers_have_different_code_versions():
 
 
 def test_adjectives_belong_to_the_noun_in_whose_phrase_they_are(sng: SngParser):
-    """As in the published files, where "a brown brick paved sidewalk" is an HN-Atom: "red" is not of the brick."""
+    """In the published files, "a brown brick paved sidewalk" is an HN-Atom: "red" does not belong to the brick."""
     (parse,) = sng.parse(["a red brick paved sidewalk"])
     assert [item.name for item in parse.graph.objects] == ["sidewalk"]
     assert "red" in parse.graph.objects[0].attributes

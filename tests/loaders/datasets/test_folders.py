@@ -1,4 +1,4 @@
-"""Which folder a name or path means."""
+"""Resolution of a dataset's name or path to its folder."""
 
 from pathlib import Path
 

@@ -129,7 +129,7 @@ def make_slots(caption: str, *atoms: tuple[AtomKind, str, str, str]) -> list[Slo
 
 
 def test_one_word_is_replaced_as_it_is() -> None:
-    """As published: "a glass ... with an grape", "trucks" for the cars of a "car", "bush" for the "trees"."""
+    """Published examples: "a glass ... with an grape", "trucks" for the cars of a "car", "bush" for the "trees"."""
     caption = "an apple near cars, trees and a fire hydrant. there is another apple."
     slots = make_slots(
         caption,

@@ -96,7 +96,7 @@ def test_an_element_without_class_is_painted_as_it_is(tmp_path):
 
 
 def test_style_is_read_like_attributes_and_commands_may_be_relative(tmp_path):
-    """As drawing programs save them."""
+    """Drawing programs save styles and relative commands."""
     plain = read(tmp_path, '<path fill="#00ff00" opacity="0.5" d="M10 10 L90 10 L90 80 Z"/>')
     saved = read(
         tmp_path,
