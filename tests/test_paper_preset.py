@@ -282,7 +282,7 @@ def clone(tmp_path: Path) -> Path:
 def test_preset_builds_crepe_from_the_real_images(
     clone: Path, real_data: Path, httpserver: HTTPServer
 ):
-    """Five images have few words, so a word is a foil after one occurrence, and an image gives more walks.
+    """Five images have few words, so a word is a foil after one occurrence, and an image has more walks.
 
     The balanced sets need families of words that replace each other, for which five images have too few words. hnall
     needs a graph with negatives of all types, which they do not have at five atoms.

@@ -40,8 +40,8 @@ FONT_TOOLS = ("/sbin/ldconfig", "fc-list")
 
 
 class World(NamedTuple):
-    """``data`` has two hostile datasets. ``home`` is the current folder. ``private`` and ``data/thesis`` are nobody's
-    business."""
+    """``data`` has two hostile datasets. ``home`` is the current folder. ``private`` and ``data/thesis`` must
+    not be read."""
 
     root: Path
     home: Path

@@ -154,7 +154,7 @@ PRODUCTIVITY = {
         "outer space": 40,
     },
 }  # fmt: skip
-"""Counted beside the audit by a few lines of pandas, Counter and str."""
+"""Counts that do not use the audit: a few lines of pandas, Counter and str."""
 
 
 @pytest.mark.parametrize(

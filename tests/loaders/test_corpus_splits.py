@@ -223,7 +223,7 @@ def test_what_is_known_of_a_corpus_is_not_searched_for_again(
 
 
 def test_answers_are_not_reused_for_a_sampled_file_that_was_written_later(tmp_path: Path):
-    """A file of more than 1 MiB is compared by samples: another one with equal samples is told by its time."""
+    """A file of more than 1 MiB is compared by samples: another one with equal samples is distinguished by its time."""
     size = 2 * shards.BLOCKS * shards.BLOCK_BYTES
     text = ("a red ball\n" * (size // 11 + 1))[:size]
     path = Path(write_corpus(tmp_path / "corpus", [text]))

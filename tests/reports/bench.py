@@ -123,7 +123,7 @@ class Bench:
 
 
 def normalize(encoder: Any, image: Image.Image) -> torch.Tensor:
-    """Return what open_clip's adapter gives to the model: bytes from the processor, normalised on the device."""
+    """Return the model's input as open_clip's adapter makes it: bytes from the processor, normalised on the device."""
     prepared = encoder.preprocess(image)
     if encoder._transform is None:
         return prepared

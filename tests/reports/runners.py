@@ -136,7 +136,7 @@ def real_library_texts(bench: Bench, folder: Path, texts: Sequence[str]) -> Any:
 
 
 def activation(bench: Bench, folder: Path, name: str) -> Any:
-    """The architecture that runs, and whether it is told to use QuickGELU."""
+    """Return the architecture that runs, and True if it is configured with QuickGELU."""
     (folder / "weights.pt").touch()
     built, _, quick_gelu = parse_name(name.replace("FILE", str(folder / "weights.pt")))
     return built, quick_gelu
@@ -554,7 +554,7 @@ def begin_of_answer(bench: Bench, folder: Path, tokens: Sequence[str]) -> Any:
 
 
 def stored_answers(bench: Bench, folder: Path, given: Sequence[tuple[str, bool]]) -> Any:
-    """Answers of models of the given names at one address; True: stored answers are asked for again.
+    """Return answers of models of the given names at one address. True: stored answers are requested again.
 
     The server answers with yes to the first request, and with no to later ones.
     """

@@ -75,7 +75,7 @@ def test_twelve_bits_fill_the_range():
     ("depth", "kind", "line", "transparent", "shown"),
     [
         (16, GREY, shorts(0x8000, 0x4000), shorts(0x8000), [255, 64]),
-        # One unit beside the transparent tone is opaque.
+        # One unit above the transparent tone is opaque.
         (16, GREY, shorts(0x8001, 0x8000), shorts(0x8000), [128, 255]),
         (16, RGB, shorts(*[0x8010] * 3, *[0x4000] * 3), shorts(*[0x8010] * 3), [255, 64]),
         (8, GREY, bytes([128, 64]), shorts(128), [255, 64]),

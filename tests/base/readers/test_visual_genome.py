@@ -417,7 +417,7 @@ def test_real_regions_without_graphs(real_data, tmp_path) -> None:
 
 
 def test_objects_of_v1_0_are_identified_by_name_and_box(tmp_path) -> None:
-    """In v1.0, every record that mentions an object gives it a new id."""
+    """In v1.0, every record that mentions an object has a new id for it."""
     files = make_source()
     files["attributes"][0]["attributes"][0]["object_id"] = 55
     futon = {"id": 56, "name": "futon", "x": 0, "y": 0, "w": 50, "h": 40}

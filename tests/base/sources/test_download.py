@@ -56,7 +56,7 @@ def test_a_cut_connection_is_resumed(site: Site, tmp_path: Path, position: int):
 
 
 def test_a_file_is_compared_with_the_id_of_its_git_repository(site: Site, tmp_path: Path):
-    """`git hash-object` gives 980a0d5f19a64b4b30a87d4206aade58726b60e3 for "Hello World!\\n"."""
+    """`git hash-object` prints 980a0d5f19a64b4b30a87d4206aade58726b60e3 for "Hello World!\\n"."""
     site.files["/hello.txt"] = b"Hello World!\n"
     blob = "980a0d5f19a64b4b30a87d4206aade58726b60e3"
     path = tmp_path / "hello.txt"

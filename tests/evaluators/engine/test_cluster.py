@@ -38,7 +38,7 @@ class ActorError(Exception): ...
 
 
 class FakeRay:
-    """Ray whose calls are computed when they are asked for, in a random order."""
+    """A stand-in for Ray. Calls are computed when their result is requested, in a random order."""
 
     exceptions = SimpleNamespace(RayTaskError=TaskError, RayActorError=ActorError)
 

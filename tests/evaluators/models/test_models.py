@@ -367,7 +367,7 @@ def test_a_broken_class_is_one_message_that_names_the_method(
 def test_a_class_of_ones_own_takes_arguments(
     signature: str, query: str, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """The device goes to its parameter, or to the first one; the arguments are a part of the model's name."""
+    """The device is passed to its parameter, or to the first one; the arguments are a part of the model's name."""
     first = "place" if "place" in signature else "device"
     source = f"""
 class Mine:

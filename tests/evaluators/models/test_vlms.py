@@ -58,7 +58,7 @@ def run(spec: str, data: Path, output: Path) -> tuple[dict[str, Any], Any]:
 
 
 class Library:
-    """A model of transformers, asked in the library's own way: one prompt, one forward pass."""
+    """A model of transformers, called in the library's own way: one prompt, one forward pass."""
 
     def __init__(self, folder: Path) -> None:
         kind: Any = hf.AutoModelForImageTextToText

@@ -19,7 +19,7 @@ mlcroissant = pytest.importorskip("mlcroissant")
 
 
 def read(folder: Path, config: str):
-    """The first row as the library reads it, after it found nothing to complain about."""
+    """Return the first row as the library reads it, after it has validated the file."""
     dataset = mlcroissant.Dataset(folder / "croissant.json")
     assert not list(dataset.metadata.issues.errors)
     assert not list(dataset.metadata.issues.warnings)

@@ -316,7 +316,7 @@ def test_get_can_leave_out_the_images(mirror: Site, here: Path, tmp_path: Path):
 
 @pytest.mark.parametrize("name", ["crepe_published", "colorfoil", "bla"])
 def test_files_without_images_are_not_asked_for_as_images(name: str):
-    """Their archives hold annotations; the images that rows need are asked for when the rows are known."""
+    """Their archives hold annotations; the images that rows need are requested when the rows are known."""
     assert benchmarks.load(name).file_image_bytes == 0
     assert benchmarks.load("spec").file_image_bytes > 1e9
     # 299,224 rows, but Visual Genome has 108,077 images.

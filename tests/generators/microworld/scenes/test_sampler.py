@@ -147,7 +147,7 @@ def test_only_people_act_and_only_on_what_the_table_allows():
 
 
 def test_background_and_light_are_independent_of_the_objects():
-    """They do not change with the objects, and all backgrounds are equally frequent beside each theme."""
+    """They do not change with the objects, and all backgrounds are equally frequent with each theme."""
     scenes = [sample_scene(3, 8, width=640, height=480, n_objects=count) for count in (1, 2, 3)]
     assert len({(scene.background, scene.light) for scene in scenes}) == 1
     surroundings = Counter(sample_surroundings(0, image_id) for image_id in TEST_IDS[:24_000])

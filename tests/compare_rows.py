@@ -1,6 +1,6 @@
 """Print rows that were read from published files next to the original records, to compare them by eye.
 
-    python -m tests.beside FILE ... --rows 10
+    python -m tests.compare_rows FILE ... --rows 10
 
 The rows are at equal distances. The original of a row is the record that contains its texts and images, or else the
 first one with its caption or image; ``-`` if there is none.
