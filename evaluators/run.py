@@ -168,7 +168,7 @@ def evaluate_tasks(
             model, planned, store, batch_size, options.on_error, report, cluster, in_processes
         )
 
-        # Say what an endpoint will be asked. Raises ValueError above the maximum.
+        # Announce the requests to an endpoint. Raises ValueError above the maximum.
         if planned.tasks and isinstance(model.encoder, PaidScorer):
             yield Notice(model.encoder.estimate_cost(stream_missing(engine)))
 

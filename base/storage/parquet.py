@@ -164,7 +164,7 @@ def _measure_repeated(path: Path, name: str, limit: int) -> int:
     try:
         return _measure_dictionary(path, name)
     except pa.ArrowNotImplementedError:
-        # Arrow reads no nested column as a dictionary if its writer gave the dictionary up half-way.
+        # Arrow reads no nested column as a dictionary if its writer stopped using the dictionary half-way.
         return _measure_rows(path, name, limit)
 
 

@@ -244,7 +244,8 @@ def _negate_attribute(
         return None
     if BE.search(before) and not re.match(r",| and\b", after):
         return f"{before}not {word}{after}"
-    # What joins the attribute to the next one goes with it, or else what joins the previous one to it.
+    # The text that joins the attribute to the next one is removed with it, or else the text that joins it to the
+    # previous one.
     rest = JOINT.sub("", after)
     if rest == after:
         before = JOINT_BEFORE.sub(" ", before)

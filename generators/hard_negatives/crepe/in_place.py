@@ -68,7 +68,8 @@ def _deny_attribute(caption: EditableCaption, mention: Mention) -> str:
     )
     if noun is None or _BE.search(text[: mention.start]) or "." in text[mention.end : noun.end]:
         return f"{text[: mention.start]}not {text[mention.start :]}"
-    # Without the attribute, what joins it to the next one goes, or else what joins the previous one to it.
+    # The text that joins the attribute to the next one is removed with it, or else the text that joins it to the
+    # previous one.
     before = text[: mention.start]
     between = text[mention.end : noun.end]
     rest = re.sub(r"^(?:\s|,|and\b)+", "", between)

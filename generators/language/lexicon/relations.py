@@ -168,7 +168,7 @@ def sort_synonyms(group: str, replaced: str) -> tuple[str, ...]:
 
 def is_preposition(words: str) -> bool:
     """Return True if the words are a listed preposition, not a verb."""
-    # Of the listed words, all that end in -ing are verbs, so WordNet is not asked: reports need no WordNet.
+    # All listed words that end in -ing are verbs, so WordNet is not used: reports need no WordNet.
     first = words.split()[0] if words else ""
     is_verb = first in PASSIVES or first.endswith("ing")
     return _split_words(words) in _groups_by_words() and not is_verb
