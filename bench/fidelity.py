@@ -210,10 +210,10 @@ def find_cause_by_ours(item: Item, edit: Edit, mentions: Iterable[Mention]) -> s
         written = read_as_written(item.parse.caption, mention)
         near, distant = find_words(item.parse, written, ALL_WORDS)
         candidates = (*near, *islice(distant, MAX_CANDIDATES))
-        found = [
+        equal_words = [
             word for word in candidates if not list_forms(word).isdisjoint(list_forms(edit.new))
         ]
-        negatives = (make_foil(item.parse, written, word, facts) for word in found)
+        negatives = (make_foil(item.parse, written, word, facts) for word in equal_words)
         by_text = [
             item.parse.caption[: written.start] + word + item.parse.caption[written.end :]
             for word in candidates
@@ -224,7 +224,9 @@ def find_cause_by_ours(item: Item, edit: Edit, mentions: Iterable[Mention]) -> s
         ):
             return None
         causes.add(
-            "may be true or does not fit" if found else "no candidate of the lexicon or WordNet"
+            "may be true or does not fit"
+            if equal_words
+            else "no candidate of the lexicon or WordNet"
         )
     return min(causes)
 
@@ -258,7 +260,7 @@ def measure_atoms(
     edits: Iterable[tuple[str, Item, Edit]], rules: str
 ) -> tuple[Counter[tuple[str, bool]], Counter[str]]:
     """Count the authors' edits by kind and whether ours contain them, and the causes of the others."""
-    found = Counter[tuple[str, bool]]()
+    counts = Counter[tuple[str, bool]]()
     causes = Counter[str]()
     for kind, item, edit in edits:
         if find_cause_by_paper(item, edit, find_mentions(item, edit)) == WITHIN_A_WORD:
@@ -271,10 +273,10 @@ def measure_atoms(
             if is_in_parse
             else "outside the atoms of our parse"
         )
-        found[kind, cause is None] += 1
+        counts[kind, cause is None] += 1
         if cause:
             causes[cause] += 1
-    return found, causes
+    return counts, causes
 
 
 def measure_ranks(
@@ -335,11 +337,11 @@ def list_own_draws(items: Iterable[Item], score_words: ScoreWords) -> Drawn:
         negatives = list(islice(draw_atoms(slots, scores, PER_TYPE, Random(caption)), PER_TYPE))
         if len(negatives) < PER_TYPE:
             continue
-        found = [find_edit(caption, negative.caption) for negative in negatives]
-        for negative, edit in zip(negatives, found, strict=True):
+        drawn_edits = [find_edit(caption, negative.caption) for negative in negatives]
+        for negative, edit in zip(negatives, drawn_edits, strict=True):
             if edit:
                 edits.append((negative.foils[0].type, caption[edit.start : edit.end], edit.new))
-        atoms[len({edit.start for edit in found if edit})] += 1
+        atoms[len({edit.start for edit in drawn_edits if edit})] += 1
     return Drawn(edits, atoms)
 
 
@@ -489,11 +491,11 @@ def report_texts(edits: Sequence[tuple[str, Item, Edit]]) -> Iterator[str]:
     rows: list[list[str]] = []
     for kind in (*KINDS, "all"):
         cells = [kind]
-        for found, _ in measured.values():
+        for edit_counts, _ in measured.values():
             states = {
                 state: sum(
                     n
-                    for (name, is_found), n in found.items()
+                    for (name, is_found), n in edit_counts.items()
                     if is_found is state and kind in (name, "all")
                 )
                 for state in (True, False)
@@ -519,17 +521,17 @@ def report_ranks(edits: Sequence[tuple[str, Item, Edit]], score_words: ScoreWord
     rows: list[list[str]] = []
     for kind in KINDS:
         ranks = [(rank, count) for name, rank, count in measured if name == kind]
-        known = sorted((rank, count) for rank, count in ranks if rank)
-        best = sum(rank <= NUM_RANKED for rank, _ in known)
-        chance = sum(min(1, NUM_RANKED / count) for _, count in known)
-        middle = known[len(known) // 2][0] if known else 0
+        in_vocabulary = sorted((rank, count) for rank, count in ranks if rank)
+        best = sum(rank <= NUM_RANKED for rank, _ in in_vocabulary)
+        chance = sum(min(1, NUM_RANKED / count) for _, count in in_vocabulary)
+        middle = in_vocabulary[len(in_vocabulary) // 2][0] if in_vocabulary else 0
         rows.append(
             [
                 kind,
-                _share(len(known), len(ranks)),
+                _share(len(in_vocabulary), len(ranks)),
                 str(middle),
-                _share(best, len(known)),
-                _share(round(chance), len(known)),
+                _share(best, len(in_vocabulary)),
+                _share(round(chance), len(in_vocabulary)),
             ]
         )
     header = (

@@ -146,12 +146,12 @@ def singular(text: str) -> str:
     return find_base(text, "noun") or text
 
 
-def is_mangled(caption: str, negative: str, known: set[str]) -> bool:
+def is_mangled(caption: str, negative: str, frequent_words: set[str]) -> bool:
     """Return True if a word of the negative has a word in place of a part of a word of the caption."""
     truth = Counter(split(caption))
     lost = set(truth - Counter(split(negative)))
     for word in split(negative):
-        if len(word) < 3 or word in known or re.search(r"\d", word) or is_word(word):
+        if len(word) < 3 or word in frequent_words or re.search(r"\d", word) or is_word(word):
             continue
         for source in truth:
             for own in truth:
@@ -164,7 +164,7 @@ def is_mangled(caption: str, negative: str, known: set[str]) -> bool:
                         middle = word[len(before) : len(word) - len(after)]
                         fits = word == before + middle + after and middle
                         is_plural = word == f"{middle}s" and middle[-1:] != "s"
-                        if fits and not is_plural and (middle in known or is_word(middle)):
+                        if fits and not is_plural and (middle in frequent_words or is_word(middle)):
                             return True
     return False
 

@@ -21,10 +21,10 @@ Answers = dict[str, dict[str, str]]
 """Annotator -> item id -> answer."""
 
 
-def read_form(path: Path, known: Mapping[str, Item]) -> Answers:
+def read_form(path: Path, items: Mapping[str, Item]) -> Answers:
     """Read a completed form: a CSV file named after its annotator, or a JSON export of Label Studio.
 
-    Items without an answer are skipped. Raises ValueError for an invalid answer or an item that is not in ``known``.
+    Items without an answer are skipped. Raises ValueError for an invalid answer or an item that is not in ``items``.
     """
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file.")
@@ -32,7 +32,7 @@ def read_form(path: Path, known: Mapping[str, Item]) -> Answers:
     for annotator, item_id, answer in (
         _read_label_studio(path) if path.suffix == ".json" else _read_csv(path)
     ):
-        if item_id not in known:
+        if item_id not in items:
             raise ValueError(
                 f"{path}: item {item_id!r} is not in the sample. Was a new sample drawn after the export?"
             )

@@ -37,9 +37,9 @@ def write_label_studio(folder: Path, items: Sequence[Item], images: Mapping[str,
         crop_id: f"data:image/jpeg;base64,{base64.b64encode(data).decode()}"
         for crop_id, data in images.items()
     }
-    asked = {"question": QUESTION, "allowed answers": list(ANSWERS)}
+    shared_fields = {"question": QUESTION, "allowed answers": list(ANSWERS)}
     tasks = [
-        {"data": {"id": item.id, "text": item.text, "image": uris[item.crop_id], **asked}}
+        {"data": {"id": item.id, "text": item.text, "image": uris[item.crop_id], **shared_fields}}
         for item in items
     ]
     (folder / "config.xml").write_text(LABEL_STUDIO, encoding="utf-8")
@@ -54,8 +54,9 @@ def write_csv(folder: Path, items: Sequence[Item], images: Mapping[str, bytes]) 
     names = {crop_id: f"images/{number:05d}.jpg" for number, crop_id in enumerate(images)}
     for crop_id, data in images.items():
         (folder / names[crop_id]).write_bytes(data)
-    asked = {"question": QUESTION, "allowed answers": " / ".join(ANSWERS), "answer": ""}
+    shared_fields = {"question": QUESTION, "allowed answers": " / ".join(ANSWERS), "answer": ""}
     rows = [
-        {"id": item.id, "image": names[item.crop_id], "text": item.text, **asked} for item in items
+        {"id": item.id, "image": names[item.crop_id], "text": item.text, **shared_fields}
+        for item in items
     ]
     csv_tables.write(folder / "items.csv", COLUMNS, rows)

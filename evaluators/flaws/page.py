@@ -160,14 +160,14 @@ def find_best(item: Measured, entry: Mapping[str, Any], key: str) -> Measured:
     ``key``: ``recall@1``, or ``pairwise``, which is the same for a file with one negative a row. ``entry`` is that of
     the balanced subset, or {}.
     """
-    known = [item["baselines"][key]]
+    baselines = [item["baselines"][key]]
     if key == "pairwise" or item["candidates"] == 2:
-        found = [
+        refinement_scores = [
             *entry.get("before", {}).values(),
             *([entry["excluded_by"]] if "excluded_by" in entry else []),
         ]
-        known += [{**scores, "share": scores["accuracy"]} for scores in found]
-    return max(known, key=lambda one: one["share"])
+        baselines += [{**scores, "share": scores["accuracy"]} for scores in refinement_scores]
+    return max(baselines, key=lambda one: one["share"])
 
 
 def name_set(item: Measured) -> str:
@@ -241,9 +241,9 @@ def draw_figure(
             ("recall@1", "all captions of a row", 0.15),
             ("pairwise", "pairs", -0.15),
         ):
-            known = [find_best(item, by_hash.get(sha, {}), key) for sha, item in named]
-            share = np.array([100 * entry["share"] for entry in known])
-            bounds = 100 * np.array([entry["interval"] for entry in known]).T
+            baselines = [find_best(item, by_hash.get(sha, {}), key) for sha, item in named]
+            share = np.array([100 * entry["share"] for entry in baselines])
+            bounds = 100 * np.array([entry["interval"] for entry in baselines]).T
             axes.errorbar(
                 share,
                 heights + shift,
@@ -283,8 +283,8 @@ def main(
     )
     for path in files or []:
         read = read_published(identify(path))
-        known = measured.get(read.file.sha256, {})
-        costly = {key: known[key] for key in ("baselines", "control") if key in known}
+        earlier = measured.get(read.file.sha256, {})
+        costly = {key: earlier[key] for key in ("baselines", "control") if key in earlier}
         measured[read.file.sha256] = measure_texts(read) | (costly or measure_file(path))
         write_json(output, measured)
         typer.echo(f"{path}: measured")

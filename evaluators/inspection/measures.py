@@ -166,12 +166,12 @@ def contrast_words(sets: RetrievalSets) -> list[Contrast]:
         len(sets) * (sets.size - 1)
     )
     words = vectorizer.get_feature_names_out()
-    found = [
+    contrasts = [
         Contrast(str(words[word]), float(truth_V[word]), float(negatives_V[word]), p)
         for word, p in zip(tested, corrected, strict=True)
         if p < SIGNIFICANCE
     ]
-    return sorted(found, key=lambda word: (word.p, word.name))
+    return sorted(contrasts, key=lambda word: (word.p, word.name))
 
 
 def _test(difference_NV: sparse.csr_matrix, images: Sequence[str]) -> np.ndarray:

@@ -271,10 +271,10 @@ def describe(
     if result:
         aliases = (described.get(alias, {}) for alias in get_aliases(result))
         sources = [describe_model(result), *aliases, about.get(name, {})]
-    known = dict.fromkeys(ABOUT, "")
+    facts = dict.fromkeys(ABOUT, "")
     for source in sources:
-        known |= {key: value for key, value in source.items() if value}
-    return known | {"contaminated": (result and result.data["model"]["contaminated"]) or ""}
+        facts |= {key: value for key, value in source.items() if value}
+    return facts | {"contaminated": (result and result.data["model"]["contaminated"]) or ""}
 
 
 def describe_model(result: Result) -> dict[str, str]:

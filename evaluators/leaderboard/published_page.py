@@ -65,10 +65,12 @@ def make_columns(benchmarks: Collection[str] = ()) -> list[Column]:
     published scores.
     """
     columns = list(_make_columns())
-    known = {column.benchmark: None for column in columns}
+    with_scores = {column.benchmark: None for column in columns}
     for name in benchmarks:
-        if name not in known:
-            raise ValueError(f"{name}: no published scores. They are known for {', '.join(known)}.")
+        if name not in with_scores:
+            raise ValueError(
+                f"{name}: no published scores. They are known for {', '.join(with_scores)}."
+            )
     means = [column for column in columns if column.kind == "mean"]
     fewest = min(FEWEST_MODELS, max(len(column.scores) for column in means))
     with_mean = {column.benchmark for column in means}
@@ -192,12 +194,12 @@ def make_models(columns: Sequence[Column]) -> pd.DataFrame:
     models = dict.fromkeys(
         model for column in columns for model in (*column.scores, *column.others)
     )
-    known = describe_published()
+    facts_by_model = describe_published()
     rows = []
     for model in models:
         own = [column.scores.get(model) for column in averaged]
         mean = np.nan if None in own or not own else sum(filter(None, own)) / len(own) / 100
-        row: dict[str, Any] = {"model": model, **known.get(model, {}), "mean": mean}
+        row: dict[str, Any] = {"model": model, **facts_by_model.get(model, {}), "mean": mean}
         for column in columns:
             percent = column.scores.get(model, column.others.get(model))
             row[column.name] = np.nan if percent is None else percent / 100

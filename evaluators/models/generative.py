@@ -169,12 +169,12 @@ class Generative:
     ) -> Tensor:
         """Return what ``read`` makes of the logits (N, V) behind N prompts: N numbers."""
         pairs = enumerate(zip(pictures, captions, strict=True))
-        asked = [
+        prompts = [
             ImagePrompts(self.process(picture.image, caption), [number])
             for number, (picture, caption) in pairs
         ]
-        answer_N = torch.empty(len(asked), dtype=torch.float64)
-        for batch in batch_equal_shapes(asked, self._limit):
+        answer_N = torch.empty(len(prompts), dtype=torch.float64)
+        for batch in batch_equal_shapes(prompts, self._limit):
             inputs = self._move(collate([one.inputs for one in batch]))
             if self._decoder_start is not None:
                 inputs["decoder_input_ids"] = torch.full(
@@ -193,12 +193,14 @@ class Generative:
         probe = self._tokenize(self._probes[0])
         common = prefix_cache.count_common([probe, *tokens])
         rests = [one[common:] for one in tokens]
-        asked: dict[int, ImagePrompts] = {}
+        prompts_by_image: dict[int, ImagePrompts] = {}
         for number, picture in enumerate(pictures):
-            asked.setdefault(id(picture), ImagePrompts(picture.inputs, [])).prompts.append(number)
+            prompts_by_image.setdefault(
+                id(picture), ImagePrompts(picture.inputs, [])
+            ).prompts.append(number)
         answer_N = torch.empty(len(captions), dtype=torch.float64)
         pad = self._processor.tokenizer.pad_token_id or 0
-        for batch in batch_equal_shapes([*asked.values()], self._limit):
+        for batch in batch_equal_shapes([*prompts_by_image.values()], self._limit):
             whole = collate([one.inputs for one in batch])
             beginning = self._move(cut(whole, whole["input_ids"].shape[1] - (len(probe) - common)))
             cache, next_I1 = run_beginning(self._model, beginning)
@@ -276,11 +278,11 @@ class Generative:
         return self._processor.tokenizer.decode([token]).strip() or None
 
 
-def batch_equal_shapes(asked: Sequence[ImagePrompts], limit: int) -> list[list[ImagePrompts]]:
+def batch_equal_shapes(images: Sequence[ImagePrompts], limit: int) -> list[list[ImagePrompts]]:
     """Return batches of images with inputs of equal shapes. A batch of several images has at most ``limit`` prompts."""
     batches: dict[Any, list[list[ImagePrompts]]] = {}
     sizes: Counter[Any] = Counter()
-    for one in asked:
+    for one in images:
         shape = tuple((name, tuple(tensor.shape)) for name, tensor in one.inputs.items())
         if shape not in batches or sizes[shape] + len(one.prompts) > limit:
             batches.setdefault(shape, []).append([])

@@ -56,12 +56,12 @@ class ThinkingGenerative(Generative):
     def _read_plainly(self, pictures: Sequence[ProcessedImage], captions: Sequence[Any]) -> Tensor:
         """Generate the thoughts of each prompt, and read the probabilities of its answer."""
         pairs = enumerate(zip(pictures, captions, strict=True))
-        asked = [
+        prompts = [
             ImagePrompts(self.process(picture.image, caption), [number])
             for number, (picture, caption) in pairs
         ]
-        answer_N = torch.empty(len(asked), dtype=torch.float64)
-        for batch in batch_equal_shapes(asked, self._limit):
+        answer_N = torch.empty(len(prompts), dtype=torch.float64)
+        for batch in batch_equal_shapes(prompts, self._limit):
             inputs = self._move(collate([one.inputs for one in batch]))
             token_BL = self._generate(inputs)
             for one, token_L in zip(batch, token_BL, strict=True):

@@ -125,9 +125,9 @@ def read_frames(results: Sequence[Result]) -> Frames:
     }
 
 
-def find_other_tasks(results: Sequence[Result], known: Sequence[str]) -> list[str]:
-    """Return the tasks (without variants) of all datasets that are not in ``known``, such as imported datasets."""
-    others = [result.data for result in results if result.data["dataset"] not in known]
+def find_other_tasks(results: Sequence[Result], excluded_datasets: Sequence[str]) -> list[str]:
+    """Return the tasks (without variants) of all other datasets, such as imported datasets."""
+    others = [result.data for result in results if result.data["dataset"] not in excluded_datasets]
     return sorted({data["task"] for data in others if not data["variant"]}, key=natural_key)
 
 
@@ -263,13 +263,13 @@ def find_retrieved_instead(frames: Frames, row: int, split: Any) -> list[Candida
         ):
             image = rows.index[rows["t2i_wrong"][row][missed[0]]]
             images.setdefault((rows["captions"][row][missed[0]], image), []).append(name)
-    found = [
+    candidates = [
         Candidate(text, False, names, "Ranks first for this image", [(text, False)])
         for text, names in captions.items()
     ]
     for (text, image), names in images.items():
         picture = make_data_uri(split[int(image)]["image"], CHOSEN_SIZE)
-        found.append(
+        candidates.append(
             Candidate(
                 text,
                 False,
@@ -279,7 +279,7 @@ def find_retrieved_instead(frames: Frames, row: int, split: Any) -> list[Candida
                 picture,
             )
         )
-    return found
+    return candidates
 
 
 def sort_by_hash(captions: pd.Series) -> list[int]:

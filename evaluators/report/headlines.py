@@ -160,7 +160,10 @@ def _describe_standings(label: str, members: Sequence[Result], results: Results)
     line = f"{label}, {tasks} with hard negatives: {described} (95 % intervals)."
     if solved:
         # By the bound of the interval, since a baseline may solve all of a few rows.
-        best, task = max(solved, key=lambda found: (found[0].interval[0], found[1]))
+        best, task = max(
+            solved,
+            key=lambda pair: (pair[0].interval[0], pair[1]),
+        )
         name = name_judge(best.key)
         line += (
             f' Without the image, the text-only baseline "{name}" selects {best.recall:.1%} of the true captions of '
@@ -189,15 +192,15 @@ def explain_below_chance(
         control = values[values["kind"] == kind + CONTROL]
         if rows.empty or kind.endswith(CONTROL):
             continue
-        (relation, found), random = _compare(results, rows), _average_random_recall(results, rows)
+        (relation, text), random = _compare(results, rows), _average_random_recall(results, rows)
         if relation != "below" or random is None or random >= rows["chance"].iloc[0]:
             continue
-        line = f"{title} Recall@1 is below chance, {found}. "
+        line = f"{title} Recall@1 is below chance, {text}. "
         line += f"Random word weights, which know nothing of the image, reach {random:.1%}."
         if not control.empty:
-            relation, found = _compare(results, control)
+            relation, text = _compare(results, control)
             random = _average_random_recall(results, control)
-            line += f" On the balanced sets it is {relation} chance, {found}"
+            line += f" On the balanced sets it is {relation} chance, {text}"
             line += "." if random is None else f", and random word weights reach {random:.1%}."
         lines.append(line)
     return lines

@@ -109,11 +109,14 @@ def collect_numbers(probes: Sequence[ProbeResult]) -> dict[str, Any]:
 def _collect_pair_numbers(result: PairResult) -> dict[str, Any]:
     """Return the scores by config, and how often they are zero by recovery."""
     conditions = {
-        "recovered" if both else "not recovered": found for both, found in result.conditions.items()
+        "recovered" if both else "not recovered": condition
+        for both, condition in result.conditions.items()
     }
     return {
         "scores": result.scores,
-        "by_recovery": {name: found._asdict() for name, found in conditions.items() if found.pairs},
+        "by_recovery": {
+            name: condition._asdict() for name, condition in conditions.items() if condition.pairs
+        },
     }
 
 

@@ -76,7 +76,9 @@ def write_rows(folder: Path, prefix: str, rows: Sequence[Example], models: Seque
             for number, candidate in enumerate(row.candidates)
             for name in candidate.picked_by
         }
-        known = [kind_number[candidate.kind] for candidate in row.candidates if candidate.kind]
+        candidate_kinds = [
+            kind_number[candidate.kind] for candidate in row.candidates if candidate.kind
+        ]
         captions = [candidate.caption for candidate in row.candidates]
         # -1 is the pick of a model without this task.
         texts.append(
@@ -84,7 +86,7 @@ def write_rows(folder: Path, prefix: str, rows: Sequence[Example], models: Seque
                 task_number[row.task],
                 row.row,
                 captions,
-                known,
+                candidate_kinds,
                 [picks.get(model, -1) for model in models],
                 [find_changes(candidate.parts) for candidate in row.candidates],
             ]

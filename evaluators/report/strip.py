@@ -141,9 +141,9 @@ def _join_baselines(
     members: Sequence[Result], weights: Sequence[int], results: Results
 ) -> tuple[float | None, str]:
     """Return the best text-only baseline of the sets in percent, and its name; None if one was not measured."""
-    found = [find_best_baseline(results, result) for result in members]
-    measured = [baseline for baseline in found if baseline]
-    if len(measured) < len(found):
+    baselines = [find_best_baseline(results, result) for result in members]
+    measured = [baseline for baseline in baselines if baseline]
+    if len(measured) < len(baselines):
         return None, ""
     names = {name_judge(baseline.key) for baseline in measured}
     name = names.pop() if len(names) == 1 else "another one for each set"

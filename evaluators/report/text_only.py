@@ -80,8 +80,12 @@ def find_best_baseline(results: Results, result: Result) -> Baseline | None:
     best = max(scores, key=lambda key: scores[key]["recall@1"], default=None)
     if best:
         return Baseline(best, scores[best]["recall@1"], tuple(scores[best]["interval"]))
-    found = results.best_baselines.get(result.data["task"])
-    return Baseline(found.name, found.recall, found.interval) if found else None
+    measured_now = results.best_baselines.get(result.data["task"])
+    return (
+        Baseline(measured_now.name, measured_now.recall, measured_now.interval)
+        if measured_now
+        else None
+    )
 
 
 def find_without_measured(results: Results) -> list[Mapping[str, Any]]:

@@ -250,15 +250,15 @@ def rank_models(folders: Sequence[Path]) -> list[Ranked]:
             raise ValueError(
                 f"Two models are named {max(names, key=names.count)}. Choose names with `compeval run --name`."
             )
-        found = ranking.rank(hit_MQ, paired.cluster_Q)
+        ranks = ranking.rank(hit_MQ, paired.cluster_Q)
         of_task = [
             Ranked(
-                *(paired.task, paired.metric, hit_MQ.shape[1], name, float(found.share_M[model])),
+                *(paired.task, paired.metric, hit_MQ.shape[1], name, float(ranks.share_M[model])),
                 compute_share_interval(hit_MQ[model], paired.cluster_Q),
-                int(found.rank_M[model]),
+                int(ranks.rank_M[model]),
                 {
                     other: float(p)
-                    for other, p in zip(names, found.p_MM[model], strict=True)
+                    for other, p in zip(names, ranks.p_MM[model], strict=True)
                     if other != name
                 },
                 paired.chance,

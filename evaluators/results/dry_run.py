@@ -46,7 +46,7 @@ class PlannedRun:
 
 def plan_run(
     spec: str,
-    known: Sequence[Task],
+    available: Sequence[Task],
     selected: Sequence[Task] | None,
     *,
     data_dir: Path | None,
@@ -60,7 +60,7 @@ def plan_run(
         return PlannedRun(strip_urls(spec), 0, 0, 0, 0, None, str(error))
     spec = strip_urls(spec)  # as in results
     earlier = find_results(output, strip_urls(model.spec))
-    tasks = defaults(known, model) if selected is None else selected
+    tasks = defaults(available, model) if selected is None else selected
     rows = 0
     finished = 0
     error = None

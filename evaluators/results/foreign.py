@@ -219,8 +219,8 @@ def _find_wrong_interval(result: Mapping[str, Any], table: pa.Table) -> str | No
         if bounds is not None and not np.allclose(
             bounds, expected, rtol=0, atol=INTERVAL_TOLERANCE
         ):
-            found = " to ".join(f"{bound:g}" for bound in bounds)
-            return f"the interval of {name} is {found}, and {expected[0]:g} to {expected[1]:g} over its rows"
+            stated = " to ".join(f"{bound:g}" for bound in bounds)
+            return f"the interval of {name} is {stated}, and {expected[0]:g} to {expected[1]:g} over its rows"
     return None
 
 

@@ -158,8 +158,8 @@ def make_entries(results: Sequence[Result], repository: str, benchmarks: Mapping
         raise ValueError(
             f"A model's page takes results of one model; got {', '.join(models)}. Name one model's folder."
         )
-    known = [result for result in results if result["dataset"] in benchmarks]
-    if not known:
+    on_hub = [result for result in results if result["dataset"] in benchmarks]
+    if not on_hub:
         datasets = ", ".join(sorted({result["dataset"] for result in results}))
         raise ValueError(
             "No result is of a benchmark on the Hub. Name its repository, for example --benchmark NAME=ORG/DATASET; "
@@ -174,7 +174,7 @@ def make_entries(results: Sequence[Result], repository: str, benchmarks: Mapping
             source_name=SOURCE_NAME,
             notes=describe(result),
         )
-        for result in known
+        for result in on_hub
     ]
     text = yaml.safe_dump(eval_result_entries_to_yaml(entries), sort_keys=False, allow_unicode=True)
     assert parse_eval_result_entries(yaml.safe_load(text)) == entries

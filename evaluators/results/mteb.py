@@ -70,12 +70,14 @@ def pull(place: str) -> PullSummary:
         _download(place) if place.startswith(("http://", "https://")) else _read_folder(Path(place))
     )
     rows = [row for row in rows if (SOURCE, row["column"]) in read_columns()]
-    known = [row for row in rows if (SOURCE, row["name"]) in read_models()]
-    unknown = tuple(sorted({row["name"] for row in rows} - {row["name"] for row in known}))
+    of_known_models = [row for row in rows if (SOURCE, row["name"]) in read_models()]
+    unknown = tuple(
+        sorted({row["name"] for row in rows} - {row["name"] for row in of_known_models})
+    )
     if not rows:
         raise ValueError(f"{place}: no result file of MTEB on {', '.join(sorted(list_tasks()))}.")
-    add_pulled_scores(known)
-    return PullSummary(len(known), len({row["name"] for row in known}), unknown)
+    add_pulled_scores(of_known_models)
+    return PullSummary(len(of_known_models), len({row["name"] for row in of_known_models}), unknown)
 
 
 def _read_folder(folder: Path) -> Iterator[dict[str, Any]]:

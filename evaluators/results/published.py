@@ -122,8 +122,8 @@ def match_scores(results: Sequence[Mapping[str, Any]]) -> list[Match]:
         name = get_alias(names[-1])
         if all(score.model != name for score in scores):
             name = get_canonical_name(name)
-        found = [match for score in scores if (match := _match_score(score, name, by_task))]
-        matches += _keep_nearest_source(found)
+        model_matches = [match for score in scores if (match := _match_score(score, name, by_task))]
+        matches += _keep_nearest_source(model_matches)
     return matches
 
 

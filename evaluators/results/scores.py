@@ -264,15 +264,15 @@ def _read_scores(path: Path, writer: str, remedy: str) -> list[dict[str, Any]]:
     """Return the rows of a parquet file. Raises ValueError for another format, or for unknown models or columns."""
     try:
         rows = pq.read_table(path, columns=SCHEMA.names).to_pylist()
-        known = all(
+        is_valid = all(
             (row["source"], row["name"]) in read_models()
             and (row["source"], row["column"]) in read_columns()
             for row in rows
         )
     except (pa.ArrowException, OSError):
-        known = False
+        is_valid = False
         rows = []
-    if not known:
+    if not is_valid:
         raise ValueError(f"{path}: not a file of this version's `{writer}`. {remedy}.")
     return rows
 
@@ -322,8 +322,8 @@ def _compute_means(
 
 
 def _get_facts(source: str) -> dict[str, Any]:
-    known = read_sources()[source]
-    return {"source": known["title"], **{name: known[name] for name in ("ties", "commit", "date")}}
+    facts = read_sources()[source]
+    return {"source": facts["title"], **{name: facts[name] for name in ("ties", "commit", "date")}}
 
 
 def _read_papers() -> Iterator[PublishedScore]:

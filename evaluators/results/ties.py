@@ -23,8 +23,8 @@ HALF = ("bf16", "fp16")
 def get_tie_rate(metrics: Mapping[str, float], metric: str) -> float:
     """Return the share of ties among the queries of a main metric; 0 if the protocol counts none."""
     base = metric.partition("_macro_")[0]
-    name, found = re.subn(r"(recall@\d+|avg_recall|score|accuracy|top\d)$", "tie_rate", base)
-    return metrics.get(name, 0.0) if found else 0.0
+    name, num_replaced = re.subn(r"(recall@\d+|avg_recall|score|accuracy|top\d)$", "tie_rate", base)
+    return metrics.get(name, 0.0) if num_replaced else 0.0
 
 
 def measure_ties(result: Mapping[str, Any], metric: str) -> float:

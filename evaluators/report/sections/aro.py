@@ -80,9 +80,9 @@ def make_section(results: Results) -> Section | None:
 
 
 def _describe_relations(name: object, values: pd.DataFrame, results: Results) -> str:
-    found = results.find(values)
+    matching = results.find(values)
     line = f"{name} prefers the true caption to the swapped caption in {values['value'].mean():.1%} of VG-Relation "
-    line += f"({compare_value(found, 'recall@1')}). {describe_best_baseline(results, found)}"
+    line += f"({compare_value(matching, 'recall@1')}). {describe_best_baseline(results, matching)}"
     return line.strip()
 
 

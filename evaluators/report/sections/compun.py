@@ -158,10 +158,10 @@ def make_headline(results: Results, name: str, values: pd.DataFrame) -> str:
         "with five example captions": (ACCURACY, FIVE_EXAMPLES),
         "against all images": (AMONG_ALL, TEMPLATE),
     }
-    found = []
+    accuracies = []
     for text, (metric, prompts) in parts.items():
         rows = values[(values["metric"] == metric) & (values["prompts"] == prompts)]
         if len(rows):
             compared = headlines.compare_value(results.find(rows), metric)
-            found.append(f"{rows['value'].mean():.1%} ({compared}) {text}")
-    return f"Compound nouns, {name}: accuracy {', '.join(found)}."
+            accuracies.append(f"{rows['value'].mean():.1%} ({compared}) {text}")
+    return f"Compound nouns, {name}: accuracy {', '.join(accuracies)}."

@@ -41,8 +41,10 @@ def make_section(results: Results) -> Section | None:
         tables.append(make_table("own", records, f"_{dataset}", dataset=dataset))
         if categories := [record for result in members for record in list_categories(result)]:
             tables.append(make_table("own_categories", categories, f"_{dataset}", dataset=dataset))
-        found = {item.data["config"]: find_best_baseline(results, item) for item in members}
-        baselines = {config: best.recall for config, best in found.items() if best}
+        best_by_config = {
+            item.data["config"]: find_best_baseline(results, item) for item in members
+        }
+        baselines = {config: best.recall for config, best in best_by_config.items() if best}
         caption = f"{dataset}: Recall@1 by kind, with 95 % intervals over images; the grey marks are chance"
         caption += ", the triangles the best text-only baseline." if baselines else "."
         figures[caption] = draw_kinds(members, baselines)
