@@ -199,8 +199,8 @@ def sample_image(
         )
         for n in visit.complexities
     )
-    found = ((n, walk) for n, walk in walks if walk is not None)
-    return dict(islice(found, 1 if visit.is_single else None))
+    accepted = ((n, walk) for n, walk in walks if walk is not None)
+    return dict(islice(accepted, 1 if visit.is_single else None))
 
 
 class VisitPlan:
@@ -223,7 +223,7 @@ class VisitPlan:
         self.walks = walks
         self.conditions = conditions
         self.is_single = is_single
-        self.found = Counter[tuple[WalkCondition, int]]()
+        self.walk_counts = Counter[tuple[WalkCondition, int]]()
         self.visits = Counter[tuple[WalkCondition, int]]()
         self.exhausted: set[tuple[str, WalkCondition, int]] = set()
         """Image, condition and complexity of which there is no further walk."""
@@ -244,11 +244,11 @@ class VisitPlan:
                     yield WalkRequest(image_id, condition, number, complexities, self.is_single)
 
     def needs_walks(self, condition: WalkCondition, complexity: int) -> bool:
-        found = self.found[condition, complexity]
+        num_drawn = self.walk_counts[condition, complexity]
         visits = self.visits[condition, complexity]
         walks = self.walks * (condition.surplus if complexity > template.COMPLEXITY else 1)
         min_images = max(MIN_IMAGES, MIN_IMAGES_PER_WALK * walks)
-        return found < walks and visits < min_images + MAX_IMAGES_PER_WALK * found
+        return num_drawn < walks and visits < min_images + MAX_IMAGES_PER_WALK * num_drawn
 
     def count(self, visit: WalkRequest, walks: Mapping[int, bool]) -> list[int]:
         """Count the walks of a visit, of which some are usable; return the complexities that still needed a walk."""
@@ -258,7 +258,7 @@ class VisitPlan:
         needed = [n for n in tried if self.needs_walks(visit.condition, n)]
         for n in needed:
             self.visits[visit.condition, n] += 1
-            self.found[visit.condition, n] += walks.get(n, False)
+            self.walk_counts[visit.condition, n] += walks.get(n, False)
         self.exhausted |= {(visit.image_id, visit.condition, n) for n in tried if n not in walks}
         return needed
 
@@ -356,7 +356,7 @@ def sample_asked_graphs(
     """
     captions = settings.captions[name]
     walks_asked = limit or ASKED_PER_WALK * (captions.rows or settings.walks)
-    asked = set(captions.complexities) - {
+    complexities = set(captions.complexities) - {
         template.COMPLEXITY
     }  # no language model captions four atoms
     for part in SETS if name == DEFAULT else ["paper"]:
@@ -369,11 +369,11 @@ def sample_asked_graphs(
                 not visit.is_single
             ):  # an image with a walk of four atoms is not used at another complexity
                 visit = visit._replace(
-                    complexities=tuple(n for n in visit.complexities if n in asked)
+                    complexities=tuple(n for n in visit.complexities if n in complexities)
                 )
             walks = sample_image(images[visit.image_id], visit, settings, defaultdict(Counter))
             plan.count(visit, dict.fromkeys(walks, True))
-            yield from (walk.walk.graph for n, walk in walks.items() if n in asked)
+            yield from (walk.walk.graph for n, walk in walks.items() if n in complexities)
 
 
 def ask(

@@ -388,11 +388,13 @@ def refine(
         for by_split in rows.values()
     )
     masks = map_in_processes(partial(int, settings.seed), _select_rows, joined, settings.workers)
-    kept = {}
+    masks_by_kind = {}
     for (kind, by_split), keep_N in zip(rows.items(), masks, strict=True):
         is_kept = iter(keep_N.tolist())
-        kept[kind] = {split: list(islice(is_kept, len(part))) for split, part in by_split.items()}
-    return kept
+        masks_by_kind[kind] = {
+            split: list(islice(is_kept, len(part))) for split, part in by_split.items()
+        }
+    return masks_by_kind
 
 
 def _make_retrieval_sets(rows: Iterable[Row]) -> RetrievalSets:
@@ -420,12 +422,12 @@ def write(
         f"n{n}": rows for n, rows in collect_rows(walks, source, source_name, settings).items()
     }
     dropped = {split: rows.count_dropped() for split, rows in splits.items()}
-    kept = refine(splits, settings) if settings.balanced and settings.refine else {}
+    refined = refine(splits, settings) if settings.balanced and settings.refine else {}
     with replace_crop_files(root, settings.name) as crop_files:
         for kind in settings.kinds if settings.balanced else (RAW, *settings.kinds):
             schema = RAW_SCHEMA if kind == RAW else HARD_NEGATIVE_SCHEMA
             rows_by_split = {split: rows.read_rows(kind) for split, rows in splits.items()}
-            for split, is_kept in kept.get(kind, {}).items():
+            for split, is_kept in refined.get(kind, {}).items():
                 dropped[split][f"{kind}: refined away"] = is_kept.count(False)
                 rows_by_split[split] = compress(rows_by_split[split], is_kept)
             config = settings.make_config_name(kind)

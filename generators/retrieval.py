@@ -250,7 +250,7 @@ def write(
         f"test.s{seed}": make_order_rows(entries, seed, provenance, storage) for seed in ORDER_SEEDS
     }
     schema = add_patches(use_shared_images(CHOICE_SCHEMA))
-    kept = dataset.write_config(
+    rows = dataset.write_config(
         output / dataset.PARTS / "aro", f"{name}_order", splits, schema, storage
     )["test.s0"]
     splits = make_retrieval_splits(entries, provenance, storage, rules)
@@ -258,8 +258,8 @@ def write(
     dataset.write_config(output / dataset.PARTS / "retrieval", name, splits, schema, storage)
     counts = {"images": len(entries), "captions": sum(len(entry.captions) for entry in entries)}
     dropped = {
-        "captions without four different perturbations": counts["captions"] - kept,
-        "captions kept": kept,
+        "captions without four different perturbations": counts["captions"] - rows,
+        "captions kept": rows,
     }
     return {"aro": counts | dropped, "retrieval": counts | count_unchanged(entries)}
 

@@ -75,9 +75,9 @@ def find_counterpart(negated: Negated, graph: SceneGraph, edited: SceneGraph) ->
     )
 
 
-def entails(known: Iterable[Relation], conclusion: Relation) -> bool:
+def entails(relations: Iterable[Relation], conclusion: Relation) -> bool:
     """Return True if a known relation entails the conclusion ("on" entails "above", and "below" in reverse)."""
-    return any(_entails(edge, conclusion) for edge in known)
+    return any(_entails(edge, conclusion) for edge in relations)
 
 
 def _entails(edge: Relation, conclusion: Relation) -> bool:
@@ -164,9 +164,9 @@ def _has_another(
 
 def _is_not_asserted(image: ImageFacts, predicate: str, subject: str, target: str) -> bool:
     """Return True if no relation of two entities, given by their ids, entails the predicate."""
-    known = [
-        Relation(start, known_predicate, end)
+    asserted = [
+        Relation(start, asserted_predicate, end)
         for start, end in ((subject, target), (target, subject))
-        for known_predicate in image.predicates.get((start, end), ())
+        for asserted_predicate in image.predicates.get((start, end), ())
     ]
-    return not entails(known, Relation(subject, predicate, target))
+    return not entails(asserted, Relation(subject, predicate, target))

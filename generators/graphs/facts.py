@@ -50,9 +50,8 @@ class Entity:
 
         The result is False if another attribute of the entity, or one of ``mentioned``, has the same meaning.
         """
-        return any(attributes.exclude(known, attribute) for known in self.attributes) and not any(
-            attributes.may_hold_together(known, attribute)
-            for known in (*self.attributes, *mentioned)
+        return any(attributes.exclude(own, attribute) for own in self.attributes) and not any(
+            attributes.may_hold_together(own, attribute) for own in (*self.attributes, *mentioned)
         )
 
     def matches(self, item: SceneObject, mentioned: Sequence[str] = ()) -> bool:
@@ -103,8 +102,8 @@ class ImageFacts:
         if sense is None:
             verb = relations.verb_lemma(predicate)
             return any(
-                verb in relations.contrasting_verbs(relations.verb_lemma(known))
-                for known in forward
+                verb in relations.contrasting_verbs(relations.verb_lemma(predicate_text))
+                for predicate_text in forward
             )
         names = subject.name, object.name
         situations = relations.situations(sense.group, *names)
@@ -113,21 +112,23 @@ class ImageFacts:
             if sense.group in WITHOUT_POSITION
             else list(_box_situations(subject.box, object.box))
         )
-        for known, reverse in (
+        for predicate_text, reverse in (
             *((text, False) for text in forward),
             *((text, True) for text in backward),
         ):
-            if known_sense := relations.find_sense(known):
-                known_situations = relations.situations(known_sense.group, *names, reverse=reverse)
+            if sense_of_predicate := relations.find_sense(predicate_text):
+                own_situations = relations.situations(
+                    sense_of_predicate.group, *names, reverse=reverse
+                )
                 postures = {
-                    relations.find_posture(known_sense.verb),
+                    relations.find_posture(sense_of_predicate.verb),
                     relations.find_posture(sense.verb),
                 } - {None}
                 if len(postures) == 2 and not reverse:
                     constraints.append(frozenset())
-                elif known_situations <= situations:
+                elif own_situations <= situations:
                     return False
-                constraints.append(known_situations)
+                constraints.append(own_situations)
         return any(situations.isdisjoint(constraint) for constraint in constraints)
 
     def constrain(
@@ -236,10 +237,8 @@ class ImageFacts:
             (item.name, text) for item in objects for text in item.attributes
         ):
             entities = [entity for entity in self.entities if entity.may_have_name(noun)]
-            known_attributes = {known for entity in entities for known in entity.attributes}
-            if not any(
-                attributes.may_hold_together(known, attribute) for known in known_attributes
-            ):
+            own_attributes = {own for entity in entities for own in entity.attributes}
+            if not any(attributes.may_hold_together(own, attribute) for own in own_attributes):
                 mentioned |= {
                     entity.id: (*mentioned.get(entity.id, ()), attribute) for entity in entities
                 }

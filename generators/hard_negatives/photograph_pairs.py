@@ -172,10 +172,10 @@ def find_candidates(images: Iterable[AnnotatedImage], max_pairs: int, seed: int)
     pairs: list[Candidate] = []
     for kind, sample in sorted(samples.items()):
         used: set[str] = set()
-        found = (
+        candidates = (
             pair for context, words in sample if (pair := _find_pair(kind, context, words, used))
         )
-        pairs += islice(found, max_pairs)
+        pairs += islice(candidates, max_pairs)
     return pairs
 
 

@@ -192,9 +192,9 @@ def perturb(
     and lower case.
     """
     rng = Random(key)
-    known = {text.lower() for text in (words.text, *excluded)}
+    excluded_lower = {text.lower() for text in (words.text, *excluded)}
     draws = (words.in_order(perturbation(rng, words.kinds)) for _ in range(MAX_DRAWS))
-    return next((text for text in draws if text.lower() not in known), None)
+    return next((text for text in draws if text.lower() not in excluded_lower), None)
 
 
 def make_wrong_captions(words: Words, key: str) -> list[str] | None:

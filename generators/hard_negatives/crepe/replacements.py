@@ -92,8 +92,8 @@ def find_words(parse: Parse, mention: Mention, vocabulary: Vocabulary) -> Words:
     if mention.kind == "object":
         return _find_nouns(mention.text, vocabulary)
     if mention.kind == "attribute":
-        known, unknown = _find_attributes(mention.text, vocabulary)
-        return Words(known, iter(() if mention.tag.startswith("VB") else unknown))
+        in_vocabulary, others = _find_attributes(mention.text, vocabulary)
+        return Words(in_vocabulary, iter(() if mention.tag.startswith("VB") else others))
     if mention.text == "with" and PRONOUN.search(parse.caption, mention.end):
         return Words((), iter(()))  # "a table with a cup on it" states another relation
     if mention.tag == "RB" and all(
@@ -137,8 +137,8 @@ def _find_attributes(attribute: str, vocabulary: Vocabulary) -> tuple[Sequence[s
         for group in attributes.exclusive_attributes(attribute)
     ]
     words.sort(key=lambda word: -counts.get(word, 0))
-    known = [word for word in words if not counts or word in counts]
-    return known, words[len(known) :]
+    in_vocabulary = [word for word in words if not counts or word in counts]
+    return in_vocabulary, words[len(in_vocabulary) :]
 
 
 def _find_relations(surface: str, mention: Mention, vocabulary: Vocabulary) -> Words:
@@ -161,11 +161,11 @@ def _find_relations(surface: str, mention: Mention, vocabulary: Vocabulary) -> W
             " ".join([verb, *preposition]) for verb in relations.verbs_of_other_postures(sense.verb)
         )
         options += [(words, relation_key(words)) for words in postures]
-    known = [
+    in_vocabulary = [
         words for words, key in options if not vocabulary.relations or key in vocabulary.relations
     ]
     return Words(
-        known,
+        in_vocabulary,
         (
             words
             for words, key in options

@@ -251,19 +251,19 @@ def extract_only_compound(parse: Parse) -> Parse | None:
         if edges
         else {o.id for o in parse.graph.objects if o.attributes}
     )
-    kept = [
+    mentions = [
         item
         for item in parse.mentions
         if item.object in ends and (item.target or "") in {"", *ends}
     ]
-    if len(kept) == len(parse.mentions):
+    if len(mentions) == len(parse.mentions):
         return parse
-    start = min(mention.start for mention in kept)
-    end = max(mention.end for mention in kept)
+    start = min(mention.start for mention in mentions)
+    end = max(mention.end for mention in mentions)
     if any(
         mention.start < end and mention.end > start
         for mention in parse.mentions
-        if mention not in kept
+        if mention not in mentions
     ):
         return None
     determiner = re.search(
@@ -272,7 +272,8 @@ def extract_only_compound(parse: Parse) -> Parse | None:
     start = determiner.start() if determiner else start
     objects = tuple(item for item in parse.graph.objects if item.id in ends)
     shifted = tuple(
-        replace(mention, start=mention.start - start, end=mention.end - start) for mention in kept
+        replace(mention, start=mention.start - start, end=mention.end - start)
+        for mention in mentions
     )
     return Parse(parse.caption[start:end], SceneGraph(objects, edges), shifted)
 

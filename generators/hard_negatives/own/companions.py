@@ -40,10 +40,12 @@ class Companions:
 
     def share(self, noun: str, others: Iterable[str]) -> float:
         """Return the largest share of the images with one of the other nouns that mention this noun."""
-        known = [other for other in others if self.counts.get(other, 0) >= MIN_IMAGES]
-        if noun not in self._numbers or not known:
+        frequent = [other for other in others if self.counts.get(other, 0) >= MIN_IMAGES]
+        if noun not in self._numbers or not frequent:
             return 0.0
         together = self.pairs.get(
-            [self._numbers[other] << 32 | self._numbers[noun] for other in known]
+            [self._numbers[other] << 32 | self._numbers[noun] for other in frequent]
         )
-        return max(count / self.counts[other] for count, other in zip(together, known, strict=True))
+        return max(
+            count / self.counts[other] for count, other in zip(together, frequent, strict=True)
+        )

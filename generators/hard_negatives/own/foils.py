@@ -181,19 +181,19 @@ class FoilMaker:
         negatives = dict[str, Any]()
         truths = dict[str, str]()
         reasons = dict[str, str]()
-        for kind, found in self.find_all(caption).items():
+        for kind, candidates in self.find_all(caption).items():
             written = [
                 item._replace(caption=caption.form.write(item.caption, caption.parse.caption))
-                for item in found.negatives
+                for item in candidates.negatives
             ]
             usable = [item for item in written if fold_case_and_space(item.caption) not in true]
             if not usable:
-                reasons[kind] = found.reason
+                reasons[kind] = candidates.reason
                 continue
             chosen = usable[0]
             negatives[kind] = [(chosen, self.is_proven(kind, chosen, caption))]
-            if found.truth:
-                truths[kind] = caption.form.write(found.truth, caption.parse.caption)
+            if candidates.truth:
+                truths[kind] = caption.form.write(candidates.truth, caption.parse.caption)
         return CaptionNegatives(caption, negatives, truths, reasons)
 
     def find_all(self, caption: OwnCaption) -> dict[str, Candidates]:
@@ -219,15 +219,15 @@ class FoilMaker:
             pass
         return {kind: candidates.get(kind, Candidates([])) for kind in kinds}
 
-    def _replace_atoms(self, caption: OwnCaption, found: Candidates) -> list[Edit]:
+    def _replace_atoms(self, caption: OwnCaption, atoms: Candidates) -> list[Edit]:
         """Return the foils of all atoms that fit, in random order; add them to ``atoms``."""
         edits = list[Edit]()
         for mention, words in self._list_words(caption):
-            found.is_changed = True
+            atoms.is_changed = True
             for _, word in words:
                 if (text := self._replace(caption, mention, word)) is None:
                     continue
-                found.is_false = True
+                atoms.is_false = True
                 if self._fits(caption, mention, text):
                     foil = Foil(mention.kind, mention.text, word)
                     edits.append(Edit(mention, word, HardNegative(text, (foil,))))
@@ -237,7 +237,7 @@ class FoilMaker:
             totals[edit.mention] += count
         weights = [count / totals[e.mention] for e, count in zip(edits, counts, strict=True)]
         ordered = shuffle(edits, weights, Random(f"{caption.draw_key}:atom"))
-        found.negatives = [edit.negative for edit in ordered]
+        atoms.negatives = [edit.negative for edit in ordered]
         return ordered
 
     def _fits(self, caption: OwnCaption, mention: Mention, text: str) -> bool:
@@ -354,15 +354,15 @@ class FoilMaker:
 
     def _replace_compounds(self, caption: OwnCaption) -> Candidates:
         """Return the captions with two atoms of one compound replaced."""
-        found = Candidates([])
+        candidates = Candidates([])
         words = {
             mention: self._rank_similar(lemmatise_noun(mention.text))[:MAX_WORDS_OF_TWO]
             if mention.kind == "object" and not is_general(mention.text)
-            else found_words
-            for mention, found_words in self._list_words(caption)
+            else similar_words
+            for mention, similar_words in self._list_words(caption)
         }
         for first, second in _list_compounds(caption.replaceable):
-            found.is_changed = True
+            candidates.is_changed = True
             usable = [
                 [
                     word
@@ -382,14 +382,14 @@ class FoilMaker:
                 text = self._replace_two(caption, (first, one), (second, two))
                 if text is None:
                     continue
-                found.is_false = True
+                candidates.is_false = True
                 if self.slots.fits(caption.parse.caption, text, strict=True):
                     foils = tuple(
                         Foil(mention.kind, mention.text, word)
                         for mention, word in ((first, one), (second, two))
                     )
-                    found.negatives.append(HardNegative(text, foils))
-        return found
+                    candidates.negatives.append(HardNegative(text, foils))
+        return candidates
 
     def _go_together(self, first: Mention, one: str, two: str) -> bool:
         """Return True if captions have two words together: an attribute with its noun, or two nouns."""
@@ -422,9 +422,9 @@ class FoilMaker:
             for item in swaps
             if self.slots.fits(caption.parse.caption, item.caption, strict=True)
         ]
-        found = [*exchanges, *fitting]
-        Random(f"{caption.draw_key}:swap").shuffle(found)
-        return Candidates(found, is_changed=num_edits > 0, is_false=bool(swaps))
+        negatives = [*exchanges, *fitting]
+        Random(f"{caption.draw_key}:swap").shuffle(negatives)
+        return Candidates(negatives, is_changed=num_edits > 0, is_false=bool(swaps))
 
     def _are_used_alike(self, first: str, second: str) -> bool:
         """Return True if two nouns may change places: captions use them alike, or are too few to say so."""
@@ -435,13 +435,15 @@ class FoilMaker:
     def _negate(self, caption: OwnCaption, edits: Sequence[Edit]) -> Candidates:
         """Return the negation of a random half of the captions; of the others, the negated text is true."""
         denials = [Denial(edit.mention, edit.word, edit.negative) for edit in edits]
-        made = make_negation(caption, denials)
-        found = Candidates([], is_changed=bool(caption.replaceable.mentions), is_false=bool(edits))
-        if made is not None:
-            truth, negative = made
-            found.negatives = [negative]
-            found.truth = truth
-        return found
+        negation = make_negation(caption, denials)
+        candidates = Candidates(
+            [], is_changed=bool(caption.replaceable.mentions), is_false=bool(edits)
+        )
+        if negation is not None:
+            truth, negative = negation
+            candidates.negatives = [negative]
+            candidates.truth = truth
+        return candidates
 
     def is_proven(self, kind: str, negative: HardNegative, caption: OwnCaption) -> bool:
         """Return True if the negative is proven. With two foils, an attribute of an absent object proves nothing."""

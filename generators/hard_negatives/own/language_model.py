@@ -113,8 +113,8 @@ class LanguageModel:
         requests = [item.ask_for_texts() for item in texts]
         judged = [
             item.ask_whether_true(text)
-            for item, made in zip(texts, rules, strict=True)
-            for text in made
+            for item, by_rules in zip(texts, rules, strict=True)
+            for text in by_rules
         ]
         judging = (2 + SPARE) * self._judge.estimate(
             judged, TOKENS_PER_VERDICT

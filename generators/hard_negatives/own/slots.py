@@ -331,8 +331,8 @@ class SlotCounts:
         self._modified.update(list_modified(items))
         links = [*list_links(items), *list_clauses(items)]
         for first, run, second in links:
-            if (known := self._runs.get(run)) is not None:
-                self._general.update(_generalise((first, known, second)))
+            if (number := self._runs.get(run)) is not None:
+                self._general.update(_generalise((first, number, second)))
         for link in links:
             is_own = link[0] in self._words and link[2] in self._words
             for slot, word in zip(find_slots(link), (link[2], link[0]), strict=True):
@@ -381,14 +381,14 @@ class SlotCounts:
 
         Others of few captions are left out.
         """
-        known = [other for other in others if self._totals[other] >= MIN_COUNT and other != word]
+        frequent = [other for other in others if self._totals[other] >= MIN_COUNT and other != word]
         if word not in self._numbers:
             return False
         together = self._together.get(
-            [self._numbers[word] << 32 | self._numbers[other] for other in known]
+            [self._numbers[word] << 32 | self._numbers[other] for other in frequent]
         )
         by_chance = [
-            self._totals[word] * self._totals[other] / max(self.captions, 1) for other in known
+            self._totals[word] * self._totals[other] / max(self.captions, 1) for other in frequent
         ]
         return all(
             count >= max(1, MIN_LIFT * expected)
