@@ -60,7 +60,7 @@ def shorten(negative: str, noun: str, foil: Mapping[str, Any]) -> str | None:
 def make_half_truth(row: Mapping[str, Any]) -> HalfTruth | None:
     """Return a half-truth of a row with hard negatives, or None if no negative begins with an object of the caption."""
     nouns = [atom["text"] for atom in row["atoms"] if atom["kind"] == "object"]
-    found = [
+    half_truths = [
         HalfTruth(noun, short, negative, foils[0])
         for negative, foils in zip(row["hard_negatives"], row["foils"], strict=True)
         if len(foils) == 1 and foils[0]["type"] in FOILS
@@ -68,7 +68,7 @@ def make_half_truth(row: Mapping[str, Any]) -> HalfTruth | None:
         if noun != foils[0]["from"] and (short := shorten(negative, noun, foils[0]))
     ]
     return min(
-        found,
+        half_truths,
         default=None,
         key=lambda item: hashlib.sha256(f"{row['crop_id']} {item.long}".encode()).digest(),
     )

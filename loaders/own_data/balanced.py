@@ -52,28 +52,28 @@ def select_balanced(sets: RetrievalSets) -> tuple[np.ndarray | None, str]:
     """Return a mask of the rows (N) of the balanced variant, or None and the reason why there is none."""
     if len(sets) < MIN_ROWS:
         return None, f"it has {len(sets):,} rows; {MIN_ROWS} are needed"
-    kept = np.arange(len(sets))
+    row_K = np.arange(len(sets))
     limit = sets.chance + MARGIN
     best = find_best_baseline(sets)
     number = 0
-    while best.share > limit and number < MAX_SELECTIONS and len(kept) >= MIN_ROWS:
+    while best.share > limit and number < MAX_SELECTIONS and len(row_K) >= MIN_ROWS:
         if number == 1:
-            kept = np.arange(len(sets))  # again from all rows, with more baselines
-        part = sets.take(kept)
+            row_K = np.arange(len(sets))  # again from all rows, with more baselines
+        part = sets.take(row_K)
         baselines = _list_baselines() if number else REFINEMENT_BASELINES
         keep_N = select_rows_at_chance(part, 0, baselines)
-        kept = kept[keep_N]
+        row_K = row_K[keep_N]
         best = max(
-            find_best_baseline(sets.take(kept)), _find_best_removed(part, keep_N), key=_share
+            find_best_baseline(sets.take(row_K)), _find_best_removed(part, keep_N), key=_share
         )
         number += 1
-    if best.share > limit or len(kept) < MIN_ROWS:
+    if best.share > limit or len(row_K) < MIN_ROWS:
         return None, (
-            f"{best.name} selects {best.share:.1%} of the {len(kept):,} rows that {number} selections left of "
+            f"{best.name} selects {best.share:.1%} of the {len(row_K):,} rows that {number} selections left of "
             f"{len(sets):,}; at most {limit:.1%} of at least {MIN_ROWS} are allowed"
         )
     keep_N = np.zeros(len(sets), dtype=bool)
-    keep_N[kept] = True
+    keep_N[row_K] = True
     return keep_N, ""
 
 

@@ -120,12 +120,12 @@ class CaptionWorker(NamedTuple):
     def make_rows(self, image: AnnotatedImage) -> tuple[list[Row], Counter[str]]:
         """Return the rows of TABLE_SCHEMA of an image, and the numbers of captions without a row by reason."""
         counts = Counter[str]()
-        made = list(self.maker.make(image, image.files[0].stem, counts))
-        captions = [self.rows.make_caption(image, item) for item in made]
+        with_negatives = list(self.maker.make(image, image.files[0].stem, counts))
+        captions = [self.rows.make_caption(image, item) for item in with_negatives]
         rejected = self.maker.rejected.get(image.files[0].stem, frozenset())
         if self.tagger:
             tagged = self.tagger(row["caption"] for row in captions)
-            for row, item, words in zip(captions, made, tagged, strict=True):
+            for row, item, words in zip(captions, with_negatives, tagged, strict=True):
                 shuffles = make_wrong_captions(words, f"{item.caption.draw_key}:{ORDER}") or []
                 shuffles = shuffles if rejected.isdisjoint(shuffles) else []
                 row[ORDER] = [

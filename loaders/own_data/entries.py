@@ -147,14 +147,14 @@ def find_table(path: Path, split: str) -> Path:
         return path
     places = [path, *(path / name.strip() for name in split.split(","))]
     names = ("metadata.csv", "metadata.jsonl")
-    found = next((p / name for p in places for name in names if (p / name).is_file()), None)
-    if found is None:
+    table = next((p / name for p in places for name in names if (p / name).is_file()), None)
+    if table is None:
         splits = sorted(p.parent.name for name in names for p in path.glob(f"*/{name}"))
         others = f" It has the splits {', '.join(splits)}: choose with --split." if splits else ""
         raise ValueError(
             f"{path}: a folder without metadata.csv or metadata.jsonl, in itself or in {split}.{others}"
         )
-    return found
+    return table
 
 
 def _select_distinct(texts: UserTexts, *, drop_equal: bool) -> tuple[str, ...]:

@@ -83,8 +83,8 @@ def read_images(
         by_path: dict[str, list[dict[str, Any]]] = {}
         for path, record in group:
             by_path.setdefault(path, []).append(record)
-        found = [AnnotatedImage.from_row(row) for row in by_path.pop(GRAPH, ())]
-        graph = _join_graphs([image.graph for image in found])
+        graph_images = [AnnotatedImage.from_row(row) for row in by_path.pop(GRAPH, ())]
+        graph = _join_graphs([image.graph for image in graph_images])
         for path, rows in by_path.items():
             counts["images"] += 1
             counts["images with a scene graph"] += bool(graph.objects)
@@ -95,7 +95,7 @@ def read_images(
             )
             other_names = {
                 f"{n}:{key}": names
-                for n, i in enumerate(found)
+                for n, i in enumerate(graph_images)
                 for key, names in i.other_names.items()
             }
             annotated = AnnotatedImage(

@@ -100,14 +100,14 @@ def write_configs(
 ) -> dict[str, Any]:
     """Write all configs of a dataset folder; return the counts for its card. ``scratch`` is a folder for tables."""
     shards = options.list_shards()
-    made = BuildCounts()
+    build = BuildCounts()
     store = ImageStore(folder)
     annotated, table, own = (
         scratch / f"{name}.parquet" for name in ("annotated", "captions", "own")
     )
     rows = Rows(folder.name, provenance)
     flaws = Flaws()
-    images = read_images(entries, read_graphs(options.graphs, flaws), store, made.counts)
+    images = read_images(entries, read_graphs(options.graphs, flaws), store, build.counts)
     with closing(Spool(own, CHOICE_SCHEMA)) as foils:
 
         def keep_own_negatives() -> Iterator[AnnotatedImage]:
@@ -115,11 +115,11 @@ def write_configs(
                 foils.add(rows.make_own(image))
                 yield image.annotated
 
-        parsed = parse_images(keep_own_negatives(), options.workers, made.counts)
+        parsed = parse_images(keep_own_negatives(), options.workers, build.counts)
         parsed = options.track(parsed, "Parsing captions of images")
         write_table(annotated, ANNOTATION_SCHEMA, (image.to_row() for image in parsed))
     flaws.print("scene graphs")
-    made.counts.update(
+    build.counts.update(
         {f"scene graphs: {kind}": count for kind, count in sorted(flaws.counts.items())}
     )
     store.write_hashes()
@@ -134,34 +134,36 @@ def write_configs(
     ):
         of_size = (row for row in read_table(own) if len(row["hard_negatives"]) == count)
         write_config(folder, f"foils_{count}", {"test": of_size}, CHOICE_SCHEMA)
-    _write_table(table, annotated, rows, options, made)
-    _check_language(made.counts)
+    _write_table(table, annotated, rows, options, build)
+    _check_language(build.counts)
     if options.model:
-        table = _apply_model(options.model, table, scratch / "judged.parquet", options, made.counts)
-    splits = assign_splits(table, shards, options, made)
+        table = _apply_model(
+            options.model, table, scratch / "judged.parquet", options, build.counts
+        )
+    splits = assign_splits(table, shards, options, build)
     for kind in options.kinds:
-        made.kinds[kind] = _count_reasons(table, kind)
-        for config, sets in _write_kind(folder, table, kind, splits, made).items():
-            made.baselines[config] = find_best_baseline(sets)
+        build.kinds[kind] = _count_reasons(table, kind)
+        for config, sets in _write_kind(folder, table, kind, splits, build).items():
+            build.baselines[config] = find_best_baseline(sets)
             if options.refine and kind != ORDER:
-                _write_balanced(folder, config, sets, made)
-    return made.to_json(options)
+                _write_balanced(folder, config, sets, build)
+    return build.to_json(options)
 
 
 def _write_table(
-    table: Path, annotated: Path, rows: Rows, options: NegativeOptions, made: BuildCounts
+    table: Path, annotated: Path, rows: Rows, options: NegativeOptions, build: BuildCounts
 ) -> None:
     """Write the table of all captions with their negatives."""
     images = Annotations(annotated)
-    counts = made.counts
+    counts = build.counts
     counts["negatives that people judged true"] = sum(map(len, options.rejected.values()))
     nouns = list_annotated_nouns(options.graphs)
     maker = make_foil_maker(images, options, nouns)
-    made_captions = make_captions(images, maker, rows, options.workers)
-    made_captions = options.track(made_captions, "Hard negatives of images", counts["images"])
+    captioned = make_captions(images, maker, rows, options.workers)
+    captioned = options.track(captioned, "Hard negatives of images", counts["images"])
 
     def count() -> Iterator[Row]:
-        for captions, others in made_captions:
+        for captions, others in captioned:
             counts.update(others)
             yield from captions
 
@@ -189,7 +191,9 @@ def _apply_model(
         pairs = [(row[kind], _make_texts(row, kind)) for row in read_table(table) for kind in kinds]
         texts = [texts for _, texts in pairs]
         outcomes = model.ask(
-            texts, [[item["caption"] for item in made] for made, _ in pairs], options.max_cost
+            texts,
+            [[item["caption"] for item in negatives] for negatives, _ in pairs],
+            options.max_cost,
         )
         counts.update(
             {f"requests to the language model: {name}": number for name, number in outcomes.items()}
@@ -204,15 +208,15 @@ def _apply_model(
                 may_write = kind != NEGATION  # what it writes denies in the negative alone
                 usable = model.list_written(texts) if may_write else []
                 written = [text for text in usable if text not in true]
-                kept = list(model.drop_true(texts, written, needs_verdict=True))
+                usable_written = list(model.drop_true(texts, written, needs_verdict=True))
                 rules = list(model.drop_true(texts, by_rules, needs_verdict=False))
                 counts["negatives that the language model judged true, or could not judge"] += (
-                    len(written) + len(by_rules) - len(kept) - len(rules)
+                    len(written) + len(by_rules) - len(usable_written) - len(rules)
                 )
-                if is_written := len(kept) >= texts.size:
+                if is_written := len(usable_written) >= texts.size:
                     row[kind] = [
                         describe(HardNegative(text, ()), False, row["caption"])
-                        for text in kept[: texts.size]
+                        for text in usable_written[: texts.size]
                     ]
                 else:
                     row[kind] = (
@@ -230,7 +234,7 @@ def _make_texts(row: Row, kind: str) -> Texts:
 
 
 def assign_splits(
-    table: Path, shards: Sequence[Shard], options: NegativeOptions, made: BuildCounts
+    table: Path, shards: Sequence[Shard], options: NegativeOptions, build: BuildCounts
 ) -> list[str]:
     """Return the split of each row of the table (``sc``, ``uc`` or ``ua``), or "" without a corpus.
 
@@ -243,17 +247,17 @@ def assign_splits(
     )
     search = Search(targets, tuple(shards), options.corpus_column, code=code_version())
     result = analyse(search, cache_folder() / "seen", make_engine({"workers": options.workers}))
-    found = [targets.items[index] for index in result.counts]
+    seen_items = [targets.items[index] for index in result.counts]
     seen = Seen(
-        frozenset(item for item in found if isinstance(item, Atom)),
-        frozenset(item for item in found if isinstance(item, Compound)),
+        frozenset(item for item in seen_items if isinstance(item, Atom)),
+        frozenset(item for item in seen_items if isinstance(item, Compound)),
     )
     splits: list[str] = []
     for row in read_table(table, ["atoms", "compounds"]):
         atoms = [Atom(**item) for item in row["atoms"]]
         compounds = [Compound(**item) for item in row["compounds"]]
         splits.append(choose_split(atoms, compounds, *seen) if compounds else "no compound")
-    made.corpus = {
+    build.corpus = {
         "files": sorted({shard.path.name for shard in shards}),
         "captions": result.captions,
         "skipped": result.skipped,
@@ -276,7 +280,7 @@ def _count_reasons(table: Path, kind: str) -> dict[str, int]:
 
 
 def _write_kind(
-    folder: Path, table: Path, kind: str, splits: Sequence[str], made: BuildCounts
+    folder: Path, table: Path, kind: str, splits: Sequence[str], build: BuildCounts
 ) -> dict[str, RetrievalSets]:
     """Write the configs of a kind, one for each split that has captions with these negatives; return their texts."""
     counts = Counter(
@@ -287,7 +291,7 @@ def _write_kind(
         config = f"{split}_{kind}".lstrip("_")
         pairs = zip(splits, read_table(table), strict=True)
         selected = (make_row(row, row[kind]) for name, row in pairs if name == split and row[kind])
-        _write(folder, config, selected, made)
+        _write(folder, config, selected, build)
         sets[config] = _read_sets(folder, config)
     return sets
 
@@ -303,13 +307,13 @@ def _read_sets(folder: Path, config: str) -> RetrievalSets:
     return RetrievalSets(captions, [row["image_id"] for row in rows[:MAX_ROWS]])
 
 
-def _write_balanced(folder: Path, config: str, sets: RetrievalSets, made: BuildCounts) -> None:
+def _write_balanced(folder: Path, config: str, sets: RetrievalSets, build: BuildCounts) -> None:
     """Write the balanced variant of a config, or note why there is none."""
     keep_N, reason = select_balanced(sets)
     if keep_N is None:
-        made.unbalanced[config] = reason
+        build.unbalanced[config] = reason
         return
-    kept = {
+    selected = {
         (image, captions)
         for image, captions, keep in zip(sets.images, sets.captions, keep_N, strict=True)
         if keep
@@ -318,13 +322,13 @@ def _write_balanced(folder: Path, config: str, sets: RetrievalSets, made: BuildC
         row
         for path in sorted((folder / config).glob("*.parquet"))
         for row in read_table(path)
-        if (row["image_id"], (row["caption"], *row["hard_negatives"])) in kept
+        if (row["image_id"], (row["caption"], *row["hard_negatives"])) in selected
     )
-    _write(folder, f"{config}_balanced", rows, made)
-    made.baselines[f"{config}_balanced"] = find_best_baseline(sets.select(keep_N))
+    _write(folder, f"{config}_balanced", rows, build)
+    build.baselines[f"{config}_balanced"] = find_best_baseline(sets.select(keep_N))
 
 
-def _write(folder: Path, config: str, rows: Iterable[Row], made: BuildCounts) -> None:
+def _write(folder: Path, config: str, rows: Iterable[Row], build: BuildCounts) -> None:
     """Write a config, and count its proven negatives."""
     proven = Counter[bool | None]()
 
@@ -335,4 +339,4 @@ def _write(folder: Path, config: str, rows: Iterable[Row], made: BuildCounts) ->
 
     write_config(folder, config, {"test": count()}, OWN_SCHEMA)
     judged = proven[True] + proven[False]
-    made.proven[config] = proven[True] / judged if judged else None
+    build.proven[config] = proven[True] / judged if judged else None

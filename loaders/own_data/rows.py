@@ -88,10 +88,10 @@ class Rows(NamedTuple):
                     "categories": list_categories(row["kind"]),
                 }
 
-    def make_caption(self, image: AnnotatedImage, made: CaptionNegatives) -> Row:
+    def make_caption(self, image: AnnotatedImage, negatives_of_caption: CaptionNegatives) -> Row:
         """Return the row of TABLE_SCHEMA of a caption, without shuffles."""
-        graph = made.caption.parse.graph
-        text = made.caption.text
+        graph = negatives_of_caption.caption.parse.graph
+        text = negatives_of_caption.caption.text
         columns = {
             "caption": text,
             "captions": [region.caption for region in image.regions],
@@ -99,12 +99,15 @@ class Rows(NamedTuple):
             "compounds": [compound._asdict() for compound in graph.compounds],
             "complexity": graph.complexity,
             "scene_graph": graph.to_row(),
-            "reasons": [{"kind": kind, "reason": reason} for kind, reason in made.reasons.items()],
+            "reasons": [
+                {"kind": kind, "reason": reason}
+                for kind, reason in negatives_of_caption.reasons.items()
+            ],
         }
         negatives = {
             kind: [
-                describe(item, is_proven, made.truths.get(kind, text))
-                for item, is_proven in made.negatives.get(kind, ())
+                describe(item, is_proven, negatives_of_caption.truths.get(kind, text))
+                for item, is_proven in negatives_of_caption.negatives.get(kind, ())
             ]
             for kind in SIZES
         }

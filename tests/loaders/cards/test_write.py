@@ -44,7 +44,8 @@ def test_every_cell_of_tables_2_and_3_is_there():
 
 
 def test_averages_of_the_published_cells_equal_table_1():
-    # Table 1 averages Table 2's 24 cells: 13.2, 28.5, 28.6, 28.9, 41.6. The means of the last two columns' cells are 29.9 and 40.6.
+    # Table 1 averages Table 2's 24 cells: 13.2, 28.5, 28.6, 28.9, 41.6. The means of the last two columns' cells are
+    # 29.9 and 40.6.
     cells = {
         kind.published_scores: None
         for config, kind in PROMPT_TYPES.items()
