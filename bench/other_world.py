@@ -59,7 +59,8 @@ def score_by_keys(sets: RetrievalSets, keys: Keys) -> np.ndarray:
         }
         for row in test:
             score_NK[row] = [
-                np.mean([odds.get(key, 0.0) for key in one] or [0.0]) for one in of_set[row]
+                np.mean([odds.get(key, 0.0) for key in properties] or [0.0])
+                for properties in of_set[row]
             ]
     return score_NK
 

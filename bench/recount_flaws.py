@@ -196,7 +196,7 @@ def share_first(values: list[float]) -> float:
 
 
 def sum_distances(items: list) -> list[float]:
-    return [sum(Levenshtein.distance(one, other) for other in items) for one in items]
+    return [sum(Levenshtein.distance(item, other) for other in items) for item in items]
 
 
 BASELINES = {

@@ -126,8 +126,8 @@ def write_rejected(folder: Path, items: Sequence[Item], answers: Answers) -> int
     earlier = csv_tables.read(path, columns) if path.is_file() else []
     rows = [row for row in earlier if (row["crop_id"], row["text"]) not in sampled]
     for item in items:
-        given = [by_item[item.id] for by_item in answers.values() if item.id in by_item]
-        if item.type != CAPTION and given.count("true") * 2 > len(given):
+        item_answers = [by_item[item.id] for by_item in answers.values() if item.id in by_item]
+        if item.type != CAPTION and item_answers.count("true") * 2 > len(item_answers):
             rows.append({name: getattr(item, name) for name in columns})
     csv_tables.write(path, columns, sorted(rows, key=lambda row: [row[name] for name in columns]))
     return len(rows)

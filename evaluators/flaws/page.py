@@ -167,7 +167,7 @@ def find_best(item: Measured, entry: Mapping[str, Any], key: str) -> Measured:
             *([entry["excluded_by"]] if "excluded_by" in entry else []),
         ]
         baselines += [{**scores, "share": scores["accuracy"]} for scores in refinement_scores]
-    return max(baselines, key=lambda one: one["share"])
+    return max(baselines, key=lambda baseline: baseline["share"])
 
 
 def name_set(item: Measured) -> str:

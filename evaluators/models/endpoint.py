@@ -194,7 +194,9 @@ def _read(response: str, words: Sequence[str], thinks: bool) -> Answer | None:
 
 
 def _read_top(token: Mapping[str, Any]) -> tuple[tuple[str, float], ...]:
-    return tuple((str(one["token"]), float(one["logprob"])) for one in token["top_logprobs"] or ())
+    return tuple(
+        (str(entry["token"]), float(entry["logprob"])) for entry in token["top_logprobs"] or ()
+    )
 
 
 def strip_thoughts(text: str) -> str | None:

@@ -175,13 +175,13 @@ class Generative:
         ]
         answer_N = torch.empty(len(prompts), dtype=torch.float64)
         for batch in batch_equal_shapes(prompts, self._limit):
-            inputs = self._move(collate([one.inputs for one in batch]))
+            inputs = self._move(collate([image_prompts.inputs for image_prompts in batch]))
             if self._decoder_start is not None:
                 inputs["decoder_input_ids"] = torch.full(
                     (len(batch), 1), self._decoder_start, device=self._device
                 )
             self.num_tokens += inputs["input_ids"].numel()
-            numbers = [number for one in batch for number in one.prompts]
+            numbers = [number for image_prompts in batch for number in image_prompts.prompts]
             answer_N[numbers] = read(self._model(**inputs).logits[:, -1]).double().cpu()
         return answer_N
 
@@ -189,10 +189,10 @@ class Generative:
         self, pictures: Sequence[ProcessedImage], captions: Sequence[Any]
     ) -> Tensor:
         """Run the common beginning of an image's prompts once, and then the rests of the prompts."""
-        tokens = [self._tokenize(one) for one in captions]
+        tokens = [self._tokenize(caption) for caption in captions]
         probe = self._tokenize(self._probes[0])
         common = prefix_cache.count_common([probe, *tokens])
-        rests = [one[common:] for one in tokens]
+        rests = [token_ids[common:] for token_ids in tokens]
         prompts_by_image: dict[int, ImagePrompts] = {}
         for number, picture in enumerate(pictures):
             prompts_by_image.setdefault(
@@ -201,11 +201,15 @@ class Generative:
         answer_N = torch.empty(len(captions), dtype=torch.float64)
         pad = self._processor.tokenizer.pad_token_id or 0
         for batch in batch_equal_shapes([*prompts_by_image.values()], self._limit):
-            whole = collate([one.inputs for one in batch])
+            whole = collate([image_prompts.inputs for image_prompts in batch])
             beginning = self._move(cut(whole, whole["input_ids"].shape[1] - (len(probe) - common)))
             cache, next_I1 = run_beginning(self._model, beginning)
             self.num_tokens += beginning["input_ids"].numel()
-            image_of = {number: image for image, one in enumerate(batch) for number in one.prompts}
+            image_of = {
+                number: image
+                for image, image_prompts in enumerate(batch)
+                for number in image_prompts.prompts
+            }
             numbers = sorted(image_of, key=lambda number: len(rests[number]))
             for start in range(0, len(numbers), self._limit):
                 part = numbers[start : start + self._limit]
@@ -282,13 +286,13 @@ def batch_equal_shapes(images: Sequence[ImagePrompts], limit: int) -> list[list[
     """Return batches of images with inputs of equal shapes. A batch of several images has at most ``limit`` prompts."""
     batches: dict[Any, list[list[ImagePrompts]]] = {}
     sizes: Counter[Any] = Counter()
-    for one in images:
-        shape = tuple((name, tuple(tensor.shape)) for name, tensor in one.inputs.items())
-        if shape not in batches or sizes[shape] + len(one.prompts) > limit:
+    for image in images:
+        shape = tuple((name, tuple(tensor.shape)) for name, tensor in image.inputs.items())
+        if shape not in batches or sizes[shape] + len(image.prompts) > limit:
             batches.setdefault(shape, []).append([])
             sizes[shape] = 0
-        batches[shape][-1].append(one)
-        sizes[shape] += len(one.prompts)
+        batches[shape][-1].append(image)
+        sizes[shape] += len(image.prompts)
     return [batch for same_shape in batches.values() for batch in same_shape]
 
 
@@ -322,4 +326,4 @@ def log_probability(logits_NV: Tensor, tokens: Sequence[int]) -> Tensor:
 def first_tokens(tokenizer: Any, word: str) -> set[int]:
     """Return the first token of an answer, with and without a space before it."""
     ids = (tokenizer.encode(text, add_special_tokens=False) for text in (word, f" {word}"))
-    return {one[0] for one in ids if one} - {tokenizer.unk_token_id}
+    return {token_ids[0] for token_ids in ids if token_ids} - {tokenizer.unk_token_id}

@@ -159,7 +159,7 @@ class _Adapter:
     def find_truncated(self, texts: Sequence[str]) -> np.ndarray:
         """Return whether each text is longer than the text tower reads, (T,) bool."""
         tokens = self._tokenizer(self._clean(texts), truncation=False)["input_ids"] if texts else []
-        return np.array([len(one) > self.max_tokens for one in tokens], dtype=bool)
+        return np.array([len(token_ids) > self.max_tokens for token_ids in tokens], dtype=bool)
 
 
 class TransformersEncoder(_Adapter):

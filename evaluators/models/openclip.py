@@ -215,10 +215,11 @@ class OpenClipEncoder:
 
 def _difference(feature_ND: np.ndarray, expected_ND: np.ndarray) -> float:
     """Return the largest absolute difference at unit length, or infinity if a feature is not finite."""
-    one_ND, other_ND = (
-        one / np.linalg.norm(one, axis=1, keepdims=True) for one in (feature_ND, expected_ND)
+    unit_ND, expected_unit_ND = (
+        vector_ND / np.linalg.norm(vector_ND, axis=1, keepdims=True)
+        for vector_ND in (feature_ND, expected_ND)
     )
-    return float(np.nan_to_num(np.abs(one_ND - other_ND).max(), nan=np.inf))
+    return float(np.nan_to_num(np.abs(unit_ND - expected_unit_ND).max(), nan=np.inf))
 
 
 def in_process(

@@ -227,7 +227,7 @@ def _check_base(trained_on: str | None, base: str, spec: str) -> None:
     """Raise ValueError if an adapter names another base. A copy in a folder may have another path, but not name."""
     if not trained_on:
         return
-    names = [one.rstrip("/").rpartition("/")[2].casefold() for one in (trained_on, base)]
+    names = [path.rstrip("/").rpartition("/")[2].casefold() for path in (trained_on, base)]
     if names[0] != names[1]:
         raise ValueError(
             f"{spec}: the adapter was trained on {trained_on}, not on {base} ({CONFIG}, {BASE}). Name that base, or "

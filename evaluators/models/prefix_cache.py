@@ -43,7 +43,7 @@ def count_common(sequences: Sequence[Sequence[int]]) -> int:
 
 def collate(inputs: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
     """Concatenate the inputs of several prompts, which must have equal shapes."""
-    return {name: torch.cat([one[name] for one in inputs]) for name in inputs[0]}
+    return {name: torch.cat([of_prompt[name] for of_prompt in inputs]) for name in inputs[0]}
 
 
 def cut(inputs: dict[str, Tensor], length: int) -> dict[str, Tensor]:

@@ -48,7 +48,7 @@ class SentenceEncoder:
     def find_truncated(self, texts: Sequence[str]) -> np.ndarray:
         """Return whether each text is longer than the encoder reads, (T,) bool."""
         tokens = self._model.tokenizer(list(texts), truncation=False)["input_ids"] if texts else []
-        return np.array([len(one) > self.max_tokens for one in tokens], dtype=bool)
+        return np.array([len(token_ids) > self.max_tokens for token_ids in tokens], dtype=bool)
 
 
 def load(name: str, device: str, precision: str) -> Model:

@@ -62,12 +62,14 @@ class ThinkingGenerative(Generative):
         ]
         answer_N = torch.empty(len(prompts), dtype=torch.float64)
         for batch in batch_equal_shapes(prompts, self._limit):
-            inputs = self._move(collate([one.inputs for one in batch]))
+            inputs = self._move(collate([image_prompts.inputs for image_prompts in batch]))
             token_BL = self._generate(inputs)
-            for one, token_L in zip(batch, token_BL, strict=True):
-                (number,) = one.prompts
+            for image_prompts, token_L in zip(batch, token_BL, strict=True):
+                (number,) = image_prompts.prompts
                 prompt = self.prompt(captions[number])
-                answer_N[number] = self._read_answer(self._move(one.inputs), token_L, prompt)
+                answer_N[number] = self._read_answer(
+                    self._move(image_prompts.inputs), token_L, prompt
+                )
         return answer_N
 
     def _generate(self, inputs: dict[str, Tensor]) -> Tensor:

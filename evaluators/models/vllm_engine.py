@@ -112,7 +112,9 @@ def _read_output(output: Any, words: Sequence[str], thinks: bool) -> Answer:
     if is_cut_off or position is None:
         return Answer(refusal=CUT_OFF if is_cut_off else "no text")
     listed = completion.logprobs[position].values()
-    return Answer(reply or "", tuple((str(one.decoded_token or ""), one.logprob) for one in listed))
+    return Answer(
+        reply or "", tuple((str(entry.decoded_token or ""), entry.logprob) for entry in listed)
+    )
 
 
 def load(name: str, device: str, precision: str) -> Model:

@@ -59,7 +59,7 @@ def read_state(path: Path | str) -> State:
     tensors = {
         WRAPPERS.sub("", name): value for name, value in state.items() if isinstance(value, Tensor)
     }
-    while prefix := next((one for one in PREFIXES if _share(tensors, one)), None):
+    while prefix := next((candidate for candidate in PREFIXES if _share(tensors, candidate)), None):
         tensors = {name.removeprefix(prefix): value for name, value in tensors.items()}
     return tensors
 

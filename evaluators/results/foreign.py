@@ -260,7 +260,9 @@ def _compute_from_scores(result: Mapping[str, Any], table: pa.Table) -> Iterator
 
     Not of protocols whose scores are not stored, and not of metrics among the images of all rows.
     """
-    protocol = next((one for one in all_protocols() if one.name == result["protocol"]), None)
+    protocol = next(
+        (candidate for candidate in all_protocols() if candidate.name == result["protocol"]), None
+    )
     if "scores" not in table.column_names or not isinstance(protocol, RowProtocol):
         return
     scores = table["scores"].combine_chunks()
@@ -287,8 +289,8 @@ def _compute_from_scores(result: Mapping[str, Any], table: pa.Table) -> Iterator
             for name, value_Q in measured.columns.items():
                 column = f"{direction}_{name}" if direction else name
                 if column in table.column_names and name in MAIN_COLUMNS:
-                    found_Q, _ = _read_queries(table, column)
-                    if not np.array_equal(found_Q, value_Q):
+                    stored_Q, _ = _read_queries(table, column)
+                    if not np.array_equal(stored_Q, value_Q):
                         raise ValueError(f"{column} is not that of the scores")
     else:
         directions = {}

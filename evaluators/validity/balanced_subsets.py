@@ -226,7 +226,7 @@ def measure_pairs(
             for name, baseline in select_transferable().items()
         }
         best["removed"] = choose_best(selected, removed)
-    return {group: describe(one) for group, one in best.items()}
+    return {group: describe(judge) for group, judge in best.items()}
 
 
 def _take_scores(sets: RetrievalSets, keep_P: np.ndarray, score_PK: np.ndarray) -> np.ndarray:

@@ -38,8 +38,8 @@ def load_table(
         raise ValueError(
             f"load_dataset({file!r}) needs a config: `compeval list configs` prints those of all datasets."
         )
-    if given := [name for name, value in others.items() if value is not None]:
-        raise TypeError(f"load_dataset({file!r}): a table has no {' and no '.join(given)}.")
+    if unused := [name for name, value in others.items() if value is not None]:
+        raise TypeError(f"load_dataset({file!r}): a table has no {' and no '.join(unused)}.")
     user_columns = _name_columns(columns)
     check_is_table([path], image_folder, user_columns)
     with tempfile.TemporaryDirectory() as scratch:
@@ -67,8 +67,8 @@ def _name_columns(columns: Mapping[str, Any]) -> UserColumns:
         raise ValueError(
             f"load_dataset: unknown {', '.join(sorted(unknown))}; known: {', '.join(names.values())}."
         )
-    given = {name: columns[key] for name, key in names.items() if key in columns}
-    if "negatives" in given:
-        negatives = given["negatives"]
-        given["negatives"] = (negatives,) if isinstance(negatives, str) else tuple(negatives)
-    return UserColumns(**given)
+    chosen = {name: columns[key] for name, key in names.items() if key in columns}
+    if "negatives" in chosen:
+        negatives = chosen["negatives"]
+        chosen["negatives"] = (negatives,) if isinstance(negatives, str) else tuple(negatives)
+    return UserColumns(**chosen)

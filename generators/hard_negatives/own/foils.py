@@ -366,36 +366,39 @@ class FoilMaker:
             usable = [
                 [
                     word
-                    for _, word in words.get(one, ())
-                    if self._is_usable(caption, one, word, [two])
+                    for _, word in words.get(mention, ())
+                    if self._is_usable(caption, mention, word, [partner])
                 ]
-                for one, two in ((first, second), (second, first))
+                for mention, partner in ((first, second), (second, first))
             ]
             pairs = [
-                (one, two)
-                for one, two in product(*usable)
-                if one != two and self._go_together(first, one, two)
+                (first_word, second_word)
+                for first_word, second_word in product(*usable)
+                if first_word != second_word and self._go_together(first, first_word, second_word)
             ]
             rng = Random(f"{caption.draw_key}:comp:{first.start}:{second.start}")
-            counts = [self._count(first, one) * self._count(second, two) for one, two in pairs]
-            for one, two in shuffle(pairs, counts, rng)[:MAX_PAIRS]:
-                text = self._replace_two(caption, (first, one), (second, two))
+            counts = [
+                self._count(first, first_word) * self._count(second, second_word)
+                for first_word, second_word in pairs
+            ]
+            for first_word, second_word in shuffle(pairs, counts, rng)[:MAX_PAIRS]:
+                text = self._replace_two(caption, (first, first_word), (second, second_word))
                 if text is None:
                     continue
                 candidates.is_false = True
                 if self.slots.fits(caption.parse.caption, text, strict=True):
                     foils = tuple(
                         Foil(mention.kind, mention.text, word)
-                        for mention, word in ((first, one), (second, two))
+                        for mention, word in ((first, first_word), (second, second_word))
                     )
                     candidates.negatives.append(HardNegative(text, foils))
         return candidates
 
-    def _go_together(self, first: Mention, one: str, two: str) -> bool:
+    def _go_together(self, first: Mention, first_word: str, second_word: str) -> bool:
         """Return True if captions have two words together: an attribute with its noun, or two nouns."""
         if first.kind == "attribute":
-            return self.slots.may_modify(one, two)
-        return self.slots.are_together(one, [two])
+            return self.slots.may_modify(first_word, second_word)
+        return self.slots.are_together(first_word, [second_word])
 
     def _replace_two(
         self, caption: OwnCaption, first: tuple[Mention, str], second: tuple[Mention, str]

@@ -443,8 +443,11 @@ class SlotCounts:
 
     def measure_similarity(self, first: str, second: str) -> float:
         """Return the cosine of two words' vectors, 0 to 1."""
-        one, other = (self._vectors.get(word, {}) for word in (first, second))
-        dot = math.fsum(one[slot] * other[slot] for slot in one.keys() & other.keys())
+        first_counts, second_counts = (self._vectors.get(word, {}) for word in (first, second))
+        dot = math.fsum(
+            first_counts[slot] * second_counts[slot]
+            for slot in first_counts.keys() & second_counts.keys()
+        )
         return dot / (self._lengths[first] * self._lengths[second]) if dot else 0.0
 
     def fits(self, caption: str, edited: str, *, strict: bool = False) -> bool:
