@@ -321,7 +321,12 @@ def _install(
 
 
 def _link_or_copy(path: Path, target: Path) -> None:
-    """Make ``target`` a hard link to the file; copy the file if ``target`` is on another file system."""
+    """Make ``target`` a hard link to the file; copy the file if ``target`` is on another file system.
+
+    Nothing is done if they are one file, as for a source whose files the user has put into its folder.
+    """
+    if target.exists() and target.samefile(path):
+        return
     target.unlink(missing_ok=True)
     try:
         os.link(path.resolve(), target)

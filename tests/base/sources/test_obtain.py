@@ -130,6 +130,21 @@ def test_a_folder_that_already_contains_the_files(site: Site, tmp_path: Path, pa
     assert (existing / "images.zip").is_file() == packed
 
 
+@pytest.mark.parametrize("is_link", [False, True])
+def test_files_that_are_in_the_folder_of_the_source_already(
+    site: Site, tmp_path: Path, is_link: bool
+):
+    """They are recorded and stay where they are, also if the folder is a link to the given one."""
+    existing = tmp_path / "existing"
+    write_files(existing, FILES)
+    folder = tmp_path / "toy" if is_link else existing
+    if is_link:
+        folder.symlink_to(existing)
+    assert fetch(make_source(site), folder, existing=existing) == ["images.zip", "facts.json"]
+    assert read_files(existing) == FILES
+    assert {check_file(file, folder) for file in make_source(site).files} == {"complete"}
+
+
 def test_a_folder_that_lacks_files(site: Site, tmp_path: Path):
     (tmp_path / "facts.json").write_bytes(FACTS)
     with pytest.raises(
