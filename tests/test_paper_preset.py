@@ -18,6 +18,7 @@ from PIL import Image
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
+from bench.language_models import SMALL, write_language_models
 from bench.synthetic_data.formats import write_visual_genome
 from bench.synthetic_data.texts import generate_captions
 from compeval.base.pipeline.params import read_settings
@@ -113,53 +114,6 @@ def test_pipeline_resolves_with_the_preset(tmp_path: Path):
     assert "seen@laion" in listed.stdout
 
 
-def write_language_models(folder: Path, texts: Iterable[str]) -> dict[str, str]:
-    """Save a masked language model and an NLI classifier with random weights; return their folders by their use.
-
-    The classifier's bias makes no pair an entailment: with random weights only, every pair may be one.
-    """
-    import tokenizers
-    import torch
-    import transformers
-
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    words = sorted({word for text in texts for word in text.lower().split() if word.isalpha()})
-    (folder / "vocab.txt").parent.mkdir(parents=True)
-    (folder / "vocab.txt").write_text("\n".join([*special, *words]), encoding="utf-8")
-    sizes = {
-        "hidden_size": 8,
-        "num_hidden_layers": 1,
-        "num_attention_heads": 2,
-        "intermediate_size": 8,
-    }
-    torch.manual_seed(0)
-    bert = transformers.BertForMaskedLM(
-        transformers.BertConfig(vocab_size=len(special) + len(words), **sizes)
-    )
-    bert.save_pretrained(folder / "bert")
-    transformers.BertTokenizer(str(folder / "vocab.txt")).save_pretrained(folder / "bert")
-
-    bpe = tokenizers.ByteLevelBPETokenizer()
-    bpe.train_from_iterator(
-        list(texts), 400, special_tokens=["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
-    )
-    (folder / "roberta").mkdir()
-    bpe.save_model(str(folder / "roberta"))
-    labels = dict(enumerate(("CONTRADICTION", "NEUTRAL", "ENTAILMENT")))  # as in roberta-large-mnli
-    config = transformers.RobertaConfig(
-        vocab_size=bpe.get_vocab_size(),
-        id2label=labels,
-        label2id={v: k for k, v in labels.items()},
-        **sizes,
-    )
-    classifier = transformers.RobertaForSequenceClassification(config)
-    torch.nn.init.constant_(classifier.classifier.out_proj.bias[:1], 10)
-    classifier.save_pretrained(folder / "roberta")
-    files = (str(folder / "roberta" / name) for name in ("vocab.json", "merges.txt"))
-    transformers.RobertaTokenizer(*files).save_pretrained(folder / "roberta")
-    return {"ranker": str(folder / "bert"), "entailment": str(folder / "roberta")}
-
-
 def write_real_images(folder: Path, real_data: Path) -> None:
     """Copy the annotations of Visual Genome's images 1 to 5, and write images of their size."""
     for path in (real_data / "visual_genome/v1.2.0").glob("*.json"):
@@ -225,7 +179,7 @@ def run_pipeline(
     server.expect_request("/v1/chat/completions").respond_with_handler(answer)
     phrases = [region.phrase for image in annotations for region in image.regions]
     write_corpora(clone / "corpora/visual_genome", phrases)
-    models = write_language_models(clone.parent / "models", phrases)
+    models = write_language_models(clone.parent / "models", phrases, SMALL)
     params = yaml.safe_load(PRESET.read_text(encoding="utf-8"))
     params["crepe_systematicity"] |= {"ranker": models["ranker"]} | settings["crepe_systematicity"]
     params["crepe_productivity"] |= {"entailment": models["entailment"]} | settings.get(
