@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
@@ -103,14 +104,47 @@ def test_retrieval_set_sizes_of_table_6(config: str, size: int | None):
     assert retrieval_set_size(config) == size
 
 
+def write_toy_parts(root: Path, source: str, rules: str) -> None:
+    """Write parts/crepe with the sets laion_uc_hnatom and toy_raw, and params.yaml."""
+    (root / "parts").mkdir()
+    toy_dataset(root / "parts")
+    (root / "parts/crepe/toy_hnatom").rename(root / "parts/crepe/laion_uc_hnatom")
+    params = f"source: {source}\nrules: {rules}\n"
+    (root / "params.yaml").write_text(params, encoding="utf-8")
+
+
+@pytest.mark.parametrize("source", ["microworld", "visual_genome"])
+def test_card_of_the_paper_s_rules_does_not_describe_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str
+):
+    """Nothing proves its hard negatives, and only the truth about the micro-world is known."""
+    write_toy_parts(tmp_path, source, "paper")
+    for path in (tmp_path / "parts/crepe").rglob("*.parquet"):
+        rows = pq.read_table(path)
+        origin = [{"source": source, "captioner": "a", "seed": 0}] * len(rows)
+        number = rows.schema.get_field_index("provenance")
+        column = pa.array(origin, rows.schema.field(number).type)
+        pq.write_table(rows.set_column(number, rows.schema.field(number), column), path)
+    (tmp_path / "parts/crepe/toy_raw").rename(tmp_path / "parts/crepe/prod_mine_raw")
+    monkeypatch.chdir(tmp_path)
+    main("crepe")
+    card = " ".join((tmp_path / "crepe/README.md").read_text(encoding="utf-8").split())
+    assert "Made with `rules: paper`" in card
+    assert "Hard negatives are checked against the image's scene graph" not in card
+    assert "A hard negative may be true of the image." in card
+    assert "`hncomp` (two compounds joined" in card
+    assert "- `prod_mine_*`: the same with other captions" in card
+    assert "prod_template_" not in card
+    is_drawn = source == "microworld"
+    assert ("The report contains the measured share" in card) == is_drawn
+    assert ("Synthetic replacement" in card) == is_drawn
+
+
 def test_card_says_that_data_is_synthetic_and_compares_counts_with_the_paper(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    folder, parts = tmp_path / "crepe", tmp_path / "parts"
-    parts.mkdir()
-    toy_dataset(parts)
-    (parts / "crepe/toy_hnatom").rename(parts / "crepe/laion_uc_hnatom")
-    (tmp_path / "params.yaml").write_text("source: microworld\n", encoding="utf-8")
+    folder = tmp_path / "crepe"
+    write_toy_parts(tmp_path, "microworld", "ours")
     (tmp_path / "stats" / "crepe").mkdir(parents=True)
     counted = {
         "funnels": {"Regions": {"read": 12, "too small": 7}},
@@ -127,6 +161,8 @@ def test_card_says_that_data_is_synthetic_and_compares_counts_with_the_paper(
         "| LAION-400M UC | - (201,595) | 12 (49,604) | - (74,406) |" in card
     )  # 3 rows of 4 negatives
     assert "| too small | 7 |" in card
+    assert "Hard negatives are checked against the image's scene graph" in card
+    assert "Made with `rules: paper`" not in card
     assert "| LAION-400M | - (2,968) | - (12,401) | 2 (1,951) | - (15,721) |" in card
     block = yaml.safe_load(card.split("---\n")[1])
     assert block["license"] == "cc0-1.0"
