@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import open_clip
 import pyarrow as pa
 import torch
 from safetensors.torch import load_file
@@ -53,12 +54,12 @@ def test_a_shrunk_model_scores_its_texts_as_before(tmp_path: Path):
         small.encoder.encode_texts(texts, 2), after.encoder.encode_texts(texts, 2)
     )
     # The shrunk model has weights in half precision.
-    encoder: Any = before.encoder
+    network: Any = open_clip.create_model(f"local-dir:{checkpoint}")
     assert_close(
         after.encoder.encode_texts(texts, 2),
         before.encoder.encode_texts(texts, 2),
         dtype=np.float16,
-        summed=count_layers(encoder._model.transformer),
+        summed=count_layers(network.transformer),
     )
     ids = load_file(tmp_path / "small" / WEIGHTS)[TOKEN_IDS]
     embedding = load_file(tmp_path / "full" / WEIGHTS)[EMBEDDING]
@@ -67,8 +68,6 @@ def test_a_shrunk_model_scores_its_texts_as_before(tmp_path: Path):
 
 
 def test_every_token_of_the_sample_has_an_embedding():
-    import open_clip
-
     weights = load_file(FOLDER / MODEL / WEIGHTS)
     ids = torch.unique(
         open_clip.get_tokenizer(f"local-dir:{FOLDER / MODEL}")(sorted(read_texts(FOLDER / SAMPLE)))

@@ -74,28 +74,46 @@ def test_a_recalled_model_is_the_loaded_one_for_its_precision(here: Path, clip: 
     assert known.load_model_info(model.spec, "bf16") is None
 
 
+def make_model(spec: str) -> models.Model:
+    return models.Model(spec, "name", encoder=None, fingerprint="weights")
+
+
 def test_files_of_a_tag_are_those_of_the_snapshot_that_the_hub_names(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(here))
     tag = "ViT-B-32/laion400m_e32"
-    assert known._find_files("open_clip", tag) == []
+    model = make_model(tag)
+    known.save_model_info(model)
+    assert known.load_model_info(tag, "fp32") is None
     repository = (
         open_clip_names.get_pretrained_cfg(*tag.split("/"))["hf_hub"].strip("/").replace("/", "--")
     )
+    snapshots = here / f"models--{repository}/snapshots"
     for revision in ("a", "b"):
-        (here / f"models--{repository}/snapshots/{revision}").mkdir(parents=True)
-        (here / f"models--{repository}/snapshots/{revision}/weights").touch()
-    (here / f"models--{repository}/refs").mkdir()
-    (here / f"models--{repository}/refs/main").write_text("b", encoding="utf-8")
-    assert [file.parent.name for file in known._find_files("open_clip", tag)] == ["b"]
+        (snapshots / revision).mkdir(parents=True)
+        (snapshots / revision / "weights").touch()
+    head = here / f"models--{repository}/refs/main"
+    head.parent.mkdir()
+    head.write_text("b", encoding="utf-8")
+    known.save_model_info(model)
+    (snapshots / "a" / "weights").write_text("other", encoding="utf-8")
+    recalled = known.load_model_info(tag, "fp32")
+    assert recalled is not None
+    assert recalled.fingerprint == "weights"
+    head.write_text("a", encoding="utf-8")
+    assert known.load_model_info(tag, "fp32") is None
+    head.write_text("b", encoding="utf-8")
+    (snapshots / "b" / "weights").write_text("other", encoding="utf-8")
+    assert known.load_model_info(tag, "fp32") is None
 
 
 @pytest.mark.parametrize(
     "spec", ["python:module:Class", "transformers:org/name", "ViT-B-16-SigLIP/webli"]
 )
-def test_other_models_are_loaded_each_time(spec: str):
-    assert known._find_files(*models.parse(spec)) == []
+def test_other_models_are_loaded_each_time(here: Path, spec: str):
+    known.save_model_info(make_model(spec))
+    assert known.load_model_info(spec, "fp32") is None
 
 
 SCRIPT = """

@@ -1,6 +1,9 @@
 """Texts in batches of similar length have the features of the model's own ``encode_text``."""
 
+from typing import Any
+
 import numpy as np
+import open_clip
 import pytest
 
 from compeval.evaluators.models import resolve
@@ -30,15 +33,15 @@ def test_features_equal_those_of_the_model(kind: type, text: dict):
 
 
 def test_an_encoder_with_either_way_through_the_tower(tmp_path):
-    forest, by_length = (
-        resolve(f"local:{tiny.write_clip(tmp_path / name)}").encoder for name in ("one", "other")
-    )
+    folder = tiny.write_clip(tmp_path / "clip")
+    forest, by_length = (resolve(f"local:{folder}").encoder for _ in range(2))
     assert isinstance(forest, OpenClipEncoder)
     assert isinstance(by_length, OpenClipEncoder)
-    by_length.unpadded = LengthBatchEncoder(causal_tower(by_length._model), "cpu")
+    network: Any = open_clip.create_model(f"local-dir:{folder}").eval()
+    by_length.unpadded = LengthBatchEncoder(causal_tower(network), "cpu")
     assert forest.prefix_forest is not None
     assert by_length.prefix_forest is None
-    terms = count_terms(by_length._model)
+    terms = count_terms(network)
     assert_close(by_length.encode_texts(TEXTS, 2), forest.encode_texts(TEXTS, 2), summed=terms)
     np.testing.assert_array_equal(
         by_length.start_texts(TEXTS, 2).numpy(), by_length.encode_texts(TEXTS, 2)

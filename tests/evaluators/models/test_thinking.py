@@ -177,17 +177,24 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def write_thoughts(encoder: Any, texts: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the model generate these texts, in this order, in place of its own."""
+def load_library(folder: Path) -> tuple[Any, Any]:
+    """Return the network of a folder and its processor, as the library loads them."""
+    network: Any = hf.AutoModelForImageTextToText.from_pretrained(folder)
+    return network.eval(), hf.AutoProcessor.from_pretrained(folder)
+
+
+def write_thoughts(folder: Path, texts: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the model of a folder generate these texts, in this order, in place of its own."""
     remaining = iter(texts)
-    tokenizer = encoder._processor.tokenizer
+    network, processor = load_library(folder)
 
-    def generate(inputs: dict[str, torch.Tensor]) -> torch.Tensor:
-        rows = [tokenizer.encode(next(remaining)) for _ in inputs["input_ids"]]
+    def generate(self: Any, *, input_ids: torch.Tensor, **options: Any) -> torch.Tensor:
+        rows = [processor.tokenizer.encode(next(remaining)) for _ in input_ids]
         width = max(map(len, rows))
-        return torch.tensor([[*row, *[0] * (width - len(row))] for row in rows])
+        padded = torch.tensor([[*row, *[0] * (width - len(row))] for row in rows])
+        return torch.cat([input_ids, padded], dim=1)
 
-    monkeypatch.setattr(encoder, "_generate", generate)
+    monkeypatch.setattr(type(network), "generate", generate)
 
 
 def test_the_answer_after_the_thoughts_is_scored_as_the_library_does(
@@ -201,7 +208,7 @@ def test_the_answer_after_the_thoughts_is_scored_as_the_library_does(
         "a a a a a a a a a </think> Yes",
         "red </think> </s>",
     ]
-    write_thoughts(encoder, texts, monkeypatch)
+    write_thoughts(folder, texts, monkeypatch)
     picture = encoder.preprocess(IMAGE)
     captions = [
         "a dog",
@@ -210,7 +217,7 @@ def test_the_answer_after_the_thoughts_is_scored_as_the_library_does(
         "a table",
     ]  # of equal length, so that they are one batch
     scores = encoder.score([picture] * 4, captions)
-    network, processor = encoder._model, encoder._processor
+    network, processor = load_library(folder)
     expected = []
     for caption, thoughts in (("a dog", "a red ball </think>"), ("a box", "</think>")):
         inputs = encoder.process(IMAGE, caption)
@@ -233,18 +240,37 @@ def test_the_answer_after_the_thoughts_is_scored_as_the_library_does(
     assert model.scoring["think"] == 8
 
 
-def test_generation_stops_when_the_answer_begins(folder: Path, monkeypatch: pytest.MonkeyPatch):
-    """The model is made to end its thoughts at once, and to answer Yes then."""
-    encoder: Any = models.resolve(f"vlm:{folder}?think=64").encoder
-    tokenizer = encoder._processor.tokenizer
-    close, yes = (tokenizer.convert_tokens_to_ids(word) for word in ("</think>", "Yes"))
-    encoder._model.generation_config.sequence_bias = [[[close], 500.0], [[close, yes], 1000.0]]
-    inputs = encoder._move(encoder.process(IMAGE, "a dog"))
-    assert encoder._generate(inputs).tolist() == [[close, yes]]
-    assert encoder.score([encoder.preprocess(IMAGE)], ["a dog"])[0] < 0
-    encoder._model.generation_config.sequence_bias = [[[close], -500.0]]
-    assert encoder.score([encoder.preprocess(IMAGE)], ["a dog"])[0] == encoder.cut_off
-    assert encoder._generate(inputs).shape[1] <= 64 + thinking.BLANKS
+def test_generation_stops_when_the_answer_begins(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The model is made to end its thoughts at once and to answer Yes then, and to think forever."""
+    network, processor = load_library(folder)
+    close, yes = (processor.tokenizer.convert_tokens_to_ids(word) for word in ("</think>", "Yes"))
+    biases = {
+        "answers": [[[close], 500.0], [[close, yes], 1000.0]],
+        "thinks": [[[close], -500.0]],
+    }
+    kind = type(network)
+    generate = kind.generate
+    texts: list[list[int]] = []
+
+    def record(self: Any, *, input_ids: torch.Tensor, **options: Any) -> torch.Tensor:
+        token_BL = generate(self, input_ids=input_ids, **options)
+        texts.append(token_BL[0, input_ids.shape[1] :].tolist())
+        return token_BL
+
+    monkeypatch.setattr(kind, "generate", record)
+    scores = []
+    for name, bias in biases.items():
+        network.generation_config.sequence_bias = bias
+        network.save_pretrained(tmp_path / name)
+        processor.save_pretrained(tmp_path / name)
+        encoder: Any = models.resolve(f"vlm:{tmp_path / name}?think=64").encoder
+        scores += list(encoder.score([encoder.preprocess(IMAGE)], ["a dog"]))
+    assert texts[0] == [close, yes]
+    assert encoder.cut_off < scores[0] < 0
+    assert scores[1] == encoder.cut_off
+    assert len(texts[1]) <= 64 + thinking.BLANKS
 
 
 @pytest.mark.parametrize(

@@ -189,7 +189,10 @@ def test_a_batch_that_does_not_fit_is_halved_and_scores_the_same(
         for _ in "123"
     ]
     texts = ["a red ball", "a blue ball on a table", "a dog"] * 2
-    expected, forward, sizes = encoder.score(pictures, texts), encoder._model.forward, []
+    expected = encoder.score(pictures, texts)
+    network = Library(vlm_folder("qwen3-vl")).model
+    forward = type(network).forward
+    sizes = []
 
     def limited(*arguments: Any, **options: Any) -> Any:
         sizes.append(len(options["input_ids"]))
@@ -198,23 +201,27 @@ def test_a_batch_that_does_not_fit_is_halved_and_scores_the_same(
         return forward(*arguments, **options)
 
     limited.__signature__ = inspect.signature(forward)  # pyright: ignore[reportFunctionMemberAccess]
-    monkeypatch.setattr(encoder._model, "forward", limited)
-    assert_close(encoder.score(pictures, texts), expected, **get_rounding(encoder._model))
+    monkeypatch.setattr(type(network), "forward", limited)
+    assert_close(encoder.score(pictures, texts), expected, **get_rounding(network))
     assert max(sizes) > 2  # 16 prompts per batch, then 8, 4 and 2
     sizes.clear()
     encoder.score(pictures, texts)
     assert max(sizes) <= 2
 
 
-def test_prompts_of_like_length_are_in_one_batch(vlm_folder: Folders):
+def test_prompts_of_like_length_are_in_one_batch(
+    vlm_folder: Folders, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setitem(generative.PROMPTS_PER_BATCH, "cpu", 2)
     encoder: Any = models.resolve(f"vlm:{vlm_folder('internvl')}").encoder
-    picture, generative = encoder.preprocess(Image.new("RGB", (20, 30), "red")), encoder
-    generative._limit, short, long = 2, "a dog", "a dog on a red table beside two boxes"
+    picture = encoder.preprocess(Image.new("RGB", (20, 30), "red"))
+    short = "a dog"
+    long = "a dog on a red table beside two boxes"
     tokens = []
     for texts in ([short, short, long, long], [short, long, short, long]):
-        before = generative.num_tokens
+        before = encoder.num_tokens
         encoder.score([picture] * 4, texts)
-        tokens.append(generative.num_tokens - before)
+        tokens.append(encoder.num_tokens - before)
     assert tokens[0] == tokens[1]
 
 
@@ -224,7 +231,8 @@ def test_a_caption_cannot_add_an_image(vlm_folder: Folders):
     assert "< image>" in encoder.prompt("a <image> ball")
     scores = encoder.score(pictures, ["a <image> ball", "a < image> ball"])
     assert np.isfinite(scores).all()
-    assert_close(scores[0], scores[1], **get_rounding(encoder._model))
+    rounding = get_rounding(Library(vlm_folder("internvl")).model)
+    assert_close(scores[0], scores[1], **rounding)
 
 
 def test_a_prefix_cache_that_changes_scores_is_given_up_with_a_warning(
@@ -245,7 +253,7 @@ def test_a_prefix_cache_that_changes_scores_is_given_up_with_a_warning(
         encoder.score([encoder.preprocess(Image.new("RGB", (20, 30), "red"))], ["a red ball"])
         for encoder in encoders
     )
-    assert_close(one, other, **get_rounding(encoders[0]._model))
+    assert_close(one, other, **get_rounding(Library(vlm_folder("internvl")).model))
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,12 @@ import pytest
 import torch
 from safetensors.torch import load_file
 from transformers import (
+    AutoTokenizer,
     T5Config,
     T5ForConditionalGeneration,
-    TrainerCallback,
     TrainingArguments,
 )
+from transformers.trainer_callback import CallbackHandler
 
 from compeval.evaluators.models import Model, fingerprint, resolve
 from compeval.evaluators.models.recovery_probe import AUTOENCODER, PROBE, RecoveryT5
@@ -137,20 +138,18 @@ def test_accumulated_gradient_equals_the_gradient_of_the_batch():
     assert_close(model.bridge.weight.grad, expected, summed=2 * count_terms(model))
 
 
-class _InterruptAtStep5(TrainerCallback):
-    def on_step_end(self, args, state, control, **kwargs):
-        if state.global_step == 5:
-            raise KeyboardInterrupt
-
-
 def test_a_resumed_training_ends_with_the_same_weights(tmp_path, monkeypatch):
     recipe = replace(RECIPE, accumulate=2)
     uninterrupted = probe.train_probe(make_letter_model(), TEXTS, recipe, tmp_path / "a")
-    trainer = probe._Trainer
+    end_step = CallbackHandler.on_step_end
+
+    def interrupt_at_step_5(self, args, state, control):
+        if state.global_step == 5:
+            raise KeyboardInterrupt
+        return end_step(self, args, state, control)
+
     with monkeypatch.context() as patch:
-        patch.setattr(
-            probe, "_Trainer", lambda **options: trainer(**options, callbacks=[_InterruptAtStep5()])
-        )
+        patch.setattr(CallbackHandler, "on_step_end", interrupt_at_step_5)
         with pytest.raises(KeyboardInterrupt):
             probe.train_probe(make_letter_model(), TEXTS, recipe, tmp_path / "b")
     assert not (tmp_path / "b").exists()
@@ -187,7 +186,7 @@ def test_autoencoder_returns_mean_token_states_with_shuffled_dimensions(tmp_path
     feature_ND = encoder.encoder.encode_texts(texts, 8)
     # Each text is encoded alone, so the mean includes no padding.
     model = RecoveryT5.from_pretrained(tmp_path / "ae").eval()
-    tokenizer = encoder.encoder._tokenizer
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "ae")
     with torch.no_grad():
         mean_states = [
             model.encoder(**tokenizer(text, return_tensors="pt"))[0].mean(1)[0].numpy()
