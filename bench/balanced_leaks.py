@@ -356,6 +356,11 @@ def replay(
         words = list_differing_words(captions)
         for index, (caption, own_words) in enumerate(zip(captions, words, strict=True)):
             candidate = exchange(source, caption, words[0], own_words)
+            compound = Compound(**candidate["compounds"][0])
+            if not all(
+                stated.weigh(compound, part["place"], [part["text"]]) for part in candidate["parts"]
+            ):
+                continue  # a compound that no true caption of the split states has no draw
             key = source["draw_key"] if with_key else f"{image_id}:{caption}"
             drawn = replace_one_atom(candidate, stated, Random(f"{key}:{parsed.kind}"))
             made = {foil.replacement for item in drawn for foil in item.foils}
