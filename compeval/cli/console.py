@@ -24,7 +24,7 @@ from rich.segment import Segment
 from typer.core import TyperGroup
 
 from compeval.base.extras import describe_missing
-from compeval.base.plain_text import escape_controls, strip_controls, strip_urls
+from compeval.base.plain_text import CONTROL, escape_controls, strip_controls, strip_urls
 from compeval.cli.options import AsJson, FormatName, LanguageModel
 
 WIDTH_WITHOUT_TERMINAL = 160
@@ -35,8 +35,10 @@ class PlainConsole(Console):
 
     def render(self, renderable: Any, options: Any = None) -> Iterator[Segment]:
         for segment in super().render(renderable, options):
-            text = strip_controls(segment.text)
-            yield segment if segment.control else Segment(text, segment.style)
+            if segment.control:
+                yield segment
+            else:
+                yield Segment(CONTROL.sub("", segment.text), segment.style)
 
 
 class PlainStream:
