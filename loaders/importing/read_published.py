@@ -162,10 +162,20 @@ def _drop_malformed(rows: Sequence[Row], dropped: Counter[str]) -> list[Row]:
     return [row for index, row in enumerate(rows) if index not in kinds]
 
 
-def audit_splits(splits: Mapping[tuple[str, str], Sequence[Row]]) -> dict[str, Audit]:
-    """Return the audit of each config and split whose rows have hard negatives, by ``config/split``."""
-    return {
-        "/".join(key): audit(row.texts() for row in rows)
-        for key, rows in splits.items()
-        if any(row.hard_negatives for row in rows) and not is_balanced(key[1])
-    }
+def audit_splits(
+    splits: Mapping[tuple[str, str], Sequence[Row]], earlier: Mapping[str, Audit] | None = None
+) -> dict[str, Audit]:
+    """Return the audit of each config and split whose rows have hard negatives, by ``config/split``.
+
+    ``earlier``: audits from which rows may have been dropped since. Those of as many rows are returned as they are.
+    """
+    audits: dict[str, Audit] = {}
+    for (config, split), rows in splits.items():
+        if is_balanced(split) or not any(row.hard_negatives for row in rows):
+            continue
+        name = f"{config}/{split}"
+        audited = earlier.get(name) if earlier else None
+        if audited is None or audited.rows != len(rows):
+            audited = audit(row.texts() for row in rows)
+        audits[name] = audited
+    return audits

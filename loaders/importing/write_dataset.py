@@ -301,7 +301,7 @@ def _count_written(read: ReadFile, images: ImageFinder) -> None:
     paths = {path for row in read for path in _find_images(read, row, images)}
     counts.images = count_oddities(sorted(paths))
     if not counts.repair:
-        counts.audits = audit_splits(read.splits)
+        counts.audits = audit_splits(read.splits, counts.audits)
 
 
 def _write_card(
