@@ -36,18 +36,24 @@ def compute_intervals(
 
     ``unbounded`` names the values that are not shares between 0 and 1.
     """
+    member_N = number_clusters(cluster_N)
     return {
-        name: compute_mean_interval(value_N, cluster_N)
+        name: compute_mean_interval(value_N, member_N)
         if name in unbounded
-        else compute_share_interval(value_N, cluster_N)
+        else _compute_share_interval(value_N, member_N)
         for name, value_N in values.items()
     }
 
 
 def compute_share_interval(value_N: np.ndarray, cluster_N: Clusters) -> Interval:
     """Return Wilson's interval of the mean of values between 0 and 1, with an effective number of rows."""
+    return _compute_share_interval(value_N, number_clusters(cluster_N))
+
+
+def _compute_share_interval(value_N: np.ndarray, member_N: np.ndarray) -> Interval:
+    """Return the interval, given the number of each row's cluster."""
     share = float(np.mean(value_N))
-    rows = count_effective_rows(value_N, cluster_N)
+    rows = _count_effective_rows(value_N, member_N)
     if 0 < share < 1 and (spread := float(np.var(value_N))):
         rows *= share * (1 - share) / spread  # 1 for hits; more for values between 0 and 1
     return wilson_interval(share, rows)
@@ -108,7 +114,10 @@ def count_effective_rows(value_N: np.ndarray, cluster_N: Clusters) -> float:
     clusters, it is the number of clusters. An estimate from C clusters is reduced by Student's quantile with C - 1
     degrees of freedom.
     """
-    member_N = number_clusters(cluster_N)
+    return _count_effective_rows(value_N, number_clusters(cluster_N))
+
+
+def _count_effective_rows(value_N: np.ndarray, member_N: np.ndarray) -> float:
     rows = len(member_N)
     clusters = int(member_N.max()) + 1
     if clusters == rows:
