@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -23,13 +23,14 @@ from compeval.cli.console import (
 )
 from compeval.cli.options import Data, Format, FormatName, Limit, Results
 from compeval.cli.results import print_results
+from compeval.evaluators.models import Precision
 
 if TYPE_CHECKING:
     from compeval.evaluators.engine.cluster import Cluster
     from compeval.evaluators.engine.tasks import Task
     from compeval.evaluators.models import Model
     from compeval.evaluators.results.documents import Result
-    from compeval.evaluators.run import RefusedTask
+    from compeval.evaluators.run import EvaluationOptions, RefusedTask
 
 MAX_REQUESTS = 1000
 ADAPTED = ("open_clip", "local", "hf-hub", "transformers")
@@ -52,27 +53,6 @@ def add_settings(spec: str, settings: list[str], base_url: str | None) -> str:
         )
     query = "&".join(f"{key}={quote(value, safe=':/,')}" for key, _, value in pairs)
     return f"{spec}{'&' if '?' in spec else '?'}{query}"
-
-
-class RunOptions(NamedTuple):
-    """How models are run."""
-
-    data: Path | None
-    limit: int | None
-    name: str | None
-    revision: str | None
-    device: str | None
-    workers: int | None
-    ray_address: str | None
-    precision: Literal["auto", "fp32", "bf16", "fp16"]
-    batch_size: int | None
-    base_url: str | None
-    max_requests: int
-    setting: list[str] | None
-    output: Path
-    no_cache: bool
-    dry_run: bool
-    on_error: Literal["stop", "skip"]
 
 
 def run(
@@ -142,7 +122,7 @@ def run(
         ),
     ] = None,
     precision: Annotated[
-        Literal["auto", "fp32", "bf16", "fp16"],
+        Precision,
         typer.Option(help="auto: bf16 on CUDA, otherwise fp32."),
     ] = "auto",
     batch_size: Annotated[
@@ -200,44 +180,54 @@ def run(
     end, and the exit code is 1. The last lines say where each result on a published set stands among the published
     models (not with --quiet). `compeval report results` compares models.
     """
-    options = RunOptions(
-        data=data,
-        limit=limit,
-        name=name,
-        revision=revision,
-        device=device,
-        workers=workers,
-        ray_address=ray_address,
-        precision=precision,
-        batch_size=batch_size,
-        base_url=base_url,
-        max_requests=max_requests,
-        setting=setting,
-        output=output,
-        no_cache=no_cache,
-        dry_run=dry_run,
-        on_error=on_error,
-    )
-    if not options.dry_run:
-        check_writable(options.output)
+    # The models, and the tasks that can be chosen.
+    if not dry_run:
+        check_writable(output)
     with err.status("Reading the datasets"):
         from compeval.evaluators.models.checks import check_available
 
         named = [*([model] if model else []), *(model_option or [])]
-        specs = _list_specs(named, models_file, options)
-        choice = _find_tasks(task, options)
-    if options.dry_run:
-        _print_plan(specs, choice, options, output_format)
+        specs = _list_specs(named, models_file, setting or [], base_url)
+        _check_specs(specs, name, precision, max_requests)
+        choice = _find_tasks(task, data, revision)
+    if dry_run:
+        _print_plan(specs, choice, limit, output, output_format)
         return
     if len(specs) == 1:
         check_available(specs[0])
-    with _start_cluster(options.device, options.ray_address, options.workers) as (cluster, device):
+
+    # Their results: read, if all are up to date; otherwise the models are loaded and evaluated.
+    from compeval.evaluators.run import EvaluationOptions
+
+    load_options = LoadOptions(precision, name, max_requests, is_cached=not no_cache)
+    with _start_cluster(device, ray_address, workers) as (cluster, chosen_device):
+        evaluation = EvaluationOptions(
+            data_dir=choice.data,
+            limit=limit,
+            output=output,
+            device=chosen_device,
+            cluster=cluster,
+            batch_size=batch_size,
+            on_error=on_error,
+        )
         summary = None
-        if not cluster and not options.no_cache:
-            summary = _read_finished(specs, choice, options, device)
+        if not cluster and not no_cache:
+            summary = _read_finished(specs, choice, load_options, evaluation)
         if summary is None:
-            summary = _evaluate(specs, choice, options, device, cluster)
-    _report(summary, specs, options, choice.data, output_format)
+            summary = _evaluate(specs, choice, load_options, evaluation)
+    _report(summary, specs, evaluation, output_format)
+
+
+class LoadOptions(NamedTuple):
+    """How models are loaded, and their name in the results."""
+
+    precision: Precision
+    name: str | None
+    """None for the model's own name."""
+    max_requests: int
+    """Of models behind an endpoint: runs that need more are refused."""
+    is_cached: bool
+    """False if nothing that was stored before is read: features, answers and results."""
 
 
 class TaskChoice(NamedTuple):
@@ -248,7 +238,7 @@ class TaskChoice(NamedTuple):
     available: Sequence[Task]
     selected: Sequence[Task] | None
     """None for the default tasks of each model."""
-    named: Sequence[Task] = ()
+    named: Collection[Task] = ()
     """Those that are named without a glob: a model that does not support one of them fails."""
 
 
@@ -264,13 +254,11 @@ class RunSummary(NamedTuple):
 def _evaluate(
     specs: Sequence[str],
     choice: TaskChoice,
-    options: RunOptions,
-    device: str,
-    cluster: Cluster | None,
+    load_options: LoadOptions,
+    evaluation: EvaluationOptions,
 ) -> RunSummary:
     """Evaluate the models. The error of a single model is raised; of several, one that fails stops no other."""
     from compeval.evaluators.run import (
-        EvaluationOptions,
         Notice,
         RefusedTask,
         evaluate_tasks,
@@ -278,22 +266,13 @@ def _evaluate(
         sort_results,
     )
 
-    evaluation = EvaluationOptions(
-        data_dir=choice.data,
-        limit=options.limit,
-        output=options.output,
-        device=device,
-        cluster=cluster,
-        batch_size=options.batch_size,
-        on_error=options.on_error,
-    )
     summary = RunSummary(results=[], failed={}, refused=[])
     for spec in specs:
         results: list[Result] = []
         # Tasks of a glob that the model does not support are no failure if it does others.
         skipped: list[RefusedTask] = []
         try:
-            model = _load(spec, options, device, cluster)
+            model = _load(spec, load_options, evaluation)
             with progress() as report:
                 tasks = get_selected_or_default_tasks(
                     model, choice.available, choice.selected, choice.data
@@ -326,8 +305,7 @@ def _evaluate(
 def _report(
     summary: RunSummary,
     specs: Sequence[str],
-    options: RunOptions,
-    data: Path | None,
+    evaluation: EvaluationOptions,
     output_format: FormatName,
 ) -> None:
     """Print the results, and what failed or was refused; then the exit code is 1. Raises ValueError without results."""
@@ -341,16 +319,17 @@ def _report(
     for refusal in refused:
         report_failure(f"Not evaluated: {refusal}")
     if results:
-        folder = str(options.output)
+        output = evaluation.output
+        folders = {output}
         if len(specs) == 1:
             folders = {
-                get_model_folder(
-                    options.output, result["source"], result["model"]["name"], options.limit
-                )
-                for result in results
+                get_model_folder(output, source, name, evaluation.limit)
+                for source, name in {
+                    (result["source"], result["model"]["name"]) for result in results
+                }
             }
-            folder = " ".join(sorted(map(str, folders)))
-        print_results(results, output_format, folder, data=data)
+        folder = " ".join(sorted(map(str, folders)))
+        print_results(results, output_format, folder, data=evaluation.data_dir)
     if failed:
         report_failure(f"{len(failed)} of {len(specs)} models failed:")
         for spec, reason in failed.items():
@@ -359,51 +338,49 @@ def _report(
         raise typer.Exit(1)
 
 
-def _list_specs(named: list[str], models_file: Path | None, options: RunOptions) -> list[str]:
-    """Return the models that are named and those of a file, with their settings.
-
-    Raises ValueError if an option has no effect on them.
-    """
-    from compeval.evaluators import models
+def _list_specs(
+    named: list[str], models_file: Path | None, settings: list[str], base_url: str | None
+) -> list[str]:
+    """Return the models that are named and those of a file, with their settings."""
     from compeval.evaluators.models.names import expand
 
-    specs = [
-        add_settings(spec, options.setting or [], options.base_url)
-        for spec in expand(named, models_file)
-    ]
+    return [add_settings(spec, settings, base_url) for spec in expand(named, models_file)]
+
+
+def _check_specs(
+    specs: Sequence[str], name: str | None, precision: Precision, max_requests: int
+) -> None:
+    """Raise ValueError if an option has no effect on the models, or if the only model is not known."""
+    from compeval.evaluators.models.checks import check_name
+
     backends = {spec.partition(":")[0] for spec in specs}
     if "api" not in backends:
-        reject_unused_options(
-            "without a model api:", max_requests=options.max_requests != MAX_REQUESTS
-        )
+        is_changed = max_requests != MAX_REQUESTS
+        reject_unused_options("without a model api:", max_requests=is_changed)
     if backends <= {"api", "python"}:
         reject_unused_options(
-            "on models api: and python:, which choose their own",
-            precision=options.precision != "auto",
+            "on models api: and python:, which choose their own", precision=precision != "auto"
         )
     if len(specs) == 1:
-        models.check_name(specs[0])
-    elif options.name is not None:
+        check_name(specs[0])
+    elif name is not None:
         raise ValueError(f"--name names one model; got {len(specs)}: {', '.join(specs)}.")
-    return specs
 
 
-def _find_tasks(patterns: list[str] | None, options: RunOptions) -> TaskChoice:
+def _find_tasks(patterns: list[str] | None, data: Path | None, revision: str | None) -> TaskChoice:
     """Return the tasks of the datasets, and those that the patterns select."""
     from compeval.evaluators.engine import tasks
     from compeval.loaders.datasets.folders import list_datasets
     from compeval.loaders.datasets.revisions import find_data_folder
 
-    data = options.data
-    if options.revision is not None:
+    if revision is not None:
         names = tasks.select_datasets(patterns, data) if patterns else set(list_datasets(data))
-        data = find_data_folder(names, options.revision, data)
+        data = find_data_folder(names, revision, data)
     available = tasks.discover(data)
     if patterns is None:
         return TaskChoice(data, available, selected=None)
     selected = tasks.select(available, patterns)
-    names = [name for name in ",".join(patterns).split(",") if tasks.is_name(name)]
-    return TaskChoice(data, available, selected, tasks.select(available, names) if names else ())
+    return TaskChoice(data, available, selected, tasks.find_named(selected, patterns))
 
 
 def _choose_devices(device: str | None, workers: int | None) -> list[str]:
@@ -438,30 +415,30 @@ def _start_cluster(
 
 
 def _read_finished(
-    specs: Sequence[str], choice: TaskChoice, options: RunOptions, device: str
+    specs: Sequence[str],
+    choice: TaskChoice,
+    load_options: LoadOptions,
+    evaluation: EvaluationOptions,
 ) -> RunSummary | None:
     """Return the results if all models were loaded before and have finished all tasks, otherwise None."""
     from compeval.evaluators.models import choose_precision
     from compeval.evaluators.models.known import load_model_info
     from compeval.evaluators.run import (
-        EvaluationOptions,
         FinishedRun,
         get_selected_or_default_tasks,
         read_finished,
     )
 
+    precision = choose_precision(load_options.precision, evaluation.device)
     finished_runs: list[FinishedRun] = []
     for spec in specs:
-        model = load_model_info(spec, choose_precision(options.precision, device))
+        model = load_model_info(spec, precision)
         if model is None:
             return None
-        if options.name is not None:
-            model = replace(model, name=options.name)
-        finished = read_finished(
-            model,
-            get_selected_or_default_tasks(model, choice.available, choice.selected, choice.data),
-            EvaluationOptions(data_dir=choice.data, limit=options.limit, output=options.output),
-        )
+        if load_options.name is not None:
+            model = replace(model, name=load_options.name)
+        tasks = get_selected_or_default_tasks(model, choice.available, choice.selected, choice.data)
+        finished = read_finished(model, tasks, evaluation)
         if finished is None:
             return None
         finished_runs.append(finished)
@@ -471,29 +448,33 @@ def _read_finished(
     return RunSummary(results, failed={}, refused=[])
 
 
-def _load(spec: str, options: RunOptions, device: str, cluster: Cluster | None) -> Model:
-    """Load a model, with the name of the options in its results."""
+def _load(spec: str, options: LoadOptions, evaluation: EvaluationOptions) -> Model:
+    """Load a model in this process or on the cluster, with the name of the options in its results."""
     from compeval.evaluators import models
     from compeval.evaluators.models.known import save_model_info
 
     with err.status(f"Loading {spec}"):
-        if cluster:
-            loaded = cluster.load(spec, options.precision)
+        if evaluation.cluster:
+            model = evaluation.cluster.load(spec, options.precision)
         else:
-            loaded = models.resolve(spec, device, options.precision)
-            save_model_info(loaded)
-        if isinstance(loaded.encoder, models.PaidScorer):
-            loaded.encoder.max_requests = options.max_requests
-            loaded.encoder.asks_again = options.no_cache
-    if options.no_cache:
-        loaded = replace(loaded, is_cached=False)
+            model = models.resolve(spec, evaluation.device, options.precision)
+            save_model_info(model)
+        if isinstance(model.encoder, models.PaidScorer):
+            model.encoder.max_requests = options.max_requests
+            model.encoder.asks_again = not options.is_cached
+    if not options.is_cached:
+        model = replace(model, is_cached=False)
     if options.name is not None:
-        loaded = replace(loaded, name=options.name)
-    return loaded
+        model = replace(model, name=options.name)
+    return model
 
 
 def _print_plan(
-    specs: Sequence[str], choice: TaskChoice, options: RunOptions, output_format: FormatName
+    specs: Sequence[str],
+    choice: TaskChoice,
+    limit: int | None,
+    output: Path,
+    output_format: FormatName,
 ) -> None:
     """Print what would run. Exits with 1 if a model or task cannot be evaluated."""
     from dataclasses import asdict
@@ -506,8 +487,8 @@ def _print_plan(
             choice.available,
             choice.selected,
             data_dir=choice.data,
-            limit=options.limit,
-            output=options.output,
+            limit=limit,
+            output=output,
         )
         for spec in specs
     ]

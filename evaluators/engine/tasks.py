@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
@@ -27,7 +27,7 @@ from compeval.loaders.datasets.folders import (
 )
 from compeval.loaders.datasets.sorting import natural_key
 from compeval.loaders.datasets.split_names import join_name, parse_stored, to_stored
-from compeval.loaders.datasets.stats import list_configs
+from compeval.loaders.datasets.stats import list_rows
 
 GLOB = re.compile(r"[*?\[]")
 
@@ -43,7 +43,12 @@ class Task:
 
     @cached_property
     def name(self) -> str:
-        return join_name(self.dataset, self.config, self.split, self.variant)
+        return f"{self.set_name}@{self.variant}" if self.variant else self.set_name
+
+    @cached_property
+    def set_name(self) -> str:
+        """Name of the original set, without the variant."""
+        return join_name(self.dataset, self.config, self.split)
 
     @classmethod
     def of(cls, dataset: str, config: str, stored_split: str) -> Task:
@@ -91,7 +96,7 @@ def discover(data_dir: Path | str | None = None) -> list[Task]:
     return sort_tasks(
         task
         for name, folder in folders.items()
-        for config, splits in list_configs(name, data_dir).items()
+        for config, splits in list_rows(folder).items()
         for split, rows in splits.items()
         if _is_task(
             task := Task.of(name, config, split),
@@ -146,9 +151,13 @@ def select(available: Sequence[Task], patterns: str | Sequence[str]) -> list[Tas
     return sort_tasks(selected)
 
 
-def is_name(pattern: str) -> bool:
-    """Return True if a pattern names a config or a task: it is no glob and not all of a dataset."""
-    return "/" in pattern and GLOB.search(pattern) is None
+def find_named(selected: Sequence[Task], patterns: str | Sequence[str]) -> set[Task]:
+    """Return the tasks that a pattern selects by name: it is neither a glob nor the name of a dataset."""
+    named: set[Task] = set()
+    for pattern in _split(patterns):
+        if "/" in pattern and GLOB.search(pattern) is None:
+            named |= _match(selected, pattern)
+    return named
 
 
 def _find_similar(available: Sequence[Task], pattern: str) -> list[str]:
@@ -193,17 +202,16 @@ def _match(available: Sequence[Task], pattern: str) -> set[Task]:
     matches = {task for task in available if fnmatchcase(task.name, pattern)}
     if "@" in pattern:
         return matches
-    sets = {
+    splits = f"{pattern}/*"
+    of_sets = [
         task
         for task in available
-        if any(fnmatchcase(_base(task).name, glob) for glob in (pattern, f"{pattern}/*"))
+        if fnmatchcase(task.set_name, pattern) or fnmatchcase(task.set_name, splits)
+    ]
+    originals = {task.set_name for task in of_sets if not task.variant}
+    return matches | {
+        task for task in of_sets if not task.variant or task.set_name not in originals
     }
-    return matches | {task for task in sets if not task.variant or _base(task) not in sets}
-
-
-def _base(task: Task) -> Task:
-    """Return the task without its variant."""
-    return replace(task, variant="")
 
 
 def defaults(available: Sequence[Task], model: Model) -> list[Task]:
