@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,11 +14,16 @@ from compeval.evaluators.engine.encode import Engine
 from compeval.evaluators.engine.feature_cache import FeatureStore
 from compeval.evaluators.engine.pairs import stream_missing
 from compeval.evaluators.engine.score import score_all
-from compeval.evaluators.engine.tasks import discover, select
+from compeval.evaluators.engine.tasks import Task, discover, select
 from compeval.evaluators.models import Model
 from compeval.evaluators.results.compose import compose, make_examples
 from compeval.evaluators.results.scores_of_tasks import Scores, TaskScores
-from compeval.evaluators.run import default_batch_size, get_selected_or_default_tasks, load_all
+from compeval.evaluators.run import (
+    OpenedTask,
+    default_batch_size,
+    get_selected_or_default_tasks,
+    open_tasks,
+)
 
 METHODS = (("encode_image", "encode_text"), ("get_image_features", "get_text_features"))
 """Methods of a torch module: open_clip's, or transformers'."""
@@ -64,15 +69,17 @@ def evaluate(
         chosen = get_selected_or_default_tasks(loaded, available, selected, data_dir)
         # Before the rows are read, since processes that prepare images take seconds to start.
         in_processes = uses_worker_processes(loaded.encoder)
-        datasets, refused = load_all(loaded, chosen, data_dir, limit)
+        opened, refused = open_tasks(loaded, chosen, data_dir, limit)
         if refused:
             raise ValueError(str(refused[0]))
-        planned = plan.build_plan(datasets.values())
-        return _score(loaded, planned, batch_size or default_batch_size(device), in_processes)
+        return _score(loaded, opened, batch_size or default_batch_size(device), in_processes)
 
 
-def _score(model: Model, planned: plan.Plan, batch_size: int, in_processes: bool) -> Scores:
+def _score(
+    model: Model, opened: Mapping[Task, OpenedTask], batch_size: int, in_processes: bool
+) -> Scores:
     """Return the scores of a model by name of the task, with features in memory only."""
+    planned = plan.build_plan([dataset for dataset, _ in opened.values()])
     scores: dict[str, TaskScores] = {}
     with closing(FeatureStore(None, model.fingerprint)) as store:
         engine = Engine(model, planned, store, batch_size, in_processes=in_processes)
@@ -80,8 +87,9 @@ def _score(model: Model, planned: plan.Plan, batch_size: int, in_processes: bool
             # Raises ValueError above the maximum.
             model.encoder.estimate_cost(stream_missing(engine))
         for scored in score_all(engine):
-            result = compose(scored, make_examples(scored), model)
-            scores[scored.task.dataset.task.name] = TaskScores(result)
+            task = scored.task.dataset.task
+            result = compose(opened[task].description, scored, make_examples(scored), model)
+            scores[task.name] = TaskScores(result)
     return Scores(scores)
 
 

@@ -77,6 +77,13 @@ class Notice(NamedTuple):
     text: str
 
 
+class OpenedTask(NamedTuple):
+    """The rows of a task, and the part of its result document that is known before scoring."""
+
+    dataset: TaskDataset
+    description: Result
+
+
 class StoredResult(NamedTuple):
     """Path of the result of a task, and the result if it is up to date."""
 
@@ -135,11 +142,11 @@ def evaluate_tasks(
     batch_size = options.batch_size or default_batch_size(options.device)
 
     # Open the rows of the tasks.
-    datasets, refused = load_all(model, tasks, options.data_dir, options.limit)
+    opened, refused = open_tasks(model, tasks, options.data_dir, options.limit)
     yield from refused
 
     # Read the results that are up to date.
-    stored = find_stored(model, datasets, options.output)
+    stored = find_stored(model, opened, options.output)
     reused = {task: place for task, place in stored.items() if place.result is not None}
     if reused:
         yield describe_reused(model, reused.values())
@@ -148,7 +155,7 @@ def evaluate_tasks(
         yield place.result
 
     # Plan which images and texts the other tasks need.
-    missing = [dataset for task, dataset in datasets.items() if task not in reused]
+    missing = [dataset for task, (dataset, _) in opened.items() if task not in reused]
     planned, refused = plan_all(missing)
     yield from refused
 
@@ -174,9 +181,10 @@ def evaluate_tasks(
 
         # Encode what the cache lacks for all tasks. Then score each task, and write its result before the next one.
         for scored in score_all(engine):
+            task = scored.task.dataset.task
             examples = make_examples(scored)
-            result = compose(scored, examples, model)
-            documents.write(stored[scored.task.dataset.task].path, result, examples)
+            result = compose(opened[task].description, scored, examples, model)
+            documents.write(stored[task].path, result, examples)
             yield result
 
     # Record the time and the speed of this run.
@@ -219,8 +227,8 @@ def read_finished(
     model: Model, tasks: Sequence[Task], options: EvaluationOptions
 ) -> FinishedRun | None:
     """Return the results if those of all tasks are up to date, otherwise None. The model need not be loaded."""
-    datasets, _ = load_all(model, tasks, options.data_dir, options.limit)
-    stored = find_stored(model, datasets, options.output)
+    opened, _ = open_tasks(model, tasks, options.data_dir, options.limit)
+    stored = find_stored(model, opened, options.output)
     results: list[Result] = []
     for task in tasks:
         place = stored.get(task)
@@ -232,34 +240,34 @@ def read_finished(
     return FinishedRun(results, describe_reused(model, stored.values()))
 
 
-def load_all(
+def open_tasks(
     model: Model, tasks: Sequence[Task], data_dir: Path | str | None, limit: int | None
-) -> tuple[dict[Task, TaskDataset], list[RefusedTask]]:
+) -> tuple[dict[Task, OpenedTask], list[RefusedTask]]:
     """Return the rows of the tasks that can be evaluated, and the other tasks.
 
     These are tasks whose rows cannot be read, and tasks that the model does not support.
     """
-    datasets: dict[Task, TaskDataset] = {}
+    opened: dict[Task, OpenedTask] = {}
     refused: list[RefusedTask] = []
     with verify_images_once():
         for task in tasks:
             try:
                 dataset = load(task, data_dir, limit)
                 # Reads the columns that a result describes, so that damaged ones are reported now.
-                describe(dataset, model)
+                description = describe(dataset, model)
             except ValueError as error:
                 refused.append(RefusedTask(task, str(error)))
                 continue
             reason = explain_unsupported(model, dataset)
             if reason is None:
-                datasets[task] = dataset
+                opened[task] = OpenedTask(dataset, description)
             else:
                 refused.append(RefusedTask(task, reason, is_unsupported=True))
-    return datasets, refused
+    return opened, refused
 
 
 def find_stored(
-    model: Model, datasets: Mapping[Task, TaskDataset], output: Path
+    model: Model, opened: Mapping[Task, OpenedTask], output: Path
 ) -> dict[Task, StoredResult]:
     """Return where the result of each task is stored, and the result if it is up to date.
 
@@ -268,23 +276,23 @@ def find_stored(
     """
     folders = {
         task: documents.get_model_folder(output, dataset.source, model.name, dataset.limit)
-        for task, dataset in datasets.items()
+        for task, (dataset, _) in opened.items()
     }
     for folder in dict.fromkeys(folders.values()):
         documents.check_owner(folder, model)
     stored: dict[Task, StoredResult] = {}
-    for task, dataset in datasets.items():
-        path = documents.get_result_path(
-            output, dataset.source, model.name, task.name, dataset.limit
-        )
-        result = _read_up_to_date(path, dataset, model) if model.is_cached else None
-        stored[task] = StoredResult(folders[task], path, result)
+    for task, folder in folders.items():
+        path = documents.get_result_path(folder, task.name)
+        result = _read_up_to_date(path, opened[task].description) if model.is_cached else None
+        stored[task] = StoredResult(folder, path, result)
     return stored
 
 
-def _read_up_to_date(path: Path, dataset: TaskDataset, model: Model) -> Result | None:
-    """Return the result at ``path``, with the present version of the dataset, if it is up to date."""
-    expected = describe(dataset, model)
+def _read_up_to_date(path: Path, expected: Result) -> Result | None:
+    """Return the result at ``path`` if it is up to date: it begins with the description ``expected``.
+
+    The present version of the dataset is written into it, which can change without the task's rows.
+    """
     result = documents.read_finished(path, expected)
     if result is None:
         return None

@@ -26,10 +26,10 @@ from compeval.evaluators.engine.compute import (
     uses_worker_processes,
 )
 from compeval.evaluators.engine.feature_cache import FeatureStore
-from compeval.evaluators.engine.images import ImageCrops, ImageFile, UnreadableImageError
+from compeval.evaluators.engine.images import ImageCrops, UnreadableImageError
 from compeval.evaluators.engine.plan import Plan
 from compeval.evaluators.models import DualEncoder, Model, TruncatingReader
-from compeval.evaluators.models.fingerprint import digest
+from compeval.evaluators.models.fingerprint import digest_each
 from compeval.evaluators.models.pixels import keep_image
 
 if TYPE_CHECKING:
@@ -40,8 +40,6 @@ Report = Callable[[str, int, int], None]
 MIN_CROPS_PER_CHUNK = 256
 MIN_TEXTS_PER_CHUNK = 2048
 MAX_WHOLE_IMAGES = 64
-KEPT_BYTES = 50_000_000
-"""Image files of a chunk that are kept between hashing and decoding. The others are read twice."""
 
 
 def no_progress(stage: str, done: int, total: int) -> None:
@@ -118,8 +116,7 @@ class Engine:
     @cached_property
     def is_truncated(self) -> np.ndarray:
         """True for each text of the plan that the model, a TruncatingReader, truncates, (T,) bool."""
-        reader = self.model.encoder
-        assert isinstance(reader, TruncatingReader)
+        reader: Any = self.model.encoder
         texts = self.plan.texts
         parts = [reader.find_truncated(texts[part]) for part in _text_parts(texts, self.batch_size)]
         return np.concatenate([np.zeros(0, dtype=bool), *parts])
@@ -165,17 +162,12 @@ def _list_image_chunks(engine: Engine) -> Iterator[Chunk]:
     crops = engine.plan.crops
     engine.report("images", 0, len(crops))
     for part in plan.crop_chunks(crops, crops_per_chunk(engine.model.encoder, engine.batch_size)):
-        keys: list[bytes] = []
-        files: list[ImageFile | None] = []
-        kept_bytes = 0
-        for crop, file in zip(crops[part], images.read(crops[part]), strict=True):
-            keys.append(images.key(file, crop))
-            if isinstance(file, bytes) and not (files and file is files[-1]):
-                kept_bytes += len(file)
-            # A worker would read the whole row group of a cell again, and an actor has no files.
-            is_cell = engine.in_processes and crop.reference is None
-            must_keep = engine.cluster or is_cell or isinstance(file, UnreadableImageError)
-            files.append(file if must_keep or kept_bytes <= KEPT_BYTES else None)
+        # A worker would read the whole row group of a cell again, and an actor has no files.
+        is_kept = [
+            bool(engine.cluster) or (engine.in_processes and crop.reference is None)
+            for crop in crops[part]
+        ]
+        keys, files = images.read_with_keys(crops[part], is_kept)
         missing = engine.take_missing(keys)
         items: list[ImageCrops] = []
         # Crops of one image are decoded together.
@@ -194,15 +186,15 @@ def _list_text_chunks(engine: Engine) -> Iterator[Chunk]:
     texts = engine.plan.texts
     engine.report("texts", 0, len(texts))
     for part in _text_parts(texts, engine.batch_size):
-        keys = [text_key(text) for text in texts[part]]
+        keys = make_text_keys(texts[part])
         missing = engine.take_missing(keys)
         items = [[texts[part][index] for index in missing]] if missing else []
         missing_keys = [keys[index] for index in missing]
         yield Chunk("texts", "encode_texts", missing_keys, items, part, len(texts), keys)
-    encoder = engine.model.encoder
-    tells_truncated = isinstance(encoder, TruncatingReader) and hasattr(encoder, "tokenize")
-    if engine.in_processes and engine.plan.tasks and tells_truncated:
-        _ = engine.is_truncated  # now, in the thread that tokenises, since nothing waits for it
+    if engine.in_processes and engine.plan.tasks:
+        encoder = engine.model.encoder
+        if hasattr(encoder, "tokenize") and isinstance(encoder, TruncatingReader):
+            _ = engine.is_truncated  # now, in the thread that tokenises, since nothing waits for it
 
 
 def split_whole_images(engine: Engine, chunk: Chunk) -> Iterator[Chunk]:
@@ -256,6 +248,6 @@ def _text_parts(texts: Sequence[str], batch_size: int) -> list[slice]:
     return plan.chunks(len(texts), max(MIN_TEXTS_PER_CHUNK, batch_size))
 
 
-def text_key(text: str) -> bytes:
-    """Return the key of a text in the feature cache."""
-    return digest(b"text", text.encode())
+def make_text_keys(texts: Sequence[str]) -> list[bytes]:
+    """Return the keys of texts in the feature cache."""
+    return digest_each([(b"text", text.encode()) for text in texts])

@@ -58,6 +58,18 @@ class FeatureStore(SqliteStore):
         return np.frombuffer(b"".join(stored[key] for key in keys), dtype).reshape(len(keys), -1)
 
 
+@dataclass(frozen=True)
+class FeatureReader:
+    """Reads the features at some positions of a list of keys."""
+
+    store: FeatureStore
+    keys: Sequence[bytes]
+
+    def __call__(self, positions: np.ndarray) -> np.ndarray:
+        """Return the features (n, D) at n positions."""
+        return self.store.get([self.keys[position] for position in positions])
+
+
 def count_features(folder: Path, model_fingerprint: str) -> int:
     """Return the number of cached features of a model, without creating its file."""
     path = folder / f"{of_features(model_fingerprint)}{SUFFIX}"

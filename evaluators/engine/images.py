@@ -37,6 +37,8 @@ def _explain(crop: CropSource, reason: str) -> UnreadableImageError:
 
 ImageFile = bytes | UnreadableImageError
 """The bytes of an image file, or the error if it is unreadable."""
+KEPT_BYTES = 50_000_000
+"""Image files of a chunk that are kept between hashing and decoding. The others are read twice."""
 Question = str | tuple[str, str]
 """A caption, or two captions to choose from in this order."""
 
@@ -70,6 +72,27 @@ def read(crops: Sequence[CropSource]) -> Iterator[ImageFile]:
             continue
         file_hash = hashlib.sha256(data).hexdigest() if same_source[0].reference else ""
         yield from (_check_reference(crop, file_hash) or data for crop in same_source)
+
+
+def read_with_keys(
+    crops: Sequence[CropSource], is_kept: Sequence[bool]
+) -> tuple[list[bytes], list[ImageFile | None]]:
+    """Return the keys of crops in the feature cache, and their image files.
+
+    After KEPT_BYTES, a file is None unless it ``is_kept``.
+    """
+    keys: list[bytes] = []
+    files: list[ImageFile | None] = []
+    kept_bytes = 0
+    last: ImageFile | None = None
+    for crop, must_keep, file in zip(crops, is_kept, read(crops), strict=True):
+        keys.append(make_key(file, crop))
+        if isinstance(file, bytes) and file is not last:
+            kept_bytes += len(file)
+        last = file
+        must_keep = must_keep or isinstance(file, UnreadableImageError)
+        files.append(file if must_keep or kept_bytes <= KEPT_BYTES else None)
+    return keys, files
 
 
 def _find_refusal(crop: CropSource) -> str | None:
@@ -106,7 +129,7 @@ def _check_reference(crop: CropSource, file_hash: str) -> UnreadableImageError |
     return _explain(crop, f"{path} is not the image that the dataset was built from. {remedy}")
 
 
-def key(data: ImageFile, crop: CropSource) -> bytes:
+def make_key(data: ImageFile, crop: CropSource) -> bytes:
     """Return the key of a crop in the feature cache. No feature is ever stored for an unreadable image."""
     if isinstance(data, UnreadableImageError):
         return digest(str(data).encode())

@@ -24,7 +24,7 @@ from compeval.evaluators.engine.encode import Engine, split_whole_images
 from compeval.evaluators.engine.images import ImageCrops, Question
 from compeval.evaluators.engine.plan import TaskPlan
 from compeval.evaluators.models import CaptionChooser
-from compeval.evaluators.models.fingerprint import digest
+from compeval.evaluators.models.fingerprint import digest_each
 
 PAIRS_PER_CHUNK = 256
 AnswerKeys = list[list[bytes]]
@@ -121,9 +121,9 @@ def _ask(engine: Engine, crop_I: Iterable[int], questions: Sequence[Question]) -
         for asked in questions
     ]
     asked_images: list[ImageCrops] = []
-    for file, crop in zip(images.read(crops), crops, strict=True):
-        image_key = images.key(file, crop)
-        keys = [digest(b"pair float64", image_key, *texts) for texts in encoded]
+    image_keys, files = images.read_with_keys(crops, [True] * len(crops))
+    for crop, image_key, file in zip(crops, image_keys, files, strict=True):
+        keys = digest_each([(b"pair float64", image_key, *texts) for texts in encoded])
         asked_images.append(ImageCrops(file, [crop], questions, keys))
     return asked_images
 

@@ -17,7 +17,8 @@ import numpy as np
 
 from compeval.base.schemas.scene_graph import Box
 from compeval.base.storage.crops import round_corners
-from compeval.evaluators.engine.task_dataset import CropSource, TaskDataset
+from compeval.base.storage.patches import Patches
+from compeval.evaluators.engine.task_dataset import CropSource, Reference, TaskDataset
 from compeval.evaluators.protocols import recall
 
 FOLD_SEED = 0
@@ -83,14 +84,13 @@ def plan_task(dataset: TaskDataset) -> Draft:
     # Rows can have different numbers of texts: the texts of all rows in one array, and their number in each row.
     text_J = array("i")
     texts_N = array("i")
+    image_columns = list(zip(protocol.images, protocol.crop_ids, strict=True))
     for index, (row, columns) in enumerate(_read_rows(dataset, row_N)):
-        for position, (column, id_column) in enumerate(
-            zip(protocol.images, protocol.crop_ids, strict=True)
-        ):
+        for position, (column, id_column) in enumerate(image_columns):
             crop_id = columns[id_column]
             if crop_id not in crop_number:
                 crop_number[crop_id] = len(crop_number)
-                crops[dataset.folder, crop_id] = dataset.find_crop(row, columns, column)
+                crops[dataset.folder, crop_id] = _locate_crop(dataset, row, columns, column)
             crop_NI[index, position] = crop_number[crop_id]
             # Rows of another part of an image must have another id, since features are looked up by it.
             place = _describe_place(columns)
@@ -115,6 +115,34 @@ def plan_task(dataset: TaskDataset) -> Draft:
         _check_folds(dataset, crop_NI, text_NT, fold_N)
     task = TaskPlan(dataset, row_N, crop_NI, text_NT, fold_N, class_CP, label_N)
     return Draft(task, crops, list(text_number))
+
+
+def _locate_crop(
+    dataset: TaskDataset, row: int, columns: Mapping[str, Any], column: str
+) -> CropSource:
+    """Return the location of the image in a column of a row, given all ``columns`` of the row.
+
+    It is the image file that the row references, or the cell of the row itself, or the cell of a row of the config's
+    first split if the config stores each image once. Raises ValueError for an invalid order of patches.
+    """
+    patches = None
+    if columns.get("patches") is not None:
+        try:
+            patches = Patches.from_row(columns)
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"{dataset.task.name}, row {row}: {error}") from None
+    if "image_path" in columns:
+        name = columns["image_path"] or ""
+        path = dataset.folder.absolute().parent / name
+        sides = (columns[side] for side in Box._fields)
+        box = Box(*(math.nan if side is None else side for side in sides))
+        reference = Reference(name, path, box, columns["crop_id"])
+        return CropSource(dataset, row, column, path, reference, patches)
+    shared_row = columns.get("image_row")
+    if shared_row is not None:
+        dataset = dataset.first_split
+        row = shared_row
+    return CropSource(dataset, row, column, (dataset.files, row, column), None, patches)
 
 
 def _describe_place(columns: Mapping[str, Any]) -> Hashable:

@@ -11,6 +11,7 @@ import numpy as np
 
 from compeval.evaluators.engine import pairs, plan
 from compeval.evaluators.engine.encode import Engine, encode
+from compeval.evaluators.engine.feature_cache import FeatureReader
 from compeval.evaluators.engine.pairs import (
     AnswerKeys,
     PositionBias,
@@ -160,10 +161,10 @@ def _warn_of_long_texts(engine: Engine, task: TaskPlan) -> tuple[str, ...]:
 def evaluate_scores(dataset: TaskDataset, score_NIT: np.ndarray, label_N: np.ndarray) -> Directions:
     """Return the metrics of the protocol, and those of the authors' rule of a published benchmark."""
     assert isinstance(dataset.protocol, RowProtocol)
-    rule = authors.find_rule(dataset.task.dataset, dataset.task.config)
-    return dataset.protocol.compute(score_NIT, label_N) | (
-        authors.evaluate(rule, score_NIT) if rule else {}
-    )
+    metrics = dataset.protocol.compute(score_NIT, label_N)
+    if dataset.authors_rule:
+        metrics |= authors.evaluate(dataset.authors_rule, score_NIT)
+    return metrics
 
 
 def _score_features(
@@ -189,8 +190,8 @@ def _score_features(
         fold_N=task.fold_N[index_N],
         class_CP=task.class_CP,
         label_N=task.label_N[index_N],
-        image=lambda position: engine.store.get([crop_keys[crop] for crop in position]),
-        text=lambda position: engine.store.get([text_keys[text] for text in position]),
+        image=FeatureReader(engine.store, crop_keys),
+        text=FeatureReader(engine.store, text_keys),
         reranking=reranking,
     )
 

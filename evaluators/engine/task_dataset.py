@@ -5,9 +5,8 @@ Only the images of a few row groups are in memory at any time, so even a raw set
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_right
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from operator import itemgetter
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from compeval.base.schemas.corpus_names import CORPORA, parse_systematicity
@@ -25,6 +25,7 @@ from compeval.base.storage.patches import Patches
 from compeval.evaluators import protocols
 from compeval.evaluators.engine.tasks import Task
 from compeval.evaluators.models import fingerprint
+from compeval.evaluators.protocols import authors
 from compeval.evaluators.protocols.base import Protocol
 from compeval.loaders.datasets import referenced_images
 from compeval.loaders.datasets.folders import dataset_folder
@@ -33,8 +34,9 @@ from compeval.loaders.datasets.revisions import get_commit
 from compeval.loaders.datasets.stats import read_stats
 from compeval.loaders.datasets.verified import verify_files, verify_images
 
-EXAMPLE_COLUMNS = ("image_id", "compound", "categories", "cell")
-"""Columns that the examples table contains in addition to the columns of the protocol."""
+OTHER_COLUMNS = ("image_id", "compound", "categories", "cell", "image_row", "patches")
+"""Columns that are read in addition to the columns of the protocol: those that the examples table contains, and those
+that say which image a row shows."""
 ROWS_PER_BLOCK = 2048
 ROW_GROUPS_IN_MEMORY = 4
 MIN_FOLD_SIZE = 100
@@ -58,17 +60,12 @@ class CropSource:
 
     dataset: TaskDataset
     row: int
-    column: str = "image"
+    column: str
+    image: Hashable
+    """Identity of the file or cell with the image, from which several crops can be made."""
     reference: Reference | None = None
     patches: Patches | None = None
     """Order of the image's patches; None for the image as it is."""
-
-    @property
-    def image(self) -> Hashable:
-        """Identity of the file or cell with the image, from which several crops can be made."""
-        return (
-            self.reference.path if self.reference else (self.dataset.files, self.row, self.column)
-        )
 
     def __str__(self) -> str:
         return f"{self.dataset.task.name}, row {self.row}"
@@ -80,6 +77,10 @@ class TaskDataset:
 
     task: Task
     files: tuple[Path, ...]
+    schema: pa.Schema
+    """Schema of the files."""
+    protocol: Protocol
+    """Protocol that the columns determine."""
     fingerprint: str
     """Digest of the files, the limit and the fold size."""
     count: int
@@ -93,14 +94,6 @@ class TaskDataset:
 
     def __len__(self) -> int:
         return self.count
-
-    @cached_property
-    def schema(self) -> pa.Schema:
-        return parquet.read_schema(self.files[0])
-
-    @cached_property
-    def protocol(self) -> Protocol:
-        return protocols.find_protocol(self.schema.names)
 
     @cached_property
     def classes(self) -> list[list[str]]:
@@ -120,6 +113,11 @@ class TaskDataset:
         return "+".join(sorted(sources))
 
     @cached_property
+    def authors_rule(self) -> authors.Rule | None:
+        """The rule of a published benchmark's authors, if it differs from ours."""
+        return authors.find_rule(self.task.dataset, self.task.config)
+
+    @cached_property
     def set_size(self) -> int:
         """Number of candidates per query, including the correct one. Raises ValueError if it differs between rows."""
         if self.fold_size is not None or self.classes:
@@ -128,25 +126,30 @@ class TaskDataset:
             return len(
                 self.protocol.texts if len(self.protocol.texts) > 1 else self.protocol.images
             )
-        sizes = {size for block in self.texts() for size in map(len, block["hard_negatives"])}
+        sizes: set[int] = set()
+        for block in self.texts():
+            sizes.update(pc.list_value_length(block["hard_negatives"]).unique().to_pylist())  # pyright: ignore
         if len(sizes) != 1 or 0 in sizes:
             raise ValueError(
                 f"{self.task.name}: rows have {sorted(sizes)} hard negatives, one positive number expected."
             )
         return 1 + sizes.pop()
 
+    @cached_property
+    def _text_columns(self) -> list[str]:
+        """The columns that an evaluation needs, except the images."""
+        names = [*self.protocol.columns]
+        names += [name for name in OTHER_COLUMNS if name in self.schema.names]
+        if get_image_storage(self.schema) == "by_reference":
+            names += referenced_images.COLUMNS
+        return names
+
     def texts(self) -> Iterator[pa.RecordBatch]:
         """Yield all rows in blocks, with the columns that an evaluation needs except the images."""
-        extra = [
-            name for name in (*EXAMPLE_COLUMNS, "image_row", "patches") if name in self.schema.names
-        ]
-        by_reference = (
-            [] if get_image_storage(self.schema) == "embedded" else referenced_images.COLUMNS
-        )
-        columns = [*self.protocol.columns, *extra, *by_reference]
         remaining = self.count
         for path in self.files:
-            for block in parquet.read_filled(path, min(ROWS_PER_BLOCK, remaining), columns):
+            block_size = min(ROWS_PER_BLOCK, remaining)
+            for block in parquet.read_filled(path, block_size, self._text_columns):
                 yield block.slice(0, remaining)
                 remaining -= block.num_rows
                 if remaining <= 0:
@@ -157,31 +160,9 @@ class TaskDataset:
         """The dataset folder."""
         return self.files[0].parent.parent
 
-    def find_crop(self, row: int, columns: Mapping[str, Any], column: str) -> CropSource:
-        """Return the location of the image in a column of a row, given all ``columns`` of the row.
-
-        It is the image file that the row references, or the cell of the row itself, or the cell of a row of the
-        config's first split if the config stores each image once. Raises ValueError for an invalid order of patches.
-        """
-        try:
-            patches = Patches.from_row(columns)
-        except (ValueError, TypeError) as error:
-            raise ValueError(f"{self.task.name}, row {row}: {error}") from None
-        if "image_path" in columns:
-            name = columns["image_path"] or ""
-            box = Box(
-                *(math.nan if columns[side] is None else columns[side] for side in Box._fields)
-            )
-            reference = Reference(
-                name, self.folder.absolute().parent / name, box, columns["crop_id"]
-            )
-            return CropSource(self, row, column, reference, patches)
-        shared_row = columns.get("image_row")
-        dataset, row = (self, row) if shared_row is None else (self._first_split, shared_row)
-        return CropSource(dataset, row, column, None, patches)
-
     @cached_property
-    def _first_split(self) -> TaskDataset:
+    def first_split(self) -> TaskDataset:
+        """The first split of the config, which contains the images if the config stores each image once."""
         folder = self.files[0].parent
         split = referenced_images.find_first_split(folder)
         task = Task.of(self.task.dataset, self.task.config, split)
@@ -202,8 +183,11 @@ class TaskDataset:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the fields, without the cached properties."""
-        return {name: self.__dict__[name] for name in self.__dataclass_fields__}
+        """Return what worker processes need to read images. A protocol has functions that cannot be pickled."""
+        omitted = ("schema", "protocol")
+        return {
+            name: self.__dict__[name] for name in self.__dataclass_fields__ if name not in omitted
+        }
 
 
 @lru_cache
@@ -255,15 +239,25 @@ def load(
         raise ValueError(f"{task.name}: the split has no rows.")
     count = count if limit is None else min(limit, count)
     paths = tuple(folder / name for name in files)
+    schema = parquet.read_schema(paths[0])
+    protocol = protocols.find_protocol(schema.names)
     fold_size = None
-    if protocols.find_protocol(parquet.read_schema(paths[0]).names).name == "recall":
-        fold_size = (
-            min(count, find_smallest_raw_split(task, stats["rows"])) if task.is_raw else count
-        )
+    if protocol.name == "recall":
+        fold_size = count
+        if task.is_raw:
+            fold_size = min(count, find_smallest_raw_split(task, stats["rows"]))
     hashes = [entry["sha256"] for entry in files.values()]
-    digest = fingerprint.of_json([hashes, limit, fold_size])
     return TaskDataset(
-        task, paths, digest, count, limit, stats["version"], get_commit(folder), fold_size
+        task=task,
+        files=paths,
+        schema=schema,
+        protocol=protocol,
+        fingerprint=fingerprint.of_json([hashes, limit, fold_size]),
+        count=count,
+        limit=limit,
+        version=stats["version"],
+        revision=get_commit(folder),
+        fold_size=fold_size,
     )
 
 

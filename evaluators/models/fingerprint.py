@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -35,6 +35,11 @@ def digest(*parts: bytes) -> bytes:
         state.update(len(part).to_bytes(8, "big"))
         state.update(part)
     return state.digest()
+
+
+def digest_each(items: Iterable[Sequence[bytes]]) -> list[bytes]:
+    """Return the digest of the parts of each item."""
+    return [digest(*parts) for parts in items]
 
 
 def of_json(value: Any) -> str:

@@ -31,7 +31,7 @@ from compeval.evaluators.probes.analysis import (
     compute_conditions,
 )
 from compeval.evaluators.protocols import recovery
-from compeval.evaluators.results.documents import Result, get_result_path
+from compeval.evaluators.results.documents import Result, get_model_folder, get_result_path
 from compeval.evaluators.run import EvaluationOptions, run
 
 BATCH_SIZE = 250
@@ -103,10 +103,10 @@ def _run(
 ) -> tuple[list[Result], list[Path]]:
     """Return the results of a model and the paths of their documents."""
     results = run(model, selected, options, report)
-    paths = [
-        get_result_path(options.output, result["source"], model.name, result["task"], options.limit)
-        for result in results
-    ]
+    paths: list[Path] = []
+    for result in results:
+        folder = get_model_folder(options.output, result["source"], model.name, options.limit)
+        paths.append(get_result_path(folder, result["task"]))
     return results, paths
 
 

@@ -52,21 +52,21 @@ def get_code(dataset: str, config: str) -> dict[str, str]:
     return {"version": package_version(), "fingerprint": code_fingerprint(), **by_authors}
 
 
-def compose(scored: Scored, examples: pa.Table, model: Model) -> Result:
-    """Compose the result document of one task."""
+def compose(description: Result, scored: Scored, examples: pa.Table, model: Model) -> Result:
+    """Compose the result document of one task, which begins with its ``description`` (:func:`describe`)."""
     dataset = scored.task.dataset
     parts = summarise(scored, examples)
     main = [_join_name(direction, metrics.main) for direction, metrics in scored.metrics.items()]
     rounded = explain_ties(scored, parts["metrics"], main, model.precision)
-    document = describe(dataset, model)
-    document["data"] |= {
+    counts = {
         "rows": len(scored.index_N),  # without skipped rows
         "crops": len(np.unique(scored.task.crop_NI)),
         "images": len(np.unique(get_clusters(examples))),
         "folds": None if dataset.fold_size is None else int(scored.task.fold_N.max()) + 1,
     }
-    if rule := authors.find_rule(dataset.task.dataset, dataset.task.config):
-        document["authors"] = rule.what
+    document = description | {"data": description["data"] | counts}
+    if dataset.authors_rule:
+        document["authors"] = dataset.authors_rule.what
     if times := getattr(model.encoder, "list_times", dict)():
         document["answers"] = times
     if scored.position_bias:

@@ -39,11 +39,9 @@ def get_model_folder(output: Path, source: str, model: str, limit: int | None = 
     return output / safe_name(source) / safe_name(name)
 
 
-def get_result_path(
-    output: Path, source: str, model: str, task: str, limit: int | None = None
-) -> Path:
-    """Return the path of a task's result document, given the name of the model."""
-    return resolve_below(get_model_folder(output, source, model, limit), f"{task}.json")
+def get_result_path(folder: Path, task: str) -> Path:
+    """Return the path of a task's result document in the folder of a model's results."""
+    return resolve_below(folder, f"{task}.json")
 
 
 def check_owner(folder: Path, model: Model) -> None:

@@ -25,7 +25,7 @@ from compeval.evaluators.engine.tasks import discover, select
 from compeval.evaluators.models import Model, fingerprint
 from compeval.evaluators.protocols.base import RowProtocol
 from compeval.evaluators.results import documents
-from compeval.evaluators.results.compose import compose, make_examples
+from compeval.evaluators.results.compose import compose, describe, make_examples
 from compeval.evaluators.results.documents import Result
 
 
@@ -61,11 +61,10 @@ def score_file(
         [],
     )
     table = make_examples(scored)
-    result = compose(scored, table, model)
-    documents.check_owner(documents.get_model_folder(output, dataset.source, name), model)
-    documents.write(
-        documents.get_result_path(output, dataset.source, name, dataset.task.name), result, table
-    )
+    result = compose(describe(dataset, model), scored, table, model)
+    folder = documents.get_model_folder(output, dataset.source, name)
+    documents.check_owner(folder, model)
+    documents.write(documents.get_result_path(folder, dataset.task.name), result, table)
     return result
 
 

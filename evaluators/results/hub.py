@@ -21,7 +21,7 @@ import jinja2
 import yaml
 
 from compeval.base.files.atomic import atomic_file
-from compeval.base.files.untrusted import UnsafeNameError, resolve_below
+from compeval.base.files.untrusted import UnsafeNameError
 from compeval.base.plain_text import strip_folders
 from compeval.evaluators.results import documents, every_eval_ever
 from compeval.evaluators.results.documents import Result
@@ -72,7 +72,8 @@ def prepare(
     for path, result in results.items():
         model = result["model"]["name"]
         task = result["task"]
-        name = documents.get_result_path(Path(), result["source"], model, task).as_posix()
+        folder = documents.get_model_folder(Path(), result["source"], model)
+        name = documents.get_result_path(folder, task).as_posix()
         if name in files:
             raise ValueError(f"{path}: a second result of {model} on {task}.")
         files[name] = path if result == stored[path] else documents.format_document(result).encode()
@@ -257,14 +258,12 @@ def pull(repository: str, output: Path) -> list[Path]:
             continue
         result = read_foreign(source, f"{repository}: {name}")
         try:
-            expected = documents.get_result_path(
-                Path(), result["source"], result["model"]["name"], result["task"]
-            )
-            path = resolve_below(target, expected.as_posix())
+            folder = documents.get_model_folder(target, result["source"], result["model"]["name"])
+            path = documents.get_result_path(folder, result["task"])
         except UnsafeNameError as error:
             raise ValueError(f"{repository}: {name}: {error}") from None
         checked[source] = path
-        folders.add(documents.get_model_folder(target, result["source"], result["model"]["name"]))
+        folders.add(folder)
     for source, path in checked.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         for suffix in (".parquet", ".json"):

@@ -51,9 +51,10 @@ def _check_crop_ids(path: Path) -> None:
 
     A crop is encoded once, for all rows with its id.
     """
-    for column in find_image_columns(parquet.read_schema(path)):
+    schema = parquet.read_schema(path)
+    for column in find_image_columns(schema):
         name = column.replace("image", "crop_id")
-        if column == "image_path" or name not in parquet.read_schema(path).names:
+        if column == "image_path" or name not in schema.names:
             continue
         first: dict[str, bytes] = {}
         for batch in parquet.read_batches(path, ROWS_PER_GROUP, [name, column]):

@@ -165,7 +165,7 @@ def train_probe(
     with closing(FeatureStore(cache_folder(), encoder.fingerprint)) as store:
 
         def embed(batch: Sequence[str]) -> Tensor:
-            return torch.from_numpy(store.get([engine.text_key(text) for text in batch]))
+            return torch.from_numpy(store.get(engine.make_text_keys(batch)))
 
         def build(train: list[str], tokenizer: Any) -> tuple[RecoveryT5, Collator, dict[str, Any]]:
             engine.encode_texts(

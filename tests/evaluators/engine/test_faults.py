@@ -133,13 +133,12 @@ def test_an_image_format_whose_decoder_raises_unusual_errors():
     Image.new("RGB", (24, 24)).save(buffer, "AVIF")
     header, name, pixels = buffer.getvalue().partition(b"mdat")
     data = header + name + bytes(len(pixels))
+    dataset = cast(TaskDataset, SimpleNamespace(task=Task("crepe", "prod_hnatom")))
+    crop = CropSource(dataset, 3, "image", "the image of row 3")
     with pytest.raises(
         images.UnreadableImageError, match="crepe/prod_hnatom, row 3: the image cannot be decoded"
     ):
-        images.decode(
-            data,
-            CropSource(cast(TaskDataset, SimpleNamespace(task=Task("crepe", "prod_hnatom"))), 3),
-        )
+        images.decode(data, crop)
 
 
 def test_ctrl_c_keeps_encoded_features(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):

@@ -23,7 +23,7 @@ import pytest
 from compeval.base.schemas.rows import HARD_NEGATIVE_SCHEMA
 from compeval.base.storage.dataset import write_config
 from compeval.evaluators import models
-from compeval.evaluators.engine import compute, encode, plan, workers
+from compeval.evaluators.engine import compute, encode, images, plan, workers
 from compeval.evaluators.engine.images import ImageCrops
 from compeval.evaluators.engine.task_dataset import load
 from compeval.evaluators.engine.tasks import Task, discover
@@ -129,11 +129,11 @@ def evaluate_twice(
     assert all_files(here / "processes") == all_files(here / "threads")
 
 
-@pytest.mark.parametrize("kept_bytes", [0, encode.KEPT_BYTES])
+@pytest.mark.parametrize("kept_bytes", [0, images.KEPT_BYTES])
 def test_processes_write_the_results_of_threads(
     here: Path, stored: Path, clip: str, kept_bytes: int, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(encode, "KEPT_BYTES", kept_bytes)
+    monkeypatch.setattr(images, "KEPT_BYTES", kept_bytes)
     monkeypatch.setattr(encode, "MIN_CROPS_PER_CHUNK", 4)
     monkeypatch.setattr(encode, "MIN_TEXTS_PER_CHUNK", 16)
     evaluate_twice(here, stored, partial(models.resolve, clip), monkeypatch)
