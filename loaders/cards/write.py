@@ -31,9 +31,11 @@ FOLLOWS_RULES = frozenset({"aro", "compun", "crepe", "retrieval"})
 PAPER_NOTE = """
 ## Rules
 
-Made with `rules: paper`, the procedure of the paper to the letter; docs/papers.md names what still deviates. Hard
-negatives are not proven to be false.
+Made with `rules: paper`, the procedure of the paper to the letter; docs/papers.md names what still deviates.
 """
+UNPROVEN_NOTE = "Hard negatives are not proven to be false.\n"
+"""What follows in the cards of datasets with hard negatives."""
+WITH_HARD_NEGATIVES = frozenset({"aro", "crepe"})
 
 COMPUN_VARIANTS = (
     "template",
@@ -41,6 +43,13 @@ COMPUN_VARIANTS = (
     "descriptors",
     *(f"examples-{count}" for count in range(1, 8)),
 )
+
+PROMPTED_SPLITS = (
+    "test.descriptors",
+    *(f"test.examples.{count}" for count in range(1, 8)),
+    "test.notebook.5",
+)
+"""The splits of Compun that need answers of a language model by the paper's rules."""
 
 
 def count_crepe(folder: Path, stats: Stats) -> dict[str, Any]:
@@ -107,7 +116,8 @@ def check_compun(folder: Path, stats: Stats) -> dict[str, Any]:
         parquet.read_table(path, ["category"]) for path in (folder / "nouns").glob("*.parquet")
     )
     return {
-        "categories": Counter(name for table in tables for name in table["category"].to_pylist())
+        "categories": Counter(name for table in tables for name in table["category"].to_pylist()),
+        "missing": [f"`{split}`" for split in PROMPTED_SPLITS if split not in rows["main"]],
     }
 
 
@@ -181,6 +191,7 @@ def main(
         text = render(name, stats=stats, figures=figures, **values)
         if by_paper:
             text = f"{text.rstrip()}\n{PAPER_NOTE}"
+            text += UNPROVEN_NOTE if name in WITH_HARD_NEGATIVES else ""
         write_card(target, metadata, text, stats)
 
 

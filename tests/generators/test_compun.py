@@ -321,3 +321,6 @@ def test_card_without_a_language_model(tmp_path: Path, monkeypatch: pytest.Monke
     card = Path("compun/README.md").read_text(encoding="utf-8")
     assert "Made with `rules: paper`" in card
     assert "`test.notebook.5` has the prompts of the authors' notebook" in card
+    assert "**This folder lacks `test.descriptors`, `test.examples.1`, " in card
+    assert "`test.examples.7`, `test.notebook.5`.**" in card
+    assert "Hard negatives are not proven" not in card, "the images of Compun are no hard negatives"

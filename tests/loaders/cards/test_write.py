@@ -130,6 +130,7 @@ def test_card_of_the_paper_s_rules_does_not_describe_ours(
     main("crepe")
     card = " ".join((tmp_path / "crepe/README.md").read_text(encoding="utf-8").split())
     assert "Made with `rules: paper`" in card
+    assert "Hard negatives are not proven to be false." in card
     assert "Hard negatives are checked against the image's scene graph" not in card
     assert "A hard negative may be true of the image." in card
     assert "`hncomp` (two compounds joined" in card
