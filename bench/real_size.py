@@ -10,7 +10,7 @@ the wall time, the processor time of all processes, the peak memory of all proce
 language models scored; then the ratios between the sizes, and the projection to all images of the real files by the
 line through both sizes. Time and memory that follow the rows, not the images, have a ratio near 1.
 
-By default, no stage uses a language model. With ``--models``, they use those of bench/language_models.py. The processor
+By default, no stage uses a language model. With ``--models``, they use those of bench/stand_in_models.py. The processor
 time of ``full`` without that of ``small``, divided by the number of texts, is what a text costs.
 
 The peak is the largest sum, over the stage's processes, of the proportional share of anonymous and shared memory
@@ -38,7 +38,7 @@ from typing import Any, NamedTuple
 import psutil
 import yaml
 
-from bench.language_models import FULL, SMALL, write_language_models
+from bench.stand_in_models import FULL, SMALL, write_language_models
 from bench.synthetic_data.formats import write_corpus, write_gqa, write_visual_genome
 from compeval.base.text_only.score_cache import SUFFIX, ScoreCache
 

@@ -18,7 +18,7 @@ from PIL import Image
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
-from bench.language_models import SMALL, write_language_models
+from bench.stand_in_models import SMALL, write_language_models
 from bench.synthetic_data.formats import write_visual_genome
 from bench.synthetic_data.texts import generate_captions
 from compeval.base.pipeline.params import read_settings

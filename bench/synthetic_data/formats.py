@@ -7,6 +7,9 @@
 
 The output is deterministic, and a small dataset is the beginning of a larger one with the same seed. Texts come from
 real captions if COMPEVAL_REAL_DATA is set. The files have the keys and columns that are read.
+
+Stages read them as the real data, so cards and reports name Visual Genome or COCO as the source: build from them in a
+checkout of its own, and publish nothing of it.
 """
 
 from __future__ import annotations

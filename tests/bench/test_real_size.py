@@ -7,8 +7,8 @@ import pytest
 import yaml
 
 from bench import real_size
-from bench.language_models import FULL, SMALL, list_words, write_language_models
 from bench.real_size import CACHE, STAGES, Usage, count_scored_texts, list_needed, write_params
+from bench.stand_in_models import FULL, SMALL, list_words, write_language_models
 from compeval.base.text_only.gaps import Gap
 from compeval.base.text_only.language_models import EntailmentModel, MaskedWordScorer
 

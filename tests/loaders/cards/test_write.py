@@ -139,6 +139,8 @@ def test_card_of_the_paper_s_rules_does_not_describe_ours(
     is_drawn = source == "microworld"
     assert ("The report contains the measured share" in card) == is_drawn
     assert ("Synthetic replacement" in card) == is_drawn
+    assert ("were measured in the micro-world, not on this dataset" in card) != is_drawn
+    assert "like those of HN-Swap" not in card
 
 
 def test_card_says_that_data_is_synthetic_and_compares_counts_with_the_paper(

@@ -1,7 +1,7 @@
 """Write stand-ins for BERT-base and RoBERTa-large, where these cannot be downloaded.
 
-    python -m bench.language_models FOLDER CAPTIONS [CAPTIONS ...]    # text files with one caption a line
-    python -m bench.language_models FOLDER CAPTIONS --small
+    python -m bench.stand_in_models FOLDER CAPTIONS [CAPTIONS ...]    # text files with one caption a line
+    python -m bench.stand_in_models FOLDER CAPTIONS --small
 
 FOLDER/bert has the classes, the size and the number of vocabulary entries of ``bert-base-uncased``, and FOLDER/roberta
 those of ``roberta-large-mnli``. With --small, both have one layer of width 8. The weights are random, so their choices
