@@ -215,7 +215,7 @@ class _BlipAdapter(_PairAdapter):
             return self._cosine(images, index_B, texts)
         logits_B2 = self._match(images, index_B, texts)
         if self._chosen == "@itm":
-            return _match_log_odds(logits_B2)
+            return compute_match_log_odds(logits_B2)
         return logits_B2[:, 1].double() + self._cosine(images, index_B, texts).double()
 
     def _match(self, images: dict[str, Tensor], index_B: list[int], texts: Sequence[str]) -> Tensor:
@@ -353,12 +353,12 @@ class FlavaMatcher(_PairAdapter):
             ],
             dim=1,
         )
-        return _match_log_odds(
+        return compute_match_log_odds(
             self._model.itm_head(flava.multimodal_model(joint).last_hidden_state)
         )
 
 
-def _match_log_odds(logits_B2: Tensor) -> Tensor:
+def compute_match_log_odds(logits_B2: Tensor) -> Tensor:
     """Return the log-odds of a match, which rank as its probability does without rounding to 0 or 1."""
     return logits_B2[:, 1].double() - logits_B2[:, 0].double()
 

@@ -72,7 +72,7 @@ def _read_scores(path: Path, planned: TaskPlan) -> np.ndarray:
     """Read scores (N, I, T) float64 in the order of the task's rows, padded with NaN for rows with fewer texts."""
     name = planned.dataset.task.name
     count = len(planned.dataset)
-    pairs = _read_pairs(path)
+    pairs = read_pairs(path)
     counts = Counter(row for row, _ in pairs)
     expected_counts = Counter(range(count))
     for row in (counts - expected_counts) + (expected_counts - counts):
@@ -91,7 +91,7 @@ def _read_scores(path: Path, planned: TaskPlan) -> np.ndarray:
     return score_NIT
 
 
-def _read_pairs(path: Path) -> list[tuple[int, np.ndarray]]:
+def read_pairs(path: Path) -> list[tuple[int, np.ndarray]]:
     """Return the row numbers and scores of a file. Raises ValueError, with the line, if a value is not valid."""
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file.")

@@ -19,6 +19,8 @@ from compeval.generators.language.lexicon import load_lexicon
 from compeval.generators.language.optional_imports import without
 
 VERSION = "3.0"
+SYSTEM_FOLDERS = (Path("/usr/share/wordnet"), Path(sys.prefix, "share", "wordnet"))
+"""Folders of Debian's package: installed, or unpacked into this environment."""
 LEXICOGRAPHER_FILES: list[str] = load_lexicon("lexicographer_files")
 NOT_FOUND_MESSAGE = (
     f"WordNet {VERSION} was not found. Install it with one of these commands:\n"
@@ -65,7 +67,7 @@ def _find_nltk_corpus() -> Any | None:
 
 
 def _find_system_database() -> str | None:
-    for folder in (Path("/usr/share/wordnet"), Path(sys.prefix, "share", "wordnet")):
+    for folder in SYSTEM_FOLDERS:
         if (folder / "data.noun").exists():
             # NLTK reads only from the folders of its path.
             _nltk().data.path.append(str(folder))

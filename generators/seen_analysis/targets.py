@@ -32,7 +32,8 @@ _RUN = re.compile(r"[^\W\d_]+|\d+")
 _WORD = re.compile(rf"{_RUN.pattern}|[^\w\s]|_")
 _APOSTROPHES = frozenset("'’")
 _MARKS_AFTER = _APOSTROPHES | {"."}
-_CACHE_SIZE = 400_000
+CACHE_SIZE = 400_000
+"""Texts between spaces whose forms are cached."""
 _RUNS_PER_TOKEN = 6
 """Maximum number of letter runs in one token. In longer tokens, lemmatisation changes only the last run."""
 
@@ -162,7 +163,7 @@ class CaptionWords:
 
     def _find_forms(self, text: str) -> _Forms:
         """Return the forms of all possible tokens of ``text``, which has no spaces."""
-        if len(self._cache) >= _CACHE_SIZE:  # web captions contain an unlimited number of words
+        if len(self._cache) >= CACHE_SIZE:  # web captions contain an unlimited number of words
             self._cache.clear()
         runs = [match.span() for match in _RUN.finditer(text)]
         tokens = {

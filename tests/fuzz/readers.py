@@ -157,7 +157,7 @@ READERS: list[tuple[str, Callable[[Path], Any]]] = [
     ("examples.jsonl", read_file),
     ("images.zip", _unpack_to),
     ("pairs_of_photographs.csv", photograph_pairs.read),
-    *((f"scores_of_rows.{kind}", external._read_pairs) for kind in ("csv", "jsonl", "parquet")),
+    *((f"scores_of_rows.{kind}", external.read_pairs) for kind in ("csv", "jsonl", "parquet")),
     ("result.json", lambda path: foreign.find_fault(documents.read(path))),
     *((f"renamed.{suffix}", read_file) for suffix in ("csv", "tsv", "json")),
     ("SHA256SUMS", _read_hashes),

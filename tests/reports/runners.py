@@ -30,10 +30,11 @@ from compeval.evaluators.engine.tasks import Task
 from compeval.evaluators.in_process import evaluate
 from compeval.evaluators.models import weights_file
 from compeval.evaluators.models.answers import AnswerStore
-from compeval.evaluators.models.api import ApiChooser, ApiScorer
+from compeval.evaluators.models.api import ApiScorer
 from compeval.evaluators.models.endpoint import Answer, find_answer
+from compeval.evaluators.models.generated import read_choice
 from compeval.evaluators.models.generative import first_tokens
-from compeval.evaluators.models.huggingface import _match_log_odds
+from compeval.evaluators.models.huggingface import compute_match_log_odds
 from compeval.evaluators.models.open_clip_names import find_preprocessing
 from compeval.evaluators.models.openclip import parse_name
 from compeval.evaluators.models.questions import Scoring
@@ -234,7 +235,7 @@ def classified(bench: Bench, folder: Path, given: Any) -> Any:
 
 
 def log_odds(bench: Bench, folder: Path, logits: Any) -> Any:
-    return _match_log_odds(torch.tensor(logits)).tolist()
+    return compute_match_log_odds(torch.tensor(logits)).tolist()
 
 
 def scored_file(bench: Bench, folder: Path, given: tuple[str, Any]) -> Any:
@@ -254,9 +255,7 @@ def scored_file(bench: Bench, folder: Path, given: tuple[str, Any]) -> Any:
 
 def answered(bench: Bench, folder: Path, text: str) -> float:
     """Our reading of an answer to "A or B?" without probabilities: 1 for A, 0 for B, 0.5 for neither."""
-    chooser = ApiChooser.__new__(ApiChooser)
-    chooser._scoring = Scoring("choice", answers=("A", "B"))
-    return chooser.read(Answer(text))
+    return read_choice(Answer(text), Scoring("choice", answers=("A", "B")))
 
 
 def yes_scores(bench: Bench, folder: Path, given: tuple[str, Sequence[str]]) -> Any:

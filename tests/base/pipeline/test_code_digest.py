@@ -1,3 +1,4 @@
+import shutil
 from pathlib import Path
 
 import pytest
@@ -23,11 +24,12 @@ SOURCES = {
 
 @pytest.fixture
 def module(tmp_path: Path) -> Path:
+    checkout = tmp_path / "checkout"
     for name, text in SOURCES.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    (tmp_path / "compeval/generators").symlink_to("../generators")
-    return tmp_path / "generators/stage.py"
+        (checkout / name).parent.mkdir(parents=True, exist_ok=True)
+        (checkout / name).write_text(text, encoding="utf-8")
+    (checkout / "compeval/generators").symlink_to("../generators")
+    return checkout / "generators/stage.py"
 
 
 def test_files_are_all_imports_and_the_yaml_files_in_their_folders(module: Path):
@@ -69,10 +71,12 @@ def test_a_module_that_imports_another_one_by_name_does_not_depend_on_its_folder
 def test_digest_changes_only_with_code_and_yaml_files(
     module: Path, name: str, text: str, is_same: bool
 ):
-    digest = code_digest(str(module))
-    (module.parent / name).write_text(text, encoding="utf-8")
-    code_digests._read_code.cache_clear()
-    assert (code_digest(str(module)) == digest) is is_same
+    # A copy, because the content of a file is read once per process.
+    checkout = shutil.copytree(module.parents[1], module.parents[2] / "changed", symlinks=True)
+    folder = checkout / module.parent.name
+    (folder / name).write_text(text, encoding="utf-8")
+    changed = folder / module.name
+    assert (code_digest(str(changed)) == code_digest(str(module))) is is_same
 
 
 def test_data_files_are_next_to_modules_or_in_folders_without_modules(module: Path):
@@ -92,12 +96,10 @@ def test_data_files_are_next_to_modules_or_in_folders_without_modules(module: Pa
     assert files == {"drawings/more/cup.svg", "part/words.csv", "part/words.yaml", "part/page.j2"}
 
 
-def test_a_stage_writes_the_digests_of_all_stages(
-    tmp_path: Path, module: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_stage_writes_the_digests_of_all_stages(module: Path, monkeypatch: pytest.MonkeyPatch):
     with module.open("a", encoding="utf-8") as file:
         file.write('\n\nif __name__ == "__main__":\n    late()\n')
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.chdir(module.parents[1])
     code_digests.main()
     (written,) = Path("code_digests").glob("*.txt")
     assert written.name == "generators.stage.txt"

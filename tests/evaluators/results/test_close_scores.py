@@ -8,7 +8,7 @@ import torch
 
 from compeval.evaluators import models
 from compeval.evaluators.engine.tasks import Task
-from compeval.evaluators.models.huggingface import _match_log_odds
+from compeval.evaluators.models.huggingface import compute_match_log_odds
 from compeval.evaluators.results.external import score_file
 from compeval.evaluators.run import EvaluationOptions, run
 from tests.rows import toy_dataset
@@ -66,4 +66,4 @@ def test_confident_matching_heads() -> None:
     """The probabilities of both logits are 1 in float32 and in float64."""
     logits_B2 = torch.tensor([[0.0, 40.0], [0.0, 41.0]])
     assert logits_B2.double().softmax(dim=-1)[:, 1].unique().numel() == 1
-    assert _match_log_odds(logits_B2).tolist() == [40.0, 41.0]
+    assert compute_match_log_odds(logits_B2).tolist() == [40.0, 41.0]

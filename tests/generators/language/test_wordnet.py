@@ -1,10 +1,10 @@
 """Facts of WordNet 3.0, which were looked up in its files and are noted next to each test."""
 
 from itertools import combinations
-from types import SimpleNamespace
 
 import nltk
 import pytest
+from nltk.corpus.reader.wordnet import WordNetCorpusReader
 
 from compeval.generators.language import wordnet_database
 from compeval.generators.language.wordnet import (
@@ -34,8 +34,8 @@ def test_version_and_lexicographer_files():
 
 
 def test_missing_wordnet_raises_an_error_with_the_remedies(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(wordnet_database, "_find_nltk_corpus", lambda: None)
-    monkeypatch.setattr(wordnet_database, "_find_system_database", lambda: None)
+    monkeypatch.setattr(nltk.data, "path", [])
+    monkeypatch.setattr(wordnet_database, "SYSTEM_FOLDERS", ())
     monkeypatch.setattr(nltk, "download", lambda *_, **__: False)
     with pytest.raises(
         FileNotFoundError,
@@ -45,8 +45,7 @@ def test_missing_wordnet_raises_an_error_with_the_remedies(monkeypatch: pytest.M
 
 
 def test_other_versions_raise_an_error(monkeypatch: pytest.MonkeyPatch):
-    other = SimpleNamespace(get_version=lambda: "3.1")
-    monkeypatch.setattr(wordnet_database, "_make_reader", lambda _: other)
+    monkeypatch.setattr(WordNetCorpusReader, "get_version", lambda _: "3.1")
     with pytest.raises(ValueError, match=r"WordNet 3\.1, expected 3\.0"):
         wordnet.__wrapped__()
 

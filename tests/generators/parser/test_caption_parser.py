@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
+from spacy.language import Language
+
 from compeval.base.schemas.scene_graph import Parse
 from compeval.generators.parser.caption_parser import parse_each
 from compeval.generators.parser.rule_parser import RuleParser
@@ -36,14 +38,14 @@ def test_an_error_replaces_the_parse_of_its_caption_only() -> None:
 
 def test_an_error_inside_spacy_is_caught(monkeypatch) -> None:
     parser = RuleParser()
-    make_doc = parser._nlp.make_doc
+    make_doc = Language.make_doc
 
-    def fail(text: str):
+    def fail(language: Language, text: str):
         if "bad" in text:
             raise OverflowError(text)
-        return make_doc(text)
+        return make_doc(language, text)
 
-    monkeypatch.setattr(parser._nlp, "make_doc", fail)
+    monkeypatch.setattr(Language, "make_doc", fail)
     results = parse_each(parser, ["a red cat", "a bad cat", "a big dog"])
     assert isinstance(results[1], OverflowError)
     texts = [

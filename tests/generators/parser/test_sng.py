@@ -25,6 +25,11 @@ def sng() -> SngParser:
     return SngParser()
 
 
+@pytest.fixture(scope="module")
+def as_published(sng: SngParser) -> SngParser:
+    return SngParser(as_published=True)
+
+
 def test_make_parser_by_name(sng: SngParser):
     assert isinstance(make_parser("rules"), RuleParser)
     assert isinstance(make_parser("sng"), SngParser)
@@ -121,11 +126,9 @@ def test_graph_of_a_caption(sng: SngParser):
     ],
 )
 def test_attributes_are_the_adjectives_that_spacy_tags(
-    sng: SngParser, monkeypatch: pytest.MonkeyPatch, caption: str, objects: list, raw: list
+    sng: SngParser, as_published: SngParser, caption: str, objects: list, raw: list
 ):
-    parses = list(sng.parse([caption]))
-    monkeypatch.setattr(sng, "_as_published", True)
-    parses += sng.parse([caption])
+    parses = [*sng.parse([caption]), *as_published.parse([caption])]
     assert [[(item.name, item.attributes) for item in parse.graph.objects] for parse in parses] == [
         objects,
         raw,

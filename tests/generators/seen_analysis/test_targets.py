@@ -108,10 +108,21 @@ def test_two_words_of_a_caption_can_become_the_same_word(caption, has_two) -> No
 
 
 def test_the_cache_of_caption_words_is_limited(monkeypatch) -> None:
-    monkeypatch.setattr("compeval.generators.seen_analysis.targets._CACHE_SIZE", 2)
+    """The forms of "a" and "b" are cached; "c" is the third text, so that the cache is emptied."""
+    monkeypatch.setattr("compeval.generators.seen_analysis.targets.CACHE_SIZE", 2)
     words = CaptionWords({"object cat"}, fake.FakeParser())
     assert [words(text) for text in ("a b c cats", "d cats", "cats e f")] == [{"object cat"}] * 3
-    assert len(words._cache) <= 2
+    tokens: list[str] = []
+    words = CaptionWords(
+        {"object cat"}, fake.FakeParser(lambda word: tokens.append(word) or (word,))
+    )
+    for caption in ("a b", "b a"):
+        words(caption)
+    once = tokens.count("a")
+    assert once == tokens.count("b") > 0
+    words("c")
+    words("a")
+    assert tokens.count("a") == 2 * once
 
 
 def test_forms_are_listed_only_for_the_part_of_a_caption_that_is_parsed() -> None:

@@ -13,7 +13,6 @@ from werkzeug import Request, Response
 from compeval.base.readers.records import Flaws
 from compeval.base.storage import parquet
 from compeval.generators.hard_negatives.aro.word_order import Tagger
-from compeval.generators.hard_negatives.own import language_model
 from compeval.generators.hard_negatives.own.language_model import LanguageModel, Texts
 from compeval.generators.llm.client import KEY_VARIABLE, Endpoint
 from compeval.generators.parser.caption_parser import make_parser
@@ -433,10 +432,13 @@ def test_small_sets_are_not_balanced_and_the_reason_is_given(folder: Path):
 def test_what_a_model_writes_needs_a_clear_verdict(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verdict: str, of_rules: bool, written: bool
 ):
-    monkeypatch.setattr(language_model, "_read_answer", lambda client, messages: verdict)
-    model = LanguageModel(
-        Endpoint("m", "http://localhost:1/v1", price_in=0.0, price_out=0.0), tmp_path
-    )
     texts = Texts("a cat", ("a cat",), "atom", 1)
+    monkeypatch.setenv(KEY_VARIABLE, KEY)
+    with HTTPServer(host="127.0.0.1") as server:
+        server.expect_request("/v1/chat/completions").respond_with_json(completion(verdict))
+        endpoint = Endpoint("m", server.url_for("/v1"), price_in=0.0, price_out=0.0)
+        model = LanguageModel(endpoint, tmp_path)
+        if verdict:  # without an answer, nothing is stored
+            model.ask([texts], [["a dog"]], max_cost=0.0)
     assert [*model.drop_true(texts, ["a dog"], needs_verdict=False)] == ["a dog"] * of_rules
     assert [*model.drop_true(texts, ["a dog"], needs_verdict=True)] == ["a dog"] * written
