@@ -59,6 +59,8 @@ class BestBaseline(NamedTuple):
     interval: Interval
     chance: float
     rows: int
+    recalls: Mapping[str, float] = {}
+    """Recall of every baseline that was measured on the set, the best one first."""
 
     @property
     def beats_chance(self) -> bool:
@@ -82,7 +84,8 @@ def find_best(rows: Iterable[Row]) -> BestBaseline | None:
         [candidates for _, candidates in sampled], [image for image, _ in sampled]
     )
     best = choose_best(sets, select_audited(with_slow=False))
-    return best._replace(name=best.name.replace("_", " "))
+    recalls = {name.replace("_", " "): recall for name, recall in best.recalls.items()}
+    return best._replace(name=best.name.replace("_", " "), recalls=recalls)
 
 
 def choose_best(
@@ -93,11 +96,12 @@ def choose_best(
         name: measure_on_pairs(sets, baseline) if on_pairs else recall_at_1(baseline(sets))
         for name, baseline in baselines.items()
     }
-    best = max(hits, key=lambda name: hits[name].mean())
+    recalls = {name: float(hit_N.mean()) for name, hit_N in hits.items()}
+    best = max(recalls, key=lambda name: recalls[name])
     interval = compute_share_interval(hits[best], sets.images)
-    return BestBaseline(
-        best, float(hits[best].mean()), interval, 1 / 2 if on_pairs else sets.chance, len(sets)
-    )
+    chance = 1 / 2 if on_pairs else sets.chance
+    ordered = dict(sorted(recalls.items(), key=lambda item: -item[1]))
+    return BestBaseline(best, recalls[best], interval, chance, len(sets), ordered)
 
 
 def _sample(rows: Iterable[Row]) -> list[Row]:

@@ -333,6 +333,8 @@ def test_json_and_csv_of_the_audit_contain_what_the_tables_show(here: Path):
     assert audit["malformed"] == {"doubled word": {"negatives": 12, "rows": 12, "example": example}}
     assert (audit["baseline"]["name"], audit["baseline"]["recall"]) == ("fewest words", 1)
     assert audit["baseline"]["beats_chance"]
+    recalls = audit["baseline"]["recalls"]
+    assert (recalls["fewest words"], recalls["most words"]) == (1, 0)
     printed = call("audit", "mine", "--data", ".", "--format", "csv").stdout
     lines = list(csv.DictReader(io.StringIO(printed)))
     assert {line["verdict"] for line in lines} == {"flaws and cues"}

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from compeval.base.text_only.judges import select_audited
 from compeval.cli import app
 from compeval.evaluators.report.results import Result, Results
 from compeval.evaluators.report.sections.text_only import make_section
@@ -68,6 +69,10 @@ def test_the_medoid_is_found():
     found = find_best(rows)
     assert found is not None
     assert (found.name, found.recall, found.chance) == ("medoid of characters", 1, 0.25)
+    # All candidates have three words, so that each has the same chance.
+    assert found.recalls["fewest words"] == found.recalls["most words"] == 0.25
+    assert [*found.recalls.values()] == sorted(found.recalls.values(), reverse=True)
+    assert {name.replace("_", " ") for name in select_audited(with_slow=False)} == {*found.recalls}
 
 
 def test_drawn_words_have_no_baseline_above_chance_and_rows_are_limited():
