@@ -49,7 +49,9 @@ def write_card(
     rendered = [*notes]
     rendered += [render("referenced_images", configs=referencing)] if referencing else []
     rendered += [render("shared_images", configs=sharing)] if sharing else []
-    rendered += [render("image_files", name=folder.name)] if stats["images"] else []
+    # Sets by reference have lists of crops as well, which are empty.
+    has_crops = any((folder / name).stat().st_size for name in stats["images"])
+    rendered += [render("image_files", name=folder.name)] if has_crops else []
     if rendered:
         text += PIXELS_HEADING + "\n" + "\n".join(rendered)
     (folder / "stats.json").write_text(
