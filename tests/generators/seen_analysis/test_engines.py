@@ -1,5 +1,7 @@
 """Ray and local processes write the same bytes."""
 
+from pathlib import Path
+
 import pytest
 
 from compeval.generators.seen_analysis.engines import make_ray_engine
@@ -11,7 +13,9 @@ ray = pytest.importorskip("ray")
 
 
 @pytest.mark.acceptance
-def test_ray_writes_the_same_bytes(tmp_path) -> None:
+def test_ray_writes_the_same_bytes(tmp_path, monkeypatch) -> None:
+    """Workers do not import from the current folder, so that they need a path to the parser of the tests."""
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[3]))
     search = make_search(tmp_path)
     local = run(search, tmp_path / "local")
     try:
