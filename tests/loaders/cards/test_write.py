@@ -126,9 +126,9 @@ def test_card_of_the_paper_s_rules_does_not_describe_ours(
         column = pa.array(origin, rows.schema.field(number).type)
         pq.write_table(rows.set_column(number, rows.schema.field(number), column), path)
     (tmp_path / "parts/crepe/toy_raw").rename(tmp_path / "parts/crepe/prod_mine_raw")
-    (tmp_path / "parts/crepe/images/regions").mkdir(parents=True)
     crops = "" if source == "visual_genome" else f"{'0' * 64}  1.jpg\n"
-    (tmp_path / "parts/crepe/images/regions/SHA256SUMS").write_text(crops, encoding="utf-8")
+    with atomic_folder(tmp_path / "parts/crepe/images/regions") as folder:
+        (folder / "SHA256SUMS").write_text(crops, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     main("crepe")
     card = " ".join((tmp_path / "crepe/README.md").read_text(encoding="utf-8").split())
@@ -142,7 +142,7 @@ def test_card_of_the_paper_s_rules_does_not_describe_ours(
     is_drawn = source == "microworld"
     assert ("The report contains the measured share" in card) == is_drawn
     assert ("Synthetic replacement" in card) == is_drawn
-    assert ("were measured in the micro-world, not on this dataset" in card) != is_drawn
+    assert ("of the micro-world with three seeds, not of this dataset" in card) != is_drawn
     assert "like those of HN-Swap" not in card
     assert ("The crops are files in `images/`" in card) == is_drawn, "the other list is empty"
 
