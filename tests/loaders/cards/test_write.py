@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
+from compeval.base.files.atomic import atomic_folder
 from compeval.generators import compprompts as generator
 from compeval.loaders.cards.write import check_compprompts, main
 from compeval.loaders.datasets.stats import list_configs
