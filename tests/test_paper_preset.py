@@ -181,10 +181,14 @@ def run_pipeline(
     write_corpora(clone / "corpora/visual_genome", phrases)
     models = write_language_models(clone.parent / "models", phrases, SMALL)
     params = yaml.safe_load(PRESET.read_text(encoding="utf-8"))
-    params["crepe_systematicity"] |= {"ranker": models["ranker"]} | settings["crepe_systematicity"]
-    params["crepe_productivity"] |= {"entailment": models["entailment"]} | settings.get(
-        "crepe_productivity", {}
-    )
+    params["crepe_systematicity"] |= {
+        "ranker": models["ranker"],
+        **settings["crepe_systematicity"],
+    }
+    params["crepe_productivity"] |= {
+        "entailment": models["entailment"],
+        **settings.get("crepe_productivity", {}),
+    }
     params["captioned_walks"] |= settings["captioned_walks"]
     params["captioned_walks"]["captioner"] |= {"base_url": server.url_for("/v1"), "concurrency": 1}
     (clone / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False), encoding="utf-8")

@@ -72,7 +72,7 @@ def test_folder_is_checked_described_and_loadable(built: Path, monkeypatch: pyte
     assert total == 18_100
     first = load_dataset("compprompts", "obj2_spatial", "test", built)[0]
     assert len(first["atoms"]) == 3
-    assert first["provenance"]["seed"] == 0
+    assert first["provenance"] == {"source": "compprompts", "captioner": "grammar", "seed": 0}
     card = (built / "compprompts" / "README.md").read_text(encoding="utf-8")
     assert "| obj2_verb2 | a cat chasing a dog | noun, noun, verb | 500 |" in card
     assert "| mine | 3 |" in card
