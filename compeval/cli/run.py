@@ -219,13 +219,13 @@ def run(
 
 
 class LoadOptions(NamedTuple):
-    """How models are loaded, and their name in the results."""
+    """Options with which models are loaded, and their name in the results."""
 
     precision: Precision
     name: str | None
     """None for the model's own name."""
     max_requests: int
-    """Of models behind an endpoint: runs that need more are refused."""
+    """Limit for models behind an endpoint; a run that needs more requests is refused."""
     is_cached: bool
     """False if nothing that was stored before is read: features, answers and results."""
 
@@ -243,7 +243,7 @@ class TaskChoice(NamedTuple):
 
 
 class RunSummary(NamedTuple):
-    """What became of the models and tasks of a run."""
+    """The results of a run, and the models and tasks without any."""
 
     results: list[Result]
     failed: dict[str, str]

@@ -89,7 +89,7 @@ class RecipeOptions(NamedTuple):
 
 
 class Execution(NamedTuple):
-    """How a fine-tuning runs."""
+    """Seed, chunk size, processes, device and precision of a fine-tuning."""
 
     seed: int
     chunk: int

@@ -34,7 +34,7 @@ PAPER_NOTE = """
 Made with `rules: paper`, the procedure of the paper to the letter; docs/papers.md names what still deviates.
 """
 UNPROVEN_NOTE = "Hard negatives are not proven to be false.\n"
-"""What follows in the cards of datasets with hard negatives."""
+"""Sentence of the cards of datasets with hard negatives that are made by the rules of the papers."""
 WITH_HARD_NEGATIVES = frozenset({"aro", "crepe"})
 
 COMPUN_VARIANTS = (

@@ -1,4 +1,4 @@
-"""Which nouns images show together, as far as their captions say."""
+"""Nouns that images show together, as far as their captions say."""
 
 from __future__ import annotations
 
