@@ -15,8 +15,8 @@ stderr.
 - siblings: judges that are trained on the other balanced sets of the build with as many candidates, on other images
 - transfer: judges that are trained on the unrefined sets of the other worlds
 - corpus: n-gram models of the captions of a corpus
-- crop box: judges that read the box of the crop and the words that differ, trained in each of these ways. There are
-  none if all boxes are equal, as in drawn sets of systematicity, which show whole images of one size.
+- crop box: judges that read the box of the crop and the words that differ, trained in each of these ways. Sets of
+  systematicity show the whole image, whose box tells only its size. Sets whose boxes are all equal are not judged.
 - sets of the corpus, sets of the build: the n-grams that the other balanced sets of the corpus, and all others of the
   build, have for the image, without labels
 - replay: the draw of a row is repeated for each candidate, seeded with that candidate; and as a control of the attack,
@@ -42,13 +42,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import numpy as np
 import typer
 
-from bench.crop_boxes import (
-    BOX_COLUMNS,
-    bin_boxes,
-    list_differing_words,
-    pair_bins,
-    write_bins,
-)
+from bench.crop_boxes import bin_boxes, list_differing_words, pair_bins, write_bins
 from compeval.base.schemas.corpus_names import (
     CORPORA,
     SystematicityConfig,
@@ -68,6 +62,7 @@ from compeval.base.text_only.transfer import (
     train_corpus_models,
 )
 from compeval.evaluators.metrics.intervals import compute_share_interval
+from compeval.loaders.published.rows import BOX_COLUMNS
 
 MARGIN = 0.03
 """Largest distance from chance of a set that is called balanced."""
@@ -208,6 +203,7 @@ def list_cases(builds: Sequence[Build]) -> Iterator[Case]:
 
 
 def _list_cases_of_texts(builds: Sequence[Build]) -> Iterator[Case]:
+    """Yield the cases of the texts that the builds have: captions, or words and bins."""
     for (world, build), state in product(enumerate(builds), STATES):
         all_sets = build.select(state)
         for config, sets in all_sets.items():
@@ -360,7 +356,7 @@ def replay(
             if not all(
                 stated.weigh(compound, part["place"], [part["text"]]) for part in candidate["parts"]
             ):
-                continue  # a compound that no true caption of the split states has no draw
+                continue  # no caption of the split may state this compound, so that it has no draw
             key = source["draw_key"] if with_key else f"{image_id}:{caption}"
             drawn = replace_one_atom(candidate, stated, Random(f"{key}:{parsed.kind}"))
             made = {foil.replacement for item in drawn for foil in item.foils}

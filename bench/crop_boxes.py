@@ -1,7 +1,7 @@
 """Texts that join the words of captions with the box of their crop, for judges that read both without a pixel.
 
 A crop follows the objects of its true caption: it is wide for a truck and small for a hat. A word counts only together
-with a bin of the box, because other judges read the words alone. A box has the values of ``BOX_COLUMNS``.
+with a bin of the box, because other judges read the words alone. A box is x, y, width and height in pixels.
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ from itertools import combinations
 import numpy as np
 
 from compeval.base.text_only.ngram import TOKEN
-
-BOX_COLUMNS = ("x", "y", "width", "height")
 
 
 def bin_boxes(boxes: Sequence[Sequence[float]], bins: int) -> list[list[str]]:

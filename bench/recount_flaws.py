@@ -276,7 +276,10 @@ def main(output: str, *files: str) -> None:
     measured = json.loads(Path(output).read_text(encoding="utf-8"))
     wrong = 0
     for path in map(Path, files):
-        item = measured[hashlib.sha256(path.read_bytes()).hexdigest()]
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        if digest not in measured:
+            sys.exit(f"{path}: {output} has no file with the SHA-256 {digest}.")
+        item = measured[digest]
         file = read(path)
         counted = count(file)
         claimed = list_claims(item)

@@ -15,7 +15,7 @@ corpus lacks one of its atoms. Every split has a config without negatives (``*_r
 - ``*_hnall``: the four and the six together; chance of R@1: 1/11
 - ``*_hnatom_balanced``, ``*_hncomp_balanced``: not in the paper; the same numbers of negatives, but no rule that reads
   only the captions finds the true one (hard_negatives/balanced/compounds.py). They show the whole image, because a crop
-  is as large as what its caption names. Their negatives are false of all of the image.
+  is as large as what its caption names. Their negatives contradict the annotations of the whole image.
 
 A caption with too few negatives for a config is left out of that config and stays in ``*_raw``.
 """
