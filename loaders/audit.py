@@ -18,7 +18,7 @@ from typing import Any
 
 from compeval.base.schemas.texts import Texts
 from compeval.base.storage import parquet
-from compeval.base.text_only.cues import CUES, has_final_stop, has_negation
+from compeval.base.text_only.cues import CUES, NEGATION, has_final_stop
 from compeval.base.texts import fold_case_and_space, have_same_words, words
 from compeval.loaders.datasets.stats import parquet_files, read_stats, split_name
 
@@ -180,13 +180,15 @@ def audit(rows: Iterable[Texts]) -> Audit:
     for row in rows:
         total += Counter(rows=1, negatives=len(row.hard_negatives))
         flaws += count_flaws(row)
-        if not has_negation(row.caption):
-            total["negated"] += sum(map(has_negation, row.hard_negatives))
         candidates = (row.caption, *row.hard_negatives)
         chance += 1 / len(candidates)
-        for name, value in CUES.items():
-            values = [value(text) for text in candidates]
+        words_of_texts = [words(text) for text in candidates]
+        cues = {name: list(map(cue, candidates, words_of_texts)) for name, cue in CUES.items()}
+        for name, values in cues.items():
             selected[name] += (values[0] == min(values)) / values.count(min(values))
+        is_negated = cues[NEGATION]
+        if not is_negated[0]:
+            total["negated"] += sum(is_negated)
     if not total["rows"]:
         raise ValueError("Nothing to audit: no row has hard negatives.")
     return Audit(

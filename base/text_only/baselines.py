@@ -15,13 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from compeval.base.text_only.ngram import FOLDS, TOKEN, NgramModel, assign_folds
+from compeval.base.texts import words
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -76,6 +77,11 @@ class RetrievalSets:
         """All N x K captions, set by set."""
         return [text for captions in self.captions for text in captions]
 
+    @cached_property
+    def words(self) -> list[list[str]]:
+        """The words of each of the ``texts``."""
+        return [words(text) for text in self.texts]
+
     def take(self, rows: np.ndarray) -> RetrievalSets:
         """Return the sets at the indices ``rows``, in that order."""
         return RetrievalSets(
@@ -86,10 +92,15 @@ class RetrievalSets:
     def select(self, keep_N: np.ndarray) -> RetrievalSets:
         return self.take(np.flatnonzero(keep_N))
 
+    @cached_property
+    def _folds(self) -> np.ndarray:
+        """Fold of the image of each set."""
+        fold_of = assign_folds(self.images)
+        return np.array([fold_of[image] for image in self.images])
+
     def splits(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the training and test indices of each fold. If all sets have the same image, yield nothing."""
-        fold_of = assign_folds(self.images)
-        fold_N = np.array([fold_of[image] for image in self.images])
+        fold_N = self._folds
         trainable_N = (
             np.ones(len(self), dtype=bool) if self.trainable_N is None else self.trainable_N
         )
@@ -181,10 +192,11 @@ def cross_fit(
     """
     score_NK = np.zeros((len(sets), sets.size))
     for train, test in sets.splits():
-        score = fit(sets.text_indices(train))
-        score_NK[test] = np.asarray(score(feature_M[sets.text_indices(test).ravel()])).reshape(
-            -1, sets.size
-        )
+        train_TK = sets.text_indices(train)
+        test_TK = sets.text_indices(test)
+        score = fit(train_TK)
+        scores = score(feature_M[test_TK.ravel()])
+        score_NK[test] = np.asarray(scores).reshape(test_TK.shape)
     return score_NK
 
 

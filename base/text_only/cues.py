@@ -6,8 +6,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
+import numpy as np
+
+from compeval.base.text_only.baselines import RetrievalSets
 from compeval.base.texts import words
 
 NEGATIONS = frozenset(
@@ -30,7 +33,11 @@ NEGATED_VERB = re.compile(r"n['’]t\b", re.IGNORECASE)
 
 def has_negation(text: str) -> bool:
     """Return True if the text contains a negation word."""
-    return not NEGATIONS.isdisjoint(words(text)) or NEGATED_VERB.search(text) is not None
+    return _has_negation(text, words(text))
+
+
+def _has_negation(text: str, words_of_text: Sequence[str]) -> bool:
+    return not NEGATIONS.isdisjoint(words_of_text) or NEGATED_VERB.search(text) is not None
 
 
 def has_final_stop(text: str) -> bool:
@@ -38,10 +45,22 @@ def has_final_stop(text: str) -> bool:
     return text.rstrip().endswith(".")
 
 
-CUES: Mapping[str, Callable[[str], int]] = {
-    "no negation word": has_negation,
-    "fewest words": lambda text: len(words(text)),
-    "most words": lambda text: -len(words(text)),
-    "no final stop, or outer spaces": lambda text: has_final_stop(text) - (text != text.strip()),
+Cue = Callable[[str, Sequence[str]], int]
+"""Returns the value of a text, given the text and its words."""
+
+NEGATION = "no negation word"
+CUES: Mapping[str, Cue] = {
+    NEGATION: _has_negation,
+    "fewest words": lambda text, words_of_text: len(words_of_text),
+    "most words": lambda text, words_of_text: -len(words_of_text),
+    "no final stop, or outer spaces": lambda text, words_of_text: (
+        has_final_stop(text) - (text != text.strip())
+    ),
 }
-"""Value that each cue computes for a text. The cue selects the text with the smallest value, ties at random."""
+"""The cue selects the text with the smallest value, ties at random."""
+
+
+def score_cue(sets: RetrievalSets, cue: Cue) -> np.ndarray:
+    """Score by a cue, which selects the text with the smallest value."""
+    values = list(map(cue, sets.texts, sets.words))
+    return -np.array(values, dtype=np.float64).reshape(len(sets), sets.size)

@@ -41,7 +41,7 @@ from compeval.base.text_only.baselines import (
     score_ngram_likelihood,
     score_words_naive_bayes,
 )
-from compeval.base.text_only.cues import CUES
+from compeval.base.text_only.cues import CUES, score_cue
 from compeval.base.text_only.ngram import TOKEN, NgramModel
 from compeval.base.text_only.refinement import REFINING_JUDGES
 from compeval.base.text_only.relative_baselines import (
@@ -62,14 +62,10 @@ RIDGE = 1.0
 NGRAM_ORDER = 2
 
 
-def _score_cue(value: Callable[[str], float]) -> Baseline:
-    return partial(score_by_function, function=value, sign=-1)
-
-
 JUDGES: dict[str, Judge] = {
     **{
-        name: Judge(_score_cue(value), "cue", learns=False, audited="fast")
-        for name, value in CUES.items()
+        name: Judge(partial(score_cue, cue=cue), "cue", learns=False, audited="fast")
+        for name, cue in CUES.items()
     },
     **REFINING_JUDGES,
     "wordiest": Judge(

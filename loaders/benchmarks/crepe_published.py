@@ -17,8 +17,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from compeval.base.text_only.cues import has_negation
 from compeval.base.texts import have_same_words
-from compeval.loaders.audit import has_negation
 from compeval.loaders.papers.figures import retrieval_set_size
 from compeval.loaders.published import (
     HARD_NEGATIVE_SCHEMA,

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-from compeval.loaders.audit import has_negation
+from compeval.base.text_only.cues import has_negation
 from compeval.loaders.published import (
     CHOICE_SCHEMA,
     COCO,

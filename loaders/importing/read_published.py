@@ -176,6 +176,6 @@ def audit_splits(
         name = f"{config}/{split}"
         audited = earlier.get(name) if earlier else None
         if audited is None or audited.rows != len(rows):
-            audited = audit(row.texts() for row in rows)
+            audited = audit([row.texts() for row in rows])
         audits[name] = audited
     return audits

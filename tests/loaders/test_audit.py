@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 
 from compeval.base.schemas.rows import HARD_NEGATIVE_SCHEMA
 from compeval.base.storage.dataset import write_config
+from compeval.base.text_only.cues import has_negation
 from compeval.loaders.audit import (
     FLAW_NAMES,
     Texts,
     audit,
     audit_dataset,
     count_flaws,
-    has_negation,
 )
 from compeval.loaders.cards.card import write_card
 from compeval.loaders.datasets.stats import measure
