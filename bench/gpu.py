@@ -173,9 +173,8 @@ def describe_ways(parts: NetworkParts, rows: Rows, device: str, precision: str) 
     tower = causal_tower(parts[0])
     for way, kind in {"forest": PrefixForestEncoder, "batches": LengthBatchEncoder}.items():
         encoder.unpadded = kind(tower, device)
-        encoder.encode_texts(
-            texts[: default_batch_size(device)], default_batch_size(device)
-        )  # warm-up
+        # Warm-up.
+        encoder.encode_texts(texts[: default_batch_size(device)], default_batch_size(device))
         seconds, feature_ND = measure_time(
             partial(_encode_chunks, encoder, texts, default_batch_size(device)), device
         )
@@ -213,9 +212,8 @@ def measure_model(name: str, rows: Rows, data: Path, device: str, precision: str
     loop_rows = rows[:NUM_LOOP_ROWS]
     score(rows[:2])  # warm-up
     loop = len(loop_rows) / measure_time(lambda: score(loop_rows), device)[0]
-    _, seconds = (
-        measure_engine(parts, data, device) for _ in range(2)
-    )  # the first run starts CUDA
+    # The first run starts CUDA.
+    _, seconds = (measure_engine(parts, data, device) for _ in range(2))
     engine = len(rows) / seconds
     image = Image.open(io.BytesIO(rows[0]["image"]["bytes"])).convert("RGB")
     return Speed(

@@ -356,18 +356,16 @@ def sample_asked_graphs(
     """
     captions = settings.captions[name]
     walks_asked = limit or ASKED_PER_WALK * (captions.rows or settings.walks)
-    complexities = set(captions.complexities) - {
-        template.COMPLEXITY
-    }  # no language model captions four atoms
+    # No language model captions four atoms.
+    complexities = set(captions.complexities) - {template.COMPLEXITY}
     for part in SETS if name == DEFAULT else ["paper"]:
         conditions = settings.select_conditions(SETS[part])
         plan = VisitPlan(
             images.list_ids(), settings, walks_asked, conditions, is_single=part == "balanced"
         )
         for visit in plan:
-            if (
-                not visit.is_single
-            ):  # an image with a walk of four atoms is not used at another complexity
+            # An image with a walk of four atoms is not used at another complexity.
+            if not visit.is_single:
                 visit = visit._replace(
                     complexities=tuple(n for n in visit.complexities if n in complexities)
                 )

@@ -44,11 +44,12 @@ def test_output_goes_to_the_log_and_lines_to_the_callback(
     steps.run([*SAY, "0"], lines.append)
     steps.begin("Second")
     steps.finish()
+    # A progress bar ends its lines with \r.
     assert [line for line in lines if line] == [
         "one",
         "two",
         "three",
-    ]  # a progress bar ends its lines with \r
+    ]
     assert b"one\ntwo\rthree" in (tmp_path / "logs" / "log").read_bytes()
     shown = capsys.readouterr().out
     assert re.fullmatch(r"\[ 1/2\] First +0:00\n\[ 2/2\] Second +0:00\n", shown), (
@@ -73,16 +74,16 @@ def test_a_failed_step_shows_the_end_of_its_output(
 
 def test_the_remaining_time_is_scaled_by_the_finished_steps(load, tmp_path: Path):
     steps = load("steps.py").Steps([20, 30, 50], tmp_path / "log")
+    # The first step took 40 s instead of 20.
     steps.number, steps.start, steps.step_start = (
         2,
         0.0,
         40.0,
-    )  # the first step took 40 s instead of 20
+    )
     assert steps.estimate_left(0) == 160  # 2 * (30 + 50)
     assert steps.estimate_left(10) == 150
-    assert (
-        steps.estimate_left(110) == 150
-    )  # 150 s for steps of 50: 3 times as long, and 3 * 50 are left
+    # 150 s for steps of 50: 3 times as long, and 3 * 50 are left.
+    assert steps.estimate_left(110) == 150
 
 
 def test_a_member_of_a_debian_package_is_found(load):

@@ -125,9 +125,8 @@ class SqliteStore:
     def _find_remedy(self, error: str) -> str:
         if "readonly" in error or "unable to open" in error:
             return "Set COMPEVAL_CACHE to a writable folder."
-        if (
-            "full" in error or "I/O" in error
-        ):  # I/O: a quota is exceeded, or there is no space for the log
+        # I/O: a quota is exceeded, or there is no space for the log.
+        if "full" in error or "I/O" in error:
             return f"Free some space, or run `compeval cache prune`; {self.contents} are kept."
         if "locked" in error:
             return f"Another process is writing: wait for its end and run again; {self.contents} are kept."

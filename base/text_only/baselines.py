@@ -265,9 +265,8 @@ def _fit_linear(sets: RetrievalSets, feature_MF: csr_matrix) -> np.ndarray:
             [np.repeat(index_TK[:, 0], sets.size - 1), index_TK[:, 1:].ravel()], axis=1
         )
         pair_P2 = np.resize(pair_P2, (max(2, len(pair_P2)), 2))  # repeat a single pair
-        sign_P = np.where(
-            np.arange(len(pair_P2)) % 2 == 0, 1.0, -1.0
-        )  # mirror every second pair, to get two classes
+        # Mirror every second pair, to get two classes.
+        sign_P = np.where(np.arange(len(pair_P2)) % 2 == 0, 1.0, -1.0)
         difference_PF = diags_array(sign_P) @ (
             feature_MF[pair_P2[:, 0]] - feature_MF[pair_P2[:, 1]]
         )

@@ -148,9 +148,8 @@ def score_boosting(sets: RetrievalSets) -> np.ndarray:
     trees = HistGradientBoostingClassifier(
         max_iter=BOOSTING_STEPS, max_leaf_nodes=MAX_LEAVES, class_weight="balanced", random_state=0
     )
-    with threadpool_limits(
-        1, user_api="openmp"
-    ):  # threads that wait for each other on a busy machine take minutes
+    # Threads that wait for each other on a busy machine take minutes.
+    with threadpool_limits(1, user_api="openmp"):
         return score_by_classifier(sets, trees, make_all_features)
 
 

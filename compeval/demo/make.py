@@ -27,9 +27,8 @@ from compeval.loaders.datasets.referenced_images import read_stored
 ROWS = {
     **{(config, "test"): 300 for config in ("laion_sc_hnatom", "laion_uc_hnatom")},
     **{(config, split): 100 for config in ("prod_hnatom", "prod_hnneg") for split in ("n4", "n12")},
-    **{
-        ("prod_hnswap", split): 100 for split in ("n6", "n12")
-    },  # few captions of 4 atoms have swaps
+    # Few captions of 4 atoms have swaps.
+    **{("prod_hnswap", split): 100 for split in ("n6", "n12")},
 }
 """Number of rows per config and split."""
 MAX_SIDE = 128

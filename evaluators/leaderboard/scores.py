@@ -181,9 +181,8 @@ def _make_benchmark(
     newest = {task: fingerprint for (task, fingerprint), _ in reversed(versions.most_common())}
     by_task: dict[str, dict[str, Result]] = {}
     for result in results:
-        if (
-            result.data["data"]["fingerprint"] == newest[result.data["task"]]
-        ):  # results on other data are left out
+        # Results on other data are left out.
+        if result.data["data"]["fingerprint"] == newest[result.data["task"]]:
             by_task.setdefault(result.data["task"], {})[result.model] = result
     models = sorted({model for members in by_task.values() for model in members})
     tasks_of = {

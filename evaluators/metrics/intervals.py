@@ -132,9 +132,10 @@ def _count_effective_rows(value_N: np.ndarray, member_N: np.ndarray) -> float:
     if clusters < MIN_CLUSTERS or independent == 0 or clustered == 0:
         return float(clusters)
     design_effect = max(1.0, clustered / independent)
+    # The quantile of scipy.stats.t, without the seconds of its import.
     from scipy.special import (
         stdtrit,
-    )  # the quantile of scipy.stats.t, without the seconds of its import
+    )
 
     return (
         rows / design_effect * (QUANTILE / float(stdtrit(clusters - 1, (1 + CONFIDENCE) / 2))) ** 2

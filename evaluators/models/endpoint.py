@@ -112,9 +112,8 @@ class Endpoint:
             {"type": "text", "text": question},
         ]
         messages = [{"role": "user", "content": content}]
-        for _ in range(
-            self._retries + 1
-        ):  # the client itself retries all but answers that cannot be read
+        # The client itself retries all but answers that cannot be read.
+        for _ in range(self._retries + 1):
             answer = _read(self._send(messages, max_requests), words, self.thinks)
             if answer is not None:
                 return replace(answer, made=datetime.now(UTC).isoformat(timespec="seconds"))

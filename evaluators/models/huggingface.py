@@ -75,9 +75,8 @@ def load(name: str, device: str, precision: str) -> Model:
         )
     except (OSError, SafetensorError) as error:
         raise unavailable(spec, name, error) from None
-    if len(tokenizer) <= len(
-        set(tokenizer.all_special_ids)
-    ):  # transformers makes up a tokeniser if there are no files
+    # transformers makes up a tokeniser if there are no files.
+    if len(tokenizer) <= len(set(tokenizer.all_special_ids)):
         raise unavailable(spec, name, OSError("there is no tokeniser, or its vocabulary is empty"))
     model, merged = peft_adapters.merge_if_named(model, peft_adapter, name, spec)
     parts = [

@@ -41,9 +41,8 @@ def save_model_info(model: Model) -> None:
             if field.name != "encoder"
         }
         path = _get_path(model.spec, model.precision)
-        with suppress(
-            OSError
-        ):  # a folder that is not writable is reported when features are stored
+        # A folder that is not writable is reported when features are stored.
+        with suppress(OSError):
             path.parent.mkdir(parents=True, exist_ok=True)
             with atomic_file(path) as partial:
                 partial.write_text(json.dumps({"files": states, "model": about}), encoding="utf-8")
@@ -64,9 +63,8 @@ def load_model_info(spec: str, precision: str) -> Model | None:
 
 
 def _get_path(spec: str, precision: str) -> Path:
-    key = fingerprint.of_json(
-        [spec, precision, version("timm")]
-    )  # timm builds some of open_clip's towers
+    # timm builds some of open_clip's towers.
+    key = fingerprint.of_json([spec, precision, version("timm")])
     return cache_folder() / "models" / f"{fingerprint.of_features(key)}.json"
 
 

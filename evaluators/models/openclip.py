@@ -156,9 +156,8 @@ class OpenClipEncoder:
         """
         is_truncated_T = np.zeros(len(texts), dtype=bool)
         if isinstance(self._tokenizer, SimpleTokenizer | HFTokenizer):
-            short = (
-                self.max_tokens - 2
-            )  # characters, which are at least as many as the tokens between both ends
+            # Characters, which are at least as many as the tokens between both ends.
+            short = self.max_tokens - 2
             long = [
                 index for index, text in enumerate(texts) if len(text) > short or not text.isascii()
             ]
@@ -178,9 +177,8 @@ class OpenClipEncoder:
         else:
             shape = (len(images), *images[0].shape)
             is_cuda = self.device.startswith("cuda")
-            pixels_BHWC = torch.empty(
-                shape, dtype=torch.uint8, pin_memory=is_cuda
-            )  # filled without a second copy
+            # Filled without a second copy.
+            pixels_BHWC = torch.empty(shape, dtype=torch.uint8, pin_memory=is_cuda)
             np.stack(images, out=pixels_BHWC.numpy())
             pixels_BCHW = self._transform.normalize(pixels_BHWC.to(self.device, non_blocking=True))
         return self._model.encode_image(pixels_BCHW.to(self._image_dtype))

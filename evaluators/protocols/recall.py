@@ -190,9 +190,10 @@ def _select_pairs(query: Side, item: Side, count: int) -> tuple[np.ndarray, np.n
 
 def _pair(image_J: np.ndarray, text_J: np.ndarray) -> csr_array:
     """Return the bool matrix of the ids of images and texts that occur in one row."""
+    # Takes half a second, which the list of tasks need not wait for.
     from scipy.sparse import (
         coo_array,
-    )  # takes half a second, which the list of tasks need not wait for
+    )
 
     return coo_array((np.ones(len(text_J), dtype=bool), (image_J, text_J))).tocsr()
 

@@ -62,9 +62,10 @@ def rerank(
     ``best_images``: image ids and text ids of the pairs that image-to-text retrieval re-ranks; ``best_texts``: the same
     for text-to-image. ``crop_I``, ``text_T``: indices in the sample of the distinct images and texts.
     """
+    # Not at the top: processes that prepare images import this module.
     from scipy.sparse import (
         coo_array,
-    )  # not at the top: processes that prepare images import this module
+    )
 
     shape = (len(crop_I), len(text_T))
     i2t_P, t2i_P = (np.ravel_multi_index(pair, shape) for pair in (best_images, best_texts))

@@ -127,10 +127,11 @@ def _parse_scores(value: Any) -> np.ndarray:
         raise ValueError(f"scores {str(value)[:80]!r} are not a list of numbers")
     try:
         scores = np.array(value, dtype=np.float64)
+    # A text or a nested list; an integer beyond the range of a float.
     except (
         ValueError,
         OverflowError,
-    ):  # a text or a nested list; an integer beyond the range of a float
+    ):
         scores = None
     if scores is None or scores.ndim != 1 or not np.isfinite(scores).all():
         raise ValueError(f"scores {str(value)[:80]!r} are not a list of finite numbers")

@@ -77,9 +77,8 @@ def read_paired_values(folders: Sequence[Path]) -> Iterator[PairedValues]:
         columns = [
             name for name in tables[0].column_names if name.split("_")[-1] in ("rank", "hit")
         ]
-        for metric, column in zip(
-            results[0]["main"], columns, strict=True
-        ):  # one column per main metric
+        # One column per main metric.
+        for metric, column in zip(results[0]["main"], columns, strict=True):
             # A dual encoder has metrics among all images, a pair scorer does not.
             if all(metric in result["main"] for result in results):
                 value_MQ, cluster_Q = stack_values(tables, column)

@@ -246,9 +246,8 @@ def main() -> None:
         unseen_renderings=world["unseen_renderings"],
     )
     with SafePool(WORKERS) as pool:
-        judged_by_recall = pool.map(
-            build, settings["recalls"]
-        )  # runs while this process judges the built sets
+        # Runs while this process judges the built sets.
+        judged_by_recall = pool.map(build, settings["recalls"])
         built = judge(texts, scenes, progress=True)
         vocabularies = {
             name: {word for text in read_corpus(**corpus) for word in WORD.findall(text)}
@@ -262,9 +261,8 @@ def main() -> None:
     keys = zip(built["image_id"], built["text"], built["kind"] == TRUTH, strict=True)
     verdicts = dict(zip(keys, built["failure"] == "", strict=True))
     funnels = json.loads(Path("crepe/stats.json").read_text(encoding="utf-8"))["funnels"]
-    trigrams = NgramModel.of(
-        list(read_corpus(**next(iter(corpora.values())))), 3
-    )  # measures fluency
+    # Measures fluency.
+    trigrams = NgramModel.of(list(read_corpus(**next(iter(corpora.values())))), 3)
     content["captioners"] = compare_captioners(Path("crepe"), verdicts, funnels, trigrams)
     Path("validity.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 

@@ -172,9 +172,8 @@ def sample_keyed_walk(
         visible=settings.visible,
         attempts=settings.attempts * condition.effort,
         limit=number + 1,
-        fault=cache(
-            partial(_find_fault, image, condition, facts)
-        ),  # small subgraphs are drawn again and again
+        # Small subgraphs are drawn again and again.
+        fault=cache(partial(_find_fault, image, condition, facts)),
         dropped=attempts,
         draw=rules.draw,
         repeats_object=rules.repeats_object,

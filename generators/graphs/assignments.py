@@ -61,9 +61,8 @@ def find_assignments(
     """
     order = _sort_variables(domains, constraints)
     ranks = {variable: rank for rank, variable in enumerate(order)}
-    decided: list[list[Constraint]] = [
-        [] for _ in order
-    ]  # the constraints that each variable decides
+    # The constraints that each variable decides.
+    decided: list[list[Constraint]] = [[] for _ in order]
     for constraint in constraints:
         decided[max(ranks[constraint.first], ranks[constraint.second])].append(constraint)
     assigned: dict[str, str] = {}

@@ -101,9 +101,8 @@ class Vocabulary:
         nouns_by_synset: dict[str, list[str]] = {}
         paths = {noun: main_hypernym_path(noun) for noun in self.nouns}
         for noun, path in paths.items():
-            nouns_by_synset.setdefault(path[-2], []).append(
-                noun
-            )  # a noun is not in the family of its hyponyms
+            # A noun is not in the family of its hyponyms.
+            nouns_by_synset.setdefault(path[-2], []).append(noun)
         parents = {child: parent for path in paths.values() for parent, child in pairwise(path)}
         depths = {synset: depth for path in paths.values() for depth, synset in enumerate(path)}
         families: dict[str, Sequence[str]] = {}

@@ -41,9 +41,8 @@ def lemmatise_noun(name: str) -> str:
     if nouns.is_plural_only(head):
         return " ".join([*modifiers, head])
     singular = lemmatise(head, "n") or head
-    if singular == head and head.endswith(
-        "s"
-    ):  # WordNet has entries for some plurals: "lights" are lungs
+    # WordNet has entries for some plurals: "lights" are lungs.
+    if singular == head and head.endswith("s"):
         singular = next(iter(lemminflect.getLemma(head, upos="NOUN")), head) or head
     return " ".join([*modifiers, singular])
 
@@ -66,9 +65,8 @@ def inflect_noun(lemma: str, tag: str, *, counted: bool) -> str | None:
 def pluralise(lemma: str) -> str:
     """Return the noun with its last word in the plural. A noun that is in the plural stays as it is ("trees")."""
     *modifiers, head = lemma.split(" ")
-    is_irregular = re.fullmatch("[a-z]+[^s]", head) and _engine().singular_noun(
-        head
-    )  # WordNet has "men", too
+    # WordNet has "men", too.
+    is_irregular = re.fullmatch("[a-z]+[^s]", head) and _engine().singular_noun(head)
     if is_irregular or lemmatise_noun(head) != head.lower():
         return lemma
     return " ".join([*modifiers, str(_engine().plural_noun(head))])  # type: ignore[arg-type]

@@ -104,8 +104,7 @@ def _add_example(tar: tarfile.TarFile, item: Example) -> None:
         ("txt", item.caption.encode()),
         ("json", json.dumps(facts).encode()),
     ):
-        member = tarfile.TarInfo(
-            f"{item.image_id:09d}_{item.number}.{suffix}"
-        )  # owner and time are 0, so the bytes are reproducible
+        # Owner and time are 0, so the bytes are reproducible.
+        member = tarfile.TarInfo(f"{item.image_id:09d}_{item.number}.{suffix}")
         member.size = len(content)
         tar.addfile(member, io.BytesIO(content))

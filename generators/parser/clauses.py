@@ -92,9 +92,8 @@ class Clauses:
             and not s.is_verb(index)
         ):
             return True
-        if s.is_in(index, "spatial_prepositions") and s.children_by(
-            index, "conj"
-        ):  # "behind and above a box"
+        # "behind and above a box".
+        if s.is_in(index, "spatial_prepositions") and s.children_by(index, "conj"):
             return True
         return s.tags[index] in {"IN", "RP", "TO"} and bool(s.children_by(index, "pobj"))
 

@@ -95,9 +95,8 @@ def _join_noun_phrase(s: Sentence, first: int, noun: int) -> None:
     for index in inside:
         s.heads[index] = noun
         s.deps[index] = "compound" if s.deps[index] == "compound" else "amod"
-    if (
-        subject is not None and others
-    ):  # "banana in a purple spotted basket", with the verb "spotted"
+    # "banana in a purple spotted basket", with the verb "spotted".
+    if subject is not None and others:
         s.heads[subject] = subject
     for child in children:
         if child != subject or not others:

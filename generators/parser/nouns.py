@@ -228,9 +228,8 @@ class Nouns:
             return word in WORDS["gerund_names"]
         if word in ATTRIBUTE_NOUNS or lemmas.is_adjective(word) or word in {"color", "colour"}:
             return False
-        if (
-            word.endswith("ed") and lemmas.is_verb(word) and not lemmas.is_noun(word)
-        ):  # "closed box"
+        # "closed box".
+        if word.endswith("ed") and lemmas.is_verb(word) and not lemmas.is_noun(word):
             return False
         return s.is_noun(index) and s.deps[index] in {"compound", "nmod", "amod"}
 

@@ -28,9 +28,8 @@ def add_predicative_attributes(clauses: Clauses, related: Set[int]) -> None:
             if not s.is_negated(s.heads[index]) and not s.is_negated(index):
                 verb = index if s.children_by(index, "nsubj") else s.heads[index]
                 _add_adjectives(clauses, clauses.find_subjects(verb), index)
-        elif (
-            dep == "conj" and s.tags[index] == "JJ" and s.is_verb(s.heads[index])
-        ):  # "the lamp is lit and white"
+        # "the lamp is lit and white".
+        elif dep == "conj" and s.tags[index] == "JJ" and s.is_verb(s.heads[index]):
             _add_adjectives(clauses, clauses.find_subjects(s.heads[index]), index)
         elif dep == "amod" and s.heads[index] < index and s.heads[index] in clauses.nouns:
             _add_adjectives(clauses, [s.heads[index]], index)
@@ -85,8 +84,7 @@ def _add_participle(clauses: Clauses, verb: int) -> None:
 
 def _add(clauses: Clauses, subjects: Iterable[int], attribute: Span) -> None:
     for noun in (clauses.nouns.by_head[head] for head in subjects):
-        is_in_name = (
-            noun.start <= attribute.start <= noun.head
-        )  # spaCy may read a word of a name as the verb
+        # spaCy may read a word of a name as the verb.
+        is_in_name = noun.start <= attribute.start <= noun.head
         if not is_in_name and all(attribute.text != other.text for other in noun.attributes):
             noun.attributes.append(attribute)

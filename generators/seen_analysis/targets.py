@@ -180,9 +180,8 @@ class CaptionWords:
             words.update(f"{kind} {piece}" for form in forms for piece in split_words(form))
         two = {f"{_TWO} {word.split(' ', 1)[1]}" for word in words} & self._vocabulary
         words &= self._vocabulary
-        if len(runs) > 1 or len(set(pieces)) < len(
-            pieces
-        ):  # two tokens of the text may become the same word
+        # Two tokens of the text may become the same word.
+        if len(runs) > 1 or len(set(pieces)) < len(pieces):
             words |= two
         is_reciprocal = not self._parser.reciprocal_words.isdisjoint(pieces)
         forms = _Forms(tuple(sorted(words)), tuple(sorted(two)), is_reciprocal)

@@ -26,9 +26,8 @@ def read_schema(path: Path) -> pa.Schema:
         parts = [
             part for field in stream.schema if pa.types.is_struct(field.type) for part in field.type
         ]
-        _ = [
-            field.name for field in (*stream.schema, *parts)
-        ]  # UnicodeDecodeError for a name that is not in UTF-8
+        # UnicodeDecodeError for a name that is not in UTF-8.
+        _ = [field.name for field in (*stream.schema, *parts)]
         return stream.schema
 
 

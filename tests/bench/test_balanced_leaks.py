@@ -160,10 +160,11 @@ def test_kinds_have_no_corpus():
         ((["1", "2"], ["3"]), 1),  # no image in common
         ((["1", "2"], ["1", "2"]), 0.5),
         ((["1"], ["1"], ["1"], ["1"]), 0.25),
+        # 3 (1 - s) + 1 = 4 s, where the second set gets the share s of image 1.
         (
             (["1", "1", "1", "2"], ["1"]),
             4 / 7,
-        ),  # 3 (1 - s) + 1 = 4 s, where the second set gets the share s of image 1
+        ),
     ],
 )
 def test_share_of_rows_if_sets_share_no_image(images: tuple[list[str], ...], share: float):

@@ -91,12 +91,10 @@ def test_sixty_captions_are_annotated() -> None:
             *names,
             *(text for fact in (*row["attributes"], *row["relations"]) for text in fact),
         ]
-        assert all(isinstance(text, str) for text in texts), row[
-            "caption"
-        ]  # an unquoted YAML "on" would be True
-    assert {len(values) for values in TABLE_3.values()} == {
-        len(WEB_KINDS) - 1
-    }  # the paper has no pairs
+        # An unquoted YAML "on" would be True.
+        assert all(isinstance(text, str) for text in texts), row["caption"]
+    # The paper has no pairs.
+    assert {len(values) for values in TABLE_3.values()} == {len(WEB_KINDS) - 1}
 
 
 @pytest.mark.parametrize("source", SOURCES)

@@ -24,9 +24,8 @@ def test_same_targets_are_found_in_real_captions(real_data: Path) -> None:
     """The targets are the parses of every second web caption and of all region captions."""
     parser, web = make_parser(), read_real_texts(WEB)
     targets = Targets.of(parse_graphs([*web[::2], *read_real_texts(PHRASES)], parser))
-    (run,) = measure(
-        targets, web[1::2], parser, [len(web) // 2]
-    )  # asserts that both methods find the same targets
+    # Asserts that both methods find the same targets.
+    (run,) = measure(targets, web[1::2], parser, [len(web) // 2])
     assert run.result.captions == len(web) // 2 > 4_500
     assert len(targets.items) > 20_000
     assert len(run.found_targets) > 3_900

@@ -88,12 +88,13 @@ def test_rows_are_evenly_spaced_and_crops_small(tmp_path: Path):
         }
     )
     sample = sample_rows(table, 4, tmp_path / "crepe")
+    # 10 * i // 4.
     assert sample["caption"].to_pylist() == [
         "caption 0",
         "caption 2",
         "caption 5",
         "caption 7",
-    ]  # 10 * i // 4
+    ]
     assert all(len(cell["bytes"]) < 2000 for cell in sample["image"].to_pylist())
 
 

@@ -52,9 +52,8 @@ def test_audit_prints_findings_and_a_verdict(here: Path, data: Path):
         )
     )
     first = [line for line in lines if line["set"] == "crepe/prod_hnatom/n4"]
-    assert {(line["rows"], line["negatives"]) for line in first} == {
-        ("5", "15")
-    }  # 5 rows of 3 negatives
+    # 5 rows of 3 negatives.
+    assert {(line["rows"], line["negatives"]) for line in first} == {("5", "15")}
     # All candidates have the same number of words, so the rules are at chance, 1/4.
     assert {line["name"]: line["value"] for line in first if line["kind"] == "cue"} == {
         "no negation word": "0.25",

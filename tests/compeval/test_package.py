@@ -80,9 +80,8 @@ def test_a_clone_without_symbolic_links_can_be_imported(tmp_path: Path):
 def test_the_base_runs_without_any_extra(tmp_path: Path):
     modules = {module for names in EXTRAS.values() for module in names}
     program = tmp_path / "program.py"
-    program.write_text(
-        WITHOUT_EXTRAS.format(modules=modules - {"fontTools"}), encoding="utf-8"
-    )  # matplotlib's
+    # Matplotlib's.
+    program.write_text(WITHOUT_EXTRAS.format(modules=modules - {"fontTools"}), encoding="utf-8")
     done = run_python(program, cwd=tmp_path)
     lines = done.stdout.splitlines()
     assert [line for line in lines if line.endswith((" 0", " 1", " 2"))] == [

@@ -225,9 +225,8 @@ def test_splits_for_my_corpus(world: Path, monkeypatch: pytest.MonkeyPatch):
     (world / "params.yaml").write_text(yaml.safe_dump(params), encoding="utf-8")
     assert run_page(f"docs/{PAGES[1]}.md", monkeypatch) == 11
     stats = json.loads(Path("crepe/stats.json").read_text(encoding="utf-8"))
-    assert set(map(tuple, stats["sources"].values())) - {()} == {
-        ("visual_genome",)
-    }  # a config may have no rows
+    # A config may have no rows.
+    assert set(map(tuple, stats["sources"].values())) - {()} == {("visual_genome",)}
     assert stats["rows"]["mine_sc_raw"]["test"] > 0
     assert stats["rows"]["mine_sc_raw"]["test"] + stats["rows"]["mine_uc_raw"]["test"] + stats[
         "rows"

@@ -53,9 +53,8 @@ def test_all_published_files_are_imported_and_evaluated(
     run = call("run", "--model", f"local:{clip}", "--data", "published", *tasks, "--json")
     assert run.exit_code == 0, run.stderr
     results = {result["task"]: result for result in json.loads(run.stdout)}
-    fold = min(
-        rows for task, rows in expected.items() if "_raw/" in task
-    )  # raw retrieval leaves out an incomplete fold
+    # Raw retrieval leaves out an incomplete fold.
+    fold = min(rows for task, rows in expected.items() if "_raw/" in task)
     evaluated = {
         task: rows // fold * fold if "_raw/" in task else rows for task, rows in expected.items()
     }

@@ -322,9 +322,8 @@ def write_vlm(family: str, folder: Path) -> Path:
     torch.manual_seed(0)
     model, processor = FAMILIES[family]()
     for parameter in model.parameters():
-        if (
-            parameter.ndim > 1 and not parameter.any()
-        ):  # Gemma 3 begins with a projection of images to zero
+        # Gemma 3 begins with a projection of images to zero.
+        if parameter.ndim > 1 and not parameter.any():
             torch.nn.init.normal_(parameter, std=0.3)
     model.save_pretrained(folder)
     processor.save_pretrained(folder)

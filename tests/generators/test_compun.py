@@ -85,9 +85,8 @@ def test_prompts():
     houseboat, cube, cookies = BY_NAME["houseboat"], BY_NAME["Ice cube"], BY_NAME["M & M cookies"]
     assert make_template_prompting(houseboat).prompts == ["a photo of a houseboat"]
     assert make_reversed_prompting(houseboat).prompts == ["a photo of a boathouse"]
-    assert make_template_prompting(cube).prompts == [
-        "a photo of a ice cube"
-    ]  # the paper's template has no "an"
+    # The paper's template has no "an".
+    assert make_template_prompting(cube).prompts == ["a photo of a ice cube"]
     assert make_reversed_prompting(cube).prompts == ["a photo of a cube ice"]
     assert make_template_prompting(cookies).prompts == ["a photo of a M & M cookies"]
     assert make_descriptor_prompting(

@@ -524,11 +524,12 @@ def test_rows_are_sorted_by_image_and_raw_has_the_examples_of_all_configs() -> N
     ):
         rows.add(make_rows(number, *kinds))
     captions = list_captions(rows)
+    # 4 was not needed: there were two HN-Atoms and two raw rows.
     assert captions[RAW] == [
         "raw 1",
         "raw 3",
         "raw 5",
-    ]  # 4 was not needed: there were two HN-Atoms and two raw rows
+    ]
     assert captions["hnatom"] == ["hnatom 3", "hnatom 5"]
     assert captions["hnneg"] == ["hnneg 1", "hnneg 3"]
     assert captions["hnswap"] == ["hnswap 1"]
@@ -571,9 +572,8 @@ def test_a_split_closes_when_its_configs_are_complete_and_missing_rows_are_count
 def test_balanced_rows_replace_one_attribute_and_at_least_half_of_them_stay_when_refined(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    colors = [
-        [color] for color in ("red", "green", "blue", "yellow", "white", "black", "pink")
-    ]  # at least five foils
+    # At least five foils.
+    colors = [[color] for color in ("red", "green", "blue", "yellow", "white", "black", "pink")]
     monkeypatch.setattr(sys.modules[__name__], "ATTRIBUTES", colors)
     choose = "compeval.generators.hard_negatives.crepe.productivity.select_rank_balanced"
     monkeypatch.setattr(

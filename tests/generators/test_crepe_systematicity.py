@@ -168,10 +168,11 @@ SEEN = {
 }
 SPLITS = {
     "sc": {"a red car", "a cat under a table"},
+    # Neither wooden table nor green bottle was seen.
     "uc": {
         "a black dog on a wooden table",
         "a green bottle",
-    },  # neither wooden table nor green bottle was seen
+    },
     "ua": {"a small bird"},
 }
 

@@ -49,9 +49,8 @@ def test_flaws_of_a_negative(negative: str, swaps: bool, flaws: dict[str, int]):
 
 
 def test_the_form_of_the_caption():
-    assert not count_flaws(
-        texts("A man . He  sits ", "A dog . It  sits ")
-    )  # a feature of both is no flaw
+    # A feature of both is no flaw.
+    assert not count_flaws(texts("A man . He  sits ", "A dog . It  sits "))
     assert count_flaws(texts("A man sits", "a dog sits")) == {"lower case": 1}
     assert count_flaws(texts("a cup ", "a hat", "a bag")) == {"caption space": 1}
     assert count_flaws(texts("A cup.", "A hat", "A bag.")) == {"final stop": 1}
@@ -77,9 +76,8 @@ def test_negation_words(text: str):
 
 def test_a_tie_of_k_texts_counts_as_1_over_k():
     rows = [
-        texts(
-            "a red cup", "a cup", "no red cup at all"
-        ),  # longest and shortest are negatives; two without a negation
+        # Longest and shortest are negatives; two without a negation.
+        texts("a red cup", "a cup", "no red cup at all"),
         texts("a red cup", "a red hat", "a hat"),  # two longest; three without a negation
     ]
     found = audit(rows)
@@ -94,9 +92,8 @@ def test_a_tie_of_k_texts_counts_as_1_over_k():
     )
     assert (found.rows, found.negatives, found.negated) == (2, 4, 1)
     assert_close(found.chance, 1 / 3)
-    assert (
-        audit([texts("no red cup", "no red hat", "a hat")]).negated == 0
-    )  # the caption has a negation as well
+    # The caption has a negation as well.
+    assert audit([texts("no red cup", "no red hat", "a hat")]).negated == 0
 
 
 @given(

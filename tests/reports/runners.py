@@ -119,9 +119,8 @@ def library_texts(bench: Bench, folder: Path, given: tuple[str, Sequence[str]]) 
             del tokens["attention_mask"]
         with torch.no_grad():
             features.append(model.get_text_features(**tokens).pooler_output)
-    return torch.cat(
-        [one[:, 0] if one.ndim == 3 else one for one in features]
-    )  # FLAVA projects every token
+    # FLAVA projects every token.
+    return torch.cat([one[:, 0] if one.ndim == 3 else one for one in features])
 
 
 def real_texts(bench: Bench, folder: Path, texts: Sequence[str]) -> Any:

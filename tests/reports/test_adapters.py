@@ -252,9 +252,8 @@ QUICK = ("qwen2.5-vl", "internvl")
 def test_generative_models(family: str, bench: Bench):
     """Inputs are equal. Scores differ by sums in another order, since captions of an image share its computation."""
     encoder, model, processor = bench.vlm(family)
-    for (ours, theirs), text in zip(
-        map(open_each, IMAGES[3:]), TEXTS, strict=False
-    ):  # Qwen refuses longer images
+    # Qwen refuses longer images.
+    for (ours, theirs), text in zip(map(open_each, IMAGES[3:]), TEXTS, strict=False):
         caption = text.replace("<|", "< |")
         inputs = runners.ask(processor, theirs, caption)
         for name, value in encoder.process(ours, caption).items():

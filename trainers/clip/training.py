@@ -245,9 +245,8 @@ def main(corpus: str, seed: int = 0, corpora: Path | None = None) -> None:
 
     SEED sets the initial weights and the order.
     """
-    logging.getLogger().setLevel(
-        logging.ERROR
-    )  # hides open_clip's warning that there are no weights to load
+    # Hides open_clip's warning that there are no weights to load.
+    logging.getLogger().setLevel(logging.ERROR)
     source = corpora or Path("corpora") / read_params("source")
     train_checkpoint(
         corpus, seed, read_params("train"), source, Path("checkpoints") / f"clip-{corpus}-s{seed}"

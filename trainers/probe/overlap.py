@@ -54,10 +54,11 @@ class Prompts:
     def has_pair(self, caption: str) -> bool:
         """Return True if the caption contains two nouns of the same prompt, singular or plural."""
         single = words(caption)
+        # Of one word and two words, such as "guinea pig".
         phrases = (
             *single,
             *map(" ".join, pairwise(single)),
-        )  # of one word and two words, such as "guinea pig"
+        )
         nouns = sorted({self._lemmas[phrase] for phrase in phrases if phrase in self._lemmas})
         return any(frozenset(pair) in self.pairs for pair in combinations(nouns, 2))
 

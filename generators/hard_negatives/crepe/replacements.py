@@ -145,9 +145,8 @@ def _find_relations(surface: str, mention: Mention, vocabulary: Vocabulary) -> W
     sense = relations.find_sense(mention.text)
     written = relations.find_sense(surface)
     if (sense and sense.group) != (written and written.group):
-        return Words(
-            (), iter(())
-        )  # The caption states the converse: "the trunk of a tree" for (tree, have, trunk).
+        # The caption states the converse: "the trunk of a tree" for (tree, have, trunk).
+        return Words((), iter(()))
     if sense is None:
         options = [(verb, relation_key(verb)) for verb in relations.contrasting_verbs(mention.text)]
     else:

@@ -253,9 +253,8 @@ def _changes_meaning(doc: Doc, first: Part, second: Part) -> bool:
             return False
     are_conjuncts = second.head in first.head.conjuncts
     is_bare = all(child.dep_ in ("cc", "conj", "punct") for child in first.head.rights)
-    if (
-        first.head.tag_.startswith("VB") and are_conjuncts and is_bare
-    ):  # "stand" in "stand and drink from a pond"
+    # "stand" in "stand and drink from a pond".
+    if first.head.tag_.startswith("VB") and are_conjuncts and is_bare:
         return False
     between = doc.text[first.stop : second.start].lower()
     relation = " ".join(

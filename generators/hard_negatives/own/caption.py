@@ -175,9 +175,8 @@ class OwnCaption:
             )
             return is_verb or (is_preposition and bool(after.strip(" .")))
         if atom.kind == "attribute":
-            names = [
-                item.name for item in self.parse.graph.objects
-            ]  # "the cup" of two cups may be the other one
+            # "the cup" of two cups may be the other one.
+            names = [item.name for item in self.parse.graph.objects]
             is_unique = names.count(self.parse.graph.by_id[atom.object].name) == 1
             return mention.tag == "JJ" and not joined and is_unique and is_quality(atom.text)
         is_owned = OF.match(after) or POSSESSIVE.search(before)

@@ -83,9 +83,8 @@ def sample_scene(
             layout = _LayoutSampler(rng, width, height, forbidden).sample(
                 resample_sizes(rng, objects, forbidden)
             )
-            if layout and not find_ambiguities(
-                layout
-            ):  # checked again, because coordinates were rounded
+            # Checked again, because coordinates were rounded.
+            if layout and not find_ambiguities(layout):
                 background, light = sample_surroundings(seed, image_id)
                 return Scene(
                     image_id,

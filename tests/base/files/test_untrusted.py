@@ -91,9 +91,8 @@ def test_a_dataset_may_reference_images_in_its_own_folder_in_sources_and_in_list
     ):
         with pytest.raises(UnsafeNameError):
             resolve_image(dataset, path)
-    (data / "image_roots.txt").write_text(
-        "/\n", encoding="utf-8"
-    )  # a downloaded dataset may bring it
+    # A downloaded dataset may bring it.
+    (data / "image_roots.txt").write_text("/\n", encoding="utf-8")
     allow_images(data, [elsewhere, Path("pictures")])
     allow_images(data, [elsewhere])
     assert read_image_roots(data) == [str(elsewhere), "pictures"]

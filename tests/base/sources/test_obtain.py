@@ -275,9 +275,8 @@ def test_a_copy_of_the_folder_is_complete_and_a_change_of_the_same_size_is_not(
     assert [check_file(file, tmp_path / "copy") for file in source.files] == [state, "complete"]
     record = tmp_path / "copy/.downloads/images.zip.json"
     changed.write_bytes(b"two")
-    record.write_text(
-        '{"members": {"VG_100K/1.jpg": 3, "VG_100K/2.jpg": 3}}', encoding="utf-8"
-    )  # of an earlier version
+    # Of an earlier version.
+    record.write_text('{"members": {"VG_100K/1.jpg": 3, "VG_100K/2.jpg": 3}}', encoding="utf-8")
     assert check_file(source.files[0], tmp_path / "copy") == "complete"
 
 

@@ -230,9 +230,8 @@ def test_words_are_scored_by_one_prediction(tiny_bert: str):
     expected = logits.log_softmax(-1)
     assert_close(scores[0]["blue"], expected[WORDS.index("blue")].item(), within=1e-5)
     assert_close(scores[0]["red"], expected[WORDS.index("red")].item(), within=1e-5)
-    assert (
-        MaskedWordScorer(tiny_bert).score_words(gaps[::-1]) == scores[::-1]
-    )  # from the cache on disk
+    # From the cache on disk.
+    assert MaskedWordScorer(tiny_bert).score_words(gaps[::-1]) == scores[::-1]
 
 
 def test_the_words_around_the_mask_are_read(tiny_bert: str):

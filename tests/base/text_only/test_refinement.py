@@ -111,9 +111,8 @@ def make_baseline(score_of: dict[str, tuple[bool, ...]], column: int) -> Baselin
 def test_at_least_half_is_kept_nearer_to_chance_in_any_order(
     rows: list[tuple[bool, ...]], seed: int
 ):
-    captions = [
-        [f"truth {index}", f"{index} truth"] for index in range(len(rows))
-    ]  # the same words for random baselines
+    # The same words for random baselines.
+    captions = [[f"truth {index}", f"{index} truth"] for index in range(len(rows))]
     sets = RetrievalSets(captions, [str(index) for index in range(len(rows))])
     right = {f"truth {index}": row for index, row in enumerate(rows)}
     baselines = {"one": make_baseline(right, 0), "other": make_baseline(right, 1)}
@@ -169,7 +168,6 @@ def test_rows_that_tell_about_each_other_are_left_out():
     ]
     sets = RetrievalSets(captions, ["1"] * 5 + ["2"])
     assert select_unrelated_rows(sets).tolist() == [0, 1, 5]
-    assert select_unrelated_rows(sets.take(np.arange(4, -1, -1))).tolist() == [
-        0
-    ]  # the orders come first
+    # The orders come first.
+    assert select_unrelated_rows(sets.take(np.arange(4, -1, -1))).tolist() == [0]
     assert select_rows_at_chance(sets, 0, {}, unrelated=True).sum() <= 3

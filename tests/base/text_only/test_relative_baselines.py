@@ -85,9 +85,8 @@ def test_words_of_other_sets_of_the_same_image_do_not_count():
 def test_nearest_to_mean_of_given_vectors():
     vectors = np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 2.0]])
     score_NK = score_nearest_to_mean(make_sets([["a", "b", "c"]]), lambda texts: vectors)
-    root = (
-        2**-0.5
-    )  # the unit vectors are (root, root), (1, 0), (0, 1); their mean has the direction (1, 1)
+    # The unit vectors are (root, root), (1, 0), (0, 1); their mean has the direction (1, 1).
+    root = 2**-0.5
     assert_close(score_NK, np.array([[1, root, root]]))
 
 
@@ -172,10 +171,11 @@ def test_other_rows_by_hand():
     ]
     sets = RetrievalSets(captions, ["1", "1", "2"])
     assert score_other_rows(sets, order=1).tolist() == [[2, 0], [0, 0], [0, 0]]
+    # "red", "a red", "red ball".
     assert score_other_rows(sets, order=2).tolist() == [
         [6, 0],
         [0, 0],
         [0, 0],
-    ]  # "red", "a red", "red ball"
+    ]
     untrained = RetrievalSets(captions, ["1", "1", "2"], np.array([True, False, True]))
     assert score_other_rows(untrained, order=1).tolist() == [[0, 0], [0, 0], [0, 0]]

@@ -321,9 +321,8 @@ def call(command: str, data: Path) -> tuple[int, str]:
         if path not in before and path.is_file() and path.suffix != ".pyc"
     ]
     assert new == []
-    return result.exit_code, result.stderr.lstrip(
-        "\n"
-    )  # an empty progress display prints a line break
+    # An empty progress display prints a line break.
+    return result.exit_code, result.stderr.lstrip("\n")
 
 
 @pytest.mark.parametrize(("command", "message"), ERRORS.items(), ids=list(ERRORS))
@@ -357,9 +356,8 @@ def test_push_without_a_network_is_one_message(
 
 
 def test_verbose_prints_the_traceback(folder: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(
-        logging.root, "handlers", []
-    )  # --verbose adds one that writes to the runner's closed stream
+    # --verbose adds one that writes to the runner's closed stream.
+    monkeypatch.setattr(logging.root, "handlers", [])
     result = CliRunner().invoke(app, ["run", "python:boom:M", "--verbose", "--data", str(data)])
     assert "raise RuntimeError('no weights')" in result.stderr
     assert result.stderr.endswith("--verbose prints the traceback.\n")

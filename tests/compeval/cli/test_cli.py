@@ -377,9 +377,8 @@ def test_short_options_limit_and_quiet(here: Path, data: Path):
     assert [item["data"]["limit"] for item in json.loads(result.stdout)] == [2, 2]
     assert result.stderr == ""
     assert "Synthetic data" in run_toy(data, "Knows", "-n", 2).stderr
-    assert run_toy(data, "Broken", "-q").stderr.startswith(
-        "Error: Broken: "
-    )  # errors are printed in any case
+    # Errors are printed in any case.
+    assert run_toy(data, "Broken", "-q").stderr.startswith("Error: Broken: ")
 
 
 def test_csv_has_one_line_per_metric_and_markdown_is_a_table(here: Path, data: Path):

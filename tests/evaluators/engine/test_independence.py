@@ -27,9 +27,8 @@ def test_imported_files_have_the_same_ranks_alone_and_together(
     import_files(files, here / "images", here / "published")
     # The import allows the images for the first cache folder only, and each run has its own.
     monkeypatch.setenv("COMPEVAL_IMAGES", str(here / "images"))
-    tasks = [
-        task for task in discover(here / "published") if not task.variant
-    ]  # without balanced subsets
+    # Without balanced subsets.
+    tasks = [task for task in discover(here / "published") if not task.variant]
     assert len(tasks) == len(files)
 
     def rank(part: list[Task], cache: str, output: str) -> dict[str, list[object]]:

@@ -217,9 +217,8 @@ def evaluate_in_child(model: models.Model, data: Path, folder: Path) -> int:
     if child := os.fork():
         return child
     try:
-        vars(forkserver._forkserver).update(
-            dict.fromkeys(FORKSERVER)
-        )  # the parent's, if it has one
+        # The parent's, if it has one.
+        vars(forkserver._forkserver).update(dict.fromkeys(FORKSERVER))
         os.environ["COMPEVAL_CACHE"] = str(folder / "cache")
         run(
             model,

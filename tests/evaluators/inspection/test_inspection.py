@@ -90,26 +90,29 @@ def test_duplicates_by_hand():
         [
             ("a red cup", ["a blue cup", "a green cup"]),
             ("a red cup", ["a green cup", "a blue cup"]),  # the first row again, in another order
+            # Of the same image: a true caption among the negatives.
             (
                 "a blue cup",
                 ["a red cup", "a pink cup"],
-            ),  # of the same image: a true caption among the negatives
+            ),
             ("a red cup", ["a pink cup"]),  # another image and fewer candidates
         ],
         ["x", "x", "x", "y"],
     )
     found = gather(rows)
     assert (found.images, found.candidates) == (2, {2: 1, 3: 3})
+    # Three candidates are more frequent.
     assert sorted(row.position for row in found.sample) == [
         0,
         1,
         2,
-    ]  # three candidates are more frequent
+    ]
+    # The two first rows have "a blue cup", the third "a red cup".
     assert list(found.duplicates.values()) == [
         1,
         2,
         3,
-    ]  # the two first rows have "a blue cup", the third "a red cup"
+    ]
 
 
 def test_sample_is_random_bounded_and_repeatable(monkeypatch: pytest.MonkeyPatch):

@@ -71,8 +71,7 @@ def test_mcnemar_with_differences_in_both_directions():
 def test_resamples_do_not_depend_on_the_size_of_blocks(monkeypatch: pytest.MonkeyPatch):
     values, groups, images = np.array([0.0, 0.25, 1.0, 0.5]), list("bbaa"), list("wxyz")
     means_RG = statistics.bootstrap_group_means(values, groups, images, 10)
-    monkeypatch.setattr(
-        statistics, "CLUSTERS_PER_BLOCK", 12
-    )  # three resamples of four images, and one at the end
+    # Three resamples of four images, and one at the end.
+    monkeypatch.setattr(statistics, "CLUSTERS_PER_BLOCK", 12)
     assert np.array_equal(statistics.bootstrap_group_means(values, groups, images, 10), means_RG)
     assert len(means_RG) == 10

@@ -308,9 +308,8 @@ def test_an_answer_that_is_cut_off_at_a_random_byte_is_asked_for_again(
     answer_with(server, cut)
     assert result_of(run(server, rows))["metrics"]["recall@1"] == 1
     assert len(cut_off) > 5
-    assert sum(model.asked.values()) == len(model.asked) + len(
-        cut_off
-    )  # each cut costs one more request
+    # Each cut costs one more request.
+    assert sum(model.asked.values()) == len(model.asked) + len(cut_off)
 
 
 @pytest.mark.acceptance

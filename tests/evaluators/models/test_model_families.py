@@ -577,9 +577,8 @@ def test_sentence_transformers(tmp_path: Path, data: Path, monkeypatch: pytest.M
     for _, *texts in (row.values() for row in write_paraphrases(tmp_path)):
         one, two, wrong = unit(built.encode(texts))
         hits.append(one @ two > max(one @ wrong, two @ wrong))
-    result = evaluate(
-        spec, "--task", "sugarcrepe_pp/*", "--data", tmp_path / "published"
-    )  # needs no image
+    # Needs no image.
+    result = evaluate(spec, "--task", "sugarcrepe_pp/*", "--data", tmp_path / "published")
     assert result["main"] == ["text_accuracy"]
     assert_close(result["metrics"]["text_accuracy"], np.mean(hits))
     assert_close(result["chance"]["text_accuracy"], 1 / 3)

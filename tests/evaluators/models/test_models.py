@@ -137,11 +137,12 @@ class AskedError(Exception):
         ("RN50/cc12m", "RN50", True),
         ("RN101/yfcc15m", "RN101", True),
         ("ViT-B-32-quickgelu/openai", "ViT-B-32-quickgelu", False),  # says it itself
+        # Its configuration says it.
         (
             "roberta-ViT-B-32/laion2b_s12b_b32k",
             "roberta-ViT-B-32",
             False,
-        ),  # its configuration says it
+        ),
     ],
 )
 def test_the_tag_decides_the_activation(

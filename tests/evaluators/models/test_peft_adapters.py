@@ -120,9 +120,8 @@ def test_an_adapter_of_open_clip(clip: Path, data: Path, here: Path):
     assert results[1]["model"]["adapter"]["title"] == "lora"
     assert results[1]["model"]["name"] == f"{clip.name}+lora"
     assert results[0]["metrics"] != results[1]["metrics"]
-    assert (
-        known.load_model_info(f"local:{clip}?adapter=lora", "fp32") is None
-    )  # PEFT is loaded each time
+    # PEFT is loaded each time.
+    assert known.load_model_info(f"local:{clip}?adapter=lora", "fp32") is None
     assert names.expand([f"local:{clip}?adapter=lora"]) == [f"local:{clip}?adapter=lora"]
 
 

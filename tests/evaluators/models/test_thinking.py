@@ -210,12 +210,13 @@ def test_the_answer_after_the_thoughts_is_scored_as_the_library_does(
     ]
     write_thoughts(folder, texts, monkeypatch)
     picture = encoder.preprocess(IMAGE)
+    # Of equal length, so that they are one batch.
     captions = [
         "a dog",
         "a box",
         "a ball",
         "a table",
-    ]  # of equal length, so that they are one batch
+    ]
     scores = encoder.score([picture] * 4, captions)
     network, processor = load_library(folder)
     expected = []

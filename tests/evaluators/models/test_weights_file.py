@@ -61,9 +61,8 @@ def test_a_tag_that_a_file_is_like_states_its_activation(tmp_path: Path):
     file.touch()
     assert parse_name(f"ViT-B-32/{file}?like=openai") == ("ViT-B-32", str(file), True)
     assert parse_name(f"ViT-B-32/{file}?like=laion2b_s34b_b79k") == ("ViT-B-32", str(file), False)
-    assert (
-        parse_name(f"ViT-B-32-quickgelu/{file}?like=openai")[2] is False
-    )  # the architecture has it
+    # The architecture has it.
+    assert parse_name(f"ViT-B-32-quickgelu/{file}?like=openai")[2] is False
     assert parse_name(f"ViT-B-32-gelu/{file}?like=openai")[2] is False
     with pytest.raises(ValueError, match=r"Unknown open_clip tag of ViT-B-32 'opanai'.*openai"):
         parse_name(f"ViT-B-32/{file}?like=opanai")

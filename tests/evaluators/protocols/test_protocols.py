@@ -253,10 +253,11 @@ def test_true_captions_do_not_tie_and_equal_captions_are_true_for_both_images():
         np.array([[0, 1], [1, -1]]),
         *make_feature_functions([0, 90], [20, 20, 20]),
     )
+    # Image 1: caption 0 is wrong and ties with the truth.
     assert directions["i2t"].rank_N.tolist() == [
         1,
         2,
-    ]  # image 1: caption 0 is wrong and ties with the truth
+    ]
     assert directions["i2t"].tie_N.tolist() == [False, True]
     assert directions["t2i"].rank_N.tolist() == [1, 1, 1]
     assert directions["t2i"].wrong_N.tolist() == [1, 0, 0]

@@ -362,12 +362,13 @@ def test_captioners_are_compared_at_the_complexities_of_both(tmp_path: Path) -> 
         ["model", "5 to 6", "9", "90.0", "80.0", "70.0", "-2.50"],
         ["grammar", "5", "9", "100.0", "100.0", "-", "-"],
     ]
+    # Three rows of each of two splits; one of three ranks is 1.
     assert row[:4] == [
         "A",
         "HN-Atom",
         "5 to 6",
         "6",
-    ]  # three rows of each of two splits; one of three ranks is 1
+    ]
     assert row[4].startswith("33.3 [")
     assert row[5:] == ["6", row[4], "33.3"]
     assert section.shown == {("A", f"crepe/prod_llm_hnatom/n{n}") for n in (5, 6, 7)}

@@ -97,9 +97,8 @@ def test_plots_for_dvc_are_in_the_order_of_their_axis(report: Path):
     ]
     metrics = json.loads((report / "metrics.json").read_text(encoding="utf-8"))
     assert metrics["recall@1"]["crepe/prod_hnatom/n12"] == {"clip-laion": 0.25, "clip-yfcc": 0.25}
-    assert metrics["seen_minus_unseen"] == {
-        "hnatom": {"laion": 0.0, "yfcc": 0.0, "all": 0.0}
-    }  # the same captions
+    # The same captions.
+    assert metrics["seen_minus_unseen"] == {"hnatom": {"laion": 0.0, "yfcc": 0.0, "all": 0.0}}
 
 
 def test_page_is_self_contained_and_marks_synthetic_data(report: Path):
@@ -298,9 +297,8 @@ def test_limited_runs_are_in_a_table_of_their_own(tmp_path: Path):
 
 def test_every_result_is_in_a_table(tmp_path: Path):
     write_hits(tmp_path, "a", "crepe/prod_hnatom/n4", 30, corpus="laion")
-    write_hits(
-        tmp_path, "a", "crepe/yfcc_sc_hnatom", 30, corpus="laion"
-    )  # not the model's own corpus
+    # Not the model's own corpus.
+    write_hits(tmp_path, "a", "crepe/yfcc_sc_hnatom", 30, corpus="laion")
     metrics = {"i2t_recall@1": 0.5, "t2i_recall@1": 0.25, "i2t_recall@1_macro_kind": 0.4}
     intervals = {name: [share - 0.1, share + 0.1] for name, share in metrics.items()} | {
         "t2i_recall@1": None

@@ -275,11 +275,12 @@ def test_tables_of_compprompts(tmp_path: Path):
     assert overall[2] == ["Paper: CLIP ViT-B/32", "13.2", "-", "33.3", "-", "51.8"]
     assert len(overall) == 2 + 6
     by_type = tables["compprompts_types"].set_index("T(x)")
+    # There is no cell with two objects.
     assert by_type.index.tolist() == [
         "1 unique object",
         "of-a",
         "of-b",
-    ]  # there is no cell with two objects
+    ]
     assert by_type[["0 attributes", "1 spatial", "1 adj."]].iloc[1].tolist() == [
         "50.0",
         "50.0",

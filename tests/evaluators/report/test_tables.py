@@ -44,17 +44,19 @@ def test_percentages_have_one_decimal_unless_they_are_tiny(share: float | None, 
     ("values", "interval", "deviation"),
     [
         ([(0.5, 0.4, 0.6, None)], "50.0 [40.0, 60.0]", "50.0"),
+        # Below chance; the deviation is over folds.
         (
             [(0.1, 0.05, 0.15, 0.01)],
             "10.0↓ [5.0, 15.0]",
             "10.0 ± 1.0",
-        ),  # below chance; the deviation is over folds
+        ),
         ([(0.5, None, None, None)], "50.0 [-]", "50.0"),
+        # sqrt(2 * 0.1^2 / 1).
         (
             [(0.2, 0.1, 0.3, None), (0.4, 0.3, 0.5, None)],
             "30.0 [20.0, 40.0]",
             "30.0 ± 14.1",
-        ),  # sqrt(2 * 0.1^2 / 1)
+        ),
     ],
 )
 def test_cells_have_intervals_or_deviations(values: list[tuple], interval: str, deviation: str):
@@ -122,10 +124,11 @@ def test_records_are_formatted_as_declared_and_columns_without_a_value_are_left_
         {"A": "x", "B": None, "C": 1_200, "D": None},
     ]
     table = make_table("captioner_scores", rows, variant="v")
+    # D has a chance level only.
     assert table.cells.to_numpy().tolist() == [
         ["Random", "50.0"],
         ["x", "1,200"],
-    ]  # D has a chance level only
+    ]
     assert make_table("models", []).cells.empty
 
 
@@ -181,9 +184,8 @@ def test_html_has_headings_and_separates_values_from_intervals():
     assert '<span class="value best">95.0 #1</span>' in html
     assert '<span class="value">1.0↓</span>' in html
     assert "<td>1,200</td>" in html
-    assert (
-        '<td class="text">a name [x]</td>' in html
-    )  # the text of a column without numbers is on the left
+    # The text of a column without numbers is on the left.
+    assert '<td class="text">a name [x]</td>' in html
 
 
 def test_baselines_without_a_name_are_named_by_their_keys():

@@ -50,9 +50,8 @@ def test_dry_run_prints_all_files_and_uploads_nothing(hub_server: Repositories, 
     shown = call("publish", folder, "--to", "me/results", *PAGE, "--dry-run")
     assert shown.exit_code == 0, shown.output
     names = [line.split("\t")[0] for line in shown.stdout.splitlines() if line.endswith(" bytes")]
-    assert names.pop(2).startswith(
-        "datasets/me/results/data/compeval/open_clip/ViT--x/"
-    )  # Every Eval Ever
+    # Every Eval Ever.
+    assert names.pop(2).startswith("datasets/me/results/data/compeval/open_clip/ViT--x/")
     assert names == [
         "datasets/me/results/coco/ViT--x/sugarcrepe/swap_obj.json",
         "datasets/me/results/coco/ViT--x/sugarcrepe/swap_obj.parquet",

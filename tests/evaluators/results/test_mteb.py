@@ -65,11 +65,12 @@ def test_a_folder_of_results(tmp_path: Path):
         if (score.source, score.model, score.task)
         == ("MTEB's results repository", "ViT-B-32-quickgelu/openai", "sugarcrepe/*")
     ]
+    # Replaces the packaged score.
     assert (score.percent, score.rows, score.seconds) == (
         75.0,
         7511,
         120.5,
-    )  # replaces the packaged score
+    )
 
 
 def test_files_of_a_server_replace_earlier_ones(site: Site):

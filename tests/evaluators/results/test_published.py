@@ -263,9 +263,8 @@ def test_the_scores_of_ten_models_of_vl_compos_table_are_entered(real_data: Path
                 {(given, column): nearest}, {(given, column): float(percent)}, within=0.0051
             )
     assert scores[MODEL, "winoground/main", "group_score"] == 8.75
-    assert (
-        scores["ViT-L-14-quickgelu/openai", "mmvp_vlm/main", "group_score"] == 7.4074
-    )  # 10 of 135
+    # 10 of 135.
+    assert scores["ViT-L-14-quickgelu/openai", "mmvp_vlm/main", "group_score"] == 7.4074
 
 
 def test_the_packaged_scores_are_those_of_the_authors_file(real_data: Path):
@@ -450,9 +449,8 @@ def test_every_column_and_model_of_the_tables_is_described():
         column for _, column in read_columns()
     }
     for weights in read_means().values():
-        assert_close(
-            float(sum(weights.values())), 1, within=len(weights) * 0.5e-12
-        )  # twelve decimals
+        # Twelve decimals.
+        assert_close(float(sum(weights.values())), 1, within=len(weights) * 0.5e-12)
     assert all(source["date"] for source in read_sources().values())
 
 
@@ -735,9 +733,8 @@ def test_no_published_score_is_called_a_disagreement_with_itself():
                 verdicts[source, match.verdict] += 1
     crepe, vl_checklist, svo, means = 3, 13, 3, 3
     assert verdicts[TABLE_SOURCE, "other rows"] == 201 * (crepe + vl_checklist + svo + means)
-    assert (
-        verdicts[MTEB, "not comparable"] == 49 * 3
-    )  # ImageCoDe, and ARO's two sets of Visual Genome
+    # ImageCoDe, and ARO's two sets of Visual Genome.
+    assert verdicts[MTEB, "not comparable"] == 49 * 3
     assert verdicts[MTEB, "yes"] == 49 * 9 - 49 * 3
 
 

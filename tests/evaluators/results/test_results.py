@@ -182,11 +182,12 @@ def test_ranking_of_three_models(here: Path, data: Path):
     with pytest.raises(ValueError, match="Two models are named Knows"):
         rank_models([folders[1], folders[1]])
     (line,) = measure_sensitivity(folders[0], folders[1], 0.05, 0.8)
+    # 12 images.
     assert (line.rows, line.disagreement, round(line.design_effect, 2)) == (
         23,
         1.0,
         1.92,
-    )  # 12 images
+    )
 
 
 def test_effects_by_category(tmp_path: Path):

@@ -162,9 +162,8 @@ def test_mentioned_attributes_may_be_true():
     facts = collect_facts(
         SceneGraph((SceneObject("1", "cup", ("blue",)), SceneObject("2", "table", ("blue",))))
     )
-    extended = facts.with_texts(
-        [SceneGraph((SceneObject("o0", "mug", ("red",)),))]
-    )  # a mug may be called a cup
+    # A mug may be called a cup.
+    extended = facts.with_texts([SceneGraph((SceneObject("o0", "mug", ("red",)),))])
     red_cup, red_table, green_cup = (
         SceneGraph((SceneObject("x", name, (color,)),))
         for name, color in (("cup", "red"), ("table", "red"), ("cup", "green"))

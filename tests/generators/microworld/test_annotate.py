@@ -108,9 +108,8 @@ def test_recall_1_is_the_whole_truth():
         facts = Annotation(scene, 5, 1.0).facts
         assert facts.nouns == {item.id: item.noun for item in scene.objects}
         nouns = facts.nouns
-        for first, relation, second in set(scene.relations) - set(
-            facts.relations
-        ):  # a worn hat is not annotated as "on"
+        # A worn hat is not annotated as "on".
+        for first, relation, second in set(scene.relations) - set(facts.relations):
             assert relation in ("on", "supporting"), nouns[first]
             reasons = ("worn by", "riding") if relation == "on" else ("wearing", "ridden by")
             assert {(first, reason, second) for reason in reasons} & set(facts.relations)

@@ -93,9 +93,8 @@ def test_shards(root):
 
 def test_same_bytes_for_any_worker_count_and_settings_of_the_machine(root, tmp_path):
     params = {name: getattr(TINY, name) for name in Params.__annotations__}
-    (tmp_path / "params.yaml").write_text(
-        json.dumps({"microworld": params}), encoding="utf-8"
-    )  # JSON is YAML
+    # JSON is YAML.
+    (tmp_path / "params.yaml").write_text(json.dumps({"microworld": params}), encoding="utf-8")
     environment = os.environ | OTHER | {"PYTHONPATH": str(Path(__file__).parents[3])}
     for options in ([], ["--corpus", "yfcc"]):
         command = [sys.executable, "-m", "compeval.generators.microworld.build", *options]

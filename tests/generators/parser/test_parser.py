@@ -181,9 +181,8 @@ def test_scorer() -> None:
     )
     parsed = GraphFacts(frozenset({"cup", "chair"}), frozenset(), annotated.relations)
     scores = score([parsed], [annotated])
-    assert scores["objects"] == Score(
-        matched=1, parsed=2, annotated=4
-    )  # cup of {cup, chair}; 4 annotated
+    # Cup of {cup, chair}; 4 annotated.
+    assert scores["objects"] == Score(matched=1, parsed=2, annotated=4)
     assert (scores["objects"].precision, scores["objects"].recall) == (0.5, 0.25)
     assert (scores["attributes"].precision, scores["attributes"].recall) == (0.0, 0.0)
     assert scores["relations"].precision == 1.0

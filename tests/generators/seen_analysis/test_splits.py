@@ -119,14 +119,16 @@ def speller() -> Speller:
         ("a buiding behind the pedestrain", "a building behind the pedestrian"),
         ("lamp infront of a tshirt", "lamp in front of a t-shirt"),
         ("Shirt by Adidass", "Shirt by Adidass"),  # a name
+        # Compounds of known words.
         (
             "a nightstand and a skatepark",
             "a nightstand and a skatepark",
-        ),  # compounds of known words
+        ),
+        # Inflection, hyphen, digit, short.
         (
             "snowboarders' x-rayz 4th cpu",
             "snowboarders' x-rayz 4th cpu",
-        ),  # inflection, hyphen, digit, short
+        ),
         ("a curpet", "a curpet"),  # carpet or curvet is possible
         ("z" * 20_000, "z" * 20_000),
     ],

@@ -78,9 +78,8 @@ def test_caption_words_include_the_forms_of_a_kind_only() -> None:
             )
 
     words = CaptionWords(tag("see saw"), Parser())
-    assert words("saw") == tag("saw") | {
-        "relation see"
-    }  # the written word itself can be of any kind
+    # The written word itself can be of any kind.
+    assert words("saw") == tag("saw") | {"relation see"}
 
 
 def test_caption_words_include_forms_of_long_tokens_and_added_words() -> None:

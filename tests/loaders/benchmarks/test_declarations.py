@@ -118,9 +118,8 @@ def test_what_list_benchmarks_says_of_files_and_readers():
 def test_chance_is_that_of_a_random_model(benchmark: Benchmark):
     rng = np.random.default_rng(0)
     names = [name.partition("/")[0] for name in benchmark.rows or ("prod_hnatom",)]
-    for config in dict.fromkeys(
-        name for name in names if not name.startswith(("yfcc_", "laion_"))
-    ):  # as cc12m_
+    # As cc12m_.
+    for config in dict.fromkeys(name for name in names if not name.startswith(("yfcc_", "laion_"))):
         schema = benchmark.find_schema(config)
         protocol = protocols.find_protocol(schema.names)
         if not isinstance(protocol, RowProtocol):
@@ -135,9 +134,8 @@ def test_chance_is_that_of_a_random_model(benchmark: Benchmark):
             else round(1 / declared) - 1
         )
         images = 1 if "x" in schema.names else len(list_image_columns(schema))
-        rows = (
-            5000 if "rating" in schema.names else 20_000
-        )  # Kendall's tau compares all pairs of rows
+        # Kendall's tau compares all pairs of rows.
+        rows = 5000 if "rating" in schema.names else 20_000
         scores = rng.random((rows, images, texts + wrong)).astype(np.float32)
         share = (1 - np.sqrt(max(2 * declared - 1, 0))) / 2  # of true rows, if they have labels
         labels = (np.arange(len(scores)) < share * len(scores)).astype(int)

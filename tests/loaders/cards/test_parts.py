@@ -50,10 +50,11 @@ def test_the_files_are_those_of_the_parts(
     source = write_set(tmp_path / "parts/toy", "raw")
     with replace_crop_files(source, "shared"):
         pass
+    # Of killed runs.
     for left in (
         source / ".partial/raw.x/raw",
         source / "images/.partial/shared.x",
-    ):  # of killed runs
+    ):
         left.mkdir(parents=True)
         (left / "test.0.partial").write_bytes(b"PAR1")
     (source / ".DS_Store").touch()

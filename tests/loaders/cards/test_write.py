@@ -165,9 +165,8 @@ def test_card_says_that_data_is_synthetic_and_compares_counts_with_the_paper(
     main("crepe")
     card = (folder / "README.md").read_text(encoding="utf-8")
     assert "Synthetic replacement" in card
-    assert (
-        "| LAION-400M UC | - (201,595) | 12 (49,604) | - (74,406) |" in card
-    )  # 3 rows of 4 negatives
+    # 3 rows of 4 negatives.
+    assert "| LAION-400M UC | - (201,595) | 12 (49,604) | - (74,406) |" in card
     assert "| too small | 7 |" in card
     assert "Hard negatives are checked against the image's scene graph" in card
     assert "Made with `rules: paper`" not in card

@@ -87,9 +87,8 @@ def test_a_path_is_relative_to_the_parent_of_the_dataset_folder(
 
 def test_a_missing_image_is_named(tmp_path: Path):
     made(tmp_path / "here")
-    moved = (tmp_path / "here").rename(
-        tmp_path / "moved"
-    )  # an image that was open a moment ago is at hand
+    # An image that was open a moment ago is at hand.
+    moved = (tmp_path / "here").rename(tmp_path / "moved")
     allow_images(moved, [Path("pictures")])
     (moved / "pictures" / "1.jpg").unlink()
     rows = load_dataset("crepe", "prod_hnatom", "n4", data_dir=moved)

@@ -399,9 +399,8 @@ def test_the_three_files_of_a_complexity_are_joined(tmp_path: Path):
     assert [row["image_id"] for row in raw] == ["1", "2", "3"]  # pyright: ignore
     assert "hard_negatives" not in raw.column_names  # pyright: ignore
     files[0].write_text(HEADER + line(2) + "\n", encoding="utf-8")
-    import_files(
-        files[:1], tmp_path / "images", tmp_path
-    )  # the joined splits were made of another file
+    # The joined splits were made of another file.
+    import_files(files[:1], tmp_path / "images", tmp_path)
     assert read_stats(tmp_path / "crepe_published")["rows"].keys() == {
         "prod_hnatom",
         "prod_hnswap",

@@ -88,12 +88,13 @@ def keep_first(graph: SceneGraph, *keys: str) -> SceneGraph:
         ),
         ("object", "sky", {"helium", "neon", "breath"}, {"He", "Ne"}),
         ("object", "trees", {"bush", "shrub"}, {"trees"}),
+        # Not a person, the first sense of the noun.
         (
             "attribute",
             "white",
             {"black", "green"},
             {"stranger"},
-        ),  # not a person, the first sense of the noun
+        ),
         ("attribute", "big", {"little", "small"}, {"large"}),
         ("attribute", "empty", {"full"}, {"box", "glass"}),  # not the container
         ("attribute", "brick", {"concrete", "asphalt"}, {"brick"}),
@@ -138,11 +139,12 @@ def test_one_word_is_replaced_as_it_is() -> None:
         ("object", "trees", "trees", "NNS"),
         ("object", "fire hydrant", "fire hydrant", "NN"),
     )
+    # An atom of two words has no foils.
     assert [slot.mention.text for slot in slots] == [
         "apple",
         "car",
         "trees",
-    ]  # an atom of two words has no foils
+    ]
     texts = [
         slot.write(word).caption
         for slot, word in zip(slots, ("grape", "truck", "bush"), strict=True)
@@ -292,9 +294,8 @@ def test_swaps_are_new_to_the_image() -> None:
     assert is_new(by_foil["box, cup"], graph, graph)
     assert is_new(by_foil["blue"], graph, graph)
     is_blue = SceneGraph((replace(cup, attributes=("red", "blue")), box), graph.relations)
-    assert not is_new(
-        by_foil["blue"], graph, is_blue
-    )  # A.4: no attribute may be one of its new object's in G
+    # A.4: no attribute may be one of its new object's in G.
+    assert not is_new(by_foil["blue"], graph, is_blue)
     has_blue_cup = SceneGraph((*graph.objects, SceneObject("3", "cup", ("blue",))), graph.relations)
     assert is_new(by_foil["blue"], graph, has_blue_cup)  # another object does not count
 
@@ -469,10 +470,11 @@ def test_walks_are_relations_and_a_last_object() -> None:
     objects = tuple(SceneObject(key, f"thing {key}", ("big",), BOX) for key in ids)
     tree = tuple(Relation(key, "on", str(int(key) // 2)) for key in ids[1:8])
     graph = select_annotated(SceneGraph(objects, (*tree, Relation("1", "of", "2"))))
+    # The grammar cannot express "of".
     assert {edge.predicate for edge in graph.relations} == {
         "on",
         "of",
-    }  # the grammar cannot express "of"
+    }
     shapes: dict[int, Counter[tuple[int, int, int]]] = {}
     for size in (4, 5, 8):
         walks = [draw_uniform_walk(graph, size, Random(seed)) for seed in range(200)]

@@ -129,12 +129,13 @@ def test_colours_are_replaced_only_by_colours():
 @pytest.mark.parametrize(
     ("marked", "noun", "foil", "allowed"),
     [
+        # "a woman with a hat on his head".
         (
             "a [man:NN=m] with a [hat:NN=h] on his head",
             "man",
             "woman",
             False,
-        ),  # "a woman with a hat on his head"
+        ),
         ("a [man:NN=m] and a [hat:NN=h]", "man", "woman", True),
         ("a [statue:NN=s] with a [hat:NN=h] on it", "statue", "woman", False),
         ("a [striped:JJ>s] [statue:NN=s]", "statue", "woman", False),
@@ -396,12 +397,13 @@ def test_each_microworld_attribute_has_known_foils(attribute: str):
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_each_microworld_relation_has_three_foils(relation: str):
     verb, text = relation.split()[0], relation
+    # The parser returns the active verb.
     if relation in (
         "eaten by",
         "pulled by",
         "pushed by",
         "ridden by",
-    ):  # the parser returns the active verb
+    ):
         text = verb_lemma(verb)
         parsed = parse(f"a [cat:NN=c] [{verb}:VBN] by a [hat:NN=h]", ("h", text, "c", verb))
     elif relation in ("eating", "pulling", "pushing", "riding"):

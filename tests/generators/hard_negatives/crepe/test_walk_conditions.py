@@ -47,17 +47,19 @@ IN_A_ROW = SceneGraph(
 @pytest.mark.parametrize(
     ("graph", "swaps", "orbit"),
     [
+        # No other two of them touch, but everybody knows what a hat is on.
         (
             HAT_ON_MAN,
             True,
             False,
-        ),  # no other two of them touch, but everybody knows what a hat is on
+        ),
         (IN_A_ROW, False, True),  # three pairs can be swapped
+        # The box is, too.
         (
             replace(IN_A_ROW, relations=(Relation("1", "left of", "3"),)),
             False,
             False,
-        ),  # the box is, too
+        ),
         (replace(IN_A_ROW, relations=()), False, False),  # all orders are the same
     ],
 )

@@ -29,10 +29,11 @@ def test_example_of_the_paper() -> None:
 @pytest.mark.parametrize(
     ("caption", "expected"),
     [
+        # Number and place do not matter.
         (
             "Two dogs play in the snow.",
             {"Two snow play in the dogs.": "noun"},
-        ),  # number and place do not matter
+        ),
         ("A cat and a dog.", {"A dog and a cat.": "noun"}),
         (
             "a man is not looking up while a child sleeps",

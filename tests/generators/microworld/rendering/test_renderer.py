@@ -192,9 +192,8 @@ def test_contents_are_painted_between_back_and_front(ball_depth):
     box = make_object("box", Box(100, 200, 240, 200), "blue")
     ball = make_object("ball", Box(170, 220, 100, 100), "red", depth=ball_depth)
     image = render(Scene(0, 640, 480, "studio", (box, ball), (("ball", "in", "box"),)), (640, 480))
-    assert (
-        find_color_name(image[270, 200]) == "red"
-    )  # above the front's edge at 200 + 0.43 * 200 = 286
+    # Above the front's edge at 200 + 0.43 * 200 = 286.
+    assert find_color_name(image[270, 200]) == "red"
     assert find_color_name(image[310, 200]) == "blue"  # below it
 
 
@@ -215,18 +214,16 @@ def test_a_mirrored_object_is_painted_the_other_way_round():
         for item in (horse, replace(horse, mirrored=True))
     ]
     head = [np.abs(image - image[0, 5]).sum(2).argmax(1).mean() for image in images]
-    assert (
-        head[0] < 138 < head[1]
-    )  # the head is at the left, or at the right of the box's centre at 40 + 98
+    # The head is at the left, or at the right of the box's centre at 40 + 98.
+    assert head[0] < 138 < head[1]
 
 
 def test_light_changes_all_colours_alike():
     day = make_scene()
     dim = replace(day, light="dim")  # multiplies by #e2 / 255 = 0.886
     size = (64, 48)
-    assert_close(
-        render(dim, size), render(day, size) * 0.886, within=1.5
-    )  # pixels are rounded twice
+    # Pixels are rounded twice.
+    assert_close(render(dim, size), render(day, size) * 0.886, within=1.5)
 
 
 def test_near_objects_cover_far_ones():

@@ -57,9 +57,8 @@ def test_shares(corpus):
     directed = Counter(relation for _, relation, _ in rules.triples)
     assert directed["left of"] == directed["right of"]
     for first, second in combinations(ALL_NOUNS, 2):
-        assert (
-            not {(first, "left of", second), (first, "right of", second)} <= rules.triples
-        )  # one direction remains
+        # One direction remains.
+        assert not {(first, "left of", second), (first, "right of", second)} <= rules.triples
 
 
 @pytest.mark.parametrize("corpus", CORPORA)

@@ -152,9 +152,8 @@ def test_background_and_light_are_independent_of_the_objects():
     assert len({(scene.background, scene.light) for scene in scenes}) == 1
     surroundings = Counter(sample_surroundings(0, image_id) for image_id in TEST_IDS[:24_000])
     assert len(surroundings) == len(BACKGROUNDS) * len(LIGHTS)
-    assert all(
-        abs(count - 1000) < 160 for count in surroundings.values()
-    )  # 24 combinations; 5 standard deviations
+    # 24 combinations; 5 standard deviations.
+    assert all(abs(count - 1000) < 160 for count in surroundings.values())
 
 
 def test_unseen_renderings_occur_in_test_scenes_only():

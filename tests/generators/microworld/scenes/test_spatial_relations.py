@@ -102,10 +102,11 @@ def test_a_worn_hat_is_on_and_above_its_wearer():
 @pytest.mark.parametrize(
     ("gap", "expected"),
     [
+        # 0.7 of the smaller width, 100.
         (
             70,
             {("ball1", "left of", "ball2"), ("ball1", "next to", "ball2")},
-        ),  # 0.7 of the smaller width, 100
+        ),
         (140, {("ball1", "left of", "ball2")}),
     ],
 )
