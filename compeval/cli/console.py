@@ -10,6 +10,7 @@ import logging
 import os
 import sys
 import tempfile
+import time
 import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -28,6 +29,8 @@ from compeval.base.plain_text import CONTROL, escape_controls, strip_controls, s
 from compeval.cli.options import AsJson, FormatName, LanguageModel
 
 WIDTH_WITHOUT_TERMINAL = 160
+LOG_SECONDS = 60
+"""Time between two lines of progress in a log."""
 
 
 class PlainConsole(Console):
@@ -359,7 +362,11 @@ def format_rate(speed: float) -> str:
 
 @contextmanager
 def progress(*, in_bytes: bool = False) -> Iterator[Any]:
-    """Show one progress bar per stage. Yields the callback ``report(stage, num_done, total)``."""
+    """Show one progress bar per stage. Yields the callback ``report(stage, num_done, total)``.
+
+    Where stderr is not a terminal, as in the log of a batch job, bars appear at the end only, and a line every
+    ``LOG_SECONDS`` says how far the stage is.
+    """
     from rich import progress as rich_progress
 
     if in_bytes:
@@ -371,13 +378,19 @@ def progress(*, in_bytes: bool = False) -> Iterator[Any]:
     columns = (description, rich_progress.BarColumn(), *counts, rich_progress.TimeRemainingColumn())
     with rich_progress.Progress(*columns, console=err) as display:
         bars: dict[str, Any] = {}
+        next_line = time.monotonic() + LOG_SECONDS
 
         def report(stage: str, done: int, total: int | None) -> None:
+            nonlocal next_line
             if stage not in bars:
                 bars[stage] = display.add_task(stage, total=total, rate="")
             speed = display.tasks[bars[stage]].speed
-            display.update(
-                bars[stage], completed=done, total=total, rate=format_rate(speed) if speed else ""
-            )
+            rate = format_rate(speed) if speed and not in_bytes else ""
+            display.update(bars[stage], completed=done, total=total, rate=rate)
+            if not err.is_terminal and time.monotonic() >= next_line:
+                next_line = time.monotonic() + LOG_SECONDS
+                of_total = f" of {total:,}" if total else ""
+                unit = " bytes" if in_bytes else ""
+                print_message(f"{stage}: {done:,}{of_total}{unit}{rate and ', '}{rate}")
 
         yield report

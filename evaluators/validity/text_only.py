@@ -48,8 +48,13 @@ WORKERS = 2
 MEDOID = "Negatives edit different parts of the true caption, which therefore tends to differ least from the others."
 BY_DESIGN = {
     "hnatom": MEDOID,
-    "hncomp": 'Every negative is two captions joined by "and"; the true caption is one (section 4.1 of the paper).',
-    "hnall": 'Six of the ten negatives are two captions joined by "and"; the true caption is one.',
+    "hncomp": (
+        'Every negative joins two captions or compounds by "and"; the true caption is a single one '
+        "(section 4.1 of the paper)."
+    ),
+    "hnall": (
+        'Six of the ten negatives join two captions or compounds by "and"; the true caption is a single one.'
+    ),
     "prod_hnatom": MEDOID,
     "prod_hnswap": MEDOID,
     "prod_hnneg": "Every negative contains a negation, and no true caption does (appendix A.4 of the paper).",

@@ -546,3 +546,22 @@ def test_variants_have_one_spelling(here: Path, tmp_path: Path):
 )
 def test_rate_of_a_progress_bar(speed: float, text: str):
     assert console.format_rate(speed) == text
+
+
+def test_progress_in_a_log(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    """Where stderr is no terminal, a line says how far a stage is; the first one after ``LOG_SECONDS``."""
+    now = 1000.0
+    monkeypatch.setattr("compeval.cli.console.time.monotonic", lambda: now)
+    with console.progress() as report:
+        report("images", 0, 1200)
+        now += console.LOG_SECONDS - 1
+        report("images", 500, 1200)
+        assert capsys.readouterr().err == ""
+        now += 1
+        report("images", 1024, 1200)
+        report("images", 1025, 1200)
+        lines = capsys.readouterr().err.splitlines()
+        assert [line.partition(", ")[0] for line in lines] == ["images: 1,024 of 1,200"]
+        now += console.LOG_SECONDS
+        report("texts", 7, None)
+        assert capsys.readouterr().err.splitlines() == ["texts: 7"]
