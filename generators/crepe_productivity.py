@@ -403,7 +403,7 @@ def _make_retrieval_sets(rows: Iterable[Row]) -> RetrievalSets:
 
 
 def _select_rows(seed: int, sets: RetrievalSets) -> np.ndarray:
-    return select_rows_at_chance(sets, seed, unrelated=True)
+    return select_rows_at_chance(sets, seed, drop_related=True)
 
 
 def write(

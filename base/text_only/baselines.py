@@ -47,7 +47,10 @@ DECIMALS = 9
 
 @dataclass(frozen=True, eq=False)
 class RetrievalSets:
-    """N lists of K captions, with the true caption first, and the image of each list."""
+    """N lists of K captions, with the true caption first, and the image of each list.
+
+    Two objects are never equal: what is computed for one is cached by its identity (relative_baselines.py).
+    """
 
     captions: Sequence[Sequence[str]]
     images: Sequence[str]
@@ -83,7 +86,7 @@ class RetrievalSets:
         return [words(text) for text in self.texts]
 
     def take(self, rows: np.ndarray) -> RetrievalSets:
-        """Return the sets at the indices ``rows``, in that order."""
+        """Return the sets at the indices ``rows``, in that order. Baselines may be trained on all of them."""
         return RetrievalSets(
             [self.captions[int(row)] for row in rows],
             [self.images[int(row)] for row in rows],

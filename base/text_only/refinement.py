@@ -16,7 +16,8 @@ baselines of all rounds.
 A row may reveal the truth of another row of its image: if "a red ball" is in all captions of one, it is true in the
 other. ``select_unrelated_rows`` keeps rows of an image that share no word that differs between the captions of one.
 
-The result is deterministic and does not depend on the order of the rows.
+The result is deterministic. It does not depend on the order of the rows, except of rows of one image that have the same
+captions and differ in the true one.
 """
 
 from __future__ import annotations
@@ -97,7 +98,7 @@ REFINEMENT_BASELINES: Mapping[str, Baseline] = {
     name: judge.score for name, judge in REFINING_JUDGES.items()
 }
 MIN_KEPT = 0.5
-"""Minimum share of the unrelated rows that is kept."""
+"""Minimum share that is kept of the rows from which the linear program selects."""
 ROUNDS = 3
 MAX_PRICE = 1000.0
 MEAN_PRICE = 300.0
@@ -116,15 +117,18 @@ def select_rows_at_chance(
     sets: RetrievalSets,
     seed: int,
     baselines: Mapping[str, Baseline] = REFINEMENT_BASELINES,
-    unrelated: bool = False,
+    drop_related: bool = False,
 ) -> np.ndarray:
-    """Return a boolean mask of the N retrieval sets to keep, with ``unrelated`` out of ``select_unrelated_rows``."""
+    """Return a boolean mask of the N retrieval sets to keep.
+
+    With ``drop_related``, rows that reveal the truth of another row of their image are dropped first.
+    """
     if not len(sets):
         return np.zeros(0, dtype=bool)
     order_N = np.array(
         [_hash_row(seed, *row) for row in zip(sets.images, sets.captions, strict=True)]
     ).argsort(kind="stable")
-    if unrelated:
+    if drop_related:
         order_N = order_N[select_unrelated_rows(sets.take(order_N))]
     kept = _select_in_rounds(sets.take(order_N), baselines)
     keep_N = np.zeros(len(sets), dtype=bool)
@@ -166,17 +170,17 @@ def select_unrelated_rows(sets: RetrievalSets) -> np.ndarray:
 def _select_in_rounds(sets: RetrievalSets, baselines: Mapping[str, Baseline]) -> np.ndarray:
     """Return the indices of the sets to keep after all rounds. Each round retrains the baselines on the sets kept."""
     kept = np.arange(len(sets))
-    hit_SN = measure_random_recall(sets)
+    share_SN = measure_random_recall(sets)
     for _ in range(ROUNDS):
         trainable = replace(sets, trainable_N=np.isin(np.arange(len(sets)), kept))
-        hit_SN = np.vstack(
-            [hit_SN, *(share_ranks(baseline(trainable))[:-1] for baseline in baselines.values())]
-        )
-        kept = select_most_rows(hit_SN, sets.chance)
+        # The shares of the ranks add up to 1, so that the last one follows from the others.
+        shares = [compute_rank_shares(baseline(trainable))[:-1] for baseline in baselines.values()]
+        share_SN = np.vstack([share_SN, *shares])
+        kept = select_most_rows(share_SN, sets.chance)
     return kept
 
 
-def share_ranks(score_NK: np.ndarray) -> np.ndarray:
+def compute_rank_shares(score_NK: np.ndarray) -> np.ndarray:
     """Return the probability that the truth has each rank, best first (K, N). The order of tied captions is random."""
     rounded_NK = np.round(score_NK, DECIMALS)
     better_N = (rounded_NK > rounded_NK[:, :1]).sum(axis=1)
@@ -200,14 +204,14 @@ def _solve(prices: Sequence[float], **program: Any) -> np.ndarray:
     raise ValueError(f"The rows at chance cannot be selected: {result.message}")
 
 
-def select_most_rows(hit_SN: np.ndarray, chance: float) -> np.ndarray:
+def select_most_rows(share_SN: np.ndarray, chance: float) -> np.ndarray:
     """Return the indices of as many rows as possible on which the mean of each of S values is ``chance``.
 
-    A value in ``hit_SN`` is the probability that a baseline gives the truth of a row a rank: S counts baselines, ranks
-    and rounds. If chance cannot be reached, the distances from chance are minimised while at least ``MIN_KEPT`` of the
-    rows are kept. The program may keep a fraction of a row; the rows with the largest fractions are kept.
+    A value in ``share_SN`` is the probability that a baseline gives the truth of a row a rank: S counts baselines,
+    ranks and rounds. If chance cannot be reached, the distances from chance are minimised while at least ``MIN_KEPT``
+    of the rows are kept. The program may keep a fraction of a row; the rows with the largest fractions are kept.
     """
-    values, rows = hit_SN.shape
+    values, rows = share_SN.shape
 
     # The variables: the share of each row that is kept (N), the distance of each value from chance (S), and the largest
     # distance. Distances are per row of all N, not of those that are kept, so that the program is linear.
@@ -219,7 +223,7 @@ def select_most_rows(hit_SN: np.ndarray, chance: float) -> np.ndarray:
     bounds = [*[(0.0, 1.0)] * rows, *[(0.0, None)] * (values + 1)]
 
     # Each line of the constraints is a sum of variables, with a limit above it.
-    gain_SN = (hit_SN - chance) / rows
+    gain_SN = (share_SN - chance) / rows
     one_SS = np.eye(values)
     one_S1 = np.ones((values, 1))
     constraints = np.block(

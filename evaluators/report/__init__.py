@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
@@ -155,8 +155,12 @@ def build(
 
 def _build(results: Results, output: Path, data_dir: Path | None, rows: int) -> str:
     by_part = split_parts(results)
-    for others in list(by_part.values())[1:]:  # validity and counts are those of the first part
-        others.validity = others.atom_counts = None
+    crepe_part = _find_crepe_part(by_part)
+    for name, members in by_part.items():
+        # Both are measured on the built CREPE.
+        if name != crepe_part:
+            members.validity = None
+            members.atom_counts = None
     parts = [
         make_part(name if len(by_part) > 1 else "", members, data_dir, rows)
         for name, members in by_part.items()
@@ -168,7 +172,7 @@ def _build(results: Results, output: Path, data_dir: Path | None, rows: int) -> 
         for split in PRODUCTIVITY_SPLITS
         if (
             examples := collect_examples(
-                parts[0].results, [f"crepe/prod_hnall/{split}"], data_dir, 2
+                by_part[crepe_part], [f"crepe/prod_hnall/{split}"], data_dir, 2
             )
         )
     }
@@ -191,6 +195,14 @@ def _build(results: Results, output: Path, data_dir: Path | None, rows: int) -> 
     return "\n".join(
         f"{part.title}: {line}" if part.title else line for part in parts for line in part.headline
     )
+
+
+def _find_crepe_part(by_part: Mapping[str, Results]) -> str:
+    """Return the first part with results on a CREPE that was built, or the first part."""
+    for name, members in by_part.items():
+        if any(not result.is_published for result in members.select("crepe")):
+            return name
+    return next(iter(by_part))
 
 
 def make_part(name: str, results: Results, data_dir: Path | None, num_shown: int = 0) -> ReportPart:

@@ -107,7 +107,7 @@ def load_split(result: Result, data_dir: Path | None) -> Any:
         return None
     if dataset.fingerprint != data["data"]["fingerprint"]:
         return None
-    return load_dataset(task.dataset, task.config, task.split, data_dir)
+    return load_dataset(task.dataset, task.config, task.stored_split, data_dir)
 
 
 def read_frames(results: Sequence[Result]) -> Frames:

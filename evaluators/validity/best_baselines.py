@@ -133,12 +133,13 @@ def find_best_of_results(
 ) -> dict[str, BestBaseline]:
     """Return the best baseline on each task with hard negatives of some result documents.
 
-    Tasks are left out if their dataset is not here, or is here in another version than that of the results. What was
-    measured is stored in the cache folder, so that each task of a dataset version is measured once.
+    Tasks are left out if their dataset is not here, or is here in another version than that of the results, and if only
+    their first rows were evaluated (``--limit``): a baseline is measured on rows of the whole set. What was measured is
+    stored in the cache folder, so that each task of a dataset version is measured once.
     """
     versions: dict[str, dict[str, str | None]] = {}
     for result in results:
-        if result["protocol"] == "choice":
+        if result["protocol"] == "choice" and result["data"].get("limit") is None:
             tasks = versions.setdefault(result["dataset"], {})
             tasks[result["task"]] = result["data"].get("version")
     here = list_datasets(data_dir) if versions else {}

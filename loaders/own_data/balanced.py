@@ -1,9 +1,10 @@
 """Select the rows of a kind on which text-only baselines are near chance.
 
-The first selection is that of the other balanced sets (base/text_only/refinement.py), which keeps at least a half of
-the rows. If a baseline that `compeval make` prints is still better than chance by more than ``MARGIN``, trained on the
-rows that are kept or on those that are removed, rows are selected again, and these baselines take part. Then they are
-no proof any more; `compeval inspect` measures others.
+The first selection is that of the other balanced sets (base/text_only/refinement.py). If a baseline that `compeval
+make` prints is still better than chance by more than ``MARGIN``, trained on the rows that are kept or on those that are
+removed, rows are selected again out of all, and these baselines take part; if that is not enough, once more out of the
+rows that are left. Each selection keeps at least a half of its rows, so a quarter may remain. Baselines that took part
+are no proof any more; `compeval inspect` measures others.
 """
 
 from __future__ import annotations
@@ -27,10 +28,9 @@ MAX_MEASURED = 2_000
 """Rows of a config on which text-only baselines are measured, the first ones."""
 MARGIN = 0.03
 """The largest accuracy above chance that the best baseline may have on a balanced set."""
-MAX_SELECTIONS = 3
 
 
-class BestBaseline(NamedTuple):
+class MeasuredBaseline(NamedTuple):
     """The text-only baseline that selects the true caption of a config most often."""
 
     name: str
@@ -39,49 +39,55 @@ class BestBaseline(NamedTuple):
     rows: int
 
 
-def find_best_baseline(sets: RetrievalSets) -> BestBaseline:
+def find_best_baseline(sets: RetrievalSets) -> MeasuredBaseline:
     """Return the text-only baseline that selects the true caption of the first rows most often."""
     part = sets.take(np.arange(min(len(sets), MAX_MEASURED)))
     judges = select_audited(with_slow=False)
     shares = {name: float(recall_at_1(score(part)).mean()) for name, score in judges.items()}
     best = max(shares, key=lambda name: shares[name])
-    return BestBaseline(name_judge(best), shares[best], sets.chance, len(sets))
+    return MeasuredBaseline(name_judge(best), shares[best], sets.chance, len(sets))
 
 
 def select_balanced(sets: RetrievalSets) -> tuple[np.ndarray | None, str]:
     """Return a mask of the rows (N) of the balanced variant, or None and the reason why there is none."""
     if len(sets) < MIN_ROWS:
         return None, f"it has {len(sets):,} rows; {MIN_ROWS} are needed"
-    row_K = np.arange(len(sets))
+    all_rows = np.arange(len(sets))
+    rows = all_rows
     limit = sets.chance + MARGIN
     best = find_best_baseline(sets)
     number = 0
-    while best.share > limit and number < MAX_SELECTIONS and len(row_K) >= MIN_ROWS:
-        if number == 1:
-            row_K = np.arange(len(sets))  # again from all rows, with more baselines
-        part = sets.take(row_K)
-        baselines = _list_baselines() if number else REFINEMENT_BASELINES
+    more_baselines = _list_baselines()
+    for begins_again, baselines in (
+        (True, REFINEMENT_BASELINES),
+        (True, more_baselines),
+        (False, more_baselines),
+    ):
+        if best.share <= limit or len(rows) < MIN_ROWS:
+            break
+        if begins_again:
+            rows = all_rows
+        part = sets.take(rows)
         keep_N = select_rows_at_chance(part, 0, baselines)
-        row_K = row_K[keep_N]
-        best = max(
-            find_best_baseline(sets.take(row_K)), _find_best_removed(part, keep_N), key=_share
-        )
+        rows = rows[keep_N]
+        best_of_kept = find_best_baseline(sets.take(rows))
+        best = max(best_of_kept, _find_best_removed(part, keep_N), key=_share)
         number += 1
-    if best.share > limit or len(row_K) < MIN_ROWS:
+    if best.share > limit or len(rows) < MIN_ROWS:
         return None, (
-            f"{best.name} selects {best.share:.1%} of the {len(row_K):,} rows that {number} selections left of "
+            f"{best.name} selects {best.share:.1%} of the {len(rows):,} rows that {number} selections left of "
             f"{len(sets):,}; at most {limit:.1%} of at least {MIN_ROWS} are allowed"
         )
     keep_N = np.zeros(len(sets), dtype=bool)
-    keep_N[row_K] = True
+    keep_N[rows] = True
     return keep_N, ""
 
 
-def _share(best: BestBaseline) -> float:
+def _share(best: MeasuredBaseline) -> float:
     return best.share
 
 
-def _find_best_removed(sets: RetrievalSets, keep_N: np.ndarray) -> BestBaseline:
+def _find_best_removed(sets: RetrievalSets, keep_N: np.ndarray) -> MeasuredBaseline:
     """Return the baseline that selects the truth of the rows that are kept most often, trained on the removed ones."""
     divided = replace(sets, trainable_N=keep_N)
     shares = {
@@ -89,7 +95,7 @@ def _find_best_removed(sets: RetrievalSets, keep_N: np.ndarray) -> BestBaseline:
         for name, score in _list_removed().items()
     }
     best = max(shares, key=lambda name: shares[name])
-    return BestBaseline(best, shares[best], sets.chance, int(keep_N.sum()))
+    return MeasuredBaseline(best, shares[best], sets.chance, int(keep_N.sum()))
 
 
 def _list_removed() -> Mapping[str, Baseline]:

@@ -40,7 +40,7 @@ from compeval.generators.seen_analysis.splits import Seen, choose_split
 from compeval.generators.seen_analysis.targets import Targets
 from compeval.loaders.own_data.balanced import (
     MAX_ROWS,
-    BestBaseline,
+    MeasuredBaseline,
     find_best_baseline,
     select_balanced,
 )
@@ -74,7 +74,7 @@ class BuildCounts:
     corpus: Mapping[str, Any] = field(default_factory=dict)
     kinds: dict[str, Mapping[str, int]] = field(default_factory=dict)
     """The number of captions without negatives of a kind, by reason."""
-    baselines: dict[str, BestBaseline] = field(default_factory=dict)
+    baselines: dict[str, MeasuredBaseline] = field(default_factory=dict)
     """The best text-only baseline of each config."""
     unbalanced: dict[str, str] = field(default_factory=dict)
     """Config without a balanced variant -> the reason."""

@@ -336,7 +336,7 @@ def make_balanced_negatives(
             for index in used
         ]
         images = [rows[index]["image_id"] for index in used]
-        keep_N = select_rows_at_chance(RetrievalSets(captions, images), 0, unrelated=True)
+        keep_N = select_rows_at_chance(RetrievalSets(captions, images), 0, drop_related=True)
     kept = set(compress(used, keep_N))
     return [
         [{"caption": item.caption, "foils": item.foil_rows} for item in negatives]

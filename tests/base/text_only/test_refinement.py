@@ -12,17 +12,17 @@ from compeval.base.text_only.baselines import Baseline, RetrievalSets, recall_at
 from compeval.base.text_only.refinement import (
     MIN_KEPT,
     ROUNDS,
+    compute_rank_shares,
     select_most_rows,
     select_rows_at_chance,
     select_unrelated_rows,
-    share_ranks,
 )
 from tests.close import assert_close
 
 
-def select_hits(hit_SN: Sequence[Sequence[float]], chance: float) -> np.ndarray:
+def select_hits(share_SN: Sequence[Sequence[float]], chance: float) -> np.ndarray:
     """Return the hits of each baseline on the selected rows."""
-    hit = np.array(hit_SN, dtype=float)
+    hit = np.array(share_SN, dtype=float)
     return hit[:, select_most_rows(hit, chance)]
 
 
@@ -48,8 +48,8 @@ def test_baselines_above_and_below_chance():
 
 def test_a_dual_simplex_that_does_not_end_is_replaced(monkeypatch: pytest.MonkeyPatch):
     """The interior-point method keeps as many rows as dual simplex, with each baseline at chance."""
-    hit_SN = (np.random.default_rng(0).random((12, 300)) < 0.3).astype(float)
-    expected, methods = select_hits(list(hit_SN), 1 / 5), []
+    share_SN = (np.random.default_rng(0).random((12, 300)) < 0.3).astype(float)
+    expected, methods = select_hits(list(share_SN), 1 / 5), []
     solve = optimize.linprog
 
     def stop_simplex(*arguments: Any, method: str, options: dict[str, int], **program: Any) -> Any:
@@ -58,7 +58,7 @@ def test_a_dual_simplex_that_does_not_end_is_replaced(monkeypatch: pytest.Monkey
         return solve(*arguments, method=method, options=limit, **program)
 
     monkeypatch.setattr(optimize, "linprog", stop_simplex)
-    hit_SM = select_hits(list(hit_SN), 1 / 5)
+    hit_SM = select_hits(list(share_SN), 1 / 5)
     assert methods == ["highs-ds", "highs-ipm"]
     assert hit_SM.shape == expected.shape
     assert_close(hit_SM.mean(axis=1), [1 / 5] * 12, within=0.02)
@@ -80,7 +80,12 @@ def test_share_of_ranks_by_hand():
     """The truth is first; second or third of three; last of all; and tied with all."""
     score_NK = np.array([[3, 2, 1], [1, 2, 1], [0, 1, 2], [5, 5, 5]])
     third = 1 / 3
-    assert share_ranks(score_NK).T.tolist() == [[1, 0, 0], [0, 0.5, 0.5], [0, 0, 1], [third] * 3]
+    assert compute_rank_shares(score_NK).T.tolist() == [
+        [1, 0, 0],
+        [0, 0.5, 0.5],
+        [0, 0, 1],
+        [third] * 3,
+    ]
 
 
 def test_truth_that_is_too_often_second_is_removed():
@@ -170,4 +175,4 @@ def test_rows_that_tell_about_each_other_are_left_out():
     assert select_unrelated_rows(sets).tolist() == [0, 1, 5]
     # The orders come first.
     assert select_unrelated_rows(sets.take(np.arange(4, -1, -1))).tolist() == [0]
-    assert select_rows_at_chance(sets, 0, {}, unrelated=True).sum() <= 3
+    assert select_rows_at_chance(sets, 0, {}, drop_related=True).sum() <= 3

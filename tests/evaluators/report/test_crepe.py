@@ -442,3 +442,24 @@ def test_frequencies_of_atoms(tmp_path: Path):
         encoding="utf-8"
     )
     assert atom_counts.make_section(read_results([tmp_path / "results"])) is None
+
+
+def test_frequencies_are_in_the_part_with_crepe(tmp_path: Path):
+    """CREPE from photographs, beside a set of drawn scenes, whose part is the first one."""
+    data, seen, results = tmp_path / "data", tmp_path / "seen", tmp_path / "results"
+    data.mkdir()
+    seen.mkdir()
+    for config in ("mine_sc_hnatom", "mine_uc_hnatom"):
+        rows = [hard_negative_row(data, 0)]
+        write_config(data / "crepe", config, {"test": rows}, HARD_NEGATIVE_SCHEMA)
+    write_card(data / "crepe", {"license": "mit"}, "A toy.\n", measure(data / "crepe"))
+    counts = {"corpus": "mine", "atoms": [["object", "ball", 50]], "compounds": []}
+    (seen / "mine.counts.json").write_text(json.dumps(counts), encoding="utf-8")
+    real = {"source": "visual_genome", "synthetic": False}
+    write_result(results, "a", "crepe/mine_sc_hnatom", {"recall@1": 0.5}, corpus="mine", **real)
+    write_result(results, "a", "minimal_pairs/object", {"text_score": 0.5})
+    build([results], tmp_path / "report", data, counts=seen)
+    tables = {path.name for path in (tmp_path / "report/tables").glob("*atom_counts.csv")}
+    assert tables == {"photographs_atom_counts.csv"}
+    cells = pd.read_csv(tmp_path / "report/tables/photographs_atom_counts.csv")
+    assert cells["Training data"].tolist() == ["mine", "mine"]

@@ -1,9 +1,15 @@
 """Examples of retrieval."""
 
+from pathlib import Path
+
 import pandas as pd
 from PIL import Image
 
-from compeval.evaluators.report.examples import find_retrieved_instead
+from compeval.evaluators.engine.task_dataset import load
+from compeval.evaluators.engine.tasks import Task
+from compeval.evaluators.report.examples import find_retrieved_instead, load_split
+from compeval.evaluators.report.results import Result
+from tests.evaluators import tiny
 
 
 def test_retrieval_examples_show_what_ranks_first_instead():
@@ -32,3 +38,15 @@ def test_retrieval_examples_show_what_ranks_first_instead():
         find_retrieved_instead({"m": frame.drop(columns=["i2t_wrong", "t2i_wrong"])}, 3, split)
         == []
     )
+
+
+def test_examples_of_a_variant_without_an_original_set(tmp_path: Path):
+    """ARO's orders have only variants: aro/coco_order@s0."""
+    data = tiny.write_dataset(tmp_path, {"coco_order": {"test.s0": tiny.choice_rows(3, 4)}}, "aro")
+    task = Task("aro", "coco_order", "test", "s0")
+    fingerprint = load(task, data).fingerprint
+    result = {"dataset": "aro", "config": "coco_order", "split": "test", "variant": "s0"}
+    result |= {"data": {"limit": None, "fingerprint": fingerprint}}
+    split = load_split(Result(tmp_path, result), data)
+    assert split is not None
+    assert split["caption"] == [row["caption"] for row in tiny.choice_rows(3, 4)]

@@ -77,7 +77,7 @@ def test_which_row_of_an_image_is_kept_does_not_show_its_true_caption():
         for color in ("red", "blue")
     ]
     sets = RetrievalSets(captions, [str(n // 2) for n in range(400)])
-    keep_N = select_rows_at_chance(sets, 0, {}, unrelated=True)
+    keep_N = select_rows_at_chance(sets, 0, {}, drop_related=True)
     hash_N = np.array(
         [
             hashlib.sha256(f"0:{image}:{truth}".encode()).hexdigest()
