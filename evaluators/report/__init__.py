@@ -38,6 +38,8 @@ from compeval.loaders.datasets.verified import verify_images_once
 
 TRUNCATED = re.compile(r"[\d,]+ of [\d,]+ (texts are longer than .*)")
 """A warning of evaluators/engine/score.py."""
+OF_TASK = re.compile(r"\S+: (seen and unseen are those of .*)")
+"""A warning of evaluators/engine/tasks.py, which begins with the name of the task."""
 EXAMPLE_TASKS: list[str] = TEXTS["example_tasks"]
 DATASETS_WITH_SECTION = (*TEXTS["datasets_with_section"], *PAIR_DATASETS)
 """Datasets that have a section. For all other datasets, the page shows examples only."""
@@ -122,12 +124,16 @@ class ReportPart:
 
 
 def summarise_warnings(warnings: Iterable[str]) -> list[str]:
-    """Return the distinct warnings, and one for all truncated texts of a length, which differ in numbers."""
-    counts = Counter(TRUNCATED.sub(r"some \1", warning) for warning in warnings)
-    return [
-        f"In {counts[text]:,} results, {text}" if text.startswith("some ") else text
-        for text in sorted(counts)
-    ]
+    """Return the distinct warnings, and one for all that differ only in their task or in the number of long texts."""
+    groups: dict[str, list[str]] = {}
+    for warning in warnings:
+        shared = OF_TASK.sub(r"\1", TRUNCATED.sub(r"some \1", warning))
+        groups.setdefault(shared, []).append(warning)
+    summary: list[str] = []
+    for shared, members in sorted(groups.items()):
+        is_same = len(set(members)) == 1
+        summary.append(members[0] if is_same else f"In {len(members):,} results, {shared}")
+    return summary
 
 
 def build(

@@ -430,3 +430,9 @@ def test_warnings_about_truncated_texts_are_one() -> None:
         f"In 2 results, some {rest}",
         rest.replace("48", "77"),
     ]
+    unknown = "seen and unseen are those of the training corpus laion, but the training data of A is not known."
+    tasks = ("crepe/laion_sc_hnatom", "crepe/laion_uc_hnatom")
+    assert summarise_warnings(f"{task}: {unknown}" for task in tasks) == [
+        f"In 2 results, {unknown}"
+    ]
+    assert summarise_warnings([f"{tasks[0]}: {unknown}"]) == [f"{tasks[0]}: {unknown}"]
