@@ -1,13 +1,13 @@
 """Evaluate a model on tasks and write the results.
 
 ``evaluate_tasks`` has the steps of `compeval run` in their order. ``run``, which returns a list and raises an error for
-the first task that a model cannot do, is for `compeval demo`, the probes and the callbacks.
+the first task that a model cannot do, is for `compeval demo`, the probes and the experiments.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -52,7 +52,7 @@ class EvaluationOptions:
     cluster: Cluster | None = None
     """Ray workers that have loaded the model; None for a model of this process."""
     batch_size: int | None = None
-    """Rows per batch; None for 64 on a CPU and 512 on an accelerator."""
+    """Images, texts or pairs per batch; None for 64 on a CPU and 512 on an accelerator."""
     on_error: OnError = "stop"
     """``stop`` raises an error if an image is unreadable, ``skip`` leaves out its rows."""
 
@@ -90,6 +90,11 @@ class StoredResult(NamedTuple):
     folder: Path
     path: Path
     result: Result | None
+
+    @property
+    def lacks_side_file(self) -> bool:
+        """True if the last run that wrote to the folder was killed after its last result."""
+        return not documents.get_side_file(self.folder).exists()
 
 
 class FinishedRun(NamedTuple):
@@ -146,7 +151,8 @@ def evaluate_tasks(
     yield from refused
 
     # Read the results that are up to date.
-    stored = find_stored(model, opened, options.output)
+    stored = {task: refresh_stored(model, rows, options.output) for task, rows in opened.items()}
+    _check_owners(model, stored.values())
     reused = {task: place for task, place in stored.items() if place.result is not None}
     if reused:
         yield describe_reused(model, reused.values())
@@ -159,14 +165,10 @@ def evaluate_tasks(
     planned, refused = plan_all(missing)
     yield from refused
 
-    # A folder without a side file is one whose last run was killed after the last result.
-    outdated = {stored[task.dataset.task].folder for task in planned.tasks}
-    outdated |= {
-        place.folder
-        for place in reused.values()
-        if not documents.get_side_file(place.folder).exists()
-    }
-    for folder in outdated:
+    # The folders that this run writes to: those of new results, and those without a side file.
+    written_folders = {stored[task.dataset.task].folder for task in planned.tasks}
+    written_folders |= {place.folder for place in reused.values() if place.lacks_side_file}
+    for folder in written_folders:
         documents.make_folder(folder)
 
     cache = cache_folder() if model.is_cached else None
@@ -194,7 +196,7 @@ def evaluate_tasks(
         "texts_encoded": engine.counts["texts"],
     }
     seconds = time.monotonic() - start
-    for folder in outdated:
+    for folder in written_folders:
         documents.write_side_file(folder, options.device, seconds, counts)
 
 
@@ -223,84 +225,82 @@ def sort_results(results: Iterable[Result], tasks: Sequence[Task]) -> list[Resul
     return [result_by_name[task.name] for task in tasks if task.name in result_by_name]
 
 
-def read_finished(
+def read_finished_tasks(
     model: Model, tasks: Sequence[Task], options: EvaluationOptions
 ) -> FinishedRun | None:
-    """Return the results if those of all tasks are up to date, otherwise None. The model need not be loaded."""
-    opened, _ = open_tasks(model, tasks, options.data_dir, options.limit)
-    stored = find_stored(model, opened, options.output)
+    """Return the results if those of all tasks are up to date, otherwise None. The model need not be loaded.
+
+    The tasks after the first unfinished one are not opened.
+    """
+    stored: list[StoredResult] = []
     results: list[Result] = []
-    for task in tasks:
-        place = stored.get(task)
-        if place is None or place.result is None:
-            return None
-        if not documents.get_side_file(place.folder).exists():
-            return None
-        results.append(place.result)
-    return FinishedRun(results, describe_reused(model, stored.values()))
+    with verify_images_once():
+        for task in tasks:
+            opened = open_task(model, task, options.data_dir, options.limit)
+            if isinstance(opened, RefusedTask):
+                return None
+            place = refresh_stored(model, opened, options.output)
+            if place.result is None or place.lacks_side_file:
+                return None
+            stored.append(place)
+            results.append(place.result)
+    _check_owners(model, stored)
+    return FinishedRun(results, describe_reused(model, stored))
 
 
 def open_tasks(
     model: Model, tasks: Sequence[Task], data_dir: Path | str | None, limit: int | None
 ) -> tuple[dict[Task, OpenedTask], list[RefusedTask]]:
-    """Return the rows of the tasks that can be evaluated, and the other tasks.
-
-    These are tasks whose rows cannot be read, and tasks that the model does not support.
-    """
+    """Return the rows of the tasks that can be evaluated, and the other tasks."""
     opened: dict[Task, OpenedTask] = {}
     refused: list[RefusedTask] = []
     with verify_images_once():
         for task in tasks:
-            try:
-                dataset = load(task, data_dir, limit)
-                # Reads the columns that a result describes, so that damaged ones are reported now.
-                description = describe(dataset, model)
-            except ValueError as error:
-                refused.append(RefusedTask(task, str(error)))
-                continue
-            reason = explain_unsupported(model, dataset)
-            if reason is None:
-                opened[task] = OpenedTask(dataset, description)
+            outcome = open_task(model, task, data_dir, limit)
+            if isinstance(outcome, RefusedTask):
+                refused.append(outcome)
             else:
-                refused.append(RefusedTask(task, reason, is_unsupported=True))
+                opened[task] = outcome
     return opened, refused
 
 
-def find_stored(
-    model: Model, opened: Mapping[Task, OpenedTask], output: Path
-) -> dict[Task, StoredResult]:
-    """Return where the result of each task is stored, and the result if it is up to date.
+def open_task(
+    model: Model, task: Task, data_dir: Path | str | None, limit: int | None
+) -> OpenedTask | RefusedTask:
+    """Return the rows of a task; a refusal if they cannot be read, or if the model does not support the task."""
+    try:
+        dataset = load(task, data_dir, limit)
+        # Reads the columns that a result describes, so that damaged ones are reported now.
+        description = describe(dataset, model)
+    except ValueError as error:
+        return RefusedTask(task, str(error))
+    reason = explain_unsupported(model, dataset)
+    if reason is not None:
+        return RefusedTask(task, reason, is_unsupported=True)
+    return OpenedTask(dataset, description)
 
-    If only other configs of a dataset have changed, the dataset's version is written into its results. Raises
-    ValueError if they cannot be written, or if a folder has results of another model.
+
+def refresh_stored(model: Model, opened: OpenedTask, output: Path) -> StoredResult:
+    """Return where the result of a task is stored, and the result if it is up to date.
+
+    If only other configs of the dataset have changed, the document is written again with the dataset's present version.
+    Raises ValueError if this fails.
     """
-    folders = {
-        task: documents.get_model_folder(output, dataset.source, model.name, dataset.limit)
-        for task, (dataset, _) in opened.items()
-    }
-    for folder in dict.fromkeys(folders.values()):
-        documents.check_owner(folder, model)
-    stored: dict[Task, StoredResult] = {}
-    for task, folder in folders.items():
-        path = documents.get_result_path(folder, task.name)
-        result = _read_up_to_date(path, opened[task].description) if model.is_cached else None
-        stored[task] = StoredResult(folder, path, result)
-    return stored
-
-
-def _read_up_to_date(path: Path, expected: Result) -> Result | None:
-    """Return the result at ``path`` if it is up to date: it begins with the description ``expected``.
-
-    The present version of the dataset is written into it, which can change without the task's rows.
-    """
-    result = documents.read_finished(path, expected)
-    if result is None:
-        return None
+    dataset, expected = opened
+    folder = documents.get_model_folder(output, dataset.source, model.name, dataset.limit)
+    path = documents.get_result_path(folder, dataset.task.name)
+    result = documents.read_if_finished(path, expected) if model.is_cached else None
     versions = {name: expected["data"][name] for name in ("version", "revision")}
-    if not versions.items() <= result["data"].items():
+    if result is not None and not versions.items() <= result["data"].items():
         result["data"] |= versions
         documents.write_document(path, result)
-    return result
+    return StoredResult(folder, path, result)
+
+
+def _check_owners(model: Model, stored: Iterable[StoredResult]) -> None:
+    """Raise ValueError if a folder has results of another model with the same name."""
+    for folder in dict.fromkeys(place.folder for place in stored):
+        documents.check_owner(folder, model)
 
 
 def plan_all(datasets: Iterable[TaskDataset]) -> tuple[plan.Plan, list[RefusedTask]]:

@@ -212,7 +212,7 @@ def run(
         )
         summary = None
         if not cluster and not no_cache:
-            summary = _read_finished(specs, choice, load_options, evaluation)
+            summary = _read_finished_models(specs, choice, load_options, evaluation)
         if summary is None:
             summary = _evaluate(specs, choice, load_options, evaluation)
     _report(summary, specs, evaluation, output_format)
@@ -414,7 +414,7 @@ def _start_cluster(
         yield cluster, cluster.device
 
 
-def _read_finished(
+def _read_finished_models(
     specs: Sequence[str],
     choice: TaskChoice,
     load_options: LoadOptions,
@@ -426,7 +426,7 @@ def _read_finished(
     from compeval.evaluators.run import (
         FinishedRun,
         get_selected_or_default_tasks,
-        read_finished,
+        read_finished_tasks,
     )
 
     precision = choose_precision(load_options.precision, evaluation.device)
@@ -438,7 +438,7 @@ def _read_finished(
         if load_options.name is not None:
             model = replace(model, name=load_options.name)
         tasks = get_selected_or_default_tasks(model, choice.available, choice.selected, choice.data)
-        finished = read_finished(model, tasks, evaluation)
+        finished = read_finished_tasks(model, tasks, evaluation)
         if finished is None:
             return None
         finished_runs.append(finished)

@@ -162,7 +162,7 @@ def read(path: Path) -> Result:
     return result
 
 
-def read_finished(path: Path, expected: Mapping[str, Any]) -> Result | None:
+def read_if_finished(path: Path, expected: Mapping[str, Any]) -> Result | None:
     """Read the result at ``path`` if it is complete and has the expected model, data and code. Otherwise returns None.
 
     A result with skipped rows is not complete.

@@ -12,7 +12,9 @@ import pytest
 from typer.testing import CliRunner
 
 from compeval.cli import app
-from compeval.evaluators import models
+from compeval.evaluators import models, run
+from compeval.evaluators.engine.task_dataset import TaskDataset, load
+from compeval.evaluators.engine.tasks import Task
 from compeval.evaluators.models import known, open_clip_names
 from compeval.evaluators.models.local_folder import CONFIG, TRAINING, WEIGHTS
 
@@ -49,6 +51,29 @@ def test_finished_results_need_no_model(copy: Path, data: Path, loaded: list[str
     assert len(loaded) == 1
     assert [item["task"] for item in json.loads(call(*arguments, "--task", "crepe/*"))]
     assert len(loaded) == 2  # some of these tasks were not finished
+
+
+def test_tasks_after_the_first_unfinished_one_are_opened_once(
+    copy: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+):
+    opened: list[str] = []
+
+    def count(task: Task, *arguments: Any, **options: Any) -> TaskDataset:
+        opened.append(task.name)
+        return load(task, *arguments, **options)
+
+    monkeypatch.setattr(run, "load", count)
+    tasks = [f"crepe/prod_hnatom/{split}" for split in ("n4", "n5")]
+    arguments: list[Any] = ["run", f"local:{copy}", "--data", data, "--task", ",".join(tasks)]
+    call(*arguments)
+    assert opened == tasks, "the model is not known, so no result is looked for"
+    opened.clear()
+    call(*arguments)
+    assert opened == tasks, "all results are read"
+    # The first task has no result on two rows, so the second one is opened only to be evaluated.
+    opened.clear()
+    call(*arguments, "--limit", 2)
+    assert opened == [tasks[0], *tasks]
 
 
 @pytest.mark.parametrize("file", [CONFIG, WEIGHTS, TRAINING])

@@ -95,7 +95,7 @@ def test_an_interrupted_write_leaves_no_complete_result(
     with pytest.raises(ValueError, match="the result cannot be written"):
         documents.write(path, old | {"warnings": ["new"]}, table.slice(1))
     assert pq.read_table(path.with_suffix(".parquet")).num_rows == 22
-    assert documents.read_finished(path, old) is None
+    assert documents.read_if_finished(path, old) is None
 
 
 def test_error_for_another_schema(tmp_path: Path):
