@@ -9,7 +9,7 @@ from typing import Any
 
 from compeval.evaluators import models
 from compeval.evaluators.engine import plan
-from compeval.evaluators.engine.compute import uses_worker_processes
+from compeval.evaluators.engine.compute import start_server_for_gpu
 from compeval.evaluators.engine.encode import Engine
 from compeval.evaluators.engine.feature_cache import FeatureStore
 from compeval.evaluators.engine.pairs import stream_missing
@@ -68,7 +68,7 @@ def evaluate(
         loaded, device = _load(model, preprocess, tokenizer, device)
         chosen = get_selected_or_default_tasks(loaded, available, selected, data_dir)
         # Before the rows are read, since processes that prepare images take seconds to start.
-        in_processes = uses_worker_processes(loaded.encoder)
+        in_processes = start_server_for_gpu(loaded.encoder)
         opened, refused = open_tasks(loaded, chosen, data_dir, limit)
         if refused:
             raise ValueError(str(refused[0]))

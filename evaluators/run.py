@@ -14,11 +14,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from compeval.base.files.cache_folder import cache_folder
 from compeval.evaluators.engine import plan
 from compeval.evaluators.engine.cluster import Cluster
-from compeval.evaluators.engine.compute import OnError, uses_worker_processes
+from compeval.evaluators.engine.compute import OnError, start_server_for_gpu
 from compeval.evaluators.engine.encode import Engine, Report, no_progress
-from compeval.evaluators.engine.feature_cache import FeatureStore, cache_folder
+from compeval.evaluators.engine.feature_cache import FeatureStore
 from compeval.evaluators.engine.pairs import stream_missing
 from compeval.evaluators.engine.score import explain_unsupported, score_all
 from compeval.evaluators.engine.task_dataset import TaskDataset, load
@@ -143,7 +144,7 @@ def evaluate_tasks(
     """
     start = time.monotonic()
     cluster = options.cluster if options.cluster and options.cluster.is_used else None
-    in_processes = not cluster and uses_worker_processes(model.encoder)
+    in_processes = not cluster and start_server_for_gpu(model.encoder)
     batch_size = options.batch_size or default_batch_size(options.device)
 
     # Open the rows of the tasks.
@@ -181,7 +182,8 @@ def evaluate_tasks(
         if planned.tasks and isinstance(model.encoder, PaidScorer):
             yield Notice(model.encoder.estimate_cost(stream_missing(engine)))
 
-        # Encode what the cache lacks for all tasks. Then score each task, and write its result before the next one.
+        # Compute what the cache lacks: for all tasks, but for one task at a time with a pair scorer in this process.
+        # Score each task, and write its result before the next one is scored.
         for scored in score_all(engine):
             task = scored.task.dataset.task
             examples = make_examples(scored)

@@ -22,7 +22,8 @@ def info(
 
     Example: `compeval cache info --json`.
     """
-    from compeval.evaluators.engine.feature_cache import cache_folder, list_cache
+    from compeval.base.files.cache_folder import cache_folder
+    from compeval.evaluators.engine.feature_cache import list_cache
 
     folder = cache_folder()
     files = list_cache(folder)
@@ -53,8 +54,9 @@ def prune(
 
     Example: `compeval cache prune --days 7`.
     """
+    from compeval.base.files.cache_folder import cache_folder
     from compeval.evaluators.engine import feature_cache
 
-    deleted = feature_cache.prune(feature_cache.cache_folder(), days)
+    deleted = feature_cache.prune(cache_folder(), days)
     size = sum(file.size for file in deleted) / 1e6
     typer.echo(f"Deleted {len(deleted)} files, {size:,.1f} MB.")

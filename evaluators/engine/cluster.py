@@ -208,7 +208,7 @@ class Cluster:
                         yield chunk, []
                 if job is None:
                     break
-                sent = job.chunk._replace(input_keys=())
+                sent = job.chunk._replace(all_keys=())
                 remote = self._actors[actor].compute.remote
                 running[remote(self._options, sent, batch_size, on_error)] = Call(actor, job)
 

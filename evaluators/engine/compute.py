@@ -63,14 +63,14 @@ class Chunk(NamedTuple):
     """``images``, ``texts`` or the name of a task, for the progress callback."""
     method: Literal["encode_images", "encode_texts", "score"]
     keys: list[bytes]
-    """Keys of what the cache lacks; none if it lacks nothing."""
+    """Keys of the results that the cache lacks."""
     items: Sequence[ImageCrops | Sequence[Any]]
-    """Inputs of the keys, in the same order: each item is one image, or several texts or their tokens."""
+    """What is computed for these keys, in their order: each item is one image, or several texts or their tokens."""
     part: slice
     """Part of the stage that the chunk covers, including what is in the cache."""
     total: int
     """Length of the whole stage."""
-    input_keys: Sequence[Any] = ()
+    all_keys: Sequence[Any] = ()
     """The keys of each element of the part, including what is in the cache."""
 
 
@@ -86,10 +86,11 @@ def is_on_cpu(encoder: Any) -> bool:
     return str(getattr(encoder, "device", "cpu")).partition(":")[0] == "cpu"
 
 
-def uses_worker_processes(encoder: Any) -> bool:
-    """Return True if processes prepare the images: for a GPU. If the transform cannot run there, log the reason.
+def start_server_for_gpu(encoder: Any) -> bool:
+    """Start the server of worker processes if these are to prepare the images: for a model on a GPU.
 
-    The server that forks the processes begins to import what they need.
+    The server begins to import what the processes need. Returns False if threads prepare the images; if this is because
+    the transform cannot run in processes, the reason is logged.
     """
     if is_on_cpu(encoder) or not hasattr(encoder, "preprocess"):
         return False

@@ -23,7 +23,7 @@ from compeval.evaluators.engine.compute import (
     Chunk,
     OnError,
     compute_here,
-    uses_worker_processes,
+    start_server_for_gpu,
 )
 from compeval.evaluators.engine.feature_cache import FeatureStore
 from compeval.evaluators.engine.images import ImageCrops, UnreadableImageError
@@ -92,7 +92,7 @@ class Engine:
         with ThreadPoolExecutor(1) as writer:
             # In the plan's order; of a cluster, in any order.
             for chunk, results in computed:
-                keys.setdefault(chunk.stage, [None] * chunk.total)[chunk.part] = chunk.input_keys
+                keys.setdefault(chunk.stage, [None] * chunk.total)[chunk.part] = chunk.all_keys
                 values: dict[bytes, np.ndarray] = {}
                 for key, result in zip(chunk.keys, results, strict=True):
                     if isinstance(result, UnreadableImageError):
@@ -149,7 +149,7 @@ def encode_texts(
     report: Report = no_progress,
 ) -> None:
     """Compute and store the missing features of distinct texts."""
-    in_processes = uses_worker_processes(model.encoder)
+    in_processes = start_server_for_gpu(model.encoder)
     planned = Plan((), (), tuple(texts))
     encode(Engine(model, planned, store, batch_size, report=report, in_processes=in_processes))
 

@@ -18,7 +18,6 @@ from pathlib import Path
 
 import numpy as np
 
-from compeval.base.files.cache_folder import cache_folder as cache_folder
 from compeval.base.files.sqlite_store import SqliteStore
 from compeval.evaluators.models.fingerprint import of_features
 

@@ -43,7 +43,7 @@ class PositionBias(NamedTuple):
 def list_chunks(engine: Engine, tasks: Sequence[TaskPlan]) -> Iterator[Chunk]:
     """Yield chunks of the rows of the tasks, with the questions whose answers are missing.
 
-    The input keys of a chunk are those of all answers, by row.
+    ``all_keys`` of a chunk are those of all answers, by row.
     """
     for task in tasks:
         num_questions = len(list_inputs(engine.model.encoder, [""] * task.text_NT.shape[1]))

@@ -115,7 +115,8 @@ def _is_pair_scorer(encoder: Any) -> bool:
 def score_all(engine: Engine) -> Iterator[Scored]:
     """Yield the scores and metrics of all tasks of the plan, as soon as they are known.
 
-    What the feature cache lacks is computed first.
+    What the feature cache lacks is computed first: for all tasks, but for one task at a time with a pair scorer in this
+    process.
     """
     encoder = engine.model.encoder
     tasks = engine.plan.tasks

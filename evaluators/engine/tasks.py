@@ -229,7 +229,7 @@ def defaults(available: Sequence[Task], model: Model) -> list[Task]:
     ]
 
 
-def warnings(task: Task, source: str, model: Model) -> list[str]:
+def list_warnings(task: Task, source: str, model: Model) -> list[str]:
     """Return the warnings for the result of a task: systematicity needs the corpus that the model was trained on."""
     if task.corpus is None:
         return []

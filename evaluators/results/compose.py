@@ -18,7 +18,7 @@ import pyarrow as pa
 from compeval.base.pipeline.code_digest import code_digest, strip_comments
 from compeval.evaluators.engine.score import Scored
 from compeval.evaluators.engine.task_dataset import TaskDataset
-from compeval.evaluators.engine.tasks import warnings
+from compeval.evaluators.engine.tasks import list_warnings
 from compeval.evaluators.metrics import categories
 from compeval.evaluators.metrics.intervals import Interval, compute_intervals
 from compeval.evaluators.models import Model, fingerprint
@@ -78,7 +78,7 @@ def compose(description: Result, scored: Scored, examples: pa.Table, model: Mode
             *model.warnings,
             *scored.warnings,
             *([rounded] if rounded else []),
-            *warnings(dataset.task, dataset.source, model),
+            *list_warnings(dataset.task, dataset.source, model),
         ],
         "skipped": scored.skipped,
     }

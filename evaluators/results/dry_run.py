@@ -13,8 +13,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from compeval.base.files.cache_folder import cache_folder
 from compeval.base.plain_text import strip_urls
-from compeval.evaluators.engine.feature_cache import cache_folder, count_features
+from compeval.evaluators.engine.feature_cache import count_features
 from compeval.evaluators.engine.task_dataset import load
 from compeval.evaluators.engine.tasks import Task, defaults
 from compeval.evaluators.models import Model, check_name, parse

@@ -33,9 +33,10 @@ from torch.utils.data import Sampler
 from transformers import AutoTokenizer, Seq2SeqTrainer, Seq2SeqTrainingArguments, T5Config
 
 from compeval.base.files.atomic import atomic_folder, check_replaceable
+from compeval.base.files.cache_folder import cache_folder
 from compeval.evaluators.engine import encode as engine
 from compeval.evaluators.engine.encode import Report, no_progress
-from compeval.evaluators.engine.feature_cache import FeatureStore, cache_folder
+from compeval.evaluators.engine.feature_cache import FeatureStore
 from compeval.evaluators.models import Model, TextEncoder, fingerprint
 from compeval.evaluators.models.recovery_probe import AUTOENCODER, PROBE, RecoveryT5
 from compeval.trainers.clip.precision import has_fast_bfloat16

@@ -120,18 +120,19 @@ def test_a_corpus_of_the_user_is_a_training_corpus_too():
     assert tasks.defaults([*KNOWN, *mine], model("mine")) == [*KNOWN[3:5], mine[0]]
     assert tasks.defaults([*KNOWN, *mine], model("laion")) == [*KNOWN[2:5], mine[1]]
     assert (
-        "name was trained on laion" in tasks.warnings(mine[0], "visual_genome", model("laion"))[0]
+        "name was trained on laion"
+        in tasks.list_warnings(mine[0], "visual_genome", model("laion"))[0]
     )
 
 
 def test_warnings():
     laion, productivity = KNOWN[2], KNOWN[3]
-    assert tasks.warnings(laion, "microworld", model("laion", "microworld")) == []
-    assert tasks.warnings(laion, "visual_genome", model("laion", "web")) == []
-    assert tasks.warnings(productivity, "microworld", model("cc12m")) == []
-    assert "name was trained on cc12m" in tasks.warnings(laion, "web", model("cc12m"))[0]
-    assert "the training data of name is not known" in tasks.warnings(laion, "web", model())[0]
-    (text,) = tasks.warnings(laion, "microworld", model("laion", "web"))
+    assert tasks.list_warnings(laion, "microworld", model("laion", "microworld")) == []
+    assert tasks.list_warnings(laion, "visual_genome", model("laion", "web")) == []
+    assert tasks.list_warnings(productivity, "microworld", model("cc12m")) == []
+    assert "name was trained on cc12m" in tasks.list_warnings(laion, "web", model("cc12m"))[0]
+    assert "the training data of name is not known" in tasks.list_warnings(laion, "web", model())[0]
+    (text,) = tasks.list_warnings(laion, "microworld", model("laion", "web"))
     assert "trained on the laion of web, these splits are of microworld" in text
 
 

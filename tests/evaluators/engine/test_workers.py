@@ -183,7 +183,7 @@ def test_threads_prepare_images_if_the_transform_cannot_be_sent(
     encoder = SimpleNamespace(device="cuda", preprocess=preprocess)
     # A command that ran before in this process has set a level of its own.
     with caplog.at_level(logging.INFO, logger="compeval"):
-        assert compute.uses_worker_processes(encoder) == (reason is None)
+        assert compute.start_server_for_gpu(encoder) == (reason is None)
     assert len(caplog.messages) == (reason is not None)
     assert all(
         re.match(f"Threads prepare the images: {reason}", message) for message in caplog.messages
