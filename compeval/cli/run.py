@@ -23,7 +23,7 @@ from compeval.cli.console import (
 )
 from compeval.cli.options import Data, Format, FormatName, Limit, Results
 from compeval.cli.results import print_results
-from compeval.evaluators.models import Precision
+from compeval.evaluators.models import BACKENDS, Precision, parse, split_spec
 
 if TYPE_CHECKING:
     from compeval.evaluators.engine.cluster import Cluster
@@ -33,20 +33,19 @@ if TYPE_CHECKING:
     from compeval.evaluators.run import EvaluationOptions, RefusedTask
 
 MAX_REQUESTS = 1000
-ADAPTED = ("open_clip", "local", "hf-hub", "transformers")
-"""Backends other than vlm: whose models can have an adapter (evaluators/models/peft_adapters.py)."""
 
 
 def add_settings(spec: str, settings: list[str], base_url: str | None) -> str:
-    """Return the spec of a generative model with the settings of the command line."""
+    """Return the spec with the settings of the command line. Raises ValueError if its backend does not have them."""
     pairs = [("base_url", "=", base_url)] if base_url else []
     pairs += [setting.partition("=") for setting in settings]
     if not pairs:
         return spec
-    backend = spec.partition(":")[0] if ":" in spec else "open_clip"
-    keys = {key for key, _, _ in pairs}
-    can_have = {"adapter"} if backend in ADAPTED else set()
-    if (backend not in ("vlm", "api") and not keys <= can_have) or (base_url and backend != "api"):
+    name, _ = parse(spec)
+    backend = BACKENDS[name]
+    is_adapter = {key for key, _, _ in pairs} == {"adapter"}
+    has_settings = backend.is_generative or (backend.has_adapters and is_adapter)
+    if not has_settings or (base_url and name != "api"):
         raise ValueError(
             f"{spec}: --setting is for vlm: and api: models, and --base-url for api: models. Other models whose "
             "weights are loaded here have --setting adapter=FOLDER."
@@ -353,11 +352,12 @@ def _check_specs(
     """Raise ValueError if an option has no effect on the models, or if the only model is not known."""
     from compeval.evaluators.models.checks import check_name
 
-    backends = {spec.partition(":")[0] for spec in specs}
+    # An unknown backend of one of several models is reported when this model is loaded.
+    backends = {split_spec(spec)[0] for spec in specs}
     if "api" not in backends:
         is_changed = max_requests != MAX_REQUESTS
         reject_unused_options("without a model api:", max_requests=is_changed)
-    if backends <= {"api", "python"}:
+    if backends <= {name for name, backend in BACKENDS.items() if not backend.loads_weights}:
         reject_unused_options(
             "on models api: and python:, which choose their own", precision=precision != "auto"
         )

@@ -22,7 +22,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
 from urllib.parse import quote
 
 if TYPE_CHECKING:
@@ -31,17 +31,50 @@ if TYPE_CHECKING:
 
 Precision = Literal["auto", "fp32", "bf16", "fp16"]
 
+
+class Backend(NamedTuple):
+    """What the code needs to know of a backend before one of its models is loaded."""
+
+    module: str
+    """Name of the module with its function ``load(name: str, device: str, precision: str) -> Model``."""
+    loads_weights: bool = True
+    """Weights are loaded in the precision that is asked for. False for endpoints and for the user's own classes."""
+    is_on_hub: bool = False
+    """A name is a repository on the Hugging Face Hub, unless it is a folder."""
+    has_adapters: bool = False
+    """Adapters of PEFT can be merged into its models."""
+    is_generative: bool = False
+    """Its models answer questions, which are settings of the spec."""
+    is_published_by_name: bool = False
+    """Published scores of its models are recorded under the name without the backend."""
+
+
 BACKENDS = {
-    "open_clip": "compeval.evaluators.models.openclip",
-    "local": "compeval.evaluators.models.local",
-    "hf-hub": "compeval.evaluators.models.hub",
-    "transformers": "compeval.evaluators.models.huggingface",
-    "sentence-transformers": "compeval.evaluators.models.sentence",
-    "vlm": "compeval.evaluators.models.vlm",
-    "api": "compeval.evaluators.models.api",
-    "python": "compeval.evaluators.models.custom",
+    "open_clip": Backend("compeval.evaluators.models.openclip", has_adapters=True),
+    "local": Backend("compeval.evaluators.models.local", has_adapters=True),
+    "hf-hub": Backend("compeval.evaluators.models.hub", is_on_hub=True, has_adapters=True),
+    "transformers": Backend(
+        "compeval.evaluators.models.huggingface",
+        is_on_hub=True,
+        has_adapters=True,
+        is_published_by_name=True,
+    ),
+    "sentence-transformers": Backend("compeval.evaluators.models.sentence", is_on_hub=True),
+    "vlm": Backend(
+        "compeval.evaluators.models.vlm",
+        is_on_hub=True,
+        has_adapters=True,
+        is_generative=True,
+        is_published_by_name=True,
+    ),
+    "api": Backend(
+        "compeval.evaluators.models.api",
+        loads_weights=False,
+        is_generative=True,
+        is_published_by_name=True,
+    ),
+    "python": Backend("compeval.evaluators.models.custom", loads_weights=False),
 }
-"""Module of each backend. It has a function ``load(name: str, device: str, precision: str) -> Model``."""
 NUM_RERANKED = 128
 """Candidates that BLIP's code re-ranks (``k_test``), as ARO's authors used it."""
 
@@ -185,11 +218,15 @@ def slug(spec: str) -> str:
     )
 
 
+def split_spec(spec: str) -> tuple[str, str]:
+    """Split the spec of any model, also of a published result, into backend and name. Neither need exist."""
+    backend, colon, name = spec.partition(":")
+    return (backend, name) if colon else ("open_clip", spec)
+
+
 def parse(spec: str) -> tuple[str, str]:
     """Split a spec into backend and name. Raises ValueError if the backend is unknown or the name is empty."""
-    backend, colon, name = spec.partition(":")
-    if not colon:
-        return "open_clip", spec
+    backend, name = split_spec(spec)
     if backend not in BACKENDS:
         from compeval.loaders.datasets.folders import unknown_name
 
@@ -257,7 +294,7 @@ def resolve(spec: str, device: str = "cpu", precision: Precision = "auto") -> Mo
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = (
             False  # PyTorch allows it in cuDNN
         )
-    return importlib.import_module(BACKENDS[backend]).load(name, device, precision)
+    return importlib.import_module(BACKENDS[backend].module).load(name, device, precision)
 
 
 def known_models() -> list[str]:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
-from compeval.evaluators.models import open_clip_names, parse, peft_adapters
+from compeval.evaluators.models import BACKENDS, open_clip_names, parse, peft_adapters
 from compeval.evaluators.models.local_folder import check_folder, is_probe_folder
 
 HUB = "https://huggingface.co"
@@ -34,7 +34,7 @@ SECONDS_TO_CONNECT = 3
 def check_name(spec: str) -> None:
     """Raise ValueError or FileNotFoundError if a spec names no known model, folder or module."""
     backend, name = parse(spec)
-    if backend in peft_adapters.BACKENDS and (adapter := peft_adapters.find_setting(name)):
+    if BACKENDS[backend].has_adapters and (adapter := peft_adapters.find_setting(name)):
         peft_adapters.check_folder(adapter, spec)
         name = name.partition("?")[0]
     if backend == "open_clip":
@@ -116,7 +116,7 @@ def check_available(spec: str) -> None:
     if backend == "open_clip":
         tag = open_clip_names.get_pretrained_cfg(*open_clip_names.split(name))
         repository = str(tag.get("hf_hub", "")).rstrip("/")
-    elif backend in ("hf-hub", "transformers", "vlm", "sentence-transformers"):
+    elif BACKENDS[backend].is_on_hub:
         repository = "" if Path(name).is_dir() else name
         if backend == "sentence-transformers" and repository and "/" not in repository:
             repository = f"sentence-transformers/{repository}"

@@ -29,8 +29,6 @@ SETTING = "adapter"
 CONFIG = "adapter_config.json"
 WEIGHTS = ("adapter_model.safetensors", "adapter_model.bin")
 BASE = "base_model_name_or_path"
-BACKENDS = ("open_clip", "local", "hf-hub", "transformers", "vlm")
-"""Backends whose models can have an adapter."""
 MAX_SHOWN = 3
 """Number of tensors that a message names."""
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from compeval.base.files.untrusted import safe_name
+from compeval.evaluators.models import BACKENDS, split_spec
 from compeval.evaluators.results.documents import Result, read_time
 from compeval.loaders import benchmarks
 
@@ -25,7 +26,6 @@ FOLDER = "data/compeval"
 SCHEMA_VERSION = "0.3.0"
 LIBRARY = "compeval"
 HOMEPAGE = "https://huggingface.co/datasets"
-OPEN_BACKENDS = ("open_clip", "hf-hub", "transformers", "sentence-transformers", "vlm", "local")
 
 
 def make_files(
@@ -84,13 +84,10 @@ def make_document(
 
 def _describe_model(model: Mapping[str, Any]) -> dict[str, Any]:
     """Return the model. The id of open_clip's models begins with open_clip, since their weights have several makers."""
-    backend, _, name = model["spec"].rpartition(":")
-    backend = backend.partition(":")[0] or "open_clip"
-    is_on_hub = (
-        backend in ("hf-hub", "transformers", "sentence-transformers", "vlm")
-        and name.count("/") == 1
-    )
-    is_open = backend in OPEN_BACKENDS
+    prefix, name = split_spec(model["spec"])
+    backend = BACKENDS.get(prefix)
+    is_on_hub = backend is not None and backend.is_on_hub and name.count("/") == 1
+    is_open = backend is not None and backend.loads_weights
     details = {
         name: str(model[name])
         for name in ("spec", "effective", "precision", "fingerprint")
@@ -100,8 +97,8 @@ def _describe_model(model: Mapping[str, Any]) -> dict[str, Any]:
         "deployment_type": "self_deployed" if is_open else "unknown",
         "model_availability": "open_weights" if is_open else "unknown",
     }
-    developer = name.partition("/")[0] if is_on_hub else backend
-    identifier = name if is_on_hub else f"{backend}/{model['name'].replace('/', '--')}"
+    developer = name.partition("/")[0] if is_on_hub else prefix
+    identifier = name if is_on_hub else f"{prefix}/{model['name'].replace('/', '--')}"
     return {
         "name": model["name"],
         "id": identifier,

@@ -13,6 +13,7 @@ from functools import cache
 from operator import mul
 from typing import Any, NamedTuple
 
+from compeval.evaluators.models import BACKENDS, split_spec
 from compeval.evaluators.results.causes import find_causes
 from compeval.evaluators.results.matches import Match
 from compeval.evaluators.results.scores import (
@@ -25,8 +26,6 @@ from compeval.evaluators.results.scores import (
 )
 from compeval.evaluators.results.ties import measure_ties
 
-BACKENDS = ("transformers", "vlm", "api")
-"""Backends whose models are recorded under the name that follows."""
 ALIASES = {
     "NegCLIP/coco-ft": "NegCLIP",
     "openai/clip-vit-large-patch14-336": "ViT-L-14-336/openai",
@@ -65,8 +64,9 @@ def get_canonical_name(name: str) -> str:
 
 def get_alias(name: str) -> str:
     """Return the name under which the scores of a model are recorded."""
-    backend, _, rest = name.partition(":")
-    name = rest if backend in BACKENDS else name
+    backend, bare_name = split_spec(name)
+    if backend in BACKENDS and BACKENDS[backend].is_published_by_name:
+        name = bare_name
     return ALIASES.get(name, name)
 
 

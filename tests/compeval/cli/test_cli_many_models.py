@@ -7,6 +7,7 @@ from pathlib import Path
 import open_clip
 import pytest
 
+from compeval.cli.run import add_settings
 from compeval.evaluators.models.names import expand
 from tests.close import assert_close
 from tests.compeval.cli.test_cli import call
@@ -201,3 +202,40 @@ def test_what_names_no_model_is_refused(
         file.write_bytes(content or b"")
     with pytest.raises(ValueError, match=message):
         expand(patterns, file)
+
+
+@pytest.mark.parametrize(
+    ("spec", "settings", "base_url", "expected"),
+    [
+        ("ViT-B-32/openai", [], None, "ViT-B-32/openai"),
+        ("ViT-B-32/openai", ["adapter=lora"], None, "ViT-B-32/openai?adapter=lora"),
+        ("vlm:m?think=5", ["scoring=yes"], None, "vlm:m?think=5&scoring=yes"),
+        (
+            "api:m",
+            ["question=Is it {}?"],
+            "http://host/v1",
+            "api:m?base_url=http://host/v1&question=Is%20it%20%7B%7D%3F",
+        ),
+    ],
+)
+def test_settings_are_added_to_specs(
+    spec: str, settings: list[str], base_url: str | None, expected: str
+):
+    assert add_settings(spec, settings, base_url) == expected
+
+
+@pytest.mark.parametrize(
+    ("spec", "settings", "base_url", "message"),
+    [
+        ("sentence-transformers:m", ["adapter=lora"], None, "--setting is for vlm: and api:"),
+        ("python:module:Class", ["adapter=lora"], None, "--setting is for vlm: and api:"),
+        ("local:folder", ["scoring=yes", "adapter=lora"], None, "--setting is for vlm: and api:"),
+        ("vlm:m", [], "http://host/v1", "--base-url for api: models"),
+        ("locl:folder", ["adapter=lora"], None, "Unknown model backend 'locl'. Did you mean local"),
+    ],
+)
+def test_settings_that_a_backend_does_not_have(
+    spec: str, settings: list[str], base_url: str | None, message: str
+):
+    with pytest.raises(ValueError, match=message):
+        add_settings(spec, settings, base_url)

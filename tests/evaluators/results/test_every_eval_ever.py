@@ -56,6 +56,26 @@ def test_documents_of_every_eval_ever(results: Path):
     assert again == files
 
 
+@pytest.mark.parametrize(
+    ("spec", "identifier", "is_open"),
+    [
+        ("vlm:org/name", "org/name", True),
+        ("vlm:folder", "vlm/my--model", True),
+        ("api:org/name", "api/my--model", False),
+        ("python:module:Class", "python/my--model", False),
+        ("external:scored", "external/my--model", False),  # by `compeval score`
+    ],
+)
+def test_the_id_of_a_model_follows_its_backend(
+    results: Path, spec: str, identifier: str, is_open: bool
+):
+    result = next(iter(hub.read_complete([results]).values()))
+    result["model"] |= {"name": "my/model", "spec": spec}
+    described = every_eval_ever.make_document([result], "me/results", "0", {})["model_info"]
+    availability = described["additional_details"]["model_availability"]
+    assert (described["id"], availability) == (identifier, "open_weights" if is_open else "unknown")
+
+
 @pytest.mark.acceptance
 def test_their_own_classes_accept_the_documents(results: Path):
     types = pytest.importorskip("every_eval_ever.eval_types")
