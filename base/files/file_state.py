@@ -35,10 +35,11 @@ def read_state(path: Path, sha256: str | None = None) -> FileState:
     return FileState(status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, sha256)
 
 
-def refresh(path: Path, state: Sequence[int | str]) -> FileState | None:
-    """Return ``state`` with the present status of the file; None if its content is another one.
+def confirm_state(path: Path, state: Sequence[int | str]) -> FileState | None:
+    """Return ``state`` with the present status of the file; None if the file has another content.
 
-    States of earlier versions have only the size, the modification time and the SHA-256, so the file is hashed.
+    Nothing is written. States of earlier versions have only the size, the modification time and the SHA-256, so the
+    file is hashed.
     """
     *status, sha256 = state
     present = read_state(path, str(sha256))
@@ -56,5 +57,5 @@ def is_made_from(folder: Path, source: Path) -> bool:
     record = folder / ORIGIN
     return (
         record.is_file()
-        and refresh(source, json.loads(record.read_text(encoding="utf-8"))) is not None
+        and confirm_state(source, json.loads(record.read_text(encoding="utf-8"))) is not None
     )

@@ -22,7 +22,7 @@ from typing import Any
 import yaml
 
 from compeval.base.files.atomic import atomic_file, write_json
-from compeval.base.files.file_state import read_state, refresh
+from compeval.base.files.file_state import confirm_state, read_state
 from compeval.base.files.hashes import hash_file
 from compeval.base.progress import ProgressCallback, no_progress
 from compeval.base.sources import DataSource, RemoteFile
@@ -163,7 +163,7 @@ def check_file(file: RemoteFile, folder: Path) -> str:
     states: dict[str, list[Any]] = {}
     changed: list[str] = []
     for name, state in members.items():
-        present = _refresh(folder / name, state)
+        present = _confirm_member(folder / name, state)
         if present is None:
             changed.append(name)
         else:
@@ -176,11 +176,11 @@ def check_file(file: RemoteFile, folder: Path) -> str:
     return "complete"
 
 
-def _refresh(path: Path, state: Sequence[Any] | int) -> Sequence[Any] | None:
+def _confirm_member(path: Path, state: Sequence[Any] | int) -> Sequence[Any] | None:
     """Return the present state of a file; None if it has changed. Earlier versions recorded only its size."""
     if isinstance(state, int):
         return read_state(path) if path.stat().st_size == state else None
-    return refresh(path, state)
+    return confirm_state(path, state)
 
 
 def _read_record(file: RemoteFile, folder: Path) -> dict[str, Any] | None:
@@ -212,10 +212,10 @@ def is_other_version(
     if existing is None:
         return False
     if (existing / file.name).is_file():
-        return packed is None or refresh(existing / file.name, packed) is None
+        return packed is None or confirm_state(existing / file.name, packed) is None
     members = _list_members(existing, _list_unpacked(file, existing))
     are_same = members.keys() == states.keys() and all(
-        _refresh(members[name], states[name]) for name in states
+        _confirm_member(members[name], states[name]) for name in states
     )
     return bool(members) and not are_same
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from compeval.base.files.atomic import atomic_folder, write_json
-from compeval.base.files.file_state import is_made_from, read_state, record_origin, refresh
+from compeval.base.files.file_state import confirm_state, is_made_from, read_state, record_origin
 from compeval.base.files.listing import list_files
 from compeval.base.files.untrusted import SOURCES, decode_image, read_file, resolve_below
 from compeval.base.plain_text import strip_url
@@ -175,7 +175,7 @@ def _update_image(images: ImageSet, root: str, folder: Path, name: str) -> bool:
         if not (record.is_file() and target.is_file()):
             continue
         entry = json.loads(record.read_text(encoding="utf-8"))
-        is_same = entry["url"] == strip_url(f"{root}/{quote(path)}") and refresh(
+        is_same = entry["url"] == strip_url(f"{root}/{quote(path)}") and confirm_state(
             target, entry["state"]
         )
         try:
