@@ -30,6 +30,8 @@ from compeval.base.sources.download import download, verify
 from compeval.base.sources.unpack import unpack
 
 WORK_FOLDER = ".downloads"
+MISSING = "missing"
+"""The problem of a file that was not added to a folder."""
 LOCK_RECORD = {"url", "size", "sha256"}
 LOCK_HEADER = (
     "# Written by `compeval sources get`: the downloads whose hash their publisher does not state. "
@@ -59,7 +61,7 @@ def fetch(
     missing = [
         file
         for file in _select_files(source, names)
-        if check_file(file, folder) != "complete"
+        if find_problem(file, folder)
         or is_other_version(file, folder, locked.get(file.name), existing)
     ]
     if existing is not None:
@@ -145,35 +147,35 @@ def _add_file(
 
 
 def is_complete(source: DataSource, folder: Path) -> bool:
-    """Return True if a folder has all files of a source, unchanged."""
-    return all(check_file(file, folder) == "complete" for file in source.files)
+    """Return True if a folder has all files of a source, unchanged (:func:`find_problem`)."""
+    return not any(find_problem(file, folder) for file in source.files)
 
 
-def check_file(file: RemoteFile, folder: Path) -> str:
-    """Return ``complete``, ``missing``, or a description of the missing or changed files."""
+def find_problem(file: RemoteFile, folder: Path) -> str:
+    """Return what is wrong with a file in the folder of its source: ``MISSING``, what is missing or has changed of it,
+    or "" if it is complete.
+
+    If only the status of its members has changed, as in a copy of the folder, the present status is recorded, so that
+    they are hashed once.
+    """
     record = _read_record(file, folder)
     if record is None:
-        return "missing"
+        return MISSING
     if is_other_version(file, folder):
         return f"made from another version of {file.name} than the registered one"
     members = record["members"]
     missing = [name for name in members if not (folder / name).is_file()]
     if missing:
         return f"{len(missing):,} of {len(members):,} files are missing; the first is {missing[0]}"
-    states: dict[str, list[Any]] = {}
-    changed: list[str] = []
-    for name, state in members.items():
-        present = _confirm_member(folder / name, state)
-        if present is None:
-            changed.append(name)
-        else:
-            states[name] = [*present]
+    present = {name: _confirm_member(folder / name, state) for name, state in members.items()}
+    changed = [name for name, state in present.items() if state is None]
     if changed:
         return f"{len(changed):,} of {len(members):,} files have changed; the first is {changed[0]}"
-    if states != members:  # hash them only once after the folder was copied
-        with suppress(OSError):
+    states = {name: [*state] for name, state in present.items() if state}
+    if states != members:
+        with suppress(OSError):  # of a folder that cannot be written, the files are hashed again
             write_json(_get_record(file, folder), record | {"members": states})
-    return "complete"
+    return ""
 
 
 def _confirm_member(path: Path, state: Sequence[Any] | int) -> Sequence[Any] | None:
@@ -236,7 +238,7 @@ def _get_record(file: RemoteFile, folder: Path) -> Path:
 
 def find_replacement(source: DataSource, file: RemoteFile, folder: Path) -> tuple[str, ...]:
     """Return the names of the files in ``folder`` that replace this one; () if it is not replaced."""
-    complete = {other.name for other in source.files if check_file(other, folder) == "complete"}
+    complete = {other.name for other in source.files if not find_problem(other, folder)}
     return file.replaced_by if complete.issuperset(file.replaced_by) else ()
 
 

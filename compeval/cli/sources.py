@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 LOCK = "sources.lock"
 """File next to the folder of the sources."""
+COMPLETE = "complete"
 REPLACED = "not needed, other files replace it"
 """State of a file that another version of the source does not have."""
 
@@ -76,7 +77,7 @@ def get(
     Example: `compeval sources get visual_genome --output sources`.
     """
     check_writable(output)
-    from compeval.base.sources.obtain import check_file, fetch
+    from compeval.base.sources.obtain import MISSING, fetch, find_problem
 
     source = _find_source(name)
     print_message(f"{source.title}. Licence: {source.licence}. Cite: {source.citation}")
@@ -94,7 +95,7 @@ def get(
     verb = "downloaded" if existing is None else "added"
     typer.echo(f"{folder}: {verb} {', '.join(new)}." if new else f"{folder}: already complete.")
     if existing and not files:
-        absent = [file.name for file in source.files if check_file(file, folder) == "missing"]
+        absent = [file.name for file in source.files if find_problem(file, folder) == MISSING]
         if absent:
             print_message(f"{existing} does not have {', '.join(absent)}.")
 
@@ -112,7 +113,7 @@ def check(
 
     Example: `compeval sources check visual_genome`.
     """
-    from compeval.base.sources.obtain import check_file, find_replacement
+    from compeval.base.sources.obtain import MISSING, find_problem, find_replacement
     from compeval.loaders.benchmarks import read_sources
 
     names = names or [name for name in read_sources() if (output / name).is_dir()]
@@ -121,10 +122,10 @@ def check(
         source = _find_source(name)
         states[name] = {}
         for file in source.files:
-            state = check_file(file, output / name)
-            if state == "missing" and find_replacement(source, file, output / name):
-                state = REPLACED
-            states[name][file.name] = state
+            problem = find_problem(file, output / name)
+            if problem == MISSING and find_replacement(source, file, output / name):
+                problem = REPLACED
+            states[name][file.name] = problem or COMPLETE
     if as_json:
         echo_json(states)
     else:
@@ -135,7 +136,7 @@ def check(
                 rows.append((name, "manual download", instructions))
         print_table(("source", "file", "state"), rows, left=3)
     if any(
-        file_state not in ("complete", REPLACED)
+        file_state not in (COMPLETE, REPLACED)
         for file_states in states.values()
         for file_state in file_states.values()
     ):

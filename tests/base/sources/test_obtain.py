@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from compeval.base.files import file_state
 from compeval.base.files.hashes import hash_file
 from compeval.base.sources import DataSource, RemoteFile, obtain, unpack
-from compeval.base.sources.obtain import check_file, fetch
+from compeval.base.sources.obtain import fetch, find_problem
 from compeval.cli import app
 from compeval.loaders import benchmarks
 from tests.base.sources.server import Site, make_zip, pin
@@ -63,14 +63,14 @@ def test_a_source_is_downloaded_once_and_its_archive_is_deleted(site: Site, tmp_
 def test_missing_and_changed_files_are_detected_and_downloaded_again(site: Site, tmp_path: Path):
     source = make_source(site)
     images, facts = source.files
-    assert check_file(images, tmp_path) == "missing"
+    assert find_problem(images, tmp_path) == "missing"
     fetch(source, tmp_path)
     (tmp_path / "VG_100K" / "2.jpg").unlink()
     (tmp_path / "facts.json").write_bytes(b"{}")
-    assert check_file(images, tmp_path) == "1 of 2 files are missing; the first is VG_100K/2.jpg"
-    assert check_file(facts, tmp_path) == "1 of 1 files have changed; the first is facts.json"
+    assert find_problem(images, tmp_path) == "1 of 2 files are missing; the first is VG_100K/2.jpg"
+    assert find_problem(facts, tmp_path) == "1 of 1 files have changed; the first is facts.json"
     assert fetch(source, tmp_path, ["images.zip"]) == ["images.zip"]
-    assert check_file(images, tmp_path) == "complete"
+    assert find_problem(images, tmp_path) == ""
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_files_that_are_in_the_folder_of_the_source_already(
         folder.symlink_to(existing)
     assert fetch(make_source(site), folder, existing=existing) == ["images.zip", "facts.json"]
     assert read_files(existing) == FILES
-    assert {check_file(file, folder) for file in make_source(site).files} == {"complete"}
+    assert {find_problem(file, folder) for file in make_source(site).files} == {""}
 
 
 def test_a_folder_that_lacks_files(site: Site, tmp_path: Path):
@@ -243,7 +243,7 @@ def test_another_version_of_the_files_replaces_them(site: Site, tmp_path: Path, 
     if way == "registry":
         second = DataSource("toy", files=(pin("images.zip", OTHER_IMAGES, "VG_100K", site.url), pin(
             "facts.json", OTHER_FACTS, None, site.url)))  # fmt: skip
-        assert [check_file(file, folder).split(" of ")[0] for file in second.files] == [
+        assert [find_problem(file, folder).split(" of ")[0] for file in second.files] == [
             "made from another version"
         ] * 2
     elif way == "lock":  # accepted elsewhere, and sources.lock was committed
@@ -267,17 +267,17 @@ def test_a_copy_of_the_folder_is_complete_and_a_change_of_the_same_size_is_not(
     source = make_source(site)
     fetch(source, tmp_path / "toy")
     shutil.copytree(tmp_path / "toy", tmp_path / "copy", copy_function=shutil.copyfile)
-    assert [check_file(file, tmp_path / "copy") for file in source.files] == ["complete"] * 2
+    assert [find_problem(file, tmp_path / "copy") for file in source.files] == [""] * 2
     changed, before = tmp_path / "copy/VG_100K/2.jpg", (tmp_path / "copy/VG_100K/2.jpg").stat()
     changed.write_bytes(b"TWO")
     os.utime(changed, ns=(before.st_atime_ns, before.st_mtime_ns))
     state = "1 of 2 files have changed; the first is VG_100K/2.jpg"
-    assert [check_file(file, tmp_path / "copy") for file in source.files] == [state, "complete"]
+    assert [find_problem(file, tmp_path / "copy") for file in source.files] == [state, ""]
     record = tmp_path / "copy/.downloads/images.zip.json"
     changed.write_bytes(b"two")
     # Of an earlier version.
     record.write_text('{"members": {"VG_100K/1.jpg": 3, "VG_100K/2.jpg": 3}}', encoding="utf-8")
-    assert check_file(source.files[0], tmp_path / "copy") == "complete"
+    assert find_problem(source.files[0], tmp_path / "copy") == ""
 
 
 def test_members_are_hashed_while_they_are_unpacked_and_a_copy_is_hashed_once(
@@ -290,10 +290,10 @@ def test_members_are_hashed_while_they_are_unpacked_and_a_copy_is_hashed_once(
         )
     source = make_source(site)
     fetch(source, tmp_path / "toy", ["images.zip"])
-    assert [check_file(source.files[0], tmp_path / "toy"), hashed] == ["complete", []]
+    assert [find_problem(source.files[0], tmp_path / "toy"), hashed] == ["", []]
     shutil.copytree(tmp_path / "toy", tmp_path / "copy")
     for _ in range(2):
-        assert check_file(source.files[0], tmp_path / "copy") == "complete"
+        assert find_problem(source.files[0], tmp_path / "copy") == ""
     assert hashed == ["1.jpg", "2.jpg"]
 
 
