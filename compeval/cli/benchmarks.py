@@ -192,13 +192,14 @@ def get(
     from compeval.loaders import benchmarks
     from compeval.loaders.datasets.folders import data_folder
     from compeval.loaders.importing.download_benchmark import (
-        download_files,
         download_images,
+        find_or_download_files,
         needs_confirmation,
         update_images,
     )
     from compeval.loaders.importing.images import (
         ImageFinder,
+        explain_absent,
         list_images_to_compare,
         plan_images,
     )
@@ -206,10 +207,11 @@ def get(
     from compeval.loaders.importing.row_counts import compare_counts
     from compeval.loaders.importing.write_dataset import import_published
 
-    # The benchmark, and the folder to write to.
+    # The benchmark, the folder to write to, and that of the user's images.
     benchmark = benchmarks.find(name)
     data = output or data_folder()
     check_writable(data)
+    finder = ImageFinder(data, images)
     source = benchmark.source
     print_message(f"{source.title}: {benchmark.description}")
     print_message(f"Licence: {source.licence}.\nCite: {source.citation}.")
@@ -226,7 +228,7 @@ def get(
         if needs_confirmation(size):
             _confirm_download(name, agrees=yes)
     with progress(in_bytes=True) as report:
-        published = download_files(benchmark, data, mirror, existing, report)
+        published = find_or_download_files(benchmark, data, mirror, existing, report)
     if files_only:
         typer.echo(data / SOURCES / name)
         return
@@ -237,11 +239,12 @@ def get(
         check_complete(benchmark, files, existing)
 
     # The images of the rows that the user does not have.
-    plan = plan_images(files, ImageFinder(data, images), existing, skip_missing=skip_missing)
-    for file, instructions in plan.left_out.items():
-        report_failure(f"{file}: left out. {instructions}")
-    if plan.left_out and not plan.files:
-        raise ValueError(next(reversed(plan.left_out.values())))
+    plan = plan_images(files, finder, existing, skip_missing=skip_missing)
+    left_out = [f"{file}: left out. {reason}" for file, reason in plan.left_out.items()]
+    if left_out and not plan.files:
+        raise ValueError("\n".join(left_out))
+    for message in left_out:
+        report_failure(message)
 
     # Images that may have changed on the server, which has their version only if it sends them one by one.
     if existing is None:
@@ -264,13 +267,10 @@ def get(
         with progress(in_bytes=not image_set.url) as report:
             absent = download_images(image_set, names, data, mirror, existing, report)
         if absent and not skip_missing:
-            raise FileNotFoundError(
-                f"{image_set.url}: the server does not have {len(absent):,} of {len(names):,} images; the first is "
-                f"{absent[0]}. Name a folder that has them with --images, or drop their rows with --skip-missing."
-            )
+            raise FileNotFoundError(explain_absent(image_set, absent, len(names), existing))
 
     # The dataset, and what is not in it.
-    imported = import_published(plan.files, images, data, skip_missing=skip_missing)
+    imported = import_published(plan.files, finder, skip_missing=skip_missing)
     for difference in compare_counts(benchmark, imported):
         report_failure(difference)
     print_message(f"{data / name}: `compeval run --task '{name}/*'` evaluates a model on it.")

@@ -31,7 +31,6 @@ from compeval.base.sources.obtain import (
 )
 from compeval.base.sources.unpack import unpack
 from compeval.loaders.importing.identify import PublishedFile, find_files
-from compeval.loaders.importing.images import explain_manual_download
 from compeval.loaders.published import Benchmark, ImageSet
 
 ASK_BYTES = 1_000_000_000
@@ -49,17 +48,18 @@ def needs_confirmation(size: int | None) -> bool:
     return size is None or size > ASK_BYTES
 
 
-def download_files(
+def find_or_download_files(
     benchmark: Benchmark,
     data: Path,
     mirror: str | None,
     existing: Path | None,
     report: ProgressCallback,
 ) -> list[PublishedFile]:
-    """Download the pinned files of a benchmark to ``data/sources/<benchmark>/`` and return the files to import.
+    """Return the published files of a benchmark, downloaded, or found in the folder ``existing`` if it is given.
 
-    If the folder ``existing`` lacks a pinned file, or if no file is pinned, all published files in it are used as they
-    are. Raises ValueError or FileNotFoundError like :func:`compeval.base.sources.obtain.fetch`.
+    Downloads are written to ``data/sources/<benchmark>/``. If ``existing`` has all pinned files, they are verified and
+    linked to that folder. If it lacks some, or if no file is pinned, the files of the benchmark in it are used where
+    they are. Raises ValueError or FileNotFoundError like :func:`compeval.base.sources.obtain.fetch`.
     """
     pinned = benchmark.source.files
     if existing is not None and not (pinned and all(has_file(existing, file) for file in pinned)):
@@ -91,17 +91,18 @@ def download_images(
     existing: Path | None,
     report: ProgressCallback,
 ) -> list[str]:
-    """Download images to ``data/sources/<image set>/`` and return the names that the server does not have.
+    """Download images to ``data/sources/<image set>/``; with ``existing``, unpack the archives in this folder.
 
-    Raises ValueError if the images have to be downloaded manually, or if the download fails.
+    Returns the names that the server does not have, or all names if ``existing`` has no archive. Raises ValueError if
+    the download fails.
     """
-    if images.url is not None and existing is None:
+    if existing is None and images.url is not None:
         return _download_each(images, names, data, mirror, report, replace=False)
-    if not images.archives:
-        raise ValueError(explain_manual_download(images))
     archives = [
         file.name for file in images.archives if existing is None or has_file(existing, file)
     ]
+    if not archives:
+        return [*names]
     fetch(
         DataSource(images.name, files=images.archives),
         data / SOURCES / images.name,

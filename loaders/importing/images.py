@@ -21,25 +21,40 @@ class ImageFinder:
     """Finds images in a folder of the user, or else among the shared images of a data folder."""
 
     def __init__(self, output: Path, folder: Path | None = None) -> None:
-        """Search ``folder`` if it is given, and ``sources/<set>/`` in the data folder ``output``."""
-        if folder and not folder.is_dir():
+        """Search ``folder`` if it is given, and ``sources/<set>/`` in the data folder ``output``.
+
+        Raises FileNotFoundError if there is no such folder.
+        """
+        if folder is not None and not folder.is_dir():
             raise FileNotFoundError(f"{folder}: no such image folder.")
         self.output = output
         self.folder = folder
         self.ids = ImageIds()
         """Ids of the images whose published rows state none."""
-        self.find = lru_cache(CACHED_PATHS)(self._find)
+        self._cached_search = lru_cache(CACHED_PATHS)(self._search)
 
-    def _find(self, images: ImageSet, name: str) -> Path | None:
+    def find(self, images: ImageSet, name: str) -> Path | None:
         """Return the path of an image, or None if it is missing."""
+        try:
+            return self._cached_search(images, name)
+        except FileNotFoundError:  # not cached, so an image is found after its download
+            return None
+
+    def _search(self, images: ImageSet, name: str) -> Path:
+        """Return the path of an image. Raises FileNotFoundError if it is missing."""
         if images.select is None:
-            return next(filter(None, map(find_file, self._list_candidates(images, name))), None)
-        folders = [
-            folder / subfolder
-            for folder in self._list_folders(images)
-            for subfolder in ("", *images.folders)
-        ]
-        return next((path for folder in folders if (path := images.select(folder, name))), None)
+            paths = map(find_file, self._list_candidates(images, name))
+        else:
+            select = images.select
+            paths = (
+                select(folder / subfolder, name)
+                for folder in self._list_folders(images)
+                for subfolder in ("", *images.folders)
+            )
+        path = next(filter(None, paths), None)
+        if path is None:
+            raise FileNotFoundError(name)
+        return path
 
     def _list_folders(self, images: ImageSet) -> list[Path]:
         shared = self.output / SOURCES / images.name
@@ -168,6 +183,21 @@ def _are_outdated(images: ImageSet, data: Path, existing: Path | None) -> bool:
 def explain_manual_download(images: ImageSet) -> str:
     instructions = images.download_instructions or ""
     return f"The images of {images.name} must be downloaded manually. {instructions}".strip()
+
+
+def explain_absent(
+    images: ImageSet, absent: Sequence[str], count: int, existing: Path | None
+) -> str:
+    """Return the message for images of ``count`` missing ones that the server, or else ``existing``, does not have."""
+    if existing is None:
+        return (
+            f"{images.url}: the server does not have {len(absent):,} of {count:,} images; the first is {absent[0]}. "
+            "Name a folder that has them with --images, or drop their rows with --skip-missing."
+        )
+    return (
+        f"{existing}: no archive of {images.name}. {len(absent):,} images are missing; the first is {absent[0]}. Name "
+        "their folder with --images, leave out --from to download them, or drop their rows with --skip-missing."
+    )
 
 
 def list_images_to_compare(

@@ -50,29 +50,23 @@ def import_files(
     ``image_folder`` contains the images. None: the files contain their images, or ``output`` has them. See
     :func:`import_published`. Raises FileNotFoundError if there is no such folder.
     """
-    if image_folder is not None and not image_folder.is_dir():
-        raise FileNotFoundError(f"{image_folder}: no such image folder.")
+    images = ImageFinder(output, image_folder)
     published = [identify(path, benchmark) for path in dict.fromkeys(files)]
     read = read_files(published, output, selection)
-    return import_published(read, image_folder, output, skip_missing=selection.skip_missing)
+    return import_published(read, images, skip_missing=selection.skip_missing)
 
 
 def import_published(
-    files: Sequence[ReadFile],
-    image_folder: Path | None,
-    output: Path,
-    *,
-    skip_missing: bool = False,
+    files: Sequence[ReadFile], images: ImageFinder, *, skip_missing: bool = False
 ) -> list[ImportedFile]:
-    """Write the datasets of published files, one folder per benchmark in ``output``. Returns the counts of each file.
+    """Write the datasets of published files, one folder per benchmark in the data folder of ``images``. Returns the
+    counts of each file.
 
-    Images are searched in ``image_folder`` and among the shared images in ``output``. Splits that were imported before
-    stay, unless the files replace them. All inputs are checked before a dataset is written. Raises FileNotFoundError if
-    an image is missing, unless ``skip_missing`` drops its rows. Raises ValueError if two files contain the same split
-    of a benchmark that keeps each split in one file.
+    Splits that were imported before stay, unless the files replace them. All inputs are checked before a dataset is
+    written. Raises FileNotFoundError if an image is missing, unless ``skip_missing`` drops its rows. Raises ValueError
+    if two files contain the same split of a benchmark that keeps each split in one file.
     """
-    # The images of all rows, and the rows that have them.
-    images = ImageFinder(output, image_folder)
+    # The rows that have all their images.
     for read in files:
         for image_set, names in read.images.items():
             images.check_distinct(image_set, names)
@@ -91,12 +85,12 @@ def import_published(
         _join(of_benchmark, splits[name])
 
     # The datasets, which may refer to images in the folder of the user.
-    output.mkdir(parents=True, exist_ok=True)
-    if image_folder is not None:
-        allow_images(output, [image_folder.resolve()])
+    images.output.mkdir(parents=True, exist_ok=True)
+    if images.folder is not None:
+        allow_images(images.output, [images.folder.resolve()])
     for name, of_benchmark in by_benchmark.items():
         if splits[name]:
-            _write(of_benchmark, splits[name], images, output)
+            _write(of_benchmark, splits[name], images)
     return [read.counts for read in files]
 
 
@@ -189,12 +183,10 @@ def _join(files: Sequence[ReadFile], splits: FilesBySplit) -> None:
         splits.setdefault(config, {})[split] = [first]
 
 
-def _write(
-    files: Sequence[ReadFile], splits: FilesBySplit, images: ImageFinder, output: Path
-) -> None:
+def _write(files: Sequence[ReadFile], splits: FilesBySplit, images: ImageFinder) -> None:
     """Write the dataset folder of a benchmark, all or nothing. Splits that no file replaces stay."""
     benchmark = files[0].file.benchmark
-    folder = output / benchmark.name
+    folder = images.output / benchmark.name
 
     # A file whose split is replaced is replaced as a whole: its other splits may be of another version.
     replaced = {f"{config}/{split}" for config, by_split in splits.items() for split in by_split}

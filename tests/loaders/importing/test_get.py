@@ -104,6 +104,8 @@ ABOUT_VIDEO = {"src_dataset": "VATEX", "video_name": "-a.mp4", "caption": "a man
                "aspect": "Direction"}  # fmt: skip
 ROTATIONS = [line for image in ("coco/val2017/000000000001.jpg", "abnormal_images/2.jpg")
              for line in make_rotations("a cat", "a|b|c", image, category="subject")]  # fmt: skip
+NOUNS = [{"img_filename": f"{image}.jpg", "open_images_split": "train", "pos": "object", "sentence_target": texts[0],
+          "sentence_distractor": texts[1]} for image, texts in (("a", "st"), ("b", "ts"))]  # fmt: skip
 PAIR = b"index,major,minor,pos_cap,neg_cap\n0,action,,a man sits,a man rises\n"
 EDITED = {"id": "7_0", "caption_0": "a cat", "caption_1": "a dog"} | {
     f"image_{n}": f"7_0_img_{n}" for n in (0, 1)
@@ -170,6 +172,7 @@ NEW_FILES = {
     "blink": {"Spatial_Relation/val-00000-of-00001.parquet": make_relations()},
     "crpe": {"crpe_relation.jsonl": make_lines(ROTATIONS)},
     "vinoground": {"vinoground.csv": PAIR},
+    "predicate_noun": {"eval_set.json": json.dumps(NOUNS).encode()},
     "vitatecs": {
         "Direction.jsonl": make_lines(
             [ABOUT_VIDEO, ABOUT_VIDEO | {"counterfactual": "a man falls"}]
@@ -183,6 +186,7 @@ NEW_SPLITS = {
     "tifa160": ("main", "test", 1), "genai_bench": ("main", "test", 1), "seetrue": ("drawbench", "test", 1),
     "coco_counterfactuals": ("main", "test", 1), "mmvp": ("main", "test", 1), "cv_bench": ("relation", "test", 1),
     "vitatecs": ("direction", "test", 2), "vinoground": ("main", "test", 1),
+    "predicate_noun": ("main", "test", 1),
     "crpe": ("subject", "test", 2), "blink": ("spatial_relation", "test", 1),
 }  # fmt: skip
 OWN_IMAGES = {
@@ -234,6 +238,7 @@ def mirror(site: Site, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Site:
     site.files |= {f"/coco/val2014/{COCO_2014}": picture(3)} | {
         f"/mmvp/{n}.jpg": picture(n) for n in (1, 2)
     }
+    site.files |= {f"/open_images/train/{name}.jpg": picture(2) for name in "ab"}
     site.files["/crpe_abnormal/abnormal_images/2.jpg"] = picture(2)
     site.files |= {
         f"/{name}/{file}": data for name, files in FILES.items() for file, data in files.items()
@@ -563,6 +568,48 @@ def test_no_network(site: Site, tmp_path: Path):
     done = call("get", "vsr", "--mirror", "http://127.0.0.1:9", "--output", str(tmp_path))
     assert_one_message(done, "the connection failed 5 times in a row", tmp_path, "vsr")
     assert "--from DIR" in done.stderr
+
+
+def test_a_wrong_image_folder_is_an_error_before_any_download(mirror: Site, tmp_path: Path):
+    done = get("vsr", mirror, "--images", str(tmp_path / "typo"))
+    assert_one_message(done, "typo: no such image folder.", tmp_path / "data", "vsr")
+    assert mirror.requested_ranges == []
+
+
+def test_a_file_that_is_left_out_is_named_once(mirror: Site, tmp_path: Path):
+    """If a file is left, this is a message; if none is, it is the error."""
+    write(tmp_path / "data/sources/coco/val2017", {"000000000001.jpg": picture(1)})
+    for names, code in ((("existence", "relations"), 0), (("existence",), 2)):
+        files = {f"{name}.json": FILES["valse"][f"{name}.json"] for name in names}
+        own = write(tmp_path / "-".join(names), files)
+        done = get("valse", mirror, "--from", str(own), "--partial")
+        assert done.exit_code == code, done.output
+        message = "existence.json: left out. The images of visual7w must be downloaded manually."
+        assert " ".join(done.stderr.split()).count(message) == 1
+        assert done.stderr.count("must be downloaded manually") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "image_set", "names"),
+    [
+        ("vsr", "coco", [f"{n:012}.jpg" for n in range(3)]),
+        ("predicate_noun", "open_images", ["train/a.jpg", "train/b.jpg"]),
+    ],
+)
+def test_own_files_without_archives_of_their_images(
+    mirror: Site, tmp_path: Path, name: str, image_set: str, names: list[str]
+):
+    """COCO has archives as well as a URL for each image, and Open Images only the latter."""
+    options = ("--partial", "--from", str(write(tmp_path / "own", FILES[name])))
+    refused = get(name, mirror, *options)
+    message = f"own: no archive of {image_set}. {len(names)} images are missing; the first is {names[0]}. Name "
+    assert_one_message(refused, message, tmp_path / "data", name)
+    assert mirror.requested_ranges == []
+    images = str(write(tmp_path / "images", dict.fromkeys(names[1:], picture(1))))
+    done = get(name, mirror, *options, "--images", images, "--skip-missing")
+    assert (done.exit_code, "1 image missing" in done.stdout) == (0, True), done.output
+    write(tmp_path / "images", {names[0]: picture(2)})
+    get_all_rows(name, mirror, *options, "--images", images)
 
 
 def write(folder: Path, files: dict[str, bytes]) -> Path:

@@ -74,6 +74,13 @@ def test_an_absolute_name_is_found_by_its_end(tmp_path: Path):
     assert found == tmp_path / "val2014" / "x.jpg"
 
 
+def test_an_image_is_found_after_it_was_missing(tmp_path: Path):
+    finder, images = ImageFinder(tmp_path, tmp_path), ImageSet("mine", ())
+    assert finder.find(images, "1.png") is None
+    (tmp_path / "1.png").write_bytes(b"")
+    assert finder.find(images, "1.png") == tmp_path / "1.png"
+
+
 def test_two_names_that_are_one_file_here_are_an_error(tmp_path: Path):
     (tmp_path / "1.png").write_bytes(b"")
     finder, images = ImageFinder(tmp_path, tmp_path), ImageSet("mine", ())
