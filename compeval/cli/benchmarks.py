@@ -203,7 +203,7 @@ def get(
         list_images_to_compare,
         plan_images,
     )
-    from compeval.loaders.importing.read_published import check_complete, read_files
+    from compeval.loaders.importing.read_published import check_complete, list_configs, read_files
     from compeval.loaders.importing.row_counts import compare_counts
     from compeval.loaders.importing.write_dataset import import_published
 
@@ -233,10 +233,11 @@ def get(
         typer.echo(data / SOURCES / name)
         return
 
-    # Their rows. Who passes --partial, or selects rows, knows that some are missing.
+    # Their rows. With --partial, files may be incomplete or missing; a selection drops rows.
     files = read_files(published, data, selection)
     if existing and not (partial or any(selection)):
         check_complete(benchmark, files, existing)
+    configs = list_configs(benchmark, files) if partial else list(benchmark.rows)
 
     # The images of the rows that the user does not have.
     plan = plan_images(files, finder, existing, skip_missing=skip_missing)
@@ -271,7 +272,7 @@ def get(
 
     # The dataset, and what is not in it.
     imported = import_published(plan.files, finder, skip_missing=skip_missing)
-    for difference in compare_counts(benchmark, imported):
+    for difference in compare_counts(benchmark, configs, imported):
         report_failure(difference)
     print_message(f"{data / name}: `compeval run --task '{name}/*'` evaluates a model on it.")
     _print_imported(imported, output_format)

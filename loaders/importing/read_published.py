@@ -63,15 +63,18 @@ def read_files(
 
 
 def check_complete(benchmark: Benchmark, files: Iterable[ReadFile], folder: Path) -> None:
-    """Raise ValueError if the files of a folder have fewer rows of a config than were published.
+    """Raise ValueError if the files of a folder have fewer rows of a config than the benchmark declares.
 
-    Configs whose file is not there are left out.
+    A file with the published SHA-256 is complete, so the rows that were dropped from it are not missing. Configs whose
+    file is not there are left out.
     """
-    counts = count_by_config(
-        (f"{config}/{split}", len(rows))
-        for read in files
-        for (config, split), rows in read.splits.items()
-    )
+    published = {file.sha256 for file in benchmark.source.files}
+    rows: list[tuple[str, int]] = []
+    for read in files:
+        dropped = read.counts.dropped.total() if read.counts.sha256 in published else 0
+        for (config, split), of_split in read.splits.items():
+            rows.append((f"{config}/{split}", len(of_split) + dropped))
+    counts = count_by_config(rows)
     incomplete: list[str] = []
     for config, expected in benchmark.rows.items():
         count = sum_counts(counts, config)
@@ -82,6 +85,14 @@ def check_complete(benchmark: Benchmark, files: Iterable[ReadFile], folder: Path
             f"{folder}: not all of {benchmark.name}. Nothing was imported; --partial imports it as it is.\n"
             + "\n".join(incomplete)
         )
+
+
+def list_configs(benchmark: Benchmark, files: Iterable[ReadFile]) -> list[str]:
+    """Return the configs of ``benchmark.rows`` of which the files have rows."""
+    counts = count_by_config(
+        (f"{config}/{split}", 1) for read in files for config, split in read.splits
+    )
+    return [config for config in benchmark.rows if sum_counts(counts, config)]
 
 
 def read_published(file: PublishedFile, selection: RowSelection = ALL) -> ReadFile:

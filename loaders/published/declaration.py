@@ -147,8 +147,9 @@ class Benchmark:
     source: DataSource
     """Title, homepage, licence, citation and pinned files."""
     rows: Mapping[str, int] = field(default_factory=dict)
-    """Rows of each config, or of each ``config/split`` if a config has several splits, in the published files. A
-    pattern stands for all configs that it matches together."""
+    """Usable rows of each config, or of each ``config/split`` if a config has several splits, in the published files:
+    the rows that an import writes if no image is missing. A pattern stands for all configs that it matches together.
+    """
     has_more_rows: bool = False
     """True if further configs are not counted."""
     unseen: str = ""

@@ -739,6 +739,37 @@ def test_files_that_must_be_downloaded_manually(mirror: Site, tmp_path: Path):
     assert len(load_dataset("negbench", "coco_mcq", "test")) == 1
 
 
+def test_a_complete_file_with_an_unusable_row(
+    mirror: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """245 rows are declared, of which the published file has one without a caption. Of the other file, one was cut."""
+    items = [json.loads(PAIRS)[0] | {"id": number} for number in range(245)]
+    items[7]["caption"] = " "
+    files = {"swap_obj.json": json.dumps(items).encode(), "swap_att.json": b"[]"}
+    monkeypatch.setitem(FILES, "sugarcrepe_pp", files)
+    pin_files(monkeypatch)
+    write(tmp_path / "data/sources/coco/val2017", {"000000000000.jpg": picture(1)})
+    own = write(tmp_path / "own", {"swap_obj.json": json.dumps(items[:-1]).encode()})
+    refused = get("sugarcrepe_pp", mirror, "--from", str(own))
+    message = "sugarcrepe_pp/swap_obj: 243 of 245 rows"
+    assert_one_message(refused, message, tmp_path / "data", "sugarcrepe_pp")
+    write(own, {"swap_obj.json": files["swap_obj.json"]})
+    done = get("sugarcrepe_pp", mirror, "--from", str(own))
+    assert done.exit_code == 0, done.output
+    assert "1 a caption is empty" in done.stdout
+    assert "sugarcrepe_pp/swap_obj: 244 rows written, 245 expected." in done.stderr
+    assert "sugarcrepe_pp/swap_att: 0 rows written" in done.stderr
+
+
+def test_partial_copies_are_compared_with_the_rows_of_their_files(mirror: Site, tmp_path: Path):
+    own = write(tmp_path / "own", {"swap_obj.json": PAIRS})
+    write(own, {f"{n:012}.jpg": picture(n) for n in range(2)})
+    done = get("sugarcrepe_pp", mirror, "--partial", "--from", str(own), "--images", str(own))
+    assert done.exit_code == 0, done.output
+    assert done.stderr.count("rows written") == 1
+    assert "sugarcrepe_pp/swap_obj: 5 rows written, 245 expected." in done.stderr
+
+
 @pytest.mark.parametrize("unsafe", [False, True])
 def test_an_archive_in_an_archive(
     mirror: Site, tmp_path: Path, unsafe: bool, monkeypatch: pytest.MonkeyPatch
