@@ -470,7 +470,11 @@ def balance(
         ),
     ],
     output: Annotated[
-        Path, typer.Option(help="File of the lists; `compeval import` reads the default one.")
+        Path,
+        typer.Option(
+            help="File of the lists. `compeval import` and `get` read sources/balanced.yaml of the folder that they "
+            "write to."
+        ),
     ] = Path("sources/balanced.yaml"),
     corpus: Annotated[
         str | None,

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from compeval.base.files.csv_tables import count_misplaced_quotes
 from compeval.base.texts import compose_characters
@@ -23,7 +24,7 @@ from compeval.loaders.importing.row_counts import ImportedFile, count_by_config,
 from compeval.loaders.importing.selection import ALL, RowSelection
 from compeval.loaders.malformed import find_malformed
 from compeval.loaders.published import Benchmark, ImageSet, Row, Unusable
-from compeval.loaders.published.balanced import VARIANT, find_entry, is_balanced, select_pairs
+from compeval.loaders.published.balanced import VARIANT, is_balanced, read_subsets, select_pairs
 from compeval.loaders.published.rows import find_delimiter
 
 
@@ -50,7 +51,8 @@ def read_files(
     Raises ValueError if a file cannot be read, no row is usable, or a contained image is not readable, unless its rows
     will be dropped.
     """
-    read = [read_published(file, selection) for file in files]
+    subsets = read_subsets(output)
+    read = [read_published(file, selection, subsets.get(file.sha256)) for file in files]
     for file in (part.file for part in read if part.file.images.columns):
         unreadable = extract_images(file, output)
         if unreadable and not selection.skip_missing:
@@ -95,8 +97,13 @@ def list_configs(benchmark: Benchmark, files: Iterable[ReadFile]) -> list[str]:
     return [config for config in benchmark.rows if sum_counts(counts, config)]
 
 
-def read_published(file: PublishedFile, selection: RowSelection = ALL) -> ReadFile:
-    """Read a published file. Raises ValueError if no row is usable."""
+def read_published(
+    file: PublishedFile, selection: RowSelection = ALL, subset: Mapping[str, Any] | None = None
+) -> ReadFile:
+    """Read a published file, and make the split of its balanced ``subset`` if it has one.
+
+    Raises ValueError if no row is usable.
+    """
     benchmark = file.benchmark
     if selection.drop_malformed and "en" not in benchmark.languages:
         raise ValueError(
@@ -138,10 +145,9 @@ def read_published(file: PublishedFile, selection: RowSelection = ALL) -> ReadFi
         counts.quotes = count_misplaced_quotes(file.path, find_delimiter(file.path))
 
     # The pairs of a balanced subset are those of all published rows.
-    entry = find_entry(file.sha256)
-    if entry and not (selection.repair or selection.drop_malformed):
+    if subset and not (selection.repair or selection.drop_malformed):
         (config, split), rows = next(iter(published.items()))
-        pairs = select_pairs(rows, entry)
+        pairs = select_pairs(rows, subset)
         splits[config, f"{split}.{VARIANT}"] = [row for _, row in pairs]
 
     images: dict[ImageSet, dict[str, None]] = {}

@@ -1,13 +1,12 @@
 """Balanced subsets of published files: the pairs on which no text-only baseline is above chance.
 
-balanced.yaml lists them by the SHA-256 of the file: facts about it, not its texts. `compeval balance FILE` makes an
-entry in sources/balanced.yaml of the current folder, which is read, too. Importing a file whose entry has ``kept``
-writes the split ``test@balanced``, whose rows have one negative each. No entry of the package has it.
+balanced.yaml lists them by the SHA-256 of the file: facts about it, not its texts. Those of the package have no
+``kept``, so no subset. `compeval balance FILE` makes an entry in sources/balanced.yaml of a data folder. Importing the
+file to this folder writes the split ``test@balanced``, whose rows have one negative each, if its entry has ``kept``.
 """
 
 import base64
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,24 +14,21 @@ import numpy as np
 import yaml
 
 from compeval.base.files.atomic import atomic_file
+from compeval.base.files.untrusted import SOURCES
 from compeval.loaders.datasets.split_names import parse_stored
 from compeval.loaders.published.rows import Row
 
 LISTS = Path(__file__).with_name("balanced.yaml")
-OWN_LISTS = Path("sources", "balanced.yaml")
+OWN_LISTS = Path(SOURCES, "balanced.yaml")
+"""File with the user's entries, below a data folder."""
 VARIANT = "balanced"
 
 
-def find_entry(sha256: str) -> Mapping[str, Any] | None:
-    """Return what balanced.yaml says of a file, or None; the one in the current folder comes first."""
-    own = {entry["sha256"]: entry for entry in read_lists(OWN_LISTS)} if OWN_LISTS.is_file() else {}
-    entry = own.get(sha256) or _read_packaged().get(sha256)
-    return entry if entry and "kept" in entry else None
-
-
-@cache
-def _read_packaged() -> dict[str, Mapping[str, Any]]:
-    return {entry["sha256"]: entry for entry in read_lists(LISTS)}
+def read_subsets(data: Path) -> dict[str, Mapping[str, Any]]:
+    """Return the entries of a data folder that have a balanced subset, by the SHA-256 of their file."""
+    path = data / OWN_LISTS
+    entries = read_lists(path) if path.is_file() else []
+    return {entry["sha256"]: entry for entry in entries if "kept" in entry}
 
 
 def read_lists(path: Path) -> list[dict[str, Any]]:

@@ -273,7 +273,7 @@ def test_commands_know_balanced_subsets(here: Path, clip: Path):
         "pairs": 6,
         "kept": pack(np.arange(6) % 2 == 0),
     }
-    write_lists(OWN_LISTS, [entry])
+    write_lists(Path("published", OWN_LISTS), [entry])
     write_stand_ins([file], here / "images")
     assert call("import", file, "--images", "images", "--output", "published").exit_code == 0
     for name in ("one", "two"):

@@ -12,7 +12,7 @@ from compeval.base.text_only.judges import select_judges
 from compeval.evaluators.engine.tasks import discover
 from compeval.evaluators.validity import balanced_subsets
 from compeval.loaders.importing.identify import identify
-from compeval.loaders.importing.read_published import read_published
+from compeval.loaders.importing.read_published import read_files, read_published
 from compeval.loaders.importing.write_dataset import import_files
 from compeval.loaders.published import balanced
 
@@ -55,8 +55,9 @@ def test_subset_of_a_file_is_a_task(
     )
     assert {scores["accuracy"] for scores in entry["after"].values()} == {0.5}
     assert {*entry["after"]} == {"seen", "unseen", "cues", "removed"}
-    balanced.write_lists(balanced.OWN_LISTS, [entry])
-    read = read_published(identify(file))
+    balanced.write_lists(tmp_path / "data" / balanced.OWN_LISTS, [entry])
+    assert [*read_published(identify(file)).splits] == [("swap_att", "test")]
+    (read,) = read_files([identify(file)], tmp_path / "data")
     texts = [(row.captions, row.hard_negatives) for row in read.splits["swap_att", "test"]]
     kept = [(row.captions, row.hard_negatives) for row in read.splits["swap_att", "test.balanced"]]
     assert len(kept) == 20
