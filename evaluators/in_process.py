@@ -16,6 +16,7 @@ from compeval.evaluators.engine.pairs import stream_missing
 from compeval.evaluators.engine.score import score_all
 from compeval.evaluators.engine.tasks import Task, discover, select
 from compeval.evaluators.models import Model
+from compeval.evaluators.models.checks import check_name
 from compeval.evaluators.results.compose import compose, make_examples
 from compeval.evaluators.results.scores_of_tasks import Scores, TaskScores
 from compeval.evaluators.run import (
@@ -116,7 +117,7 @@ def _check_model(model: Any, preprocess: Any, tokenizer: Any) -> None:
                 "A model that is given by its name has its own preprocess and tokenizer: leave them out."
             )
         if isinstance(model, str):
-            models.check_name(model)
+            check_name(model)
         return
     if (preprocess is None) != (tokenizer is None):
         present = "preprocess"
@@ -169,7 +170,7 @@ def _load(model: Any, preprocess: Any, tokenizer: Any, device: str | None) -> tu
     """Return the model with an interface that the engine uses, and the type of its device."""
     if isinstance(model, str):
         device = models.pick_device(device)
-        return models.resolve(model, device), device
+        return models.load_model(model, device), device
     if isinstance(model, Model):
         return model, _find_device(model.encoder)
     if preprocess is None:

@@ -31,7 +31,7 @@ def demo(
 
         write_model(output / MODEL)
         shutil.copytree(FOLDER / SAMPLE, output / SAMPLE, dirs_exist_ok=True)
-        model = models.resolve(f"local:{output / MODEL}", "cpu", "fp32")
+        model = models.load_model(f"local:{output / MODEL}", "cpu", "fp32")
     with progress() as report:
         results = run(
             model,

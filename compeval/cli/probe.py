@@ -128,7 +128,8 @@ def probe(
         data=data,
     )
     _check_options(training)
-    from compeval.evaluators.models import check_name, pick_device, resolve, slug
+    from compeval.evaluators.models import load_model, pick_device, slug
+    from compeval.evaluators.models.checks import check_name
 
     folder = (
         output
@@ -140,7 +141,7 @@ def probe(
 
     with err.status("Loading"):
         chosen = pick_device(training.device)
-        encoder = resolve(text_encoder, chosen, "fp32")
+        encoder = load_model(text_encoder, chosen, "fp32")
         texts, about = _load_texts(training)
     recipe = _make_recipe(chosen, training)
     with progress() as report:
@@ -220,7 +221,8 @@ def run(
 
     Example: `compeval probe run local:checkpoints/probe-clip --summary tables`.
     """
-    from compeval.evaluators.models import check_name, pick_device, resolve
+    from compeval.evaluators.models import load_model, pick_device
+    from compeval.evaluators.models.checks import check_name
 
     check_writable(output)
     if summary:
@@ -234,7 +236,7 @@ def run(
         chosen = pick_device(device)
     evaluated = []
     for spec in probes:
-        model = resolve(spec, chosen)
+        model = load_model(spec, chosen)
         with progress() as report:
             evaluated.append(
                 evaluate_probe(

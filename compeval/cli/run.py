@@ -457,7 +457,7 @@ def _load(spec: str, options: LoadOptions, evaluation: EvaluationOptions) -> Mod
         if evaluation.cluster:
             model = evaluation.cluster.load(spec, options.precision)
         else:
-            model = models.resolve(spec, evaluation.device, options.precision)
+            model = models.load_model(spec, evaluation.device, options.precision)
             save_model_info(model)
         if isinstance(model.encoder, models.PaidScorer):
             model.encoder.max_requests = options.max_requests

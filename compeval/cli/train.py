@@ -211,7 +211,7 @@ def finetune(
     if data.is_dir() and (validation is None or validation.is_dir()):
         reject_unused_options("on webdataset shards", images=images)
     err.quiet = err.quiet or not is_first_process()
-    from compeval.evaluators.models import check_name
+    from compeval.evaluators.models.checks import check_name
 
     check_writable(output)
     check_name(model)
@@ -254,7 +254,8 @@ def export(
     """
     if data.is_dir():
         reject_unused_options("on webdataset shards", images=images)
-    from compeval.evaluators.models import check_name, pick_device
+    from compeval.evaluators.models import pick_device
+    from compeval.evaluators.models.checks import check_name
 
     check_writable(output)
     check_name(model)

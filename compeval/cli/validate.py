@@ -148,11 +148,11 @@ def _run(
 ) -> None:
     """Evaluate the model on the tasks. Tasks that cannot be evaluated are reported and left out."""
     from compeval.evaluators import models
-    from compeval.evaluators.models.checks import check_available
+    from compeval.evaluators.models.checks import check_available, check_name
     from compeval.evaluators.run import EvaluationOptions, RefusedTask, evaluate_tasks
 
     try:
-        models.check_name(model)
+        check_name(model)
     except ValueError as error:
         # It is a published name, which results may have that `compeval run --name` wrote.
         report_failure(f"Not evaluated: {error}")
@@ -160,7 +160,7 @@ def _run(
     check_available(model)
     chosen = models.pick_device(device)
     with err.status("Loading the model"):
-        loaded = models.resolve(model, chosen, "fp32")
+        loaded = models.load_model(model, chosen, "fp32")
     with progress() as report:
         outcomes = list(
             evaluate_tasks(

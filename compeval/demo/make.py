@@ -116,7 +116,7 @@ def measure_accuracy(model: Path) -> float:
     from compeval.evaluators.run import EvaluationOptions, run
 
     with tempfile.TemporaryDirectory() as scratch:
-        loaded = models.resolve(f"local:{model}", "cpu", "fp32")
+        loaded = models.load_model(f"local:{model}", "cpu", "fp32")
         results = run(
             loaded, tasks.discover(FOLDER), EvaluationOptions(data_dir=FOLDER, output=Path(scratch))
         )

@@ -40,7 +40,7 @@ from compeval.evaluators.models import (
     PaidScorer,
     PairScorer,
     Precision,
-    resolve,
+    load_model,
 )
 
 CHUNKS_PER_ACTOR = 2
@@ -124,7 +124,7 @@ class Actor:
         with self._lock:
             if (options.spec, options.precision) not in self._models:
                 self._models.clear()
-                self._models[options.spec, options.precision] = resolve(
+                self._models[options.spec, options.precision] = load_model(
                     options.spec, self._device, options.precision
                 )
             model = self._models[options.spec, options.precision]
@@ -168,7 +168,7 @@ class Cluster:
         model, members = self._ask("describe")
         self.is_used = members is not None
         if members is None:
-            return resolve(spec, self.device, precision)
+            return load_model(spec, self.device, precision)
         if model.is_cached:
             self._options = self._options._replace(fingerprint=model.fingerprint)
         if "max_tokens" in members:

@@ -236,13 +236,6 @@ def parse(spec: str) -> tuple[str, str]:
     return backend, name
 
 
-def check_name(spec: str) -> None:
-    """Raise ValueError or FileNotFoundError if a spec names no known model, folder or module. Nothing is loaded."""
-    from compeval.evaluators.models import checks
-
-    checks.check_name(spec)
-
-
 def pick_device(device: str | None = None) -> str:
     """Return the device, by default the fastest available. Raises ValueError if the device cannot be used."""
     from compeval.evaluators.models.checks import check_device, refuse_device
@@ -284,16 +277,18 @@ def choose_precision(precision: Precision, device: str) -> Precision:
         return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp32"
 
 
-def resolve(spec: str, device: str = "cpu", precision: Precision = "auto") -> Model:
-    """Load the model of a spec. Raises ValueError or FileNotFoundError, with a clear message, if this fails."""
+def load_model(spec: str, device: str = "cpu", precision: Precision = "auto") -> Model:
+    """Load the model of a spec. For fp32 on a GPU, TF32 is switched off in the whole process (``torch.backends``).
+
+    Raises ValueError or FileNotFoundError, with a clear message, if the model cannot be loaded.
+    """
     backend, name = parse(spec)
     precision = choose_precision(precision, device)
     if precision == "fp32" and device.startswith("cuda"):
         import torch
 
-        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = (
-            False  # PyTorch allows it in cuDNN
-        )
+        torch.backends.cuda.matmul.allow_tf32 = False
+        torch.backends.cudnn.allow_tf32 = False  # PyTorch allows it by default
     return importlib.import_module(BACKENDS[backend].module).load(name, device, precision)
 
 

@@ -32,7 +32,7 @@ SECONDS_TO_CONNECT = 3
 
 
 def check_name(spec: str) -> None:
-    """Raise ValueError or FileNotFoundError if a spec names no known model, folder or module."""
+    """Raise ValueError or FileNotFoundError if a spec names no known model, folder or module. Nothing is loaded."""
     backend, name = parse(spec)
     if BACKENDS[backend].has_adapters and (adapter := peft_adapters.find_setting(name)):
         peft_adapters.check_folder(adapter, spec)

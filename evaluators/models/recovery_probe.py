@@ -24,7 +24,7 @@ from transformers import AutoTokenizer, T5Config, T5ForConditionalGeneration
 from transformers.modeling_outputs import BaseModelOutput
 
 from compeval.base.pretrained import load_complete
-from compeval.evaluators.models import Model, TextEncoder, fingerprint, resolve
+from compeval.evaluators.models import Model, TextEncoder, fingerprint, load_model
 from compeval.evaluators.models.batches import in_batches, scale_to_unit_length
 from compeval.evaluators.models.local_folder import AUTOENCODER, PROBE
 
@@ -172,7 +172,7 @@ def load(folder: Path, spec: str, device: str, precision: str) -> Model:
     if not is_probe:
         encoder = AutoencoderText(model, tokenizer, record["shuffle"])
         return Model(encoder=encoder, fingerprint=fingerprint.of_json(parts), **about)
-    frozen = resolve(record["text_encoder"], device, record["precision"])
+    frozen = load_model(record["text_encoder"], device, record["precision"])
     if frozen.fingerprint != record["fingerprint"]:
         raise ValueError(
             f"{folder}: its text encoder {frozen.spec} has changed since training (fingerprint "

@@ -18,7 +18,8 @@ from compeval.base.plain_text import strip_urls
 from compeval.evaluators.engine.feature_cache import count_features
 from compeval.evaluators.engine.task_dataset import load
 from compeval.evaluators.engine.tasks import Task, defaults
-from compeval.evaluators.models import Model, check_name, parse
+from compeval.evaluators.models import Model, parse
+from compeval.evaluators.models.checks import check_name
 from compeval.evaluators.models.local_folder import read_training
 from compeval.evaluators.models.open_clip_names import CORPUS_OF_TAG, parse_name
 from compeval.evaluators.models.peft_adapters import find_setting

@@ -72,7 +72,7 @@ def evaluate(folder: Path) -> None:
     tasks = [task for task in discover(SETS) if task.name in TASKS]
     for name in MODELS:
         run(
-            models.resolve(f"local:{folder / name}"),
+            models.load_model(f"local:{folder / name}"),
             tasks,
             EvaluationOptions(data_dir=SETS, output=folder / "results"),
         )

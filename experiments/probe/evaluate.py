@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from compeval.base.pipeline import stage
-from compeval.evaluators.models import pick_device, resolve
+from compeval.evaluators.models import load_model, pick_device
 from compeval.evaluators.probes.evaluate import evaluate_probe
 from compeval.evaluators.report import probe_report
 
@@ -31,7 +31,7 @@ def main(
     """Evaluate the probes in the folders PROBES; write the tables to OUTPUT and the results of all tasks to RESULTS."""
     device = pick_device()
     evaluations = [
-        evaluate_probe(resolve(f"local:{probe}", device), output=results, device=device)
+        evaluate_probe(load_model(f"local:{probe}", device), output=results, device=device)
         for probe in probes
     ]
     probe_report.write(output, evaluations)

@@ -13,7 +13,7 @@ from pathlib import Path
 import yaml
 
 from compeval.base.pipeline import stage
-from compeval.evaluators.models import pick_device, resolve
+from compeval.evaluators.models import load_model, pick_device
 from compeval.trainers.probe import overlap as probe_overlap
 from compeval.trainers.probe.data import generate_captions
 from compeval.trainers.probe.training import (
@@ -37,7 +37,7 @@ def main(encoder: str | None = None) -> None:
     hyperparameters = settings["probes" if encoder else "autoencoder"]
     recipe = Recipe(**hyperparameters, seed=settings["seed"], precision=choose_precision(device))
     if encoder:
-        model = resolve(settings["text_encoders"][encoder], device, "fp32")
+        model = load_model(settings["text_encoders"][encoder], device, "fp32")
         loss = train_probe(model, texts, recipe, FOLDER / f"of-{encoder}", device=device)
     else:
         loss = train_autoencoder(texts, recipe, FOLDER / "autoencoder", device=device)

@@ -46,7 +46,9 @@ def test_a_shrunk_model_scores_its_texts_as_before(tmp_path: Path):
     shrink_model(checkpoint, texts, tmp_path / "small")
     write_model(tmp_path / "full", tmp_path / "small")
     folders = (checkpoint, tmp_path / "full", tmp_path / "small")
-    before, after, small = (models.resolve(f"local:{folder}", "cpu", "fp32") for folder in folders)
+    before, after, small = (
+        models.load_model(f"local:{folder}", "cpu", "fp32") for folder in folders
+    )
     assert isinstance(before.encoder, models.DualEncoder)
     assert isinstance(after.encoder, models.DualEncoder)
     assert isinstance(small.encoder, models.DualEncoder)

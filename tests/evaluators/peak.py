@@ -52,7 +52,7 @@ class Peak(threading.Thread):
 
 def main(folder: Path, count: int) -> None:
     data = tiny.write_dataset(folder / "data", {"laion_uc_raw": {"test": rows(count)}})
-    model = models.resolve(f"local:{tiny.write_clip(folder / 'clip')}")
+    model = models.load_model(f"local:{tiny.write_clip(folder / 'clip')}")
     peak = Peak()
     peak.start()
     run(

@@ -11,7 +11,7 @@ from PIL import Image
 
 from compeval.base.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA
 from compeval.base.storage.dataset import write_config
-from compeval.evaluators.models import Model, resolve
+from compeval.evaluators.models import Model, load_model
 from compeval.loaders.cards.card import write_card
 from compeval.loaders.datasets.stats import measure
 
@@ -164,7 +164,7 @@ class WrongStart(Knows):
 
 def toy(name: str) -> Model:
     """Return a model of MODELS, in the folder of the fixture ``here``."""
-    return resolve(f"python:toy_models:{name}")
+    return load_model(f"python:toy_models:{name}")
 
 
 def all_files(folder: Path) -> dict[str, bytes]:

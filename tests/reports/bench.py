@@ -40,7 +40,7 @@ class Bench:
         self.pair_library = cache(self._load_pair_library)
 
     def _resolve(self, path: Path) -> Any:
-        return models.resolve(f"transformers:{path}").encoder
+        return models.load_model(f"transformers:{path}").encoder
 
     def _load_library(self, family: str) -> tuple[Any, Any, Any]:
         """Return the model, the tokeniser and the image processor, loaded by transformers itself."""
@@ -63,7 +63,7 @@ class Bench:
         library = kind.from_pretrained(path).eval()
         with tiny_vlms.num2words_installed():
             return (
-                models.resolve(f"vlm:{path}").encoder,
+                models.load_model(f"vlm:{path}").encoder,
                 library,
                 hf.AutoProcessor.from_pretrained(path),
             )
@@ -74,7 +74,7 @@ class Bench:
 
     @cached_property
     def clip(self) -> Any:
-        return models.resolve(f"local:{self.clip_folder}").encoder
+        return models.load_model(f"local:{self.clip_folder}").encoder
 
     @cached_property
     def open_clip(self) -> tuple[Any, Any, Any]:

@@ -470,7 +470,7 @@ def features(bench: Bench, folder: Path, image_features: Any) -> Any:
 def half(bench: Bench, folder: Path, precision: Any) -> bool:
     """Return True if half precision moves directions of texts by less than 0.01, in batches of one and of four."""
     texts = ["a red ball", "a", "nothing here is blue", "two boxes"]
-    encoder: Any = models.resolve(f"local:{bench.clip_folder}", precision=precision).encoder
+    encoder: Any = models.load_model(f"local:{bench.clip_folder}", precision=precision).encoder
     exact = open_clip_texts(bench, folder, texts).numpy()
     parts = [encoder.encode_texts(texts, size) for size in (1, 4)] + [exact]
     units = [part / np.linalg.norm(part, axis=1, keepdims=True) for part in parts]
@@ -531,7 +531,7 @@ def changed_folder(bench: Bench, folder: Path, change: Callable[[Path], Any]) ->
     """Load a folder of transformers' CLIP after a change of its files."""
     copy = Path(shutil.copytree(bench.transformers_folder("clip"), folder / "model"))
     change(copy)
-    return models.resolve(f"transformers:{copy}").name
+    return models.load_model(f"transformers:{copy}").name
 
 
 def left_padded(bench: Bench, folder: Path, given: tuple[str, Sequence[str]]) -> Any:
@@ -541,7 +541,7 @@ def left_padded(bench: Bench, folder: Path, given: tuple[str, Sequence[str]]) ->
     path = copy / "tokenizer_config.json"
     settings = json.loads(path.read_text(encoding="utf-8")) | {"padding_side": "left"}
     path.write_text(json.dumps(settings), encoding="utf-8")
-    encoder: Any = models.resolve(f"transformers:{copy}").encoder
+    encoder: Any = models.load_model(f"transformers:{copy}").encoder
     return torch.from_numpy(encoder.encode_texts(texts, len(texts)))
 
 

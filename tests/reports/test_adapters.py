@@ -101,7 +101,9 @@ def get_rounding(model: torch.nn.Module) -> dict[str, Any]:
 @torch.no_grad()
 @pytest.mark.parametrize("causal", [True, False], ids=["CLIP", "SigLIP"])
 def test_open_clip(causal: bool, bench: Bench):
-    encoder: Any = bench.clip if causal else models.resolve(f"local:{bench.siglip_folder}").encoder
+    encoder: Any = (
+        bench.clip if causal else models.load_model(f"local:{bench.siglip_folder}").encoder
+    )
     model, transform, words = (
         bench.open_clip if causal else bench.load_open_clip(bench.siglip_folder)
     )
@@ -216,7 +218,7 @@ PAIR_SCORERS: dict[str, tuple[str, Callable[..., Any]]] = {
 def test_pair_scorers_of_transformers(name: str, is_exact: bool, bench: Bench):
     family, at, head = name.partition("@")
     kind, score = PAIR_SCORERS[family]
-    encoder: Any = models.resolve(
+    encoder: Any = models.load_model(
         f"transformers:{bench.transformers_folder(family)}{at}{head}"
     ).encoder
     model, words, processor = bench.pair_library(family, kind)
@@ -274,7 +276,7 @@ def test_sentence_transformers(bench: Bench, tmp_path: Path):
     library.SentenceTransformer(modules=[word, modules.Pooling(16, "mean")]).save(
         str(tmp_path / "sentence")
     )
-    encoder: Any = models.resolve(f"sentence-transformers:{tmp_path / 'sentence'}").encoder
+    encoder: Any = models.load_model(f"sentence-transformers:{tmp_path / 'sentence'}").encoder
     theirs = library.SentenceTransformer(str(tmp_path / "sentence"), device="cpu")
     check_equal(encoder.encode_texts(TEXTS, 4), theirs.encode(TEXTS, batch_size=4))
 

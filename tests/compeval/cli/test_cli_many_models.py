@@ -117,7 +117,7 @@ def test_dry_run_of_a_glob_needs_neither_network_nor_weights(
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("a dry run loads nothing")
 
-    monkeypatch.setattr("compeval.evaluators.models.resolve", refuse)
+    monkeypatch.setattr("compeval.evaluators.models.load_model", refuse)
     monkeypatch.setattr("socket.socket.connect", refuse)
     result = call("run", "--model", "ViT-B-32/*", "--dry-run", "--data", data, "--json")
     assert result.exit_code == 0

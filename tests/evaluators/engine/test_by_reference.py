@@ -85,7 +85,7 @@ def decoded(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
 
 def toy(name: str = "Knows") -> models.Model:
-    return models.resolve(f"python:toy_models:{name}")
+    return models.load_model(f"python:toy_models:{name}")
 
 
 @pytest.mark.parametrize("batch_size", [2, 256])

@@ -112,7 +112,7 @@ def run_both(
     tasks = [task for task in discover(data) if not (scores_pairs and task.is_raw)]
     monkeypatch.setenv("COMPEVAL_CACHE", str(here / "cache of one"))
     run(
-        models.resolve(spec),
+        models.load_model(spec),
         tasks,
         EvaluationOptions(data_dir=data, output=here / "one", batch_size=5, **options),
     )
@@ -210,7 +210,7 @@ def test_machines_with_different_weights_are_refused(here: Path, data: Path):
         ValueError, match="python:toy_models:Knows: its weights or packages differ between machines"
     ):
         run(
-            models.resolve("python:toy_models:Knows"),
+            models.load_model("python:toy_models:Knows"),
             discover(data),
             EvaluationOptions(data_dir=data, cluster=actors),
         )
@@ -221,7 +221,7 @@ def test_a_dead_worker_is_passed_over_when_a_model_is_loaded(here: Path):
     model = Cluster(FakeRay(), [dead, FakeActor(here)], "cpu").load(
         "python:toy_models:Knows", "auto"
     )
-    assert model.name == models.resolve("python:toy_models:Knows").name
+    assert model.name == models.load_model("python:toy_models:Knows").name
     with pytest.raises(ValueError, match="python:toy_models:Knows: all workers died"):
         Cluster(FakeRay(), [dead, dead], "cpu").load("python:toy_models:Knows", "auto")
 
@@ -397,7 +397,7 @@ def test_a_node_that_dies_is_replaced(
     tasks, spec = discover(data), "python:toy_models:Company"
     monkeypatch.setenv("PYTHONPATH", f"{here}:{ROOT}")
     run(
-        models.resolve(spec),
+        models.load_model(spec),
         tasks,
         EvaluationOptions(data_dir=data, output=here / "one", batch_size=5),
     )

@@ -43,7 +43,7 @@ def test_results_are_those_of_a_run(
     assert not [*tmp_path.rglob("*.sqlite"), *tmp_path.glob("results")], (
         "no feature and no result is written"
     )
-    (written,) = run(models.resolve(f"local:{clip}"), [LAION], EvaluationOptions(data_dir=data))
+    (written,) = run(models.load_model(f"local:{clip}"), [LAION], EvaluationOptions(data_dir=data))
     assert results[LAION.name]["metrics"] == written["metrics"]
     assert model.training
     assert not model.visual.transformer.training
@@ -78,7 +78,7 @@ def test_a_model_of_mixed_precision(data: Path, clip: Path, tmp_path: Path):
     }
     result = evaluate(*loaded, LAION.name, data_dir=data)
     (written,) = run(
-        models.resolve(f"local:{clip}", precision="bf16"),
+        models.load_model(f"local:{clip}", precision="bf16"),
         [LAION],
         EvaluationOptions(data_dir=data, output=tmp_path),
     )

@@ -34,7 +34,7 @@ def test_imported_files_have_the_same_ranks_alone_and_together(
     def rank(part: list[Task], cache: str, output: str) -> dict[str, list[object]]:
         monkeypatch.setenv("COMPEVAL_CACHE", str(here / cache))
         run(
-            models.resolve(f"local:{clip}"),
+            models.load_model(f"local:{clip}"),
             part,
             EvaluationOptions(data_dir=here / "published", output=here / output),
         )

@@ -253,7 +253,7 @@ def test_a_killed_run_resumes_and_ends_with_the_same_bytes(
 def test_scores_do_not_depend_on_the_other_tasks(
     tmp_path: Path, data: Path, clip: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    model = models.resolve(f"local:{clip}")
+    model = models.load_model(f"local:{clip}")
     scores = []
     for name, patterns in (("alone", ["crepe/laion_uc_hnatom"]), ("all", ["crepe/*"])):
         monkeypatch.setenv("COMPEVAL_CACHE", str(tmp_path / name))
@@ -378,7 +378,7 @@ def test_two_models_with_one_name_do_not_share_a_folder(here: Path, data: Path):
     (here / "other_models.py").write_text(
         tiny.MODELS.replace('"knows"', '"other"'), encoding="utf-8"
     )
-    other = models.resolve("python:other_models:Knows")
+    other = models.load_model("python:other_models:Knows")
     message = (
         r"results/microworld/Knows: has results of python:toy_models:Knows, another model named Knows. Choose another "
         "name for python:other_models:Knows with --name, or another folder with --output."

@@ -111,7 +111,7 @@ def test_every_image_and_perturbation_is_made_once_from_images_that_are_decoded_
         return decode(data, crop)
 
     monkeypatch.setattr(images, "decode", count)
-    model = models.resolve("python:sees:Sees")
+    model = models.load_model("python:sees:Sees")
     model.encoder.model.shown.clear()  # pyright: ignore
     tasks = [task for task in discover(shared) if task.dataset == "retrieval"]
     results = run(model, tasks, EvaluationOptions(data_dir=shared))
@@ -132,7 +132,7 @@ def test_every_image_and_perturbation_is_made_once_from_images_that_are_decoded_
 @pytest.mark.usefixtures("sees")
 def test_both_storages_have_the_same_results(tmp_path: Path) -> None:
     folders = [make(tmp_path / storage, storage) for storage in ("embedded", "by_reference")]
-    model = models.resolve("python:sees:Sees")
+    model = models.load_model("python:sees:Sees")
     metrics = [
         {
             result["task"]: result["metrics"]
@@ -149,7 +149,7 @@ def test_both_storages_have_the_same_results(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("sees")
 @pytest.mark.parametrize("name", ["Sees", "Pairs"])
 def test_order_rows_show_the_image_of_another_row(shared: Path, name: str) -> None:
-    model = models.resolve(f"python:sees:{name}")
+    model = models.load_model(f"python:sees:{name}")
     model.encoder.model.shown.clear()  # pyright: ignore
     results = run(model, ORDERS[3:], EvaluationOptions(data_dir=shared))
     assert [result["data"]["rows"] for result in results] == [4, 4]
@@ -185,7 +185,7 @@ def test_bad_cells_are_named(
     write_card(root / "retrieval", {}, "", measure(root / "retrieval"))
     with pytest.raises(ValueError, match=rf"retrieval/coco.*{message}"):
         run(
-            models.resolve("python:sees:Sees"),
+            models.load_model("python:sees:Sees"),
             [Task("retrieval", "coco", variant="shuffle_rows-s0")],
             EvaluationOptions(data_dir=root),
         )

@@ -136,7 +136,7 @@ def test_processes_write_the_results_of_threads(
     monkeypatch.setattr(images, "KEPT_BYTES", kept_bytes)
     monkeypatch.setattr(encode, "MIN_CROPS_PER_CHUNK", 4)
     monkeypatch.setattr(encode, "MIN_TEXTS_PER_CHUNK", 16)
-    evaluate_twice(here, stored, partial(models.resolve, clip), monkeypatch)
+    evaluate_twice(here, stored, partial(models.load_model, clip), monkeypatch)
 
 
 @pytest.mark.parametrize("name", ["Knows", "Pairs"])
@@ -158,7 +158,7 @@ def test_processes_run_the_image_processors_of_transformers(
     evaluate_twice(
         here,
         data,
-        partial(models.resolve, f"transformers:{transformers_folder(family)}"),
+        partial(models.load_model, f"transformers:{transformers_folder(family)}"),
         monkeypatch,
     )
 
@@ -193,7 +193,7 @@ def test_threads_prepare_images_if_the_transform_cannot_be_sent(
 @pytest.mark.usefixtures("_processes")
 def test_a_corrupt_image_is_named_and_can_be_skipped(here: Path, tmp_path: Path, clip: str):
     data = spoilt(tmp_path / "spoilt")
-    model, tasks = models.resolve(clip), discover(data)
+    model, tasks = models.load_model(clip), discover(data)
     with pytest.raises(
         ValueError, match=r"laion_uc_hnatom, row 2: the image cannot be decoded .*--on-error skip"
     ):
@@ -204,7 +204,7 @@ def test_a_corrupt_image_is_named_and_can_be_skipped(here: Path, tmp_path: Path,
 
 @pytest.mark.usefixtures("_processes")
 def test_a_worker_that_dies_is_one_message(here: Path, data: Path, clip: str):
-    model = models.resolve(clip)
+    model = models.load_model(clip)
     model.encoder.preprocess = PixelTransform((die,), SIZE)  # pyright: ignore
     with pytest.raises(
         ValueError, match=r"^A process that prepares images died\. .* Finished work is kept\.$"
@@ -237,7 +237,7 @@ def test_twenty_kills_do_not_change_the_results(
 ) -> None:
     monkeypatch.setattr(encode, "MIN_CROPS_PER_CHUNK", 4)
     monkeypatch.setattr(encode, "MIN_TEXTS_PER_CHUNK", 16)
-    model = models.resolve(clip)
+    model = models.load_model(clip)
     began = time.monotonic()
     assert os.waitpid(evaluate_in_child(model, data, here / "whole"), 0)[1] == 0
     seconds = time.monotonic() - began

@@ -27,7 +27,7 @@ def test_padding_on_either_side(tmp_path: Path, family: str, side: str):
         json.dumps(json.loads(path.read_text(encoding="utf-8")) | {"padding_side": side}),
         encoding="utf-8",
     )
-    encoder: Any = models.resolve(f"transformers:{folder}").encoder
+    encoder: Any = models.load_model(f"transformers:{folder}").encoder
     together, alone = (encoder.encode_texts(TEXTS, size) for size in (3, 1))
     network: Any = transformers.AutoModel.from_pretrained(folder)
     assert_close(together, alone, summed=count_terms(network))

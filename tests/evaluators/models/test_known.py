@@ -37,9 +37,9 @@ def copy(here: Path, clip: Path) -> Path:
 def loaded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The specs of the models that were loaded."""
     specs: list[str] = []
-    resolve = models.resolve
+    load_model = models.load_model
     monkeypatch.setattr(
-        models, "resolve", lambda spec, *rest: specs.append(spec) or resolve(spec, *rest)
+        models, "load_model", lambda spec, *rest: specs.append(spec) or load_model(spec, *rest)
     )
     return specs
 
@@ -87,7 +87,7 @@ def test_a_model_whose_files_were_written_again_is_loaded(
 
 
 def test_a_recalled_model_is_the_loaded_one_for_its_precision(here: Path, clip: Path):
-    model = models.resolve(f"local:{clip}")
+    model = models.load_model(f"local:{clip}")
     known.save_model_info(model)
     recalled = known.load_model_info(model.spec, "fp32")
     assert recalled is not None

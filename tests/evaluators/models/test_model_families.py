@@ -20,6 +20,7 @@ from typer.testing import CliRunner
 
 from compeval.cli import app
 from compeval.evaluators import models
+from compeval.evaluators.models import checks
 from compeval.loaders.importing.write_dataset import import_files
 from tests.close import assert_close, count_terms
 from tests.evaluators import tiny
@@ -195,8 +196,8 @@ def test_scores_equal_those_of_transformers(
     name, at, head = family.partition("@")
     folder = transformers_folder(name)
     spec = f"transformers:{folder}{at}{head}"
-    models.check_name(spec)
-    model = models.resolve(spec)
+    checks.check_name(spec)
+    model = models.load_model(spec)
     expected_IT = expect(folder, family)
     assert_close(score_all(model.encoder), expected_IT, **get_rounding(model.encoder))
     assert np.std(expected_IT, axis=1).min() > 0, "texts matter"
@@ -209,20 +210,20 @@ def test_scores_of_the_heads_of_one_checkpoint_are_not_cached_as_each_other(
     specs = [
         f"transformers:{transformers_folder('blip')}{head}" for head in ("", "@itc", "@itm+itc")
     ]
-    assert len({models.resolve(spec).fingerprint for spec in specs}) == 3
+    assert len({models.load_model(spec).fingerprint for spec in specs}) == 3
 
 
 def test_blip_re_ranks_by_cosine_match_and_cosine(transformers_folder: Folders):
     """The features by which candidates are chosen have the cosine of ``@itc``."""
     folder = transformers_folder("blip")
-    encoder: Any = models.resolve(f"transformers:{folder}@itm+itc").encoder
+    encoder: Any = models.load_model(f"transformers:{folder}@itm+itc").encoder
     assert (isinstance(encoder, models.ReRanker), encoder.num_reranked) == (True, 128)
     inputs = [encoder.preprocess(image) for image in IMAGES]
     features = encoder.encode_images(inputs, 2), encoder.encode_texts(TEXTS, 2)
     image_ID, text_TD = (
         feature / np.linalg.norm(feature, axis=1, keepdims=True) for feature in features
     )
-    expected_IT = score_all(models.resolve(f"transformers:{folder}@itc").encoder)
+    expected_IT = score_all(models.load_model(f"transformers:{folder}@itc").encoder)
     assert_close(image_ID @ text_TD.T, expected_IT, **get_rounding(encoder))
     assert (encoder.first_token, encoder.max_tokens) == (None, 12), (
         "the vocabulary of the tiny model is without [ENC]"
@@ -232,7 +233,7 @@ def test_blip_re_ranks_by_cosine_match_and_cosine(transformers_folder: Folders):
     assert np.abs(score_all(encoder) - before).min() > 0
     np.testing.assert_array_equal(encoder.encode_texts(TEXTS, 2), features[1])
     assert not isinstance(
-        models.resolve(f"transformers:{transformers_folder('blip-2')}@itm+itc").encoder,
+        models.load_model(f"transformers:{transformers_folder('blip-2')}@itm+itc").encoder,
         models.ReRanker,
     )
 
@@ -244,7 +245,7 @@ def test_flavas_matching_head_reports_the_texts_that_it_cuts(
 
     assert FlavaMatcher.most_tokens == 77
     monkeypatch.setattr(FlavaMatcher, "most_tokens", 4)  # <s> a blue </s>
-    encoder: Any = models.resolve(f"transformers:{transformers_folder('flava_itm')}@itm").encoder
+    encoder: Any = models.load_model(f"transformers:{transformers_folder('flava_itm')}@itm").encoder
     assert encoder.max_tokens == 4
     assert encoder.find_truncated(TEXTS).tolist() == [True, False, True, True]
 
@@ -254,14 +255,14 @@ def test_models_that_transformers_cannot_score(tmp_path: Path, transformers_fold
         ValueError,
         match="only models of the types blip and blip-2 have @itc; this one is of type 'flava'",
     ):
-        models.resolve(f"transformers:{transformers_folder('flava')}@itc")
+        models.load_model(f"transformers:{transformers_folder('flava')}@itc")
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "bert"}), encoding="utf-8")
     with pytest.raises(
         ValueError, match=r"models of type 'bert' are not supported; known: clip, siglip"
     ):
-        models.resolve(f"transformers:{tmp_path}")
+        models.load_model(f"transformers:{tmp_path}")
     with pytest.raises(FileNotFoundError, match=r"nowhere: no such folder\.$"):
-        models.resolve(f"transformers:{tmp_path / 'nowhere'}")
+        models.load_model(f"transformers:{tmp_path / 'nowhere'}")
 
 
 def siglip_2_processor(folder: Path) -> Any:
@@ -299,7 +300,7 @@ def test_siglip_2_reads_lower_case_and_64_tokens_as_its_processor_does(tmp_path:
     with torch.no_grad():
         del inputs["attention_mask"]  # SigLIP was trained without one
         logits = model(**inputs).logits_per_image[0]
-    encoder: Any = models.resolve(f"transformers:{tmp_path}").encoder
+    encoder: Any = models.load_model(f"transformers:{tmp_path}").encoder
     read = encoder.encode_texts(texts, 3)
     cosine = (unit(encoder.encode_images([encoder.preprocess(IMAGES[0])], 1)) @ unit(read).T)[0]
     expected = ((logits - model.logit_bias) / model.logit_scale.exp()).detach()
@@ -397,14 +398,14 @@ def expect_open_clip(folder: Path) -> np.ndarray:
 )
 def test_scores_equal_those_of_open_clip(family: str, tmp_path: Path):
     folder = write_open_clip(family, tmp_path / family)
-    model = models.resolve(f"local:{folder}")
+    model = models.load_model(f"local:{folder}")
     assert_close(score_all(model.encoder), expect_open_clip(folder), **get_rounding(model.encoder))
     assert not model.warnings
 
 
 def test_siglip_of_open_clip_keeps_its_padding(tmp_path: Path):
     folder = tiny.write_clip(tmp_path / "siglip", causal=False)
-    encoder: Any = models.resolve(f"local:{folder}").encoder
+    encoder: Any = models.load_model(f"local:{folder}").encoder
     assert encoder.prefix_forest is None
     assert_close(score_all(encoder), expect_open_clip(folder), **get_rounding(encoder))
 
@@ -419,21 +420,23 @@ def test_a_model_of_the_hub_from_its_cache_without_a_network(
         shutil.copytree(clip, repository / "snapshots" / ("a" * 40))
         (repository / "refs").mkdir()
         (repository / "refs" / "main").write_text("a" * 40, encoding="utf-8")
-    model = models.resolve("hf-hub:our/clip")
+    model = models.load_model("hf-hub:our/clip")
     assert (model.name, model.contaminated) == ("our/clip", None)
-    assert models.resolve("hf-hub:our/mscoco_finetuned_CoCa").contaminated == "fine-tuned on COCO"
+    assert (
+        models.load_model("hf-hub:our/mscoco_finetuned_CoCa").contaminated == "fine-tuned on COCO"
+    )
     assert_close(score_all(model.encoder), expect_open_clip(clip), **get_rounding(model.encoder))
     config = next((tmp_path / "models--our--bare").rglob("open_clip_config.json"))
     content = json.loads(config.read_text(encoding="utf-8"))
     del content["preprocess_cfg"]
     config.write_text(json.dumps(content), encoding="utf-8")
     assert not [text for text in model.warnings if "preprocess_cfg" in text]
-    (warning,) = models.resolve("hf-hub:our/bare").warnings
+    (warning,) = models.load_model("hf-hub:our/bare").warnings
     assert "images were prepared as for OpenAI's models" in warning
     with pytest.raises(
         FileNotFoundError, match=r"hf-hub:our/other: its files are not on this machine"
     ):
-        models.resolve("hf-hub:our/other")
+        models.load_model("hf-hub:our/other")
 
 
 def swap_words(tokenizer_folder: Path) -> None:
@@ -454,17 +457,17 @@ def test_features_of_another_tokeniser_are_not_reused(
     for name in ("tokenizer.json", "tokenizer_config.json"):
         shutil.copy(folder / name, open_clip_folder)
     specs = [f"transformers:{folder}", f"local:{open_clip_folder}"]
-    before = [models.resolve(spec).fingerprint for spec in specs]
-    assert [models.resolve(spec).fingerprint for spec in specs] == before
+    before = [models.load_model(spec).fingerprint for spec in specs]
+    assert [models.load_model(spec).fingerprint for spec in specs] == before
     swap_words(folder)
     swap_words(open_clip_folder)
-    after = [models.resolve(spec).fingerprint for spec in specs]
+    after = [models.load_model(spec).fingerprint for spec in specs]
     assert not set(before) & set(after)
     settings = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))
     (folder / "tokenizer_config.json").write_text(
         json.dumps(settings | {"model_max_length": 4}), encoding="utf-8"
     )
-    assert models.resolve(specs[0]).fingerprint != after[0]
+    assert models.load_model(specs[0]).fingerprint != after[0]
 
 
 def test_a_folder_without_a_tokeniser_is_an_error(
@@ -478,13 +481,13 @@ def test_a_folder_without_a_tokeniser_is_an_error(
         FileNotFoundError,
         match=r"files of the folder are missing or damaged \(there is no tokeniser",
     ):
-        models.resolve(f"transformers:{folder}")
+        models.load_model(f"transformers:{folder}")
     open_clip_folder = shutil.copytree(clip, tmp_path / "open_clip")
     use_tokenizer(open_clip_folder)
     with pytest.raises(
         FileNotFoundError, match=f"local:{open_clip_folder}: its tokeniser is not on this machine"
     ):
-        models.resolve(f"local:{open_clip_folder}")
+        models.load_model(f"local:{open_clip_folder}")
 
 
 def test_weights_that_are_truncated_or_contain_more_than_tensors(
@@ -495,9 +498,9 @@ def test_weights_that_are_truncated_or_contain_more_than_tensors(
     for path in (folder / "model.safetensors", ours / "open_clip_model.safetensors"):
         path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(FileNotFoundError, match="files of the folder are missing or damaged"):
-        models.resolve(f"transformers:{folder}")
+        models.load_model(f"transformers:{folder}")
     with pytest.raises(ValueError, match="local: the model cannot be loaded"):
-        models.resolve(f"local:{ours}")
+        models.load_model(f"local:{ours}")
     torch.save({"state_dict": {}, "arguments": Path("x")}, tmp_path / "pickled.pt")
     (tmp_path / "page.pt").write_text("hello world, this is no checkpoint", encoding="utf-8")
     for name in ("pickled.pt", "page.pt"):
@@ -505,7 +508,7 @@ def test_weights_that_are_truncated_or_contain_more_than_tensors(
             ValueError,
             match=r"\(it contains more than tensors, or is damaged: save only its state dict",
         ):
-            models.resolve(f"ViT-S-32-alt/{tmp_path / name}")
+            models.load_model(f"ViT-S-32-alt/{tmp_path / name}")
 
 
 def evaluate(spec: str, *arguments: object) -> dict[str, Any]:
@@ -563,7 +566,7 @@ def test_sentence_transformers(tmp_path: Path, data: Path, monkeypatch: pytest.M
     built = library.SentenceTransformer(modules=[word, modules.Pooling(16, "mean")])
     built.save(str(tmp_path / "sentence"))
     spec = f"sentence-transformers:{tmp_path / 'sentence'}"
-    model = models.resolve(spec)
+    model = models.load_model(spec)
     assert isinstance(model.encoder, models.TextEncoder)
     assert_close(
         model.encoder.encode_texts(TEXTS, 2), built.encode(TEXTS), summed=count_terms(built)

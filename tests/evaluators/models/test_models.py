@@ -105,7 +105,7 @@ def test_two_specs_have_two_folder_names(first: str, second: str):
 )
 def test_wrong_specs_are_one_clear_message(here: Path, spec: str, message: str):
     with pytest.raises((ValueError, FileNotFoundError)) as caught:
-        models.resolve(spec)
+        models.load_model(spec)
     assert message in str(caught.value)
 
 
@@ -155,7 +155,7 @@ def test_the_tag_decides_the_activation(
 
     monkeypatch.setattr(openclip, "create", create)
     with pytest.raises(AskedError) as caught:
-        models.resolve(spec)
+        models.load_model(spec)
     assert caught.value.args == (architecture, quick_gelu)
 
 
@@ -164,7 +164,7 @@ def test_weights_in_a_file_must_state_their_activation(here: Path):
     with pytest.raises(
         ValueError, match=r"nothing states the activation .* Ask for ViT-B-32-quickgelu/\.\.\."
     ):
-        models.resolve("ViT-B-32/weights.pt")
+        models.load_model("ViT-B-32/weights.pt")
 
 
 def test_weights_that_do_not_fit_or_cannot_be_downloaded(
@@ -177,10 +177,10 @@ def test_weights_that_do_not_fit_or_cannot_be_downloaded(
     with pytest.raises(
         ValueError, match=r"weights.pt: the weights do not fit or cannot be read \(it contains more"
     ):
-        models.resolve("ViT-S-32/weights.pt")
+        models.load_model("ViT-S-32/weights.pt")
     monkeypatch.setattr(openclip, "create", create)
     with pytest.raises(FileNotFoundError) as caught:
-        models.resolve("ViT-B-32/laion400m_e32")
+        models.load_model("ViT-B-32/laion400m_e32")
     assert str(caught.value).splitlines() == [
         "ViT-B-32/laion400m_e32: the weights are not on this machine and could not be downloaded: "
         "timm/vit_base_patch32_clip_224.laion400m_e32 on the Hugging Face Hub (No network).",
@@ -191,9 +191,9 @@ def test_weights_that_do_not_fit_or_cannot_be_downloaded(
 
 
 def test_local_models_record_their_training_data(clip: Path, tmp_path: Path):
-    model, again = (models.resolve(f"local:{clip}") for _ in range(2))
+    model, again = (models.load_model(f"local:{clip}") for _ in range(2))
     assert (model.name, model.corpus, model.corpus_source) == ("clip-laion", "laion", "microworld")
-    other = models.resolve(f"local:{tiny.write_clip(tmp_path / 'other', corpus=None, seed=1)}")
+    other = models.load_model(f"local:{tiny.write_clip(tmp_path / 'other', corpus=None, seed=1)}")
     assert model.fingerprint == again.fingerprint != other.fingerprint
     assert other.corpus is None
 
@@ -204,7 +204,8 @@ def test_the_transform_is_part_of_the_fingerprint(clip: Path, tmp_path: Path):
     config["preprocess_cfg"] = {"interpolation": "bilinear"}
     (copy / "open_clip_config.json").write_text(json.dumps(config), encoding="utf-8")
     assert (
-        models.resolve(f"local:{copy}").fingerprint != models.resolve(f"local:{clip}").fingerprint
+        models.load_model(f"local:{copy}").fingerprint
+        != models.load_model(f"local:{clip}").fingerprint
     )
 
 
@@ -214,7 +215,7 @@ def test_a_folder_that_does_not_say_how_images_are_prepared_is_an_error(clip: Pa
     del config["preprocess_cfg"]
     (copy / "open_clip_config.json").write_text(json.dumps(config), encoding="utf-8")
     with pytest.raises(ValueError, match=r"open_clip_config\.json has no preprocess_cfg") as error:
-        models.resolve(f"local:{copy}")
+        models.load_model(f"local:{copy}")
     assert '"preprocess_cfg": {}' in str(error.value)
 
 
@@ -227,7 +228,7 @@ def test_a_tower_that_differs_without_padding_is_run_with_padding_and_a_warning(
     monkeypatch.setattr(
         PrefixForestEncoder, "_encode", lambda self, forest: encode(self, forest)[::-1]
     )
-    model = models.resolve(f"local:{clip}")
+    model = models.load_model(f"local:{clip}")
     assert "Texts were encoded with padding: without it they differ by" in model.warnings[0]
     assert isinstance(model.encoder, openclip.OpenClipEncoder)
     tokens = open_clip.get_tokenizer(f"local-dir:{clip}")(["a dog"])
@@ -239,7 +240,9 @@ def test_a_tower_that_differs_without_padding_is_run_with_padding_and_a_warning(
 @pytest.mark.parametrize("precision", ["bf16", "fp16"])
 def test_half_precision_is_close_to_single_precision(clip: Path, precision: models.Precision):
     texts = ["a dog", "a cat on a mat"]
-    full, half = (models.resolve(f"local:{clip}", precision=name) for name in ("fp32", precision))
+    full, half = (
+        models.load_model(f"local:{clip}", precision=name) for name in ("fp32", precision)
+    )
     assert full.fingerprint != half.fingerprint
     unit: list[Any] = [
         model.encoder.encode_texts(texts, 2)

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from compeval.cli import app
 from compeval.evaluators import models
-from compeval.evaluators.models import known, names
+from compeval.evaluators.models import checks, known, names
 from compeval.evaluators.models.local import load_weights
 from compeval.evaluators.models.openclip import load_tokenizer
 from compeval.evaluators.results.published import find_scores
@@ -70,10 +70,10 @@ def test_scores_of_an_adapter_equal_those_of_peft(clip_folder: Path, adapted: tu
     with torch.no_grad():
         text_TD = library.get_text_features(**words(TEXTS, return_tensors="pt")).pooler_output
         image_ID = library.get_image_features(**pixels).pooler_output
-    base = models.resolve(f"transformers:{clip_folder}")
+    base = models.load_model(f"transformers:{clip_folder}")
     for spec in (f"transformers:{folder}", f"transformers:{clip_folder}?adapter={folder}"):
-        models.check_name(spec)
-        model = models.resolve(spec)
+        checks.check_name(spec)
+        model = models.load_model(spec)
         found_TD, found_ID = encode(model.encoder)
         assert_close(found_TD, text_TD, summed=TERMS)
         assert_close(found_ID, image_ID, summed=TERMS)
@@ -89,16 +89,16 @@ def test_the_fingerprint_covers_adapter_and_base(
     folder, _ = adapted
     copy = shutil.copytree(clip_folder, tmp_path / "tiny-clip")
     same = shutil.copytree(folder, tmp_path / "same")
-    first = models.resolve(f"transformers:{clip_folder}?adapter={folder}").fingerprint
-    assert models.resolve(f"transformers:{copy}?adapter={same}").fingerprint == first
+    first = models.load_model(f"transformers:{clip_folder}?adapter={folder}").fingerprint
+    assert models.load_model(f"transformers:{copy}?adapter={same}").fingerprint == first
     weights = load_file(copy / "model.safetensors")
     weights["logit_scale"] += 1
     save_file(weights, copy / "model.safetensors", {"format": "pt"})
-    assert models.resolve(f"transformers:{copy}?adapter={same}").fingerprint != first
+    assert models.load_model(f"transformers:{copy}?adapter={same}").fingerprint != first
     weights = load_file(same / "adapter_model.safetensors")
     changed = {name: value * 1.001 for name, value in weights.items()}
     save_file(changed, same / "adapter_model.safetensors", {"format": "pt"})
-    assert models.resolve(f"transformers:{clip_folder}?adapter={same}").fingerprint != first
+    assert models.load_model(f"transformers:{clip_folder}?adapter={same}").fingerprint != first
 
 
 def test_an_adapter_of_open_clip(clip: Path, data: Path, here: Path):
@@ -108,7 +108,7 @@ def test_an_adapter_of_open_clip(clip: Path, data: Path, here: Path):
     tokens = load_tokenizer(f"local-dir:{clip}", "clip")(TEXTS)
     with torch.no_grad():
         expected_TD = library.encode_text(tokens).numpy()
-    model = models.resolve(f"local:{clip}?adapter=lora")
+    model = models.load_model(f"local:{clip}?adapter=lora")
     assert_close(encode(model.encoder)[0], expected_TD, summed=TERMS)
     assert (model.corpus, model.warnings) == (None, ())  # what it was trained on is not known
     arguments = ["--data", str(data), "--task", "crepe/prod_hnatom/n4", "--json"]
@@ -129,7 +129,7 @@ def test_a_generative_model_with_an_adapter(tmp_path: Path):
     folder = write_vlm("qwen2.5-vl", tmp_path / "qwen")
     base: Any = hf.AutoModelForImageTextToText.from_pretrained(folder)
     write_adapter(base, tmp_path / "lora", "q_proj", "v_proj")
-    plain, merged = (models.resolve(f"vlm:{name}") for name in (folder, tmp_path / "lora"))
+    plain, merged = (models.load_model(f"vlm:{name}") for name in (folder, tmp_path / "lora"))
     scores = []
     for encoder in (plain.encoder, merged.encoder):
         assert isinstance(encoder, models.PairScorer)
@@ -153,7 +153,7 @@ def test_an_adapter_that_does_not_fit_its_base_is_one_clear_message(
 
     def fails(spec: str) -> str:
         with pytest.raises((ValueError, FileNotFoundError, ModuleNotFoundError)) as caught:
-            models.resolve(spec)
+            models.load_model(spec)
         return str(caught.value).replace(str(tmp_path), "T").replace(str(clip_folder), "BASE")
 
     assert fails(f"transformers:{siglip}?adapter={folder}").endswith(
@@ -185,9 +185,9 @@ def test_an_adapter_that_does_not_fit_its_base_is_one_clear_message(
     spec = f"transformers:{clip_folder}?adapter={folder}"
     assert "T/lora/adapter_model.safetensors: not found. An adapter is a folder" in fails(spec)
     with pytest.raises(FileNotFoundError, match="An adapter is a folder"):
-        models.check_name(spec)
+        checks.check_name(spec)
     with pytest.raises(FileNotFoundError, match="nowhere: no such folder"):
-        models.check_name("ViT-B-32/laion400m_e32?adapter=nowhere")
+        checks.check_name("ViT-B-32/laion400m_e32?adapter=nowhere")
     monkeypatch.setitem(sys.modules, "peft", None)
     assert "adapters need PEFT, which is not installed: pip install 'compeval[peft]'" in fails(spec)
 

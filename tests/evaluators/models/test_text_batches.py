@@ -6,7 +6,7 @@ import numpy as np
 import open_clip
 import pytest
 
-from compeval.evaluators.models import resolve
+from compeval.evaluators.models import load_model
 from compeval.evaluators.models.openclip import OpenClipEncoder
 from compeval.evaluators.models.prefix_forest import causal_tower
 from compeval.evaluators.models.text_batches import LengthBatchEncoder, batches
@@ -34,7 +34,7 @@ def test_features_equal_those_of_the_model(kind: type, text: dict):
 
 def test_an_encoder_with_either_way_through_the_tower(tmp_path):
     folder = tiny.write_clip(tmp_path / "clip")
-    forest, by_length = (resolve(f"local:{folder}").encoder for _ in range(2))
+    forest, by_length = (load_model(f"local:{folder}").encoder for _ in range(2))
     assert isinstance(forest, OpenClipEncoder)
     assert isinstance(by_length, OpenClipEncoder)
     network: Any = open_clip.create_model(f"local-dir:{folder}").eval()

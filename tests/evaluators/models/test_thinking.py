@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from compeval.cli import app
 from compeval.evaluators import models
-from compeval.evaluators.models import generated, thinking
+from compeval.evaluators.models import checks, generated, thinking
 from compeval.evaluators.models.endpoint import CUT_OFF, Answer
 from compeval.evaluators.models.questions import Scoring
 from tests.close import assert_close, count_terms
@@ -200,7 +200,7 @@ def write_thoughts(folder: Path, texts: list[str], monkeypatch: pytest.MonkeyPat
 def test_the_answer_after_the_thoughts_is_scored_as_the_library_does(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    model = models.resolve(f"vlm:{folder}?think=8")
+    model = models.load_model(f"vlm:{folder}?think=8")
     encoder: Any = model.encoder
     texts = [
         "a red ball </think> Yes",
@@ -266,7 +266,7 @@ def test_generation_stops_when_the_answer_begins(
         network.generation_config.sequence_bias = bias
         network.save_pretrained(tmp_path / name)
         processor.save_pretrained(tmp_path / name)
-        encoder: Any = models.resolve(f"vlm:{tmp_path / name}?think=64").encoder
+        encoder: Any = models.load_model(f"vlm:{tmp_path / name}?think=64").encoder
         scores += list(encoder.score([encoder.preprocess(IMAGE)], ["a dog"]))
     assert texts[0] == [close, yes]
     assert encoder.cut_off < scores[0] < 0
@@ -286,7 +286,7 @@ def test_generation_stops_when_the_answer_begins(
 )
 def test_a_budget_that_is_missing_or_wrong(folder: Path, settings: str, message: str):
     with pytest.raises(ValueError, match=message.replace("?", r"\?")):
-        models.resolve(f"vlm:{folder}{settings}")
+        models.load_model(f"vlm:{folder}{settings}")
 
 
 @pytest.mark.parametrize(
@@ -318,14 +318,14 @@ def test_an_answer_that_does_not_come_first_is_a_warning(
         return output
 
     monkeypatch.setattr(type(network), "forward", prefer)
-    warnings = models.resolve(f"vlm:{path}").warnings
+    warnings = models.load_model(f"vlm:{path}").warnings
     assert len(warnings) == (warning is not None)
     assert warning is None or warnings[0].startswith(warning)
 
 
 def test_a_model_without_a_chat_template_cannot_think(tmp_path: Path):
     with pytest.raises(ValueError, match="the setting think is for models with a chat template"):
-        models.resolve(f"vlm:{write_vlm('blip-2-opt', tmp_path / 'blip')}?think=8")
+        models.load_model(f"vlm:{write_vlm('blip-2-opt', tmp_path / 'blip')}?think=8")
 
 
 # vLLM
@@ -362,14 +362,14 @@ def test_a_model_in_vllm(vllm: StandIn, weights: Path, rows: Path):
     assert vllm.options["dtype"] == "float32"
     assert vllm.options["limit_mm_per_prompt"] == {"image": 1}
     assert vllm.options["trust_remote_code"] is False
-    first, second = (models.resolve(f"vlm:{weights}@vllm").fingerprint for _ in range(2))
+    first, second = (models.load_model(f"vlm:{weights}@vllm").fingerprint for _ in range(2))
     assert first == second
     (weights / "model.safetensors").write_bytes(b"others")
-    assert models.resolve(f"vlm:{weights}@vllm").fingerprint != first
+    assert models.load_model(f"vlm:{weights}@vllm").fingerprint != first
 
 
 def test_yes_in_vllm_is_the_sum_of_its_spellings(vllm: StandIn, weights: Path):
-    encoder: Any = models.resolve(f"vlm:{weights}@vllm?max_model_len=512").encoder
+    encoder: Any = models.load_model(f"vlm:{weights}@vllm?max_model_len=512").encoder
     scores = encoder.score([Image.new("RGB", (8, 8), "red")] * 2, ["a red ball", "a blue ball"])
     assert_close(scores, [math.log(math.exp(-0.3) + math.exp(-2.0)), -3.5])
     assert vllm.options["max_model_len"] == 512
@@ -401,7 +401,7 @@ def test_a_thinking_model_in_vllm_and_its_budget(vllm: StandIn, weights: Path, r
 
 
 def test_a_caption_cannot_add_an_image_in_vllm(vllm: StandIn, weights: Path):
-    encoder: Any = models.resolve(f"vlm:{weights}@vllm").encoder
+    encoder: Any = models.load_model(f"vlm:{weights}@vllm").encoder
     encoder.score([Image.new("RGB", (8, 8), "red")], ["a red <image>"])
     assert 'show "a red < image>"' in vllm.questions[-1]
 
@@ -411,8 +411,8 @@ def test_vllm_that_is_not_installed_or_gets_wrong_settings(
 ):
     monkeypatch.setitem(sys.modules, "vllm", None)
     with pytest.raises(ModuleNotFoundError, match="pip install vllm"):
-        models.resolve(f"vlm:{weights}@vllm")
+        models.load_model(f"vlm:{weights}@vllm")
     with pytest.raises(ValueError, match="expected numbers for think, tensor_parallel_size"):
-        models.resolve(f"vlm:{weights}@vllm?think=much")
+        models.load_model(f"vlm:{weights}@vllm?think=much")
     with pytest.raises(FileNotFoundError, match="no such folder"):
-        models.check_name("vlm:/nowhere@vllm")
+        checks.check_name("vlm:/nowhere@vllm")

@@ -182,7 +182,7 @@ def test_a_choice_between_two_captions_in_both_orders(vlm_folder: Folders, tmp_p
 def test_a_batch_that_does_not_fit_is_halved_and_scores_the_same(
     vlm_folder: Folders, monkeypatch: Any
 ):
-    encoder: Any = models.resolve(f"vlm:{vlm_folder('qwen3-vl')}").encoder
+    encoder: Any = models.load_model(f"vlm:{vlm_folder('qwen3-vl')}").encoder
     pictures = [
         encoder.preprocess(Image.new("RGB", (20, 30), color))
         for color in ("red", "blue")
@@ -213,7 +213,7 @@ def test_prompts_of_like_length_are_in_one_batch(
     vlm_folder: Folders, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setitem(generative.PROMPTS_PER_BATCH, "cpu", 2)
-    encoder: Any = models.resolve(f"vlm:{vlm_folder('internvl')}").encoder
+    encoder: Any = models.load_model(f"vlm:{vlm_folder('internvl')}").encoder
     picture = encoder.preprocess(Image.new("RGB", (20, 30), "red"))
     short = "a dog"
     long = "a dog on a red table beside two boxes"
@@ -226,7 +226,7 @@ def test_prompts_of_like_length_are_in_one_batch(
 
 
 def test_a_caption_cannot_add_an_image(vlm_folder: Folders):
-    encoder: Any = models.resolve(f"vlm:{vlm_folder('internvl')}").encoder
+    encoder: Any = models.load_model(f"vlm:{vlm_folder('internvl')}").encoder
     pictures = [encoder.preprocess(Image.new("RGB", (20, 30), "red"))] * 2
     assert "< image>" in encoder.prompt("a <image> ball")
     scores = encoder.score(pictures, ["a <image> ball", "a < image> ball"])
@@ -238,10 +238,10 @@ def test_a_caption_cannot_add_an_image(vlm_folder: Folders):
 def test_a_prefix_cache_that_changes_scores_is_given_up_with_a_warning(
     vlm_folder: Folders, monkeypatch: pytest.MonkeyPatch
 ):
-    plain = models.resolve(f"vlm:{vlm_folder('internvl')}")
+    plain = models.load_model(f"vlm:{vlm_folder('internvl')}")
     run_rests = generative.run_rests
     monkeypatch.setattr(generative, "run_rests", lambda *arguments: 1.1 * run_rests(*arguments))
-    model = models.resolve(f"vlm:{vlm_folder('internvl')}")
+    model = models.load_model(f"vlm:{vlm_folder('internvl')}")
     assert plain.scoring is not None
     assert model.scoring is not None
     assert plain.scoring["no_prefix_cache"] is None
@@ -276,7 +276,7 @@ def test_wrong_settings_are_one_clear_message(
 ):
     spec = f"vlm:{vlm_folder('internvl')}?{urlencode(settings)}"
     with pytest.raises(ValueError, match="vlm:") as caught:
-        models.resolve(spec)
+        models.load_model(spec)
     assert message in str(caught.value)
 
 
@@ -286,19 +286,19 @@ def test_models_that_cannot_be_asked(
     with pytest.raises(
         ValueError, match=r"models of type 'clip' generate no text about images. For dual encoders"
     ):
-        models.resolve(f"vlm:{transformers_folder('clip')}")
+        models.load_model(f"vlm:{transformers_folder('clip')}")
     with pytest.raises(FileNotFoundError, match=r"nowhere: no such folder\.$"):
-        models.resolve(f"vlm:{tmp_path / 'nowhere'}")
+        models.load_model(f"vlm:{tmp_path / 'nowhere'}")
     folder = shutil.copytree(vlm_folder("internvl"), tmp_path / "internvl")
     (folder / "chat_template.jinja").unlink()
     with pytest.raises(
         ValueError, match="has no chat template, and its family 'internvl' no known prompt"
     ):
-        models.resolve(f"vlm:{folder}")
+        models.load_model(f"vlm:{folder}")
     question = 'Is "{}" shown? Answer Yes or No.'
-    model = models.resolve(
+    model = models.load_model(
         f"vlm:{vlm_folder('internvl')}?{urlencode({'question': question, 'answers': 'No,Yes'})}"
     )
     assert model.scoring is not None
     assert (model.scoring["question"], model.scoring["answers"]) == (question, ["No", "Yes"])
-    assert model.fingerprint != models.resolve(f"vlm:{vlm_folder('internvl')}").fingerprint
+    assert model.fingerprint != models.load_model(f"vlm:{vlm_folder('internvl')}").fingerprint

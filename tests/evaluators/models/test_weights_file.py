@@ -71,7 +71,7 @@ def test_a_tag_that_a_file_is_like_states_its_activation(tmp_path: Path):
 def test_the_image_size_and_the_number_of_tokens_are_the_files(tmp_path: Path):
     trained = make(force_image_size=288, force_context_length=20)
     torch.save(trained.state_dict(), tmp_path / "a.pt")
-    model = models.resolve(f"{ARCHITECTURE}/{tmp_path / 'a.pt'}")
+    model = models.load_model(f"{ARCHITECTURE}/{tmp_path / 'a.pt'}")
     encoder: Any = model.encoder
     assert encoder.max_tokens == 20
     image = Image.linear_gradient("L").resize((400, 300)).convert("RGB")
@@ -129,9 +129,9 @@ def test_a_folder_whose_configuration_says_another_size_is_an_error(tmp_path: Pa
     with pytest.raises(
         ValueError, match=f"of {len(positions) - 2} tokens, not of {len(positions)}"
     ):
-        models.resolve(f"local:{folder}")
+        models.load_model(f"local:{folder}")
     save_file(state, path)
-    models.resolve(f"local:{folder}")
+    models.load_model(f"local:{folder}")
 
 
 def write_folder(family: str, folder: Path, *missing: str) -> Path:
@@ -159,17 +159,17 @@ def test_missing_tensors_of_a_folder_are_an_error(
 ):
     folder = write_folder(family, tmp_path / family, part)
     with pytest.raises(ValueError, match=f"its files lack .*{part}.* which would be random"):
-        models.resolve(f"transformers:{folder}{suffix}")
+        models.load_model(f"transformers:{folder}{suffix}")
 
 
 def test_a_missing_tensor_that_nothing_reads_is_none(tmp_path: Path):
     """The matching head of BLIP's scores by cosine, and a temperature, which moves no rank."""
     folder = write_folder("blip", tmp_path / "blip", "itm_head")
-    model: Any = models.resolve(f"transformers:{folder}@itc").encoder
-    again: Any = models.resolve(f"transformers:{folder}@itc").encoder
+    model: Any = models.load_model(f"transformers:{folder}@itc").encoder
+    again: Any = models.load_model(f"transformers:{folder}@itc").encoder
     picture = model.preprocess(Image.new("RGB", (8, 8), "red"))
     assert model.score([picture], ["a red ball"]) == again.score([picture], ["a red ball"])
-    models.resolve(f"transformers:{write_folder('clip', tmp_path / 'clip', 'logit_scale')}")
+    models.load_model(f"transformers:{write_folder('clip', tmp_path / 'clip', 'logit_scale')}")
 
 
 @pytest.mark.parametrize("kind", ["transformers", "local", "open_clip"])
@@ -187,4 +187,4 @@ def test_an_adapter_next_to_the_weights_is_not_ignored(tmp_path: Path, kind: str
     # transformers: a folder with an adapter is the adapter, whose file has to name the base.
     message = r"has an adapter .* not applied|adapter_config\.json does not name the base model"
     with pytest.raises(ValueError, match=message):
-        models.resolve(spec)
+        models.load_model(spec)

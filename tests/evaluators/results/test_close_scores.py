@@ -39,7 +39,7 @@ def test_pair_scorers(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     toy_dataset(tmp_path)
     (tmp_path / "confident_models.py").write_text(CODE, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
-    model = models.resolve(f"python:confident_models:{name}")
+    model = models.load_model(f"python:confident_models:{name}")
     for _ in range(2):  # the second time, scores are read from the cache
         (result,) = run(
             model, [TASK], EvaluationOptions(data_dir=tmp_path, output=tmp_path / "results")

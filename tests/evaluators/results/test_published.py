@@ -653,7 +653,9 @@ def test_validate_evaluates_what_is_here_and_lacks_a_result(
         "a paper",
     )
     assert [path.stem for path in (here / "results").rglob("*obj*.json")] == ["swap_obj"]
-    monkeypatch.setattr("compeval.evaluators.models.resolve", None)  # the model is not loaded again
+    monkeypatch.setattr(
+        "compeval.evaluators.models.load_model", None
+    )  # the model is not loaded again
     assert json.loads(CliRunner().invoke(app, arguments).stdout) == [record]
 
 

@@ -33,7 +33,7 @@ FOLDER = "results/microworld/"
 
 def run_toy(name: str, data: Path, **options: object) -> Path:
     run(
-        models.resolve(f"python:toy_models:{name}"),
+        models.load_model(f"python:toy_models:{name}"),
         [LAION],
         EvaluationOptions(data_dir=data, **options),  # pyright: ignore
     )

@@ -10,7 +10,7 @@ from PIL.Image import Image
 from safetensors.torch import load_file, save_file
 
 from compeval.base.pipeline.params import PAPER
-from compeval.evaluators.models import local, resolve
+from compeval.evaluators.models import load_model, local
 from compeval.trainers.negclip import image_text, starting_model
 from compeval.trainers.negclip.finetune import Recipe
 from compeval.trainers.negclip.image_text import read_captioned_images
@@ -46,7 +46,7 @@ def test_checkpoint_is_loadable_and_has_the_best_learning_rate(
     assert float(best) == metrics["chosen"]
     assert metrics["after"] == rates[best]
     assert json.loads((tmp_path / "out/metrics.json").read_text(encoding="utf-8")) == metrics
-    model = resolve(f"local:{tmp_path / 'out'}")
+    model = load_model(f"local:{tmp_path / 'out'}")
     assert (model.corpus, model.corpus_source, model.contaminated) == ("toy", "microworld", None)
     record = json.loads((tmp_path / "out/training.json").read_text(encoding="utf-8"))
     assert (record["method"], record["start"], record["captions"]) == (method, spec, 19)

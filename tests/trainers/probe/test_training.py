@@ -19,7 +19,7 @@ from transformers import (
 )
 from transformers.trainer_callback import CallbackHandler
 
-from compeval.evaluators.models import Model, fingerprint, resolve
+from compeval.evaluators.models import Model, fingerprint, load_model
 from compeval.evaluators.models.recovery_probe import AUTOENCODER, PROBE, RecoveryT5
 from compeval.trainers.probe import data as recovery_data
 from compeval.trainers.probe import training as probe
@@ -181,7 +181,7 @@ def test_autoencoder_returns_mean_token_states_with_shuffled_dimensions(tmp_path
     probe.train_autoencoder(TEXTS, replace(RECIPE, epochs=1), tmp_path / "ae")
     record = json.loads((tmp_path / "ae" / AUTOENCODER).read_text(encoding="utf-8"))
     assert sorted(record["shuffle"]) == list(range(32)) != record["shuffle"]
-    encoder = resolve(f"local:{tmp_path / 'ae'}")
+    encoder = load_model(f"local:{tmp_path / 'ae'}")
     texts = ["a cat", "the dog on the left"]
     feature_ND = encoder.encoder.encode_texts(texts, 8)
     # Each text is encoded alone, so the mean includes no padding.
@@ -195,12 +195,12 @@ def test_autoencoder_returns_mean_token_states_with_shuffled_dimensions(tmp_path
     expected_ND = np.stack(mean_states)[:, record["shuffle"]]
     assert_close(feature_ND, expected_ND, summed=count_terms(model.encoder))
     probe.train_probe(encoder, TEXTS, RECIPE, tmp_path / "probe")
-    recovered = resolve(f"local:{tmp_path / 'probe'}").encoder.recover(["a cat on the left"])
+    recovered = load_model(f"local:{tmp_path / 'probe'}").encoder.recover(["a cat on the left"])
     assert isinstance(recovered[0], str)
     # A probe is refused if the text encoder changed after its training.
     probe.train_autoencoder(TEXTS, replace(RECIPE, epochs=1, seed=1), tmp_path / "ae")
     with pytest.raises(ValueError, match="has changed since training"):
-        resolve(f"local:{tmp_path / 'probe'}")
+        load_model(f"local:{tmp_path / 'probe'}")
 
 
 def test_decoder_of_a_pretrained_t5(tmp_path):
