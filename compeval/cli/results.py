@@ -14,6 +14,7 @@ from compeval.cli.options import Data, Format, FormatName, Results
 
 if TYPE_CHECKING:
     from compeval.evaluators.results.documents import Result
+    from compeval.evaluators.results.ranks import Position
     from compeval.evaluators.validity.best_baselines import BestBaseline
 
 TIES = "ties %"
@@ -169,19 +170,22 @@ def _describe_positions(results: Sequence[Result], is_long: bool) -> list[str]:
 
     if err.quiet or not any(has_published_scores(result["dataset"]) for result in results):
         return []
-    from compeval.evaluators.results.ranks import find_positions
+    from compeval.evaluators.results.ranks import describe_unranked, find_positions
 
     positions = find_positions(results)
     whole = {(position.model, position.task) for position in positions if position.metric == MEAN}
-    lines = [
-        f"{position.model}, {position}"
-        if len({item.model for item in positions}) > 1
-        else str(position)
-        for position in positions
-        if not is_long
-        or position.metric == MEAN
-        or (position.model, position.task.partition("/")[0]) not in whole
-    ]
+    has_models = len({position.model for position in positions}) > 1
+    lines: list[str] = []
+    unranked: list[Position] = []
+    for position in positions:
+        is_in_mean = (position.model, position.task.partition("/")[0]) in whole
+        if is_long and is_in_mean and position.metric != MEAN:
+            continue
+        if is_long and not position.published:
+            unranked.append(position)
+        else:
+            lines.append(f"{position.model}, {position}" if has_models else str(position))
+    lines += describe_unranked(unranked)
     return [*lines, describe_missing()] if lines and describe_missing() else lines
 
 
@@ -293,6 +297,8 @@ def _to_records(result: Result, baselines: Mapping[str, BestBaseline]) -> Iterat
 
 
 def _collect_notes(results: Sequence[Result]) -> list[str]:
+    from compeval.evaluators.results.task_warnings import summarise_warnings
+
     notes: dict[str, None] = {}
     for result in results:
         model = result["model"]
@@ -308,12 +314,12 @@ def _collect_notes(results: Sequence[Result]) -> list[str]:
             notes[
                 f"{result['dataset']}: authors_* is the authors' own score. {result['authors']}"
             ] = None
-        notes |= dict.fromkeys(result["warnings"])
         if result["skipped"]:
             notes[
                 f"{result['task']}: {len(result['skipped'])} rows skipped because of unreadable images."
             ] = None
-    return list(notes)
+    warnings = (warning for result in results for warning in result["warnings"])
+    return [*notes, *summarise_warnings(warnings)]
 
 
 def _main_metrics(result: dict[str, Any], *, all_metrics: bool) -> list[str]:

@@ -11,8 +11,7 @@ are several parts, the names of their files begin with the name of the part.
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
@@ -32,13 +31,10 @@ from compeval.evaluators.report.strip import Test, make_strip
 from compeval.evaluators.report.tables import TEXTS, Table, make_table, to_csv, to_latex
 from compeval.evaluators.report.text_only import find_without_measured, read_text_only
 from compeval.evaluators.results.task_names import explain_names
+from compeval.evaluators.results.task_warnings import summarise_warnings
 from compeval.evaluators.validity.best_baselines import find_best_of_results
 from compeval.loaders.datasets.verified import verify_images_once
 
-TRUNCATED = re.compile(r"[\d,]+ of [\d,]+ (texts are longer than .*)")
-"""A warning of evaluators/engine/score.py."""
-OF_TASK = re.compile(r"\S+: (seen and unseen are those of .*)")
-"""A warning of evaluators/engine/tasks.py, which begins with the name of the task."""
 EXAMPLE_TASKS: list[str] = TEXTS["example_tasks"]
 DATASETS_WITH_SECTION = (*TEXTS["datasets_with_section"], *PAIR_DATASETS)
 """Datasets that have a section. For all other datasets, the page shows examples only."""
@@ -120,19 +116,6 @@ class ReportPart:
         return summarise_warnings(
             warning for result in self.results for warning in result.data["warnings"]
         )
-
-
-def summarise_warnings(warnings: Iterable[str]) -> list[str]:
-    """Return the distinct warnings, and one for all that differ only in their task or in the number of long texts."""
-    groups: dict[str, list[str]] = {}
-    for warning in warnings:
-        shared = OF_TASK.sub(r"\1", TRUNCATED.sub(r"some \1", warning))
-        groups.setdefault(shared, []).append(warning)
-    summary: list[str] = []
-    for shared, members in sorted(groups.items()):
-        is_same = len(set(members)) == 1
-        summary.append(members[0] if is_same else f"In {len(members):,} results, {shared}")
-    return summary
 
 
 def build(

@@ -98,6 +98,17 @@ class Position(NamedTuple):
         )
 
 
+def describe_unranked(positions: Iterable[Position]) -> list[str]:
+    """Return one line for all tasks without published scores to rank that have the same reason."""
+    tasks: dict[str, dict[str, None]] = {}
+    for position in positions:
+        tasks.setdefault(position.left_out, {})[position.task] = None
+    return [
+        f"Not ranked among the published models ({reason}): {', '.join(names)}"
+        for reason, names in tasks.items()
+    ]
+
+
 def compute_rank(percent: float, others: Iterable[float]) -> int:
     """Return 1 + the number of higher scores."""
     return 1 + sum(other > percent for other in others)

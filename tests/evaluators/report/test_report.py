@@ -12,7 +12,7 @@ from compeval.base.schemas.rows import HARD_NEGATIVE_SCHEMA
 from compeval.base.storage.dataset import write_config
 from compeval.evaluators.engine.task_dataset import load
 from compeval.evaluators.engine.tasks import Task
-from compeval.evaluators.report import build, make_sections, summarise_warnings
+from compeval.evaluators.report import build, make_sections
 from compeval.evaluators.report.examples import find_top, mark_changes
 from compeval.evaluators.report.figures import (
     describe_rows,
@@ -418,21 +418,3 @@ def test_the_truth_never_wins_a_tie_and_three_captions_are_shown():
 )
 def test_mark_changes(truth: str, text: str, expected: list[tuple[str, bool]]):
     assert mark_changes(truth, text) == expected
-
-
-def test_warnings_about_truncated_texts_are_one() -> None:
-    rest = "texts are longer than 48 tokens; the model reads no more than these."
-    assert summarise_warnings(
-        [f"3 of 9 {rest}", "b", f"1 of 1,200 {rest}", "a", "b", rest.replace("48", "77")]
-    ) == [
-        "a",
-        "b",
-        f"In 2 results, some {rest}",
-        rest.replace("48", "77"),
-    ]
-    unknown = "seen and unseen are those of the training corpus laion, but the training data of A is not known."
-    tasks = ("crepe/laion_sc_hnatom", "crepe/laion_uc_hnatom")
-    assert summarise_warnings(f"{task}: {unknown}" for task in tasks) == [
-        f"In 2 results, {unknown}"
-    ]
-    assert summarise_warnings([f"{tasks[0]}: {unknown}"]) == [f"{tasks[0]}: {unknown}"]

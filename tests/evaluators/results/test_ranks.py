@@ -14,7 +14,12 @@ from typer.testing import CliRunner
 
 from compeval.cli import app
 from compeval.evaluators.results import ranks
-from compeval.evaluators.results.ranks import Position, compute_rank, find_positions
+from compeval.evaluators.results.ranks import (
+    Position,
+    compute_rank,
+    describe_unranked,
+    find_positions,
+)
 from compeval.evaluators.results.scores import PublishedScore, count_rows, find_cached_tables
 from compeval.evaluators.results.ties import measure_ties
 from tests.close import assert_close
@@ -161,6 +166,17 @@ def test_what_differs_in_rows_is_not_ranked():
         position
     )
     assert "other rows, 200 rows here, 245 published" in str(position)
+
+
+def test_tasks_that_are_not_ranked_for_one_reason_are_one_line():
+    positions = [
+        Position("A", task, "recall@1", True, 50.0, {}, reason)
+        for task, reason in (("x/1", "other rows"), ("x/2", "marked"), ("x/3", "other rows"))
+    ]
+    assert describe_unranked(positions) == [
+        "Not ranked among the published models (other rows): x/1, x/3",
+        "Not ranked among the published models (marked): x/2",
+    ]
 
 
 def test_marked_scores_are_never_ranked():
