@@ -172,7 +172,7 @@ def evaluate_tasks(
     for folder in written_folders:
         documents.make_folder(folder)
 
-    cache = cache_folder() if model.is_cached else None
+    cache = cache_folder() if model.keeps_features else None
     with closing(FeatureStore(cache, model.fingerprint)) as store:
         engine = Engine(
             model, planned, store, batch_size, options.on_error, report, cluster, in_processes
@@ -291,7 +291,7 @@ def refresh_stored(model: Model, opened: OpenedTask, output: Path) -> StoredResu
     dataset, expected = opened
     folder = documents.get_model_folder(output, dataset.source, model.name, dataset.limit)
     path = documents.get_result_path(folder, dataset.task.name)
-    result = documents.read_if_finished(path, expected) if model.is_cached else None
+    result = documents.read_if_finished(path, expected) if model.keeps_features else None
     versions = {name: expected["data"][name] for name in ("version", "revision")}
     if result is not None and not versions.items() <= result["data"].items():
         result["data"] |= versions

@@ -22,9 +22,9 @@ from compeval.cli.options import Data, Format, FormatName
 from compeval.cli.results import (
     count_texts,
     drop_columns,
-    find_baselines,
     format_baseline,
     get_recall,
+    measure_baselines,
 )
 
 if TYPE_CHECKING:
@@ -120,18 +120,18 @@ def _print_comparison(
         lines.append(summarise(pairs))
     records = [line._asdict() for line in lines]
     shown = [record for record in records if all_metrics or not is_on_request(record["metric"])]
-    _print_with_baselines("comparison", records, shown, _find_baselines(a, data), output_format)
+    _print_with_baselines("comparison", records, shown, _measure_baselines(a, data), output_format)
     print_message(
         "p-values are Holm-corrected over the tasks of this table. The mean gives each task the same weight."
     )
 
 
-def _find_baselines(folder: Path, data: Path | None) -> Mapping[str, BestBaseline]:
+def _measure_baselines(folder: Path, data: Path | None) -> Mapping[str, BestBaseline]:
     """Return task -> best text-only baseline, of the tasks of a result folder."""
     from compeval.evaluators.results import documents
     from compeval.evaluators.results.paired import find_documents
 
-    return find_baselines(map(documents.read, find_documents(folder).values()), data)
+    return measure_baselines(map(documents.read, find_documents(folder).values()), data)
 
 
 def _print_with_baselines(
@@ -167,7 +167,7 @@ def print_ranking(folders: Sequence[Path], data: Path | None, output_format: For
         for line, other in pairwise([*lines, *lines[-1:]])
     ]
     rows = [record | {"next": p} for record, p in zip(records, following, strict=True)]
-    baselines = _find_baselines(folders[0], data)
+    baselines = _measure_baselines(folders[0], data)
     _print_with_baselines("ranking", records, rows, baselines, output_format)
     print_message(
         "rank: 1 + the number of models that are significantly better. p-values are Holm-corrected over all pairs."

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from compeval.base.pipeline import stage
 from compeval.cli.console import format_interval, out, print_table
-from compeval.cli.results import find_baselines, get_recall
+from compeval.cli.results import get_recall, measure_baselines
 from compeval.evaluators.report.headlines import find_standing
 from compeval.evaluators.results.documents import Result
 
@@ -38,7 +38,7 @@ def print_summary(results: Sequence[Result], data: Path) -> None:
     The columns are those of ``compeval run``. ``data``: folder of the dataset.
     """
     by_task = {result["task"].removeprefix("crepe/"): result for result in results}
-    baselines = find_baselines(results, data)
+    baselines = measure_baselines(results, data)
     rows: list[tuple[str, ...]] = []
     standings: list[str] = []
     for task, description in NEGATIVES.items():

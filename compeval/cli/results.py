@@ -57,7 +57,8 @@ def show(
     if not paths:
         raise ValueError(f"{result}: no result files. `compeval run` writes them to results/.")
     results = [documents.read(path) for path in paths]
-    print_results(results, output_format, data=data, all_metrics=all_metrics)
+    baselines = measure_shown_baselines(results, data, output_format)
+    print_results(results, baselines, output_format, data=data, all_metrics=all_metrics)
 
 
 def score(
@@ -78,11 +79,13 @@ def score(
     from compeval.evaluators.results.external import score_file
 
     result = score_file(file, task, name, data_dir=data, output=output)
-    print_results([result], output_format, data=data)
+    baselines = measure_shown_baselines([result], data, output_format)
+    print_results([result], baselines, output_format, data=data)
 
 
 def print_results(
     results: Sequence[Result],
+    baselines: Mapping[str, BestBaseline],
     output_format: FormatName,
     folder: str = "",
     *,
@@ -91,13 +94,11 @@ def print_results(
 ) -> None:
     """Print results. If ``folder`` is given, a long table is replaced by a summary that names this folder.
 
-    ``data``: folder of the datasets, of which the best text-only baselines are shown. ``all_metrics``: also those that
-    are shown on request.
+    ``baselines``: task -> best text-only baseline (``measure_shown_baselines``). ``data``: folder of the datasets;
+    those that are not there are named. ``all_metrics``: also those that are shown on request.
     """
     from compeval.evaluators.results.task_names import explain_names
 
-    # The documents that json prints have no baselines.
-    baselines = {} if output_format == "json" else find_baselines(results, data)
     lines = [
         (result, metric)
         for result in results
@@ -189,8 +190,18 @@ def _describe_positions(results: Sequence[Result], is_long: bool) -> list[str]:
     return [*lines, describe_missing()] if lines and describe_missing() else lines
 
 
-def find_baselines(results: Iterable[Result], data: Path | None) -> Mapping[str, BestBaseline]:
-    """Return task -> best text-only baseline, of the tasks with hard negatives whose dataset is here."""
+def measure_shown_baselines(
+    results: Sequence[Result], data: Path | None, output_format: FormatName
+) -> Mapping[str, BestBaseline]:
+    """Return the baselines that ``print_results`` shows: none in json, whose documents have none."""
+    return {} if output_format == "json" else measure_baselines(results, data)
+
+
+def measure_baselines(results: Iterable[Result], data: Path | None) -> Mapping[str, BestBaseline]:
+    """Return task -> best text-only baseline, of the tasks with hard negatives whose dataset is here.
+
+    Those that were not measured before are fitted, and stored in the cache folder.
+    """
     results = list(results)
     if not any(result["protocol"] == "choice" for result in results):
         return {}

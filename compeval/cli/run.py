@@ -22,7 +22,7 @@ from compeval.cli.console import (
     report_failure,
 )
 from compeval.cli.options import Data, Format, FormatName, Limit, Results
-from compeval.cli.results import print_results
+from compeval.cli.results import measure_shown_baselines, print_results
 from compeval.evaluators.models import BACKENDS, Precision, parse, split_spec
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def run(
         typer.Option(
             "--no-cache",
             help="Compute everything again, and ask endpoints again: stored features, answers "
-            "and results are not read.",
+            "and results are not read. New features are not stored; answers and results are.",
         ),
     ] = False,
     dry_run: Annotated[
@@ -176,8 +176,10 @@ def run(
     `compeval list tasks` print the available names. Tasks that cannot be evaluated are refused before anything is
     encoded; the exit code is then 1. Tasks of a glob that the model does not support, such as retrieval with a scorer
     of pairs, are skipped with a note. Of several models, one that fails does not stop the others: it is reported at the
-    end, and the exit code is 1. The last lines say where each result on a published set stands among the published
-    models (not with --quiet). `compeval report results` compares models.
+    end, and the exit code is 1. The table also shows the best text-only baseline of each task with hard negatives; the
+    baselines are fitted on up to 1,000 rows, once per version of the dataset, and stored in the cache folder. The last
+    lines say where each result on a published set stands among the published models (not with --quiet).
+    `compeval report results` compares models.
     """
     # The models, and the tasks that can be chosen.
     if not dry_run:
@@ -198,7 +200,7 @@ def run(
     # Their results: read, if all are up to date; otherwise the models are loaded and evaluated.
     from compeval.evaluators.run import EvaluationOptions
 
-    load_options = LoadOptions(precision, name, max_requests, is_cached=not no_cache)
+    load_options = LoadOptions(precision, name, max_requests, uses_stored=not no_cache)
     with _start_cluster(device, ray_address, workers) as (cluster, chosen_device):
         evaluation = EvaluationOptions(
             data_dir=choice.data,
@@ -225,8 +227,8 @@ class LoadOptions(NamedTuple):
     """None for the model's own name."""
     max_requests: int
     """Limit for models behind an endpoint; a run that needs more requests is refused."""
-    is_cached: bool
-    """False if nothing that was stored before is read: features, answers and results."""
+    uses_stored: bool
+    """False if nothing that was stored before is read (features, answers and results), and no features are stored."""
 
 
 class TaskChoice(NamedTuple):
@@ -307,7 +309,10 @@ def _report(
     evaluation: EvaluationOptions,
     output_format: FormatName,
 ) -> None:
-    """Print the results, and what failed or was refused; then the exit code is 1. Raises ValueError without results."""
+    """Print the results, and what failed or was refused; then the exit code is 1. Raises ValueError without results.
+
+    The text-only baselines of the tasks are measured before, since the table shows them.
+    """
     from compeval.evaluators.results.documents import get_model_folder
 
     results = summary.results
@@ -328,7 +333,9 @@ def _report(
                 }
             }
         folder = " ".join(sorted(map(str, folders)))
-        print_results(results, output_format, folder, data=evaluation.data_dir)
+        # The baselines of new tasks are fitted, which can take longer than reading finished results.
+        baselines = measure_shown_baselines(results, evaluation.data_dir, output_format)
+        print_results(results, baselines, output_format, folder, data=evaluation.data_dir)
     if failed:
         report_failure(f"{len(failed)} of {len(specs)} models failed:")
         for spec, reason in failed.items():
@@ -461,9 +468,9 @@ def _load(spec: str, options: LoadOptions, evaluation: EvaluationOptions) -> Mod
             save_model_info(model)
         if isinstance(model.encoder, models.PaidScorer):
             model.encoder.max_requests = options.max_requests
-            model.encoder.asks_again = not options.is_cached
-    if not options.is_cached:
-        model = replace(model, is_cached=False)
+            model.encoder.asks_again = not options.uses_stored
+    if not options.uses_stored:
+        model = replace(model, keeps_features=False)
     if options.name is not None:
         model = replace(model, name=options.name)
     return model

@@ -169,7 +169,7 @@ class Cluster:
         self.is_used = members is not None
         if members is None:
             return load_model(spec, self.device, precision)
-        if model.is_cached:
+        if model.keeps_features:
             self._options = self._options._replace(fingerprint=model.fingerprint)
         if "max_tokens" in members:
             members["find_truncated"] = partial(self._ask, "find_truncated")

@@ -75,6 +75,7 @@ BACKENDS = {
     ),
     "python": Backend("compeval.evaluators.models.custom", loads_weights=False),
 }
+"""Backend of each prefix of a spec."""
 NUM_RERANKED = 128
 """Candidates that BLIP's code re-ranks (``k_test``), as ARO's authors used it."""
 
@@ -189,8 +190,12 @@ class Model:
     """Method, question and answers of a generative model. None for other models."""
     adapter: Mapping[str, str] | None = None
     """Title and digest of the adapter of PEFT that was merged into the weights; None for other models."""
-    is_cached: bool = True
-    """False if nothing tells whether the model has changed: features are kept in memory, results are not reused."""
+    keeps_features: bool = True
+    """True if features are stored on disk, and stored features and results are reused.
+
+    False if nothing tells whether the model has changed (a class without a fingerprint, an endpoint), and for a run
+    that computes everything again (``--no-cache``): features are then kept in memory.
+    """
     warnings: tuple[str, ...] = ()
     """Warnings for readers of the model's results."""
     source_file: Path | None = None

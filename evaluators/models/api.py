@@ -249,5 +249,6 @@ def load(name: str, device: str, precision: str) -> Model:
         fingerprint=fingerprint.of_json([*endpoint.identity, record, endpoint.max_tokens]),
         precision="remote",
         scoring=record,
-        is_cached=False,  # by the server's address, since its weights may change; the answers are stored
+        # The address of a server does not tell whether its weights have changed. The answers are stored.
+        keeps_features=False,
     )

@@ -85,7 +85,7 @@ def load(name: str, device: str, precision: str) -> Model:
         )
         raise _failed(spec, f"{class_name}({call_arguments})", error) from error
     loaded = wrap(model, spec, written, device)
-    if not loaded.is_cached:
+    if not loaded.keeps_features:
         return replace(loaded, warnings=(*loaded.warnings, NO_FINGERPRINT))
     file = getattr(module, "__file__", None)
     return replace(loaded, source_file=Path(file) if file else None)
@@ -104,7 +104,7 @@ def wrap(model: Any, spec: str, name: str, device: str) -> Model:
         encoder=adapt(model, spec, device),
         fingerprint=fingerprint.of_json([spec.removeprefix("python:"), written]),
         precision="custom",
-        is_cached=written is not None,
+        keeps_features=written is not None,
         corpus=getattr(model, "corpus", None),
         contaminated=getattr(model, "contaminated", None),
         warnings=tuple(_warn_of_training_mode(model)),

@@ -163,6 +163,22 @@ def test_cache_info_and_prune(here: Path, data: Path):
     assert json.loads(call("cache", "info", "--json").stdout)["files"] == []
 
 
+def test_no_cache_stores_results_and_no_features(here: Path, data: Path):
+    assert run_toy(data, "Knows", "--no-cache").exit_code == 0
+    assert len(list(Path("results").rglob("*.parquet"))) == 2
+    assert not list(cache_folder().glob("*.features.sqlite"))
+    again = run_toy(data, "Knows", "--no-cache")
+    assert "up to date" not in again.stderr, "stored results are not read"
+
+
+def test_baselines_are_measured_if_they_are_shown(here: Path, data: Path):
+    run_toy(data, "Knows", "--json")
+    folder = cache_folder() / "text_only"
+    assert not folder.exists()
+    run_toy(data)
+    assert len(list(folder.iterdir())) == 2, "one file for each of the two tasks"
+
+
 def test_help_imports_no_heavy_library():
     heavy = {
         "torch",
