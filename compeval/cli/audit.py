@@ -325,7 +325,7 @@ def _audit_target(target: str, data: Path | None) -> AuditedTarget:
 def _audit_file(path: Path) -> AuditedTarget:
     from compeval.evaluators.validity.best_baselines import find_best
     from compeval.loaders.importing.identify import identify
-    from compeval.loaders.importing.read_published import read_published
+    from compeval.loaders.importing.read_published import audit_splits, read_published
     from compeval.loaders.malformed import find_malformed, list_available_kinds
 
     published = identify(path)
@@ -336,10 +336,8 @@ def _audit_file(path: Path) -> AuditedTarget:
         report_failure(
             f"{path}: {unreadable:,} of {counts.read:,} rows cannot be read and are not counted ({reasons})."
         )
-    names = {
-        split: path.name if len(counts.audits) == 1 else f"{path.name}: {split}"
-        for split in counts.audits
-    }
+    audits = audit_splits(read.splits)
+    names = {split: path.name if len(audits) == 1 else f"{path.name}: {split}" for split in audits}
     baselines = {
         names[split]: baseline
         for (config, name), rows in read.splits.items()
@@ -357,7 +355,7 @@ def _audit_file(path: Path) -> AuditedTarget:
         for (config, name), rows in read.splits.items()
         if f"{config}/{name}" in names and "en" in published.benchmark.languages
     }
-    return {names[split]: result for split, result in counts.audits.items()}, baselines, malformed
+    return {names[split]: result for split, result in audits.items()}, baselines, malformed
 
 
 def _is_english(dataset: str) -> bool:

@@ -37,7 +37,7 @@ from compeval.evaluators.validity.balanced_subsets import (
 from compeval.evaluators.validity.best_baselines import choose_best
 from compeval.loaders.datasets.sorting import natural_key
 from compeval.loaders.importing.identify import identify
-from compeval.loaders.importing.read_published import ReadFile, read_published
+from compeval.loaders.importing.read_published import ReadFile, audit_splits, read_published
 from compeval.loaders.malformed import KINDS, find_malformed
 from compeval.loaders.published.balanced import LISTS, is_balanced, read_lists
 
@@ -84,7 +84,7 @@ def measure_texts(read: ReadFile) -> Measured:
     shares: Measured = {"identical texts": [len(set(of)) < len(of) for of in texts]}
     shares |= {kind: [row in flawed[kind] for row in range(len(rows))] for kind in KINDS}
     ((config, split),) = (key for key in read.splits if not is_balanced(key[1]))
-    (audit,) = read.counts.audits.values()
+    (audit,) = audit_splits(read.splits).values()
     return {
         "benchmark": read.file.benchmark.name,
         "config": f"{config}/{split}".removesuffix("/test"),

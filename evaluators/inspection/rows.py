@@ -112,7 +112,7 @@ def _open_files(name: str, files: Iterable[PublishedFile]) -> Source:
     sets: dict[str, SetRows] = {}
     for read in map(read_published, files):
         for (config, split), rows in read.splits.items():
-            if f"{config}/{split}" in read.counts.audits:
+            if any(row.hard_negatives for row in rows):
                 sets[config if split == "test" else f"{config}/{split}"] = gather(
                     TextRow(config, split, index, row.image_id or row.images[0], row.texts())
                     for index, row in enumerate(rows)

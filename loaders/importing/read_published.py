@@ -28,13 +28,13 @@ from compeval.loaders.published.balanced import VARIANT, is_balanced, read_subse
 from compeval.loaders.published.rows import find_delimiter
 
 
-@dataclass
+@dataclass(frozen=True)
 class ReadFile:
     """The usable rows of a published file."""
 
     file: PublishedFile
     counts: ImportedFile
-    splits: dict[tuple[str, str], list[Row]]
+    splits: Mapping[tuple[str, str], Sequence[Row]]
     """Rows by config and split."""
     images: Mapping[ImageSet, Sequence[str]]
     """Names of the distinct images of all these rows, by their source."""
@@ -102,6 +102,7 @@ def read_published(
 ) -> ReadFile:
     """Read a published file, and make the split of its balanced ``subset`` if it has one.
 
+    With repair, the flaws of the rows as published are counted, too. Otherwise :func:`audit_splits` counts them.
     Raises ValueError if no row is usable.
     """
     benchmark = file.benchmark
@@ -140,7 +141,8 @@ def read_published(
             f"of {benchmark.name} has {describe_expected(benchmark, file.path.suffix)}. Name another benchmark with "
             "`compeval import NAME FILE`."
         )
-    counts.audits = audit_splits(published)
+    if selection.repair:
+        counts.audits = audit_splits(published)
     if file.path.suffix in (".csv", ".tsv"):
         counts.quotes = count_misplaced_quotes(file.path, find_delimiter(file.path))
 
@@ -179,20 +181,10 @@ def _drop_malformed(rows: Sequence[Row], dropped: Counter[str]) -> list[Row]:
     return [row for index, row in enumerate(rows) if index not in kinds]
 
 
-def audit_splits(
-    splits: Mapping[tuple[str, str], Sequence[Row]], earlier: Mapping[str, Audit] | None = None
-) -> dict[str, Audit]:
-    """Return the audit of each config and split whose rows have hard negatives, by ``config/split``.
-
-    ``earlier``: audits from which rows may have been dropped since. Those of as many rows are returned as they are.
-    """
-    audits: dict[str, Audit] = {}
-    for (config, split), rows in splits.items():
-        if is_balanced(split) or not any(row.hard_negatives for row in rows):
-            continue
-        name = f"{config}/{split}"
-        audited = earlier.get(name) if earlier else None
-        if audited is None or audited.rows != len(rows):
-            audited = audit([row.texts() for row in rows])
-        audits[name] = audited
-    return audits
+def audit_splits(splits: Mapping[tuple[str, str], Sequence[Row]]) -> dict[str, Audit]:
+    """Return the audit of each config and split whose rows have hard negatives, by ``config/split``."""
+    return {
+        f"{config}/{split}": audit([row.texts() for row in rows])
+        for (config, split), rows in splits.items()
+        if not is_balanced(split) and any(row.hard_negatives for row in rows)
+    }

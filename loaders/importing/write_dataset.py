@@ -10,6 +10,7 @@ import re
 import shutil
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -25,16 +26,13 @@ from compeval.loaders.audit import FLAW_NAMES
 from compeval.loaders.cards.card import render, write_card
 from compeval.loaders.datasets.split_names import parse_stored
 from compeval.loaders.datasets.stats import measure, parquet_files, split_name
-from compeval.loaders.importing.identify import identify
+from compeval.loaders.importing.identify import PublishedFile, identify
 from compeval.loaders.importing.images import ImageFinder
 from compeval.loaders.importing.read_published import ReadFile, audit_splits, read_files
 from compeval.loaders.importing.row_counts import ImportedFile, read_imported
 from compeval.loaders.importing.selection import ALL, RowSelection
 from compeval.loaders.published import Benchmark, Row
 from compeval.loaders.published.schemas import arrange_captions, list_image_columns
-
-FilesBySplit = dict[str, dict[str, list[ReadFile]]]
-"""The files of a benchmark by config and split."""
 
 
 def import_files(
@@ -66,50 +64,55 @@ def import_published(
     written. Raises FileNotFoundError if an image is missing, unless ``skip_missing`` drops its rows. Raises ValueError
     if two files contain the same split of a benchmark that keeps each split in one file.
     """
-    # The rows that have all their images.
+    # The rows that have all their images, of each benchmark.
+    by_benchmark: defaultdict[str, list[ReadFile]] = defaultdict(list)
     for read in files:
         for image_set, names in read.images.items():
             images.check_distinct(image_set, names)
             if not skip_missing:
                 images.require(image_set, names)
-        _select_rows(read, images)
+        by_benchmark[read.file.benchmark.name].append(_select_rows(read, images))
+    for of_benchmark in by_benchmark.values():
+        _check_distinct_splits(of_benchmark)
 
-    # The splits of each benchmark. A benchmark may make further ones from the rows of several files.
-    by_benchmark: defaultdict[str, list[ReadFile]] = defaultdict(list)
-    for read in files:
-        by_benchmark[read.file.benchmark.name].append(read)
-    splits: dict[str, FilesBySplit] = {}
+    # Further splits, which a benchmark may make from the rows of several files.
     for name, of_benchmark in by_benchmark.items():
-        splits[name] = _group_by_split(of_benchmark)
-    for name, of_benchmark in by_benchmark.items():
-        _join(of_benchmark, splits[name])
+        by_benchmark[name] = _add_joined_splits(of_benchmark)
 
     # The datasets, which may refer to images in the folder of the user.
     images.output.mkdir(parents=True, exist_ok=True)
     if images.folder is not None:
         allow_images(images.output, [images.folder.resolve()])
-    for name, of_benchmark in by_benchmark.items():
-        if splits[name]:
-            _write(of_benchmark, splits[name], images)
-    return [read.counts for read in files]
+    imported: dict[Path, ImportedFile] = {}
+    for of_benchmark in by_benchmark.values():
+        counts = [_count_written(read, images) for read in of_benchmark]
+        if any(read.splits for read in of_benchmark):
+            _write(of_benchmark, counts, images)
+        imported |= {
+            read.file.path: of_file for read, of_file in zip(of_benchmark, counts, strict=True)
+        }
+    return [imported[read.file.path] for read in files]
 
 
-def _select_rows(read: ReadFile, images: ImageFinder) -> None:
-    """Drop the rows without all images and those whose box is outside its image, and splits without other rows.
+def _select_rows(read: ReadFile, images: ImageFinder) -> ReadFile:
+    """Return a file without the rows that lack an image or whose box is outside its image, and without splits that have
+    no other rows.
 
-    Counts the rows whose box is partly outside. Raises ValueError if all boxes of a split are outside.
+    Counts these rows, and those whose box is partly outside. Raises ValueError if all boxes of a split are outside.
     """
-    counts = read.counts
+    dropped = Counter(read.counts.dropped)
+    cut = 0
+    splits: dict[tuple[str, str], list[Row]] = {}
     for (config, split), rows in read.splits.items():
         selected: list[Row] = []
         num_outside = 0
         for row in rows:
             paths = _find_images(read, row, images)
             if len(paths) < len(row.images):
-                counts.dropped["image missing"] += 1
+                dropped["image missing"] += 1
                 continue
             share = measure_outside(row.box, paths[0]) if row.box else 0.0
-            counts.cut += 0 < share < 1
+            cut += 0 < share < 1
             if share < 1:
                 selected.append(row)
             else:
@@ -119,9 +122,10 @@ def _select_rows(read: ReadFile, images: ImageFinder) -> None:
                 f"{read.file.path}: all boxes of {config}/{split} are outside their images, which must have another "
                 "size than those that were annotated. Use the original images."
             )
-        counts.dropped += Counter({"the box is outside the image": num_outside})
-        read.splits[config, split] = selected
-    read.splits = {key: rows for key, rows in read.splits.items() if rows}
+        dropped += Counter({"the box is outside the image": num_outside})
+        if selected:
+            splits[config, split] = selected
+    return replace(read, splits=splits, counts=replace(read.counts, dropped=dropped, cut=cut))
 
 
 def _find_images(read: ReadFile, row: Row, images: ImageFinder) -> list[Path]:
@@ -150,43 +154,51 @@ def measure_outside(box: Box, path: Path) -> float:
     return 1 - inside / ((right - left) * (bottom - top))
 
 
-def _group_by_split(files: Iterable[ReadFile]) -> FilesBySplit:
-    """Return the files of a benchmark by config and split. Raises ValueError for files with the same rows."""
-    configs: FilesBySplit = {}
+def _check_distinct_splits(files: Sequence[ReadFile]) -> None:
+    """Raise ValueError if two files of a benchmark have the same rows."""
+    parts: defaultdict[tuple[str, str], list[PublishedFile]] = defaultdict(list)
     for read in files:
         file = read.file
         for config, split in read.splits:
-            parts = configs.setdefault(config, {}).setdefault(split, [])
-            for part in parts:
-                if not file.benchmark.split_files or part.file.name == file.name:
+            for part in parts[config, split]:
+                if not file.benchmark.split_files or part.name == file.name:
                     raise ValueError(
-                        f"{file.path} and {part.file.path} are both {config}/{split} of {file.benchmark.name}."
+                        f"{file.path} and {part.path} are both {config}/{split} of {file.benchmark.name}."
                     )
-            parts.append(read)
-    return configs
+            parts[config, split].append(file)
 
 
-def _join(files: Sequence[ReadFile], splits: FilesBySplit) -> None:
-    """Add the splits that a benchmark makes from rows of its files. They count with the first file of their rows."""
+def _add_joined_splits(files: Sequence[ReadFile]) -> list[ReadFile]:
+    """Return the files of a benchmark with the splits that it makes from their rows. These are added to the first file
+    of their rows."""
     benchmark = files[0].file.benchmark
     if benchmark.join is None:
-        return
-    rows = {key: file_rows for read in files for key, file_rows in read.splits.items()}
+        return [*files]
     joined: defaultdict[tuple[str, str], list[Row]] = defaultdict(list)
-    for row in benchmark.join(rows):
+    for row in benchmark.join({key: rows for read in files for key, rows in read.splits.items()}):
         joined[row.config, row.split].append(row)
-    for (config, split), split_rows in joined.items():
+    splits = [dict(read.splits) for read in files]
+    for (config, split), rows in joined.items():
         base = parse_stored(split)[0]
-        with_split = [read for read in files if any(base == other for _, other in read.splits)]
-        first = next((read for read in with_split if (config, base) in read.splits), with_split[0])
-        first.splits[config, split] = split_rows
-        splits.setdefault(config, {})[split] = [first]
+        with_split = [
+            number
+            for number, read in enumerate(files)
+            if any(base == other for _, other in read.splits)
+        ]
+        with_config = [number for number in with_split if (config, base) in files[number].splits]
+        first = (with_config or with_split)[0]
+        splits[first][config, split] = rows
+    return [replace(read, splits=of_file) for read, of_file in zip(files, splits, strict=True)]
 
 
-def _write(files: Sequence[ReadFile], splits: FilesBySplit, images: ImageFinder) -> None:
+def _write(files: Sequence[ReadFile], counts: Iterable[ImportedFile], images: ImageFinder) -> None:
     """Write the dataset folder of a benchmark, all or nothing. Splits that no file replaces stay."""
     benchmark = files[0].file.benchmark
     folder = images.output / benchmark.name
+    splits: dict[str, dict[str, list[ReadFile]]] = {}
+    for read in files:
+        for config, split in read.splits:
+            splits.setdefault(config, {}).setdefault(split, []).append(read)
 
     # A file whose split is replaced is replaced as a whole: its other splits may be of another version.
     replaced = {f"{config}/{split}" for config, by_split in splits.items() for split in by_split}
@@ -197,6 +209,7 @@ def _write(files: Sequence[ReadFile], splits: FilesBySplit, images: ImageFinder)
     for file, entry in earlier.items():
         if file not in entries:
             replaced.update(entry["written"])
+    entries |= {of_file.file: of_file.to_json() for of_file in counts}
 
     if earlier:
         (folder / MARKER).touch()  # earlier versions wrote the configs one by one
@@ -216,9 +229,7 @@ def _write(files: Sequence[ReadFile], splits: FilesBySplit, images: ImageFinder)
                 )
                 write_split(scratch / config, split, rows, schema, storage)
             remove_empty_splits(scratch / config)
-        for read in files:
-            _count_written(read, images)
-        _write_card(benchmark, scratch, files, entries)
+        _write_card(benchmark, scratch, entries)
 
 
 def _make_dataset_rows(
@@ -279,32 +290,27 @@ def make_dataset_row(
     return {name: columns[name] for name in schema.names}
 
 
-def _count_written(read: ReadFile, images: ImageFinder) -> None:
-    """Count the rows that are left, which are written.
+def _count_written(read: ReadFile, images: ImageFinder) -> ImportedFile:
+    """Return the counts of a file whose rows are written as they are.
 
-    The card shows only counts of this function and of rows that were not written.
+    The card shows only counts of this function and of rows that were not written. With repair, the flaws are those of
+    the rows before it (:func:`read_published`).
     """
-    counts = read.counts
-    for (config, split), rows in read.splits.items():
-        name = f"{config}/{split}"
-        counts.written[name] = len(rows)
-        counts.unordered[name] = sum(row.unordered for row in rows)
-    counts.changed = sum(row.changed for row in read)
     paths = {path for row in read for path in _find_images(read, row, images)}
-    counts.images = count_oddities(sorted(paths))
-    if not counts.repair:
-        counts.audits = audit_splits(read.splits, counts.audits)
+    splits = {f"{config}/{split}": rows for (config, split), rows in read.splits.items()}
+    return replace(
+        read.counts,
+        written={name: len(rows) for name, rows in splits.items()},
+        unordered={name: sum(row.unordered for row in rows) for name, rows in splits.items()},
+        changed=sum(row.changed for row in read),
+        images=count_oddities(sorted(paths)),
+        audits=read.counts.audits if read.counts.repair else audit_splits(read.splits),
+    )
 
 
-def _write_card(
-    benchmark: Benchmark, folder: Path, files: Iterable[ReadFile], earlier: Mapping[str, Any]
-) -> None:
-    """Write the card of a dataset folder, given the files from which it was imported, and the counts of those from
-    which its other splits were imported ``earlier``."""
-    entries = dict(earlier)
-    for read in files:
-        entries[read.counts.file] = read.counts.to_json()
-    stats = measure(folder) | {"imported": dict(sorted(entries.items()))}
+def _write_card(benchmark: Benchmark, folder: Path, imported: Mapping[str, Any]) -> None:
+    """Write the card of a dataset folder, given the counts of the files from which its splits were imported."""
+    stats = measure(folder) | {"imported": dict(sorted(imported.items()))}
     metadata = {
         "pretty_name": benchmark.source.title,
         "license": benchmark.licence_id,

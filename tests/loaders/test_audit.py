@@ -17,9 +17,10 @@ from compeval.loaders.audit import (
 )
 from compeval.loaders.cards.card import write_card
 from compeval.loaders.datasets.stats import measure
+from compeval.loaders.importing.identify import identify
+from compeval.loaders.importing.read_published import audit_splits, read_published
 from tests.close import assert_close
 from tests.evaluators.tiny import row
-from tests.published_files import read_file
 from tests.rows import toy_dataset
 
 
@@ -164,6 +165,6 @@ PRODUCTIVITY = {
     ],
 )
 def test_published_productivity_files_have_exactly_these_flaws(real_data: Path, name: str):
-    report, _ = read_file(real_data / "crepe" / "prod_hard_negatives" / f"{name}.csv")
-    (found,) = report.audits.values()
+    read = read_published(identify(real_data / "crepe" / "prod_hard_negatives" / f"{name}.csv"))
+    (found,) = audit_splits(read.splits).values()
     assert {flaw: count for flaw, count in found.flaws.items() if count} == PRODUCTIVITY[name]

@@ -12,7 +12,7 @@ from compeval.base.text_only.judges import select_judges
 from compeval.evaluators.engine.tasks import discover
 from compeval.evaluators.validity import balanced_subsets
 from compeval.loaders.importing.identify import identify
-from compeval.loaders.importing.read_published import read_files, read_published
+from compeval.loaders.importing.read_published import audit_splits, read_files, read_published
 from compeval.loaders.importing.write_dataset import import_files
 from compeval.loaders.published import balanced
 
@@ -62,7 +62,7 @@ def test_subset_of_a_file_is_a_task(
     kept = [(row.captions, row.hard_negatives) for row in read.splits["swap_att", "test.balanced"]]
     assert len(kept) == 20
     assert [pair for pair in texts if pair in kept] == kept
-    assert list(read.counts.audits) == ["swap_att/test"]
+    assert list(audit_splits(read.splits)) == ["swap_att/test"]
     (tmp_path / "images").mkdir()
     for row in range(40):
         Image.new("RGB", (8, 8), (row, 0, 0)).save(tmp_path / f"images/{row:012d}.jpg")

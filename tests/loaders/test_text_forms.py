@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from compeval.loaders.importing.identify import identify
-from compeval.loaders.importing.read_published import read_published
+from compeval.loaders.importing.read_published import audit_splits, read_published
 from compeval.loaders.importing.selection import RowSelection
 from compeval.loaders.load import load_dataset
 from compeval.loaders.user_files import make
@@ -90,7 +90,7 @@ def test_published_rows_keep_their_texts_up_to_composition_and_an_audit_finds_eq
     assert (first.captions, first.hard_negatives) == ((CAPTION,), (composed,))
     assert second.captions == (composed,)
     assert first.changed == second.changed == (form == "decomposed")
-    (audit,) = read.counts.audits.values()
+    (audit,) = audit_splits(read.splits).values()
     flaw = "truth" if form == "decomposed" else "case"
     assert audit.to_json()["flaws"][flaw] == 1
     repaired = read_published(identify(path), RowSelection(repair=True))
