@@ -364,9 +364,11 @@ def _check_specs(
     if "api" not in backends:
         is_changed = max_requests != MAX_REQUESTS
         reject_unused_options("without a model api:", max_requests=is_changed)
-    if backends <= {name for name, backend in BACKENDS.items() if not backend.loads_weights}:
+    choosing = [name for name, backend in BACKENDS.items() if not backend.loads_weights]
+    if backends.issubset(choosing):
+        prefixes = " and ".join(f"{name}:" for name in choosing)
         reject_unused_options(
-            "on models api: and python:, which choose their own", precision=precision != "auto"
+            f"on models {prefixes}, which choose their own", precision=precision != "auto"
         )
     if len(specs) == 1:
         check_name(specs[0])
