@@ -17,10 +17,10 @@ from compeval.loaders.datasets.stats import read_stats
 from compeval.loaders.importing import write_dataset
 from compeval.loaders.importing.identify import identify
 from compeval.loaders.importing.images import ImageFinder
-from compeval.loaders.importing.read_published import read_published
+from compeval.loaders.importing.read_published import read_files, read_published
 from compeval.loaders.importing.repair import match_stop, normalize_spacing, repair
 from compeval.loaders.importing.selection import RowSelection
-from compeval.loaders.importing.write_dataset import import_files, measure_outside
+from compeval.loaders.importing.write_dataset import import_files, import_published, measure_outside
 from compeval.loaders.load import load_dataset
 from compeval.loaders.published.image_sets import ImageSet
 from compeval.loaders.published.rows import Row, Unusable, parse_texts, read_csv, read_each
@@ -336,6 +336,21 @@ def test_a_missing_image_is_named_or_its_rows_are_skipped(tmp_path: Path):
         [path], tmp_path / "none", tmp_path / "other", RowSelection(skip_missing=True)
     )
     assert (report.written, report.dropped) == ({}, {"image missing": 3})
+
+
+def test_an_import_changes_nothing_of_the_files_that_were_read(tmp_path: Path):
+    """An image is missing, and comes later."""
+    path = productivity(tmp_path, line(1), line(2))
+    write_stand_ins([path], tmp_path / "images")
+    (tmp_path / "images/2.jpg").rename(tmp_path / "2.jpg")
+    read = read_files([identify(path)], tmp_path)
+    finder = ImageFinder(tmp_path, tmp_path / "images")
+    (first,) = import_published(read, finder, skip_missing=True)
+    assert (first.written, first.dropped) == ({"prod_hnatom/n4": 1}, {"image missing": 1})
+    (tmp_path / "2.jpg").rename(tmp_path / "images/2.jpg")
+    (second,) = import_published(read, finder)
+    assert (second.written, second.dropped) == ({"prod_hnatom/n4": 2}, {})
+    assert second.audits["prod_hnatom/n4"].rows == 2
 
 
 def test_all_configs_are_written_or_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
