@@ -39,7 +39,7 @@ from compeval.loaders.datasets.sorting import natural_key
 from compeval.loaders.importing.identify import identify
 from compeval.loaders.importing.read_published import ReadFile, audit_splits, read_published
 from compeval.loaders.malformed import KINDS, find_malformed
-from compeval.loaders.published.balanced import LISTS, is_balanced, read_lists
+from compeval.loaders.published.balanced import LISTS, read_lists
 
 MAX_ROWS = 300
 OTHER_ROWS = "other_rows"
@@ -71,7 +71,7 @@ Measured = dict[str, Any]
 def measure_texts(read: ReadFile) -> Measured:
     """Return the counts of a published file with one set of rows."""
     sets = read_sets(read)
-    rows = next(rows for (_, split), rows in read.splits.items() if not is_balanced(split))
+    (((config, split), rows),) = read.splits.items()
     findings = Counter[str]()
     flawed: dict[str, set[int]] = {kind: set() for kind in KINDS}
     negatives: set[tuple[int, int]] = set()
@@ -83,7 +83,6 @@ def measure_texts(read: ReadFile) -> Measured:
     texts = [tuple(map(fold_case_and_space, row.list_candidates())) for row in rows]
     shares: Measured = {"identical texts": [len(set(of)) < len(of) for of in texts]}
     shares |= {kind: [row in flawed[kind] for row in range(len(rows))] for kind in KINDS}
-    ((config, split),) = (key for key in read.splits if not is_balanced(key[1]))
     (audit,) = audit_splits(read.splits).values()
     return {
         "benchmark": read.file.benchmark.name,

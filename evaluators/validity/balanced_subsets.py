@@ -43,7 +43,7 @@ from compeval.base.text_only.transfer import (
 from compeval.evaluators.validity.best_baselines import BestBaseline, choose_best
 from compeval.loaders.importing.identify import identify
 from compeval.loaders.importing.read_published import ReadFile, read_published
-from compeval.loaders.published.balanced import is_balanced, pack
+from compeval.loaders.published.balanced import pack
 
 SEED = 0
 MAX_PAIRS = 800
@@ -187,12 +187,11 @@ def read_sets(read: ReadFile) -> RetrievalSets:
 
     Raises ValueError if it has several sets, no negatives, or rows with different numbers of them.
     """
-    splits = [(key, rows) for key, rows in read.splits.items() if not is_balanced(key[1])]
-    if len(splits) != 1:
+    if len(read.splits) != 1:
         raise ValueError(
-            f"{read.file.path}: has {len(splits)} sets; a balanced subset is of a file with one."
+            f"{read.file.path}: has {len(read.splits)} sets; a balanced subset is of a file with one."
         )
-    ((_, rows),) = splits
+    (rows,) = read.splits.values()
     sizes = {len(row.hard_negatives) for row in rows}
     if len(sizes) != 1 or 0 in sizes:
         raise ValueError(
