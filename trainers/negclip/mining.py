@@ -186,12 +186,11 @@ def find_nearest(feature_ND: Tensor, k: int = NEIGHBOURS) -> Tensor:
         )
         return candidate_QC.gather(1, exact_QC.argsort(descending=True, stable=True)[:, :k])
 
-    return torch.cat(
-        [
-            search(query_Q)
-            for query_Q in torch.arange(count).split(max(1, SCORES_PER_BLOCK // count))
-        ]
-    )
+    # Results that were kept block by block would lie between the large blocks of memory and keep it from being reused.
+    neighbour_NK = torch.empty((count, k), dtype=torch.int64)
+    for query_Q in torch.arange(count).split(max(1, SCORES_PER_BLOCK // count)):
+        neighbour_NK[query_Q] = search(query_Q)
+    return neighbour_NK
 
 
 class Batch(NamedTuple):
