@@ -91,7 +91,7 @@ def describe_slope(name: str, slope: Slope, **values: object) -> str:
     kind = {1: "positive", -1: "negative"}[sign] if slope.is_significant else "not_significant"
     low, high = sorted((100 * sign * slope.low, 100 * sign * slope.high))
     p = format_p(slope.p)
-    interval = f"95 % interval {low:.1f} to {high:.1f}, p {p if p.startswith('<') else f'= {p}'}"
+    interval = f"95 % interval {low:z.1f} to {high:z.1f}, p {p if p.startswith('<') else f'= {p}'}"
     points = 100 * sign * slope.slope
     return TEXTS["headlines"][name][kind].format(points=points, interval=interval, **values)
 

@@ -188,7 +188,7 @@ def format_cell(value: Any, spec: str = "") -> str:
     if spec == "percent":
         return f"{100 * value:.1f}"
     if spec == "points":
-        return f"{100 * value:+.1f}"
+        return f"{100 * value:+z.1f}"
     if spec:
         return format_p(value) if spec == "p" else format(value, spec)
     if isinstance(value, int | np.integer):

@@ -11,9 +11,10 @@ import pytest
 from compeval.base.schemas.corpus_names import ProductivityConfig, parse_productivity
 from compeval.base.schemas.rows import HARD_NEGATIVE_SCHEMA
 from compeval.base.storage.dataset import write_config
+from compeval.evaluators.metrics.trend import Slope
 from compeval.evaluators.report import build, make_sections
 from compeval.evaluators.report.figures import make_lines, summarise_seeds
-from compeval.evaluators.report.headlines import explain_below_chance
+from compeval.evaluators.report.headlines import describe_slope, explain_below_chance
 from compeval.evaluators.report.pages import Section
 from compeval.evaluators.report.results import Results, read_results, split_parts
 from compeval.evaluators.report.sections import atom_counts, captioners, crepe, gap, sizes, validity
@@ -198,6 +199,15 @@ def test_a_trend_that_is_not_significant_is_not_claimed(tmp_path: Path):
         "HN-Atom Recall@1 has no significant trend from 4 to 12 atoms: -0.4 points per atom (95 %"
     )
     assert re.search(r", p = 0\.\d+; 180 rows, 1 model; chance 16\.7%\)\.$", line)
+
+
+def test_a_rounded_slope_of_zero_has_no_minus():
+    values = {"first": 4, "last": 12, "rows": 180, "models": "1 model", "chance": 1 / 6}
+    slope = Slope(slope=-0.0003, low=-0.003, high=-0.0001, p=0.8)
+    assert describe_slope("complexity", slope, **values) == (
+        "HN-Atom Recall@1 has no significant trend from 4 to 12 atoms: +0.0 points per atom "
+        "(95 % interval -0.3 to 0.0, p = 0.8; 180 rows, 1 model; chance 16.7%)."
+    )
 
 
 @pytest.mark.parametrize(
