@@ -31,16 +31,22 @@ class GraphCaptions:
         for text in first.split(", "):
             words = text.split()
             start = next(
-                at
-                for at in range(len(words))
-                if " ".join(words[at:]).rstrip("0123456789") in self._names
+                at for at in range(len(words)) if self._find_name(" ".join(words[at:])) is not None
             )
             label = " ".join(words[start:])
+            name = self._find_name(label)
+            assert name is not None
             attributes = tuple(self._split_attributes(words[:start]))
-            objects[label] = SceneObject(str(len(objects)), label.rstrip("0123456789"), attributes)
+            objects[label] = SceneObject(str(len(objects)), name, attributes)
         return SceneGraph(
             tuple(objects.values()), tuple(_read_relation(line, objects) for line in lines)
         )
+
+    def _find_name(self, label: str) -> str | None:
+        """Return the name of a label: "cup" of "cup1", but also "atomic number 99" of itself."""
+        stem = label.rstrip("0123456789")
+        names = (label[:end] for end in range(len(label), len(stem) - 1, -1))
+        return next((name for name in names if name in self._names), None)
 
     def _split_attributes(self, words: list[str]) -> Iterable[str]:
         while words:
