@@ -113,7 +113,7 @@ def test_a_random_vit_b_32_on_the_micro_world(micro_world: Path):
 def test_a_random_vit_b_32_on_published_rows(real_data: Path, tmp_path: Path):
     for kind, config in bench.TYPES.items():
         rows = bench.make_dataset_rows(
-            bench.read_published_rows(real_data, kind, REAL_ROWS), tmp_path / "images"
+            bench.read_published_rows(real_data, kind, REAL_ROWS), tmp_path / "sources"
         )
         write_config(tmp_path / "crepe", config, {"n8": rows}, HARD_NEGATIVE_SCHEMA, "by_reference")
     write_card(tmp_path / "crepe", {}, "", measure(tmp_path / "crepe"))
