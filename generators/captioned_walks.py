@@ -23,7 +23,7 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, islice, product
 from pathlib import Path
@@ -35,6 +35,7 @@ import typer
 from compeval.base.files.atomic import atomic_folder, write_json
 from compeval.base.pipeline import stage
 from compeval.base.pipeline.params import (
+    OURS,
     PAPER,
     make_settings,
     read_params,
@@ -106,6 +107,14 @@ class CaptionedWalkSettings(WalkSettings):
     template: bool
     captioner: Mapping[str, Any]
     variants: Mapping[str, Captions] = field(default_factory=dict)
+
+    def of_set(self, name: str) -> CaptionedWalkSettings:
+        """Return the settings of a set of ``SETS``.
+
+        The balanced sets are not the paper's, and their walks follow our rules: the paper's walks have few attributes,
+        which HN-Atom and HN-Neg of these sets need.
+        """
+        return replace(self, rules=OURS) if name == "balanced" else self
 
     def select_conditions(self, conditions: Sequence[WalkCondition]) -> Sequence[WalkCondition]:
         """Return the conditions of the walks. The paper has no second search for walks with false swaps."""
@@ -282,15 +291,16 @@ def build(
     depend on the number of workers.
     """
     for name in sets:
-        captions = settings.captions if name == "paper" else {DEFAULT: settings.captions[DEFAULT]}
-        conditions = settings.select_conditions(SETS[name])
+        of_set = settings.of_set(name)
+        captions = of_set.captions if name == "paper" else {DEFAULT: of_set.captions[DEFAULT]}
+        conditions = of_set.select_conditions(SETS[name])
         plan = VisitPlan(
-            images.list_ids(), settings, settings.walks, conditions, is_single=name == "balanced"
+            images.list_ids(), of_set, of_set.walks, conditions, is_single=name == "balanced"
         )
-        make_sampler = partial(Sampler, images, settings, captions)
+        make_sampler = partial(Sampler, images, of_set, captions)
         with atomic_folder(folder / name) as scratch:
             _write(
-                plan, map_in_processes(make_sampler, Sampler.visit, plan, settings.workers), scratch
+                plan, map_in_processes(make_sampler, Sampler.visit, plan, of_set.workers), scratch
             )
 
 
@@ -359,9 +369,10 @@ def sample_asked_graphs(
     # No language model captions four atoms.
     complexities = set(captions.complexities) - {template.COMPLEXITY}
     for part in SETS if name == DEFAULT else ["paper"]:
-        conditions = settings.select_conditions(SETS[part])
+        of_set = settings.of_set(part)
+        conditions = of_set.select_conditions(SETS[part])
         plan = VisitPlan(
-            images.list_ids(), settings, walks_asked, conditions, is_single=part == "balanced"
+            images.list_ids(), of_set, walks_asked, conditions, is_single=part == "balanced"
         )
         for visit in plan:
             # An image with a walk of four atoms is not used at another complexity.
@@ -369,7 +380,7 @@ def sample_asked_graphs(
                 visit = visit._replace(
                     complexities=tuple(n for n in visit.complexities if n in complexities)
                 )
-            walks = sample_image(images[visit.image_id], visit, settings, defaultdict(Counter))
+            walks = sample_image(images[visit.image_id], visit, of_set, defaultdict(Counter))
             plan.count(visit, dict.fromkeys(walks, True))
             yield from (walk.walk.graph for n, walk in walks.items() if n in complexities)
 

@@ -17,6 +17,7 @@ import yaml
 from PIL import Image
 from pytest_httpserver import HTTPServer
 
+from compeval.base.pipeline.params import PAPER
 from compeval.base.readers.annotations import Annotations
 from compeval.base.schemas.scene_graph import Box
 from compeval.base.text_only.ngram import NgramModel
@@ -704,3 +705,9 @@ def test_asking_without_a_language_model_is_refused(folder: Path) -> None:
         ValueError, match=r"^params\.yaml, captioned_walks\.captioner: got no keys; expected model"
     ):
         captioned_walks.ask(Annotations(make_annotations(folder)), WALKS, DEFAULT, 1.0)
+
+
+def test_walks_of_the_balanced_sets_follow_our_rules():
+    by_paper = replace(WALKS, rules=PAPER)
+    assert by_paper.of_set("paper") == by_paper
+    assert by_paper.of_set("balanced") == WALKS == WALKS.of_set("balanced")
