@@ -82,7 +82,7 @@ class RetrievalSets:
 
     @cached_property
     def words(self) -> list[list[str]]:
-        """The words of each of the ``texts``."""
+        """The words of each of the M ``texts``."""
         return [words(text) for text in self.texts]
 
     def take(self, rows: np.ndarray) -> RetrievalSets:
@@ -97,7 +97,7 @@ class RetrievalSets:
 
     @cached_property
     def _folds(self) -> np.ndarray:
-        """Fold of the image of each set."""
+        """Fold of the image of each set (N)."""
         fold_of = assign_folds(self.images)
         return np.array([fold_of[image] for image in self.images])
 

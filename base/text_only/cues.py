@@ -46,7 +46,7 @@ def has_final_stop(text: str) -> bool:
 
 
 Cue = Callable[[str, Sequence[str]], int]
-"""Returns the value of a text, given the text and its words."""
+"""Returns the value of a text, given the text and its words (base/texts.py)."""
 
 NEGATION = "no negation word"
 CUES: Mapping[str, Cue] = {
@@ -61,6 +61,6 @@ CUES: Mapping[str, Cue] = {
 
 
 def score_cue(sets: RetrievalSets, cue: Cue) -> np.ndarray:
-    """Score by a cue, which selects the text with the smallest value."""
+    """Return the scores (N, K) of a cue, which selects the text with the smallest value."""
     values = list(map(cue, sets.texts, sets.words))
     return -np.array(values, dtype=np.float64).reshape(len(sets), sets.size)

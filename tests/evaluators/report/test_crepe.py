@@ -455,7 +455,7 @@ def test_frequencies_of_atoms(tmp_path: Path):
 
 
 def test_frequencies_are_in_the_part_with_crepe(tmp_path: Path):
-    """CREPE from photographs, beside a set of drawn scenes, whose part is the first one."""
+    """CREPE from photographs, and a set of drawn scenes, whose part is the first one."""
     data, seen, results = tmp_path / "data", tmp_path / "seen", tmp_path / "results"
     data.mkdir()
     seen.mkdir()
